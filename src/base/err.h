@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors: functions return 0 or a negative cw_code, and write one message where the error arises.
+ * Layers above only wrap ("while ...: "). Libraries do not log; mains and handlers do. */
+#ifndef CW_BASE_ERR_H
+#define CW_BASE_ERR_H
+
+#include "base/compiler.h"
+
+enum cw_code_ordinal {
+    CW_ORD_OK,
+#define CW_ERR(name, grpc, retry, text) CW_ORD_##name,
+#include "base/err_list.h"
+#undef CW_ERR
+    CW_ORD_N
+};
+
+enum cw_code {
+    CW_OK = 0,
+#define CW_ERR(name, grpc, retry, text) CW_E_##name = -(int)CW_ORD_##name,
+#include "base/err_list.h"
+#undef CW_ERR
+};
+
+/* Never on the heap; zero-initialise with {0}. Functions accept a NULL err and then only return the code. */
+struct cw_err {
+    int code;
+    char msg[1024];
+};
+
+/* Sets code and message; returns code, so that `return cw_err_set(...)` reads well. Long messages
+ * are cut at a character's end. */
+int cw_err_set(struct cw_err *err, int code, const char *fmt, ...) CW_PRINTF(3, 4);
+/* The same with ": strerror" appended; the code follows from errno (ENOENT -> NOT_FOUND, ...). */
+int cw_err_errno(struct cw_err *err, int sys_errno, const char *fmt, ...) CW_PRINTF(3, 4);
+/* Puts "<fmt>: " before the present message; returns the present code. */
+int cw_err_wrap(struct cw_err *err, const char *fmt, ...) CW_PRINTF(2, 3);
+/* "NOT_FOUND" and the like; "OK" for 0; "UNKNOWN" otherwise. */
+const char *cw_err_name(int code);
+/* The one-line text of the table. */
+const char *cw_err_text(int code);
+int cw_err_is_retryable(int code);
+/* gRPC status of a code (0 for 0) and back (unknown statuses give INTERNAL). */
+int cw_err_to_grpc(int code);
+int cw_err_from_grpc(int status);
+
+#endif

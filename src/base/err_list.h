@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every error code: CW_ERR(NAME, gRPC status, retryable, text). Include with CW_ERR defined. */
+CW_ERR(INVALID, 3, 0, "invalid argument")
+CW_ERR(NOT_FOUND, 5, 0, "not found")
+CW_ERR(EXISTS, 6, 0, "already exists")
+CW_ERR(DENIED, 7, 0, "permission denied")
+CW_ERR(NOMEM, 8, 0, "out of memory")
+CW_ERR(LIMIT, 8, 0, "limit reached")
+CW_ERR(IO, 13, 0, "input/output error")
+CW_ERR(CORRUPT, 15, 0, "corrupt data")
+CW_ERR(TIMEOUT, 4, 1, "timed out")
+CW_ERR(CANCELLED, 1, 0, "cancelled")
+CW_ERR(AGAIN, 14, 1, "not ready")
+CW_ERR(END, 11, 0, "end")
+CW_ERR(UNAVAILABLE, 14, 1, "unavailable")
+CW_ERR(STATE, 9, 0, "wrong state")
+CW_ERR(UNSUPPORTED, 12, 0, "not supported")
+CW_ERR(INTERNAL, 13, 0, "internal error")

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 128-bit hashes (XXH3, libxxhash) and small mixers. Not for secrets. */
+#ifndef CW_BASE_HASH_H
+#define CW_BASE_HASH_H
+
+#include <stdbool.h>
+#include "base/compiler.h"
+
+struct cw_hash {
+    uint64_t hi, lo;
+};
+#define CW_HASH_TEXT_BYTES 33 /* 32 hex digits and NUL */
+
+struct cw_hasher; /* streaming state */
+struct cw_hasher *cw_hasher_new(void) CW_MUST_CHECK;
+void cw_hasher_free(struct cw_hasher *hasher);
+void cw_hasher_reset(struct cw_hasher *hasher);
+void cw_hasher_add(struct cw_hasher *hasher, const void *p, size_t n);
+void cw_hasher_add_u64(struct cw_hasher *hasher, uint64_t v);  /* little endian */
+void cw_hasher_add_str(struct cw_hasher *hasher, const char *s); /* length, then bytes; NULL as "" */
+struct cw_hash cw_hasher_get(const struct cw_hasher *hasher);
+
+struct cw_hash cw_hash_bytes(const void *p, size_t n);
+uint64_t cw_hash_u64(const void *p, size_t n);
+bool cw_hash_eq(struct cw_hash a, struct cw_hash b);
+void cw_hash_text(struct cw_hash h, char ret_text[CW_HASH_TEXT_BYTES]);
+bool cw_hash_parse(const char *text, struct cw_hash *ret_hash);
+
+/* SplitMix64's finaliser: a bijection on 64 bits. */
+static inline uint64_t cw_mix64(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One logfmt line a call to stderr: `level=info mod=worker msg="..."`. At most 20 a second per call
+ * site for warnings and below; what was left out is counted in the next line. Any thread. */
+#ifndef CW_BASE_LOG_H
+#define CW_BASE_LOG_H
+
+#include <stdbool.h>
+#include "base/compiler.h"
+
+enum cw_log_level { CW_LOG_ERROR, CW_LOG_WARN, CW_LOG_INFO, CW_LOG_DEBUG };
+
+struct cw_log_site {
+    int64_t window_ms;
+    int count, dropped;
+};
+void cw_log_set_level(enum cw_log_level level); /* default INFO; environment CACHEW_LOG=error|warn|info|debug */
+bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level);
+void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module, const char *fmt, ...)
+    CW_PRINTF(4, 5);
+bool cw_log_wants(enum cw_log_level level);
+
+#define cw_log(level, module, ...)                                     \
+    do {                                                               \
+        static struct cw_log_site cw_log_site_;                        \
+        if (cw_log_wants(level))                                       \
+            cw_log_at(&cw_log_site_, (level), (module), __VA_ARGS__);  \
+    } while (0)
+#define cw_log_error(module, ...) cw_log(CW_LOG_ERROR, module, __VA_ARGS__)
+#define cw_log_warn(module, ...) cw_log(CW_LOG_WARN, module, __VA_ARGS__)
+#define cw_log_info(module, ...) cw_log(CW_LOG_INFO, module, __VA_ARGS__)
+#define cw_log_debug(module, ...) cw_log(CW_LOG_DEBUG, module, __VA_ARGS__)
+
+#endif

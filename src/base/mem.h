@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory. Small control structures come from cw_mem_new and friends, which never return NULL: a
+ * process that cannot get a few bytes ends with a message (docs/decisions/0001). Sizes that data, a
+ * peer or a file decide go through cw_mem_try*, whose NULL the caller turns into CW_E_NOMEM. */
+#ifndef CW_BASE_MEM_H
+#define CW_BASE_MEM_H
+
+#include <stdarg.h>
+#include "base/compiler.h"
+
+void *cw_mem_new(size_t bytes) CW_MUST_CHECK;               /* zeroed, never NULL */
+void *cw_mem_new_array(size_t n, size_t size) CW_MUST_CHECK; /* zeroed, overflow-checked, never NULL */
+void *cw_mem_grow(void *p, size_t n, size_t size) CW_MUST_CHECK; /* realloc to n*size, never NULL */
+void *cw_mem_try(size_t bytes) CW_MUST_CHECK;               /* not zeroed; NULL when there is none */
+void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
+void cw_mem_free(void *p); /* also for try_aligned; accepts NULL */
+char *cw_mem_strdup(const char *s) CW_MUST_CHECK;            /* NULL gives NULL */
+char *cw_mem_strndup(const char *s, size_t n) CW_MUST_CHECK;
+void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;
+char *cw_mem_printf(const char *fmt, ...) CW_PRINTF(1, 2) CW_MUST_CHECK;
+
+#define CW_NEW(type) ((type *)cw_mem_new(sizeof(type)))
+#define CW_NEW_ARRAY(type, n) ((type *)cw_mem_new_array((n), sizeof(type)))
+/* Makes room for one more in a growable array {array, n, cap}. */
+#define CW_GROW(array, n, cap)                                                     \
+    do {                                                                           \
+        if ((n) >= (cap)) {                                                        \
+            (cap) = (cap) ? 2 * (cap) : 8;                                         \
+            (array) = cw_mem_grow((array), (cap), sizeof(*(array)));               \
+        }                                                                          \
+    } while (0)
+
+/* `cw_autofree char *s = ...;` frees at the end of the scope. */
+void cw_mem_free_at(void *p_to_pointer);
+#define cw_autofree CW_CLEANUP(cw_mem_free_at)
+/* Hands an owned pointer over: returns it and leaves NULL behind. */
+#define cw_steal(p) cw_mem_steal((void *)(p))
+void *cw_mem_steal(void *p_to_pointer);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counter-based randomness: no state anywhere (design.md 3.1). A stream is named by (seed, tag,
+ * epoch, repetition, element id); draws of it are numbered. Philox4x32-10: Salmon et al., "Parallel
+ * random numbers: as easy as 1, 2, 3", SC'11. */
+#ifndef CW_BASE_RNG_H
+#define CW_BASE_RNG_H
+
+#include "base/compiler.h"
+
+struct cw_rng {
+    uint32_t key[2];
+    uint32_t ctr[3]; /* the fourth counter word is the draw */
+};
+
+/* The stream's name: tag says which operator, where = (epoch, repetition), id which element. */
+void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep, uint64_t id);
+uint64_t cw_rng_u64(const struct cw_rng *rng, uint32_t draw);
+double cw_rng_unit(const struct cw_rng *rng, uint32_t draw); /* [0, 1), 53 bits */
+double cw_rng_range(const struct cw_rng *rng, uint32_t draw, double lo, double hi);
+/* Uniform in [0, n), without bias worth naming (multiply-shift on 64 bits). n > 0. */
+uint64_t cw_rng_below(const struct cw_rng *rng, uint32_t draw, uint64_t n);
+
+/* A permutation of [0, n) computed per position: keyed Feistel network with cycle walking
+ * (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). O(1) memory. */
+struct cw_perm {
+    uint64_t n;
+    uint64_t key[2];
+    uint32_t half_bits;
+};
+void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep);
+uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i); /* i < n */
+
+/* Random bytes from the kernel, for ids of processes. Never 0. */
+uint64_t cw_rng_process_id(void);
+
+#endif

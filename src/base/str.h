@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growing byte string. Always NUL-terminated behind len; may hold any bytes. Zero-initialise. */
+#ifndef CW_BASE_STR_H
+#define CW_BASE_STR_H
+
+#include <stdbool.h>
+#include "base/compiler.h"
+
+struct cw_str {
+    char *s; /* NULL while empty and never written: use cw_str_text */
+    size_t len;
+    size_t cap;
+};
+
+void cw_str_fini(struct cw_str *str);
+void cw_str_clear(struct cw_str *str);
+void cw_str_add(struct cw_str *str, const char *s);
+void cw_str_add_bytes(struct cw_str *str, const void *p, size_t n);
+void cw_str_add_char(struct cw_str *str, char c);
+void cw_str_addf(struct cw_str *str, const char *fmt, ...) CW_PRINTF(2, 3);
+const char *cw_str_text(const struct cw_str *str); /* "" when empty */
+char *cw_str_take(struct cw_str *str);             /* the caller frees; never NULL */
+/* Appends s as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
+void cw_str_add_json(struct cw_str *str, const char *s, size_t n);
+#define CW_STR_AUTO CW_CLEANUP(cw_str_fini) struct cw_str
+
+bool cw_str_eq(const char *a, const char *b); /* NULL equals NULL only */
+bool cw_str_starts(const char *s, const char *prefix);
+/* Whole-string numbers; false on anything else, overflow included. Bytes take K, M, G, T (1024) and KiB, MB, ... */
+bool cw_str_to_i64(const char *s, int64_t *ret);
+bool cw_str_to_u64(const char *s, uint64_t *ret);
+bool cw_str_to_f64(const char *s, double *ret);
+bool cw_str_to_bytes(const char *s, uint64_t *ret);
+/* Milliseconds of "250ms", "3s", "2m", "1h", "3" (seconds). */
+bool cw_str_to_ms(const char *s, int64_t *ret);
+/* The candidate nearest to `word` (edit distance, Damerau-Levenshtein restricted), or NULL when none
+ * is near enough for "did you mean". candidates ends with NULL. */
+const char *cw_str_nearest(const char *word, const char *const *candidates);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads, mutexes and conditions: the only file that touches pthread_*. All calls succeed or the
+ * process ends with a message (they fail only for lack of resources or by a bug). */
+#ifndef CW_BASE_THREAD_H
+#define CW_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include "base/compiler.h"
+
+struct cw_thread {
+    pthread_t id;
+    bool started;
+};
+typedef void cw_thread_fn(void *arg);
+/* name: at most 15 characters, shown by ps -L. Signals are blocked in the new thread. */
+void cw_thread_start(struct cw_thread *thread, const char *name, cw_thread_fn *fn, void *arg);
+void cw_thread_join(struct cw_thread *thread); /* accepts one that was never started */
+bool cw_thread_is_self(const struct cw_thread *thread);
+
+struct cw_mutex {
+    pthread_mutex_t m;
+};
+struct cw_cond {
+    pthread_cond_t c;
+};
+void cw_mutex_init(struct cw_mutex *mutex);
+void cw_mutex_fini(struct cw_mutex *mutex);
+void cw_mutex_lock(struct cw_mutex *mutex);
+void cw_mutex_unlock(struct cw_mutex *mutex);
+void cw_cond_init(struct cw_cond *cond); /* on CLOCK_MONOTONIC */
+void cw_cond_fini(struct cw_cond *cond);
+void cw_cond_wait(struct cw_cond *cond, struct cw_mutex *mutex);
+/* false at the deadline (cw_clock_ns). */
+bool cw_cond_wait_until(struct cw_cond *cond, struct cw_mutex *mutex, int64_t deadline_ns);
+void cw_cond_signal(struct cw_cond *cond);
+void cw_cond_broadcast(struct cw_cond *cond);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread pool that computes items (design.md 5). Threads take (item, run of elements), run the whole chain
+ * for an element while it is in their cache, and the last operator writes into the element's slot of the
+ * batch buffer. The element that finishes last completes the item, whose done is called on an exec
+ * thread (post to your loop there). */
+#ifndef CW_EXEC_EXEC_H
+#define CW_EXEC_EXEC_H
+
+#include "plan/plan.h"
+
+struct cw_exec;
+
+enum cw_bad_elements { CW_BAD_FAIL, CW_BAD_SKIP }; /* what a bad element does to its job */
+
+/* Where batch buffers come from: heap, or shared memory. Called by exec threads. NULL = none now (set err). */
+typedef struct cw_buf *cw_exec_alloc_fn(void *arg, size_t bytes, struct cw_err *err);
+
+struct cw_exec_item {
+    struct cw_plan *plan; /* borrowed until done: the caller holds a ref */
+    uint64_t epoch, item;
+    enum cw_bad_elements bad;
+    cw_exec_alloc_fn *alloc; /* NULL = cw_buf_new */
+    void *alloc_arg;
+    /* Exactly one call per submitted item. batch: the callee's ref, or NULL with err set (CANCELLED too). */
+    void (*done)(struct cw_exec_item *item, struct cw_batch *batch, const struct cw_err *err);
+    void *arg;
+    int64_t cpu_ns; /* set before done: thread CPU spent on it */
+    int64_t wall_ns; /* from the first element begun to the last finished */
+    struct cw_exec_task *task; /* the pool's own */
+};
+/* Per-node counters of a plan, summed over threads since it was made. */
+struct cw_exec_count {
+    uint64_t elements, cpu_ns, bytes_out;
+};
+
+struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
+void cw_exec_free(struct cw_exec *exec); /* cancels what has not begun, waits for the rest */
+/* Items are begun in the order submitted. Any thread; item stays the caller's and must live until done. */
+void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item);
+/* Items of this plan that have not begun are done with CANCELLED; those running finish. */
+void cw_exec_cancel(struct cw_exec *exec, struct cw_plan *plan);
+void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts /* one per node of the graph */);
+/* One item on the calling thread, for tests, replay and prepare-time trials. */
+int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad_elements bad, struct cw_batch **ret_batch, struct cw_err *err);
+/* Each intermediate tensor of each element of an item, in order, on the calling thread: what `replay --dump` shows. */
+typedef int cw_exec_trace_fn(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec, const struct cw_element *element, const char *source, struct cw_err *err);
+int cw_exec_trace(struct cw_plan *plan, uint64_t epoch, uint64_t item, cw_exec_trace_fn *fn, void *arg, struct cw_err *err);
+
+#endif

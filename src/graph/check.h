@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph whose operators are known, options typed, shapes and dtypes inferred. Immutable, refcounted.
+ * Errors name node, option and reason: `node "crop" (random_resized_crop): option size: ...`. */
+#ifndef CW_GRAPH_CHECK_H
+#define CW_GRAPH_CHECK_H
+
+#include "base/hash.h"
+#include "graph/graph.h"
+#include "ops/op.h"
+
+struct cw_checked_node {
+    const struct cw_op *op;
+    void *opts;
+    struct cw_spec out;
+    size_t fields_n;
+    size_t fields[CW_FIELDS_MAX]; /* indices into the input's spec that a fieldwise operator works on */
+    uint64_t tag;                 /* names its random stream */
+    struct cw_hash fingerprint;   /* of this node and all above it */
+    bool sparse;                  /* the number of its elements depends on data */
+    bool random;                  /* a random operator stands at or above it (shuffle does not count: ids survive it) */
+};
+struct cw_checked {
+    _Atomic int refs;
+    struct cw_graph *graph; /* one ref */
+    struct cw_checked_node *nodes;
+    struct cw_hash fingerprint; /* of the output */
+};
+int cw_graph_check(struct cw_graph *graph, struct cw_checked **ret_checked, struct cw_err *err);
+struct cw_checked *cw_checked_ref(struct cw_checked *checked);
+struct cw_checked *cw_checked_unref(struct cw_checked *checked);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The immutable graph of a pipeline: named operators with untyped options. Refcounted, any thread.
+ * Knows no operators: graph/check.h does. */
+#ifndef CW_GRAPH_GRAPH_H
+#define CW_GRAPH_GRAPH_H
+
+#include "conf/value.h"
+
+#define CW_GRAPH_NODES_MAX 1024
+
+struct cw_node {
+    char *name;      /* unique; given, or made: "decode_image", "decode_image_2", ... */
+    bool named;      /* the user gave it */
+    char *op;
+    size_t inputs_n;
+    size_t *inputs;  /* indices of earlier nodes */
+    size_t fields_n;
+    char **fields;
+    bool keep_position;
+    size_t depends_n;
+    char **depends_on; /* names of nodes */
+    struct cw_value options; /* object, without reserved keys */
+};
+struct cw_graph {
+    _Atomic int refs;
+    char *name; /* of the pipeline; "" if none */
+    size_t n;
+    struct cw_node *nodes; /* inputs before users; the last node is the output, and every node leads to it */
+};
+
+/* Text form (docs/pipelines.md). `where` is put before messages (a file's name). */
+int cw_graph_parse(const char *text, size_t n, const char *where, struct cw_graph **ret_graph, struct cw_err *err);
+int cw_graph_load(const char *path, struct cw_graph **ret_graph, struct cw_err *err);
+void cw_graph_print(const struct cw_graph *graph, struct cw_str *out); /* parses back to an equal graph */
+struct cw_graph *cw_graph_ref(struct cw_graph *graph);
+struct cw_graph *cw_graph_unref(struct cw_graph *graph);
+
+/* Building, one thread, with a sticky error that finish reports. */
+struct cw_graph_builder;
+struct cw_graph_builder *cw_graph_builder_new(const char *name) CW_MUST_CHECK;
+void cw_graph_builder_free(struct cw_graph_builder *builder);
+/* Appends a node; takes the parts of *node (zeroed after). inputs by name; none given = the node before. */
+void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node, const char *const *inputs, size_t inputs_n);
+/* Sorts topologically, checks names, cycles, unused nodes. */
+int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph, struct cw_err *err);
+void cw_node_fini(struct cw_node *node);
+
+#endif

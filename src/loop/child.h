@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Child processes by posix_spawn (never a bare fork: the parent may hold CUDA or MPI state). Not tied to
+ * a loop; any thread. */
+#ifndef CW_LOOP_CHILD_H
+#define CW_LOOP_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include "base/err.h"
+
+struct cw_child {
+    pid_t pid;     /* 0 = not running */
+    int stdin_fd;  /* the parent's end of a pipe; its closing tells the child that the parent is gone (--exit-with-stdin) */
+    int stdout_fd; /* the parent's end; close-on-exec */
+};
+/* argv[0] is a path. stderr is inherited, or goes to stderr_path when not NULL. nice_level 0 = unchanged. */
+int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path, int nice_level, struct cw_err *err);
+/* Reads one line (without its newline) from the child's stdout; TIMEOUT, or UNAVAILABLE when it ended before. */
+int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap, struct cw_err *err);
+void cw_child_kill(struct cw_child *child, int signum);
+/* Waits for its end; at the timeout kills it (SIGKILL). Returns the wait status. Closes the fds. */
+int cw_child_stop(struct cw_child *child, int64_t timeout_ms);
+bool cw_child_is_alive(struct cw_child *child); /* reaps */
+/* Directory of our own programs: $CACHEW_BIN_DIR, or that of the running executable or of libcachew
+ * (../bin beside lib), or the installed one; the first in which `program` exists. */
+int cw_child_find(const char *program, char *ret_path, size_t cap, struct cw_err *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A checked graph made ready to compute: sources opened, positions composed, items cut. Immutable after
+ * cw_plan_new; refcounted; any thread.
+ *
+ * Dense pipeline: item k is output k. Sparse pipeline (a filter): item k is the fixed range
+ * [k * chunk, (k + 1) * chunk) of positions below the first operator that changes the count; what survives is
+ * sent as rows, and the client cuts rows into batches in item order (client/join.c), counting take and skip. So the
+ * sequence is exactly what one thread would give that ran the pipeline from end to end. */
+#ifndef CW_PLAN_PLAN_H
+#define CW_PLAN_PLAN_H
+
+#include "data/batch.h"
+#include "graph/check.h"
+
+struct cw_plan;
+
+/* What the client does with the rows of a sparse pipeline: skip, take, and cut, in this order. */
+struct cw_plan_join {
+    int64_t skip;       /* rows left out at the start of the epoch */
+    int64_t take;       /* then at most so many; -1 = all */
+    int64_t batch;      /* rows per batch; 0 = each row is an output of its own, without a batch dimension */
+    bool drop_remainder;
+};
+struct cw_plan_info {
+    bool sparse;
+    uint64_t items;        /* of an epoch */
+    int64_t elements;      /* rows of an epoch; -1 when sparse */
+    int64_t batch;         /* elements of an item: batch size, or chunk length */
+    uint64_t chunk;        /* sparse: source positions in an item */
+    struct cw_spec out;    /* of a delivered batch (leading dim: batch size with drop_remainder, else -1) */
+    struct cw_plan_join join;
+    struct cw_hash fingerprint; /* of pipeline and source identity: what the data are */
+    int64_t item_bytes;    /* estimate, -1 unknown */
+};
+
+/* Opens the sources: on the worker that prepares a job `manifest` is NULL, elsewhere it is what cw_plan_manifest
+ * gave there, so that all workers see the same files. */
+int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest, struct cw_plan **ret_plan, struct cw_err *err);
+struct cw_plan *cw_plan_ref(struct cw_plan *plan);
+struct cw_plan *cw_plan_unref(struct cw_plan *plan);
+const struct cw_plan_info *cw_plan_info(const struct cw_plan *plan);
+/* An object: source node's name -> its manifest. */
+void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value);
+
+#endif
