@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operators by name, from op_list.h. */
+#include "ops/op.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+#define CW_OP(name) extern const struct cw_op cw_op_##name;
+#include "ops/op_list.h"
+#undef CW_OP
+
+static const struct cw_op *const all[] = {
+#define CW_OP(name) &cw_op_##name,
+#include "ops/op_list.h"
+#undef CW_OP
+};
+
+static const char *const names[] = {
+#define CW_OP(name) #name,
+#include "ops/op_list.h"
+#undef CW_OP
+    NULL};
+
+const struct cw_op *cw_op_find(const char *name)
+{
+    size_t lo = 0, hi = CW_ARRAY_LEN(all);
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int order = strcmp(name, all[mid]->name);
+        if (order == 0)
+            return all[mid];
+        if (order < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return NULL;
+}
+
+const struct cw_op *const *cw_op_all(size_t *ret_n)
+{
+    *ret_n = CW_ARRAY_LEN(all);
+    return all;
+}
+
+const char *cw_op_nearest(const char *name)
+{
+    return cw_str_nearest(name, names);
+}
+
+const char *cw_op_kind_name(enum cw_op_kind kind)
+{
+    static const char *const kinds[] = {"source", "index", "element", "group"};
+    return kinds[kind];
+}
