@@ -25,10 +25,15 @@ uint64_t cw_rng_below(const struct cw_rng *rng, uint32_t draw, uint64_t n);
 struct cw_perm {
     uint64_t n;
     uint64_t key[2];
-    uint32_t half_bits;
+    uint64_t lo_mask, hi_mask;
+    uint32_t lo_bits, rounds;
 };
 void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep);
 uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i); /* i < n */
+
+/* One block of Philox4x32-10, and what names a stream or a permutation as 64 bits. */
+void cw_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t ret_words[4]);
+uint64_t cw_rng_key(uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep);
 
 /* Random bytes from the kernel, for ids of processes. Never 0. */
 uint64_t cw_rng_process_id(void);

@@ -22,6 +22,8 @@ const char *cw_str_text(const struct cw_str *str); /* "" when empty */
 char *cw_str_take(struct cw_str *str);             /* the caller frees; never NULL */
 /* Appends s as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
 void cw_str_add_json(struct cw_str *str, const char *s, size_t n);
+/* Appends the shortest decimal that reads back the same; always with a point or an exponent. */
+void cw_str_add_f64(struct cw_str *str, double v);
 #define CW_STR_AUTO CW_CLEANUP(cw_str_fini) struct cw_str
 
 bool cw_str_eq(const char *a, const char *b); /* NULL equals NULL only */

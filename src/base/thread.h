@@ -21,6 +21,7 @@ bool cw_thread_is_self(const struct cw_thread *thread);
 struct cw_mutex {
     pthread_mutex_t m;
 };
+#define CW_MUTEX_INIT {PTHREAD_MUTEX_INITIALIZER} /* for static ones */
 struct cw_cond {
     pthread_cond_t c;
 };

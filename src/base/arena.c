@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One block that is kept, and single blocks for what did not fit. At a reset the kept block is
+ * replaced by one that would have held everything (at most keep bytes), at the next allocation. */
+#include "base/arena.h"
+
+#include "base/mem.h"
+
+#define ALIGN ((size_t)64)
+#define FIRST_BYTES ((size_t)64 << 10)
+
+struct extra {
+    struct extra *next;
+    char pad[ALIGN - sizeof(struct extra *)];
+};
+struct cw_arena {
+    char *base;
+    size_t cap;  /* of base */
+    size_t at;   /* in base */
+    size_t used; /* in base and extras, since the reset */
+    size_t keep;
+    size_t want; /* what base should be made with */
+    struct extra *extras;
+};
+
+struct cw_arena *cw_arena_new(size_t keep_bytes)
+{
+    struct cw_arena *arena = CW_NEW(struct cw_arena);
+
+    arena->keep = keep_bytes;
+    arena->want = CW_MIN(FIRST_BYTES, keep_bytes);
+    return arena;
+}
+
+static void free_extras(struct cw_arena *arena)
+{
+    while (arena->extras) {
+        struct extra *next = arena->extras->next;
+        cw_mem_free(arena->extras);
+        arena->extras = next;
+    }
+}
+
+void cw_arena_free(struct cw_arena *arena)
+{
+    if (!arena)
+        return;
+    free_extras(arena);
+    cw_mem_free(arena->base);
+    cw_mem_free(arena);
+}
+
+static void *alloc_extra(struct cw_arena *arena, size_t bytes)
+{
+    struct extra *extra = cw_mem_try_aligned(ALIGN, sizeof(*extra) + bytes);
+
+    if (!extra)
+        return NULL;
+    extra->next = arena->extras;
+    arena->extras = extra;
+    arena->used += bytes;
+    return extra + 1;
+}
+
+void *cw_arena_alloc(struct cw_arena *arena, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    size_t need = bytes ? CW_ALIGN_UP(bytes, ALIGN) : ALIGN;
+
+    if (!arena->base && arena->want) {
+        arena->base = cw_mem_try_aligned(ALIGN, arena->want);
+        arena->cap = arena->base ? arena->want : 0;
+    }
+    if (need > arena->cap - arena->at)
+        return alloc_extra(arena, need);
+    char *p = arena->base + arena->at;
+    arena->at += need;
+    arena->used += need;
+    return p;
+}
+
+void cw_arena_reset(struct cw_arena *arena)
+{
+    if (arena->extras) {
+        size_t want = CW_MIN(CW_ALIGN_UP(arena->used + arena->used / 4, ALIGN), arena->keep);
+
+        free_extras(arena);
+        if (want > arena->cap) {
+            cw_mem_free(arena->base);
+            arena->base = NULL;
+            arena->cap = 0;
+            arena->want = want;
+        }
+    }
+    arena->at = 0;
+    arena->used = 0;
+}
+
+size_t cw_arena_used(const struct cw_arena *arena)
+{
+    return arena->used;
+}

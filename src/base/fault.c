@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fault.h"
+
+#ifdef CW_FAULTS
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/thread.h"
+
+#define NAME_BYTES 64
+
+atomic_int cw_fault_state = -1;
+static struct cw_mutex lock = CW_MUTEX_INIT;
+static char armed_name[NAME_BYTES]; /* lock; unchanged once armed */
+static atomic_llong left;
+
+static void read_environment(void)
+{
+    const char *text = getenv("CACHEW_FAULT");
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    int64_t nth = 0;
+
+    if (colon && (size_t)(colon - text) < NAME_BYTES && cw_str_to_i64(colon + 1, &nth) && nth > 0) {
+        memcpy(armed_name, text, (size_t)(colon - text));
+        armed_name[colon - text] = '\0';
+        atomic_store(&left, nth);
+        atomic_store_explicit(&cw_fault_state, 1, memory_order_release);
+        return;
+    }
+    if (text && *text)
+        fprintf(stderr, "level=error mod=fault msg=\"CACHEW_FAULT is not NAME:N\"\n");
+    atomic_store_explicit(&cw_fault_state, 0, memory_order_release);
+}
+
+void cw_fault_pass(const char *name)
+{
+    cw_mutex_lock(&lock);
+    if (atomic_load(&cw_fault_state) < 0)
+        read_environment();
+    int state = atomic_load(&cw_fault_state);
+    cw_mutex_unlock(&lock);
+    if (state != 1 || (strcmp(armed_name, "any") != 0 && strcmp(armed_name, name) != 0))
+        return;
+    if (atomic_fetch_sub(&left, 1) == 1)
+        kill(getpid(), SIGKILL);
+}
+
+#else
+typedef int cw_fault_unused; /* ISO C wants a declaration */
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line is built on the stack and written with one call, so that lines of several threads and
+ * processes do not mix. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+#define LINES_A_SECOND 20
+#define TEXT_BYTES 1536
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static atomic_int current_level = -1;
+static struct cw_mutex lock = CW_MUTEX_INIT; /* guards every site's numbers */
+
+void cw_log_set_level(enum cw_log_level level)
+{
+    atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
+}
+
+bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level)
+{
+    for (size_t i = 0; text && i < CW_ARRAY_LEN(level_names); i++) {
+        if (strcmp(text, level_names[i]) == 0) {
+            *ret_level = (enum cw_log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cw_log_wants(enum cw_log_level level)
+{
+    int now = atomic_load_explicit(&current_level, memory_order_relaxed);
+
+    if (CW_UNLIKELY(now < 0)) {
+        enum cw_log_level wanted = CW_LOG_INFO;
+        int unset = -1;
+
+        (void)cw_log_parse_level(getenv("CACHEW_LOG"), &wanted);
+        atomic_compare_exchange_strong(&current_level, &unset, (int)wanted);
+        now = atomic_load_explicit(&current_level, memory_order_relaxed);
+    }
+    return (int)level <= now;
+}
+
+/* Says whether the site may write now, and how many lines it left out before. */
+static bool pass_limit(struct cw_log_site *site, int *ret_dropped)
+{
+    int64_t now = cw_clock_ms();
+
+    cw_mutex_lock(&lock);
+    if (site->window_ms == 0 || now - site->window_ms >= 1000) {
+        site->window_ms = now;
+        site->count = 0;
+    }
+    bool pass = site->count < LINES_A_SECOND;
+    *ret_dropped = pass ? site->dropped : 0;
+    site->count += pass;
+    site->dropped = pass ? 0 : site->dropped + 1;
+    cw_mutex_unlock(&lock);
+    return pass;
+}
+
+/* Inside quotes: quote and backslash are escaped, control characters become spaces. */
+static size_t quote(char *out, size_t cap, const char *text)
+{
+    size_t n = 0;
+
+    for (; *text && n + 2 < cap; text++) {
+        if (*text == '"' || *text == '\\')
+            out[n++] = '\\';
+        out[n++] = (unsigned char)*text < 0x20 ? ' ' : *text;
+    }
+    return n;
+}
+
+static void write_all(const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t w = write(STDERR_FILENO, p, n);
+        if (w <= 0)
+            return;
+        p += w;
+        n -= (size_t)w;
+    }
+}
+
+static void write_line(enum cw_log_level level, const char *module, const char *text, int dropped)
+{
+    char line[2 * TEXT_BYTES + 128];
+    size_t n = (size_t)snprintf(line, 96, "level=%s mod=%.40s msg=\"", level_names[level], module);
+
+    n += quote(line + n, sizeof(line) - n - 32, text);
+    line[n++] = '"';
+    if (dropped)
+        n += (size_t)snprintf(line + n, 24, " dropped=%d", dropped);
+    line[n++] = '\n';
+    write_all(line, n);
+}
+
+void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module, const char *fmt, ...)
+{
+    char text[TEXT_BYTES];
+    int dropped = 0;
+    va_list args;
+
+    if (level != CW_LOG_ERROR && !pass_limit(site, &dropped))
+        return;
+    va_start(args, fmt);
+    if (vsnprintf(text, sizeof(text), fmt, args) < 0)
+        text[0] = '\0';
+    va_end(args);
+    write_line(level, module, text, dropped);
+}

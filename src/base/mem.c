@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only file that calls malloc and its kin. */
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CW_NORETURN void die(size_t bytes)
+{
+    fprintf(stderr, "level=error mod=mem msg=\"out of memory\" bytes=%zu\n", bytes);
+    abort();
+}
+
+static size_t product(size_t n, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, size, &bytes))
+        die(SIZE_MAX);
+    return bytes;
+}
+
+void *cw_mem_new(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+
+    if (!p)
+        die(bytes);
+    return p;
+}
+
+void *cw_mem_new_array(size_t n, size_t size)
+{
+    return cw_mem_new(product(n, size));
+}
+
+void *cw_mem_grow(void *p, size_t n, size_t size)
+{
+    size_t bytes = product(n, size);
+    void *q = realloc(p, bytes ? bytes : 1);
+
+    if (!q)
+        die(bytes);
+    return q;
+}
+
+void *cw_mem_try(size_t bytes)
+{
+    return malloc(bytes ? bytes : 1);
+}
+
+void *cw_mem_try_aligned(size_t align, size_t bytes)
+{
+    void *p = NULL;
+
+    return posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : NULL;
+}
+
+void cw_mem_free(void *p)
+{
+    free(p);
+}
+
+char *cw_mem_strdup(const char *s)
+{
+    return s ? cw_mem_dup(s, strlen(s) + 1) : NULL;
+}
+
+char *cw_mem_strndup(const char *s, size_t n)
+{
+    size_t len = strnlen(s, n);
+    char *copy = cw_mem_new(len + 1);
+
+    memcpy(copy, s, len);
+    return copy;
+}
+
+void *cw_mem_dup(const void *p, size_t bytes)
+{
+    void *copy = malloc(bytes ? bytes : 1);
+
+    if (!copy)
+        die(bytes);
+    if (bytes)
+        memcpy(copy, p, bytes);
+    return copy;
+}
+
+char *cw_mem_printf(const char *fmt, ...)
+{
+    va_list args;
+    char *s = NULL;
+
+    va_start(args, fmt);
+    int n = vasprintf(&s, fmt, args);
+    va_end(args);
+    if (n < 0)
+        die(0);
+    return s;
+}
+
+void cw_mem_free_at(void *p_to_pointer)
+{
+    free(cw_mem_steal(p_to_pointer));
+}
+
+/* memcpy: the pointer's own type is not known here. */
+void *cw_mem_steal(void *p_to_pointer)
+{
+    void *p;
+    void *null = NULL;
+
+    memcpy(&p, p_to_pointer, sizeof(p));
+    memcpy(p_to_pointer, &null, sizeof(null));
+    return p;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Permutation of [0, n) by position. The Feistel network works on ceil(log2 n) bits, split into two
+ * parts that may differ by one bit, so that its domain is below 2n and a walk takes 1.4 turns on average. */
+#include "base/hash.h"
+#include "base/rng.h"
+
+/* Few bits need more rounds to come near a uniform choice among all permutations. */
+#define ROUNDS_FEW_BITS 16
+#define ROUNDS 8
+#define FEW_BITS 10
+
+void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep)
+{
+    uint32_t bits = n > 1 ? (uint32_t)(64 - __builtin_clzll(n - 1)) : 0;
+
+    perm->n = n;
+    perm->key[0] = cw_rng_key(seed, tag, epoch, rep);
+    perm->key[1] = cw_mix64(~perm->key[0]) | 1;
+    perm->lo_bits = (bits + 1) / 2;
+    perm->rounds = bits <= FEW_BITS ? ROUNDS_FEW_BITS : ROUNDS;
+    perm->lo_mask = (uint64_t)((UINT64_C(1) << perm->lo_bits) - 1);
+    perm->hi_mask = (uint64_t)((UINT64_C(1) << (bits / 2)) - 1);
+}
+
+static inline uint64_t round_bits(uint64_t x, uint64_t key)
+{
+    x = (x ^ key) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 32) * 0x94d049bb133111ebu;
+    return x >> 32;
+}
+
+static inline uint64_t feistel(const struct cw_perm *perm, uint64_t x)
+{
+    uint64_t hi = x >> perm->lo_bits;
+    uint64_t lo = x & perm->lo_mask;
+    uint64_t key = perm->key[0];
+
+    for (uint32_t r = 0; r < perm->rounds; r += 2) {
+        lo ^= round_bits(hi, key) & perm->lo_mask;
+        key += perm->key[1];
+        hi ^= round_bits(lo, key) & perm->hi_mask;
+        key += perm->key[1];
+    }
+    return hi << perm->lo_bits | lo;
+}
+
+uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i)
+{
+    if (perm->n < 2)
+        return i;
+    do
+        i = feistel(perm, i);
+    while (i >= perm->n);
+    return i;
+}
