@@ -6,6 +6,7 @@
 #ifndef CW_SHM_SHM_H
 #define CW_SHM_SHM_H
 
+#include <stdbool.h>
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -19,15 +20,27 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
 int cw_shm_pool_fd(struct cw_shm_pool *pool, const struct cw_buf *buf, size_t *ret_cap); /* borrowed */
 /* A client that may still read this slot is gone: the slot is not used again (its pages go when both sides unmap). */
 void cw_shm_pool_retire(struct cw_shm_pool *pool, const struct cw_buf *buf);
-size_t cw_shm_pool_bytes(const struct cw_shm_pool *pool);
+size_t cw_shm_pool_bytes(struct cw_shm_pool *pool);
+/* Frees idle slots until all slots together hold at most `bytes`, or none is idle. */
+void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes);
+/* Ids of slots freed since the last call, at most cap of them (call again when it gives cap): clients that know
+ * them should unmap. */
+size_t cw_shm_pool_take_gone(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap);
 
 /* ---- passing descriptors: one connected unix socket per client and worker ---- */
 /* Worker: listens on a random abstract address; ret_name (for the client) is a printable text. */
 int cw_shm_listen(char *ret_name, size_t cap, int *ret_fd, struct cw_err *err);
-int cw_shm_accept(int listen_fd, int *ret_fd, uint64_t *ret_token, struct cw_err *err); /* AGAIN when none; token = what the client sent; checks the peer's uid */
-int cw_shm_connect(const char *name, uint64_t token, int *ret_fd, struct cw_err *err);
+/* AGAIN when none is waiting. Peers of another user are turned away. The new socket does not block. */
+int cw_shm_accept(int listen_fd, int *ret_fd, struct cw_err *err);
+/* What the client sent first: AGAIN until it is there, END when the client left, CORRUPT for anything else. */
+int cw_shm_recv_token(int fd, uint64_t *ret_token, struct cw_err *err);
+/* AGAIN when the client has not read what was sent before. */
 int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *err);
-int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err); /* AGAIN, END */
+/* Client: connects and sends the token. The socket does not block. */
+int cw_shm_connect(const char *name, uint64_t token, int *ret_fd, struct cw_err *err);
+/* AGAIN, or END when the worker is gone. A slot's descriptor is sent before the first output that names the slot, but
+ * on its own way: wait for it (poll) when the output came first. */
+int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err);
 
 /* ---- client: mapped slots of one worker. One thread; buffers made may be freed anywhere. ---- */
 struct cw_shm_view;
@@ -39,7 +52,7 @@ void cw_shm_view_drop(struct cw_shm_view *view, uint64_t slot); /* the worker fr
 typedef void cw_shm_released_fn(void *arg, uint64_t slot);
 int cw_shm_view_buf(struct cw_shm_view *view, uint64_t slot, size_t bytes, cw_shm_released_fn *released, void *arg, struct cw_buf **ret_buf, struct cw_err *err);
 
-/* Same host and same shared-memory space? Boot id plus mount/pid namespace of the process. */
+/* Equal for processes that can reach each other's abstract sockets: boot id plus network and user namespace. */
 void cw_shm_host_id(char *ret_id, size_t cap);
 
 #endif

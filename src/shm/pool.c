@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker's pool of memfd slots. A slot is made once, mapped once on each side, and used again for batches of
+ * about its size: a fresh memfd a batch costs more in page faults than a copy (feasibility.md 1).
+ *
+ * Sealed against shrinking, so that no reader can be hit by SIGBUS; the pages are reserved when a slot is made, so that a
+ * host short of memory gives an error and not a signal. */
+#include "shm/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+
+#define SLOT_ROUND ((size_t)64 << 10)
+
+struct slot {
+    struct cw_shm_pool *pool;
+    struct slot *next; /* in `idle` */
+    struct slot *prev;
+    uint64_t id;
+    size_t cap;
+    void *data;
+    int fd;
+    bool retired; /* lock: pool */
+};
+struct cw_shm_pool {
+    struct cw_mutex lock;
+    int refs; /* the owner, and each buffer that is out */
+    bool closed;
+    size_t limit, bytes;
+    uint64_t last_id;
+    struct slot idle; /* ring; first = used last */
+    uint64_t *gone;
+    size_t gone_n, gone_cap;
+};
+
+struct cw_shm_pool *cw_shm_pool_new(size_t limit_bytes)
+{
+    struct cw_shm_pool *pool = CW_NEW(struct cw_shm_pool);
+    cw_mutex_init(&pool->lock);
+    pool->refs = 1;
+    pool->limit = limit_bytes;
+    pool->idle.next = pool->idle.prev = &pool->idle;
+    return pool;
+}
+
+static void slot_unlink(struct slot *slot)
+{
+    slot->prev->next = slot->next;
+    slot->next->prev = slot->prev;
+}
+
+static void slot_link_first(struct cw_shm_pool *pool, struct slot *slot)
+{
+    slot->prev = &pool->idle;
+    slot->next = pool->idle.next;
+    slot->next->prev = slot;
+    pool->idle.next = slot;
+}
+
+/* Lock held, slot not in `idle`. */
+static void slot_destroy(struct cw_shm_pool *pool, struct slot *slot)
+{
+    pool->bytes -= slot->cap;
+    if (!pool->closed) {
+        CW_GROW(pool->gone, pool->gone_n, pool->gone_cap);
+        pool->gone[pool->gone_n++] = slot->id;
+    }
+    munmap(slot->data, slot->cap);
+    close(slot->fd);
+    cw_mem_free(slot);
+}
+
+/* Lock held. Least recently used first. */
+static void trim(struct cw_shm_pool *pool, size_t bytes)
+{
+    while (pool->bytes > bytes && pool->idle.prev != &pool->idle) {
+        struct slot *slot = pool->idle.prev;
+        slot_unlink(slot);
+        slot_destroy(pool, slot);
+    }
+}
+
+/* Unlocks. Frees the pool with its last reference. */
+static void pool_unref(struct cw_shm_pool *pool)
+{
+    bool last = --pool->refs == 0;
+    cw_mutex_unlock(&pool->lock);
+    if (!last)
+        return;
+    cw_mutex_fini(&pool->lock);
+    cw_mem_free(pool->gone);
+    cw_mem_free(pool);
+}
+
+void cw_shm_pool_free(struct cw_shm_pool *pool)
+{
+    if (!pool)
+        return;
+    cw_mutex_lock(&pool->lock);
+    pool->closed = true;
+    trim(pool, 0);
+    pool_unref(pool);
+}
+
+static int slot_make(struct cw_shm_pool *pool, size_t cap, struct slot **ret_slot, struct cw_err *err)
+{
+    int fd = memfd_create("cachew-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return cw_err_errno(err, errno, "shared memory for a batch");
+    int rc = ftruncate(fd, (off_t)cap) == 0 ? 0 : errno;
+    if (rc == 0 && fallocate(fd, 0, 0, (off_t)cap) != 0 && errno != EOPNOTSUPP)
+        rc = errno;
+    if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        rc = errno;
+    void *data = MAP_FAILED;
+    if (rc == 0 && (data = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
+        rc = errno;
+    if (rc != 0) {
+        close(fd);
+        return cw_err_errno(err, rc, "%zu bytes of shared memory for a batch", cap);
+    }
+    struct slot *slot = CW_NEW(struct slot);
+    slot->pool = pool;
+    slot->cap = cap;
+    slot->fd = fd;
+    slot->data = data;
+    *ret_slot = slot;
+    return 0;
+}
+
+/* Lock held. The smallest idle slot that fits without wasting more than half of it. */
+static struct slot *take_idle(struct cw_shm_pool *pool, size_t cap)
+{
+    struct slot *best = NULL;
+    for (struct slot *s = pool->idle.next; s != &pool->idle; s = s->next) {
+        if (s->cap < cap || s->cap / 2 > cap || (best && best->cap <= s->cap))
+            continue;
+        best = s;
+        if (s->cap == cap)
+            break;
+    }
+    if (best)
+        slot_unlink(best);
+    return best;
+}
+
+static void on_buf_released(void *arg, struct cw_buf *buf)
+{
+    (void)buf;
+    struct slot *slot = arg;
+    struct cw_shm_pool *pool = slot->pool;
+    cw_mutex_lock(&pool->lock);
+    if (slot->retired || pool->closed)
+        slot_destroy(pool, slot);
+    else
+        slot_link_first(pool, slot);
+    pool_unref(pool);
+}
+
+struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw_err *err)
+{
+    size_t cap = CW_ALIGN_UP(CW_MAX(bytes, (size_t)1), SLOT_ROUND);
+    cw_mutex_lock(&pool->lock);
+    struct slot *slot = take_idle(pool, cap);
+    if (slot) {
+        pool->refs++;
+        cw_mutex_unlock(&pool->lock);
+    } else {
+        if (cap <= pool->limit)
+            trim(pool, pool->limit - cap);
+        if (cap < bytes || pool->bytes > pool->limit || cap > pool->limit - pool->bytes) {
+            cw_mutex_unlock(&pool->lock);
+            cw_err_set(err, CW_E_LIMIT, "shared memory: %zu bytes do not fit under the limit of %zu", bytes, pool->limit);
+            return NULL;
+        }
+        /* The room is taken before the slow part, which needs no lock. */
+        pool->bytes += cap;
+        pool->refs++;
+        uint64_t id = ++pool->last_id;
+        cw_mutex_unlock(&pool->lock);
+        if (slot_make(pool, cap, &slot, err) != 0) {
+            cw_mutex_lock(&pool->lock);
+            pool->bytes -= cap;
+            pool_unref(pool);
+            return NULL;
+        }
+        slot->id = id;
+    }
+    struct cw_buf *buf = cw_buf_wrap(slot->data, slot->cap, on_buf_released, slot);
+    buf->len = bytes;
+    buf->tag = slot->id;
+    return buf;
+}
+
+int cw_shm_pool_fd(struct cw_shm_pool *pool, const struct cw_buf *buf, size_t *ret_cap)
+{
+    const struct slot *slot = buf->arg;
+    CW_ASSERT(buf->release == on_buf_released && slot->pool == pool);
+    *ret_cap = slot->cap;
+    return slot->fd;
+}
+
+void cw_shm_pool_retire(struct cw_shm_pool *pool, const struct cw_buf *buf)
+{
+    struct slot *slot = buf->arg;
+    CW_ASSERT(buf->release == on_buf_released && slot->pool == pool);
+    cw_mutex_lock(&pool->lock);
+    slot->retired = true;
+    cw_mutex_unlock(&pool->lock);
+}
+
+size_t cw_shm_pool_bytes(struct cw_shm_pool *pool)
+{
+    cw_mutex_lock(&pool->lock);
+    size_t bytes = pool->bytes;
+    cw_mutex_unlock(&pool->lock);
+    return bytes;
+}
+
+void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes)
+{
+    cw_mutex_lock(&pool->lock);
+    trim(pool, bytes);
+    cw_mutex_unlock(&pool->lock);
+}
+
+size_t cw_shm_pool_take_gone(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap)
+{
+    cw_mutex_lock(&pool->lock);
+    size_t n = CW_MIN(cap, pool->gone_n);
+    for (size_t i = 0; i < n; i++)
+        ret_slots[i] = pool->gone[--pool->gone_n];
+    cw_mutex_unlock(&pool->lock);
+    return n;
+}
