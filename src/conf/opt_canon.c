@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a struct back to canonical text. */
+#include "conf/opt.h"
+
+static void i64_list(struct cw_value *value, const struct cw_i64_list *list)
+{
+    struct cw_value *items = cw_value_set_list(value, list->n);
+
+    for (size_t i = 0; i < list->n; i++)
+        cw_value_set_i64(&items[i], list->v[i]);
+}
+
+static void f64_list(struct cw_value *value, const struct cw_f64_list *list)
+{
+    struct cw_value *items = cw_value_set_list(value, list->n);
+
+    for (size_t i = 0; i < list->n; i++)
+        cw_value_set_f64(&items[i], list->v[i]);
+}
+
+static void str_list(struct cw_value *value, const struct cw_str_list *list)
+{
+    struct cw_value *items = cw_value_set_list(value, list->n);
+
+    for (size_t i = 0; i < list->n; i++)
+        cw_value_set_str(&items[i], list->v[i]);
+}
+
+static void to_value(const struct cw_opt *row, const void *at, struct cw_value *value)
+{
+    switch (row->type) {
+    case CW_OPT_BOOL:
+        cw_value_set_bool(value, *(const bool *)at);
+        break;
+    case CW_OPT_I64:
+    case CW_OPT_BYTES:
+        cw_value_set_i64(value, *(const int64_t *)at);
+        break;
+    case CW_OPT_F64:
+        cw_value_set_f64(value, *(const double *)at);
+        break;
+    case CW_OPT_STR:
+        if (*(char *const *)at)
+            cw_value_set_str(value, *(char *const *)at);
+        break;
+    case CW_OPT_ENUM:
+        cw_value_set_str(value, row->names[*(const int *)at]);
+        break;
+    case CW_OPT_I64_LIST:
+        i64_list(value, at);
+        break;
+    case CW_OPT_F64_LIST:
+        f64_list(value, at);
+        break;
+    case CW_OPT_STR_LIST:
+        str_list(value, at);
+        break;
+    case CW_OPT_VALUE:
+        cw_value_copy(value, at);
+        break;
+    default:
+        break;
+    }
+}
+
+void cw_opt_canon(const struct cw_opt *table, const void *opts, struct cw_str *out)
+{
+    struct cw_value object = {0};
+
+    cw_value_set_object(&object);
+    for (const struct cw_opt *row = table; row && row->name; row++)
+        if (!(row->flags & CW_OPT_NO_FINGERPRINT))
+            to_value(row, (const char *)opts + row->offset, cw_value_member(&object, row->name));
+    cw_value_print(&object, out);
+    cw_value_fini(&object);
+}
