@@ -7,6 +7,7 @@
 #include "conf/value.h"
 
 #define CW_GRAPH_NODES_MAX 1024
+#define CW_GRAPH_NAME_BYTES 128 /* of a node's, field's or operator's name, at most */
 
 struct cw_node {
     char *name;      /* unique; given, or made: "decode_image", "decode_image_2", ... */
@@ -14,6 +15,7 @@ struct cw_node {
     char *op;
     size_t inputs_n;
     size_t *inputs;  /* indices of earlier nodes */
+    bool chained;    /* no inputs were given: it reads the node before it in the list, unless it is a source (check.h drops it then) */
     size_t fields_n;
     char **fields;
     bool keep_position;
@@ -39,8 +41,11 @@ struct cw_graph *cw_graph_unref(struct cw_graph *graph);
 struct cw_graph_builder;
 struct cw_graph_builder *cw_graph_builder_new(const char *name) CW_MUST_CHECK;
 void cw_graph_builder_free(struct cw_graph_builder *builder);
-/* Appends a node; takes the parts of *node (zeroed after). inputs by name; none given = the node before. */
+/* Appends a node; takes the parts of *node (zeroed after). inputs by name; NULL = the node before, so that a chain
+ * names nobody; not NULL with inputs_n 0 = none. */
 void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node, const char *const *inputs, size_t inputs_n);
+/* From the wire: node->inputs holds indices of nodes added before; checked like everything else. */
+void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_node *node);
 /* Sorts topologically, checks names, cycles, unused nodes. */
 int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph, struct cw_err *err);
 void cw_node_fini(struct cw_node *node);

@@ -32,7 +32,9 @@ enum cw_op_traits {
     CW_OP_OPAQUE = 1u << 7,        /* nothing may be assumed: no reordering */
     CW_OP_CHANGES_COUNT = 1u << 8, /* depending on data: the pipeline is sparse from here on */
     CW_OP_FIELDWISE = 1u << 9,     /* works on one field at a time: `fields` picks which */
-    CW_OP_FILES = 1u << 10         /* a source that reads files: has `pattern` and a manifest */
+    CW_OP_FILES = 1u << 10,        /* a source that reads files: has `pattern` and a manifest */
+    CW_OP_AFFINE = 1u << 11,       /* index, one input: position p is upstream position a + b * p (take, skip, shard) */
+    CW_OP_MERGE = 1u << 12         /* index: one element of every input, fields side by side (zip) */
 };
 
 struct cw_rect {
@@ -99,7 +101,7 @@ struct cw_op {
 
     /* source and index */
     int (*count)(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err);
-    /* index: upstream position in input 0 (or, for an operator with several inputs that is not `zip`, sets *ret_input). */
+    /* index: upstream position in input 0 (or, for an operator with several inputs that is not MERGE, sets *ret_input). */
     int64_t (*map)(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input);
     /* source */
     int (*read)(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element, struct cw_err *err);

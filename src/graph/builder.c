@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a list of nodes that name each other to a sorted graph. The list may name nodes in any order;
+ * a chained node stays right behind the one that it reads, so that a printed chain is a chain again. */
+#include "base/mem.h"
+#include "base/map.h"
+#include "graph/graph.h"
+
+#define BUILDER_EDGES_MAX 16384
+
+struct draft {
+    struct cw_node node;
+    char **inputs; /* names; NULL when indexed or chained */
+    size_t inputs_n;
+    bool indexed;
+};
+
+struct cw_graph_builder {
+    char *name;
+    struct draft *v;
+    size_t n, cap;
+    size_t edges;
+    struct cw_err err; /* the first one */
+};
+
+struct cw_graph_builder *cw_graph_builder_new(const char *name)
+{
+    struct cw_graph_builder *builder = CW_NEW(struct cw_graph_builder);
+    builder->name = cw_mem_strdup(name ? name : "");
+    return builder;
+}
+
+void cw_graph_builder_free(struct cw_graph_builder *builder)
+{
+    if (!builder)
+        return;
+    for (size_t i = 0; i < builder->n; i++) {
+        struct draft *draft = &builder->v[i];
+        for (size_t k = 0; draft->inputs && k < draft->inputs_n; k++)
+            cw_mem_free(draft->inputs[k]);
+        cw_mem_free(draft->inputs);
+        cw_node_fini(&draft->node);
+    }
+    cw_mem_free(builder->v);
+    cw_mem_free(builder->name);
+    cw_mem_free(builder);
+}
+
+static bool name_ok(const char *name)
+{
+    size_t n = 0;
+    for (; name[n]; n++) {
+        if ((unsigned char)name[n] < 0x20 || name[n] == 0x7f || name[n] == '"' || n >= CW_GRAPH_NAME_BYTES)
+            return false;
+    }
+    return n > 0;
+}
+
+/* How an error speaks of a node that may have no name yet. */
+static void node_text(const struct cw_node *node, size_t i, struct cw_str *out)
+{
+    if (node->name)
+        cw_str_addf(out, "node \"%s\" (%s)", node->name, node->op ? node->op : "?");
+    else
+        cw_str_addf(out, "node %zu (%s)", i + 1, node->op ? node->op : "?");
+}
+
+static int check_names(const struct cw_node *node, size_t i, size_t inputs_n, struct cw_err *err)
+{
+    const char *bad = NULL;
+    if (!node->op || !name_ok(node->op))
+        return cw_err_set(err, CW_E_INVALID, "node %zu: op must be a name of 1 to %d characters", i + 1, CW_GRAPH_NAME_BYTES);
+    if (node->name && !name_ok(node->name))
+        return cw_err_set(err, CW_E_INVALID, "node %zu (%s): name must have 1 to %d characters, no quotes or control characters",
+                          i + 1, node->op, CW_GRAPH_NAME_BYTES);
+    for (size_t k = 0; k < node->fields_n && !bad; k++)
+        bad = name_ok(node->fields[k]) ? NULL : "fields";
+    for (size_t k = 0; k < node->depends_n && !bad; k++)
+        bad = name_ok(node->depends_on[k]) ? NULL : "depends_on";
+    if (node->fields_n > CW_GRAPH_NODES_MAX || node->depends_n > CW_GRAPH_NODES_MAX || inputs_n > CW_GRAPH_NODES_MAX)
+        bad = "fields, inputs or depends_on (too long)";
+    CW_STR_AUTO where = {0};
+    node_text(node, i, &where);
+    if (bad)
+        return cw_err_set(err, CW_E_INVALID, "%s: %s: not a list of names", cw_str_text(&where), bad);
+    if (node->options.type != CW_VALUE_OBJECT && node->options.type != CW_VALUE_NULL)
+        return cw_err_set(err, CW_E_INVALID, "%s: options must be an object", cw_str_text(&where));
+    return 0;
+}
+
+/* Takes *node; NULL when the builder has failed before or fails now. */
+static struct draft *append(struct cw_graph_builder *builder, struct cw_node *node, size_t inputs_n)
+{
+    int rc = builder->err.code;
+    if (!rc && builder->n >= CW_GRAPH_NODES_MAX)
+        rc = cw_err_set(&builder->err, CW_E_LIMIT, "pipeline has more than %d nodes", CW_GRAPH_NODES_MAX);
+    if (!rc)
+        rc = check_names(node, builder->n, inputs_n, &builder->err);
+    if (!rc && (builder->edges += inputs_n) > BUILDER_EDGES_MAX)
+        rc = cw_err_set(&builder->err, CW_E_LIMIT, "pipeline has more than %d inputs", BUILDER_EDGES_MAX);
+    if (rc) {
+        cw_node_fini(node);
+        return NULL;
+    }
+    CW_GROW(builder->v, builder->n, builder->cap);
+    struct draft *draft = &builder->v[builder->n++];
+    *draft = (struct draft){.node = *node, .inputs_n = inputs_n};
+    *node = (struct cw_node){0};
+    draft->node.named = draft->node.name != NULL;
+    if (draft->node.options.type == CW_VALUE_NULL)
+        cw_value_set_object(&draft->node.options);
+    return draft;
+}
+
+void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node, const char *const *inputs, size_t inputs_n)
+{
+    struct draft *draft = append(builder, node, inputs_n);
+    if (!draft)
+        return;
+    cw_mem_free(draft->node.inputs);
+    draft->node.inputs = NULL;
+    draft->node.inputs_n = 0;
+    draft->node.chained = !inputs && builder->n > 1;
+    if (!inputs_n)
+        return;
+    draft->inputs = CW_NEW_ARRAY(char *, inputs_n);
+    for (size_t k = 0; k < inputs_n; k++)
+        draft->inputs[k] = cw_mem_strdup(inputs[k]);
+}
+
+void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_node *node)
+{
+    size_t i = builder->n;
+    bool named = node->named;
+    struct draft *draft = append(builder, node, node->inputs_n);
+    if (!draft)
+        return;
+    draft->indexed = true;
+    draft->node.named = named && draft->node.name;
+    struct cw_node *mine = &draft->node;
+    for (size_t k = 0; k < mine->inputs_n; k++)
+        if (mine->inputs[k] >= i)
+            cw_err_set(&builder->err, CW_E_INVALID, "node %zu (%s): input %zu is not an earlier node", i + 1, mine->op, mine->inputs[k]);
+    if (mine->chained && (mine->inputs_n != 1 || mine->inputs[0] != i - 1))
+        cw_err_set(&builder->err, CW_E_INVALID, "node %zu (%s): chained to another node than the one before", i + 1, mine->op);
+}
+
+/* "decode_image", "decode_image_2", ...: the first that nobody has. */
+static void make_name(struct cw_strmap *names, struct cw_strmap *used, struct cw_node *node)
+{
+    uintptr_t k = (uintptr_t)cw_strmap_get(used, node->op);
+    do {
+        k++;
+        cw_mem_free(node->name);
+        node->name = k == 1 ? cw_mem_strdup(node->op) : cw_mem_printf("%s_%zu", node->op, (size_t)k);
+    } while (cw_strmap_get(names, node->name));
+    cw_strmap_set(used, node->op, (void *)k); /* so that a thousand like nodes are not a million look-ups */
+}
+
+/* names: node name -> index + 1. Given names first, so that a made one never takes a given one. */
+static int name_nodes(struct cw_graph_builder *builder, struct cw_strmap *names, struct cw_err *err)
+{
+    for (size_t i = 0; i < builder->n; i++) {
+        struct cw_node *node = &builder->v[i].node;
+        if (!node->name)
+            continue;
+        if (cw_strmap_set(names, node->name, (void *)(uintptr_t)(i + 1)))
+            return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): another node has this name", node->name, node->op);
+    }
+    struct cw_strmap used = {0};
+    for (size_t i = 0; i < builder->n; i++) {
+        struct cw_node *node = &builder->v[i].node;
+        if (node->name)
+            continue;
+        make_name(names, &used, node);
+        cw_strmap_set(names, node->name, (void *)(uintptr_t)(i + 1));
+    }
+    cw_strmap_fini(&used);
+    return 0;
+}
+
+static int unknown_name(const struct cw_graph_builder *builder, const struct cw_node *node, const char *key, const char *name, struct cw_err *err)
+{
+    cw_autofree const char **all = CW_NEW_ARRAY(const char *, builder->n + 1);
+    for (size_t i = 0; i < builder->n; i++)
+        all[i] = builder->v[i].node.name;
+    const char *near = cw_str_nearest(name, all);
+    return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): %s: no node is called \"%s\"%s%s%s", node->name, node->op, key, name,
+                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+/* A name that others use is part of the pipeline from here on, also if it was made. */
+static bool refer(struct cw_graph_builder *builder, const struct cw_strmap *names, const char *name, size_t *ret_i)
+{
+    uintptr_t at = (uintptr_t)cw_strmap_get(names, name);
+    if (!at)
+        return false;
+    builder->v[at - 1].node.named = true;
+    if (ret_i)
+        *ret_i = at - 1;
+    return true;
+}
+
+static int resolve(struct cw_graph_builder *builder, const struct cw_strmap *names, struct cw_err *err)
+{
+    for (size_t i = 0; i < builder->n; i++) {
+        struct draft *draft = &builder->v[i];
+        struct cw_node *node = &draft->node;
+        for (size_t k = 0; k < node->depends_n; k++)
+            if (!refer(builder, names, node->depends_on[k], NULL))
+                return unknown_name(builder, node, "depends_on", node->depends_on[k], err);
+        if (draft->indexed) {
+            for (size_t k = 0; k < node->inputs_n && !node->chained; k++)
+                builder->v[node->inputs[k]].node.named = true;
+            continue;
+        }
+        node->inputs_n = node->chained ? 1 : draft->inputs_n;
+        node->inputs = CW_NEW_ARRAY(size_t, node->inputs_n + 1);
+        if (node->chained)
+            node->inputs[0] = i - 1;
+        for (size_t k = 0; k < draft->inputs_n; k++) {
+            if (!refer(builder, names, draft->inputs[k], &node->inputs[k]))
+                return unknown_name(builder, node, "inputs", draft->inputs[k], err);
+        }
+    }
+    return 0;
+}
+
+/* Readers of each node, in one array: first[i] .. first[i + 1]. */
+struct readers {
+    size_t *first, *v;
+};
+
+static void list_readers(const struct cw_graph_builder *builder, struct readers *ret)
+{
+    size_t n = builder->n, edges = 0;
+    ret->first = CW_NEW_ARRAY(size_t, n + 2);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < builder->v[i].node.inputs_n; k++, edges++)
+            ret->first[builder->v[i].node.inputs[k] + 2]++;
+    for (size_t i = 2; i < n + 2; i++)
+        ret->first[i] += ret->first[i - 1];
+    ret->v = CW_NEW_ARRAY(size_t, edges + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < builder->v[i].node.inputs_n; k++)
+            ret->v[ret->first[builder->v[i].node.inputs[k] + 1]++] = i;
+}
+
+/* Follows unmet inputs from a node that could not be sorted until one comes again: that is a cycle. */
+static int report_cycle(const struct cw_graph_builder *builder, const bool *done, struct cw_err *err)
+{
+    size_t at = 0;
+    while (done[at])
+        at++;
+    cw_autofree bool *seen = CW_NEW_ARRAY(bool, builder->n);
+    CW_STR_AUTO path = {0};
+    for (int round = 0; round < 2; round++) { /* once to get onto the cycle, once along it */
+        for (size_t i = 0; i < builder->n; i++)
+            seen[i] = false;
+        while (!seen[at]) {
+            const struct cw_node *node = &builder->v[at].node;
+            seen[at] = true;
+            if (round && path.len < 300)
+                cw_str_addf(&path, "\"%s\" reads ", node->name);
+            size_t k = 0;
+            while (done[node->inputs[k]])
+                k++;
+            at = node->inputs[k];
+        }
+    }
+    return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): the pipeline has a cycle: %s\"%s\"", builder->v[at].node.name,
+                      builder->v[at].node.op, cw_str_text(&path), builder->v[at].node.name);
+}
+
+/* Emits i and the chain that hangs on it; a chained node has one input, so it is ready. */
+static void emit(struct cw_graph_builder *builder, const struct readers *readers, size_t i, size_t *order, size_t *n, size_t *missing, bool *done)
+{
+    for (;; i++) {
+        done[i] = true;
+        order[(*n)++] = i;
+        for (size_t k = readers->first[i]; k < readers->first[i + 1]; k++)
+            missing[readers->v[k]]--;
+        if (i + 1 >= builder->n || !builder->v[i + 1].node.chained)
+            return;
+    }
+}
+
+/* order[new] = old. Of the nodes that are ready the first of the list goes first. */
+static int sort_nodes(struct cw_graph_builder *builder, size_t *order, struct cw_err *err)
+{
+    struct readers readers;
+    list_readers(builder, &readers);
+    cw_autofree size_t *missing = CW_NEW_ARRAY(size_t, builder->n);
+    cw_autofree bool *done = CW_NEW_ARRAY(bool, builder->n);
+    for (size_t i = 0; i < builder->n; i++)
+        missing[i] = builder->v[i].node.inputs_n;
+    size_t n = 0;
+    for (size_t i = 0; i < builder->n;) {
+        if (done[i] || missing[i] || builder->v[i].node.chained) {
+            i++;
+            continue;
+        }
+        emit(builder, &readers, i, order, &n, missing, done);
+        i = 0;
+    }
+    cw_mem_free(readers.first);
+    cw_mem_free(readers.v);
+    return n == builder->n ? 0 : report_cycle(builder, done, err);
+}
+
+/* After sorting the output is the last; any other node that nobody reads was forgotten. */
+static int check_unused(const struct cw_graph_builder *builder, const size_t *order, struct cw_err *err)
+{
+    cw_autofree bool *read = CW_NEW_ARRAY(bool, builder->n);
+    for (size_t i = 0; i < builder->n; i++)
+        for (size_t k = 0; k < builder->v[i].node.inputs_n; k++)
+            read[builder->v[i].node.inputs[k]] = true;
+    size_t output = builder->n - 1; /* of several ends, the one listed last is the one that was meant */
+    while (read[output])
+        output--;
+    for (size_t i = 0; i < builder->n; i++)
+        if (!read[i] && i != output)
+            return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): nobody reads it, and it is not the output, which is \"%s\"",
+                              builder->v[i].node.name, builder->v[i].node.op, builder->v[output].node.name);
+    CW_ASSERT(order[builder->n - 1] == output);
+    return 0;
+}
+
+static struct cw_graph *take_graph(struct cw_graph_builder *builder, const size_t *order)
+{
+    struct cw_graph *graph = CW_NEW(struct cw_graph);
+    graph->refs = 1;
+    graph->name = builder->name;
+    builder->name = NULL;
+    graph->n = builder->n;
+    graph->nodes = CW_NEW_ARRAY(struct cw_node, graph->n);
+    cw_autofree size_t *at = CW_NEW_ARRAY(size_t, graph->n);
+    bool moved = false;
+    for (size_t i = 0; i < graph->n; i++) {
+        at[order[i]] = i;
+        moved = moved || order[i] != i;
+    }
+    for (size_t i = 0; i < graph->n; i++) {
+        struct cw_node *node = &graph->nodes[i];
+        *node = builder->v[order[i]].node;
+        builder->v[order[i]].node = (struct cw_node){0};
+        node->named = node->named || moved; /* made names count in the list's order, which is gone */
+        for (size_t k = 0; k < node->inputs_n; k++)
+            node->inputs[k] = at[node->inputs[k]];
+    }
+    return graph;
+}
+
+int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph, struct cw_err *err)
+{
+    if (builder->err.code) {
+        if (err)
+            *err = builder->err;
+        return builder->err.code;
+    }
+    if (!builder->n)
+        return cw_err_set(err, CW_E_INVALID, "pipeline has no nodes, so it has no output");
+    struct cw_strmap names = {0};
+    cw_autofree size_t *order = CW_NEW_ARRAY(size_t, builder->n);
+    int rc = name_nodes(builder, &names, err);
+    if (!rc)
+        rc = resolve(builder, &names, err);
+    cw_strmap_fini(&names);
+    if (!rc)
+        rc = sort_nodes(builder, order, err);
+    if (!rc)
+        rc = check_unused(builder, order, err);
+    if (!rc)
+        *ret_graph = take_graph(builder, order);
+    return rc;
+}
