@@ -37,6 +37,7 @@ const struct cw_op cw_op_skip = {
     .summary = "all but the first elements",
     .doc = "Leaves out the first `count` elements; nothing is left when there are no more than that.",
     .kind = CW_OP_INDEX,
+    .traits = CW_OP_AFFINE,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

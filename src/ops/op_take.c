@@ -28,6 +28,7 @@ const struct cw_op cw_op_take = {
     .summary = "the first elements only",
     .doc = "Keeps the first `count` elements, or all when there are fewer.",
     .kind = CW_OP_INDEX,
+    .traits = CW_OP_AFFINE,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,

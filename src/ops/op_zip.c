@@ -45,6 +45,7 @@ const struct cw_op cw_op_zip = {
     .doc = "Element p has the fields of element p of every input. It ends with the shortest input. A field\n"
            "name may occur once only.",
     .kind = CW_OP_INDEX,
+    .traits = CW_OP_MERGE,
     .inputs_min = 2,
     .inputs_max = CW_FIELDS_MAX,
     .infer = infer,
