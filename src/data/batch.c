@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/batch.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BYTES_MAX ((uint64_t)1 << 40)
+
+struct cw_batch *cw_batch_new(void)
+{
+    struct cw_batch *batch = CW_NEW(struct cw_batch);
+
+    atomic_init(&batch->refs, 1);
+    return batch;
+}
+
+struct cw_batch *cw_batch_ref(struct cw_batch *batch)
+{
+    int before = atomic_fetch_add_explicit(&batch->refs, 1, memory_order_relaxed);
+
+    CW_ASSERT(before > 0);
+    return batch;
+}
+
+struct cw_batch *cw_batch_unref(struct cw_batch *batch)
+{
+    if (!batch)
+        return NULL;
+    int before = atomic_fetch_sub_explicit(&batch->refs, 1, memory_order_acq_rel);
+    CW_ASSERT(before > 0);
+    if (before == 1) {
+        cw_buf_unref(batch->buf);
+        cw_mem_free(batch);
+    }
+    return NULL;
+}
+
+const void *cw_batch_data(const struct cw_batch *batch, size_t i)
+{
+    static const _Alignas(CW_BUF_ALIGN) char nothing[CW_BUF_ALIGN];
+
+    CW_ASSERT(i < batch->n);
+    return batch->buf && batch->buf->data ? (const char *)batch->buf->data + batch->tensors[i].offset : nothing;
+}
+
+static int fail(struct cw_err *err, int code, const struct cw_tensor *tensor, const char *what)
+{
+    return cw_err_set(err, code, "tensor \"%.47s\": %s", tensor->field.name, what);
+}
+
+int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *err)
+{
+    uint64_t at = 0;
+
+    for (size_t i = 0; i < batch->n; i++) {
+        struct cw_tensor *tensor = &batch->tensors[i];
+        int64_t count = cw_field_count(&tensor->field);
+
+        if (count < 0)
+            return fail(err, CW_E_INVALID, tensor, "its size is not known or too large");
+        if (tensor->field.dtype != CW_DTYPE_STR) {
+            int64_t bytes = cw_field_bytes(&tensor->field);
+            if (bytes < 0)
+                return fail(err, CW_E_LIMIT, tensor, "larger than 1 TiB");
+            tensor->bytes = (size_t)bytes;
+        }
+        tensor->offset = at;
+        if (tensor->bytes > BYTES_MAX || at + tensor->bytes > BYTES_MAX)
+            return fail(err, CW_E_LIMIT, tensor, "the batch would be larger than 1 TiB");
+        at = CW_ALIGN_UP(at + tensor->bytes, (uint64_t)CW_BUF_ALIGN);
+    }
+    *ret_bytes = at;
+    return CW_OK;
+}
+
+static int check_strings(const struct cw_tensor *tensor, const char *data, struct cw_err *err)
+{
+    int64_t count = cw_field_count(&tensor->field);
+    uint64_t head = ((uint64_t)count + 1) * sizeof(int64_t);
+
+    if (tensor->field.rank > 1)
+        return fail(err, CW_E_CORRUPT, tensor, "strings of more than one dimension");
+    if (count < 0 || (uint64_t)count > BYTES_MAX || head > tensor->bytes)
+        return fail(err, CW_E_CORRUPT, tensor, "too short for the offsets of its strings");
+    int64_t size = (int64_t)(tensor->bytes - head), last = 0;
+    for (int64_t i = 0; i <= count; i++) {
+        int64_t offset;
+        memcpy(&offset, data + (size_t)i * sizeof(offset), sizeof(offset));
+        if (offset < last || offset > size || (i == 0 && offset != 0))
+            return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": offset %" PRId64 " of its strings is %" PRId64
+                              " (behind %" PRId64 ", %" PRId64 " bytes in all)", tensor->field.name, i, offset, last, size);
+        last = offset;
+    }
+    return last == size ? CW_OK : fail(err, CW_E_CORRUPT, tensor, "bytes behind its last string");
+}
+
+static int check_field(const struct cw_batch *batch, size_t i, struct cw_err *err)
+{
+    const struct cw_tensor *tensor = &batch->tensors[i];
+    const struct cw_field *field = &tensor->field;
+    struct cw_spec before = {.n = 0};
+    struct cw_err why = {0};
+
+    if (!memchr(field->name, '\0', sizeof(field->name)))
+        return cw_err_set(err, CW_E_CORRUPT, "tensor %zu: its name does not end", i);
+    if (field->rank < 0 || field->rank > CW_RANK_MAX)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": rank %d", field->name, field->rank);
+    if (cw_spec_add(&before, field->name, field->dtype, field->rank, field->dims, &why) != CW_OK)
+        return cw_err_set(err, CW_E_CORRUPT, "%s", why.msg);
+    if (cw_field_count(field) < 0)
+        return fail(err, CW_E_CORRUPT, tensor, "a dim is unknown or too large");
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(batch->tensors[k].field.name, field->name) == 0)
+            return fail(err, CW_E_CORRUPT, tensor, "is there twice");
+    return CW_OK;
+}
+
+static int check_place(const struct cw_batch *batch, const struct cw_tensor *tensor, struct cw_err *err)
+{
+    size_t len = batch->buf ? batch->buf->len : 0;
+
+    if (tensor->offset % CW_BUF_ALIGN != 0)
+        return fail(err, CW_E_CORRUPT, tensor, "its offset is not a multiple of 64");
+    if (tensor->bytes > len || tensor->offset > len - tensor->bytes)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": bytes %zu to %zu of a buffer of %zu", tensor->field.name,
+                          tensor->offset, tensor->offset + tensor->bytes, len);
+    if (tensor->field.dtype == CW_DTYPE_STR)
+        return check_strings(tensor, (const char *)batch->buf->data + tensor->offset, err);
+    if (cw_field_bytes(&tensor->field) != (int64_t)tensor->bytes)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": %zu bytes where dims and dtype need %" PRId64,
+                          tensor->field.name, tensor->bytes, cw_field_bytes(&tensor->field));
+    return CW_OK;
+}
+
+int cw_batch_validate(const struct cw_batch *batch, struct cw_err *err)
+{
+    if (batch->n > CW_FIELDS_MAX)
+        return cw_err_set(err, CW_E_CORRUPT, "%zu tensors, at most %d are allowed", batch->n, CW_FIELDS_MAX);
+    for (size_t i = 0; i < batch->n; i++) {
+        int rc = check_field(batch, i, err);
+        if (rc == CW_OK)
+            rc = check_place(batch, &batch->tensors[i], err);
+        if (rc != CW_OK)
+            return rc;
+    }
+    return CW_OK;
+}
+
+void cw_batch_hash(const struct cw_batch *batch, struct cw_hasher *hasher)
+{
+    cw_hasher_add_u64(hasher, batch->n);
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct cw_tensor *tensor = &batch->tensors[i];
+
+        cw_hasher_add_str(hasher, tensor->field.name);
+        cw_hasher_add_str(hasher, cw_dtype_name(tensor->field.dtype));
+        cw_hasher_add_u64(hasher, (uint64_t)tensor->field.rank);
+        for (int k = 0; k < tensor->field.rank; k++)
+            cw_hasher_add_u64(hasher, (uint64_t)tensor->field.dims[k]);
+        cw_hasher_add_u64(hasher, tensor->bytes);
+        cw_hasher_add(hasher, cw_batch_data(batch, i), tensor->bytes);
+    }
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/spec.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const cw_dtype_names[] = {
+#define CW_DTYPE(name, text, bytes, dl) text,
+    CW_DTYPE_LIST
+#undef CW_DTYPE
+    NULL};
+
+static const unsigned char dtype_bytes[CW_DTYPE_N] = {
+#define CW_DTYPE(name, text, bytes, dl) bytes,
+    CW_DTYPE_LIST
+#undef CW_DTYPE
+};
+
+const char *cw_dtype_name(enum cw_dtype dtype)
+{
+    return (unsigned)dtype < CW_DTYPE_N ? cw_dtype_names[dtype] : "?";
+}
+
+size_t cw_dtype_bytes(enum cw_dtype dtype)
+{
+    return (unsigned)dtype < CW_DTYPE_N ? dtype_bytes[dtype] : 0;
+}
+
+bool cw_dtype_is_float(enum cw_dtype dtype)
+{
+    return dtype == CW_DTYPE_F16 || dtype == CW_DTYPE_F32 || dtype == CW_DTYPE_F64;
+}
+
+int cw_dtype_parse(const char *text, enum cw_dtype *ret_dtype)
+{
+    for (int i = 0; text && i < CW_DTYPE_N; i++) {
+        if (strcmp(text, cw_dtype_names[i]) == 0) {
+            *ret_dtype = (enum cw_dtype)i;
+            return CW_OK;
+        }
+    }
+    return CW_E_INVALID;
+}
+
+bool cw_field_is_fixed(const struct cw_field *field)
+{
+    return field->dtype != CW_DTYPE_STR && cw_field_count(field) >= 0;
+}
+
+/* -1 also when the product does not fit: such a tensor cannot exist. */
+int64_t cw_field_count(const struct cw_field *field)
+{
+    int64_t count = 1;
+
+    for (int i = 0; i < field->rank; i++)
+        if (field->dims[i] < 0 || __builtin_mul_overflow(count, field->dims[i], &count))
+            return -1;
+    return count;
+}
+
+int64_t cw_field_bytes(const struct cw_field *field)
+{
+    int64_t bytes = 0;
+
+    if (!cw_field_is_fixed(field) ||
+        __builtin_mul_overflow(cw_field_count(field), (int64_t)cw_dtype_bytes(field->dtype), &bytes))
+        return -1;
+    return bytes;
+}
+
+int cw_spec_find(const struct cw_spec *spec, const char *name)
+{
+    for (size_t i = 0; i < spec->n; i++)
+        if (strcmp(spec->fields[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name(const char *name)
+{
+    if (!is_letter(name[0]))
+        return false;
+    for (const char *c = name; *c; c++)
+        if (!is_letter(*c) && !(*c >= '0' && *c <= '9') && *c != '.')
+            return false;
+    return true;
+}
+
+static int check_name(const struct cw_spec *spec, const char *name, struct cw_err *err)
+{
+    if (strlen(name) >= CW_FIELD_NAME_BYTES)
+        return cw_err_set(err, CW_E_INVALID, "field name \"%.40s...\": longer than %d bytes", name, CW_FIELD_NAME_BYTES - 1);
+    if (!is_name(name))
+        return cw_err_set(err, CW_E_INVALID,
+                          "field name \"%s\": must begin with a letter or _ and have only letters, digits, _ and .", name);
+    if (cw_spec_find(spec, name) >= 0)
+        return cw_err_set(err, CW_E_EXISTS, "field \"%s\" is there twice", name);
+    return CW_OK;
+}
+
+int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank, const int64_t *dims, struct cw_err *err)
+{
+    if (spec->n == CW_FIELDS_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "field \"%.40s\": an element has at most %d fields", name, CW_FIELDS_MAX);
+    int rc = check_name(spec, name, err);
+    if (rc != CW_OK)
+        return rc;
+    if ((unsigned)dtype >= CW_DTYPE_N)
+        return cw_err_set(err, CW_E_INVALID, "field \"%s\": unknown dtype %d", name, (int)dtype);
+    if (rank < 0 || rank > CW_RANK_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "field \"%s\": rank %d, must be 0 to %d", name, rank, CW_RANK_MAX);
+    struct cw_field field = {.dtype = dtype, .rank = rank};
+    memcpy(field.name, name, strlen(name) + 1);
+    for (int i = 0; i < rank; i++) {
+        if (dims[i] < -1)
+            return cw_err_set(err, CW_E_INVALID, "field \"%s\": dim %d is %" PRId64, name, i, dims[i]);
+        field.dims[i] = dims[i];
+    }
+    spec->fields[spec->n++] = field;
+    return CW_OK;
+}
+
+static bool field_eq(const struct cw_field *a, const struct cw_field *b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->dtype != b->dtype || a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    return true;
+}
+
+bool cw_spec_eq(const struct cw_spec *a, const struct cw_spec *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (size_t i = 0; i < a->n; i++)
+        if (!field_eq(&a->fields[i], &b->fields[i]))
+            return false;
+    return true;
+}
+
+static void print_field(const struct cw_field *field, struct cw_str *out)
+{
+    cw_str_addf(out, "%s: %s", field->name, cw_dtype_name(field->dtype));
+    if (field->rank == 0)
+        return;
+    for (int i = 0; i < field->rank; i++) {
+        cw_str_add_char(out, i ? ',' : '[');
+        if (field->dims[i] < 0)
+            cw_str_add_char(out, '?');
+        else
+            cw_str_addf(out, "%" PRId64, field->dims[i]);
+    }
+    cw_str_add_char(out, ']');
+}
+
+void cw_spec_print(const struct cw_spec *spec, struct cw_str *out)
+{
+    for (size_t i = 0; i < spec->n; i++) {
+        if (i)
+            cw_str_add(out, ", ");
+        print_field(&spec->fields[i], out);
+    }
+}
