@@ -11,20 +11,33 @@
 
 struct cw_rpc;
 struct cw_rpc *cw_rpc_new(struct cw_loop *loop) CW_MUST_CHECK;
-/* All channels, servers and calls must be closed before; runs the loop until the queue is dry. */
+/* All channels, servers, calls and streams must be closed before; runs the loop until the queue is dry (so: not in a callback). */
 void cw_rpc_free(struct cw_rpc *rpc);
 
 /* A received message: a chain of slices. Valid in the callback only, unless a ref is taken; cw_rpc_msg_unref is for any thread. */
 struct cw_rpc_msg;
 size_t cw_rpc_msg_len(const struct cw_rpc_msg *msg);
 int cw_rpc_msg_copy(const struct cw_rpc_msg *msg, size_t offset, void *dst, size_t n); /* INVALID out of bounds */
-/* The first n bytes as one piece (copied once when they are spread over slices). n <= len. */
+/* The first n bytes as one piece (copied once when they are spread over slices). n <= len. NULL when memory
+ * is short; valid until it is called with a larger n, or the last unref. */
 const void *cw_rpc_msg_flat(struct cw_rpc_msg *msg, size_t n);
 struct cw_rpc_msg *cw_rpc_msg_ref(struct cw_rpc_msg *msg);
 struct cw_rpc_msg *cw_rpc_msg_unref(struct cw_rpc_msg *msg);
+/* A message made of a copy of n bytes, in slices of `piece` bytes: for tests. */
+struct cw_rpc_msg *cw_rpc_msg_from(const void *p, size_t n, size_t piece) CW_MUST_CHECK;
+/* Going through a message in order, each slice once: {.msg = msg}. */
+struct cw_rpc_reader {
+    const struct cw_rpc_msg *msg;
+    size_t slice, at; /* where it is */
+    size_t pos;       /* bytes passed */
+};
+/* The next piece, at most max (> 0) bytes, in place; returns its length, 0 at the end. */
+size_t cw_rpc_reader_next(struct cw_rpc_reader *reader, size_t max, const void **ret_p);
+size_t cw_rpc_reader_skip(struct cw_rpc_reader *reader, size_t n); /* bytes passed: less than n only at the end */
+size_t cw_rpc_reader_read(struct cw_rpc_reader *reader, void *dst, size_t n);
 
-#define CW_RPC_CONTROL_MAX (64u << 20)   /* largest control message */
-#define CW_RPC_DATA_MAX ((2047u << 20))  /* largest data message */
+#define CW_RPC_CONTROL_MAX (64u << 20) /* largest control message: also the most that a server accepts */
+#define CW_RPC_DATA_MAX (2047u << 20)  /* largest data message: servers send those, clients receive them */
 
 /* ---- streams: the same object on both sides ---- */
 struct cw_stream;
@@ -44,7 +57,8 @@ void cw_stream_set_low(struct cw_stream *stream, size_t bytes);
 void cw_stream_pause(struct cw_stream *stream, bool paused);
 /* Ends our side after what is queued; a server's end carries the status. on_close still comes. */
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg);
-/* Cancels if it is not over; no callback comes after. Accepts NULL. */
+/* No callback comes after. Cancels if it is not over; but one that was finished before gets some seconds to
+ * send what is queued, by itself. Accepts NULL. */
 void cw_stream_free(struct cw_stream *stream);
 const char *cw_stream_peer(const struct cw_stream *stream); /* "ipv4:127.0.0.1:1234" */
 

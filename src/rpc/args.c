@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channel arguments. Keepalive: a server must allow pings more often than clients send them, or it ends
+ * live connections ("too_many_pings"); so the two tables stand here side by side. Everything that would
+ * tune throughput stays at its default: nothing measured faster. */
+#include "rpc/rpc_int.h"
+
+#define KEEPALIVE_MS 30000         /* idle time after which a peer is asked */
+#define KEEPALIVE_TIMEOUT_MS 20000 /* and given up */
+#define PING_ALLOWED_MS 15000      /* well below KEEPALIVE_MS */
+#define CONNECT_TIMEOUT_MS 10000   /* a peer that accepts and then says nothing */
+
+/* grpc_arg has char * where it only reads. */
+static char *key_of(const char *key)
+{
+    return (char *)(uintptr_t)key;
+}
+
+static void add(struct cw_rpc_args *args, const char *key, int value)
+{
+    CW_ASSERT(args->args.num_args < CW_RPC_ARGS_MAX);
+    grpc_arg *arg = &args->v[args->args.num_args++];
+    arg->type = GRPC_ARG_INTEGER;
+    arg->key = key_of(key);
+    arg->value.integer = value;
+}
+
+static void init(struct cw_rpc_args *args)
+{
+    *args = (struct cw_rpc_args){0};
+    args->args.args = args->v;
+    add(args, GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS);
+    add(args, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_TIMEOUT_MS);
+    add(args, GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    add(args, GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
+void cw_rpc_args_client(struct cw_rpc_args *args)
+{
+    init(args);
+    add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_CONTROL_MAX);
+    add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
+    add(args, GRPC_ARG_ENABLE_RETRIES, 0);
+    /* One connection per channel: bulk of one peer pair must not wait behind another's. */
+    add(args, GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    add(args, GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    add(args, GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    add(args, GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    /* In spite of its name this one bounds the connection attempt, not the pause. */
+    add(args, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS);
+}
+
+void cw_rpc_args_server(struct cw_rpc_args *args)
+{
+    init(args);
+    add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
+    add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)CW_RPC_CONTROL_MAX);
+    add(args, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, PING_ALLOWED_MS);
+    /* A second server on the same port is an error, not a partner. */
+    add(args, GRPC_ARG_ALLOW_REUSEPORT, 0);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Server side of a unary call: read the request, hand it to the method, send the one answer. A call freed
+ * when it is answered and nothing is in flight; gRPC tells of its end in its own batch (close_op). */
+#include "base/mem.h"
+#include "rpc/rpc_int.h"
+
+struct cw_call {
+    struct cw_rpc *rpc;
+    struct cw_method method;
+    grpc_call *call;
+    struct cw_rpc_op close_op, recv_op, reply_op;
+    size_t pending;
+    bool answered;
+    grpc_byte_buffer *request, *reply;
+    int cancelled;
+};
+
+static void put(struct cw_call *call)
+{
+    if (--call->pending > 0 || !call->answered)
+        return;
+    if (call->reply)
+        grpc_byte_buffer_destroy(call->reply);
+    grpc_call_unref(call->call);
+    cw_mem_free(call);
+}
+
+static void on_closed(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    put(CW_CONTAINER_OF(op, struct cw_call, close_op));
+}
+
+static void on_replied(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    put(CW_CONTAINER_OF(op, struct cw_call, reply_op));
+}
+
+static void start(struct cw_call *call, struct cw_rpc_op *op, const grpc_op *ops, size_t n)
+{
+    if (cw_rpc_op_start(op, call->call, ops, n))
+        call->pending++;
+}
+
+static void answer(struct cw_call *call, int code, const char *msg)
+{
+    CW_ASSERT(!call->answered);
+    call->answered = true;
+    grpc_slice details = cw_rpc_status_details(code, msg);
+    grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_STATUS_FROM_SERVER}, {.op = GRPC_OP_SEND_MESSAGE}};
+    ops[1].data.send_status_from_server.status = (grpc_status_code)cw_err_to_grpc(code);
+    ops[1].data.send_status_from_server.status_details = &details;
+    ops[2].data.send_message.send_message = call->reply;
+    call->pending++; /* not to be freed in here when nothing could be started */
+    start(call, &call->reply_op, ops, call->reply ? 3 : 2);
+    grpc_slice_unref(details);
+    put(call);
+}
+
+void cw_call_reply(struct cw_call *call, struct cw_buf *reply)
+{
+    size_t bytes;
+    call->reply = cw_rpc_buffer_new(&reply, 1, &bytes);
+    answer(call, 0, NULL);
+}
+
+void cw_call_fail(struct cw_call *call, int code, const char *msg)
+{
+    answer(call, code ? code : CW_E_INTERNAL, msg);
+}
+
+static void on_request(struct cw_rpc_op *op, bool ok)
+{
+    struct cw_call *call = CW_CONTAINER_OF(op, struct cw_call, recv_op);
+    if (ok && call->request) {
+        struct cw_rpc_msg *msg = cw_rpc_msg_new(call->request);
+        call->request = NULL;
+        call->method.unary(call->method.arg, call, msg);
+        cw_rpc_msg_unref(msg);
+    } else {
+        cw_call_fail(call, CW_E_INVALID, "the request is missing");
+    }
+    put(call);
+}
+
+void cw_call_serve(struct cw_rpc *rpc, grpc_call *grpc, const struct cw_method *method, const char *path)
+{
+    struct cw_call *call = CW_NEW(struct cw_call);
+    call->rpc = rpc;
+    call->call = grpc;
+    cw_rpc_op_init(&call->close_op, rpc, on_closed);
+    cw_rpc_op_init(&call->recv_op, rpc, on_request);
+    cw_rpc_op_init(&call->reply_op, rpc, on_replied);
+    grpc_op close = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
+    close.data.recv_close_on_server.cancelled = &call->cancelled;
+    start(call, &call->close_op, &close, 1);
+    if (!method) {
+        cw_autofree char *msg = cw_mem_printf("there is no method %s here", path);
+        cw_call_fail(call, CW_E_UNSUPPORTED, msg);
+        return;
+    }
+    call->method = *method;
+    grpc_op recv = {.op = GRPC_OP_RECV_MESSAGE};
+    recv.data.recv_message.recv_message = &call->request;
+    start(call, &call->recv_op, &recv, 1);
+}

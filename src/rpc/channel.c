@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Client side: channels, and unary calls on them. A channel lives until its last call is over; closing it
+ * lets go of it, cancels the unary calls and silences them. */
+#include <grpc/grpc_security.h>
+
+#include "base/mem.h"
+#include "rpc/rpc_int.h"
+
+struct unary {
+    struct cw_rpc_op op;
+    struct cw_channel *channel;
+    struct unary *next, **prev; /* of the channel's open calls */
+    grpc_call *call;
+    char *method;
+    cw_unary_fn *fn; /* NULL: nobody listens any more */
+    void *arg;
+    grpc_byte_buffer *request, *reply;
+    grpc_metadata_array initial_md, trailing_md;
+    grpc_status_code status;
+    grpc_slice details;
+};
+struct cw_channel {
+    struct cw_rpc *rpc;
+    grpc_channel *channel;
+    char *address;
+    size_t refs;
+    struct unary *unaries;
+};
+
+/* "unix:/path" as it is; else a name or number for the resolver. */
+static char *target_of(const char *address)
+{
+    if (cw_rpc_address_is_unix(address))
+        return cw_mem_strdup(address);
+    return cw_mem_printf("dns:///%s", address);
+}
+
+struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
+{
+    struct cw_channel *channel = CW_NEW(struct cw_channel);
+    channel->rpc = rpc;
+    channel->address = cw_mem_strdup(address);
+    channel->refs = 1;
+    struct cw_err err = {0};
+    cw_autofree char *target = target_of(address);
+    if (cw_rpc_address_check(address, &err) != 0) {
+        channel->channel = grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, err.msg);
+    } else {
+        struct cw_rpc_args args;
+        cw_rpc_args_client(&args);
+        grpc_channel_credentials *creds = grpc_insecure_credentials_create();
+        channel->channel = grpc_channel_create(target, creds, &args.args);
+        grpc_channel_credentials_release(creds);
+    }
+    rpc->objects++;
+    return channel;
+}
+
+void cw_channel_close(struct cw_channel *channel)
+{
+    if (!channel)
+        return;
+    for (struct unary *unary = channel->unaries; unary; unary = unary->next) {
+        unary->fn = NULL;
+        grpc_call_cancel(unary->call, NULL);
+    }
+    channel->rpc->objects--;
+    cw_channel_unref(channel);
+}
+
+void cw_channel_ref(struct cw_channel *channel)
+{
+    channel->refs++;
+}
+
+void cw_channel_unref(struct cw_channel *channel)
+{
+    if (!channel || --channel->refs > 0)
+        return;
+    grpc_channel_destroy(channel->channel);
+    cw_mem_free(channel->address);
+    cw_mem_free(channel);
+}
+
+struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel)
+{
+    return channel->rpc;
+}
+
+const char *cw_channel_address(const struct cw_channel *channel)
+{
+    return channel->address;
+}
+
+static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_timespec deadline)
+{
+    grpc_slice path = grpc_slice_from_copied_string(method);
+    grpc_call *call =
+        grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS, channel->rpc->queue, path, NULL, deadline, NULL);
+    grpc_slice_unref(path);
+    return call;
+}
+
+struct cw_stream *cw_channel_stream(struct cw_channel *channel, const char *method, const struct cw_stream_cb *cb, void *arg)
+{
+    grpc_call *call = new_call(channel, method, gpr_inf_future(GPR_CLOCK_MONOTONIC));
+    return cw_stream_new_client(channel, call, method, cb, arg);
+}
+
+/* ---- unary ---- */
+
+static void unary_free(struct unary *unary)
+{
+    *unary->prev = unary->next;
+    if (unary->next)
+        unary->next->prev = unary->prev;
+    grpc_metadata_array_destroy(&unary->initial_md);
+    grpc_metadata_array_destroy(&unary->trailing_md);
+    grpc_slice_unref(unary->details);
+    if (unary->request)
+        grpc_byte_buffer_destroy(unary->request);
+    if (unary->reply)
+        grpc_byte_buffer_destroy(unary->reply);
+    grpc_call_unref(unary->call);
+    cw_channel_unref(unary->channel);
+    cw_mem_free(unary->method);
+    cw_mem_free(unary);
+}
+
+static void on_unary(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok; /* always true: the status says all */
+    struct unary *unary = CW_CONTAINER_OF(op, struct unary, op);
+    char text[CW_RPC_STATUS_MSG_BYTES];
+    int code = cw_rpc_status(unary->status, unary->details, unary->channel->address, unary->method, text, sizeof text);
+    if (unary->fn && code == 0 && unary->reply) {
+        struct cw_rpc_msg *reply = cw_rpc_msg_new(unary->reply);
+        unary->reply = NULL;
+        unary->fn(unary->arg, reply, 0, "");
+        cw_rpc_msg_unref(reply);
+    } else if (unary->fn) {
+        unary->fn(unary->arg, NULL, code ? code : CW_E_INTERNAL, code ? text : "the reply is missing");
+    }
+    unary_free(unary);
+}
+
+static struct unary *unary_new(struct cw_channel *channel, const char *method, int64_t timeout_ms)
+{
+    struct unary *unary = CW_NEW(struct unary);
+    gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
+    cw_rpc_op_init(&unary->op, channel->rpc, on_unary);
+    unary->channel = channel;
+    cw_channel_ref(channel);
+    unary->next = channel->unaries;
+    unary->prev = &channel->unaries;
+    if (unary->next)
+        unary->next->prev = &unary->next;
+    channel->unaries = unary;
+    unary->call = new_call(channel, method, deadline);
+    unary->method = cw_mem_strdup(method);
+    unary->details = grpc_empty_slice();
+    grpc_metadata_array_init(&unary->initial_md);
+    grpc_metadata_array_init(&unary->trailing_md);
+    return unary;
+}
+
+static bool unary_start(struct unary *unary)
+{
+    grpc_op ops[6] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_MESSAGE}, {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
+                      {.op = GRPC_OP_RECV_INITIAL_METADATA}, {.op = GRPC_OP_RECV_MESSAGE}, {.op = GRPC_OP_RECV_STATUS_ON_CLIENT}};
+    ops[1].data.send_message.send_message = unary->request;
+    ops[3].data.recv_initial_metadata.recv_initial_metadata = &unary->initial_md;
+    ops[4].data.recv_message.recv_message = &unary->reply;
+    ops[5].data.recv_status_on_client.status = &unary->status;
+    ops[5].data.recv_status_on_client.status_details = &unary->details;
+    ops[5].data.recv_status_on_client.trailing_metadata = &unary->trailing_md;
+    return cw_rpc_op_start(&unary->op, unary->call, ops, CW_ARRAY_LEN(ops));
+}
+
+void cw_channel_unary(struct cw_channel *channel, const char *method, struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn,
+                      void *arg)
+{
+    struct unary *unary = unary_new(channel, method, timeout_ms);
+    unary->fn = fn;
+    unary->arg = arg;
+    size_t bytes;
+    unary->request = cw_rpc_buffer_new(&request, 1, &bytes);
+    bool started = unary_start(unary);
+    CW_ASSERT(started);
+}

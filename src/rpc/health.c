@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grpc.health.v1: Check and Watch. One state for the whole process ("") and every service in it. */
+#include "base/mem.h"
+#include "grpc/health/v1/health.pb-c.h"
+#include "rpc/rpc_int.h"
+
+#define STATUS(name) GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
+
+struct watcher {
+    struct cw_health *health;
+    struct cw_stream *stream;
+    struct watcher *next, **prev;
+    bool known; /* the service is one of ours */
+    bool asked; /* the request has come */
+};
+struct cw_health {
+    struct cw_server *server;
+    bool serving;
+    struct watcher *watchers;
+};
+
+static struct cw_buf *reply_of(int status)
+{
+    Grpc__Health__V1__HealthCheckResponse reply = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
+    reply.status = (Grpc__Health__V1__HealthCheckResponse__ServingStatus)status;
+    uint8_t bytes[16];
+    size_t n = grpc__health__v1__health_check_response__pack(&reply, bytes);
+    return cw_buf_copy(bytes, n);
+}
+
+/* 1 known, 0 not, < 0 the request is broken. */
+static int find_service(const struct cw_health *health, struct cw_rpc_msg *msg)
+{
+    size_t n = cw_rpc_msg_len(msg);
+    const void *flat = n <= 4096 ? cw_rpc_msg_flat(msg, n) : NULL;
+    Grpc__Health__V1__HealthCheckRequest *request = flat ? grpc__health__v1__health_check_request__unpack(NULL, n, flat) : NULL;
+    if (!request)
+        return CW_E_INVALID;
+    bool known = request->service[0] == '\0' || cw_server_has_service(health->server, request->service);
+    grpc__health__v1__health_check_request__free_unpacked(request, NULL);
+    return known;
+}
+
+static void handle_check(void *arg, struct cw_call *call, struct cw_rpc_msg *msg)
+{
+    struct cw_health *health = arg;
+    int known = find_service(health, msg);
+    if (known < 0) {
+        cw_call_fail(call, CW_E_INVALID, "not a HealthCheckRequest");
+    } else if (!known) {
+        cw_call_fail(call, CW_E_NOT_FOUND, "unknown service");
+    } else {
+        struct cw_buf *reply = reply_of(health->serving ? STATUS(SERVING) : STATUS(NOT_SERVING));
+        cw_call_reply(call, reply);
+        cw_buf_unref(reply);
+    }
+}
+
+static void tell(struct watcher *watcher)
+{
+    int status = watcher->health->serving ? STATUS(SERVING) : STATUS(NOT_SERVING);
+    struct cw_buf *reply = reply_of(watcher->known ? status : STATUS(SERVICE_UNKNOWN));
+    cw_stream_send(watcher->stream, &reply, 1);
+    cw_buf_unref(reply);
+}
+
+static void watcher_free(struct watcher *watcher)
+{
+    *watcher->prev = watcher->next;
+    if (watcher->next)
+        watcher->next->prev = watcher->prev;
+    cw_stream_free(watcher->stream);
+    cw_mem_free(watcher);
+}
+
+static void on_watch_message(void *arg, struct cw_rpc_msg *msg)
+{
+    struct watcher *watcher = arg;
+    int known = find_service(watcher->health, msg);
+    if (known < 0 || watcher->asked) {
+        cw_stream_finish(watcher->stream, CW_E_INVALID, "not one HealthCheckRequest");
+        return;
+    }
+    watcher->asked = true;
+    watcher->known = known > 0;
+    tell(watcher);
+}
+
+static void on_watch_close(void *arg, int code, const char *msg)
+{
+    (void)code;
+    (void)msg;
+    watcher_free(arg);
+}
+
+static void handle_watch(void *arg, struct cw_stream *stream)
+{
+    static const struct cw_stream_cb cb = {.on_message = on_watch_message, .on_close = on_watch_close};
+    struct cw_health *health = arg;
+    struct watcher *watcher = CW_NEW(struct watcher);
+    watcher->health = health;
+    watcher->stream = stream;
+    watcher->next = health->watchers;
+    watcher->prev = &health->watchers;
+    if (watcher->next)
+        watcher->next->prev = &watcher->next;
+    health->watchers = watcher;
+    cw_stream_accept(stream, &cb, watcher);
+    cw_stream_hold_open(stream); /* the client has half-closed it already */
+}
+
+struct cw_health *cw_health_new(struct cw_server *server)
+{
+    struct cw_health *health = CW_NEW(struct cw_health);
+    health->server = server;
+    health->serving = true;
+    cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Check", .unary = handle_check, .arg = health});
+    cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Watch", .stream = handle_watch, .arg = health});
+    return health;
+}
+
+void cw_health_set(struct cw_health *health, bool serving)
+{
+    if (health->serving == serving)
+        return;
+    health->serving = serving;
+    for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
+        if (watcher->asked && watcher->known)
+            tell(watcher);
+}
+
+void cw_health_stop(struct cw_health *health)
+{
+    cw_health_set(health, false);
+    for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
+        cw_stream_finish(watcher->stream, CW_E_UNAVAILABLE, "the server is stopping");
+}
+
+void cw_health_free(struct cw_health *health)
+{
+    if (!health)
+        return;
+    CW_ASSERT(!health->watchers);
+    cw_mem_free(health);
+}

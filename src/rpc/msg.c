@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Received messages, and buffers on their way to gRPC. Nothing is copied in either direction: a received
+ * message keeps gRPC's slices (at most 64 KiB each, whatever is configured), a sent one points into ours. */
+#include <grpc/byte_buffer.h>
+#include <stdatomic.h>
+
+#include "base/mem.h"
+#include "rpc/rpc_int.h"
+
+struct cw_rpc_msg {
+    atomic_int refs;
+    grpc_byte_buffer *buffer;
+    const grpc_slice_buffer *slices; /* in buffer */
+    void *flat;                      /* the first flat_n bytes, copied */
+    size_t flat_n;
+};
+
+struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer)
+{
+    struct cw_rpc_msg *msg = CW_NEW(struct cw_rpc_msg);
+    atomic_init(&msg->refs, 1);
+    msg->buffer = buffer;
+    msg->slices = &buffer->data.raw.slice_buffer;
+    return msg;
+}
+
+struct cw_rpc_msg *cw_rpc_msg_from(const void *p, size_t n, size_t piece)
+{
+    grpc_byte_buffer *buffer = grpc_raw_byte_buffer_create(NULL, 0);
+    for (size_t at = 0; at < n; at += piece) {
+        grpc_slice slice = grpc_slice_from_copied_buffer((const char *)p + at, CW_MIN(piece, n - at));
+        grpc_slice_buffer_add_indexed(&buffer->data.raw.slice_buffer, slice);
+    }
+    return cw_rpc_msg_new(buffer);
+}
+
+struct cw_rpc_msg *cw_rpc_msg_ref(struct cw_rpc_msg *msg)
+{
+    atomic_fetch_add_explicit(&msg->refs, 1, memory_order_relaxed);
+    return msg;
+}
+
+struct cw_rpc_msg *cw_rpc_msg_unref(struct cw_rpc_msg *msg)
+{
+    if (msg && atomic_fetch_sub_explicit(&msg->refs, 1, memory_order_acq_rel) == 1) {
+        grpc_byte_buffer_destroy(msg->buffer);
+        cw_mem_free(msg->flat);
+        cw_mem_free(msg);
+    }
+    return NULL;
+}
+
+size_t cw_rpc_msg_len(const struct cw_rpc_msg *msg)
+{
+    return msg->slices->length;
+}
+
+size_t cw_rpc_reader_next(struct cw_rpc_reader *reader, size_t max, const void **ret_p)
+{
+    const grpc_slice_buffer *slices = reader->msg->slices;
+    while (reader->slice < slices->count) {
+        const grpc_slice *slice = &slices->slices[reader->slice];
+        size_t left = GRPC_SLICE_LENGTH(*slice) - reader->at;
+        if (left == 0) {
+            reader->slice++;
+            reader->at = 0;
+            continue;
+        }
+        size_t n = CW_MIN(left, max);
+        *ret_p = GRPC_SLICE_START_PTR(*slice) + reader->at;
+        reader->at += n;
+        reader->pos += n;
+        return n;
+    }
+    return 0;
+}
+
+size_t cw_rpc_reader_skip(struct cw_rpc_reader *reader, size_t n)
+{
+    const void *piece;
+    size_t done = 0, got;
+    while (done < n && (got = cw_rpc_reader_next(reader, n - done, &piece)) > 0)
+        done += got;
+    return done;
+}
+
+size_t cw_rpc_reader_read(struct cw_rpc_reader *reader, void *dst, size_t n)
+{
+    const void *piece;
+    size_t done = 0, got;
+    while (done < n && (got = cw_rpc_reader_next(reader, n - done, &piece)) > 0) {
+        memcpy((char *)dst + done, piece, got);
+        done += got;
+    }
+    return done;
+}
+
+int cw_rpc_msg_copy(const struct cw_rpc_msg *msg, size_t offset, void *dst, size_t n)
+{
+    size_t len = cw_rpc_msg_len(msg);
+    if (offset > len || n > len - offset)
+        return CW_E_INVALID;
+    struct cw_rpc_reader reader = {.msg = msg};
+    cw_rpc_reader_skip(&reader, offset);
+    cw_rpc_reader_read(&reader, dst, n);
+    return 0;
+}
+
+const void *cw_rpc_msg_flat(struct cw_rpc_msg *msg, size_t n)
+{
+    CW_ASSERT(n <= cw_rpc_msg_len(msg));
+    if (n == 0)
+        return "";
+    const grpc_slice *first = &msg->slices->slices[0];
+    if (GRPC_SLICE_LENGTH(*first) >= n)
+        return GRPC_SLICE_START_PTR(*first);
+    if (msg->flat && msg->flat_n >= n)
+        return msg->flat;
+    void *flat = cw_mem_try(n);
+    if (!flat)
+        return NULL;
+    struct cw_rpc_reader reader = {.msg = msg};
+    cw_rpc_reader_read(&reader, flat, n);
+    cw_mem_free(msg->flat);
+    msg->flat = flat;
+    msg->flat_n = n;
+    return flat;
+}
+
+/* Runs on gRPC's threads. */
+static void on_slice_release(void *arg)
+{
+    cw_buf_unref(arg);
+}
+
+grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n, size_t *ret_bytes)
+{
+    grpc_byte_buffer *buffer = grpc_raw_byte_buffer_create(NULL, 0);
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (bufs[i]->len == 0)
+            continue;
+        bytes += bufs[i]->len;
+        grpc_slice slice = grpc_slice_new_with_user_data(bufs[i]->data, bufs[i]->len, on_slice_release, cw_buf_ref(bufs[i]));
+        grpc_slice_buffer_add_indexed(&buffer->data.raw.slice_buffer, slice);
+    }
+    *ret_bytes = bytes;
+    return buffer;
+}

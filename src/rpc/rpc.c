@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment: one completion queue and its pump thread. gRPC makes progress only while somebody
+ * waits in grpc_completion_queue_next, so the pump does nothing but hand tags to the loop. */
+#include "rpc/rpc.h"
+
+#include <grpc/support/log.h>
+#include <grpc/support/time.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "rpc/rpc_int.h"
+#include "rpc/tsan.h"
+
+/* gRPC logs what every call reports through its status anyway: for debugging only. */
+static void on_gpr_log(gpr_log_func_args *args)
+{
+    cw_log_debug("grpc", "%s", args->message);
+}
+
+static void pump(void *arg)
+{
+    struct cw_rpc *rpc = arg;
+    for (;;) {
+        grpc_event event = grpc_completion_queue_next(rpc->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+        if (event.type == GRPC_QUEUE_SHUTDOWN)
+            return;
+        if (event.type != GRPC_OP_COMPLETE)
+            continue;
+        struct cw_rpc_op *op = event.tag;
+        CW_TSAN_ACQUIRE(op);
+        op->ok = event.success != 0;
+        cw_loop_post_node(rpc->loop, &op->node);
+    }
+}
+
+struct cw_rpc *cw_rpc_new(struct cw_loop *loop)
+{
+    gpr_set_log_function(on_gpr_log);
+    grpc_init();
+    struct cw_rpc *rpc = CW_NEW(struct cw_rpc);
+    rpc->loop = loop;
+    rpc->queue = grpc_completion_queue_create_for_next(NULL);
+    cw_thread_start(&rpc->pump, "rpc-pump", pump, rpc);
+    return rpc;
+}
+
+void cw_rpc_free(struct cw_rpc *rpc)
+{
+    if (!rpc)
+        return;
+    CW_ASSERT(rpc->objects == 0);
+    cw_stream_hurry(rpc, 1000);
+    rpc->closing = true;
+    while (rpc->live > 0)
+        cw_loop_run(rpc->loop);
+    grpc_completion_queue_shutdown(rpc->queue);
+    cw_thread_join(&rpc->pump);
+    grpc_completion_queue_destroy(rpc->queue);
+    cw_mem_free(rpc);
+    grpc_shutdown();
+}
+
+static void on_op(void *arg)
+{
+    struct cw_rpc_op *op = arg;
+    CW_ASSERT(op->magic == CW_RPC_OP_MAGIC);
+    struct cw_rpc *rpc = op->rpc;
+    rpc->live--;
+    op->done(op, op->ok); /* may free op, and start others */
+    if (rpc->closing && rpc->live == 0)
+        cw_loop_stop(rpc->loop);
+}
+
+void cw_rpc_op_init(struct cw_rpc_op *op, struct cw_rpc *rpc, void (*done)(struct cw_rpc_op *op, bool ok))
+{
+    *op = (struct cw_rpc_op){.magic = CW_RPC_OP_MAGIC, .rpc = rpc, .done = done};
+    op->node = (struct cw_loop_node){.fn = on_op, .arg = op};
+}
+
+void cw_rpc_op_begin(struct cw_rpc_op *op)
+{
+    op->rpc->live++;
+    CW_TSAN_RELEASE(op);
+}
+
+void cw_rpc_op_revert(struct cw_rpc_op *op)
+{
+    op->rpc->live--;
+}
+
+bool cw_rpc_op_start(struct cw_rpc_op *op, grpc_call *call, const grpc_op *ops, size_t n)
+{
+    cw_rpc_op_begin(op);
+    grpc_call_error error = grpc_call_start_batch(call, ops, n, op, NULL);
+    if (error == GRPC_CALL_OK)
+        return true;
+    cw_rpc_op_revert(op);
+    cw_log_error("rpc", "a call was refused by gRPC: error=%d", (int)error);
+    grpc_call_cancel(call, NULL);
+    return false;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server: some requests for "any call" are always posted with gRPC; an arrived call is dispatched by its
+ * path. (Methods registered with gRPC would leave calls to unknown paths hanging until the client's deadline.)
+ * Stopping: no new calls, grace, cancel, gRPC's word that all is over, then it is freed. */
+#include "rpc/rpc.h"
+
+#include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
+#include <stdio.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "rpc/rpc_int.h"
+
+#define INCOMING 16 /* requests posted; more calls than that just wait for a turn of the loop */
+
+struct incoming {
+    struct cw_rpc_op op;
+    struct cw_server *server;
+    grpc_call *call;
+    grpc_call_details details;
+    grpc_metadata_array md;
+};
+struct cw_server {
+    struct cw_rpc *rpc;
+    grpc_server *server;
+    struct cw_method *methods; /* paths are owned */
+    size_t methods_n, methods_cap;
+    struct cw_strmap by_path;
+    struct cw_health *health;
+    struct cw_reflect *reflect;
+    struct incoming incoming[INCOMING];
+    size_t posted; /* of them */
+    bool started, stopping, shut;
+    struct cw_rpc_op shut_op;
+    struct cw_timer *grace;
+    cw_loop_fn *stopped;
+    void *arg;
+};
+
+/* ---- making ---- */
+
+static void on_incoming(struct cw_rpc_op *op, bool ok);
+static void on_shut(struct cw_rpc_op *op, bool ok);
+
+struct cw_server *cw_server_new(struct cw_rpc *rpc)
+{
+    struct cw_server *server = CW_NEW(struct cw_server);
+    struct cw_rpc_args args;
+    cw_rpc_args_server(&args);
+    server->rpc = rpc;
+    server->server = grpc_server_create(&args.args, NULL);
+    grpc_server_register_completion_queue(server->server, rpc->queue, NULL);
+    cw_rpc_op_init(&server->shut_op, rpc, on_shut);
+    rpc->objects++;
+    return server;
+}
+
+void cw_server_add(struct cw_server *server, const struct cw_method *method)
+{
+    CW_ASSERT(!server->started && (!method->unary != !method->stream));
+    CW_GROW(server->methods, server->methods_n, server->methods_cap);
+    struct cw_method *mine = &server->methods[server->methods_n++];
+    *mine = *method;
+    mine->path = cw_mem_strdup(method->path);
+}
+
+void cw_server_add_health(struct cw_server *server)
+{
+    server->health = cw_health_new(server);
+}
+
+void cw_server_set_serving(struct cw_server *server, bool serving)
+{
+    if (server->health)
+        cw_health_set(server->health, serving);
+}
+
+void cw_server_add_reflection(struct cw_server *server, const void *descriptors, size_t n)
+{
+    server->reflect = cw_reflect_new(server, descriptors, n);
+}
+
+/* "/pkg.Service/Method" -> "pkg.Service"; false when the path has no such form. */
+static bool service_of(const char *path, char *ret_name, size_t cap)
+{
+    const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
+    if (!slash || (size_t)(slash - path) > cap)
+        return false;
+    snprintf(ret_name, cap, "%.*s", (int)(slash - path - 1), path + 1);
+    return true;
+}
+
+static bool is_first_of(const struct cw_server *server, size_t method, const char *name)
+{
+    char other[256];
+    for (size_t i = 0; i < method; i++)
+        if (service_of(server->methods[i].path, other, sizeof other) && cw_str_eq(other, name))
+            return false;
+    return true;
+}
+
+bool cw_server_next_service(const struct cw_server *server, size_t *i, char *ret_name, size_t cap)
+{
+    while (*i < server->methods_n) {
+        size_t at = (*i)++;
+        if (service_of(server->methods[at].path, ret_name, cap) && is_first_of(server, at, ret_name))
+            return true;
+    }
+    return false;
+}
+
+bool cw_server_has_service(const struct cw_server *server, const char *name)
+{
+    char other[256];
+    for (size_t i = 0; cw_server_next_service(server, &i, other, sizeof other);)
+        if (cw_str_eq(other, name))
+            return true;
+    return false;
+}
+
+int cw_server_listen(struct cw_server *server, const char *address, char *ret_address, size_t cap, struct cw_err *err)
+{
+    int code = cw_rpc_address_check(address, err);
+    bool is_unix = cw_rpc_address_is_unix(address);
+    if (code == 0 && is_unix)
+        code = cw_rpc_address_clear(address, err);
+    if (code)
+        return code;
+    grpc_server_credentials *creds = grpc_insecure_server_credentials_create();
+    int port = grpc_server_add_http2_port(server->server, address, creds);
+    grpc_server_credentials_release(creds);
+    if (port <= 0)
+        return cw_rpc_address_explain(address, err);
+    int host_n = (int)(strrchr(address, ':') - address);
+    if (is_unix)
+        snprintf(ret_address, cap, "%s", address);
+    else
+        snprintf(ret_address, cap, "%.*s:%d", host_n, address, port);
+    return 0;
+}
+
+/* ---- serving ---- */
+
+static void post(struct incoming *in)
+{
+    struct cw_server *server = in->server;
+    struct cw_rpc *rpc = server->rpc;
+    grpc_call_details_init(&in->details);
+    grpc_metadata_array_init(&in->md);
+    in->call = NULL;
+    cw_rpc_op_begin(&in->op);
+    grpc_call_error error =
+        grpc_server_request_call(server->server, &in->call, &in->details, &in->md, rpc->queue, rpc->queue, &in->op);
+    CW_ASSERT(error == GRPC_CALL_OK);
+    server->posted++;
+}
+
+void cw_server_start(struct cw_server *server)
+{
+    CW_ASSERT(!server->started);
+    server->started = true;
+    for (size_t i = 0; i < server->methods_n; i++)
+        cw_strmap_set(&server->by_path, server->methods[i].path, &server->methods[i]);
+    grpc_server_start(server->server);
+    for (size_t i = 0; i < INCOMING; i++) {
+        server->incoming[i].server = server;
+        cw_rpc_op_init(&server->incoming[i].op, server->rpc, on_incoming);
+        post(&server->incoming[i]);
+    }
+}
+
+static void dispatch(struct cw_server *server, grpc_call *call, const char *path)
+{
+    const struct cw_method *method = cw_strmap_get(&server->by_path, path);
+    if (method && method->stream)
+        cw_stream_serve(server->rpc, call, method);
+    else
+        cw_call_serve(server->rpc, call, method, path);
+}
+
+/* ---- stopping ---- */
+
+static void free_server(struct cw_server *server)
+{
+    cw_timer_free(server->grace);
+    grpc_server_destroy(server->server);
+    cw_health_free(server->health);
+    cw_reflect_free(server->reflect);
+    for (size_t i = 0; i < server->methods_n; i++)
+        cw_mem_free((char *)(uintptr_t)server->methods[i].path);
+    cw_mem_free(server->methods);
+    cw_strmap_fini(&server->by_path);
+    server->rpc->objects--;
+    cw_mem_free(server);
+}
+
+static void maybe_stopped(struct cw_server *server)
+{
+    if (!server->shut || server->posted > 0)
+        return;
+    cw_loop_fn *fn = server->stopped;
+    void *arg = server->arg;
+    free_server(server);
+    if (fn)
+        fn(arg);
+}
+
+static void on_incoming(struct cw_rpc_op *op, bool ok)
+{
+    struct incoming *in = CW_CONTAINER_OF(op, struct incoming, op);
+    struct cw_server *server = in->server;
+    server->posted--;
+    grpc_call *call = in->call;
+    char *path = ok ? grpc_slice_to_c_string(in->details.method) : NULL;
+    grpc_call_details_destroy(&in->details);
+    grpc_metadata_array_destroy(&in->md);
+    if (ok) {
+        if (!server->stopping) /* to post again during a shutdown would spin */
+            post(in);
+        dispatch(server, call, path);
+        gpr_free(path);
+    }
+    maybe_stopped(server);
+}
+
+static void on_shut(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    struct cw_server *server = CW_CONTAINER_OF(op, struct cw_server, shut_op);
+    server->shut = true;
+    maybe_stopped(server);
+}
+
+static void on_grace_end(void *arg)
+{
+    struct cw_server *server = arg;
+    grpc_server_cancel_all_calls(server->server);
+}
+
+void cw_server_stop(struct cw_server *server, int64_t grace_ms, cw_loop_fn *fn, void *arg)
+{
+    CW_ASSERT(!server->stopping);
+    if (!server->started)
+        cw_server_start(server);
+    server->stopping = true;
+    server->stopped = fn;
+    server->arg = arg;
+    if (server->health)
+        cw_health_stop(server->health);
+    cw_rpc_op_begin(&server->shut_op);
+    grpc_server_shutdown_and_notify(server->server, server->rpc->queue, &server->shut_op);
+    server->grace = cw_timer_new(server->rpc->loop, on_grace_end, server);
+    if (grace_ms > 0)
+        cw_timer_start(server->grace, grace_ms, 0);
+    else
+        grpc_server_cancel_all_calls(server->server);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bidirectional stream, on either side: making it, receiving, its end. */
+#include <grpc/support/alloc.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "rpc/stream_int.h"
+
+#define LINGER_MS 5000
+
+static void unlink_linger(struct cw_stream *stream)
+{
+    if (!stream->linger_prev)
+        return;
+    *stream->linger_prev = stream->linger_next;
+    if (stream->linger_next)
+        stream->linger_next->linger_prev = stream->linger_prev;
+    stream->linger_prev = NULL;
+}
+
+static void destroy(struct cw_stream *stream)
+{
+    unlink_linger(stream);
+    cw_timer_free(stream->linger);
+    stream_drop_queue(stream);
+    grpc_slice_unref(stream->details);
+    cw_channel_unref(stream->channel);
+    cw_mem_free(stream->method);
+    cw_mem_free(stream->peer);
+    cw_mem_free(stream->finish_msg);
+    cw_mem_free(stream);
+}
+
+static void keep_peer(struct cw_stream *stream)
+{
+    char *peer = grpc_call_get_peer(stream->call);
+    cw_mem_free(stream->peer);
+    stream->peer = cw_mem_strdup(peer ? peer : "unknown");
+    gpr_free(peer);
+}
+
+/* What gRPC wrote into the stream belongs to the call: it goes first. */
+static void drop_call(struct cw_stream *stream)
+{
+    if (!stream->call)
+        return;
+    keep_peer(stream);
+    grpc_metadata_array_destroy(&stream->initial_md);
+    grpc_metadata_array_destroy(&stream->trailing_md);
+    stream_drop_queue(stream);
+    grpc_call_unref(stream->call);
+    stream->call = NULL;
+}
+
+static int end_code(struct cw_stream *stream, char *ret_msg, size_t cap)
+{
+    if (stream->channel)
+        return cw_rpc_status(stream->status, stream->details, cw_channel_address(stream->channel), stream->method, ret_msg, cap);
+    snprintf(ret_msg, cap, "%s", "");
+    if (!stream->cancelled)
+        return 0;
+    snprintf(ret_msg, cap, "%s: the peer is gone or has cancelled", cw_stream_peer(stream));
+    return CW_E_UNAVAILABLE;
+}
+
+static void close_stream(struct cw_stream *stream)
+{
+    stream->over = true;
+    stream_drop_queue(stream);
+    if (stream->freed || !stream->accepted)
+        return;
+    char msg[CW_RPC_STATUS_MSG_BYTES];
+    int code = end_code(stream, msg, sizeof msg);
+    stream->cb.on_close(stream->arg, code, msg);
+}
+
+void stream_done(struct cw_stream *stream)
+{
+    /* A message may still be on its way to us when the status is here already. */
+    if (stream->status_done && !stream->receiving && !stream->sending && !stream->over)
+        close_stream(stream);
+    if (--stream->pending > 0)
+        return;
+    drop_call(stream);
+    stream->over = true;
+    if (stream->freed || !stream->accepted)
+        destroy(stream);
+}
+
+/* ---- receiving ---- */
+
+void stream_begin_recv(struct cw_stream *stream)
+{
+    bool unwanted = !stream->accepted || (stream->freed && !stream->linger); /* a lingering one reads to the end */
+    if (unwanted || stream->receiving || stream->paused || stream->recv_end || stream->status_done || !stream->call)
+        return;
+    grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
+    op.data.recv_message.recv_message = &stream->recv_buffer;
+    stream->recv_buffer = NULL;
+    if (cw_rpc_op_start(&stream->recv_op, stream->call, &op, 1)) {
+        stream->receiving = true;
+        stream->pending++;
+    }
+}
+
+static void take_message(struct cw_stream *stream)
+{
+    struct cw_rpc_msg *msg = cw_rpc_msg_new(stream->recv_buffer);
+    stream->recv_buffer = NULL;
+    if (!stream->freed)
+        stream->cb.on_message(stream->arg, msg);
+    cw_rpc_msg_unref(msg);
+}
+
+static void on_received(struct cw_rpc_op *op, bool ok)
+{
+    struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, recv_op);
+    stream->receiving = false;
+    if (ok && stream->recv_buffer) {
+        take_message(stream);
+        stream_begin_recv(stream);
+    } else {
+        stream->recv_end = true;
+        if (stream->recv_buffer)
+            grpc_byte_buffer_destroy(stream->recv_buffer);
+        stream->recv_buffer = NULL;
+        if (!stream->channel && !stream->hold_open)
+            cw_stream_finish(stream, 0, NULL);
+    }
+    stream_done(stream);
+}
+
+void cw_stream_pause(struct cw_stream *stream, bool paused)
+{
+    stream->paused = paused;
+    stream_begin_recv(stream);
+}
+
+/* ---- making ---- */
+
+static void on_meta(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    stream_done(CW_CONTAINER_OF(op, struct cw_stream, meta_op));
+}
+
+static void on_status(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok; /* always true for these two operations */
+    struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, status_op);
+    stream->status_done = true;
+    stream_done(stream);
+}
+
+static struct cw_stream *new_stream(struct cw_rpc *rpc, grpc_call *call, const char *method)
+{
+    struct cw_stream *stream = CW_NEW(struct cw_stream);
+    stream->rpc = rpc;
+    stream->call = call;
+    stream->method = cw_mem_strdup(method);
+    stream->details = grpc_empty_slice();
+    grpc_metadata_array_init(&stream->initial_md);
+    grpc_metadata_array_init(&stream->trailing_md);
+    cw_rpc_op_init(&stream->recv_op, rpc, on_received);
+    cw_rpc_op_init(&stream->status_op, rpc, on_status);
+    cw_rpc_op_init(&stream->meta_op, rpc, on_meta);
+    return stream;
+}
+
+static void start(struct cw_stream *stream, struct cw_rpc_op *op, const grpc_op *what)
+{
+    if (cw_rpc_op_start(op, stream->call, what, 1))
+        stream->pending++;
+}
+
+struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call, const char *method, const struct cw_stream_cb *cb,
+                                       void *arg)
+{
+    struct cw_stream *stream = new_stream(cw_channel_rpc(channel), call, method);
+    cw_channel_ref(channel);
+    stream->channel = channel;
+    stream->accepted = true;
+    stream->cb = *cb;
+    stream->arg = arg;
+    stream->rpc->objects++;
+    grpc_op status = {.op = GRPC_OP_RECV_STATUS_ON_CLIENT};
+    status.data.recv_status_on_client.status = &stream->status;
+    status.data.recv_status_on_client.status_details = &stream->details;
+    status.data.recv_status_on_client.trailing_metadata = &stream->trailing_md;
+    start(stream, &stream->status_op, &status);
+    stream_send_init(stream);
+    grpc_op meta = {.op = GRPC_OP_RECV_INITIAL_METADATA};
+    meta.data.recv_initial_metadata.recv_initial_metadata = &stream->initial_md;
+    start(stream, &stream->meta_op, &meta);
+    stream_begin_recv(stream);
+    return stream;
+}
+
+void cw_stream_serve(struct cw_rpc *rpc, grpc_call *call, const struct cw_method *method)
+{
+    struct cw_stream *stream = new_stream(rpc, call, method->path);
+    grpc_op close = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
+    close.data.recv_close_on_server.cancelled = &stream->cancelled;
+    start(stream, &stream->status_op, &close);
+    stream_send_init(stream);
+    stream->pending++; /* the owner may free it in here */
+    method->stream(method->arg, stream);
+    if (!stream->accepted && !stream->finishing)
+        cw_stream_finish(stream, CW_E_INTERNAL, "the stream was not accepted");
+    stream_begin_recv(stream);
+    stream_done(stream);
+}
+
+void cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb *cb, void *arg)
+{
+    CW_ASSERT(!stream->channel && !stream->accepted);
+    stream->accepted = true;
+    stream->cb = *cb;
+    stream->arg = arg;
+    stream->rpc->objects++;
+}
+
+void cw_stream_hold_open(struct cw_stream *stream)
+{
+    stream->hold_open = true;
+}
+
+const char *cw_stream_peer(const struct cw_stream *stream)
+{
+    if (stream->call)
+        keep_peer((struct cw_stream *)(uintptr_t)stream); /* a cache */
+    return stream->peer;
+}
+
+/* ---- letting go ---- */
+
+static void cancel(struct cw_stream *stream)
+{
+    if (stream->call)
+        grpc_call_cancel(stream->call, NULL);
+}
+
+static void on_linger_end(void *arg)
+{
+    cancel(arg);
+}
+
+static void linger(struct cw_stream *stream)
+{
+    struct cw_rpc *rpc = stream->rpc;
+    stream->linger_next = rpc->lingering;
+    stream->linger_prev = &rpc->lingering;
+    if (rpc->lingering)
+        rpc->lingering->linger_prev = &stream->linger_next;
+    rpc->lingering = stream;
+    stream->linger = cw_timer_new(rpc->loop, on_linger_end, stream);
+    cw_timer_start(stream->linger, LINGER_MS, 0);
+    cw_stream_pause(stream, false);
+}
+
+void cw_stream_hurry(struct cw_rpc *rpc, int64_t ms)
+{
+    for (struct cw_stream *stream = rpc->lingering; stream; stream = stream->linger_next)
+        cw_timer_start(stream->linger, ms, 0);
+}
+
+void cw_stream_free(struct cw_stream *stream)
+{
+    if (!stream)
+        return;
+    CW_ASSERT(stream->accepted && !stream->freed);
+    stream->freed = true;
+    stream->rpc->objects--;
+    if (stream->pending == 0) {
+        destroy(stream);
+    } else if (stream->finishing && !stream->status_done) {
+        linger(stream);
+    } else {
+        cancel(stream);
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sending on a stream: one batch in flight (gRPC takes no more), the queue behind it, then the end. */
+#include "base/mem.h"
+#include "rpc/stream_int.h"
+
+static void remove_head(struct cw_stream *stream)
+{
+    struct out_msg *msg = stream->head;
+    stream->head = msg->next;
+    if (!stream->head)
+        stream->tail = &stream->head;
+    stream->queued -= msg->bytes;
+    grpc_byte_buffer_destroy(msg->buffer);
+    cw_mem_free(msg);
+}
+
+void stream_drop_queue(struct cw_stream *stream)
+{
+    while (stream->head)
+        remove_head(stream);
+}
+
+static void on_sent(struct cw_rpc_op *op, bool ok)
+{
+    struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, send_op);
+    stream->sending = false;
+    remove_head(stream);
+    if (!ok)
+        stream_drop_queue(stream); /* the call is broken: its status comes */
+    else
+        stream_pump_out(stream);
+    if (stream->above_low && stream->queued <= stream->low) {
+        stream->above_low = false;
+        if (ok && !stream->freed && !stream->over && stream->cb.on_low)
+            stream->cb.on_low(stream->arg);
+    }
+    stream_done(stream);
+}
+
+static void on_finish_sent(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    stream_done(CW_CONTAINER_OF(op, struct cw_stream, finish_op));
+}
+
+static void on_started(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    stream_done(CW_CONTAINER_OF(op, struct cw_stream, start_op));
+}
+
+void stream_send_init(struct cw_stream *stream)
+{
+    stream->tail = &stream->head;
+    cw_rpc_op_init(&stream->send_op, stream->rpc, on_sent);
+    cw_rpc_op_init(&stream->finish_op, stream->rpc, on_finish_sent);
+    cw_rpc_op_init(&stream->start_op, stream->rpc, on_started);
+    grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA};
+    if (cw_rpc_op_start(&stream->start_op, stream->call, &op, 1))
+        stream->pending++;
+}
+
+static void send_head(struct cw_stream *stream)
+{
+    grpc_op op = {.op = GRPC_OP_SEND_MESSAGE};
+    op.data.send_message.send_message = stream->head->buffer;
+    stream->sending = true;
+    if (cw_rpc_op_start(&stream->send_op, stream->call, &op, 1)) {
+        stream->pending++;
+    } else {
+        stream->sending = false;
+        stream_drop_queue(stream);
+    }
+}
+
+static void send_finish(struct cw_stream *stream)
+{
+    stream->finish_sent = true;
+    grpc_op op = {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT};
+    grpc_slice details = grpc_empty_slice();
+    if (!stream->channel) {
+        details = cw_rpc_status_details(stream->finish_code, stream->finish_msg);
+        op.op = GRPC_OP_SEND_STATUS_FROM_SERVER;
+        op.data.send_status_from_server.status = (grpc_status_code)cw_err_to_grpc(stream->finish_code);
+        op.data.send_status_from_server.status_details = &details;
+    }
+    if (cw_rpc_op_start(&stream->finish_op, stream->call, &op, 1))
+        stream->pending++;
+    grpc_slice_unref(details);
+}
+
+void stream_pump_out(struct cw_stream *stream)
+{
+    if (stream->sending || !stream->call || stream->over)
+        return;
+    if (stream->head)
+        send_head(stream);
+    else if (stream->finishing && !stream->finish_sent)
+        send_finish(stream);
+}
+
+void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
+{
+    if (stream->finishing || stream->over)
+        return;
+    struct out_msg *msg = CW_NEW(struct out_msg);
+    msg->buffer = cw_rpc_buffer_new(bufs, n, &msg->bytes);
+    stream->queued += msg->bytes;
+    stream->above_low |= stream->queued > stream->low;
+    *stream->tail = msg;
+    stream->tail = &msg->next;
+    stream_pump_out(stream);
+}
+
+size_t cw_stream_queued(const struct cw_stream *stream)
+{
+    return stream->queued;
+}
+
+void cw_stream_set_low(struct cw_stream *stream, size_t bytes)
+{
+    stream->low = bytes;
+    stream->above_low = stream->queued > bytes;
+}
+
+void cw_stream_finish(struct cw_stream *stream, int code, const char *msg)
+{
+    if (stream->finishing || stream->over)
+        return;
+    stream->finishing = true;
+    stream->finish_code = code;
+    stream->finish_msg = cw_mem_strdup(msg);
+    stream_pump_out(stream);
+}
