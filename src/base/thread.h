@@ -17,6 +17,8 @@ typedef void cw_thread_fn(void *arg);
 void cw_thread_start(struct cw_thread *thread, const char *name, cw_thread_fn *fn, void *arg);
 void cw_thread_join(struct cw_thread *thread); /* accepts one that was never started */
 bool cw_thread_is_self(const struct cw_thread *thread);
+/* A number that no other living thread has; never 0. */
+uintptr_t cw_thread_self(void);
 
 struct cw_mutex {
     pthread_mutex_t m;

@@ -12,8 +12,10 @@ struct cw_child {
     pid_t pid;     /* 0 = not running */
     int stdin_fd;  /* the parent's end of a pipe; its closing tells the child that the parent is gone (--exit-with-stdin) */
     int stdout_fd; /* the parent's end; close-on-exec */
+    int status;    /* the wait status, once it was seen to have ended */
 };
-/* argv[0] is a path. stderr is inherited, or goes to stderr_path when not NULL. nice_level 0 = unchanged. */
+/* The child gets its own process group (a ^C at the terminal is for the parent to handle), default signal
+ * dispositions, and no descriptors but 0, 1, 2. argv[0] is a path. stderr is inherited, or goes to stderr_path when not NULL. nice_level 0 = unchanged. */
 int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path, int nice_level, struct cw_err *err);
 /* Reads one line (without its newline) from the child's stdout; TIMEOUT, or UNAVAILABLE when it ended before. */
 int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap, struct cw_err *err);

@@ -12,6 +12,7 @@ struct cw_loop;
 typedef void cw_loop_fn(void *arg);
 
 struct cw_loop *cw_loop_new(void) CW_MUST_CHECK;
+/* Threads that post must have stopped doing so. */
 void cw_loop_free(struct cw_loop *loop); /* not running; frees timers left behind; posted calls not yet run are run */
 void cw_loop_run(struct cw_loop *loop);  /* until cw_loop_stop */
 void cw_loop_stop(struct cw_loop *loop); /* any thread */
@@ -40,7 +41,8 @@ void cw_timer_free(struct cw_timer *timer); /* accepts NULL */
 typedef void cw_signal_fn(void *arg, int signum);
 int cw_loop_on_signal(struct cw_loop *loop, int signum, cw_signal_fn *fn, void *arg, struct cw_err *err);
 
-/* Calls fn on the loop thread when fd is readable, until stopped. The fd stays the caller's. */
+/* Calls fn on the loop thread when fd is readable, until freed. The fd stays the caller's, and becomes
+ * non-blocking. */
 struct cw_poll;
 struct cw_poll *cw_poll_new(struct cw_loop *loop, int fd, cw_loop_fn *fn, void *arg, struct cw_err *err) CW_MUST_CHECK;
 void cw_poll_free(struct cw_poll *poll);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop and its mailbox. Producers push onto a lock-free stack and wake the loop only when it was
+ * empty; the loop takes the whole stack and turns it round, so calls run in the order posted. Threads
+ * that post must have stopped doing so before the loop is freed. */
+#include "loop/loop_int.h"
+
+#include "base/mem.h"
+#include "base/thread.h"
+
+/* A node that cw_loop_post made: freed before fn is called, so that fn may end the process cleanly. */
+struct own_node {
+    struct cw_loop_node node;
+    cw_loop_fn *fn;
+    void *arg;
+};
+
+static void check(int rc)
+{
+    CW_ASSERT(rc == 0); /* libuv fails here only for lack of descriptors or memory at start */
+}
+
+static bool run_posted(struct cw_loop *loop)
+{
+    struct cw_loop_node *stack = atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
+    struct cw_loop_node *queue = NULL;
+
+    while (stack) {
+        struct cw_loop_node *next = stack->next;
+        stack->next = queue;
+        queue = stack;
+        stack = next;
+    }
+    bool any = queue != NULL;
+    while (queue) {
+        struct cw_loop_node *node = queue;
+        queue = node->next; /* before fn: the node may be gone or posted again then */
+        cw_loop_touch(loop);
+        node->fn(node->arg);
+    }
+    return any;
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct cw_loop *loop = CW_CONTAINER_OF(wake, struct cw_loop, wake);
+
+    run_posted(loop);
+    if (atomic_load(&loop->stopping))
+        uv_stop(&loop->uv);
+}
+
+static void end_turn(struct cw_loop *loop)
+{
+    if (!loop->something_ran)
+        return;
+    loop->something_ran = false;
+    if (loop->turn_end)
+        loop->turn_end(loop->turn_end_arg);
+}
+
+/* libuv runs timers before it blocks and the rest after it: both moments end a turn. */
+static void on_before_poll(uv_prepare_t *prepare)
+{
+    end_turn(CW_CONTAINER_OF(prepare, struct cw_loop, before_poll));
+}
+
+static void on_after_poll(uv_check_t *after)
+{
+    end_turn(CW_CONTAINER_OF(after, struct cw_loop, after_poll));
+}
+
+struct cw_loop *cw_loop_new(void)
+{
+    struct cw_loop *loop = CW_NEW(struct cw_loop);
+
+    check(uv_loop_init(&loop->uv));
+    check(uv_async_init(&loop->uv, &loop->wake, on_wake));
+    check(uv_prepare_init(&loop->uv, &loop->before_poll));
+    check(uv_prepare_start(&loop->before_poll, on_before_poll));
+    check(uv_check_init(&loop->uv, &loop->after_poll));
+    check(uv_check_start(&loop->after_poll, on_after_poll));
+    return loop;
+}
+
+static void on_handle_closed(uv_handle_t *uv)
+{
+    cw_mem_free(CW_CONTAINER_OF(uv, struct cw_handle, uv.any));
+}
+
+void cw_handle_close(uv_handle_t *uv)
+{
+    if (!uv_is_closing(uv))
+        uv_close(uv, on_handle_closed);
+}
+
+static void on_walk(uv_handle_t *uv, void *arg)
+{
+    bool is_own = uv->type == UV_ASYNC || uv->type == UV_PREPARE || uv->type == UV_CHECK;
+
+    (void)arg;
+    if (uv_is_closing(uv))
+        return;
+    uv_close(uv, is_own ? NULL : on_handle_closed);
+}
+
+void cw_loop_free(struct cw_loop *loop)
+{
+    if (!loop)
+        return;
+    while (run_posted(loop))
+        ;
+    end_turn(loop);
+    uv_walk(&loop->uv, on_walk, NULL);
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)
+        ;
+    check(uv_loop_close(&loop->uv));
+    cw_mem_free(loop);
+}
+
+void cw_loop_run(struct cw_loop *loop)
+{
+    atomic_store(&loop->owner, cw_thread_self());
+    while (!atomic_load(&loop->stopping))
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+    end_turn(loop);
+    atomic_store(&loop->stopping, false);
+    atomic_store(&loop->owner, 0);
+}
+
+void cw_loop_stop(struct cw_loop *loop)
+{
+    atomic_store(&loop->stopping, true);
+    uv_async_send(&loop->wake);
+}
+
+bool cw_loop_is_self(const struct cw_loop *loop)
+{
+    uintptr_t owner = atomic_load(&loop->owner);
+
+    return owner == 0 || owner == cw_thread_self();
+}
+
+void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node)
+{
+    struct cw_loop_node *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
+
+    do
+        node->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, node, memory_order_release, memory_order_relaxed));
+    if (!head)
+        uv_async_send(&loop->wake);
+}
+
+static void run_own_node(void *arg)
+{
+    struct own_node own = *(struct own_node *)arg;
+
+    cw_mem_free(arg);
+    own.fn(own.arg);
+}
+
+void cw_loop_post(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
+{
+    struct own_node *own = CW_NEW(struct own_node);
+
+    own->node.fn = run_own_node;
+    own->node.arg = own;
+    own->fn = fn;
+    own->arg = arg;
+    cw_loop_post_node(loop, &own->node);
+}
+
+void cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
+{
+    loop->turn_end = fn;
+    loop->turn_end_arg = arg;
+}
