@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: the middle of an image. */
+#include "ops/element/image_view.h"
+
+#include <string.h>
+
+struct center_crop_opts {
+    struct cw_i64_list size;
+};
+
+static const struct cw_opt options[] = {
+    {.name = "size", .help = "[height, width], or one number for a square", .type = CW_OPT_I64_LIST,
+     .offset = offsetof(struct center_crop_opts, size), .min = 1, .max = CW_IMAGE_SIDE_MAX, .flags = CW_OPT_REQUIRED,
+     .len_min = 1, .len_max = 2},
+    {0}};
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+{
+    const struct center_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    return cw_image_infer(in, size.h, size.w, false, ret_field, err);
+}
+
+/* Where `need` samples begin in the middle of `have`: halves go to the even number, as in torchvision. */
+static int64_t middle(int64_t have, int64_t need)
+{
+    const int64_t gap = have - need, half = gap / 2;
+    return gap % 2 == 0 || half % 2 == 0 ? half : half + 1;
+}
+
+/* What is taken of an axis, and where it goes: an image that is too small is surrounded by zeros. */
+static void place(int64_t have, int64_t need, int64_t *ret_from, int64_t *ret_n, int64_t *ret_to)
+{
+    const bool small = have < need;
+    *ret_from = small ? 0 : middle(have, need);
+    *ret_n = small ? have : need;
+    *ret_to = small ? (need - have) / 2 : 0;
+}
+
+static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err)
+{
+    const struct center_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    int64_t to;
+    (void)ctx;
+    (void)err;
+    place(h, size.h, &ret_rect->y, &ret_rect->h, &to);
+    place(w, size.w, &ret_rect->x, &ret_rect->w, &to);
+    return 0;
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
+                       struct cw_view *out, struct cw_err *err)
+{
+    const struct center_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    (void)state;
+    (void)scratch;
+    struct cw_image image;
+    struct cw_rect rect;
+    int64_t to_y, to_x;
+    const uint8_t *src;
+    int rc = cw_image_get(in, &image, err);
+    if (rc < 0)
+        return rc;
+    place(image.full_h, size.h, &rect.y, &rect.h, &to_y);
+    place(image.full_w, size.w, &rect.x, &rect.w, &to_x);
+    rc = cw_image_rect(&image, &rect, &src, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, size.h, size.w, err);
+    if (rc < 0)
+        return rc;
+    const size_t row_bytes = (size_t)size.w * image.pixel_bytes;
+    if (rect.h < size.h || rect.w < size.w)
+        memset(out->data, 0, out->bytes);
+    uint8_t *dst = (uint8_t *)out->data + (size_t)to_y * row_bytes + (size_t)to_x * image.pixel_bytes;
+    for (int64_t y = 0; y < rect.h; y++)
+        memcpy(dst + (size_t)y * row_bytes, src + (size_t)y * cw_image_stride(&image), (size_t)rect.w * image.pixel_bytes);
+    return 0;
+}
+
+const struct cw_op cw_op_center_crop = {
+    .name = "center_crop",
+    .version = 1,
+    .summary = "the middle of an image",
+    .doc = "Cuts `size` out of the middle. Where the image is smaller, zeros are put around it. As torchvision's CenterCrop.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct center_crop_opts),
+    .accepts = cw_image_accepts,
+    .infer_field = infer_field,
+    .apply_field = apply_field,
+    .want = want,
+};

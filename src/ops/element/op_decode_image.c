@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: the bytes of a JPEG or PNG file to samples. When a crop follows, only what it needs is decoded. */
+#include "ops/element/image_view.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include "base/mem.h"
+#include "ops/kernels/jpeg.h"
+#include "ops/kernels/png_image.h"
+
+#define PIXELS_MAX ((int64_t)1 << 28)
+
+struct decode_image_opts {
+    int64_t channels;
+};
+
+static const struct cw_opt options[] = {
+    {.name = "channels", .help = "3 = RGB, 1 = grey, 0 = as in the file", .type = CW_OPT_I64,
+     .offset = offsetof(struct decode_image_opts, channels), .def = "3", .min = 0, .max = 3},
+    {0}};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct decode_image_opts *o = opts;
+    if (o->channels == 2)
+        return cw_err_set(err, CW_E_INVALID, "option channels: 2 is not possible, only 0, 1 and 3");
+    return 0;
+}
+
+static bool accepts(const struct cw_field *field)
+{
+    return field->dtype == CW_DTYPE_STR;
+}
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+{
+    const struct decode_image_opts *o = opts;
+    if (in->dtype != CW_DTYPE_STR)
+        return cw_err_set(err, CW_E_INVALID, "field %s is %s, not the bytes (str) of an image file", in->name,
+                          cw_dtype_name(in->dtype));
+    *ret_field = *in;
+    ret_field->dtype = CW_DTYPE_U8;
+    ret_field->rank = 3;
+    ret_field->dims[0] = ret_field->dims[1] = -1;
+    ret_field->dims[2] = o->channels ? o->channels : -1;
+    return 0;
+}
+
+static void *scratch_new(const void *opts, void *state)
+{
+    (void)opts;
+    (void)state;
+    return cw_jpeg_new();
+}
+
+static void scratch_free(void *scratch)
+{
+    cw_jpeg_free(scratch);
+}
+
+static int check_size(int64_t h, int64_t w, struct cw_err *err)
+{
+    if (h > CW_IMAGE_SIDE_MAX || w > CW_IMAGE_SIDE_MAX || h * w > PIXELS_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "image of %lld x %lld pixels is too large: at most %d a side and %lld in all",
+                          (long long)h, (long long)w, CW_IMAGE_SIDE_MAX, (long long)PIXELS_MAX);
+    return 0;
+}
+
+/* The view of h x w samples (of a part of a larger image when full_h is set) and memory for them. */
+static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const struct cw_rect *part, int64_t h, int64_t w,
+                     int64_t channels, struct cw_err *err)
+{
+    out->dtype = CW_DTYPE_U8;
+    out->rank = 3;
+    out->dims[2] = channels;
+    const int rc = cw_image_output(ctx, out, part->h, part->w, err);
+    if (rc == 0 && (part->h != h || part->w != w)) {
+        out->part_y = part->y;
+        out->part_x = part->x;
+        out->full_h = h;
+        out->full_w = w;
+    }
+    return rc;
+}
+
+static int decode_jpeg(const struct cw_op_ctx *ctx, struct cw_jpeg *jpeg, struct cw_view *out, struct cw_err *err)
+{
+    int64_t h, w, channels;
+    cw_jpeg_size(jpeg, &h, &w, &channels);
+    struct cw_rect want, part;
+    int rc = check_size(h, w, err);
+    if (rc == 0 && ctx->next_want)
+        rc = ctx->next_want(ctx, h, w, &want, err);
+    if (rc == 0)
+        rc = cw_jpeg_part(jpeg, ctx->next_want ? &want : NULL, &part, err);
+    if (rc == 0)
+        rc = make_view(ctx, out, &part, h, w, channels, err);
+    return rc == 0 ? cw_jpeg_finish(jpeg, out->data, err) : rc;
+}
+
+static int decode_png(const struct cw_op_ctx *ctx, struct cw_png *png, struct cw_view *out, struct cw_err *err)
+{
+    int64_t h, w, channels;
+    cw_png_size(png, &h, &w, &channels);
+    int rc = check_size(h, w, err);
+    if (rc == 0)
+        rc = make_view(ctx, out, &(struct cw_rect){.h = h, .w = w}, h, w, channels, err);
+    return rc == 0 ? cw_png_read(png, out->data, err) : rc;
+}
+
+static int refuse(const struct cw_view *in, struct cw_err *err)
+{
+    if (in->bytes == 0)
+        return cw_err_set(err, CW_E_CORRUPT, "not a JPEG or PNG image: empty");
+    char text[4 * 8 + 1];
+    size_t len = 0;
+    const uint8_t *p = in->data;
+    for (size_t i = 0; i < CW_MIN(in->bytes, (size_t)8); i++)
+        len += (size_t)snprintf(text + len, sizeof(text) - len, p[i] < 0x7f && isprint(p[i]) ? "%c" : "\\x%02x", p[i]);
+    return cw_err_set(err, CW_E_CORRUPT, "not a JPEG or PNG image: starts with \"%s\"", text);
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
+                       struct cw_view *out, struct cw_err *err)
+{
+    const struct decode_image_opts *o = opts;
+    (void)state;
+    if (cw_png_is(in->data, in->bytes)) {
+        struct cw_png *png;
+        int rc = cw_png_open(in->data, in->bytes, (int)o->channels, &png, err);
+        if (rc == 0) {
+            rc = decode_png(ctx, png, out, err);
+            cw_png_close(png);
+        }
+        return rc;
+    }
+    if (!cw_jpeg_is(in->data, in->bytes))
+        return refuse(in, err);
+    if (!scratch)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for a JPEG decoder");
+    int rc = cw_jpeg_begin(scratch, in->data, in->bytes, (int)o->channels, err);
+    if (rc == 0) {
+        rc = decode_jpeg(ctx, scratch, out, err);
+        cw_jpeg_abort(scratch);
+    }
+    return rc;
+}
+
+const struct cw_op cw_op_decode_image = {
+    .name = "decode_image",
+    .version = 1,
+    .summary = "JPEG or PNG files to samples",
+    .doc = "Turns the bytes of a JPEG or PNG file into u8[height, width, channels]. JPEG samples are those of libjpeg-turbo's\n"
+           "default decoding. In PNG files palettes are expanded, 16-bit samples keep their high byte, and transparency is\n"
+           "dropped. CMYK JPEGs become RGB.\n"
+           "\n"
+           "When the next operator is a crop, only the part that it needs is decoded; the result is the same. Damage in a\n"
+           "file is an error, unless it lies behind the part that is needed; a file that was cut off always is.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_GROW | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct decode_image_opts),
+    .check = check,
+    .accepts = accepts,
+    .infer_field = infer_field,
+    .out_name = "image",
+    .scratch_new = scratch_new,
+    .scratch_free = scratch_free,
+    .apply_field = apply_field,
+};

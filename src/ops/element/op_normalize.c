@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: samples to floats of mean 0 and deviation 1. */
+#include "ops/element/image_view.h"
+
+#include "base/mem.h"
+#include "ops/kernels/pixels.h"
+
+#define CHANNELS_MAX 128
+
+struct normalize_opts {
+    struct cw_f64_list mean, std;
+    double scale;
+};
+/* Tables: results of every 8-bit sample for each channel. */
+struct normalize_state {
+    size_t channels; /* how many means or deviations were given */
+    double mean[CHANNELS_MAX], std[CHANNELS_MAX];
+    float *table; /* [channels][256] */
+};
+
+static const struct cw_opt options[] = {
+    {.name = "mean", .help = "of each channel, or one for all", .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct normalize_opts, mean), .def = "[0.0]", .len_min = 1, .len_max = CHANNELS_MAX},
+    {.name = "scale", .help = "values are divided by it first; 0 = 255 for integers, 1 for floats", .type = CW_OPT_F64,
+     .offset = offsetof(struct normalize_opts, scale), .def = "0.0", .min = 0, .max = 1e30},
+    {.name = "std", .help = "of each channel, or one for all", .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct normalize_opts, std), .def = "[1.0]", .len_min = 1, .len_max = CHANNELS_MAX},
+    {0}};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct normalize_opts *o = opts;
+    if (o->mean.n > 1 && o->std.n > 1 && o->mean.n != o->std.n)
+        return cw_err_set(err, CW_E_INVALID, "option std: %zu values, but option mean has %zu", o->std.n, o->mean.n);
+    for (size_t i = 0; i < o->std.n; i++)
+        if (!(o->std.v[i] > 0))
+            return cw_err_set(err, CW_E_INVALID, "option std: %g is not greater than 0", o->std.v[i]);
+    return 0;
+}
+
+static size_t channels_of(const struct normalize_opts *o)
+{
+    return CW_MAX(o->mean.n, o->std.n);
+}
+
+static bool accepts(const struct cw_field *field)
+{
+    const bool dtype = field->dtype == CW_DTYPE_U8 || field->dtype == CW_DTYPE_F32 || field->dtype == CW_DTYPE_F64;
+    return dtype && field->rank >= 1;
+}
+
+static int check_channels(const struct normalize_opts *o, int64_t last_dim, struct cw_err *err)
+{
+    const size_t channels = channels_of(o);
+    if (channels > 1 && last_dim >= 0 && last_dim != (int64_t)channels)
+        return cw_err_set(err, CW_E_INVALID, "%zu values of mean or std, but the last dimension is %lld", channels,
+                          (long long)last_dim);
+    return 0;
+}
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+{
+    const struct normalize_opts *o = opts;
+    if (in->dtype != CW_DTYPE_U8 && in->dtype != CW_DTYPE_F32 && in->dtype != CW_DTYPE_F64)
+        return cw_err_set(err, CW_E_INVALID, "field %s is %s: only u8, f32 and f64 can be normalized (cast it first)", in->name,
+                          cw_dtype_name(in->dtype));
+    const int rc = in->rank > 0 ? check_channels(o, in->dims[in->rank - 1], err) : check_channels(o, 1, err);
+    if (rc < 0)
+        return cw_err_wrap(err, "field %s", in->name);
+    *ret_field = *in;
+    ret_field->dtype = CW_DTYPE_F32;
+    return 0;
+}
+
+static int open_state(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+{
+    const struct normalize_opts *o = opts;
+    (void)how;
+    (void)err;
+    struct normalize_state *state = CW_NEW(struct normalize_state);
+    state->channels = channels_of(o);
+    state->table = CW_NEW_ARRAY(float, state->channels * 256);
+    /* In single precision and in this order: what torchvision's ToTensor and Normalize give. */
+    const float scale = (float)(o->scale > 0 ? o->scale : 255.0);
+    for (size_t c = 0; c < state->channels; c++) {
+        state->mean[c] = o->mean.v[o->mean.n > 1 ? c : 0];
+        state->std[c] = o->std.v[o->std.n > 1 ? c : 0];
+        for (int v = 0; v < 256; v++)
+            state->table[c * 256 + (size_t)v] = ((float)v / scale - (float)state->mean[c]) / (float)state->std[c];
+    }
+    *ret_state = state;
+    return 0;
+}
+
+static void close_state(void *state_arg)
+{
+    struct normalize_state *state = state_arg;
+    if (!state)
+        return;
+    cw_mem_free(state->table);
+    cw_mem_free(state);
+}
+
+static void from_f32(float *dst, const float *src, size_t n, double scale_arg, const struct normalize_state *state)
+{
+    const float scale = (float)scale_arg;
+    size_t c = 0;
+    for (size_t i = 0; i < n; i++) {
+        dst[i] = (src[i] / scale - (float)state->mean[c]) / (float)state->std[c];
+        c = c + 1 == state->channels ? 0 : c + 1;
+    }
+}
+
+static void from_f64(float *dst, const double *src, size_t n, double scale, const struct normalize_state *state)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i++) {
+        dst[i] = (float)((src[i] / scale - state->mean[c]) / state->std[c]);
+        c = c + 1 == state->channels ? 0 : c + 1;
+    }
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state_arg, void *scratch, const struct cw_view *in,
+                       struct cw_view *out, struct cw_err *err)
+{
+    const struct normalize_opts *o = opts;
+    const struct normalize_state *state = state_arg;
+    (void)scratch;
+    int rc = check_channels(o, in->rank > 0 ? in->dims[in->rank - 1] : 1, err);
+    if (rc < 0)
+        return rc;
+    out->dtype = CW_DTYPE_F32;
+    rc = cw_op_output(ctx, out, err);
+    if (rc < 0)
+        return rc;
+    const size_t n = out->bytes / sizeof(float);
+    const double scale = o->scale > 0 ? o->scale : 1.0;
+    if (in->dtype == CW_DTYPE_U8)
+        cw_pixels_map(out->data, in->data, n, state->table, state->channels);
+    else if (in->dtype == CW_DTYPE_F32)
+        from_f32(out->data, in->data, n, scale, state);
+    else
+        from_f64(out->data, in->data, n, scale, state);
+    return 0;
+}
+
+const struct cw_op cw_op_normalize = {
+    .name = "normalize",
+    .version = 1,
+    .summary = "scales values to a mean and a deviation",
+    .doc = "(x / scale - mean) / std for every value, as f32. The last dimension is that of the channels: `mean` and `std` have\n"
+           "one number for each, or one for all. `scale` is 255 for u8 and 1 for floats unless given. Computed in single\n"
+           "precision for u8 and f32, in double precision for f64.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_POINTWISE | CW_OP_CAST | CW_OP_GROW | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct normalize_opts),
+    .check = check,
+    .accepts = accepts,
+    .infer_field = infer_field,
+    .open = open_state,
+    .close = close_state,
+    .apply_field = apply_field,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: mirrors an image, or not. */
+#include "ops/element/image_view.h"
+
+#include <string.h>
+#include "ops/kernels/pixels.h"
+
+enum direction { HORIZONTAL, VERTICAL };
+static const char *const direction_names[] = {"horizontal", "vertical", NULL};
+
+struct random_flip_opts {
+    double p;
+    int direction;
+};
+
+static const struct cw_opt options[] = {
+    {.name = "direction", .help = "which way to mirror", .type = CW_OPT_ENUM,
+     .offset = offsetof(struct random_flip_opts, direction), .def = "\"horizontal\"", .names = direction_names},
+    {.name = "p", .help = "how often", .type = CW_OPT_F64, .offset = offsetof(struct random_flip_opts, p), .def = "0.5",
+     .min = 0, .max = 1},
+    {0}};
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+{
+    (void)opts;
+    return cw_image_infer(in, in->dims[0], in->dims[1], false, ret_field, err);
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
+                       struct cw_view *out, struct cw_err *err)
+{
+    const struct random_flip_opts *o = opts;
+    (void)state;
+    (void)scratch;
+    if (cw_rng_unit(&ctx->rng, 0) >= o->p)
+        return 0;
+    struct cw_image image;
+    int rc = cw_image_get(in, &image, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, image.h, image.w, err);
+    if (rc < 0)
+        return rc;
+    const size_t h = (size_t)image.h, stride = cw_image_stride(&image);
+    if (o->direction == HORIZONTAL)
+        cw_pixels_mirror(out->data, image.data, h, (size_t)image.w, image.pixel_bytes);
+    else
+        for (size_t y = 0; y < h; y++)
+            memcpy((uint8_t *)out->data + y * stride, image.data + (h - 1 - y) * stride, stride);
+    return 0;
+}
+
+const struct cw_op cw_op_random_flip = {
+    .name = "random_flip",
+    .version = 1,
+    .summary = "mirrors images at random",
+    .doc = "Mirrors an image with probability `p`; all fields of an element together.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct random_flip_opts),
+    .accepts = cw_image_accepts,
+    .infer_field = infer_field,
+    .apply_field = apply_field,
+};

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: a random rectangle of an image, in a given size. The rectangle is torchvision's (Szegedy et al., "Going
+ * deeper with convolutions", CVPR 2015): a share of the area and an aspect ratio, ten tries, else the middle. */
+#include "ops/element/image_view.h"
+
+#include <math.h>
+#include "base/mem.h"
+#include "ops/kernels/exact_math.h"
+#include "ops/kernels/resample.h"
+
+#define TRIES 10
+#define DRAWS_A_TRY 4
+
+struct random_resized_crop_opts {
+    struct cw_i64_list size;
+    struct cw_f64_list scale, ratio;
+    int interpolation;
+};
+
+static const struct cw_opt options[] = {
+    {.name = "interpolation", .help = "how samples are mixed", .type = CW_OPT_ENUM,
+     .offset = offsetof(struct random_resized_crop_opts, interpolation), .def = "\"bilinear\"", .names = cw_filter_names},
+    {.name = "ratio", .help = "least and greatest width by height", .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct random_resized_crop_opts, ratio), .def = "[0.75,1.3333333333333333]", .min = 0.001, .max = 1000,
+     .len_min = 2, .len_max = 2},
+    {.name = "scale", .help = "least and greatest share of the area", .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct random_resized_crop_opts, scale), .def = "[0.08,1.0]", .min = 0, .max = 1, .len_min = 2,
+     .len_max = 2},
+    {.name = "size", .help = "[height, width], or one number for a square", .type = CW_OPT_I64_LIST,
+     .offset = offsetof(struct random_resized_crop_opts, size), .min = 1, .max = CW_IMAGE_SIDE_MAX, .flags = CW_OPT_REQUIRED,
+     .len_min = 1, .len_max = 2},
+    {0}};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct random_resized_crop_opts *o = opts;
+    if (o->scale.v[0] > o->scale.v[1])
+        return cw_err_set(err, CW_E_INVALID, "option scale: %g is greater than %g", o->scale.v[0], o->scale.v[1]);
+    if (o->ratio.v[0] > o->ratio.v[1])
+        return cw_err_set(err, CW_E_INVALID, "option ratio: %g is greater than %g", o->ratio.v[0], o->ratio.v[1]);
+    return 0;
+}
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+{
+    const struct random_resized_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    return cw_image_infer(in, size.h, size.w, true, ret_field, err);
+}
+
+/* The largest rectangle in the middle whose ratio is allowed. */
+static struct cw_rect middle(const struct random_resized_crop_opts *o, int64_t h, int64_t w)
+{
+    struct cw_rect rect = {.h = h, .w = w};
+    const double ratio = (double)w / (double)h;
+    if (ratio < o->ratio.v[0])
+        rect.h = (int64_t)rint((double)w / o->ratio.v[0]);
+    else if (ratio > o->ratio.v[1])
+        rect.w = (int64_t)rint((double)h * o->ratio.v[1]);
+    rect.h = CW_MAX(CW_MIN(rect.h, h), 1);
+    rect.w = CW_MAX(CW_MIN(rect.w, w), 1);
+    rect.y = (h - rect.h) / 2;
+    rect.x = (w - rect.w) / 2;
+    return rect;
+}
+
+static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err)
+{
+    const struct random_resized_crop_opts *o = opts;
+    const double area = (double)h * (double)w;
+    const double log_lo = cw_exact_log(o->ratio.v[0]), log_hi = cw_exact_log(o->ratio.v[1]);
+    (void)err;
+    for (uint32_t draw = 0; draw < TRIES * DRAWS_A_TRY; draw += DRAWS_A_TRY) {
+        const double target = area * cw_rng_range(&ctx->rng, draw, o->scale.v[0], o->scale.v[1]);
+        const double ratio = cw_exact_exp(cw_rng_range(&ctx->rng, draw + 1, log_lo, log_hi));
+        struct cw_rect rect = {.h = (int64_t)rint(sqrt(target / ratio)), .w = (int64_t)rint(sqrt(target * ratio))};
+        if (rect.w < 1 || rect.w > w || rect.h < 1 || rect.h > h)
+            continue;
+        rect.y = (int64_t)cw_rng_below(&ctx->rng, draw + 2, (uint64_t)(h - rect.h + 1));
+        rect.x = (int64_t)cw_rng_below(&ctx->rng, draw + 3, (uint64_t)(w - rect.w + 1));
+        *ret_rect = rect;
+        return 0;
+    }
+    *ret_rect = middle(o, h, w);
+    return 0;
+}
+
+static void *scratch_new(const void *opts, void *state)
+{
+    (void)opts;
+    (void)state;
+    return CW_NEW(struct cw_resample);
+}
+
+static void scratch_free(void *scratch)
+{
+    cw_resample_fini(scratch);
+    cw_mem_free(scratch);
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
+                       struct cw_view *out, struct cw_err *err)
+{
+    const struct random_resized_crop_opts *o = opts;
+    const struct cw_image_size size = cw_image_size(&o->size);
+    (void)state;
+    struct cw_image image;
+    struct cw_rect rect;
+    const uint8_t *src;
+    int rc = cw_image_get(in, &image, err);
+    if (rc == 0)
+        rc = want(ctx, opts, image.full_h, image.full_w, &rect, err);
+    if (rc == 0)
+        rc = cw_image_rect(&image, &rect, &src, err);
+    if (rc == 0)
+        rc = cw_image_output(ctx, out, size.h, size.w, err);
+    if (rc < 0)
+        return rc;
+    return cw_resample(scratch, &(struct cw_resample_job){.src = src, .src_stride = cw_image_stride(&image),
+                                                          .src_h = (int32_t)rect.h, .src_w = (int32_t)rect.w,
+                                                          .channels = (int32_t)image.channels, .dst = out->data,
+                                                          .dst_h = (int32_t)size.h, .dst_w = (int32_t)size.w,
+                                                          .filter = (enum cw_filter)o->interpolation}, err);
+}
+
+const struct cw_op cw_op_random_resized_crop = {
+    .name = "random_resized_crop",
+    .version = 1,
+    .summary = "a random part of an image, resized",
+    .doc = "Takes a rectangle with a random share of the area (`scale`) and a random ratio of width to height (`ratio`) from a\n"
+           "random place, and resizes it to `size`, as torchvision's RandomResizedCrop does with an image of Pillow: first the\n"
+           "crop, then the antialiased resize of what was cut out.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct random_resized_crop_opts),
+    .check = check,
+    .accepts = cw_image_accepts_u8,
+    .infer_field = infer_field,
+    .scratch_new = scratch_new,
+    .scratch_free = scratch_free,
+    .apply_field = apply_field,
+    .want = want,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which loops this processor can run. Every kernel has a plain C version and may have an AVX2 one
+ * that gives the same bytes; the choice is made at run time, so one binary runs on any x86-64. */
+#ifndef CW_OPS_KERNELS_CPU_H
+#define CW_OPS_KERNELS_CPU_H
+
+#include <stdbool.h>
+
+#if defined(__x86_64__)
+#define CW_CPU_X86 1
+#define CW_CPU_AVX2 __attribute__((target("avx2")))
+static inline bool cw_cpu_has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") != 0;
+}
+#else
+#define CW_CPU_X86 0
+static inline bool cw_cpu_has_avx2(void)
+{
+    return false;
+}
+#endif
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/kernels/jpeg.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <jpeglib.h>
+#include <jerror.h>
+#include "base/mem.h"
+#include "ops/kernels/pixels.h"
+
+/* Upsampling of chroma looks at neighbours: pixels decoded beyond each side of what is wanted. Vertically a whole
+ * row of blocks, since libjpeg does not keep the context of rows that it skipped. */
+#define MARGIN_X 2
+#define MARGIN_Y 2
+#define ROWS_AT_ONCE 16
+#define SCANS_MAX 500 /* more are an attack: each costs a pass over the whole image */
+
+struct cw_jpeg {
+    struct jpeg_decompress_struct d;
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    jmp_buf fail;
+    char damage[JMSG_LENGTH_MAX]; /* the first warning that means lost data, "" = none */
+    struct cw_rect part;
+    bool ends; /* the file ends as it should: nothing was cut off */
+    int channels;
+};
+
+CW_NORETURN static void on_error(j_common_ptr common)
+{
+    struct cw_jpeg *jpeg = common->client_data;
+    (*common->err->format_message)(common, jpeg->damage);
+    longjmp(jpeg->fail, 1);
+}
+
+static bool loses_data(int msg_code)
+{
+    switch (msg_code) {
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_JPEG_EOF:
+    case JWRN_MUST_RESYNC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void on_message(j_common_ptr common, int level)
+{
+    struct cw_jpeg *jpeg = common->client_data;
+    if (level < 0 && !jpeg->damage[0] && loses_data(common->err->msg_code))
+        (*common->err->format_message)(common, jpeg->damage);
+}
+
+static void on_output(j_common_ptr common)
+{
+    (void)common; /* libjpeg's own goes to stderr */
+}
+
+static void on_progress(j_common_ptr common)
+{
+    struct cw_jpeg *jpeg = common->client_data;
+    if (jpeg->d.input_scan_number > SCANS_MAX) {
+        snprintf(jpeg->damage, sizeof(jpeg->damage), "more than %d scans", SCANS_MAX);
+        longjmp(jpeg->fail, 1);
+    }
+}
+
+struct cw_jpeg *cw_jpeg_new(void)
+{
+    struct cw_jpeg *jpeg = CW_NEW(struct cw_jpeg);
+    jpeg->d.err = jpeg_std_error(&jpeg->errors);
+    jpeg->errors.error_exit = on_error;
+    jpeg->errors.emit_message = on_message;
+    jpeg->errors.output_message = on_output;
+    jpeg->d.client_data = jpeg;
+    if (setjmp(jpeg->fail)) {
+        cw_mem_free(jpeg);
+        return NULL;
+    }
+    jpeg_create_decompress(&jpeg->d);
+    return jpeg;
+}
+
+void cw_jpeg_free(struct cw_jpeg *jpeg)
+{
+    if (!jpeg)
+        return;
+    jpeg_destroy_decompress(&jpeg->d);
+    cw_mem_free(jpeg);
+}
+
+void cw_jpeg_abort(struct cw_jpeg *jpeg)
+{
+    jpeg_abort_decompress(&jpeg->d);
+}
+
+bool cw_jpeg_is(const void *bytes, size_t n)
+{
+    return n >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0;
+}
+
+static int damaged(struct cw_jpeg *jpeg, struct cw_err *err)
+{
+    cw_jpeg_abort(jpeg);
+    if (jpeg->errors.msg_code == JERR_OUT_OF_MEMORY)
+        return cw_err_set(err, CW_E_NOMEM, "no memory to decode a JPEG image");
+    return cw_err_set(err, CW_E_CORRUPT, "damaged JPEG image: %s", jpeg->damage);
+}
+
+/* What the file's colours can be turned into, and how. */
+static void choose_colours(struct cw_jpeg *jpeg, int channels)
+{
+    struct jpeg_decompress_struct *d = &jpeg->d;
+    jpeg->channels = channels ? channels : d->num_components == 1 ? 1 : 3;
+    if (d->jpeg_color_space == JCS_CMYK || d->jpeg_color_space == JCS_YCCK)
+        d->out_color_space = JCS_CMYK; /* libjpeg goes no further: rows_from_cmyk */
+    else
+        d->out_color_space = jpeg->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+}
+
+int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channels, struct cw_err *err)
+{
+    struct jpeg_decompress_struct *d = &jpeg->d;
+    jpeg->damage[0] = 0;
+    jpeg->errors.msg_code = 0;
+    const uint8_t *p = bytes;
+    jpeg->ends = n >= 4 && p[n - 2] == 0xff && p[n - 1] == 0xd9;
+    if (setjmp(jpeg->fail))
+        return damaged(jpeg, err);
+    jpeg_mem_src(d, bytes, n);
+    jpeg_read_header(d, TRUE);
+    d->progress = NULL;
+    if (jpeg_has_multiple_scans(d)) {
+        jpeg->progress.progress_monitor = on_progress;
+        d->progress = &jpeg->progress;
+    }
+    choose_colours(jpeg, channels);
+    return 0;
+}
+
+void cw_jpeg_size(const struct cw_jpeg *jpeg, int64_t *ret_h, int64_t *ret_w, int64_t *ret_channels)
+{
+    *ret_h = jpeg->d.image_height;
+    *ret_w = jpeg->d.image_width;
+    *ret_channels = jpeg->channels;
+}
+
+static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
+{
+    struct jpeg_decompress_struct *d = &jpeg->d;
+    struct cw_rect *part = &jpeg->part;
+    const int64_t right = CW_MIN(want->x + want->w + MARGIN_X, part->w);
+    const int64_t bottom = CW_MIN(want->y + want->h + MARGIN_Y, part->h);
+    const int64_t left = CW_MAX(want->x - MARGIN_X, 0);
+    if (left > 0 || right < part->w) {
+        JDIMENSION x = (JDIMENSION)left, w = (JDIMENSION)(right - left);
+        jpeg_crop_scanline(d, &x, &w);
+        part->x = x;
+        part->w = w;
+    }
+    part->y = CW_MAX(want->y - MARGIN_Y, 0);
+    part->h = bottom - part->y;
+}
+
+int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rect *ret_part, struct cw_err *err)
+{
+    struct jpeg_decompress_struct *d = &jpeg->d;
+    if (setjmp(jpeg->fail))
+        return damaged(jpeg, err);
+    jpeg_start_decompress(d);
+    jpeg->part = (struct cw_rect){.h = d->output_height, .w = d->output_width};
+    /* Without an end marker the file may have been cut off anywhere: only a full decode tells. */
+    if (want && jpeg->ends && d->out_color_space != JCS_CMYK)
+        crop(jpeg, want);
+    *ret_part = jpeg->part;
+    return 0;
+}
+
+/* Inks to light. Adobe's files hold them inverted. */
+static void rows_from_cmyk(struct cw_jpeg *jpeg, uint8_t *dst)
+{
+    struct jpeg_decompress_struct *d = &jpeg->d;
+    const size_t w = d->output_width;
+    JSAMPARRAY row = (*d->mem->alloc_sarray)((j_common_ptr)d, JPOOL_IMAGE, (JDIMENSION)(w * 4), 1);
+    const uint8_t flip = d->saw_Adobe_marker ? 0 : 255;
+    while (d->output_scanline < d->output_height) {
+        jpeg_read_scanlines(d, row, 1);
+        for (size_t x = 0; x < w; x++) {
+            uint8_t rgb[3];
+            for (size_t c = 0; c < 3; c++) {
+                const unsigned v = (unsigned)(row[0][4 * x + c] ^ flip) * (unsigned)(row[0][4 * x + 3] ^ flip) + 128;
+                rgb[c] = (uint8_t)((v + (v >> 8)) >> 8); /* v / 255, rounded */
+            }
+            if (jpeg->channels == 3)
+                memcpy(dst + 3 * x, rgb, 3);
+            else
+                cw_pixels_grey(dst + x, rgb, 1);
+        }
+        dst += w * (size_t)jpeg->channels;
+    }
+}
+
+static void read_rows(struct cw_jpeg *jpeg, uint8_t *dst)
+{
+    struct jpeg_decompress_struct *d = &jpeg->d;
+    const size_t stride = (size_t)d->output_width * (size_t)jpeg->channels;
+    const JDIMENSION first = (JDIMENSION)jpeg->part.y, end = first + (JDIMENSION)jpeg->part.h;
+    if (first > 0)
+        jpeg_skip_scanlines(d, first);
+    while (d->output_scanline < end) {
+        JSAMPROW rows[ROWS_AT_ONCE];
+        JDIMENSION n = CW_MIN(end - d->output_scanline, ROWS_AT_ONCE);
+        for (JDIMENSION i = 0; i < n; i++)
+            rows[i] = dst + (size_t)(d->output_scanline - first + i) * stride;
+        jpeg_read_scanlines(d, rows, n);
+    }
+}
+
+int cw_jpeg_finish(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
+{
+    struct jpeg_decompress_struct *d = &jpeg->d;
+    if (setjmp(jpeg->fail))
+        return damaged(jpeg, err);
+    if (d->out_color_space == JCS_CMYK)
+        rows_from_cmyk(jpeg, dst);
+    else
+        read_rows(jpeg, dst);
+    if (d->output_scanline == d->output_height)
+        jpeg_finish_decompress(d); /* reads to the end marker */
+    if (jpeg->damage[0])
+        return damaged(jpeg, err);
+    cw_jpeg_abort(jpeg);
+    return 0;
+}

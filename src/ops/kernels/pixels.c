@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/kernels/pixels.h"
+
+#include <string.h>
+#include "ops/kernels/cpu.h"
+
+static inline __attribute__((always_inline)) void mirror_row(uint8_t *dst, const uint8_t *src, size_t n, size_t pixel_bytes)
+{
+    src += n * pixel_bytes;
+    for (size_t i = 0; i < n; i++, dst += pixel_bytes) {
+        src -= pixel_bytes;
+        memcpy(dst, src, pixel_bytes);
+    }
+}
+
+void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes)
+{
+    uint8_t *to = dst;
+    const uint8_t *from = src;
+    for (size_t y = 0; y < rows; y++, to += n * pixel_bytes, from += n * pixel_bytes)
+        switch (pixel_bytes) { /* the copies of a constant size become single moves */
+        case 1:
+            mirror_row(to, from, n, 1);
+            break;
+        case 3:
+            mirror_row(to, from, n, 3);
+            break;
+        case 4:
+            mirror_row(to, from, n, 4);
+            break;
+        default:
+            mirror_row(to, from, n, pixel_bytes);
+        }
+}
+
+void cw_pixels_mirror(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes)
+{
+    if (pixel_bytes == 3 && cw_cpu_has_avx2())
+        cw_pixels_mirror3_avx2(dst, src, rows, n);
+    else
+        cw_pixels_mirror_plain(dst, src, rows, n, pixel_bytes);
+}
+
+void cw_pixels_map_plain(float *dst, const uint8_t *src, size_t n, const float *table, size_t channels)
+{
+    size_t i = 0;
+    if (channels == 3)
+        for (; i + 3 <= n; i += 3)
+            for (size_t c = 0; c < 3; c++)
+                dst[i + c] = table[256 * c + src[i + c]];
+    for (; i < n; i++)
+        dst[i] = table[256 * (i % channels) + src[i]];
+}
+
+void cw_pixels_map(float *dst, const uint8_t *src, size_t n, const float *table, size_t channels)
+{
+    if ((channels == 1 || channels == 3) && cw_cpu_has_avx2())
+        cw_pixels_map_avx2(dst, src, n, table, channels);
+    else
+        cw_pixels_map_plain(dst, src, n, table, channels);
+}
+
+void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n)
+{
+    for (size_t i = 0; i < n; i++, rgb += 3)
+        dst[i] = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+}

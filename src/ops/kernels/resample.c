@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/kernels/resample.h"
+
+#include <string.h>
+#include "base/mem.h"
+#include "ops/kernels/cpu.h"
+
+#define HALF (1 << (CW_FILTER_BITS - 1))
+
+static inline uint8_t to_u8(int32_t sum)
+{
+    const int32_t v = sum >> CW_FILTER_BITS;
+    return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+void cw_resample_x_tail(const struct cw_resample_x *pass, int32_t row, int32_t from)
+{
+    const struct cw_filter_axis *axis = pass->axis;
+    const size_t channels = (size_t)pass->channels;
+    const uint8_t *src = pass->src + (size_t)row * pass->src_stride;
+    uint8_t *dst = pass->dst + (size_t)row * pass->dst_stride;
+    for (int32_t o = from; o < axis->out; o++) {
+        const int32_t *weight = axis->weight + (size_t)o * (size_t)axis->taps;
+        const uint8_t *at = src + (size_t)axis->first[o] * channels;
+        for (size_t c = 0; c < channels; c++) {
+            int32_t sum = HALF;
+            for (int32_t i = 0; i < axis->n[o]; i++)
+                sum += at[(size_t)i * channels + c] * weight[i];
+            dst[(size_t)o * channels + c] = to_u8(sum);
+        }
+    }
+}
+
+void cw_resample_x_plain(const struct cw_resample_x *pass)
+{
+    for (int32_t row = 0; row < pass->rows; row++)
+        cw_resample_x_tail(pass, row, 0);
+}
+
+void cw_resample_y_tail(const struct cw_resample_y *pass, int32_t row, size_t from)
+{
+    const struct cw_filter_axis *axis = pass->axis;
+    const int32_t *weight = axis->weight + (size_t)row * (size_t)axis->taps;
+    const uint8_t *src = pass->src + (size_t)(axis->first[row] - pass->first_row) * pass->src_stride;
+    uint8_t *dst = pass->dst + (size_t)row * pass->row_bytes;
+    for (size_t x = from; x < pass->row_bytes; x++) {
+        int32_t sum = HALF;
+        for (int32_t i = 0; i < axis->n[row]; i++)
+            sum += src[(size_t)i * pass->src_stride + x] * weight[i];
+        dst[x] = to_u8(sum);
+    }
+}
+
+void cw_resample_y_plain(const struct cw_resample_y *pass)
+{
+    for (int32_t row = 0; row < pass->axis->out; row++)
+        cw_resample_y_tail(pass, row, 0);
+}
+
+static void run_x(const struct cw_resample_x *pass)
+{
+    if (cw_cpu_has_avx2() && pass->channels == 3)
+        cw_resample_x_avx2(pass);
+    else
+        cw_resample_x_plain(pass);
+}
+
+static void run_y(const struct cw_resample_y *pass)
+{
+    if (cw_cpu_has_avx2())
+        cw_resample_y_avx2(pass);
+    else
+        cw_resample_y_plain(pass);
+}
+
+static void copy_rows(const struct cw_resample_job *job)
+{
+    const size_t row_bytes = (size_t)job->src_w * (size_t)job->channels;
+    for (int32_t y = 0; y < job->src_h; y++)
+        memcpy(job->dst + (size_t)y * row_bytes, job->src + (size_t)y * job->src_stride, row_bytes);
+}
+
+static int reserve_rows(struct cw_resample *resample, size_t bytes, struct cw_err *err)
+{
+    if (bytes <= resample->rows_bytes)
+        return 0;
+    cw_mem_free(resample->rows);
+    const size_t room = bytes + bytes / 4;
+    resample->rows = cw_mem_try_aligned(64, CW_ALIGN_UP(room, (size_t)64));
+    resample->rows_bytes = resample->rows ? room : 0;
+    if (!resample->rows)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes between the passes of a resize", room);
+    return 0;
+}
+
+/* Both axes change: rows that the vertical filter needs go through the horizontal one first. */
+static int resize_both(struct cw_resample *resample, const struct cw_resample_job *job, struct cw_err *err)
+{
+    const struct cw_filter_axis *y = &resample->y;
+    const int32_t last = job->dst_h - 1, first_row = y->first[0];
+    const int32_t rows = y->first[last] + y->n[last] - first_row;
+    const size_t row_bytes = (size_t)job->dst_w * (size_t)job->channels;
+    const int rc = reserve_rows(resample, (size_t)rows * row_bytes, err);
+    if (rc < 0)
+        return rc;
+    run_x(&(struct cw_resample_x){.src = job->src + (size_t)first_row * job->src_stride, .src_stride = job->src_stride,
+                                  .src_bytes = (size_t)job->src_w * (size_t)job->channels, .dst = resample->rows, .dst_stride = row_bytes,
+                                  .rows = rows, .channels = job->channels, .axis = &resample->x});
+    run_y(&(struct cw_resample_y){.src = resample->rows, .src_stride = row_bytes, .first_row = first_row, .dst = job->dst,
+                                  .row_bytes = row_bytes, .axis = y});
+    return 0;
+}
+
+int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job, struct cw_err *err)
+{
+    const bool change_x = job->dst_w != job->src_w, change_y = job->dst_h != job->src_h;
+    const size_t row_bytes = (size_t)job->dst_w * (size_t)job->channels;
+    int rc = 0;
+    if (change_x)
+        rc = cw_filter_prepare(&resample->x, job->src_w, job->dst_w, job->filter, err);
+    if (change_y && rc == 0)
+        rc = cw_filter_prepare(&resample->y, job->src_h, job->dst_h, job->filter, err);
+    if (rc < 0)
+        return rc;
+    if (change_x && change_y)
+        return resize_both(resample, job, err);
+    if (change_x)
+        run_x(&(struct cw_resample_x){.src = job->src, .src_stride = job->src_stride, .src_bytes = (size_t)job->src_w * (size_t)job->channels,
+                                      .dst = job->dst, .dst_stride = row_bytes, .rows = job->src_h, .channels = job->channels,
+                                      .axis = &resample->x});
+    else if (change_y)
+        run_y(&(struct cw_resample_y){.src = job->src, .src_stride = job->src_stride, .dst = job->dst, .row_bytes = row_bytes,
+                                      .axis = &resample->y});
+    else
+        copy_rows(job);
+    return 0;
+}
+
+void cw_resample_fini(struct cw_resample *resample)
+{
+    if (!resample)
+        return;
+    cw_filter_fini(&resample->x);
+    cw_filter_fini(&resample->y);
+    cw_mem_free(resample->rows);
+    *resample = (struct cw_resample){0};
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part that a crop needs has the samples of a full decode; damage is found. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jpeglib.h>
+#include "base/rng.h"
+#include "ops/kernels/jpeg.h"
+
+struct file {
+    unsigned char *bytes;
+    unsigned long n;
+};
+struct shape {
+    int w, h, components, h_samp, v_samp;
+    bool progressive;
+    int restart; /* MCUs from marker to marker */
+};
+
+/* Edges and noise: what upsampling and clipping must get right. */
+static void draw(uint8_t *row, int y, int w, int components, const struct cw_rng *rng)
+{
+    for (int x = 0; x < w; x++)
+        for (int c = 0; c < components; c++) {
+            const int wave = (x * (3 + c) + y * (5 - c)) % 256, block = ((x / 9) ^ (y / 7)) % 2 ? 200 : 0;
+            const uint64_t noise = cw_rng_u64(rng, (uint32_t)(y * 70000 + x * 4 + c)) % 64;
+            row[x * components + c] = (uint8_t)(((unsigned)(wave + block) / 2 + noise) % 256);
+        }
+}
+
+static struct file encode(const struct shape *shape)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    struct file file = {0};
+    struct cw_rng rng;
+    cw_rng_init(&rng, 1, 2, 3, 4, 5);
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &file.bytes, &file.n);
+    c.image_width = (JDIMENSION)shape->w;
+    c.image_height = (JDIMENSION)shape->h;
+    c.input_components = shape->components;
+    c.in_color_space = shape->components == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&c);
+    jpeg_set_quality(&c, 88, TRUE);
+    c.comp_info[0].h_samp_factor = shape->h_samp;
+    c.comp_info[0].v_samp_factor = shape->v_samp;
+    c.restart_interval = (unsigned)shape->restart;
+    if (shape->progressive)
+        jpeg_simple_progression(&c);
+    jpeg_start_compress(&c, TRUE);
+    uint8_t *row = malloc((size_t)shape->w * 3);
+    assert_non_null(row);
+    while (c.next_scanline < c.image_height) {
+        draw(row, (int)c.next_scanline, shape->w, shape->components, &rng);
+        jpeg_write_scanlines(&c, &row, 1);
+    }
+    free(row);
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    return file;
+}
+
+/* libjpeg's own way, without anything of ours: the oracle. */
+static uint8_t *decode_fully(const struct file *file, int channels)
+{
+    struct jpeg_decompress_struct d;
+    struct jpeg_error_mgr errors;
+    d.err = jpeg_std_error(&errors);
+    jpeg_create_decompress(&d);
+    jpeg_mem_src(&d, file->bytes, file->n);
+    jpeg_read_header(&d, TRUE);
+    d.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_start_decompress(&d);
+    const size_t stride = (size_t)d.output_width * (size_t)channels;
+    uint8_t *pixels = malloc(stride * d.output_height);
+    assert_non_null(pixels);
+    while (d.output_scanline < d.output_height) {
+        JSAMPROW row = pixels + d.output_scanline * stride;
+        jpeg_read_scanlines(&d, &row, 1);
+    }
+    jpeg_finish_decompress(&d);
+    jpeg_destroy_decompress(&d);
+    return pixels;
+}
+
+static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const struct shape *shape, int channels,
+                       const uint8_t *full, const struct cw_rect *want)
+{
+    struct cw_err err = {0};
+    struct cw_rect part;
+    assert_int_equal(cw_jpeg_begin(jpeg, file->bytes, file->n, channels, &err), 0);
+    assert_int_equal(cw_jpeg_part(jpeg, want, &part, &err), 0);
+    assert_true(part.y <= want->y && part.y + part.h >= want->y + want->h);
+    assert_true(part.x <= want->x && part.x + part.w >= want->x + want->w);
+    assert_true(part.y >= 0 && part.x >= 0 && part.y + part.h <= shape->h && part.x + part.w <= shape->w);
+    uint8_t *pixels = malloc((size_t)(part.h * part.w * channels));
+    assert_non_null(pixels);
+    assert_int_equal(cw_jpeg_finish(jpeg, pixels, &err), 0);
+    for (int64_t y = want->y; y < want->y + want->h; y++) {
+        const uint8_t *a = full + (y * shape->w + want->x) * channels;
+        const uint8_t *b = pixels + ((y - part.y) * part.w + want->x - part.x) * channels;
+        if (memcmp(a, b, (size_t)(want->w * channels)) != 0)
+            fail_msg("row %d of %dx%d at %d,%d of %dx%d %dx%d%s differs from a full decode", (int)y, (int)want->w, (int)want->h,
+                     (int)want->x, (int)want->y, shape->w, shape->h, shape->h_samp, shape->v_samp,
+                     shape->progressive ? " progressive" : "");
+    }
+    free(pixels);
+}
+
+static void check_shape(struct cw_jpeg *jpeg, const struct shape *shape, uint32_t rects)
+{
+    const struct file file = encode(shape);
+    struct cw_rng rng;
+    cw_rng_init(&rng, (uint64_t)shape->w, (uint64_t)shape->h, (uint64_t)shape->h_samp, 0, 0);
+    for (int channels = 1; channels <= 3; channels += 2) {
+        uint8_t *full = decode_fully(&file, channels);
+        for (uint32_t i = 0; i < rects; i++) {
+            struct cw_rect want;
+            want.h = 1 + (int64_t)cw_rng_below(&rng, 4 * i, (uint64_t)shape->h);
+            want.w = 1 + (int64_t)cw_rng_below(&rng, 4 * i + 1, (uint64_t)shape->w);
+            want.y = (int64_t)cw_rng_below(&rng, 4 * i + 2, (uint64_t)(shape->h - want.h + 1));
+            want.x = (int64_t)cw_rng_below(&rng, 4 * i + 3, (uint64_t)(shape->w - want.w + 1));
+            check_rect(jpeg, &file, shape, channels, full, &want);
+        }
+        check_rect(jpeg, &file, shape, channels, full, &(struct cw_rect){.h = shape->h, .w = shape->w});
+        free(full);
+    }
+    free(file.bytes);
+}
+
+static void test_parts(void **state)
+{
+    static const int sampling[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}, {4, 2}};
+    static const int sizes[][2] = {{149, 131}, {64, 48}, {33, 97}, {8, 8}, {1, 1}, {17, 16}, {200, 161}};
+    (void)state;
+    struct cw_jpeg *jpeg = cw_jpeg_new();
+    assert_non_null(jpeg);
+    for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++) {
+        for (size_t i = 0; i < CW_ARRAY_LEN(sampling); i++)
+            for (int kind = 0; kind < 3; kind++)
+                check_shape(jpeg, &(struct shape){.w = sizes[s][0], .h = sizes[s][1], .components = 3, .h_samp = sampling[i][0],
+                                                  .v_samp = sampling[i][1], .progressive = kind == 1, .restart = kind == 2 ? 5 : 0}, 40);
+        check_shape(jpeg, &(struct shape){.w = sizes[s][0], .h = sizes[s][1], .components = 1, .h_samp = 1, .v_samp = 1}, 40);
+    }
+    cw_jpeg_free(jpeg);
+}
+
+/* Decodes all or a part; the code, and the message in err. */
+static int decode(struct cw_jpeg *jpeg, const void *bytes, size_t n, const struct cw_rect *want, struct cw_err *err)
+{
+    struct cw_rect part;
+    int rc = cw_jpeg_begin(jpeg, bytes, n, 3, err);
+    if (rc == 0)
+        rc = cw_jpeg_part(jpeg, want, &part, err);
+    if (rc == 0) {
+        uint8_t *pixels = malloc((size_t)(part.h * part.w * 3));
+        assert_non_null(pixels);
+        rc = cw_jpeg_finish(jpeg, pixels, err);
+        free(pixels);
+    }
+    return rc;
+}
+
+static void test_damage(void **state)
+{
+    (void)state;
+    const struct shape shape = {.w = 120, .h = 90, .components = 3, .h_samp = 2, .v_samp = 2};
+    const struct file file = encode(&shape);
+    const struct cw_rect top = {.h = 8, .w = 8};
+    struct cw_jpeg *jpeg = cw_jpeg_new();
+    assert_non_null(jpeg);
+    /* Cut off anywhere, even where a crop would not look. */
+    for (size_t n = 4; n < file.n; n += 61) {
+        struct cw_err err = {0};
+        uint8_t *cut = malloc(n); /* exactly as long, so that a sanitizer sees reads behind it */
+        assert_non_null(cut);
+        memcpy(cut, file.bytes, n);
+        assert_int_equal(decode(jpeg, cut, n, &top, &err), CW_E_CORRUPT);
+        assert_non_null(strstr(err.msg, "damaged JPEG image: "));
+        free(cut);
+    }
+    /* Bytes that are not what was written: an error or an image, never worse; and the decoder works on. */
+    struct cw_rng rng;
+    cw_rng_init(&rng, 9, 9, 9, 9, 9);
+    uint8_t *bad = malloc(file.n);
+    assert_non_null(bad);
+    for (uint32_t i = 0; i < 400; i++) {
+        struct cw_err err = {0};
+        memcpy(bad, file.bytes, file.n);
+        for (uint32_t k = 0; k < 1 + i % 4; k++)
+            bad[2 + cw_rng_below(&rng, 16 * i + 2 * k, file.n - 2)] = (uint8_t)cw_rng_u64(&rng, 16 * i + 2 * k + 1);
+        const int rc = decode(jpeg, bad, file.n, i % 2 ? &top : NULL, &err);
+        assert_true(rc == 0 || (rc == CW_E_CORRUPT && err.msg[0]) || rc == CW_E_NOMEM);
+    }
+    free(bad);
+    struct cw_err err = {0};
+    assert_int_equal(decode(jpeg, file.bytes, file.n, NULL, &err), 0);
+    assert_int_equal(decode(jpeg, file.bytes, file.n, &top, &err), 0);
+    cw_jpeg_free(jpeg);
+    free(file.bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_damage)};
+    return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The AVX2 loops give the bytes of the plain ones, for any size, and touch nothing beside. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/rng.h"
+#include "ops/kernels/cpu.h"
+#include "ops/kernels/exact_math.h"
+#include "ops/kernels/pixels.h"
+#include "ops/kernels/resample.h"
+
+static uint8_t *noise(size_t n, uint64_t seed)
+{
+    struct cw_rng rng;
+    cw_rng_init(&rng, seed, 0, 0, 0, 0);
+    uint8_t *p = malloc(n ? n : 1); /* its own block, so that a sanitizer sees what is read beside it */
+    assert_non_null(p);
+    for (size_t i = 0; i < n; i++)
+        /* many samples at the ends of the range, where sums are clipped */
+        p[i] = (uint8_t)(cw_rng_u64(&rng, (uint32_t)i) % 3 ? cw_rng_u64(&rng, (uint32_t)i) >> 8 : (i / 7 % 2 ? 255 : 0));
+    return p;
+}
+
+static void test_mirror(void **state)
+{
+    (void)state;
+    if (!cw_cpu_has_avx2())
+        skip();
+    for (size_t w = 1; w < 70; w++) {
+        const size_t h = 1 + w % 3, n = w * h * 3;
+        uint8_t *src = noise(n, w), *a = malloc(n), *b = malloc(n);
+        assert_true(a && b);
+        cw_pixels_mirror_plain(a, src, h, w, 3);
+        cw_pixels_mirror3_avx2(b, src, h, w);
+        assert_memory_equal(a, b, n);
+        assert_memory_equal(a, src + 3 * (w - 1), 3);
+        free(src);
+        free(a);
+        free(b);
+    }
+}
+
+static void test_map(void **state)
+{
+    (void)state;
+    if (!cw_cpu_has_avx2())
+        skip();
+    float table[3 * 256];
+    for (size_t i = 0; i < CW_ARRAY_LEN(table); i++)
+        table[i] = ((float)(i % 256) / 255.0f - 0.1f * (float)(i / 256)) / 0.229f;
+    for (size_t n = 0; n < 200; n++)
+        for (size_t channels = 1; channels <= 3; channels += 2) {
+            uint8_t *src = noise(n, n);
+            float *a = malloc(n * sizeof(float) + 1), *b = malloc(n * sizeof(float) + 1);
+            assert_true(a && b);
+            cw_pixels_map_plain(a, src, n, table, channels);
+            cw_pixels_map_avx2(b, src, n, table, channels);
+            assert_memory_equal(a, b, n * sizeof(float));
+            free(src);
+            free(a);
+            free(b);
+        }
+}
+
+/* Both ways through one pass of each kind. */
+static void compare_passes(int32_t in_h, int32_t in_w, int32_t out_h, int32_t out_w, enum cw_filter filter, int32_t channels)
+{
+    struct cw_err err = {0};
+    struct cw_filter_axis x = {0}, y = {0};
+    assert_int_equal(cw_filter_prepare(&x, in_w, out_w, filter, &err), 0);
+    assert_int_equal(cw_filter_prepare(&y, in_h, out_h, filter, &err), 0);
+    const size_t in_row = (size_t)in_w * (size_t)channels, out_row = (size_t)out_w * (size_t)channels;
+    const size_t middle_n = out_row * (size_t)in_h, out_n = out_row * (size_t)out_h;
+    uint8_t *src = noise(in_row * (size_t)in_h, (uint64_t)(in_h * 1000 + in_w));
+    uint8_t *a = malloc(middle_n), *b = malloc(middle_n), *c = malloc(out_n), *d = malloc(out_n);
+    assert_true(a && b && c && d);
+    struct cw_resample_x pass_x = {.src = src, .src_stride = in_row, .src_bytes = in_row, .dst = a, .dst_stride = out_row,
+                                   .rows = in_h, .channels = channels, .axis = &x};
+    cw_resample_x_plain(&pass_x);
+    if (channels == 3) {
+        pass_x.dst = b;
+        cw_resample_x_avx2(&pass_x);
+        assert_memory_equal(a, b, middle_n);
+    }
+    struct cw_resample_y pass_y = {.src = a, .src_stride = out_row, .dst = c, .row_bytes = out_row, .axis = &y};
+    cw_resample_y_plain(&pass_y);
+    pass_y.dst = d;
+    cw_resample_y_avx2(&pass_y);
+    assert_memory_equal(c, d, out_n);
+    free(src);
+    free(a);
+    free(b);
+    free(c);
+    free(d);
+    cw_filter_fini(&x);
+    cw_filter_fini(&y);
+}
+
+static void test_resample(void **state)
+{
+    (void)state;
+    if (!cw_cpu_has_avx2())
+        skip();
+    struct cw_rng rng;
+    cw_rng_init(&rng, 4, 4, 4, 4, 4);
+    for (uint32_t i = 0; i < 400; i++) {
+        const uint64_t most = i % 4 ? 40 : 400;
+        const int32_t in_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i, 60), in_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 1, most);
+        const int32_t out_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 2, 60), out_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 3, 90);
+        const enum cw_filter filter = (enum cw_filter)(i % 4);
+        compare_passes(in_h, in_w, out_h, out_w, filter, i % 5 == 0 ? 1 : 3);
+    }
+}
+
+static void test_resample_same(void **state)
+{
+    (void)state;
+    /* A table is used again only for its own geometry; equal sizes copy. */
+    struct cw_resample resample = {0};
+    struct cw_err err = {0};
+    uint8_t *src = noise(30 * 20 * 3, 1), first[10 * 10 * 3], again[10 * 10 * 3], same[30 * 20 * 3];
+    struct cw_resample_job job = {.src = src, .src_stride = 30 * 3, .src_h = 20, .src_w = 30, .channels = 3, .dst = first,
+                                  .dst_h = 10, .dst_w = 10, .filter = CW_FILTER_BILINEAR};
+    assert_int_equal(cw_resample(&resample, &job, &err), 0);
+    job.dst = same;
+    job.dst_h = 20;
+    job.dst_w = 30;
+    assert_int_equal(cw_resample(&resample, &job, &err), 0);
+    assert_memory_equal(same, src, sizeof(same));
+    job.dst_w = 7;
+    assert_int_equal(cw_resample(&resample, &job, &err), 0);
+    job.dst = again;
+    job.dst_h = job.dst_w = 10;
+    assert_int_equal(cw_resample(&resample, &job, &err), 0);
+    assert_memory_equal(first, again, sizeof(first));
+    cw_resample_fini(&resample);
+    free(src);
+}
+
+static void test_exact_math(void **state)
+{
+    (void)state;
+    for (double x = 0.001; x < 1000; x *= 1.0137) {
+        assert_true(fabs(cw_exact_log(x) - log(x)) <= 1e-15 * (1 + fabs(log(x))));
+        assert_true(fabs(cw_exact_exp(log(x)) - x) <= 4e-15 * x);
+    }
+    assert_true(cw_exact_log(1.0) == 0.0 && cw_exact_exp(0.0) == 1.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mirror), cmocka_unit_test(test_map), cmocka_unit_test(test_resample),
+                                       cmocka_unit_test(test_resample_same), cmocka_unit_test(test_exact_math)};
+    return cmocka_run_group_tests_name("pixels", tests, NULL, NULL);
+}
