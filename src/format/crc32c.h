@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CRC-32C (Castagnoli), as TFRecord files use it. Any thread. */
+#ifndef CW_FORMAT_CRC32C_H
+#define CW_FORMAT_CRC32C_H
+
+#include <stdbool.h>
+#include "base/compiler.h"
+
+/* Of n bytes, going on from crc (0 at the start). Uses the CPU's instruction where there is one. */
+uint32_t cw_crc32c(uint32_t crc, const void *p, size_t n);
+/* TFRecord's masked form of a whole run of bytes. */
+uint32_t cw_crc32c_masked(const void *p, size_t n);
+
+/* The two ways, for tests: by table, and by SSE4.2 (only where cw_crc32c_has_sse42). */
+uint32_t cw_crc32c_plain(uint32_t crc, const void *p, size_t n);
+uint32_t cw_crc32c_sse42(uint32_t crc, const void *p, size_t n);
+bool cw_crc32c_has_sse42(void);
+
+#endif

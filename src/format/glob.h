@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files by pattern: `*`, `?`, `[...]` inside a component as in the shell, and `**` as a whole component for any
+ * number of directories. Names that begin with a dot are matched only by a pattern that writes the dot;
+ * `**` does not follow symbolic links to directories, so loops end nowhere. */
+#ifndef CW_FORMAT_GLOB_H
+#define CW_FORMAT_GLOB_H
+
+#include "base/err.h"
+
+struct cw_paths {
+    char **v;
+    size_t n, cap;
+};
+void cw_paths_fini(struct cw_paths *paths);
+/* Bytewise order, no duplicates. */
+void cw_paths_sort(struct cw_paths *paths);
+/* Adds the regular files that match; a directory that cannot be read is an error (data would be missing unseen). A
+ * pattern without wildcards must name a file. No match of one with wildcards adds nothing. */
+int cw_glob(const char *pattern, struct cw_paths *paths, struct cw_err *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What formats read from: anything with a size that gives bytes at an offset. */
+#ifndef CW_FORMAT_READ_AT_H
+#define CW_FORMAT_READ_AT_H
+
+#include "base/err.h"
+
+/* Reads exactly n bytes at offset or fails (the caller keeps inside `size`). */
+typedef int cw_read_at_fn(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err);
+
+struct cw_readable {
+    const char *name; /* for messages */
+    uint64_t size;
+    cw_read_at_fn *read_at;
+    void *arg;
+};
+
+/* An open file: fd must stay open while this is used. */
+struct cw_readable cw_readable_fd(const char *name, uint64_t size, const int *fd);
+/* Bytes in memory. */
+struct cw_readable_bytes {
+    const void *p;
+    size_t n;
+};
+struct cw_readable cw_readable_mem(const char *name, const struct cw_readable_bytes *bytes);
+int cw_readable_get(const struct cw_readable *readable, uint64_t offset, void *dst, size_t n, struct cw_err *err);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/tfrecord.h"
+
+#include "base/mem.h"
+#include "format/crc32c.h"
+
+#include <endian.h>
+#include <string.h>
+
+/* One read covers many small records; a large record's data are skipped. */
+#define WINDOW_BYTES ((size_t)256 << 10)
+
+struct scan {
+    const struct cw_readable *file;
+    uint8_t *window;
+    uint64_t window_begin;
+    size_t window_n;
+    struct cw_tfrecord_index index;
+    size_t cap;
+};
+
+static uint32_t u32_at(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof(v));
+    return le32toh(v);
+}
+
+static uint64_t u64_at(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof(v));
+    return le64toh(v);
+}
+
+void cw_tfrecord_index_fini(struct cw_tfrecord_index *index)
+{
+    if (!index)
+        return;
+    cw_mem_free(index->offsets);
+    *index = (struct cw_tfrecord_index){0};
+}
+
+/* Data decide how many there are, so memory may run out here and the caller is told. */
+static int add_offset(struct scan *s, uint64_t offset, struct cw_err *err)
+{
+    if (s->index.n + 1 >= s->cap) {
+        size_t cap = s->cap ? 2 * s->cap : 64;
+        uint64_t *offsets = cw_mem_try(cap * sizeof(*offsets));
+        if (!offsets)
+            return cw_err_set(err, CW_E_NOMEM, "%s: no memory for an index of %zu records", s->file->name, cap);
+        if (s->index.n > 0)
+            memcpy(offsets, s->index.offsets, s->index.n * sizeof(*offsets));
+        cw_mem_free(s->index.offsets);
+        s->index.offsets = offsets;
+        s->cap = cap;
+    }
+    s->index.offsets[s->index.n++] = offset;
+    return 0;
+}
+
+static int truncated(const struct scan *s, uint64_t offset, struct cw_err *err)
+{
+    return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: truncated, the file ends at byte %llu",
+                      s->file->name, s->index.n, (unsigned long long)offset,
+                      (unsigned long long)s->file->size);
+}
+
+static int header_at(struct scan *s, uint64_t offset, const uint8_t **ret_header, struct cw_err *err)
+{
+    if (s->file->size - offset < CW_TFRECORD_FRAME_BYTES)
+        return truncated(s, offset, err);
+    bool inside = offset >= s->window_begin &&
+                  offset + CW_TFRECORD_HEADER_BYTES <= s->window_begin + s->window_n;
+    if (!inside) {
+        s->window_begin = offset;
+        s->window_n = (size_t)CW_MIN((uint64_t)WINDOW_BYTES, s->file->size - offset);
+        int rc = cw_readable_get(s->file, offset, s->window, s->window_n, err);
+        if (rc < 0)
+            return rc;
+    }
+    *ret_header = s->window + (offset - s->window_begin);
+    return 0;
+}
+
+static int bad_header(const struct scan *s, uint64_t offset, const uint8_t *header, struct cw_err *err)
+{
+    bool gzip = offset == 0 && header[0] == 0x1f && header[1] == 0x8b;
+    return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: %s", s->file->name, s->index.n,
+                      (unsigned long long)offset,
+                      gzip ? "this is a gzip file; compressed TFRecord files are not supported"
+                           : "the checksum of the length does not match: not a TFRecord file, or damaged");
+}
+
+static int scan_records(struct scan *s, struct cw_err *err)
+{
+    uint64_t offset = 0;
+    while (offset < s->file->size) {
+        const uint8_t *header = s->window;
+        int rc = header_at(s, offset, &header, err);
+        if (rc < 0)
+            return rc;
+        if (cw_crc32c_masked(header, 8) != u32_at(header + 8))
+            return bad_header(s, offset, header, err);
+        uint64_t length = u64_at(header);
+        if (length > s->file->size - offset - CW_TFRECORD_FRAME_BYTES)
+            return truncated(s, offset, err);
+        rc = add_offset(s, offset, err);
+        if (rc < 0)
+            return rc;
+        offset += CW_TFRECORD_FRAME_BYTES + length;
+    }
+    int rc = add_offset(s, offset, err);
+    if (rc == 0)
+        s->index.n--;
+    return rc;
+}
+
+int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index, struct cw_err *err)
+{
+    struct scan s = {.file = file, .window = cw_mem_try(WINDOW_BYTES)};
+    int rc = s.window ? scan_records(&s, err) : cw_err_set(err, CW_E_NOMEM, "%s: no memory", file->name);
+    cw_mem_free(s.window);
+    if (rc < 0)
+        cw_tfrecord_index_fini(&s.index);
+    else
+        *ret_index = s.index;
+    return rc;
+}
+
+int cw_tfrecord_get(const struct cw_readable *file, const struct cw_tfrecord_index *index, size_t k,
+                    struct cw_arena *arena, void **ret_data, size_t *ret_bytes, struct cw_err *err)
+{
+    uint64_t begin = index->offsets[k];
+    size_t frame_bytes = (size_t)(index->offsets[k + 1] - begin);
+    size_t bytes = frame_bytes - CW_TFRECORD_FRAME_BYTES;
+    uint8_t *frame = cw_arena_alloc(arena, frame_bytes);
+    if (!frame)
+        return cw_err_set(err, CW_E_NOMEM, "%s: record %zu at byte %llu: no memory for its %zu bytes",
+                          file->name, k, (unsigned long long)begin, bytes);
+    int rc = cw_readable_get(file, begin, frame, frame_bytes, err);
+    if (rc < 0)
+        return rc;
+    uint8_t *data = frame + CW_TFRECORD_HEADER_BYTES;
+    if (u64_at(frame) != bytes || cw_crc32c_masked(data, bytes) != u32_at(data + bytes))
+        return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: checksum does not match", file->name,
+                          k, (unsigned long long)begin);
+    *ret_data = data;
+    *ret_bytes = bytes;
+    return 0;
+}

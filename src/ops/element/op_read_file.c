@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: a path becomes the bytes of that file. */
+#include "ops/op_util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool accepts(const struct cw_field *field)
+{
+    return field->dtype == CW_DTYPE_STR;
+}
+
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
+{
+    (void)opts;
+    if (in->dtype != CW_DTYPE_STR)
+        return cw_err_set(err, CW_E_INVALID, "field \"%s\" is a %s; a path (str) is needed", in->name,
+                          cw_dtype_name(in->dtype));
+    *ret_field = *in;
+    return 0;
+}
+
+static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char **ret_path, struct cw_err *err)
+{
+    char *path = cw_op_scratch(ctx, in->bytes + 1, err);
+    if (!path)
+        return CW_E_NOMEM;
+    if (in->bytes > 0)
+        memcpy(path, in->data, in->bytes);
+    path[in->bytes] = '\0';
+    if (in->bytes == 0 || memchr(path, 0, in->bytes))
+        return cw_err_set(err, CW_E_INVALID, "%s", in->bytes ? "path with a zero byte in it" : "empty path");
+    *ret_path = path;
+    return 0;
+}
+
+static int read_whole(int fd, char *dst, size_t n, const char *path, struct cw_err *err)
+{
+    while (n > 0) {
+        ssize_t got = read(fd, dst, n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cw_err_errno(err, errno, "%s", path);
+        if (got == 0)
+            return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter", path);
+        dst += got;
+        n -= (size_t)got;
+    }
+    return 0;
+}
+
+static int read_open(const struct cw_op_ctx *ctx, int fd, const char *path, struct cw_view *out,
+                     struct cw_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return cw_err_errno(err, errno, "%s", path);
+    if (!S_ISREG(st.st_mode))
+        return cw_err_set(err, CW_E_INVALID, "%s: is not a regular file", path);
+    out->bytes = (size_t)st.st_size;
+    int rc = cw_op_output(ctx, out, err);
+    if (rc < 0)
+        return cw_err_wrap(err, "%s", path);
+    return read_whole(fd, out->data, out->bytes, path, err);
+}
+
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
+{
+    char *path = NULL;
+    (void)opts;
+    (void)state;
+    (void)scratch;
+    int rc = path_text(ctx, in, &path, err);
+    if (rc < 0)
+        return rc;
+    /* Not blocking, so that a named pipe is refused instead of waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return cw_err_errno(err, errno, "%s", path);
+    rc = read_open(ctx, fd, path, out, err);
+    close(fd);
+    return rc;
+}
+
+const struct cw_op cw_op_read_file = {
+    .name = "read_file",
+    .version = 1,
+    .summary = "the bytes of the files that paths name",
+    .doc = "Replaces a path by what is in the file. A single field is renamed to \"bytes\". Works on all str fields\n"
+           "unless `fields` says which.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_GROW | CW_OP_FIELDWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .accepts = accepts,
+    .infer_field = infer_field,
+    .out_name = "bytes",
+    .apply_field = apply_field,
+};

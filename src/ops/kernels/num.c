@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/kernels/num.h"
+
+#include <math.h>
+#include <string.h>
+
+double cw_num_from_half(uint16_t half)
+{
+    int exponent = (half >> 10) & 31;
+    double fraction = half & 1023;
+    double v;
+    if (exponent == 31)
+        v = fraction > 0 ? (double)NAN : (double)INFINITY;
+    else if (exponent == 0)
+        v = fraction * 0x1p-24;
+    else
+        v = ldexp(1024 + fraction, exponent - 25);
+    return half & 0x8000 ? -v : v;
+}
+
+/* rint is exact and its mode is round to nearest even; scaling by powers of two is exact. */
+static uint16_t magnitude_to_half(double v)
+{
+    int exponent;
+    if (v >= 65520) /* halfway to the first number that is too large */
+        return 31 << 10;
+    if (v < 0x1p-14)
+        return (uint16_t)rint(v * 0x1p24); /* 1024 is the smallest normal number: the same bits */
+    frexp(v, &exponent);               /* v = 0.1xxx * 2^exponent */
+    double mantissa = rint(ldexp(v, 11 - exponent));
+    if (mantissa >= 2048) {
+        mantissa = 1024;
+        exponent++;
+    }
+    return (uint16_t)(((exponent + 14) << 10) + ((int)mantissa - 1024));
+}
+
+uint16_t cw_num_to_half(double v)
+{
+    uint16_t sign = signbit(v) ? 0x8000 : 0;
+    if (isnan(v))
+        return sign | 0x7e00;
+    return sign | magnitude_to_half(fabs(v));
+}
+
+static int64_t cut_i64(double v)
+{
+    if (isnan(v))
+        return 0;
+    if (v >= 0x1p63)
+        return INT64_MAX;
+    return v <= -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
+static uint64_t cut_u64(double v)
+{
+    if (isnan(v) || v <= 0)
+        return 0;
+    return v >= 0x1p64 ? UINT64_MAX : (uint64_t)v;
+}
+
+/* cases of the dtypes whose C type holds the value itself */
+#define SIMPLE_DTYPES(X)                                                                                          \
+    X(U8, uint8_t) X(I8, int8_t) X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t)                 \
+    X(U64, uint64_t) X(I64, int64_t)
+
+#define LOAD(type, array, i)                                                                                      \
+    type v;                                                                                                       \
+    memcpy(&v, (const char *)(array) + (i) * sizeof(v), sizeof(v))
+
+double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i)
+{
+    switch (dtype) {
+#define CASE(name, type)                                                                                          \
+    case CW_DTYPE_##name: {                                                                                       \
+        LOAD(type, array, i);                                                                                     \
+        return (double)v;                                                                                         \
+    }
+        SIMPLE_DTYPES(CASE)
+        CASE(F32, float)
+        CASE(F64, double)
+#undef CASE
+    case CW_DTYPE_BOOL: {
+        LOAD(uint8_t, array, i);
+        return v != 0;
+    }
+    case CW_DTYPE_F16: {
+        LOAD(uint16_t, array, i);
+        return cw_num_from_half(v);
+    }
+    case CW_DTYPE_STR:
+    case CW_DTYPE_N:
+        break;
+    }
+    return 0;
+}
+
+int64_t cw_num_get_i64(enum cw_dtype dtype, const void *array, size_t i)
+{
+    switch (dtype) {
+#define CASE(name, type)                                                                                          \
+    case CW_DTYPE_##name: {                                                                                       \
+        LOAD(type, array, i);                                                                                     \
+        return (int64_t)v;                                                                                        \
+    }
+        SIMPLE_DTYPES(CASE)
+#undef CASE
+    case CW_DTYPE_BOOL: {
+        LOAD(uint8_t, array, i);
+        return v != 0;
+    }
+    case CW_DTYPE_F16:
+    case CW_DTYPE_F32:
+    case CW_DTYPE_F64:
+        return cut_i64(cw_num_get_f64(dtype, array, i));
+    case CW_DTYPE_STR:
+    case CW_DTYPE_N:
+        break;
+    }
+    return 0;
+}
+
+static void store(void *array, size_t i, const void *v, size_t bytes)
+{
+    memcpy((char *)array + i * bytes, v, bytes);
+}
+
+void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i, int64_t value)
+{
+    switch (dtype) {
+#define CASE(name, type)                                                                                          \
+    case CW_DTYPE_##name: {                                                                                       \
+        type v = (type)value;                                                                                     \
+        store(array, i, &v, sizeof(v));                                                                           \
+        return;                                                                                                   \
+    }
+        SIMPLE_DTYPES(CASE)
+        CASE(F32, float)
+        CASE(F64, double)
+#undef CASE
+    case CW_DTYPE_BOOL: {
+        uint8_t v = value != 0;
+        store(array, i, &v, sizeof(v));
+        return;
+    }
+    case CW_DTYPE_F16: {
+        uint16_t v = cw_num_to_half((double)value);
+        store(array, i, &v, sizeof(v));
+        return;
+    }
+    case CW_DTYPE_STR:
+    case CW_DTYPE_N:
+        break;
+    }
+}
+
+/* The integer of `dtype` nearest to v after cutting towards zero, within the range of the dtype. */
+static int64_t cut_to(enum cw_dtype dtype, double v)
+{
+    int64_t wide = cut_i64(v);
+    int64_t hi = dtype == CW_DTYPE_I64 ? INT64_MAX : 0, lo = dtype == CW_DTYPE_I64 ? INT64_MIN : 0;
+    switch (dtype) {
+#define CASE(name, low, high)                                                                                     \
+    case CW_DTYPE_##name:                                                                                         \
+        lo = low;                                                                                                 \
+        hi = high;                                                                                                \
+        break
+        CASE(U8, 0, UINT8_MAX);
+        CASE(I8, INT8_MIN, INT8_MAX);
+        CASE(U16, 0, UINT16_MAX);
+        CASE(I16, INT16_MIN, INT16_MAX);
+        CASE(U32, 0, UINT32_MAX);
+        CASE(I32, INT32_MIN, INT32_MAX);
+#undef CASE
+    default:
+        break;
+    }
+    return CW_MAX(lo, CW_MIN(wide, hi));
+}
+
+void cw_num_put_f64(enum cw_dtype dtype, void *array, size_t i, double value)
+{
+    switch (dtype) {
+    case CW_DTYPE_F16: {
+        uint16_t v = cw_num_to_half(value);
+        store(array, i, &v, sizeof(v));
+        return;
+    }
+    case CW_DTYPE_F32: {
+        float v = (float)value;
+        store(array, i, &v, sizeof(v));
+        return;
+    }
+    case CW_DTYPE_F64:
+        store(array, i, &value, sizeof(value));
+        return;
+    case CW_DTYPE_BOOL: {
+        uint8_t v = value != 0; /* NaN is not 0 */
+        store(array, i, &v, sizeof(v));
+        return;
+    }
+    case CW_DTYPE_U64: {
+        uint64_t v = cut_u64(value);
+        store(array, i, &v, sizeof(v));
+        return;
+    }
+    default:
+        cw_num_put_i64(dtype, array, i, cut_to(dtype, value));
+    }
+}
+
+/* The pairs that pipelines convert all the time, without a switch for each value. */
+static bool convert_fast(enum cw_dtype to, void *dst, enum cw_dtype from, const void *src, size_t n)
+{
+    if (to == from && from != CW_DTYPE_BOOL) {
+        if (n > 0)
+            memcpy(dst, src, n * cw_dtype_bytes(to));
+        return true;
+    }
+    if (from == CW_DTYPE_U8 && to == CW_DTYPE_F32) {
+        const uint8_t *s = src;
+        for (size_t i = 0; i < n; i++) {
+            float v = s[i];
+            store(dst, i, &v, sizeof(v));
+        }
+        return true;
+    }
+    return false;
+}
+
+void cw_num_convert(enum cw_dtype to, void *dst, enum cw_dtype from, const void *src, size_t n)
+{
+    if (convert_fast(to, dst, from, src, n))
+        return;
+    if (from == CW_DTYPE_U64 && cw_dtype_is_float(to)) {
+        for (size_t i = 0; i < n; i++) {
+            LOAD(uint64_t, src, i);
+            if (to == CW_DTYPE_F32) {
+                float f = (float)v; /* not by way of double: one rounding */
+                store(dst, i, &f, sizeof(f));
+            } else {
+                cw_num_put_f64(to, dst, i, (double)v);
+            }
+        }
+    } else if (cw_dtype_is_float(from)) {
+        for (size_t i = 0; i < n; i++)
+            cw_num_put_f64(to, dst, i, cw_num_get_f64(from, src, i));
+    } else {
+        for (size_t i = 0; i < n; i++)
+            cw_num_put_i64(to, dst, i, cw_num_get_i64(from, src, i));
+    }
+}

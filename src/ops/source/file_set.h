@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a source: found by pattern or given by a manifest, their sizes and times, how many records each
+ * has, and a bounded cache of open descriptors. After cw_file_set_sum any thread may use it. */
+#ifndef CW_OPS_FILE_SET_H
+#define CW_OPS_FILE_SET_H
+
+#include "base/thread.h"
+#include "conf/opt.h"
+#include "format/read_at.h"
+
+struct cw_file {
+    char *path;
+    int64_t size, mtime_ns;
+    int64_t records; /* set by the operator, or by the manifest */
+    int64_t first;   /* position of its first record, from cw_file_set_sum */
+    int slot;        /* where its open descriptor is; -1 = none (lock: mutex) */
+};
+#define CW_FILE_SET_OPEN_MAX 64
+struct cw_file_slot {
+    int fd;
+    size_t file;
+    int users;
+    uint64_t used_at;
+};
+struct cw_file_set {
+    struct cw_file *v;
+    size_t n;
+    int64_t records;
+    bool from_manifest;
+    struct cw_mutex mutex; /* guards the slots */
+    struct cw_file_slot slots[CW_FILE_SET_OPEN_MAX];
+    size_t slots_n;
+    uint64_t clock;
+};
+
+/* From patterns, or, when there is one, from a manifest (then nothing is looked for). No file is an error. */
+int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_value *manifest, struct cw_file_set **ret_set,
+                    struct cw_err *err);
+void cw_file_set_free(struct cw_file_set *set);
+/* Adds up the records of all files. */
+int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
+/* {"files":[[path,size,mtime_ns,records],...]} */
+void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value);
+/* The file that position pos lies in. */
+size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
+
+/* An open file in use. It must not move until it is given back: `readable` points into it. */
+struct cw_file_use {
+    struct cw_readable readable;
+    int fd, slot;
+};
+/* Opens it if need be, and then compares size and mtime with what the set says. */
+int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use, struct cw_err *err);
+void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use);
+
+/* The rows that all these sources' option tables have. */
+#define CW_FILE_PATTERN_ROW(offset_)                                                                           \
+    {.name = "pattern", .help = "path or glob (** = any directories), or a list of them", .type = CW_OPT_STR_LIST, \
+     .offset = (offset_), .flags = CW_OPT_REQUIRED, .len_min = 1, .len_max = 1 << 20}
+
+#endif
