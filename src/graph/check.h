@@ -11,13 +11,17 @@
 struct cw_checked_node {
     const struct cw_op *op;
     void *opts;
+    size_t inputs_n;              /* those of the graph's node, but none for a source that stands in a chain */
+    const size_t *inputs;
     struct cw_spec out;
     size_t fields_n;
     size_t fields[CW_FIELDS_MAX]; /* indices into the input's spec that a fieldwise operator works on */
     uint64_t tag;                 /* names its random stream */
     struct cw_hash fingerprint;   /* of this node and all above it */
     bool sparse;                  /* the number of its elements depends on data */
-    bool random;                  /* a random operator stands at or above it (shuffle does not count: ids survive it) */
+    bool random;                  /* more than the element's id decides what it is: a random operator at or above it, or
+                                     shuffled inputs zipped or batched (shuffle alone does not count: ids survive it) */
+    uint64_t order;               /* which shuffles its positions went through; 0 = none */
 };
 struct cw_checked {
     _Atomic int refs;

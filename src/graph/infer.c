@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/infer.h"
+
+#include <string.h>
+#include "base/mem.h"
+
+static int no_such_field(const char *name, const struct cw_spec *in, struct cw_err *err)
+{
+    const char *names[CW_FIELDS_MAX + 1] = {0};
+    for (size_t i = 0; i < in->n; i++)
+        names[i] = in->fields[i].name;
+    const char *near = cw_str_nearest(name, names);
+    CW_STR_AUTO spec = {0};
+    cw_spec_print(in, &spec);
+    return cw_err_set(err, CW_E_INVALID, "fields: there is no \"%s\"%s%s%s; what comes in is %s", name, near ? ", did you mean \"" : "",
+                      near ? near : "", near ? "\"?" : "", cw_str_text(&spec));
+}
+
+static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool *picked, struct cw_err *err)
+{
+    for (size_t k = 0; k < node->fields_n; k++) {
+        int i = cw_spec_find(in, node->fields[k]);
+        if (i < 0)
+            return no_such_field(node->fields[k], in, err);
+        if (picked[i])
+            return cw_err_set(err, CW_E_INVALID, "fields: \"%s\" is named twice", node->fields[k]);
+        picked[i] = true;
+    }
+    return 0;
+}
+
+static int pick_fields(const struct cw_node *node, const struct cw_spec *in, struct cw_checked_node *checked, struct cw_err *err)
+{
+    bool picked[CW_FIELDS_MAX] = {0};
+    const struct cw_op *op = checked->op;
+    int rc = pick_named(node, in, picked, err);
+    if (rc)
+        return rc;
+    checked->fields_n = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        if (node->fields_n ? picked[i] : (!op->accepts || op->accepts(&in->fields[i])))
+            checked->fields[checked->fields_n++] = i;
+    }
+    if (checked->fields_n)
+        return 0;
+    CW_STR_AUTO spec = {0};
+    cw_spec_print(in, &spec);
+    return cw_err_set(err, CW_E_INVALID, "works on none of the fields that come in: %s", cw_str_text(&spec));
+}
+
+static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *in, struct cw_err *err)
+{
+    const struct cw_op *op = checked->op;
+    struct cw_spec out = *in;
+    for (size_t k = 0; k < checked->fields_n; k++) {
+        size_t i = checked->fields[k];
+        struct cw_field field = in->fields[i];
+        int rc = op->infer_field(checked->opts, &in->fields[i], &field, err);
+        if (rc < 0)
+            return cw_err_wrap(err, "field \"%s\"", in->fields[i].name);
+        out.fields[i] = field;
+    }
+    if (op->out_name && checked->fields_n == 1 && cw_spec_find(in, op->out_name) < 0) {
+        struct cw_field *field = &out.fields[checked->fields[0]];
+        memset(field->name, 0, sizeof(field->name));
+        memcpy(field->name, op->out_name, strnlen(op->out_name, sizeof(field->name) - 1));
+    }
+    checked->out = out;
+    return 0;
+}
+
+int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t in_n, struct cw_checked_node *checked, struct cw_err *err)
+{
+    const struct cw_op *op = checked->op;
+    int rc;
+    if (op->traits & CW_OP_FIELDWISE) {
+        rc = pick_fields(node, &in[0], checked, err);
+        if (!rc)
+            rc = infer_fields(checked, &in[0], err);
+    } else if (node->fields_n) {
+        rc = cw_err_set(err, CW_E_INVALID, "fields: this operator works on whole elements, not on chosen fields");
+    } else {
+        struct cw_spec out = {0};
+        rc = op->infer(checked->opts, in, in_n, &out, err);
+        checked->out = out;
+    }
+    if (rc < 0)
+        return rc;
+    if (!checked->out.n)
+        return cw_err_set(err, CW_E_INVALID, "gives elements without any field");
+    return 0;
+}
