@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes to steps: one pass in topological order. */
+#include "base/mem.h"
+#include "graph/infer.h"
+#include "plan/plan_int.h"
+
+#define ELEMENTS_MAX (INT64_C(1) << 60)
+
+static int open_op(struct cw_plan_node *node, const struct cw_value *manifest, struct cw_err *err)
+{
+    const struct cw_op *op = node->op;
+    if (!op->open)
+        return 0;
+    const struct cw_value *mine = NULL;
+    if (manifest && op->manifest) {
+        mine = cw_value_get(manifest, node->node->name);
+        if (!mine)
+            return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of it");
+    }
+    struct cw_op_open how = {.manifest = mine, .out = &node->out};
+    return op->open(node->opts, &how, &node->state, err);
+}
+
+/* Sources may have refined their specs when they were opened, so everything behind them is inferred anew. */
+static int infer_again(struct cw_plan *plan, size_t i, struct cw_err *err)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    struct cw_checked_node scratch = plan->checked->nodes[i];
+    if (node->inputs_n) {
+        cw_autofree struct cw_spec *in = CW_NEW_ARRAY(struct cw_spec, node->inputs_n);
+        for (size_t k = 0; k < node->inputs_n; k++)
+            in[k] = plan->nodes[node->inputs[k]].out;
+        int rc = cw_infer_node(node->node, in, node->inputs_n, &scratch, err);
+        if (rc < 0)
+            return rc;
+        node->in = &plan->nodes[node->inputs[0]].out;
+    }
+    node->out = scratch.out;
+    node->fields_n = scratch.fields_n;
+    for (size_t k = 0; k < scratch.fields_n; k++) {
+        node->fields[k] = scratch.fields[k];
+        node->fields_mask |= 1u << scratch.fields[k];
+    }
+    return 0;
+}
+
+static enum cw_step step_of(const struct cw_plan *plan, size_t i)
+{
+    const struct cw_op *op = plan->nodes[i].op;
+    switch (op->kind) {
+    case CW_OP_SOURCE:
+        return CW_STEP_SOURCE;
+    case CW_OP_ELEMENT:
+        return CW_STEP_ELEMENT;
+    case CW_OP_GROUP:
+        return CW_STEP_GROUP;
+    case CW_OP_INDEX:
+        break;
+    }
+    if (op->traits & CW_OP_MERGE)
+        return plan->nodes[i].inputs_n > 1 ? CW_STEP_MERGE : CW_STEP_PASS;
+    bool hoisted = (op->traits & CW_OP_RANDOM) != 0; /* a shuffle behind a filter permutes what comes in below it */
+    return plan->checked->nodes[i].sparse && !hoisted ? CW_STEP_PASS : CW_STEP_INDEX;
+}
+
+static int64_t groups(const struct cw_plan_node *node)
+{
+    bool drops = node->op->group_drops && node->op->group_drops(node->opts);
+    int64_t n = node->in_n[0];
+    return n / node->group + (!drops && n % node->group ? 1 : 0);
+}
+
+static int count(struct cw_plan *plan, size_t i, struct cw_err *err)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    node->in_n = CW_NEW_ARRAY(int64_t, node->inputs_n + 1);
+    for (size_t k = 0; k < node->inputs_n; k++)
+        node->in_n[k] = plan->nodes[node->inputs[k]].n;
+    int rc = 0;
+    if (node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS) {
+        node->n = node->in_n[0];
+    } else if (node->step == CW_STEP_GROUP) {
+        node->group = node->op->group_size(node->opts);
+        node->n = groups(node);
+    } else {
+        rc = node->op->count(node->opts, node->state, node->in_n, node->inputs_n, &node->n, err);
+    }
+    if (rc < 0)
+        return rc;
+    if (node->n < 0 || node->n > ELEMENTS_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "has %lld elements, more than %lld", (long long)node->n, (long long)ELEMENTS_MAX);
+    return 0;
+}
+
+static int count_frames(struct cw_plan *plan, size_t i, struct cw_err *err)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    for (size_t k = 0; k < node->inputs_n; k++)
+        node->frames = CW_MAX(node->frames, plan->nodes[node->inputs[k]].frames);
+    if (node->step == CW_STEP_MERGE || node->step == CW_STEP_GROUP)
+        node->frames++;
+    if (node->frames > CW_PLAN_FRAMES_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "more than %d batches and zips stand below each other", CW_PLAN_FRAMES_MAX);
+    return 0;
+}
+
+/* The only reader of a node, or SIZE_MAX. */
+static size_t only_reader(const struct cw_plan *plan, size_t i)
+{
+    size_t reader = SIZE_MAX;
+    for (size_t j = i + 1; j < plan->n; j++) {
+        for (size_t k = 0; k < plan->nodes[j].inputs_n; k++) {
+            if (plan->nodes[j].inputs[k] != i)
+                continue;
+            if (reader != SIZE_MAX)
+                return SIZE_MAX;
+            reader = j;
+        }
+    }
+    return reader;
+}
+
+/* A decoder may leave out what the crop behind it throws away, if nobody else sees the image. Index operators
+ * between them do not matter: an element's id is its source's. */
+static void find_want(struct cw_plan *plan, size_t i)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    node->want = SIZE_MAX;
+    bool one_field = node->step == CW_STEP_ELEMENT && node->op->apply_field ? node->fields_n == 1 : node->out.n == 1;
+    if (!one_field || (node->step != CW_STEP_ELEMENT && node->step != CW_STEP_SOURCE))
+        return;
+    size_t field = node->fields_n == 1 ? node->fields[0] : 0;
+    size_t reader = only_reader(plan, i);
+    while (reader != SIZE_MAX && (plan->nodes[reader].step == CW_STEP_INDEX || plan->nodes[reader].step == CW_STEP_PASS) && plan->nodes[reader].inputs_n == 1)
+        reader = only_reader(plan, reader);
+    if (reader == SIZE_MAX)
+        return;
+    const struct cw_plan_node *crop = &plan->nodes[reader];
+    if (crop->step == CW_STEP_ELEMENT && crop->op->want && crop->fields_n == 1 && crop->fields[0] == field)
+        node->want = reader;
+}
+
+static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest, struct cw_err *err)
+{
+    struct cw_plan_node *node = &plan->nodes[i];
+    const struct cw_checked_node *checked = &plan->checked->nodes[i];
+    node->node = &plan->checked->graph->nodes[i];
+    node->op = checked->op;
+    node->opts = checked->opts;
+    node->tag = checked->tag;
+    node->inputs = checked->inputs;
+    node->inputs_n = checked->inputs_n;
+    node->out = checked->out;
+    node->want = SIZE_MAX;
+    node->step = step_of(plan, i);
+    int rc = 0;
+    if (node->inputs_n) {
+        rc = infer_again(plan, i, err);
+        if (rc >= 0)
+            rc = open_op(node, manifest, err);
+    } else {
+        rc = open_op(node, manifest, err);
+    }
+    if (rc >= 0)
+        rc = count(plan, i, err);
+    if (rc >= 0)
+        rc = count_frames(plan, i, err);
+    return rc < 0 ? cw_err_wrap(err, "node \"%s\" (%s)", node->node->name, node->op->name) : 0;
+}
+
+int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err)
+{
+    for (size_t i = 0; i < plan->n; i++) {
+        int rc = compile_node(plan, i, manifest, err);
+        if (rc < 0)
+            return rc;
+    }
+    for (size_t i = 0; i < plan->n; i++)
+        find_want(plan, i);
+    return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How an epoch is cut into items. It follows from the pipeline alone, since bounds show in the data. */
+#include "base/mem.h"
+#include "plan/plan_int.h"
+
+/* Rows of a chunk: enough bytes that a message is worth sending, few enough that items stay small. */
+#define CHUNK_BYTES (INT64_C(256) << 10)
+#define CHUNK_ROWS_MAX 16384
+/* An exact count of rows is worth so many mapped positions. */
+#define COUNT_ITEMS_MAX (INT64_C(1) << 16)
+
+static int64_t row_bytes(const struct cw_spec *spec)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < spec->n; i++) {
+        int64_t bytes = cw_field_bytes(&spec->fields[i]);
+        if (bytes < 0 || bytes > INT64_MAX / CW_FIELDS_MAX)
+            return -1;
+        sum += bytes;
+    }
+    return sum;
+}
+
+static bool rows_stack(const struct cw_spec *spec)
+{
+    for (size_t i = 0; i < spec->n; i++) {
+        const struct cw_field *field = &spec->fields[i];
+        if (!(field->dtype == CW_DTYPE_STR && !field->rank) && !cw_field_is_fixed(field))
+            return false;
+    }
+    return true;
+}
+
+static int64_t chunk_rows(const struct cw_plan *plan)
+{
+    const struct cw_spec *spec = &plan->nodes[plan->output].out;
+    int64_t batch = plan->sparse.batch;
+    if (!batch && !rows_stack(spec))
+        return 1; /* rows of different shapes cannot travel in one output */
+    int64_t bytes = row_bytes(spec);
+    int64_t rows = bytes < 0 ? 16 : CHUNK_BYTES / CW_MAX(bytes, 1);
+    return CW_MIN(CW_MAX(CW_MAX(rows, batch), 1), CHUNK_ROWS_MAX);
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t product;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+static void cut_sparse(struct cw_plan *plan)
+{
+    struct cw_plan_info *info = &plan->info;
+    const struct cw_sparse *sparse = &plan->sparse;
+    plan->output = sparse->rows;
+    int64_t n = plan->nodes[plan->output].n, chunk = chunk_rows(plan);
+    info->sparse = true;
+    info->elements = -1;
+    info->batch = chunk;
+    info->chunk = (uint64_t)chunk;
+    info->items = (uint64_t)(n / chunk + (n % chunk ? 1 : 0));
+    info->join = (struct cw_plan_join){.skip = sparse->skip, .take = sparse->take, .batch = sparse->batch, .drop_remainder = sparse->drop_remainder};
+    if (sparse->take == 0)
+        info->items = 0;
+    info->item_bytes = times(row_bytes(&plan->nodes[plan->output].out), chunk);
+}
+
+static void one_element(const struct cw_plan *plan, int64_t pos, struct cw_plan_item *ret)
+{
+    ret->node = plan->output;
+    ret->group = SIZE_MAX;
+    ret->pos = ret->group_pos = pos;
+    ret->rows = 1;
+    ret->rep = 0;
+    ret->above_n = 0;
+}
+
+static void chunk_of_rows(const struct cw_plan *plan, int64_t item, struct cw_plan_item *ret)
+{
+    int64_t chunk = (int64_t)plan->info.chunk;
+    one_element(plan, item, ret);
+    ret->pos = item * chunk;
+    ret->rows = CW_MIN(chunk, plan->nodes[plan->output].n - ret->pos);
+}
+
+/* Down from the output to the group whose elements are items, if there is one on the way. */
+void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item, struct cw_plan_item *ret)
+{
+    int64_t pos = (int64_t)item;
+    if (plan->info.sparse) {
+        chunk_of_rows(plan, pos, ret);
+        return;
+    }
+    size_t at = plan->output, above_n = 0;
+    uint64_t rep = 0;
+    for (;;) {
+        const struct cw_plan_node *node = &plan->nodes[at];
+        if (node->step == CW_STEP_GROUP) {
+            ret->node = node->inputs[0];
+            ret->group = at;
+            ret->group_pos = pos;
+            ret->pos = pos * node->group;
+            ret->rows = CW_MIN(node->group, node->in_n[0] - ret->pos);
+            ret->rep = rep;
+            ret->above_n = above_n;
+            return;
+        }
+        if (node->step == CW_STEP_SOURCE || node->step == CW_STEP_MERGE) {
+            one_element(plan, (int64_t)item, ret);
+            return;
+        }
+        if (node->step == CW_STEP_INDEX) {
+            at = cw_plan_map(plan, node, epoch, &pos, &rep);
+            continue;
+        }
+        if (node->step == CW_STEP_ELEMENT)
+            ret->above[above_n++] = (uint16_t)at;
+        at = node->inputs[0];
+    }
+}
+
+/* The group that items are, seen from above without positions; SIZE_MAX when inputs differ in it or there is none. */
+static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
+{
+    size_t at = plan->output;
+    *ret_plain = true;
+    for (;;) {
+        const struct cw_plan_node *node = &plan->nodes[at];
+        if (node->step == CW_STEP_GROUP)
+            return at;
+        if (node->inputs_n != 1)
+            return SIZE_MAX;
+        *ret_plain = *ret_plain && node->step != CW_STEP_INDEX;
+        at = node->inputs[0];
+    }
+}
+
+/* Rows of an epoch. Index operators above the batch may repeat or drop the short one, so they are asked. */
+static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
+{
+    int64_t items = plan->nodes[plan->output].n;
+    if (group != SIZE_MAX) {
+        const struct cw_plan_node *node = &plan->nodes[group];
+        int64_t full = times(items, node->group);
+        if (plain)
+            return full < 0 ? node->in_n[0] : CW_MIN(node->in_n[0], full);
+        if (!(node->in_n[0] % node->group) || (node->op->group_drops && node->op->group_drops(node->opts)))
+            return full;
+    }
+    if (items > COUNT_ITEMS_MAX)
+        return group == SIZE_MAX ? items : times(items, plan->nodes[group].group);
+    int64_t rows = 0;
+    cw_autofree struct cw_plan_item *item = CW_NEW(struct cw_plan_item);
+    for (int64_t i = 0; i < items; i++) {
+        cw_plan_item(plan, 0, (uint64_t)i, item);
+        rows += item->rows;
+    }
+    return rows;
+}
+
+static void cut_dense(struct cw_plan *plan)
+{
+    struct cw_plan_info *info = &plan->info;
+    plan->output = plan->n - 1;
+    const struct cw_plan_node *output = &plan->nodes[plan->output];
+    bool plain;
+    size_t group = item_group(plan, &plain);
+    info->items = (uint64_t)output->n;
+    info->batch = group == SIZE_MAX ? 1 : plan->nodes[group].group;
+    info->elements = count_rows(plan, group, plain);
+    int64_t bytes = row_bytes(&output->out);
+    if (bytes < 0 && group == plan->output)
+        bytes = times(row_bytes(plan->nodes[group].in), CW_MIN(info->batch, plan->nodes[group].in_n[0]));
+    info->item_bytes = bytes;
+}
+
+int cw_plan_cut(struct cw_plan *plan, struct cw_err *err)
+{
+    int rc = cw_sparse_find(plan->checked, &plan->sparse, err);
+    if (rc < 0)
+        return rc;
+    plan->info.out = plan->nodes[plan->n - 1].out;
+    plan->info.join.take = -1;
+    if (plan->sparse.first != SIZE_MAX)
+        cut_sparse(plan);
+    else
+        cut_dense(plan);
+    return 0;
+}

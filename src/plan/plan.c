@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lifetime of plans, and their manifest. */
+#include "plan/plan.h"
+
+#include <stdatomic.h>
+#include "base/mem.h"
+#include "plan/plan_int.h"
+
+/* The pipeline and what its sources are: equal fingerprint and seed, equal bytes. Names of nodes do not count, so
+ * manifests are added by place. */
+static struct cw_hash fingerprint(const struct cw_plan *plan)
+{
+    struct cw_hasher *hasher = cw_hasher_new();
+    cw_hasher_add_u64(hasher, plan->checked->fingerprint.hi);
+    cw_hasher_add_u64(hasher, plan->checked->fingerprint.lo);
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct cw_plan_node *node = &plan->nodes[i];
+        if (!node->op->manifest)
+            continue;
+        struct cw_value value = {0};
+        CW_STR_AUTO text = {0};
+        node->op->manifest(node->opts, node->state, &value);
+        cw_value_print(&value, &text);
+        cw_value_fini(&value);
+        cw_hasher_add_str(hasher, cw_str_text(&text));
+    }
+    struct cw_hash hash = cw_hasher_get(hasher);
+    cw_hasher_free(hasher);
+    return hash;
+}
+
+int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest, struct cw_plan **ret_plan, struct cw_err *err)
+{
+    struct cw_err local = {0};
+    err = err ? err : &local;
+    struct cw_plan *plan = CW_NEW(struct cw_plan);
+    plan->refs = 1;
+    plan->checked = cw_checked_ref(checked);
+    plan->seed = seed;
+    plan->n = checked->graph->n;
+    plan->nodes = CW_NEW_ARRAY(struct cw_plan_node, plan->n);
+    int rc = 0;
+    if (manifest && manifest->type != CW_VALUE_OBJECT)
+        rc = cw_err_set(err, CW_E_INVALID, "manifest of the sources must be an object, not %s", cw_value_type_name(manifest->type));
+    if (rc >= 0)
+        rc = cw_plan_compile(plan, manifest, err);
+    if (rc >= 0)
+        rc = cw_plan_cut(plan, err);
+    if (rc < 0) {
+        cw_plan_unref(plan);
+        return rc;
+    }
+    plan->info.fingerprint = fingerprint(plan);
+    *ret_plan = plan;
+    return 0;
+}
+
+struct cw_plan *cw_plan_ref(struct cw_plan *plan)
+{
+    atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+    return plan;
+}
+
+struct cw_plan *cw_plan_unref(struct cw_plan *plan)
+{
+    if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    void *exec = atomic_load_explicit(&plan->exec, memory_order_acquire);
+    if (exec)
+        plan->exec_free(exec);
+    for (size_t i = 0; i < plan->n; i++) {
+        struct cw_plan_node *node = &plan->nodes[i];
+        if (node->state && node->op->close)
+            node->op->close(node->state);
+        cw_mem_free(node->in_n);
+    }
+    cw_mem_free(plan->nodes);
+    cw_checked_unref(plan->checked);
+    cw_mem_free(plan);
+    return NULL;
+}
+
+const struct cw_plan_info *cw_plan_info(const struct cw_plan *plan)
+{
+    return &plan->info;
+}
+
+void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value)
+{
+    cw_value_set_object(ret_value);
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct cw_plan_node *node = &plan->nodes[i];
+        if (node->op->manifest)
+            node->op->manifest(node->opts, node->state, cw_value_member(ret_value, node->node->name));
+    }
+}

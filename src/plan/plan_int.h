@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CW_PLAN_PLAN_INT_H
+#define CW_PLAN_PLAN_INT_H
+
+#include "plan/program.h"
+
+/* Fills plan->nodes from plan->checked: opens operators, infers again what sources now know, counts. */
+int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
+/* Fills plan->info from plan->nodes. */
+int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
+
+#endif
