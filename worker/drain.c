@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way out: no new leases, what is not begun goes back, what is begun is finished and served until clients are known
+ * to have it. What cannot be served in time is handed back, and others compute it. */
+#include "worker/worker_int.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define CHECK_MS 50
+/* A consumer without a stream: it may be connecting just now. */
+#define NO_STREAM_MS 2000
+/* Without a dispatcher nobody says what is received. */
+#define NO_DISPATCHER_MS 1000
+
+static bool is_unreceived(const struct cw_client *c)
+{
+    for (size_t i = 0; i < c->sent_n; i++)
+        if (c->sent[i].items.n > 0)
+            return true;
+    return false;
+}
+
+static bool drop_output(void *arg, struct cw_output *output)
+{
+    struct cw_wjob *job = arg;
+    struct cw_set one = {0};
+    cw_set_add(&one, output->item, output->item + 1);
+    cw_report_hand_back(job->worker, job->id, output->epoch, &one);
+    cw_set_fini(&one);
+    cw_outq_left(job, output);
+    return true;
+}
+
+/* What waits for consumers that have no stream. */
+static void drop_unserved(struct cw_wjob *job, bool all)
+{
+    for (uint32_t i = 0; i < job->consumers; i++)
+        if (all || !job->clients[i])
+            cw_outq_filter(&job->queues[i], drop_output, job);
+}
+
+static bool is_finished(const struct cw_worker *w, int64_t waited_ms)
+{
+    if (w->tasks_n > 0)
+        return false;
+    for (size_t i = 0; i < w->turn_n; i++)
+        if (w->turn[i]->queued_n > 0)
+            return false;
+    bool told = w->welcomed || waited_ms < NO_DISPATCHER_MS;
+    for (const struct cw_client *c = w->clients; c; c = c->next)
+        if (cw_stream_queued(c->stream) > 0 || (told && is_unreceived(c)))
+            return false;
+    return true;
+}
+
+static void finish(struct cw_worker *w)
+{
+    cw_fault_point("worker_drained");
+    cw_timer_stop(w->drain_timer);
+    cw_report_now(w);
+    w->drained = true;
+    if (w->drained_fn)
+        w->drained_fn(w->drained_arg);
+}
+
+static void on_check(void *arg)
+{
+    struct cw_worker *w = arg;
+    int64_t waited_ms = cw_clock_ms() - w->drain_began_ms;
+    bool over = waited_ms >= w->drain_limit_ms;
+    if (waited_ms >= NO_STREAM_MS)
+        for (size_t i = 0; i < w->turn_n; i++)
+            drop_unserved(w->turn[i], over);
+    if (over)
+        cw_log_warn("worker", "drained for %lld ms: leaving", (long long)waited_ms);
+    if (over || is_finished(w, waited_ms))
+        finish(w);
+}
+
+void cw_drain_begin(struct cw_worker *w)
+{
+    Cachew__V1__Draining draining = CACHEW__V1__DRAINING__INIT;
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_DRAINING;
+    m.draining = &draining;
+    cw_attend_send(w, &m);
+    for (size_t i = 0; i < w->turn_n; i++)
+        cw_wjob_hand_back(w->turn[i]);
+}
+
+void cw_worker_drain(struct cw_worker *w, cw_loop_fn *fn, void *arg)
+{
+    if (fn) {
+        w->drained_fn = fn;
+        w->drained_arg = arg;
+    }
+    if (w->draining)
+        return;
+    w->draining = true;
+    w->drain_began_ms = cw_clock_ms();
+    cw_log_info("worker", "draining");
+    cw_server_set_serving(w->server, false);
+    cw_drain_begin(w);
+    w->drain_timer = cw_timer_new(w->loop, on_check, w);
+    cw_timer_start(w->drain_timer, 1, CHECK_MS);
+}

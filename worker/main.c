@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew-worker: command line, signals, and the one line on stdout. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/args.h"
+#include "base/log.h"
+#include "worker/worker.h"
+
+struct program {
+    struct cw_loop *loop;
+    struct cw_worker *worker;
+    struct cw_poll *stdin_poll;
+    int signals;
+};
+
+static void on_drained(void *arg)
+{
+    struct program *p = arg;
+    cw_loop_stop(p->loop);
+}
+
+static void on_signal(void *arg, int signum)
+{
+    struct program *p = arg;
+    if (p->signals++ > 0) {
+        cw_log_warn("worker", "signal %d again: leaving at once", signum);
+        _exit(0);
+    }
+    cw_worker_drain(p->worker, on_drained, p);
+}
+
+/* Our parent held the other end: it is gone, and what we compute is for nobody. */
+static void on_stdin(void *arg)
+{
+    struct program *p = arg;
+    char bytes[256];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    cw_poll_free(p->stdin_poll);
+    p->stdin_poll = NULL;
+    cw_log_info("worker", "standard input ended: leaving");
+    _exit(0);
+}
+
+static int run(const struct cw_worker_options *options, bool exit_with_stdin, struct cw_err *err)
+{
+    struct program p = {.loop = cw_loop_new()};
+    int rc = cw_loop_on_signal(p.loop, SIGTERM, on_signal, &p, err);
+    if (rc == 0)
+        rc = cw_loop_on_signal(p.loop, SIGINT, on_signal, &p, err);
+    if (rc == 0)
+        rc = cw_worker_new(p.loop, options, &p.worker, err);
+    if (rc == 0 && exit_with_stdin) {
+        p.stdin_poll = cw_poll_new(p.loop, STDIN_FILENO, on_stdin, &p, err);
+        rc = p.stdin_poll ? 0 : err->code;
+    }
+    if (rc == 0) {
+        printf("ready %s\n", cw_worker_address(p.worker));
+        fflush(stdout);
+        cw_loop_run(p.loop);
+        cw_log_info("worker", "drained");
+        if (cw_worker_is_opening(p.worker))
+            _exit(0);
+    }
+    cw_poll_free(p.stdin_poll);
+    cw_worker_free(p.worker);
+    cw_loop_free(p.loop);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct cw_worker_options o = {.listen = "127.0.0.1:0"};
+    uint64_t threads = 0;
+    int64_t nice_level = 0;
+    bool exit_with_stdin = false, shm = true;
+    const struct cw_arg rows[] = {
+        {"dispatcher", 'd', CW_ARG_STR, &o.dispatcher, "ADDRESS", "dispatcher: HOST:PORT or unix:/path (required)", 0, 0},
+        {"listen", 'l', CW_ARG_STR, &o.listen, "ADDRESS", "where clients fetch batches; port 0 = any (default 127.0.0.1:0)", 0, 0},
+        {"advertise", 0, CW_ARG_STR, &o.advertise, "ADDRESS", "what clients are told (default: the listen address, by host name if it is a wildcard)", 0, 0},
+        {"threads", 't', CW_ARG_U64, &threads, "N", "threads that compute (default 0 = CPUs)", 0, 4096},
+        {"budget", 0, CW_ARG_BYTES, &o.budget, "BYTES", "memory for items in hand and outputs not yet sent (default: a quarter of the RAM, at most 8G)", 0, 0},
+        {"shm-limit", 0, CW_ARG_BYTES, &o.shm_limit, "BYTES", "shared memory of batches, those that clients hold included (default: the budget)", 0, 0},
+        {"shm", 0, CW_ARG_FLAG, &shm, NULL, "hand batches to clients of this host in shared memory (default; --no-shm: never)", 0, 0},
+        {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
+        {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME", "after SIGTERM, longest time to serve what is computed (default 30s)", 0, 0},
+        {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL, "leave when standard input ends: with the process that started us", 0, 0},
+        {"nice", 0, CW_ARG_I64, &nice_level, "N", "scheduling priority, -20 to 19 (default 0)", -20, 19},
+        {0},
+    };
+    const struct cw_args_spec spec = {
+        .program = "cachew-worker",
+        .usage = "--dispatcher ADDRESS [options]",
+        .about = "Computes batches of pipelines for a cachew dispatcher and serves them to training programs. Prints one line "
+                 "`ready ADDRESS` on standard output once it serves; logs to standard error. SIGTERM drains: what is begun is "
+                 "finished and served, the rest handed back; a second one leaves at once.",
+        .rows = rows,
+        .tail = "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 --threads 8\n",
+        .env_prefix = "CACHEW_WORKER",
+    };
+    struct cw_err err = {0};
+    size_t rest_n = 0;
+    const char *rest[1];
+    int rc = cw_args_parse(&spec, argc, argv, rest, 1, &rest_n, &err);
+    if (rc == CW_ARGS_DONE)
+        return 0;
+    if (rc == CW_ARGS_RUN && rest_n > 0)
+        rc = cw_err_set(&err, CW_E_INVALID, "unexpected argument \"%s\"", rest[0]);
+    if (rc == CW_ARGS_RUN && !o.dispatcher)
+        rc = cw_err_set(&err, CW_E_INVALID, "--dispatcher ADDRESS is required");
+    if (rc != CW_ARGS_RUN) {
+        fprintf(stderr, "cachew-worker: %s\n", err.msg);
+        return 2;
+    }
+    if (nice_level != 0 && setpriority(PRIO_PROCESS, 0, (int)nice_level) != 0)
+        cw_log_warn("worker", "nice %lld: %s", (long long)nice_level, strerror(errno));
+    o.threads = (size_t)threads;
+    o.no_shm = !shm;
+    if (run(&o, exit_with_stdin, &err) != 0) {
+        fprintf(stderr, "cachew-worker: %s\n", err.msg);
+        return 1;
+    }
+    return 0;
+}

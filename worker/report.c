@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the worker tells the dispatcher. Finished items are told together, a few times a second, and at once when there is
+ * nothing left to compute. While there is no job a heartbeat now and then is all. */
+#include "worker/worker_int.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "wire/wire.h"
+
+#define SOON_MS 100
+#define DRY_MS 5      /* dry again so shortly after a report: wait a little */
+#define COUNTS_MS 1000
+#define DONE_MAX 4096 /* epochs in one message */
+
+static bool is_idle(const struct cw_worker *w)
+{
+    return w->turn_n == 0 && w->tasks_n == 0 && !w->draining;
+}
+
+static void measure_cpu(struct cw_worker *w, int64_t now_ms)
+{
+    int64_t cpu = cw_clock_process_cpu_ns();
+    if (now_ms - w->cpu_at_ms < 200)
+        return;
+    double wall_ns = (double)(now_ms - w->cpu_at_ms) * 1e6;
+    double share = (double)(cpu - w->cpu_ns) / (wall_ns * (double)w->threads);
+    w->cpu_share = CW_MIN(share, 1.0);
+    w->cpu_at_ms = now_ms;
+    w->cpu_ns = cpu;
+}
+
+static void add_done(Cachew__V1__Progress *progress, struct cw_wjob *job)
+{
+    for (size_t i = 0; i < job->epochs_n && progress->n_done < DONE_MAX; i++) {
+        struct cw_epoch *e = &job->epochs[i];
+        if (e->done.n == 0)
+            continue;
+        Cachew__V1__Progress__Done *d = CW_NEW(Cachew__V1__Progress__Done);
+        cachew__v1__progress__done__init(d);
+        d->job_id = job->id;
+        d->epoch = e->epoch;
+        d->items = cw_wire_set_to(&e->done, &d->n_items);
+        d->cpu_ns = e->cpu_ns;
+        d->wall_ns = e->wall_ns;
+        d->bytes = e->bytes;
+        d->elements = e->elements;
+        d->skipped = e->skipped;
+        progress->done[progress->n_done++] = d;
+        cw_set_clear(&e->done);
+        e->cpu_ns = e->wall_ns = e->bytes = e->elements = e->skipped = 0;
+    }
+}
+
+static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job)
+{
+    if (!job->plan)
+        return;
+    struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, job->graph->n);
+    cw_exec_counts(job->plan, counts);
+    progress->counts = cw_mem_grow(progress->counts, progress->n_counts + job->graph->n, sizeof(*progress->counts));
+    for (size_t i = 0; i < job->graph->n; i++) {
+        Cachew__V1__NodeCounts *c = CW_NEW(Cachew__V1__NodeCounts);
+        cachew__v1__node_counts__init(c);
+        c->job_id = job->id;
+        c->node = job->graph->nodes[i].name;
+        c->elements = counts[i].elements;
+        c->cpu_ns = counts[i].cpu_ns;
+        c->bytes_out = counts[i].bytes_out;
+        progress->counts[progress->n_counts++] = c;
+    }
+    cw_mem_free(counts);
+}
+
+static size_t epochs_of_all(const struct cw_worker *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->turn_n; i++)
+        n += w->turn[i]->epochs_n;
+    return CW_MIN(n, (size_t)DONE_MAX);
+}
+
+void cw_report_now(struct cw_worker *w)
+{
+    if (!w->welcomed)
+        return;
+    int64_t now = cw_clock_ms();
+    if (now - w->reported_ms < DRY_MS) {
+        cw_timer_start(w->soon, DRY_MS, 0);
+        return;
+    }
+    cw_fault_point("worker_report");
+    cw_timer_stop(w->soon);
+    w->reported_ms = now;
+    measure_cpu(w, now);
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    progress.budget_used = w->bytes + cw_tasks_stream_bytes(w);
+    progress.cpu_share = w->cpu_share;
+    progress.done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, epochs_of_all(w));
+    bool with_counts = now - w->counts_ms >= COUNTS_MS;
+    if (with_counts)
+        w->counts_ms = now;
+    for (size_t i = 0; i < w->turn_n; i++) {
+        add_done(&progress, w->turn[i]);
+        if (with_counts)
+            add_counts(&progress, w->turn[i]);
+    }
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS;
+    m.progress = &progress;
+    cw_attend_send(w, &m);
+    for (size_t i = 0; i < progress.n_done; i++) {
+        cw_mem_free(progress.done[i]->items);
+        cw_mem_free(progress.done[i]);
+    }
+    for (size_t i = 0; i < progress.n_counts; i++)
+        cw_mem_free(progress.counts[i]);
+    cw_mem_free(progress.done);
+    cw_mem_free(progress.counts);
+}
+
+void cw_report_soon(struct cw_worker *w)
+{
+    if (w->welcomed && !cw_timer_is_active(w->soon))
+        cw_timer_start(w->soon, SOON_MS, 0);
+}
+
+void cw_report_done(struct cw_worker *w, struct cw_epoch *epoch, const struct cw_task *task)
+{
+    cw_set_add(&epoch->done, task->exec.item, task->exec.item + 1);
+    epoch->cpu_ns += (uint64_t)CW_MAX(task->exec.cpu_ns, (int64_t)0);
+    epoch->wall_ns += (uint64_t)CW_MAX(task->exec.wall_ns, (int64_t)0);
+    epoch->bytes += task->batch->buf ? task->batch->buf->len : 0;
+    epoch->elements += task->batch->elements;
+    epoch->skipped += task->batch->skipped;
+    cw_report_soon(w);
+}
+
+static void on_soon(void *arg)
+{
+    cw_report_now(arg);
+}
+
+/* The same clock serves what must not be forgotten: slots that went, clients that do not answer. */
+static void on_beat(void *arg)
+{
+    struct cw_worker *w = arg;
+    cw_handover_tell_gone(w);
+    for (struct cw_client *c = w->clients; c; c = c->next)
+        cw_serve_pump(c);
+    cw_report_now(w);
+    cw_timer_start(w->beat, is_idle(w) ? w->idle_beat_ms : w->beat_ms, 0);
+}
+
+void cw_report_start(struct cw_worker *w)
+{
+    w->beat_ms = w->idle_beat_ms = 250;
+    w->soon = cw_timer_new(w->loop, on_soon, w);
+    w->beat = cw_timer_new(w->loop, on_beat, w);
+}
+
+void cw_report_stop(struct cw_worker *w)
+{
+    cw_timer_free(w->soon);
+    cw_timer_free(w->beat);
+    w->soon = w->beat = NULL;
+}
+
+void cw_report_welcome(struct cw_worker *w)
+{
+    w->counts_ms = 0;
+    cw_timer_start(w->beat, w->beat_ms, 0);
+    cw_report_soon(w);
+}
+
+void cw_report_away(struct cw_worker *w)
+{
+    if (w->soon)
+        cw_timer_stop(w->soon);
+    /* The beat goes on: clients are served without a dispatcher too. */
+}
+
+void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_lease_id lease, uint64_t epoch, uint64_t item, const struct cw_err *error)
+{
+    Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
+    id.generation = lease.generation;
+    id.counter = lease.counter;
+    char *msg = cw_mem_strdup(error->msg); /* protobuf-c's strings are not const */
+    Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
+    failed.lease = &id;
+    failed.job_id = job->id;
+    failed.epoch = epoch;
+    failed.item = item;
+    failed.code = error->code;
+    failed.error = msg;
+    /* The data's fault would be the same on any worker; a file that is not there, memory or a disk may be ours alone. */
+    failed.element = job->state == CW_WJOB_READY &&
+        (error->code == CW_E_INVALID || error->code == CW_E_CORRUPT || error->code == CW_E_UNSUPPORTED || error->code == CW_E_LIMIT);
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_FAILED;
+    m.failed = &failed;
+    cw_attend_send(w, &m);
+    cw_mem_free(msg);
+}
+
+void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch, const struct cw_set *items)
+{
+    if (items->n == 0)
+        return;
+    char *id = cw_mem_strdup(job_id);
+    Cachew__V1__HandBack back = CACHEW__V1__HAND_BACK__INIT;
+    back.job_id = id;
+    back.epoch = epoch;
+    back.items = cw_wire_set_to(items, &back.n_items);
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK;
+    m.hand_back = &back;
+    cw_attend_send(w, &m);
+    cw_mem_free(back.items);
+    cw_mem_free(id);
+}
+
+void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_plan *plan, struct cw_buf *manifest, const struct cw_err *error)
+{
+    char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(plan ? "" : error->msg);
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+    prepared.job_id = id;
+    prepared.error = msg;
+    prepared.code = plan ? 0 : error->code;
+    prepared.info = plan ? cw_wire_info_to(cw_plan_info(plan)) : NULL;
+    if (plan)
+        prepared.manifest = (ProtobufCBinaryData){manifest->len, manifest->data};
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PREPARED;
+    m.prepared = &prepared;
+    cw_attend_send(w, &m);
+    cw_wire_info_free(prepared.info);
+    cw_mem_free(id);
+    cw_mem_free(msg);
+}

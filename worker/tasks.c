@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items in the hands of exec, and the budget that says how many. Jobs take turns. A job whose client does not read
+ * fills at most its share of the budget and then stops; a job with nothing in hand always gets one item, and so does one
+ * whose next item comes before all it has queued, since its client may be waiting for just that. */
+#include "worker/worker_int.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Exec is given what keeps its threads busy for so long, and no more: what it has cannot be taken back. */
+#define AHEAD_NS 4000000
+#define AHEAD_MAX 1024
+
+/* exec thread */
+static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch, const struct cw_err *err)
+{
+    struct cw_task *task = exec->arg;
+    struct cw_worker *w = task->job->worker;
+    task->batch = batch;
+    if (!batch)
+        task->error = cw_mem_dup(err, sizeof(*err));
+    struct cw_task *head = atomic_load_explicit(&w->done, memory_order_relaxed);
+    do
+        task->done_next = head;
+    while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_release, memory_order_relaxed));
+    if (!head)
+        cw_loop_post_node(w->loop, &w->done_node);
+}
+
+static void task_link(struct cw_wjob *job, struct cw_task *task)
+{
+    task->next = job->tasks;
+    if (task->next)
+        task->next->prev = task;
+    job->tasks = task;
+    job->tasks_n++;
+    job->worker->tasks_n++;
+}
+
+static void task_unlink(struct cw_wjob *job, struct cw_task *task)
+{
+    if (task->prev)
+        task->prev->next = task->next;
+    else
+        job->tasks = task->next;
+    if (task->next)
+        task->next->prev = task->prev;
+    job->tasks_n--;
+    job->worker->tasks_n--;
+}
+
+static void submit(struct cw_wjob *job)
+{
+    struct cw_worker *w = job->worker;
+    struct cw_task *task = CW_NEW(struct cw_task);
+    task->job = job;
+    cw_lease_take(job, task);
+    task->bytes = job->item_bytes;
+    job->bytes += task->bytes;
+    w->bytes += task->bytes;
+    task_link(job, task);
+    task->exec.plan = job->plan;
+    task->exec.bad = job->skip_bad ? CW_BAD_SKIP : CW_BAD_FAIL;
+    task->exec.alloc = cw_handover_alloc;
+    task->exec.alloc_arg = w;
+    task->exec.done = on_item_done;
+    task->exec.arg = task;
+    cw_exec_submit(w->exec, &task->exec);
+}
+
+/* Nothing that this job computes or has queued comes before its next item. */
+static bool next_is_lowest(const struct cw_wjob *job)
+{
+    uint64_t epoch = 0, item = 0;
+    if (!cw_lease_peek(job, &epoch, &item))
+        return false;
+    for (const struct cw_task *t = job->tasks; t; t = t->next)
+        if (!t->revoked && cw_outq_before(t->exec.epoch, t->exec.item, epoch, item))
+            return false;
+    for (uint32_t i = 0; i < job->consumers; i++) {
+        const struct cw_output *first = cw_outq_first(&job->queues[i]);
+        if (first && cw_outq_before(first->epoch, first->item, epoch, item))
+            return false;
+    }
+    return true;
+}
+
+static bool may_submit(const struct cw_wjob *job, size_t used)
+{
+    const struct cw_worker *w = job->worker;
+    if (job->state != CW_WJOB_READY || job->leases_n == 0)
+        return false;
+    if (job->bytes == 0)
+        return true;
+    size_t share = w->budget / CW_MAX(w->turn_n, (size_t)1);
+    if (job->bytes + job->item_bytes <= share && used + job->item_bytes <= w->budget)
+        return true;
+    return next_is_lowest(job);
+}
+
+static size_t ahead(const struct cw_worker *w)
+{
+    size_t n = 2 * w->threads;
+    if (w->item_ns > 0)
+        n += CW_MIN((size_t)(AHEAD_NS / w->item_ns) * w->threads, (size_t)AHEAD_MAX);
+    return n;
+}
+
+size_t cw_tasks_stream_bytes(const struct cw_worker *w)
+{
+    size_t bytes = 0;
+    for (const struct cw_client *c = w->clients; c; c = c->next)
+        bytes += c->stream ? cw_stream_queued(c->stream) : 0;
+    return bytes;
+}
+
+void cw_tasks_pump(struct cw_worker *w)
+{
+    size_t limit = ahead(w), streams = cw_tasks_stream_bytes(w), refused = 0;
+    while (w->tasks_n < limit && refused < w->turn_n) {
+        struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
+        if (may_submit(job, w->bytes + streams)) {
+            submit(job);
+            refused = 0;
+        } else {
+            refused++;
+        }
+    }
+}
+
+static void keep_output(struct cw_wjob *job, struct cw_task *task)
+{
+    struct cw_output *output = CW_NEW(struct cw_output);
+    output->epoch = task->exec.epoch;
+    output->item = task->exec.item;
+    output->lease = task->lease;
+    output->batch = cw_steal(&task->batch);
+    output->batch->epoch = output->epoch;
+    output->batch->item = output->item;
+    output->bytes = output->batch->buf ? output->batch->buf->len : 0;
+    job->item_bytes = CW_MAX(job->item_bytes, output->bytes);
+    job->bytes += output->bytes;
+    job->worker->bytes += output->bytes;
+    job->queued_n++;
+    uint32_t lo = job->to_all ? 0 : task->consumer, hi = job->to_all ? job->consumers : task->consumer + 1;
+    output->copies = hi - lo;
+    for (uint32_t i = lo; i < hi; i++)
+        cw_outq_push(&job->queues[i], output);
+}
+
+static void finish_task(struct cw_worker *w, struct cw_task *task)
+{
+    struct cw_wjob *job = task->job;
+    task_unlink(job, task);
+    job->bytes -= task->bytes;
+    w->bytes -= task->bytes;
+    if (task->exec.cpu_ns > 0)
+        w->item_ns = w->item_ns ? (7 * w->item_ns + task->exec.cpu_ns) / 8 : task->exec.cpu_ns;
+    if (!task->revoked && task->batch) {
+        struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
+        cw_report_done(w, epoch, task);
+        keep_output(job, task);
+    } else if (!task->revoked && task->error->code != CW_E_CANCELLED) {
+        cw_report_failed(w, job, task->lease, task->exec.epoch, task->exec.item, task->error);
+        cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
+    }
+    cw_batch_unref(task->batch);
+    cw_mem_free(task->error);
+    cw_mem_free(task);
+    cw_wjob_free_if_idle(job);
+}
+
+void cw_tasks_collect(void *worker)
+{
+    struct cw_worker *w = worker;
+    cw_fault_point("worker_collect");
+    struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acquire), *oldest = NULL;
+    while (list) {
+        struct cw_task *next = list->done_next;
+        list->done_next = oldest;
+        oldest = list;
+        list = next;
+    }
+    while (oldest) {
+        struct cw_task *next = oldest->done_next;
+        finish_task(w, oldest);
+        oldest = next;
+    }
+    if (w->closing)
+        return;
+    for (struct cw_client *c = w->clients; c; c = c->next)
+        cw_serve_pump(c);
+    cw_tasks_pump(w);
+    if (w->tasks_n == 0)
+        cw_report_now(w);
+}
+
+void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    for (struct cw_task *t = job->tasks; t; t = t->next)
+        if (!t->revoked && t->exec.epoch == epoch && t->exec.item >= lo && t->exec.item < hi) {
+            t->revoked = true;
+            cw_wjob_let_go(job, epoch, t->exec.item);
+        }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker: leases items from a dispatcher, computes them, hands outputs to clients. One loop thread owns it
+ * all; exec threads compute; plans are opened on threads of their own (open.c). */
+#ifndef CW_WORKER_WORKER_H
+#define CW_WORKER_WORKER_H
+
+#include "base/err.h"
+#include "loop/loop.h"
+#include "rpc/rpc.h"
+
+struct cw_worker;
+struct cw_worker_options {
+    const char *dispatcher;  /* "HOST:PORT" or "unix:/path" */
+    const char *listen;      /* port 0 = any */
+    const char *advertise;   /* what clients are told; NULL = the listen address */
+    const char *only_job;    /* NULL = any */
+    size_t threads;          /* 0 = CPUs of this process */
+    uint64_t budget;         /* bytes of items in hand and outputs not yet sent; 0 = a default from the RAM */
+    uint64_t shm_limit;      /* bytes of shared memory; 0 = the budget */
+    int64_t drain_limit_ms;  /* 0 = 30 s */
+    bool no_shm;             /* never offered to clients */
+};
+/* Listens, begins to serve, and begins to reach the dispatcher. Options are copied. */
+int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options, struct cw_worker **ret_worker, struct cw_err *err);
+const char *cw_worker_address(const struct cw_worker *worker); /* advertised */
+/* Takes no new leases, hands back what is not begun, serves the rest, then calls fn (once). */
+void cw_worker_drain(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
+/* Whether a plan is being opened, which cw_worker_free waits for and which may take minutes. */
+bool cw_worker_is_opening(const struct cw_worker *worker);
+/* Waits for the items being computed; runs the loop until calls and servers are closed. Accepts NULL. */
+void cw_worker_free(struct cw_worker *worker);
+
+#endif
