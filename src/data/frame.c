@@ -264,7 +264,7 @@ static int read_frame(const unsigned char *p, const struct prefix *prefix, struc
 int cw_frame_decode(const void *p, size_t n, struct cw_batch **ret_batch, size_t *ret_used, struct cw_err *err)
 {
     struct cw_err own = {0};
-    struct prefix prefix;
+    struct prefix prefix = {0};
     int rc = get_prefix(p, n, &prefix, err ? err : &own);
 
     if (rc != CW_OK)

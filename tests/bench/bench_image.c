@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The image operators one after another on one thread, as the engine runs them for an element (decode_image ->
+ * random_resized_crop -> random_flip -> normalize into a batch's slot), against bare full decoding of the same
+ * files in the same run, file by file in turn. Prints the ratio of CPU times and the share of each operator.
+ * usage: bench_image [-n ROUNDS] FILE... */
+#include "bench/files.h"
+
+#include <stdlib.h>
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ops/op.h"
+
+#define STEPS 4
+#define SLOTS 64 /* as a batch of 64: results go to fresh memory, not to a slot that is in the cache */
+#define SIDE 224
+
+static const struct {
+    const char *op, *options;
+} chain[STEPS] = {
+    {"decode_image", "{}"},
+    {"random_resized_crop", "{\"size\":[224,224]}"},
+    {"random_flip", "{\"p\":0.5}"},
+    {"normalize", "{\"mean\":[0.485,0.456,0.406],\"std\":[0.229,0.224,0.225]}"},
+};
+
+struct step {
+    const struct cw_op *op;
+    void *opts, *state, *scratch;
+    struct cw_op_ctx ctx;
+    int64_t cpu_ns;
+};
+
+static void die(const struct cw_err *err, const char *op)
+{
+    fprintf(stderr, "%s: %s\n", op, err->msg);
+    exit(1);
+}
+
+static void step_open(struct step *step, const char *name, const char *text)
+{
+    struct cw_err err = {0};
+    struct cw_value value = {0};
+    *step = (struct step){.op = cw_op_find(name)};
+    CW_ASSERT(step->op);
+    step->opts = cw_mem_new(step->op->options_bytes);
+    size_t n = 0;
+    while (text[n])
+        n++;
+    if (cw_value_parse(text, n, name, &value, &err) < 0 || cw_opt_parse(step->op->options, &value, step->opts, &err) < 0)
+        die(&err, name);
+    cw_value_fini(&value);
+    if (step->op->open && step->op->open(step->opts, &(struct cw_op_open){0}, &step->state, &err) < 0)
+        die(&err, name);
+    if (step->op->scratch_new)
+        step->scratch = step->op->scratch_new(step->opts, step->state);
+}
+
+static void step_close(struct step *step)
+{
+    if (step->op->scratch_free)
+        step->op->scratch_free(step->scratch);
+    if (step->op->close)
+        step->op->close(step->state);
+    cw_opt_fini(step->op->options, step->opts);
+    cw_mem_free(step->opts);
+}
+
+static int ask_next(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err)
+{
+    const struct step *next = ctx->next_want_arg;
+    return next->op->want(&next->ctx, next->opts, h, w, ret_rect, err);
+}
+
+static void run(struct step *steps, struct cw_arena *arena, const struct bench_file *file, uint64_t id, float *slot)
+{
+    struct cw_err err = {0};
+    struct cw_view view = {.data = file->bytes, .bytes = file->n, .dtype = CW_DTYPE_STR};
+    for (size_t i = 0; i < STEPS; i++) {
+        struct cw_op_ctx *ctx = &steps[i].ctx;
+        *ctx = (struct cw_op_ctx){.arena = arena, .element_id = id};
+        cw_rng_init(&ctx->rng, 1, i, 0, 0, id);
+        if (i + 1 < STEPS && steps[i + 1].op->want) {
+            ctx->next_want = ask_next;
+            ctx->next_want_arg = &steps[i + 1];
+        }
+        if (i + 1 == STEPS) {
+            ctx->slot = slot;
+            ctx->slot_bytes = SIDE * SIDE * 3 * sizeof(float);
+        }
+    }
+    for (size_t i = 0; i < STEPS; i++) {
+        const int64_t start = cw_clock_thread_cpu_ns();
+        struct cw_view out = view;
+        if (steps[i].op->apply_field(&steps[i].ctx, steps[i].opts, steps[i].state, steps[i].scratch, &view, &out, &err) < 0)
+            die(&err, steps[i].op->name);
+        view = out;
+        steps[i].cpu_ns += cw_clock_thread_cpu_ns() - start;
+    }
+    cw_arena_reset(arena);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_files files;
+    struct step steps[STEPS];
+    const long rounds = bench_files_read(&files, argc, argv, 10);
+    struct cw_arena *arena = cw_arena_new((size_t)64 << 20);
+    float *slots = CW_NEW_ARRAY(float, (size_t)SLOTS * SIDE * SIDE * 3);
+    for (size_t i = 0; i < STEPS; i++)
+        step_open(&steps[i], chain[i].op, chain[i].options);
+    int64_t bare_ns = 0, chain_ns = 0;
+    uint64_t id = 0;
+    for (long round = -1; round < rounds; round++) {
+        if (round == 0) { /* the first was to warm up */
+            bare_ns = chain_ns = 0;
+            for (size_t i = 0; i < STEPS; i++)
+                steps[i].cpu_ns = 0;
+        }
+        for (size_t i = 0; i < files.n; i++, id++) {
+            const int64_t start = cw_clock_thread_cpu_ns();
+            bench_decode(&files, i);
+            const int64_t middle = cw_clock_thread_cpu_ns();
+            run(steps, arena, &files.v[i], id, slots + id % SLOTS * SIDE * SIDE * 3);
+            bare_ns += middle - start;
+            chain_ns += cw_clock_thread_cpu_ns() - middle;
+        }
+    }
+    const double images = (double)rounds * (double)files.n, us = 1e3 * images;
+    printf("bench_image: images=%.0f bare_us=%.1f chain_us=%.1f ratio=%.3f", images, (double)bare_ns / us, (double)chain_ns / us,
+           (double)chain_ns / (double)bare_ns);
+    for (size_t i = 0; i < STEPS; i++) {
+        printf(" %s_us=%.1f", chain[i].op, (double)steps[i].cpu_ns / us);
+        step_close(&steps[i]);
+    }
+    printf("\n");
+    cw_arena_free(arena);
+    cw_mem_free(slots);
+    bench_files_free(&files);
+    return 0;
+}
