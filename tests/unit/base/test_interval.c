@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Against a plain array of bits, with many random operations. */
+#include "support/cm.h"
+
+#include <string.h>
+
+#include "base/interval.h"
+#include "base/rng.h"
+
+#define N 96u
+
+static void check(const struct cw_set *set, const bool *bits)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < set->n; i++) {
+        assert_true(set->v[i].lo < set->v[i].hi);
+        assert_true(i == 0 || set->v[i - 1].hi < set->v[i].lo);
+    }
+    for (uint64_t x = 0; x < N; x++) {
+        uint64_t absent = x, present = x, found = 0;
+        count += bits[x];
+        assert_int_equal(cw_set_has(set, x), bits[x]);
+        while (absent < N && bits[absent])
+            absent++;
+        while (present < N && !bits[present])
+            present++;
+        assert_int_equal(cw_set_first_absent(set, x), absent);
+        assert_int_equal(cw_set_first_present(set, x, &found), present < N);
+        assert_true(present == N || found == present);
+        assert_int_equal(cw_set_has_range(set, x, absent), true);
+        assert_int_equal(cw_set_has_range(set, x, absent + 1), false);
+    }
+    assert_int_equal(cw_set_count(set), count);
+}
+
+static void agrees_with_bits(void **state)
+{
+    struct cw_set set = {0}, copy = {0};
+    bool bits[N] = {false};
+    struct cw_rng rng;
+
+    (void)state;
+    cw_rng_init(&rng, 1, 2, 3, 4, 5);
+    for (uint32_t i = 0; i < 1500; i++) {
+        uint64_t lo = cw_rng_below(&rng, 4 * i, N), hi = lo + cw_rng_below(&rng, 4 * i + 1, CW_MIN(12u, N - lo));
+        bool add = cw_rng_below(&rng, 4 * i + 2, 2) == 0;
+        if (add)
+            cw_set_add(&set, lo, hi);
+        else
+            cw_set_remove(&set, lo, hi);
+        for (uint64_t x = lo; x < hi; x++)
+            bits[x] = add;
+        check(&set, bits);
+    }
+    cw_set_copy(&copy, &set);
+    assert_true(cw_set_eq(&copy, &set));
+    cw_set_add(&copy, N + 5, N + 6);
+    assert_false(cw_set_eq(&copy, &set));
+    cw_set_add_all(&set, &copy);
+    assert_true(cw_set_eq(&copy, &set));
+    cw_set_clear(&copy);
+    assert_int_equal(cw_set_count(&copy), 0);
+    cw_set_fini(&copy);
+    cw_set_fini(&set);
+    cw_set_fini(&set);
+}
+
+static void works_at_the_ends(void **state)
+{
+    struct cw_set set = {0};
+    uint64_t found = 0;
+
+    (void)state;
+    assert_false(cw_set_first_present(&set, 0, &found));
+    assert_int_equal(cw_set_first_absent(&set, 7), 7);
+    assert_true(cw_set_has_range(&set, 3, 3));
+    cw_set_add(&set, 0, UINT64_MAX);
+    assert_true(cw_set_has(&set, UINT64_MAX - 1));
+    assert_false(cw_set_has(&set, UINT64_MAX));
+    assert_int_equal(cw_set_first_absent(&set, 0), UINT64_MAX);
+    cw_set_remove(&set, 5, 6);
+    assert_int_equal(set.n, 2);
+    assert_int_equal(cw_set_count(&set), UINT64_MAX - 1);
+    cw_set_fini(&set);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_bits), cmocka_unit_test(works_at_the_ends)};
+CW_TESTS_MAIN(tests)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mem, buf, arena */
+#include "support/cm.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+/* Sanitizers end the process at an impossible size unless told otherwise. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+const char *__tsan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+static void owned_pointers_move(void **state)
+{
+    cw_autofree char *a = cw_mem_printf("%d-%s", 7, "x");
+    cw_autofree char *b = cw_steal(&a);
+    int *numbers = NULL;
+    size_t n = 0, cap = 0;
+
+    (void)state;
+    assert_null(a);
+    assert_string_equal(b, "7-x");
+    cw_autofree char *c = cw_mem_strndup("abcdef", 3);
+    assert_string_equal(c, "abc");
+    assert_null(cw_mem_strdup(NULL));
+    for (int i = 0; i < 1000; i++) {
+        CW_GROW(numbers, n, cap);
+        numbers[n++] = i;
+    }
+    assert_int_equal(numbers[999], 999);
+    cw_mem_free(numbers);
+    assert_null(cw_mem_try(SIZE_MAX / 2));
+}
+
+static void count_release(void *arg, struct cw_buf *buf)
+{
+    (void)buf;
+    ++*(int *)arg;
+}
+
+static void buffers_end_with_their_last_ref(void **state)
+{
+    char memory[10];
+    int released = 0;
+    struct cw_buf *buf = cw_buf_wrap(memory, sizeof(memory), count_release, &released);
+
+    (void)state;
+    cw_buf_ref(buf);
+    assert_null(cw_buf_unref(buf));
+    assert_int_equal(released, 0);
+    assert_null(cw_buf_unref(buf));
+    assert_int_equal(released, 1);
+    assert_null(cw_buf_unref(NULL));
+    buf = cw_buf_copy("hello", 5);
+    assert_int_equal((uintptr_t)buf->data % CW_BUF_ALIGN, 0);
+    assert_true(buf->len == 5 && buf->cap >= 5);
+    assert_memory_equal(buf->data, "hello", 5);
+    cw_buf_unref(buf);
+    buf = cw_buf_new(0);
+    assert_non_null(buf->data);
+    cw_buf_unref(buf);
+    assert_null(cw_buf_new(SIZE_MAX / 2));
+    assert_null(cw_buf_new(SIZE_MAX));
+}
+
+static void arena_keeps_its_memory(void **state)
+{
+    struct cw_arena *arena = cw_arena_new(1 << 20);
+    char *first = NULL;
+
+    (void)state;
+    for (int turn = 0; turn < 5; turn++) {
+        char *all[300];
+        for (size_t i = 0; i < 300; i++) {
+            all[i] = cw_arena_alloc(arena, 1000);
+            assert_non_null(all[i]);
+            assert_int_equal((uintptr_t)all[i] % 64, 0);
+            memset(all[i], (int)i, 1000);
+        }
+        for (size_t i = 0; i < 300; i++)
+            assert_int_equal((unsigned char)all[i][999], i & 255);
+        assert_true(cw_arena_used(arena) >= 300000);
+        if (turn == 2)
+            first = all[0];
+        if (turn > 2)
+            assert_ptr_equal(all[0], first);
+        cw_arena_reset(arena);
+        assert_int_equal(cw_arena_used(arena), 0);
+    }
+    assert_non_null(cw_arena_alloc(arena, 0));
+    assert_null(cw_arena_alloc(arena, SIZE_MAX));
+    assert_null(cw_arena_alloc(arena, SIZE_MAX / 4));
+    cw_arena_free(arena);
+    cw_arena_free(NULL);
+}
+
+static void arena_gives_back_what_is_above_keep(void **state)
+{
+    struct cw_arena *arena = cw_arena_new(0);
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        char *p = cw_arena_alloc(arena, 100000);
+        assert_non_null(p);
+        memset(p, 1, 100000);
+        cw_arena_reset(arena);
+    }
+    cw_arena_free(arena);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(owned_pointers_move), cmocka_unit_test(buffers_end_with_their_last_ref),
+    cmocka_unit_test(arena_keeps_its_memory), cmocka_unit_test(arena_gives_back_what_is_above_keep)};
+CW_TESTS_MAIN(tests)
