@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker between a dispatcher and clients that only speak the protocol: what it does for each message. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "unit/worker/fleet.h"
+
+#define RANGE(n) "{\"pipeline\":[{\"op\":\"range\",\"stop\":" n "},{\"op\":\"batch\",\"size\":10}]}"
+#define SLOW(ms) "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":" ms "},{\"op\":\"batch\",\"size\":10}]}"
+/* batches of 10 x 64 KiB */
+#define LARGE "{\"pipeline\":[{\"op\":\"range\",\"stop\":400},{\"op\":\"inflate\",\"factor\":8192},{\"op\":\"batch\",\"size\":10}]}"
+#define ITEM_BYTES 80 /* of RANGE: ten i64 */
+
+static uint64_t count(const struct cw_set *set)
+{
+    return cw_set_count(set);
+}
+
+static void test_prepare(void **state)
+{
+    (void)state;
+    struct fleet f;
+    fleet_up(&f, NULL);
+    fleet_prepare(&f, "a", RANGE("1005"));
+    assert_int_equal(f.prepared_code, 0);
+    assert_int_equal(f.items, 101);
+    fleet_prepare(&f, "b", "{\"pipeline\":[{\"op\":\"files\",\"pattern\":\"/nonexistent/dir/*.jpg\"},{\"op\":\"read_file\"},{\"op\":\"batch\",\"size\":2}]}");
+    assert_int_not_equal(f.prepared_code, 0);
+    assert_non_null(strstr(f.prepared_error, "/nonexistent/dir"));
+    fleet_prepare(&f, "c", "{\"pipeline\":[{\"op\":\"range\",\"stop\":10},{\"op\":\"bacth\",\"size\":2}]}");
+    assert_int_not_equal(f.prepared_code, 0);
+    assert_non_null(strstr(f.prepared_error, "bacth"));
+    fleet_down(&f);
+}
+
+static void test_every_item_once_and_right(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, NULL);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false); /* before the job is here */
+    fleet_job(&f, "a", RANGE("1000"), 1, false);
+    fleet_lease(&f, "a", 0, 0, 60);
+    fleet_lease(&f, "a", 0, 50, 100); /* ten of them again */
+    fleet_wait(&f, c.outputs == 100);
+    fleet_wait(&f, count(&f.done) == 100);
+    assert_int_equal(c.duplicates, 0);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(c.first_value[i], 10 * i);
+    assert_int_equal(c.bytes, 100 * ITEM_BYTES);
+    assert_int_equal(count(&f.failed), 0);
+    client_close(&c);
+    /* What was sent and is not known to be received goes back. */
+    fleet_revoke(&f, "a", 0, 0, 90);
+    fleet_wait(&f, count(&f.handed_back) >= 10);
+    assert_true(cw_set_has_range(&f.handed_back, 90, 100));
+    fleet_down(&f);
+}
+
+static void test_credit(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, NULL);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1, false);
+    fleet_job(&f, "a", RANGE("1000"), 1, false);
+    fleet_lease(&f, "a", 0, 10, 20);
+    fleet_wait(&f, count(&f.done) == 10 && c.outputs >= 1);
+    assert_int_equal(c.outputs, 1);
+    assert_true(c.seen[10] == 1);
+    client_credit(&c, 2 * ITEM_BYTES); /* balance: 1 - 80 + 160 */
+    fleet_wait(&f, c.outputs >= 3);
+    assert_int_equal(c.outputs, 3);
+    /* What comes before needs no credit. */
+    fleet_lease(&f, "a", 0, 4, 5);
+    fleet_wait(&f, c.seen[4] == 1);
+    assert_int_equal(c.outputs, 4);
+    client_credit(&c, 1u << 20);
+    fleet_wait(&f, c.outputs == 11);
+    assert_int_equal(c.duplicates, 0);
+    client_close(&c);
+    fleet_down(&f);
+}
+
+static void test_revoke_and_forget(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, NULL);
+    fleet_job(&f, "a", RANGE("1000"), 1, false);
+    fleet_lease(&f, "a", 0, 0, 20);
+    fleet_wait(&f, count(&f.done) == 20);
+    fleet_revoke(&f, "a", 0, 0, 5);
+    fleet_revoke(&f, "a", 0, 15, 30);
+    fleet_lease(&f, "a", 0, 40, 41);
+    fleet_wait(&f, count(&f.done) == 21); /* so the revocations were read */
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_wait(&f, c.outputs == 11);
+    assert_int_equal(c.disorder, 0);
+    assert_true(c.seen[5] && c.seen[14] && c.seen[40] && !c.seen[4] && !c.seen[15]);
+    fleet_forget(&f, "a");
+    fleet_lease(&f, "a", 0, 50, 60); /* no such job any more */
+    fleet_wait(&f, count(&f.handed_back) == 10);
+    assert_true(cw_set_has_range(&f.handed_back, 50, 60));
+    client_close(&c);
+    fleet_down(&f);
+}
+
+static void test_consumers(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c[2];
+    fleet_up(&f, NULL);
+    fleet_job(&f, "mod", RANGE("1000"), 2, false);
+    fleet_job(&f, "all", RANGE("1000"), 2, true);
+    for (uint32_t i = 0; i < 2; i++) {
+        client_open(&c[i], &f);
+        client_hello(&c[i], "mod", i, 1u << 30, false);
+    }
+    fleet_lease(&f, "mod", 0, 0, 10);
+    fleet_wait(&f, c[0].outputs == 5 && c[1].outputs == 5);
+    for (size_t i = 0; i < 10; i++)
+        assert_true(c[i % 2].seen[i] && !c[(i + 1) % 2].seen[i]);
+    for (uint32_t i = 0; i < 2; i++) {
+        client_close(&c[i]);
+        client_open(&c[i], &f);
+        client_hello(&c[i], "all", i, 1u << 30, false);
+    }
+    fleet_lease(&f, "all", 0, 0, 10);
+    fleet_wait(&f, c[0].outputs == 10 && c[1].outputs == 10);
+    /* No such consumer. */
+    struct client bad;
+    client_open(&bad, &f);
+    client_hello(&bad, "all", 7, 1u << 30, false);
+    fleet_wait(&f, bad.closed);
+    assert_int_equal(bad.close_code, CW_E_INVALID);
+    client_close(&bad);
+    for (int i = 0; i < 2; i++)
+        client_close(&c[i]);
+    fleet_down(&f);
+}
+
+static void test_dispatcher_comes_back(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, NULL);
+    fleet_job(&f, "a", RANGE("1000"), 1, false);
+    fleet_lease(&f, "a", 0, 0, 20);
+    fleet_wait(&f, count(&f.done) == 20);
+    f.generation = 6;
+    cw_stream_finish(f.stream, CW_E_UNAVAILABLE, "restarted");
+    fleet_wait(&f, f.hellos == 2);
+    assert_int_equal(count(&f.held), 20);
+    /* One that was seen to be older is not obeyed. */
+    f.generation = 4;
+    cw_stream_finish(f.stream, CW_E_UNAVAILABLE, "restarted");
+    fleet_wait(&f, f.hellos == 4);
+    f.generation = 7;
+    fleet_wait(&f, f.hellos >= 5);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_wait(&f, c.outputs == 20);
+    client_close(&c);
+    fleet_down(&f);
+}
+
+static void test_shared_memory(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, &(struct cw_worker_options){.shm_limit = 8u << 20});
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, true);
+    fleet_wait(&f, c.welcomed);
+    fleet_job(&f, "a", LARGE, 1, false);
+    /* Ten batches are held: the worker has room for twelve in shared memory, and goes on without. */
+    fleet_lease(&f, "a", 0, 0, 20);
+    fleet_wait(&f, c.outputs == 20);
+    assert_true(c.slots_used > 0);
+    assert_true(c.slots_used <= 12);
+    size_t used = c.slots_used;
+    for (uint64_t i = 0; i < 20; i++)
+        assert_int_equal(c.first_value[i], 10 * i);
+    client_release(&c);
+    c.auto_release = true;
+    fleet_lease(&f, "a", 0, 20, 40);
+    fleet_wait(&f, c.outputs == 40);
+    assert_true(c.slots_used > used);
+    assert_int_equal(c.duplicates, 0);
+    client_close(&c);
+    fleet_down(&f);
+}
+
+static void test_drain(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    fleet_up(&f, NULL);
+    fleet_job(&f, "a", SLOW("1"), 1, false);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_lease(&f, "a", 0, 0, 100);
+    fleet_wait(&f, c.outputs > 0);
+    cw_worker_drain(f.worker, on_tick, f.loop);
+    fleet_wait(&f, f.draining && count(&f.handed_back) > 0);
+    uint64_t kept = 100 - count(&f.handed_back);
+    fleet_wait(&f, c.outputs == kept);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(c.seen[i], !cw_set_has(&f.handed_back, i));
+    fleet_revoke(&f, "a", 0, 0, 100); /* received: the worker may go */
+    cw_loop_run(f.loop);
+    assert_int_equal(100 - count(&f.handed_back), kept);
+    client_close(&c);
+    fleet_down(&f);
+}
+
+static void test_budget(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    /* Room for two batches of 640 KiB or so. */
+    fleet_up(&f, &(struct cw_worker_options){.budget = 2u << 20});
+    fleet_job(&f, "a", LARGE, 1, false);
+    fleet_lease(&f, "a", 0, 10, 40);
+    fleet_wait(&f, count(&f.done) >= 1);
+    /* Another job is not stopped by the first one's full queue, and an item before all others is not either. */
+    fleet_job(&f, "b", LARGE, 1, false);
+    cw_set_clear(&f.done);
+    fleet_lease(&f, "b", 0, 0, 1);
+    fleet_wait(&f, cw_set_has(&f.done, 0));
+    fleet_lease(&f, "a", 0, 5, 6);
+    fleet_wait(&f, cw_set_has(&f.done, 5));
+    assert_false(cw_set_has(&f.done, 39));
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_wait(&f, c.outputs == 31);
+    client_close(&c);
+    fleet_down(&f);
+}
+
+static void test_bad_peers(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c, bad;
+    fleet_up(&f, NULL);
+    fleet_job(&f, "a", RANGE("1000"), 1, false);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false);
+    client_open(&bad, &f);
+    struct cw_buf *garbage = cw_buf_copy("\xff\xff\xff\xff", 4);
+    cw_stream_send(bad.stream, &garbage, 1);
+    cw_buf_unref(garbage);
+    fleet_wait(&f, bad.closed);
+    assert_int_equal(bad.close_code, CW_E_CORRUPT);
+    client_close(&bad);
+    client_open(&bad, &f);
+    client_credit(&bad, 5);
+    fleet_wait(&f, bad.closed);
+    client_close(&bad);
+    client_open(&bad, &f);
+    client_hello(&bad, "a", 0, 5, false);
+    client_hello(&bad, "a", 0, 5, false);
+    fleet_wait(&f, bad.closed && c.closed); /* c lost its place to it */
+    client_close(&bad);
+    client_close(&c);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_lease(&f, "a", 0, 0, 5);
+    fleet_wait(&f, c.outputs == 5);
+    client_close(&c);
+    fleet_down(&f);
+}
+
+static void test_job_that_cannot_be_opened(void **state)
+{
+    (void)state;
+    struct fleet f;
+    fleet_up(&f, NULL);
+    fleet_prepare(&f, "a", RANGE("1000"));
+    Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
+    char id[] = "a";
+    uint8_t junk[] = "not a manifest";
+    spec.job_id = id;
+    spec.graph = graph_message(RANGE("1000"));
+    spec.manifest = (ProtobufCBinaryData){sizeof(junk), junk};
+    Cachew__V1__WorkerCommand m = CACHEW__V1__WORKER_COMMAND__INIT;
+    m.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
+    m.job = &spec;
+    fleet_send(&f, &m);
+    cw_wire_graph_free(spec.graph);
+    fleet_lease(&f, "a", 0, 3, 10);
+    fleet_wait(&f, cw_set_has(&f.failed, 3) && cw_set_has_range(&f.handed_back, 4, 10));
+    assert_false(f.failed_element);
+    assert_true(strlen(f.failed_error) > 0);
+    fleet_down(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prepare),
+        cmocka_unit_test(test_every_item_once_and_right),
+        cmocka_unit_test(test_credit),
+        cmocka_unit_test(test_revoke_and_forget),
+        cmocka_unit_test(test_consumers),
+        cmocka_unit_test(test_dispatcher_comes_back),
+        cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_bad_peers),
+        cmocka_unit_test(test_job_that_cannot_be_opened),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
