@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control messages: packed, sent, checked, unpacked. */
+#include "base/mem.h"
+#include "rpc/pb.h"
+#include "wire/wire_int.h"
+
+static void *on_alloc(void *data, size_t bytes)
+{
+    (void)data;
+    return cw_mem_try(bytes);
+}
+
+static void on_free(void *data, void *p)
+{
+    (void)data;
+    cw_mem_free(p);
+}
+
+ProtobufCAllocator cw_wire_allocator = {.alloc = on_alloc, .free = on_free};
+
+struct cw_buf *cw_wire_pack(const ProtobufCMessage *message)
+{
+    struct cw_buf *buf = cw_buf_new(protobuf_c_message_get_packed_size(message));
+    CW_ASSERT(buf);
+    protobuf_c_message_pack(message, buf->data);
+    return buf;
+}
+
+void cw_wire_send(struct cw_stream *stream, const ProtobufCMessage *message)
+{
+    struct cw_buf *buf = cw_wire_pack(message);
+    cw_stream_send(stream, &buf, 1);
+    cw_buf_unref(buf);
+}
+
+/* A message in hand of those being walked, outermost first. */
+struct frame {
+    const ProtobufCMessageDescriptor *type;
+    const uint8_t *p, *end;
+};
+
+static const ProtobufCMessageDescriptor *child_type(const ProtobufCMessageDescriptor *type, const struct cw_pb_field *field)
+{
+    if (field->type != CW_PB_BYTES)
+        return NULL;
+    const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(type, field->number);
+    return known && known->type == PROTOBUF_C_TYPE_MESSAGE ? known->descriptor : NULL;
+}
+
+int cw_wire_check(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err)
+{
+    struct frame frames[CW_WIRE_DEPTH_MAX];
+    size_t depth = 0, count = 1;
+    frames[depth++] = (struct frame){type, p, (const uint8_t *)p + n};
+    while (depth > 0) {
+        struct frame *top = &frames[depth - 1];
+        struct cw_pb_field field;
+        if (!cw_pb_next(&top->p, top->end, &field)) {
+            if (top->p != top->end)
+                return cw_err_set(err, CW_E_CORRUPT, "message %s: cut or broken", type->name);
+            depth--;
+            continue;
+        }
+        const ProtobufCMessageDescriptor *child = child_type(top->type, &field);
+        if (!child)
+            continue;
+        if (depth == CW_WIRE_DEPTH_MAX)
+            return cw_err_set(err, CW_E_LIMIT, "message %s: nested deeper than %d", type->name, CW_WIRE_DEPTH_MAX);
+        if (++count > CW_WIRE_MESSAGES_MAX)
+            return cw_err_set(err, CW_E_LIMIT, "message %s: more than %d parts", type->name, CW_WIRE_MESSAGES_MAX);
+        frames[depth++] = (struct frame){child, field.data, field.data + field.value};
+    }
+    return 0;
+}
+
+ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err)
+{
+    if (cw_wire_check(type, p, n, err) != 0)
+        return NULL;
+    ProtobufCMessage *message = protobuf_c_message_unpack(type, NULL, n, p);
+    if (!message)
+        cw_err_set(err, CW_E_CORRUPT, "message %s: cannot be read", type->name);
+    return message;
+}
+
+ProtobufCMessage *cw_wire_unpack(const ProtobufCMessageDescriptor *type, struct cw_rpc_msg *msg, struct cw_err *err)
+{
+    size_t n = cw_rpc_msg_len(msg);
+    if (n > CW_RPC_CONTROL_MAX) {
+        cw_err_set(err, CW_E_LIMIT, "message %s: %zu bytes, the limit is %u", type->name, n, CW_RPC_CONTROL_MAX);
+        return NULL;
+    }
+    const void *flat = cw_rpc_msg_flat(msg, n);
+    if (!flat) {
+        cw_err_set(err, CW_E_NOMEM, "message %s: no memory for %zu bytes", type->name, n);
+        return NULL;
+    }
+    return cw_wire_unpack_bytes(type, flat, n, err);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches on the wire. A DataMessage is packed by protobuf-c without its payload; behind it the payload's tag and
+ * length are written by hand, and the batches' buffers follow as they are, so that the bytes are a proper
+ * protobuf message. The receiver looks at the heads of the top-level fields, unpacks all before the payload, and
+ * copies the payload (once) to where it wants it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "rpc/pb.h"
+#include "wire/wire_int.h"
+
+typedef Cachew__V1__Output output_pb;
+typedef Cachew__V1__TensorHeader tensor_pb;
+typedef Cachew__V1__DataMessage message_pb;
+
+#define PAYLOAD_FIELD 15
+#define HEAD_MAX ((size_t)16 << 20)
+#define OUTPUT_BYTES_MAX ((uint64_t)1 << 40)
+
+/* ---- sending ---- */
+
+static tensor_pb *tensor_to(const struct cw_tensor *tensor)
+{
+    tensor_pb *message = CW_NEW(tensor_pb);
+    cachew__v1__tensor_header__init(message);
+    message->name = cw_mem_strdup(tensor->field.name);
+    message->dtype = tensor->field.dtype;
+    message->n_dims = (size_t)tensor->field.rank;
+    message->dims = CW_NEW_ARRAY(int64_t, message->n_dims + 1);
+    memcpy(message->dims, tensor->field.dims, message->n_dims * sizeof(int64_t));
+    message->offset = tensor->offset;
+    message->bytes = tensor->bytes;
+    return message;
+}
+
+static output_pb *output_to(const struct cw_batch *batch, uint64_t slot)
+{
+    output_pb *message = CW_NEW(output_pb);
+    cachew__v1__output__init(message);
+    message->epoch = batch->epoch;
+    message->item = batch->item;
+    message->elements = batch->elements;
+    message->skipped = batch->skipped;
+    message->payload_bytes = batch->buf ? batch->buf->len : 0;
+    message->slot = slot;
+    message->n_tensors = batch->n;
+    message->tensors = CW_NEW_ARRAY(tensor_pb *, batch->n + 1);
+    for (size_t i = 0; i < batch->n; i++)
+        message->tensors[i] = tensor_to(&batch->tensors[i]);
+    return message;
+}
+
+/* The head of the message: everything but the payload's bytes. */
+static struct cw_buf *head_of(struct cw_batch *const *batches, const uint64_t *slots, size_t n, uint64_t payload)
+{
+    message_pb *message = CW_NEW(message_pb);
+    cachew__v1__data_message__init(message);
+    message->n_outputs = n;
+    message->outputs = CW_NEW_ARRAY(output_pb *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        message->outputs[i] = output_to(batches[i], slots ? slots[i] : 0);
+    size_t packed = cachew__v1__data_message__get_packed_size(message);
+    struct cw_buf *buf = cw_buf_new(packed + CW_PB_HEAD_MAX);
+    CW_ASSERT(buf);
+    cachew__v1__data_message__pack(message, buf->data);
+    buf->len = packed;
+    if (payload > 0) {
+        uint8_t *end = (uint8_t *)buf->data + packed;
+        end += cw_pb_put_varint(end, PAYLOAD_FIELD << 3 | CW_PB_BYTES);
+        end += cw_pb_put_varint(end, payload);
+        buf->len = (size_t)(end - (uint8_t *)buf->data);
+    }
+    cachew__v1__data_message__free_unpacked(message, &cw_wire_allocator);
+    return buf;
+}
+
+void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches, const uint64_t *slots, size_t n)
+{
+    cw_autofree struct cw_buf **bufs = CW_NEW_ARRAY(struct cw_buf *, n + 1);
+    size_t bufs_n = 1;
+    uint64_t payload = 0;
+    for (size_t i = 0; i < n; i++) {
+        if ((slots && slots[i]) || !batches[i]->buf || batches[i]->buf->len == 0)
+            continue;
+        payload += batches[i]->buf->len;
+        bufs[bufs_n++] = batches[i]->buf;
+    }
+    struct cw_buf *head = bufs[0] = head_of(batches, slots, n, payload);
+    cw_stream_send(stream, bufs, bufs_n);
+    cw_buf_unref(head);
+}
+
+/* ---- receiving ---- */
+
+/* Reads up to a field's whole head without going further than the message. */
+static size_t read_field(struct cw_rpc_reader *reader, struct cw_pb_field *ret_field)
+{
+    struct cw_rpc_reader ahead = *reader;
+    uint8_t bytes[CW_PB_HEAD_MAX];
+    size_t got = cw_rpc_reader_read(&ahead, bytes, sizeof bytes);
+    size_t n = cw_pb_head(bytes, bytes + got, ret_field);
+    cw_rpc_reader_skip(reader, n);
+    return n;
+}
+
+static uint64_t body_bytes(const struct cw_pb_field *field)
+{
+    switch (field->type) {
+    case CW_PB_BYTES:
+        return field->value;
+    case CW_PB_FIXED64:
+        return 8;
+    case CW_PB_FIXED32:
+        return 4;
+    case CW_PB_VARINT:
+        break;
+    }
+    return 0;
+}
+
+/* Where the payload begins and how long it is; what is before it is the head. It must be the last field. */
+static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct cw_wire_data *data, struct cw_err *err)
+{
+    struct cw_rpc_reader reader = {.msg = msg};
+    size_t len = cw_rpc_msg_len(msg);
+    while (reader.pos < len) {
+        size_t at = reader.pos;
+        struct cw_pb_field field;
+        if (at > HEAD_MAX)
+            return cw_err_set(err, CW_E_LIMIT, "data message: the head is larger than %zu bytes", HEAD_MAX);
+        if (read_field(&reader, &field) == 0 || body_bytes(&field) > len - reader.pos)
+            return cw_err_set(err, CW_E_CORRUPT, "data message: cut or broken at byte %zu", at);
+        if (field.number == PAYLOAD_FIELD) {
+            if (field.type != CW_PB_BYTES || field.value != len - reader.pos)
+                return cw_err_set(err, CW_E_CORRUPT, "data message: the payload is not its last field");
+            data->payload_offset = reader.pos;
+            data->payload_len = (size_t)field.value;
+            *ret_head = at;
+            return 0;
+        }
+        cw_rpc_reader_skip(&reader, (size_t)body_bytes(&field));
+    }
+    if (len > HEAD_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "data message: the head is larger than %zu bytes", HEAD_MAX);
+    data->payload_offset = len;
+    data->payload_len = 0;
+    *ret_head = len;
+    return 0;
+}
+
+/* The outputs without a slot share the payload out among them. */
+static int check_shares(const message_pb *head, size_t payload_len, struct cw_err *err)
+{
+    uint64_t left = payload_len;
+    for (size_t i = 0; i < head->n_outputs; i++) {
+        const output_pb *output = head->outputs[i];
+        if (output->slot)
+            continue;
+        if (output->payload_bytes > left)
+            return cw_err_set(err, CW_E_CORRUPT, "data message: item %" PRIu64 " says %" PRIu64 " bytes, %" PRIu64 " are left", output->item,
+                              output->payload_bytes, left);
+        left -= output->payload_bytes;
+    }
+    if (left)
+        return cw_err_set(err, CW_E_CORRUPT, "data message: %" PRIu64 " bytes of the payload belong to no output", left);
+    return 0;
+}
+
+int cw_wire_data_parse(struct cw_rpc_msg *msg, struct cw_wire_data *ret_data, struct cw_err *err)
+{
+    struct cw_wire_data data = {0};
+    struct cw_err own = {0};
+    size_t head_n = 0;
+    int code = find_payload(msg, &head_n, &data, err);
+    if (code)
+        return code;
+    const void *flat = cw_rpc_msg_flat(msg, head_n);
+    if (!flat)
+        return cw_err_set(err, CW_E_NOMEM, "data message: no memory for its head");
+    data.head = (message_pb *)cw_wire_unpack_bytes(&cachew__v1__data_message__descriptor, flat, head_n, &own);
+    if (!data.head)
+        return cw_err_set(err, own.code, "%s", own.msg);
+    code = check_shares(data.head, data.payload_len, err);
+    if (code)
+        cw_wire_data_fini(&data);
+    else
+        *ret_data = data;
+    return code;
+}
+
+void cw_wire_data_fini(struct cw_wire_data *data)
+{
+    if (data->head)
+        cachew__v1__data_message__free_unpacked(data->head, NULL);
+    *data = (struct cw_wire_data){0};
+}
+
+/* ---- header -> batch ---- */
+
+static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *names, struct cw_tensor *tensor, struct cw_err *err)
+{
+    if (message->dtype >= CW_DTYPE_N || message->n_dims > CW_RANK_MAX)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": dtype %u, rank %zu", message->name, message->dtype, message->n_dims);
+    int code = cw_spec_add(names, message->name, (enum cw_dtype)message->dtype, (int)message->n_dims, message->dims, err);
+    if (code)
+        return code;
+    tensor->field = names->fields[names->n - 1];
+    int64_t count = cw_field_count(&tensor->field);
+    if (count < 0)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": its size is not known", message->name);
+    bool is_str = tensor->field.dtype == CW_DTYPE_STR;
+    if (!is_str && cw_field_bytes(&tensor->field) != (int64_t)message->bytes)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": %" PRIu64 " bytes do not fit its shape", message->name, message->bytes);
+    if (is_str && message->bytes / sizeof(int64_t) < (uint64_t)count + 1)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": too short for %" PRId64 " strings", message->name, count);
+    if (message->offset % CW_BUF_ALIGN || message->bytes > end || message->offset > end - message->bytes)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": lies outside of its buffer", message->name);
+    tensor->offset = (size_t)message->offset;
+    tensor->bytes = (size_t)message->bytes;
+    return 0;
+}
+
+int cw_wire_output_from(const output_pb *output, struct cw_batch **ret_batch, struct cw_err *err)
+{
+    struct cw_spec names = {0};
+    struct cw_batch *batch = cw_batch_new();
+    int code = 0;
+    batch->epoch = output->epoch;
+    batch->item = output->item;
+    batch->elements = output->elements;
+    batch->skipped = output->skipped;
+    if (output->n_tensors > CW_FIELDS_MAX)
+        code = cw_err_set(err, CW_E_CORRUPT, "%zu tensors", output->n_tensors);
+    else if (output->payload_bytes > OUTPUT_BYTES_MAX)
+        code = cw_err_set(err, CW_E_LIMIT, "%" PRIu64 " bytes", output->payload_bytes);
+    for (size_t i = 0; i < output->n_tensors && code == 0; i++) {
+        code = tensor_from(output->tensors[i], output->payload_bytes, &names, &batch->tensors[i], err);
+        batch->n = i + 1;
+    }
+    if (code) {
+        cw_batch_unref(batch);
+        return cw_err_wrap(err, "output of epoch %" PRIu64 ", item %" PRIu64, output->epoch, output->item);
+    }
+    *ret_batch = batch;
+    return 0;
+}
