@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/batch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "client/public.h"
+
+#define MAGIC 0x63774241u
+
+struct cachew_batch *cw_public_batch_new(void)
+{
+    struct cachew_batch *batch = CW_NEW(struct cachew_batch);
+    batch->magic = MAGIC;
+    batch->refs = 1;
+    batch->pid = getpid();
+    return batch;
+}
+
+void cachew_batch_release(struct cachew_batch *batch)
+{
+    if (!batch)
+        return;
+    CW_ASSERT(batch->magic == MAGIC);
+    if (atomic_fetch_sub_explicit(&batch->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    if (batch->pid != getpid())
+        return; /* a forked child: buffers, slots and locks are the parent's */
+    cw_batch_unref(batch->data);
+    batch->magic = 0;
+    cw_mem_free(batch);
+}
+
+size_t cachew_batch_tensors(const struct cachew_batch *batch)
+{
+    return batch->data->n;
+}
+
+int cachew_batch_tensor(const struct cachew_batch *batch, size_t i, struct cachew_tensor *ret_tensor)
+{
+    const struct cw_batch *data = batch->data;
+    if (i >= data->n)
+        return CACHEW_E_NOT_FOUND;
+    const struct cw_tensor *from = &data->tensors[i];
+    struct cachew_tensor *to = ret_tensor;
+    *to = (struct cachew_tensor){.name = from->field.name, .dtype = (enum cachew_dtype)from->field.dtype, .rank = from->field.rank};
+    memcpy(to->dims, from->field.dims, sizeof(to->dims));
+    to->data = from->bytes ? cw_batch_data(data, i) : NULL;
+    to->bytes = from->bytes;
+    if (from->field.dtype == CW_DTYPE_STR && from->bytes) {
+        size_t table = ((size_t)cw_field_count(&from->field) + 1) * sizeof(int64_t);
+        to->offsets = to->data;
+        to->data = (const char *)to->data + table;
+        to->bytes -= table;
+    }
+    return 0;
+}
+
+int cachew_batch_find(const struct cachew_batch *batch, const char *name, struct cachew_tensor *ret_tensor)
+{
+    for (size_t i = 0; i < batch->data->n; i++)
+        if (strcmp(batch->data->tensors[i].field.name, name) == 0)
+            return cachew_batch_tensor(batch, i, ret_tensor);
+    return CACHEW_E_NOT_FOUND;
+}
+
+uint64_t cachew_batch_elements(const struct cachew_batch *batch)
+{
+    return batch->data->elements;
+}
+
+uint64_t cachew_batch_epoch(const struct cachew_batch *batch)
+{
+    return batch->epoch;
+}
+
+uint64_t cachew_batch_number(const struct cachew_batch *batch)
+{
+    return batch->number;
+}
+
+uint64_t cachew_batch_skipped(const struct cachew_batch *batch)
+{
+    return batch->data->skipped;
+}
+
+int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number, char *ret_text, size_t cap)
+{
+    char hex[CW_HASH_TEXT_BYTES];
+    cw_hash_text(fingerprint, hex);
+    int n = snprintf(ret_text, cap, "cachew1:%s:%" PRIu64 ":%" PRIu64 ":%" PRIu64, hex, seed, epoch, number);
+    return n < 0 || (size_t)n >= cap ? CACHEW_E_LIMIT : 0;
+}
+
+int cachew_batch_recipe(const struct cachew_batch *batch, char *ret_text, size_t cap)
+{
+    return cw_recipe_print(batch->fingerprint, batch->seed, batch->epoch, batch->number, ret_text, cap);
+}

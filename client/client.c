@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/client.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/version.h"
+#include "cachew/v1/admin.pb-c.h"
+#include "client/local.h"
+#include "client/public.h"
+#include "loop/loop.h"
+#include "shm/shm.h"
+#include "wire/wire.h"
+
+#define MAGIC 0x6377434cu
+#define TIMEOUT_MS 10000
+#define PROBE_MS 2000
+#define PROBE_PAUSE_MAX_MS 500
+#define KEEP_BYTES (256u << 20) /* idle receive memory */
+
+int cw_client_check_pid(pid_t pid, struct cw_err *err)
+{
+    if (pid != getpid())
+        return cw_err_set(err, CW_E_STATE, "this process was forked from the one that connected: open a connection of its own "
+                          "(cachew_connect) after fork(), or start workers before they need the client");
+    return 0;
+}
+
+int cw_client_check(const struct cachew_client *client, struct cw_err *err)
+{
+    if (!client || client->magic != MAGIC)
+        return cw_err_set(err, CW_E_STATE, "this is not an open client");
+    return cw_client_check_pid(client->pid, err);
+}
+
+/* ---- is there a dispatcher? ---- */
+
+/* One answer for cachew_connect, which waits for it. */
+struct probe {
+    struct cachew_client *client;
+    struct cw_timer *again;
+    int64_t deadline_ms, pause_ms;
+    struct cw_mutex mutex;
+    struct cw_cond cond;
+    bool done; /* lock: mutex */
+    struct cw_err err;
+};
+
+static void probe_send(void *arg);
+
+static void probe_end(struct probe *probe)
+{
+    cw_timer_free(probe->again);
+    probe->again = NULL;
+    cw_mutex_lock(&probe->mutex);
+    probe->done = true;
+    cw_cond_signal(&probe->cond);
+    cw_mutex_unlock(&probe->mutex);
+}
+
+static void check_info(struct probe *probe, struct cw_rpc_msg *reply)
+{
+    const char *address = probe->client->address;
+    ProtobufCMessage *base = cw_wire_unpack(&cachew__v1__info_reply__descriptor, reply, &probe->err);
+    if (!base) {
+        cw_err_wrap(&probe->err, "%s does not answer like a cachew dispatcher", address);
+        return;
+    }
+    const Cachew__V1__InfoReply *info = (const Cachew__V1__InfoReply *)(void *)base;
+    if (info->protocol != CW_PROTOCOL)
+        cw_err_set(&probe->err, CW_E_UNSUPPORTED, "the dispatcher at %s is of version %s (protocol %u), this library of %s (protocol %d): "
+                   "use the same version on both sides", address, info->version, info->protocol, CW_VERSION, CW_PROTOCOL);
+    protobuf_c_message_free_unpacked(base, NULL);
+}
+
+static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
+{
+    struct probe *probe = arg;
+    const char *address = probe->client->address;
+    if (reply) {
+        check_info(probe, reply);
+        probe_end(probe);
+        return;
+    }
+    if (code == CW_E_UNSUPPORTED) {
+        cw_err_set(&probe->err, code, "the server at %s is not a cachew dispatcher (%s): is this the address of a worker?", address, msg);
+        probe_end(probe);
+        return;
+    }
+    cw_err_set(&probe->err, CW_E_UNAVAILABLE, "cannot reach a dispatcher at %s: %s: is cachew-dispatcher running there?", address,
+               msg && *msg ? msg : cw_err_text(code));
+    if (cw_clock_ms() + probe->pause_ms >= probe->deadline_ms) {
+        probe_end(probe);
+        return;
+    }
+    cw_timer_start(probe->again, probe->pause_ms, 0);
+    probe->pause_ms = CW_MIN(2 * probe->pause_ms, PROBE_PAUSE_MAX_MS);
+}
+
+static void probe_send(void *arg)
+{
+    struct probe *probe = arg;
+    Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
+    struct cw_buf *buf = cw_wire_pack(&request.base);
+    if (!probe->again)
+        probe->again = cw_timer_new(probe->client->loop, probe_send, probe);
+    int64_t left = CW_MAX(probe->deadline_ms - cw_clock_ms(), 1);
+    cw_channel_unary(probe->client->channel, "/cachew.v1.Admin/Info", buf, CW_MIN(left, PROBE_MS), on_info, probe);
+    cw_buf_unref(buf);
+}
+
+static int probe_dispatcher(struct cachew_client *client, struct cw_err *err)
+{
+    struct probe probe = {.client = client, .deadline_ms = cw_clock_ms() + client->timeout_ms, .pause_ms = 20};
+    cw_mutex_init(&probe.mutex);
+    cw_cond_init(&probe.cond);
+    cw_loop_post(client->loop, probe_send, &probe);
+    cw_mutex_lock(&probe.mutex);
+    while (!probe.done)
+        cw_cond_wait(&probe.cond, &probe.mutex);
+    cw_mutex_unlock(&probe.mutex);
+    cw_cond_fini(&probe.cond);
+    cw_mutex_fini(&probe.mutex);
+    *err = probe.err;
+    return probe.err.code;
+}
+
+/* ---- the loop thread ---- */
+
+static void loop_thread(void *arg)
+{
+    struct cachew_client *client = arg;
+    client->rpc = cw_rpc_new(client->loop);
+    client->channel = cw_channel_open(client->rpc, client->address);
+    cw_loop_run(client->loop);
+    cw_channel_close(client->channel);
+    cw_rpc_free(client->rpc);
+    cw_loop_free(client->loop);
+}
+
+static void stop_loop(void *arg)
+{
+    struct cachew_client *client = arg;
+    cw_loop_stop(client->loop);
+}
+
+static void client_free(struct cachew_client *client)
+{
+    if (client->loop) {
+        cw_loop_post(client->loop, stop_loop, client);
+        cw_thread_join(&client->thread);
+    }
+    cw_local_stop(client->local);
+    cw_recvpool_free(client->pool);
+    cw_mem_free(client->address);
+    client->magic = 0;
+    cw_mem_free(client);
+}
+
+void cachew_disconnect(struct cachew_client *client)
+{
+    if (!client || cw_client_check(client, NULL) != 0)
+        return;
+    client_free(client);
+}
+
+static int read_options(const struct cachew_connect_options *given, struct cachew_connect_options *ret_options, struct cw_err *err)
+{
+    struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
+    if (given) {
+        if (given->struct_size < sizeof(size_t) || given->struct_size > 4096)
+            return cw_err_set(err, CW_E_INVALID, "connect options: struct_size is not set: initialise with CACHEW_CONNECT_OPTIONS_INIT");
+        memcpy(&options, given, CW_MIN(given->struct_size, sizeof(options)));
+    }
+    if (options.cache_store)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "connect option cache_store: not there yet, must be NULL");
+    if (options.timeout_ms < 0 || options.local_workers < 0 || options.local_threads < 0)
+        return cw_err_set(err, CW_E_INVALID, "connect options: timeout_ms, local_workers and local_threads must not be negative");
+    if (options.timeout_ms == 0)
+        options.timeout_ms = TIMEOUT_MS;
+    options.timeout_ms = CW_MIN(options.timeout_ms, 24 * 3600 * 1000);
+    *ret_options = options;
+    return 0;
+}
+
+static int check_address(const char *address, struct cw_err *err)
+{
+    const char *colon = address ? strrchr(address, ':') : NULL;
+    if (!address || !*address)
+        return cw_err_set(err, CW_E_INVALID, "no dispatcher address was given: HOST:PORT, unix:/path, or local:");
+    if (strncmp(address, "unix:", 5) == 0 && address[5])
+        return 0;
+    uint64_t port;
+    if (!colon || colon == address || !cw_str_to_u64(colon + 1, &port) || port == 0 || port > 65535)
+        return cw_err_set(err, CW_E_INVALID, "dispatcher address \"%s\": give HOST:PORT, unix:/path, or local:", address);
+    return 0;
+}
+
+static int open_client(const char *address, const struct cachew_connect_options *options, struct cachew_client *client, struct cw_err *err)
+{
+    if (address && strcmp(address, "local:") == 0) {
+        int rc = cw_local_start(options, &client->local, err);
+        if (rc != 0)
+            return rc;
+        address = cw_local_address(client->local);
+    }
+    int rc = check_address(address, err);
+    if (rc != 0)
+        return rc;
+    client->address = cw_mem_strdup(address);
+    client->loop = cw_loop_new();
+    cw_thread_start(&client->thread, "cachew-client", loop_thread, client);
+    return probe_dispatcher(client, err);
+}
+
+int cachew_connect(const char *address, const struct cachew_connect_options *options, struct cachew_client **ret_client, struct cachew_error *error)
+{
+    struct cw_err err = {0};
+    struct cachew_connect_options o;
+    if (!ret_client)
+        return cw_public_set(error, CW_E_INVALID, "cachew_connect: ret_client must not be NULL");
+    if (read_options(options, &o, &err) != 0)
+        return cw_public_fail(error, &err);
+    struct cachew_client *client = CW_NEW(struct cachew_client);
+    client->magic = MAGIC;
+    client->pid = getpid();
+    client->timeout_ms = o.timeout_ms;
+    client->shm = !o.no_shared_memory;
+    cw_shm_host_id(client->host_id, sizeof(client->host_id));
+    client->pool = cw_recvpool_new(KEEP_BYTES);
+    if (open_client(address, &o, client, &err) != 0) {
+        client_free(client);
+        return cw_public_fail(error, &err);
+    }
+    *ret_client = client;
+    return 0;
+}

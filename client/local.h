@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "local:": a private dispatcher and workers as child processes on unix sockets in a directory of their own. They end when this
+ * process does, however it dies: their standard input closes with it. */
+#ifndef CW_CLIENT_LOCAL_H
+#define CW_CLIENT_LOCAL_H
+
+#include "base/err.h"
+
+struct cachew_connect_options;
+struct cw_local;
+int cw_local_start(const struct cachew_connect_options *options, struct cw_local **ret_local, struct cw_err *err);
+const char *cw_local_address(const struct cw_local *local);
+/* Ends the children, removes the directory. Accepts NULL. */
+void cw_local_stop(struct cw_local *local);
+
+#endif
