@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: a field computed by an expression. */
+#include "ops/element/expr_op.h"
+
+#include <string.h>
+
+struct eval_opts {
+    char *expr;
+    char *out; /* NULL or "": see the help */
+};
+
+#define OFFSET(member) offsetof(struct eval_opts, member)
+static const struct cw_opt options[] = {
+    {.name = "expr", .help = "expression over the fields; x is the only field of a one-field element",
+     .type = CW_OPT_STR, .offset = OFFSET(expr), .flags = CW_OPT_REQUIRED},
+    {.name = "out", .help = "name of the result; default: the one field that the expression reads, which is replaced",
+     .type = CW_OPT_STR, .offset = OFFSET(out)},
+    {0}};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct eval_opts *o = opts;
+    struct cw_expr *expr;
+    int rc = cw_expr_parse(o->expr, &expr, err);
+    if (rc == 0)
+        cw_expr_free(expr);
+    return rc;
+}
+
+/* Which field the result replaces; in->n = it is added. */
+static int find_place(const struct eval_opts *o, const struct cw_expr *expr, const struct cw_spec *in,
+                      size_t *ret_place, struct cw_err *err)
+{
+    size_t read_n = 0, place = 0;
+    if (o->out && o->out[0]) {
+        int found = cw_spec_find(in, o->out);
+        *ret_place = found < 0 ? in->n : (size_t)found;
+        return 0;
+    }
+    for (size_t i = 0; i < in->n; i++) {
+        if (expr->reads[i]) {
+            read_n++;
+            place = i;
+        }
+    }
+    if (read_n != 1 && in->n != 1)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option out: is needed, since the expression reads %zu fields, not one", read_n);
+    *ret_place = place;
+    return 0;
+}
+
+static int place_result(const struct eval_opts *o, const struct cw_field *result, size_t place,
+                        struct cw_spec *spec, struct cw_err *err)
+{
+    if (place == spec->n)
+        return cw_spec_add(spec, o->out, result->dtype, result->rank, result->dims, err);
+    struct cw_field *field = &spec->fields[place];
+    field->dtype = result->dtype;
+    field->rank = result->rank;
+    memcpy(field->dims, result->dims, sizeof(field->dims));
+    return 0;
+}
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
+{
+    const struct eval_opts *o = opts;
+    struct cw_expr *expr = NULL;
+    struct cw_spec spec = in[0];
+    size_t place = 0;
+    (void)in_n;
+    int rc = cw_expr_op_compile(o->expr, &in[0], &expr, err);
+    if (rc < 0)
+        return rc;
+    rc = find_place(o, expr, &in[0], &place, err);
+    if (rc == 0)
+        rc = place_result(o, &expr->result, place, &spec, err);
+    if (rc == 0)
+        *ret_spec = spec;
+    cw_expr_free(expr);
+    return rc;
+}
+
+static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 struct cw_element *element, struct cw_err *err)
+{
+    const struct eval_opts *o = opts;
+    struct cw_expr_op_scratch *s = scratch;
+    struct cw_view result;
+    size_t place = 0;
+    (void)state;
+    int rc = cw_expr_op_value(s, o->expr, ctx, element, &result, err);
+    if (rc == 0)
+        rc = find_place(o, s->expr, ctx->in, &place, err);
+    if (rc < 0)
+        return rc;
+    element->fields[place] = result;
+    element->n = CW_MAX(element->n, place + 1);
+    return 0;
+}
+
+const struct cw_op cw_op_eval = {
+    .name = "eval",
+    .version = 1,
+    .summary = "a field computed by an expression",
+    .doc = "Computes `expr` for each value: numbers, field names, + - * / % **, < <= > >= == !=, and or not,\n"
+           "parentheses, min(a, b, ...) max(a, b, ...) clip(v, lo, hi) abs sqrt exp log floor ceil round, and the\n"
+           "constants true false pi inf nan. Precedence is Python's. In an element with one field `x` is that field.\n"
+           "\n"
+           "Scalars meet tensors of any shape; tensors must have equal shapes. bool and integers compute as i64, which\n"
+           "wraps; f16 and f32 as f32, f64 as f64; numbers in the text adapt to what they meet. Integers become\n"
+           "floats by /, by a number with a point, by sqrt, exp and log: f32 if the fields that they come from\n"
+           "have at most 16 bits, else f64. % takes the sign of its right side, round rounds ties to even. The\n"
+           "remainder of a division by integer 0 and an integer to a negative power are errors of the element.\n"
+           "u64 fields have to be cast before.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_POINTWISE,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct eval_opts),
+    .check = check,
+    .infer = infer,
+    .scratch_new = cw_expr_op_scratch_new,
+    .scratch_free = cw_expr_op_scratch_free,
+    .apply = apply,
+};

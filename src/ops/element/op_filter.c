@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element: keeps the elements for which an expression is true. */
+#include "ops/element/expr_op.h"
+#include "ops/kernels/num.h"
+#include "ops/op_util.h"
+
+struct filter_opts {
+    char *expr;
+};
+
+static const struct cw_opt options[] = {
+    {.name = "expr", .help = "expression over the fields; kept is what it is not 0 for", .type = CW_OPT_STR,
+     .offset = offsetof(struct filter_opts, expr), .flags = CW_OPT_REQUIRED},
+    {0}};
+
+static int check(const void *opts, struct cw_err *err)
+{
+    const struct filter_opts *o = opts;
+    struct cw_expr *expr;
+    int rc = cw_expr_parse(o->expr, &expr, err);
+    if (rc == 0)
+        cw_expr_free(expr);
+    return rc;
+}
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
+{
+    const struct filter_opts *o = opts;
+    struct cw_expr *expr;
+    int rc = cw_expr_op_compile(o->expr, &in[0], &expr, err);
+    if (rc < 0)
+        return rc;
+    cw_expr_free(expr);
+    return cw_op_infer_same(opts, in, in_n, ret_spec, err);
+}
+
+static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                 struct cw_element *element, struct cw_err *err)
+{
+    const struct filter_opts *o = opts;
+    struct cw_view result;
+    (void)state;
+    int rc = cw_expr_op_value(scratch, o->expr, ctx, element, &result, err);
+    if (rc < 0)
+        return rc;
+    size_t n = result.bytes / cw_dtype_bytes(result.dtype);
+    for (size_t i = 0; i < n; i++) {
+        if (cw_num_get_f64(result.dtype, result.data, i) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+const struct cw_op cw_op_filter = {
+    .name = "filter",
+    .version = 1,
+    .summary = "keeps the elements for which an expression is true",
+    .doc = "Keeps an element if `expr` (see `eval`) is true, that is, not 0. If it is a tensor, all of its values must be\n"
+           "true. How many elements there are is known only when they have been computed, so the pipeline is sparse\n"
+           "from here on: batches are still full, and the order is still that of one thread.",
+    .kind = CW_OP_ELEMENT,
+    .traits = CW_OP_CHANGES_COUNT,
+    .inputs_min = 1,
+    .inputs_max = 1,
+    .options = options,
+    .options_bytes = sizeof(struct filter_opts),
+    .check = check,
+    .infer = infer,
+    .scratch_new = cw_expr_op_scratch_new,
+    .scratch_free = cw_expr_op_scratch_free,
+    .apply = apply,
+};

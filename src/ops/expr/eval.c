@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the steps over blocks of values, so that what is computed stays in the cache. A scalar is one value,
+ * read again for each of the others. */
+#include "ops/expr/expr.h"
+
+#include "ops/kernels/exact_math.h"
+#include "ops/kernels/num.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BLOCK 128
+
+struct lane {
+    enum cw_expr_type type;
+    size_t mask; /* 0 for a scalar: every index is its only value */
+    union {
+        int64_t i[BLOCK];
+        double f[BLOCK];
+    };
+};
+
+static bool is_float(enum cw_expr_type type)
+{
+    return type == CW_EXPR_F32 || type == CW_EXPR_F64;
+}
+
+static double exact_exp(double x)
+{
+    if (isnan(x))
+        return x;
+    if (x > 710)
+        return (double)INFINITY;
+    if (x < -746)
+        return 0;
+    if (fabs(x) <= 700)
+        return cw_exact_exp(x);
+    double half = cw_exact_exp(x / 2);
+    return half * half;
+}
+
+static double exact_log(double x)
+{
+    if (isnan(x) || x < 0)
+        return (double)NAN;
+    if (x == 0)
+        return (double)-INFINITY;
+    return isinf(x) ? x : cw_exact_log(x);
+}
+
+static double int_power(double x, double y)
+{
+    double r = 1;
+    for (unsigned n = (unsigned)fabs(y); n > 0; n >>= 1, x *= x)
+        r *= n & 1 ? x : 1;
+    return y < 0 ? 1 / r : r;
+}
+
+static double exact_pow(double x, double y)
+{
+    if (y == 0 || x == 1)
+        return 1;
+    if (isnan(x) || isnan(y))
+        return (double)NAN;
+    bool whole = floor(y) == y;
+    if (whole && fabs(y) <= 1024)
+        return int_power(x, y);
+    if (y == 0.5)
+        return sqrt(x);
+    if (isinf(y))
+        return fabs(x) == 1 ? 1 : (fabs(x) > 1) == (y > 0) ? (double)INFINITY : 0;
+    if (x < 0)
+        return whole ? (fmod(y, 2) != 0 ? -1 : 1) * exact_exp(y * exact_log(-x)) : (double)NAN;
+    return x == 0 ? (y > 0 ? 0 : (double)INFINITY) : exact_exp(y * exact_log(x));
+}
+
+static double floor_mod(double a, double b)
+{
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static int fail_at(const struct cw_expr_step *step, const char *what, struct cw_err *err)
+{
+    return cw_err_set(err, CW_E_INVALID, "expression: column %zu: %s", step->column, what);
+}
+
+static int int_mod(const struct cw_expr_step *step, int64_t a, int64_t b, int64_t *ret, struct cw_err *err)
+{
+    if (b == 0)
+        return fail_at(step, "remainder of a division by zero", err);
+    int64_t r = b == -1 ? 0 : a % b; /* INT64_MIN % -1 traps */
+    *ret = r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    return 0;
+}
+
+static int int_pow(const struct cw_expr_step *step, int64_t a, int64_t b, int64_t *ret, struct cw_err *err)
+{
+    uint64_t r = 1, x = (uint64_t)a;
+    if (b < 0)
+        return fail_at(step, "integer to a negative power (write 2.0 ** ...)", err);
+    for (uint64_t n = (uint64_t)b; n > 0; n >>= 1, x *= x)
+        r *= n & 1 ? x : 1;
+    *ret = (int64_t)r;
+    return 0;
+}
+
+static int int_binary(const struct cw_expr_step *step, struct lane *a, const struct lane *b, size_t n,
+                      struct cw_err *err)
+{
+    size_t ma = a->mask, mb = b->mask;
+    int64_t *x = a->i;
+    const int64_t *y = b->i;
+#define EACH(expression)                                                                                          \
+    for (size_t k = n; k-- > 0;) {                                                                                \
+        int64_t p = x[k & ma], q = y[k & mb];                                                                     \
+        x[k] = (int64_t)(expression);                                                                             \
+    }                                                                                                             \
+    return 0
+    switch (step->code) {
+    case CW_EXPR_ADD:
+        EACH((uint64_t)p + (uint64_t)q);
+    case CW_EXPR_SUB:
+        EACH((uint64_t)p - (uint64_t)q);
+    case CW_EXPR_MUL:
+        EACH((uint64_t)p * (uint64_t)q);
+    case CW_EXPR_MIN:
+        EACH(p < q ? p : q);
+    case CW_EXPR_MAX:
+        EACH(p > q ? p : q);
+    case CW_EXPR_LT:
+        EACH(p < q);
+    case CW_EXPR_LE:
+        EACH(p <= q);
+    case CW_EXPR_GT:
+        EACH(p > q);
+    case CW_EXPR_GE:
+        EACH(p >= q);
+    case CW_EXPR_EQ:
+        EACH(p == q);
+    case CW_EXPR_NE:
+        EACH(p != q);
+    case CW_EXPR_AND:
+        EACH(p && q);
+    case CW_EXPR_OR:
+        EACH(p || q);
+    default:
+        break;
+    }
+#undef EACH
+    for (size_t k = n; k-- > 0;) {
+        int rc = (step->code == CW_EXPR_MOD ? int_mod : int_pow)(step, x[k & ma], y[k & mb], &x[k], err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static void float_compare(enum cw_expr_code code, struct lane *a, const struct lane *b, size_t n)
+{
+    for (size_t k = n; k-- > 0;) {
+        double p = a->f[k & a->mask], q = b->f[k & b->mask];
+        bool r = false;
+        if (code == CW_EXPR_LT)
+            r = p < q;
+        else if (code == CW_EXPR_LE)
+            r = p <= q;
+        else if (code == CW_EXPR_GT)
+            r = p > q;
+        else if (code == CW_EXPR_GE)
+            r = p >= q;
+        else
+            r = (p == q) == (code == CW_EXPR_EQ);
+        a->i[k] = r;
+    }
+}
+
+static void float_binary(enum cw_expr_code code, struct lane *a, const struct lane *b, size_t n)
+{
+    size_t ma = a->mask, mb = b->mask;
+    double *x = a->f;
+    const double *y = b->f;
+#define EACH(expression)                                                                                          \
+    for (size_t k = n; k-- > 0;) {                                                                                \
+        double p = x[k & ma], q = y[k & mb];                                                                      \
+        x[k] = (expression);                                                                                      \
+    }                                                                                                             \
+    return
+    switch (code) {
+    case CW_EXPR_ADD:
+        EACH(p + q);
+    case CW_EXPR_SUB:
+        EACH(p - q);
+    case CW_EXPR_MUL:
+        EACH(p * q);
+    case CW_EXPR_DIV:
+        EACH(p / q);
+    case CW_EXPR_MOD:
+        EACH(floor_mod(p, q));
+    case CW_EXPR_POW:
+        EACH(exact_pow(p, q));
+    case CW_EXPR_MIN: /* NaN if either is */
+        EACH(p < q || isnan(p) ? p : q);
+    case CW_EXPR_MAX:
+        EACH(p > q || isnan(p) ? p : q);
+    default:
+        float_compare(code, a, b, n);
+    }
+#undef EACH
+}
+
+static void int_unary(enum cw_expr_code code, struct lane *a, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        int64_t v = a->i[k];
+        if (code == CW_EXPR_NOT)
+            a->i[k] = !v;
+        else if (code == CW_EXPR_NEG || (code == CW_EXPR_ABS && v < 0))
+            a->i[k] = (int64_t)(0 - (uint64_t)v);
+    }
+}
+
+static double float_one(enum cw_expr_code code, double v)
+{
+    switch (code) {
+    case CW_EXPR_NEG:
+        return -v;
+    case CW_EXPR_ABS:
+        return fabs(v);
+    case CW_EXPR_SQRT:
+        return sqrt(v);
+    case CW_EXPR_EXP:
+        return exact_exp(v);
+    case CW_EXPR_LOG:
+        return exact_log(v);
+    case CW_EXPR_FLOOR:
+        return floor(v);
+    case CW_EXPR_CEIL:
+        return ceil(v);
+    default:
+        return rint(v); /* ties to even */
+    }
+}
+
+static void round_to_float(struct lane *a, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        a->f[k] = (double)(float)a->f[k];
+}
+
+static void convert(struct lane *a, enum cw_expr_type to, size_t n)
+{
+    if (is_float(to) && !is_float(a->type)) {
+        for (size_t k = 0; k < n; k++)
+            a->f[k] = to == CW_EXPR_F32 ? (double)(float)a->i[k] : (double)a->i[k];
+    } else if (to == CW_EXPR_BOOL && is_float(a->type)) {
+        for (size_t k = 0; k < n; k++)
+            a->i[k] = a->f[k] != 0;
+    } else if (to == CW_EXPR_BOOL && a->type == CW_EXPR_I64) {
+        for (size_t k = 0; k < n; k++)
+            a->i[k] = a->i[k] != 0;
+    } else if (to == CW_EXPR_F32 && a->type == CW_EXPR_F64) {
+        round_to_float(a, n);
+    }
+    a->type = to;
+}
+
+static void load(const struct cw_expr_step *step, const struct cw_view *view, struct lane *a, size_t begin, size_t n)
+{
+    a->type = step->type;
+    if (is_float(step->type)) {
+        for (size_t k = 0; k < n; k++)
+            a->f[k] = cw_num_get_f64(view->dtype, view->data, begin + k);
+    } else {
+        for (size_t k = 0; k < n; k++)
+            a->i[k] = cw_num_get_i64(view->dtype, view->data, begin + k);
+    }
+}
+
+static void literal(const struct cw_expr_step *step, struct lane *a)
+{
+    a->type = step->type;
+    if (step->is_float)
+        a->f[0] = step->f;
+    else
+        a->i[0] = step->i;
+}
+
+static size_t values_n(const struct lane *a, size_t n)
+{
+    return a->mask ? n : 1;
+}
+
+static int operate(const struct cw_expr_step *step, struct lane *a, struct lane *b, size_t n, struct cw_err *err)
+{
+    int rc = 0;
+    convert(a, step->operands, values_n(a, n));
+    if (b)
+        convert(b, step->operands, values_n(b, n));
+    size_t all = step->scalar ? 1 : n;
+    if (!is_float(step->operands)) {
+        if (b)
+            rc = int_binary(step, a, b, all, err);
+        else
+            int_unary(step->code, a, all);
+    } else if (b) {
+        float_binary(step->code, a, b, all);
+    } else {
+        for (size_t k = 0; k < all; k++)
+            a->f[k] = float_one(step->code, a->f[k]);
+    }
+    a->type = step->type;
+    a->mask = step->scalar ? 0 : SIZE_MAX;
+    if (step->type == CW_EXPR_F32)
+        round_to_float(a, all);
+    return rc;
+}
+
+static int run_block(const struct cw_expr *expr, const struct cw_element *element, struct lane *stack, size_t begin,
+                     size_t n, struct cw_err *err)
+{
+    size_t top = 0;
+    int rc = 0;
+    for (size_t s = 0; s < expr->n && rc == 0; s++) {
+        const struct cw_expr_step *step = &expr->steps[s];
+        if (step->code == CW_EXPR_NAME || step->code == CW_EXPR_NUMBER) {
+            struct lane *a = &stack[top++];
+            a->mask = step->scalar ? 0 : SIZE_MAX;
+            if (step->code == CW_EXPR_NUMBER)
+                literal(step, a);
+            else
+                load(step, &element->fields[step->field], a, step->scalar ? 0 : begin, step->scalar ? 1 : n);
+        } else if (step->code >= CW_EXPR_NOT) {
+            rc = operate(step, &stack[top - 1], NULL, n, err);
+        } else {
+            top--;
+            rc = operate(step, &stack[top - 1], &stack[top], n, err);
+        }
+    }
+    return rc;
+}
+
+/* The result's shape: that of the operands that are no scalars, which must agree. */
+static int find_shape(const struct cw_expr *expr, const struct cw_op_ctx *ctx, const struct cw_element *element,
+                      struct cw_view *out, struct cw_err *err)
+{
+    const struct cw_view *first = NULL;
+    size_t first_i = 0;
+    for (size_t i = 0; i < element->n; i++) {
+        const struct cw_view *v = &element->fields[i];
+        if (!expr->reads[i] || v->rank == 0)
+            continue;
+        if (!first) {
+            first = v;
+            first_i = i;
+        } else if (v->rank != first->rank ||
+                   memcmp(v->dims, first->dims, (size_t)v->rank * sizeof(v->dims[0])) != 0) {
+            return cw_err_set(err, CW_E_INVALID, "expression: fields \"%s\" and \"%s\" have different shapes",
+                              ctx->in->fields[first_i].name, ctx->in->fields[i].name);
+        }
+    }
+    *out = (struct cw_view){.dtype = expr->result.dtype};
+    if (first) {
+        out->rank = first->rank;
+        memcpy(out->dims, first->dims, sizeof(out->dims));
+    }
+    return 0;
+}
+
+static void store(const struct lane *a, const struct cw_view *out, size_t begin, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (is_float(a->type))
+            cw_num_put_f64(out->dtype, out->data, begin + k, a->f[k & a->mask]);
+        else
+            cw_num_put_i64(out->dtype, out->data, begin + k, a->i[k & a->mask]);
+    }
+}
+
+int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx, const struct cw_element *element,
+                 struct cw_view *ret_view, struct cw_err *err)
+{
+    struct cw_view out = {0};
+    int rc = find_shape(expr, ctx, element, &out, err);
+    if (rc < 0)
+        return rc;
+    size_t n = 1;
+    for (int i = 0; i < out.rank; i++)
+        n *= (size_t)out.dims[i];
+    out.bytes = n * cw_dtype_bytes(out.dtype);
+    out.data = cw_op_scratch(ctx, out.bytes, err);
+    struct lane *stack = cw_op_scratch(ctx, expr->stack_n * sizeof(*stack), err);
+    if (!out.data || !stack)
+        return CW_E_NOMEM;
+    for (size_t begin = 0; begin < n; begin += BLOCK) {
+        rc = run_block(expr, element, stack, begin, CW_MIN(n - begin, (size_t)BLOCK), err);
+        if (rc < 0)
+            return rc;
+        store(&stack[0], &out, begin, CW_MIN(n - begin, (size_t)BLOCK));
+    }
+    *ret_view = out;
+    return 0;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text to postfix steps: precedence climbing over a lexer that looks one token ahead. As in Python, from loose
+ * to tight: or, and, not, comparisons, + -, * / %, unary -, **. Nesting is limited, so is the recursion. */
+#include "ops/expr/expr.h"
+
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum token_kind { TOKEN_END, TOKEN_NUMBER, TOKEN_WORD, TOKEN_SIGN };
+
+struct token {
+    enum token_kind kind;
+    const char *s;
+    size_t n;
+};
+struct parser {
+    const char *text, *at; /* at: behind the token */
+    struct token token;
+    struct cw_expr *expr;
+    size_t depth; /* of nesting */
+    size_t values; /* on the stack at this point */
+    struct cw_err *err;
+};
+
+static const struct {
+    const char *s;
+    enum cw_expr_code code;
+    int level; /* of a binary operator: higher binds tighter; 0 = not binary */
+} signs[] = {{"or", CW_EXPR_OR, 1},  {"and", CW_EXPR_AND, 2}, {"not", CW_EXPR_NOT, 0}, {"<=", CW_EXPR_LE, 4},
+             {">=", CW_EXPR_GE, 4},  {"==", CW_EXPR_EQ, 4},   {"!=", CW_EXPR_NE, 4},   {"<", CW_EXPR_LT, 4},
+             {">", CW_EXPR_GT, 4},   {"+", CW_EXPR_ADD, 5},   {"-", CW_EXPR_SUB, 5},   {"**", CW_EXPR_POW, 0},
+             {"*", CW_EXPR_MUL, 6},  {"/", CW_EXPR_DIV, 6},   {"%", CW_EXPR_MOD, 6}};
+enum { LEVEL_NOT = 3, LEVEL_COMPARE = 4 };
+
+static const struct {
+    const char *name;
+    enum cw_expr_code code;
+    size_t args_min, args_max;
+} functions[] = {{"min", CW_EXPR_MIN, 2, 64},    {"max", CW_EXPR_MAX, 2, 64}, {"clip", CW_EXPR_MAX, 3, 3},
+                 {"abs", CW_EXPR_ABS, 1, 1},     {"sqrt", CW_EXPR_SQRT, 1, 1}, {"exp", CW_EXPR_EXP, 1, 1},
+                 {"log", CW_EXPR_LOG, 1, 1},     {"floor", CW_EXPR_FLOOR, 1, 1}, {"ceil", CW_EXPR_CEIL, 1, 1},
+                 {"round", CW_EXPR_ROUND, 1, 1}};
+
+const char *cw_expr_code_name(enum cw_expr_code code)
+{
+    for (size_t i = 0; i < CW_ARRAY_LEN(signs); i++) {
+        if (signs[i].code == code)
+            return signs[i].s;
+    }
+    for (size_t i = 0; i < CW_ARRAY_LEN(functions); i++) {
+        if (functions[i].code == code && strcmp(functions[i].name, "clip") != 0)
+            return functions[i].name;
+    }
+    return code == CW_EXPR_NEG ? "-" : "a value";
+}
+
+static size_t column(const struct parser *p)
+{
+    return (size_t)(p->token.s - p->text) + 1;
+}
+
+static int fail(const struct parser *p, const char *what)
+{
+    return cw_err_set(p->err, CW_E_INVALID, "option expr: column %zu: %s in \"%s\"", column(p), what, p->text);
+}
+
+static bool is_word(const struct parser *p, const char *s)
+{
+    return p->token.kind != TOKEN_END && p->token.n == strlen(s) && memcmp(p->token.s, s, p->token.n) == 0;
+}
+
+static size_t number_length(const char *s)
+{
+    size_t n = 0;
+    while (isdigit((unsigned char)s[n]))
+        n++;
+    if (s[n] == '.') {
+        n++;
+        while (isdigit((unsigned char)s[n]))
+            n++;
+    }
+    if (s[n] == 'e' || s[n] == 'E') {
+        size_t digits = n + 1 + (s[n + 1] == '+' || s[n + 1] == '-');
+        if (isdigit((unsigned char)s[digits])) {
+            n = digits;
+            while (isdigit((unsigned char)s[n]))
+                n++;
+        }
+    }
+    return n;
+}
+
+static size_t word_length(const char *s)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '.')
+        n++;
+    return n;
+}
+
+static int next(struct parser *p)
+{
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+    const char *s = p->at;
+    struct token *t = &p->token;
+    *t = (struct token){TOKEN_END, s, 0};
+    if (isdigit((unsigned char)s[0]) || (s[0] == '.' && isdigit((unsigned char)s[1]))) {
+        *t = (struct token){TOKEN_NUMBER, s, number_length(s)};
+    } else if (isalpha((unsigned char)s[0]) || s[0] == '_') {
+        *t = (struct token){TOKEN_WORD, s, word_length(s)};
+    } else if (s[0] != '\0') {
+        if (!strchr("+-*/%()<>=!,", s[0]))
+            return fail(p, s[0] == '&' || s[0] == '|' ? "write `and`, `or`" : "a character that means nothing here");
+        bool two = (s[1] == '=' && strchr("<>=!", s[0])) || (s[0] == '*' && s[1] == '*');
+        *t = (struct token){TOKEN_SIGN, s, two ? 2 : 1};
+        if (is_word(p, "=") || is_word(p, "!"))
+            return fail(p, s[0] == '=' ? "`=` alone (write == to compare)" : "`!` alone (write not)");
+    }
+    p->at += t->n;
+    return 0;
+}
+
+static struct cw_expr_step *emit(struct parser *p, enum cw_expr_code code, size_t at)
+{
+    if (p->expr->n >= CW_EXPR_STEPS_MAX)
+        return NULL;
+    struct cw_expr_step *step = &p->expr->steps[p->expr->n++];
+    step->code = code;
+    step->column = at;
+    if (code == CW_EXPR_NUMBER || code == CW_EXPR_NAME)
+        p->values++;
+    else if (code < CW_EXPR_NOT)
+        p->values--;
+    p->expr->stack_n = CW_MAX(p->expr->stack_n, p->values);
+    return step;
+}
+
+static int emit_checked(struct parser *p, enum cw_expr_code code, size_t at)
+{
+    return emit(p, code, at) ? 0 : fail(p, "too long an expression");
+}
+
+static int parse_level(struct parser *p, int level);
+
+/* Every way into the grammar's inside; keeps the recursion bounded. */
+static int parse_inside(struct parser *p, int level)
+{
+    if (p->depth >= CW_EXPR_DEPTH_MAX)
+        return fail(p, "nested too deeply");
+    p->depth++;
+    int rc = parse_level(p, level);
+    p->depth--;
+    return rc;
+}
+
+static int expect(struct parser *p, const char *sign, const char *what)
+{
+    return is_word(p, sign) ? next(p) : fail(p, what);
+}
+
+static int parse_number(struct parser *p)
+{
+    char text[64];
+    if (p->token.n >= sizeof(text))
+        return fail(p, "too long a number");
+    memcpy(text, p->token.s, p->token.n);
+    text[p->token.n] = '\0';
+    bool is_float = strpbrk(text, ".eE") != NULL;
+    int64_t i = 0;
+    double f = 0;
+    if (is_float ? !cw_str_to_f64(text, &f) : !cw_str_to_i64(text, &i))
+        return fail(p, "a number that is too large");
+    struct cw_expr_step *step = emit(p, CW_EXPR_NUMBER, column(p));
+    if (!step)
+        return fail(p, "too long an expression");
+    step->is_float = is_float;
+    step->i = i;
+    step->f = f;
+    return next(p);
+}
+
+/* Behind the name and at "(". min and max fold their arguments two at a time, clip is max, then min. */
+static int parse_call(struct parser *p, size_t f, size_t at)
+{
+    size_t args = 0;
+    int rc = next(p);
+    while (rc == 0) {
+        rc = parse_inside(p, 1);
+        args++;
+        bool clip_end = strcmp(functions[f].name, "clip") == 0 && args == 3;
+        if (rc == 0 && args > 1)
+            rc = emit_checked(p, clip_end ? CW_EXPR_MIN : functions[f].code, at);
+        if (rc < 0 || !is_word(p, ","))
+            break;
+        if (args == functions[f].args_max)
+            return fail(p, "too many arguments");
+        rc = next(p);
+    }
+    if (rc == 0)
+        rc = expect(p, ")", "`)` missing");
+    if (rc == 0 && args < functions[f].args_min)
+        return fail(p, "too few arguments before this");
+    if (rc == 0 && functions[f].args_max == 1)
+        rc = emit_checked(p, functions[f].code, at);
+    return rc;
+}
+
+static int parse_word(struct parser *p)
+{
+    struct token word = p->token;
+    size_t at = column(p);
+    if (word.n >= CW_FIELD_NAME_BYTES)
+        return fail(p, "too long a name");
+    int rc = next(p);
+    if (rc < 0)
+        return rc;
+    if (is_word(p, "(")) {
+        for (size_t i = 0; i < CW_ARRAY_LEN(functions); i++) {
+            if (strlen(functions[i].name) == word.n && memcmp(functions[i].name, word.s, word.n) == 0)
+                return parse_call(p, i, at);
+        }
+        p->token = word;
+        return fail(p, "unknown function (there are min max clip abs sqrt exp log floor ceil round)");
+    }
+    struct cw_expr_step *step = emit(p, CW_EXPR_NAME, at);
+    if (!step)
+        return fail(p, "too long an expression");
+    memcpy(step->name, word.s, word.n);
+    return 0;
+}
+
+static int parse_primary(struct parser *p)
+{
+    if (p->token.kind == TOKEN_NUMBER)
+        return parse_number(p);
+    if (is_word(p, "(")) {
+        int rc = next(p);
+        if (rc == 0)
+            rc = parse_inside(p, 1);
+        return rc < 0 ? rc : expect(p, ")", "`)` missing");
+    }
+    if (p->token.kind == TOKEN_WORD && !is_word(p, "and") && !is_word(p, "or") && !is_word(p, "not"))
+        return parse_word(p);
+    return fail(p, p->token.kind == TOKEN_END ? "a value is missing at the end" : "a value is missing");
+}
+
+/* -a ** b is -(a ** b); a ** -b is allowed. */
+static int parse_unary(struct parser *p)
+{
+    size_t at = column(p);
+    bool minus = is_word(p, "-");
+    if (minus || is_word(p, "+")) {
+        int rc = next(p);
+        if (rc == 0)
+            rc = p->depth < CW_EXPR_DEPTH_MAX ? 0 : fail(p, "nested too deeply");
+        p->depth++;
+        if (rc == 0)
+            rc = parse_unary(p);
+        p->depth--;
+        return rc < 0 || !minus ? rc : emit_checked(p, CW_EXPR_NEG, at);
+    }
+    int rc = parse_primary(p);
+    if (rc < 0 || !is_word(p, "**"))
+        return rc;
+    at = column(p);
+    rc = p->depth < CW_EXPR_DEPTH_MAX ? next(p) : fail(p, "nested too deeply");
+    p->depth++;
+    if (rc == 0)
+        rc = parse_unary(p);
+    p->depth--;
+    return rc < 0 ? rc : emit_checked(p, CW_EXPR_POW, at);
+}
+
+/* The binary operator at the token, if it binds at least as tightly as level; NULL index = none. */
+static bool binary_at(const struct parser *p, int level, size_t *ret_sign)
+{
+    for (size_t i = 0; i < CW_ARRAY_LEN(signs); i++) {
+        if (signs[i].level >= level && is_word(p, signs[i].s)) {
+            *ret_sign = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int parse_level(struct parser *p, int level)
+{
+    size_t at = column(p), sign = 0;
+    int rc, last = 0;
+    if (is_word(p, "not") && level <= LEVEL_NOT) {
+        rc = next(p);
+        if (rc == 0)
+            rc = parse_inside(p, LEVEL_NOT);
+        if (rc == 0)
+            rc = emit_checked(p, CW_EXPR_NOT, at);
+    } else {
+        rc = parse_unary(p);
+    }
+    while (rc == 0 && binary_at(p, CW_MAX(level, 1), &sign)) {
+        at = column(p);
+        if (signs[sign].level == LEVEL_COMPARE && last == LEVEL_COMPARE)
+            return fail(p, "comparisons do not chain (write a < b and b < c)");
+        last = signs[sign].level;
+        rc = next(p);
+        if (rc == 0)
+            rc = parse_inside(p, last + 1);
+        if (rc == 0)
+            rc = emit_checked(p, signs[sign].code, at);
+    }
+    return rc;
+}
+
+int cw_expr_parse(const char *text, struct cw_expr **ret_expr, struct cw_err *err)
+{
+    if (strlen(text) > CW_EXPR_TEXT_MAX)
+        return cw_err_set(err, CW_E_LIMIT, "option expr: longer than %d characters", CW_EXPR_TEXT_MAX);
+    struct parser p = {.text = text, .at = text, .token = {.s = text}, .expr = CW_NEW(struct cw_expr), .err = err};
+    int rc = next(&p);
+    if (rc == 0)
+        rc = parse_level(&p, 1);
+    if (rc == 0 && p.token.kind != TOKEN_END)
+        rc = fail(&p, "an operator is missing before this");
+    if (rc < 0)
+        cw_expr_free(p.expr);
+    else
+        *ret_expr = p.expr;
+    return rc;
+}
+
+void cw_expr_free(struct cw_expr *expr)
+{
+    cw_mem_free(expr);
+}
