@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Larger sizes are never granted: they come from damaged input, and sanitizers end a process that asks. */
+#define TRY_MAX ((size_t)1 << 39)
+
 static CW_NORETURN void die(size_t bytes)
 {
     fprintf(stderr, "level=error mod=mem msg=\"out of memory\" bytes=%zu\n", bytes);
@@ -47,13 +50,15 @@ void *cw_mem_grow(void *p, size_t n, size_t size)
 
 void *cw_mem_try(size_t bytes)
 {
-    return malloc(bytes ? bytes : 1);
+    return bytes <= TRY_MAX ? malloc(bytes ? bytes : 1) : NULL;
 }
 
 void *cw_mem_try_aligned(size_t align, size_t bytes)
 {
     void *p = NULL;
 
+    if (bytes > TRY_MAX)
+        return NULL;
     return posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : NULL;
 }
 

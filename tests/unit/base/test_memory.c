@@ -8,18 +8,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-/* Sanitizers end the process at an impossible size unless told otherwise. */
-const char *__asan_default_options(void);
-const char *__tsan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-const char *__tsan_default_options(void)
-{
-    return "allocator_may_return_null=1";
-}
-
 static void owned_pointers_move(void **state)
 {
     cw_autofree char *a = cw_mem_printf("%d-%s", 7, "x");
