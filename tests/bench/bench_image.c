@@ -106,7 +106,8 @@ int main(int argc, char **argv)
     struct step steps[STEPS];
     const long rounds = bench_files_read(&files, argc, argv, 10);
     struct cw_arena *arena = cw_arena_new((size_t)64 << 20);
-    float *slots = CW_NEW_ARRAY(float, (size_t)SLOTS * SIDE * SIDE * 3);
+    float *slots = cw_mem_try_aligned(64, (size_t)SLOTS * SIDE * SIDE * 3 * sizeof(float));
+    CW_ASSERT(slots);
     for (size_t i = 0; i < STEPS; i++)
         step_open(&steps[i], chain[i].op, chain[i].options);
     int64_t bare_ns = 0, chain_ns = 0;

@@ -3,7 +3,7 @@
 #include "ops/element/image_view.h"
 
 #include "base/mem.h"
-#include "ops/kernels/pixels.h"
+#include "ops/kernels/normalize.h"
 
 #define CHANNELS_MAX 128
 
@@ -11,11 +11,10 @@ struct normalize_opts {
     struct cw_f64_list mean, std;
     double scale;
 };
-/* Tables: results of every 8-bit sample for each channel. */
 struct normalize_state {
     size_t channels; /* how many means or deviations were given */
     double mean[CHANNELS_MAX], std[CHANNELS_MAX];
-    float *table; /* [channels][256] */
+    struct cw_normalize u8;
 };
 
 static const struct cw_opt options[] = {
@@ -78,16 +77,15 @@ static int open_state(const void *opts, const struct cw_op_open *how, void **ret
     (void)how;
     (void)err;
     struct normalize_state *state = CW_NEW(struct normalize_state);
+    float mean[CHANNELS_MAX], std[CHANNELS_MAX];
     state->channels = channels_of(o);
-    state->table = CW_NEW_ARRAY(float, state->channels * 256);
-    /* In single precision and in this order: what torchvision's ToTensor and Normalize give. */
-    const float scale = (float)(o->scale > 0 ? o->scale : 255.0);
     for (size_t c = 0; c < state->channels; c++) {
         state->mean[c] = o->mean.v[o->mean.n > 1 ? c : 0];
         state->std[c] = o->std.v[o->std.n > 1 ? c : 0];
-        for (int v = 0; v < 256; v++)
-            state->table[c * 256 + (size_t)v] = ((float)v / scale - (float)state->mean[c]) / (float)state->std[c];
+        mean[c] = (float)state->mean[c];
+        std[c] = (float)state->std[c];
     }
+    cw_normalize_init(&state->u8, (float)(o->scale > 0 ? o->scale : 255.0), mean, std, state->channels);
     *ret_state = state;
     return 0;
 }
@@ -97,7 +95,7 @@ static void close_state(void *state_arg)
     struct normalize_state *state = state_arg;
     if (!state)
         return;
-    cw_mem_free(state->table);
+    cw_normalize_fini(&state->u8);
     cw_mem_free(state);
 }
 
@@ -136,7 +134,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     const size_t n = out->bytes / sizeof(float);
     const double scale = o->scale > 0 ? o->scale : 1.0;
     if (in->dtype == CW_DTYPE_U8)
-        cw_pixels_map(out->data, in->data, n, state->table, state->channels);
+        cw_normalize_u8(&state->u8, out->data, in->data, n);
     else if (in->dtype == CW_DTYPE_F32)
         from_f32(out->data, in->data, n, scale, state);
     else

@@ -41,25 +41,6 @@ void cw_pixels_mirror(void *dst, const void *src, size_t rows, size_t n, size_t 
         cw_pixels_mirror_plain(dst, src, rows, n, pixel_bytes);
 }
 
-void cw_pixels_map_plain(float *dst, const uint8_t *src, size_t n, const float *table, size_t channels)
-{
-    size_t i = 0;
-    if (channels == 3)
-        for (; i + 3 <= n; i += 3)
-            for (size_t c = 0; c < 3; c++)
-                dst[i + c] = table[256 * c + src[i + c]];
-    for (; i < n; i++)
-        dst[i] = table[256 * (i % channels) + src[i]];
-}
-
-void cw_pixels_map(float *dst, const uint8_t *src, size_t n, const float *table, size_t channels)
-{
-    if ((channels == 1 || channels == 3) && cw_cpu_has_avx2())
-        cw_pixels_map_avx2(dst, src, n, table, channels);
-    else
-        cw_pixels_map_plain(dst, src, n, table, channels);
-}
-
 void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n)
 {
     for (size_t i = 0; i < n; i++, rgb += 3)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over the samples of an image that need no neighbours: mirror, 8-bit samples to floats, grey. */
+/* Loops over the samples of an image that need no neighbours: mirror, grey. */
 #ifndef CW_OPS_KERNELS_PIXELS_H
 #define CW_OPS_KERNELS_PIXELS_H
 
@@ -9,11 +9,6 @@
 void cw_pixels_mirror(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes);
 void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes);
 void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows, size_t n);
-
-/* dst[i] = table[i % channels][src[i]]: any function of an 8-bit sample and its channel. */
-void cw_pixels_map(float *dst, const uint8_t *src, size_t n, const float *table, size_t channels);
-void cw_pixels_map_plain(float *dst, const uint8_t *src, size_t n, const float *table, size_t channels);
-void cw_pixels_map_avx2(float *dst, const uint8_t *src, size_t n, const float *table, size_t channels); /* channels 1 or 3 */
 
 /* RGB to luminance with Pillow's weights. */
 void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n);

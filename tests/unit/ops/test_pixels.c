@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/exact_math.h"
+#include "ops/kernels/normalize.h"
 #include "ops/kernels/pixels.h"
 #include "ops/kernels/resample.h"
 
@@ -45,25 +46,49 @@ static void test_mirror(void **state)
     }
 }
 
-static void test_map(void **state)
+static void test_normalize(void **state)
 {
     (void)state;
-    if (!cw_cpu_has_avx2())
-        skip();
-    float table[3 * 256];
-    for (size_t i = 0; i < CW_ARRAY_LEN(table); i++)
-        table[i] = ((float)(i % 256) / 255.0f - 0.1f * (float)(i / 256)) / 0.229f;
-    for (size_t n = 0; n < 200; n++)
-        for (size_t channels = 1; channels <= 3; channels += 2) {
+    const float mean[4] = {0.485f, 0.456f, 0.406f, 0.5f}, std[4] = {0.229f, 0.224f, 0.225f, 0.25f};
+    bool any_fast = false;
+    for (size_t channels = 1; channels <= 4; channels++) {
+        struct cw_normalize normalize;
+        cw_normalize_init(&normalize, 255.0f, mean, std, channels);
+        any_fast |= normalize.fast;
+        for (size_t i = 0; i < 202; i++) {
+            const size_t n = channels * (i < 200 ? i : 15000 + i); /* large ones are written in another way */
             uint8_t *src = noise(n, n);
-            float *a = malloc(n * sizeof(float) + 1), *b = malloc(n * sizeof(float) + 1);
+            float *a = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32), *b = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32);
             assert_true(a && b);
-            cw_pixels_map_plain(a, src, n, table, channels);
-            cw_pixels_map_avx2(b, src, n, table, channels);
+            cw_normalize_u8_plain(&normalize, a, src, n);
+            cw_normalize_u8(&normalize, b, src, n);
             assert_memory_equal(a, b, n * sizeof(float));
             free(src);
             free(a);
             free(b);
+        }
+        cw_normalize_fini(&normalize);
+    }
+    assert_int_equal(any_fast, cw_cpu_has_avx2_fma());
+}
+
+/* Constants for which the fast loop is wrong must be found out. */
+static void test_normalize_odd(void **state)
+{
+    (void)state;
+    const float odd[] = {1e-39f, 1e38f, 3e-38f, 7.77f, 1e-30f};
+    for (size_t i = 0; i < CW_ARRAY_LEN(odd); i++)
+        for (size_t k = 0; k < CW_ARRAY_LEN(odd); k++) {
+            struct cw_normalize normalize;
+            uint8_t src[256];
+            float a[256], b[256];
+            for (size_t v = 0; v < 256; v++)
+                src[v] = (uint8_t)v;
+            cw_normalize_init(&normalize, odd[k], &odd[k], &odd[i], 1);
+            cw_normalize_u8_plain(&normalize, a, src, 256);
+            cw_normalize_u8(&normalize, b, src, 256);
+            assert_memory_equal(a, b, sizeof(a));
+            cw_normalize_fini(&normalize);
         }
 }
 
@@ -154,7 +179,7 @@ static void test_exact_math(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mirror), cmocka_unit_test(test_map), cmocka_unit_test(test_resample),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mirror), cmocka_unit_test(test_normalize), cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample),
                                        cmocka_unit_test(test_resample_same), cmocka_unit_test(test_exact_math)};
     return cmocka_run_group_tests_name("pixels", tests, NULL, NULL);
 }

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/kernels/normalize.h"
+
+#include <string.h>
+#include "base/mem.h"
+#include "ops/kernels/cpu.h"
+
+/* The AVX2 loop multiplies by reciprocals and corrects with FMA, which gives the quotient's correct rounding
+ * but for odd constants. There are only 256 samples: try all of them. */
+static bool is_exact(const struct cw_normalize *normalize)
+{
+    uint8_t src[24];
+    float dst[24];
+    for (unsigned v = 0; v < 256; v++) {
+        memset(src, (int)v, sizeof(src));
+        cw_normalize_u8_avx2(normalize, dst, src, CW_ARRAY_LEN(src));
+        for (size_t i = 0; i < CW_ARRAY_LEN(src); i++)
+            if (memcmp(&dst[i], &normalize->table[256 * (i % normalize->channels) + v], sizeof(float)) != 0)
+                return false;
+    }
+    return true;
+}
+
+void cw_normalize_init(struct cw_normalize *normalize, float scale, const float *mean, const float *std, size_t channels)
+{
+    *normalize = (struct cw_normalize){.channels = channels, .scale = scale, .inverse_scale = 1.0f / scale};
+    normalize->table = CW_NEW_ARRAY(float, channels * 256);
+    for (size_t c = 0; c < channels; c++)
+        for (size_t v = 0; v < 256; v++)
+            normalize->table[c * 256 + v] = ((float)v / scale - mean[c]) / std[c];
+    for (size_t i = 0; i < CW_ARRAY_LEN(normalize->mean); i++) {
+        normalize->mean[i] = mean[i % channels];
+        normalize->std[i] = std[i % channels];
+        normalize->inverse_std[i] = 1.0f / std[i % channels];
+    }
+    const bool whole = CW_ARRAY_LEN(normalize->mean) % channels == 0;
+    normalize->fast = whole && cw_cpu_has_avx2_fma() && is_exact(normalize);
+}
+
+void cw_normalize_fini(struct cw_normalize *normalize)
+{
+    cw_mem_free(normalize->table);
+    *normalize = (struct cw_normalize){0};
+}
+
+void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n)
+{
+    const size_t channels = normalize->channels;
+    const float *table = normalize->table;
+    size_t i = 0;
+    if (channels == 3)
+        for (; i + 3 <= n; i += 3)
+            for (size_t c = 0; c < 3; c++)
+                dst[i + c] = table[256 * c + src[i + c]];
+    for (; i < n; i++)
+        dst[i] = table[256 * (i % channels) + src[i]];
+}
+
+void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n)
+{
+    if (normalize->fast)
+        cw_normalize_u8_avx2(normalize, dst, src, n);
+    else
+        cw_normalize_u8_plain(normalize, dst, src, n);
+}
