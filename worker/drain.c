@@ -11,8 +11,8 @@
 #define CHECK_MS 50
 /* A consumer without a stream: it may be connecting just now. */
 #define NO_STREAM_MS 2000
-/* Without a dispatcher nobody says what is received. */
-#define NO_DISPATCHER_MS 1000
+/* Nobody says what is received (no dispatcher, or a client that died): streams have taken all, that must do. */
+#define NO_WORD_MS 3000
 
 static bool is_unreceived(const struct cw_client *c)
 {
@@ -41,16 +41,21 @@ static void drop_unserved(struct cw_wjob *job, bool all)
             cw_outq_filter(&job->queues[i], drop_output, job);
 }
 
-static bool is_finished(const struct cw_worker *w, int64_t waited_ms)
+/* All is computed and in the hands of gRPC or of clients. */
+static bool is_served(const struct cw_worker *w)
 {
     if (w->tasks_n > 0)
         return false;
     for (size_t i = 0; i < w->turn_n; i++)
         if (w->turn[i]->queued_n > 0)
             return false;
-    bool told = w->welcomed || waited_ms < NO_DISPATCHER_MS;
+    return cw_tasks_stream_bytes(w) == 0;
+}
+
+static bool is_received(const struct cw_worker *w)
+{
     for (const struct cw_client *c = w->clients; c; c = c->next)
-        if (cw_stream_queued(c->stream) > 0 || (told && is_unreceived(c)))
+        if (is_unreceived(c))
             return false;
     return true;
 }
@@ -75,7 +80,11 @@ static void on_check(void *arg)
             drop_unserved(w->turn[i], over);
     if (over)
         cw_log_warn("worker", "drained for %lld ms: leaving", (long long)waited_ms);
-    if (over || is_finished(w, waited_ms))
+    if (!is_served(w))
+        w->served_ms = 0;
+    else if (w->served_ms == 0)
+        w->served_ms = cw_clock_ms();
+    if (over || (w->served_ms > 0 && (is_received(w) || cw_clock_ms() - w->served_ms >= NO_WORD_MS)))
         finish(w);
 }
 

@@ -192,6 +192,7 @@ struct cw_worker {
     /* drain.c */
     bool draining, drained, closing;
     int64_t drain_began_ms, drain_limit_ms;
+    int64_t served_ms; /* since when streams have taken all; 0 = not yet */
     struct cw_timer *drain_timer; /* NULL before */
     cw_loop_fn *drained_fn;
     void *drained_arg;
