@@ -2,6 +2,7 @@
 /* Nodes to steps: one pass in topological order. */
 #include "base/mem.h"
 #include "graph/infer.h"
+#include "ops/op_util.h"
 #include "plan/plan_int.h"
 
 #define ELEMENTS_MAX (INT64_C(1) << 60)
@@ -153,6 +154,7 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->out = checked->out;
     node->want = SIZE_MAX;
     node->step = step_of(plan, i);
+    node->same = node->op->infer == cw_op_infer_same;
     int rc = 0;
     if (node->inputs_n) {
         rc = infer_again(plan, i, err);

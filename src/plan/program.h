@@ -35,6 +35,7 @@ struct cw_plan_node {
     size_t fields[CW_FIELDS_MAX];
     size_t fields_n;
     uint32_t fields_mask;
+    bool same;              /* ELEMENT on whole elements that leaves their fields as they are */
     int64_t group;          /* GROUP: elements in one */
     size_t frames;          /* merges and groups at and below it */
     size_t want;            /* the crop that alone reads what this makes, SIZE_MAX = none (op.h next_want) */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of source elements, for messages: the walk again, without data. */
+#include "exec/eval.h"
+
+/* A message is not a list of a batch's thousand files. */
+#define SOURCES_MAX 3
+#define TEXT_MAX 400
+
+static void describe_source(const struct cw_plan_node *node, int64_t pos, struct cw_str *out)
+{
+    cw_str_add(out, out->len ? " + " : "");
+    if (node->op->describe)
+        node->op->describe(node->opts, node->state, pos, out);
+    else
+        cw_str_addf(out, "%s %lld", node->node->name, (long long)pos);
+}
+
+void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_work_at *at, int64_t *ret_id, struct cw_str *out)
+{
+    struct cw_work_at todo[SOURCES_MAX + 1];
+    size_t n = 0, sources = 0;
+    todo[n++] = *at;
+    *ret_id = -1;
+    while (n) {
+        struct cw_work_at here = todo[--n];
+        const struct cw_plan_node *node = &plan->nodes[here.node];
+        if (node->step == CW_STEP_SOURCE) {
+            *ret_id = sources ? -1 : here.pos;
+            if (++sources > SOURCES_MAX || out->len > TEXT_MAX)
+                break;
+            describe_source(node, here.pos, out);
+            continue;
+        }
+        if (node->step == CW_STEP_INDEX) {
+            here.node = cw_plan_map(plan, node, epoch, &here.pos, &here.rep);
+            todo[n++] = here;
+            continue;
+        }
+        if (node->step == CW_STEP_GROUP)
+            here.pos *= node->group; /* its first row */
+        size_t inputs = node->step == CW_STEP_MERGE ? node->inputs_n : 1;
+        for (size_t k = CW_MIN(inputs, SOURCES_MAX + 1 - n); k > 0; k--) {
+            here.node = node->inputs[k - 1];
+            todo[n++] = here;
+        }
+    }
+}

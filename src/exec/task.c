@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/task.h"
+
+#include <string.h>
+#include "base/mem.h"
+
+#define KEPT_ALIGN ((size_t)64)
+
+struct cw_exec_task *cw_task_new(struct cw_exec_item *item)
+{
+    struct cw_exec_task *task = CW_NEW(struct cw_exec_task);
+    task->item = item;
+    task->plan = item->plan;
+    task->failed_row = INT64_MAX;
+    cw_mutex_init(&task->mutex);
+    item->task = task;
+    item->cpu_ns = item->wall_ns = 0;
+    return task;
+}
+
+void cw_task_free(struct cw_exec_task *task)
+{
+    if (!task)
+        return;
+    for (int64_t r = 0; task->kept && r < task->rows; r++)
+        cw_mem_free((void *)(uintptr_t)task->kept[r]);
+    cw_mem_free(task->kept);
+    cw_mem_free(task->dropped);
+    cw_batch_unref(task->batch);
+    cw_mutex_fini(&task->mutex);
+    cw_mem_free(task);
+}
+
+int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch, struct cw_err *err)
+{
+    size_t bytes = 0;
+    int rc = cw_batch_layout(batch, &bytes, err);
+    if (rc < 0 || !bytes)
+        return rc;
+    if (final && task->item->alloc)
+        batch->buf = task->item->alloc(task->item->alloc_arg, bytes, err);
+    else
+        batch->buf = cw_buf_new(bytes);
+    if (batch->buf)
+        return 0;
+    if (!final || !task->item->alloc || !err->code)
+        cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
+    return err->code;
+}
+
+static bool all_fixed(const struct cw_spec *spec)
+{
+    for (size_t f = 0; f < spec->n; f++)
+        if (!cw_field_is_fixed(&spec->fields[f]))
+            return false;
+    return true;
+}
+
+/* take, skip and shard above a source of numbers: rows are runs, no element is ever seen by itself. */
+static bool is_affine(const struct cw_plan *plan, size_t at)
+{
+    for (;;) {
+        const struct cw_plan_node *node = &plan->nodes[at];
+        if (node->step == CW_STEP_SOURCE)
+            return node->op->read_run && node->out.n == 1;
+        if (node->step == CW_STEP_PASS || (node->step == CW_STEP_INDEX && node->inputs_n == 1 && (node->op->traits & CW_OP_AFFINE)))
+            at = node->inputs[0];
+        else
+            return false;
+    }
+}
+
+/* The batch that rows are written into as they are computed. */
+static int make_batch(struct cw_exec_task *task, struct cw_err *err)
+{
+    struct cw_batch *batch = task->batch = cw_batch_new();
+    batch->n = task->spec->n;
+    for (size_t f = 0; f < batch->n; f++) {
+        struct cw_field *field = &batch->tensors[f].field;
+        const struct cw_field *spec = &task->spec->fields[f];
+        *field = task->out->fields[f];
+        field->dtype = spec->dtype;
+        field->rank = spec->rank + (task->lead ? 1 : 0);
+        memcpy(field->dims + (task->lead ? 1 : 0), spec->dims, (size_t)spec->rank * sizeof(field->dims[0]));
+        if (task->lead)
+            field->dims[0] = task->rows;
+        int64_t bytes = cw_field_bytes(spec);
+        if (bytes < 0)
+            return cw_err_set(err, CW_E_LIMIT, "field \"%s\" is too large", spec->name);
+        task->row_bytes[f] = (size_t)bytes;
+    }
+    return cw_task_alloc(task, !task->cut.above_n, batch, err);
+}
+
+int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
+{
+    const struct cw_plan *plan = task->plan;
+    if (task->item->item >= plan->info.items)
+        return cw_err_set(err, CW_E_INVALID, "item %llu of %llu does not exist", (unsigned long long)task->item->item, (unsigned long long)plan->info.items);
+    cw_plan_item(plan, task->item->epoch, task->item->item, &task->cut);
+    size_t group = task->cut.group;
+    task->rows = task->cut.rows;
+    task->lead = group != SIZE_MAX || plan->info.sparse;
+    task->spec = &plan->nodes[task->cut.node].out;
+    task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
+    task->fixed = all_fixed(task->spec);
+    task->affine = task->fixed && is_affine(plan, task->cut.node);
+    task->dropped = cw_mem_try((size_t)task->rows);
+    if (!task->dropped)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
+    memset(task->dropped, CW_ROW_KEPT, (size_t)task->rows);
+    if (task->fixed)
+        return make_batch(task, err);
+    task->kept = cw_mem_try((size_t)task->rows * sizeof(*task->kept));
+    if (!task->kept)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
+    memset(task->kept, 0, (size_t)task->rows * sizeof(*task->kept));
+    return 0;
+}
+
+/* What the machine or the job decided is no property of the element. A file that changed is an error even where bad
+ * elements are skipped: other workers may have seen the old one. */
+bool cw_task_may_skip(const struct cw_exec_task *task, int code)
+{
+    return task->item->bad == CW_BAD_SKIP && code != CW_E_NOMEM && code != CW_E_CANCELLED && code != CW_E_STATE && code != CW_E_INTERNAL;
+}
+
+static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_work_at *at)
+{
+    *at = (struct cw_work_at){.node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
+}
+
+/* Only the lowest failed row counts: it is the same whatever the threads did. */
+static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int64_t row, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &task->plan->nodes[work->failed];
+    struct cw_work_at at;
+    CW_STR_AUTO source = {0};
+    int64_t id;
+    row_at(task, row, &at);
+    cw_eval_describe(task->plan, task->item->epoch, &at, &id, &source);
+    cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", node->node->name, node->op->name, (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
+    cw_mutex_lock(&task->mutex);
+    if (row < task->failed_row) {
+        task->failed_row = row;
+        task->err = *err;
+    }
+    cw_mutex_unlock(&task->mutex);
+}
+
+static int check_field(const struct cw_exec_task *task, size_t f, const struct cw_view *view, struct cw_err *err)
+{
+    if (cw_rows_fits(view, &task->spec->fields[f]))
+        return 0;
+    CW_STR_AUTO shape = {0};
+    cw_rows_print_shape(view, &shape);
+    return cw_err_set(err, CW_E_INTERNAL, "gave field \"%s\" as %s, which is not what it said", task->spec->fields[f].name, cw_str_text(&shape));
+}
+
+/* Puts the row where it belongs, unless its last operators have done so. */
+static int store_fixed(struct cw_exec_task *task, struct cw_work *work, const struct cw_element *element, struct cw_err *err)
+{
+    for (size_t f = 0; f < task->spec->n; f++) {
+        const struct cw_view *view = &element->fields[f];
+        int rc = check_field(task, f, view, err);
+        if (rc < 0)
+            return rc;
+        if (view->data != work->slot[f] && view->bytes)
+            memcpy(work->slot[f], view->data, view->bytes);
+    }
+    return 0;
+}
+
+static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_element *element, struct cw_err *err)
+{
+    size_t n = task->spec->n, bytes = CW_ALIGN_UP(n * sizeof(struct cw_view), KEPT_ALIGN);
+    for (size_t f = 0; f < n; f++) {
+        int rc = check_field(task, f, &element->fields[f], err);
+        if (rc < 0)
+            return rc;
+        bytes += CW_ALIGN_UP(element->fields[f].bytes, KEPT_ALIGN);
+    }
+    uint8_t *block = cw_mem_try(bytes);
+    if (!block)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for an element of %zu bytes", bytes);
+    struct cw_view *views = (struct cw_view *)(void *)block;
+    uint8_t *at = block + CW_ALIGN_UP(n * sizeof(struct cw_view), KEPT_ALIGN);
+    for (size_t f = 0; f < n; f++) {
+        views[f] = element->fields[f];
+        if (views[f].bytes)
+            memcpy(at, views[f].data, views[f].bytes);
+        views[f].data = at;
+        at += CW_ALIGN_UP(views[f].bytes, KEPT_ALIGN);
+    }
+    task->kept[row] = views;
+    return 0;
+}
+
+static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct cw_element *element, int64_t row, struct cw_err *err)
+{
+    struct cw_work_at at;
+    row_at(task, row, &at);
+    if (task->fixed) {
+        at.live = (1u << task->spec->n) - 1;
+        for (size_t f = 0; f < task->spec->n; f++)
+            work->slot[f] = task->batch->buf ? (uint8_t *)task->batch->buf->data + task->batch->tensors[f].offset + (size_t)row * task->row_bytes[f] : NULL;
+    }
+    cw_arena_reset(work->arena);
+    if (CW_UNLIKELY(work->trace)) {
+        int64_t id;
+        work->trace_row = row;
+        cw_str_clear(&work->trace_source);
+        cw_eval_describe(task->plan, task->item->epoch, &at, &id, &work->trace_source);
+    }
+    int rc = cw_eval(work, &at, element, err);
+    if (rc == CW_EVAL_IN_SLOT)
+        return 0;
+    if (rc)
+        return rc;
+    if (element->n != task->spec->n)
+        rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n, task->spec->n);
+    else
+        rc = task->fixed ? store_fixed(task, work, element, err) : store_kept(task, row, element, err);
+    if (rc < 0)
+        work->failed = task->cut.node;
+    return rc;
+}
+
+/* false = not possible here: compute them one by one. */
+static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
+{
+    struct cw_work_at a, b;
+    row_at(task, lo, &a);
+    row_at(task, lo + 1, &b);
+    const struct cw_plan_node *node = &task->plan->nodes[a.node];
+    while (node->step != CW_STEP_SOURCE) {
+        if (node->step == CW_STEP_INDEX) {
+            a.node = cw_plan_map(task->plan, node, task->item->epoch, &a.pos, &a.rep);
+            cw_plan_map(task->plan, node, task->item->epoch, &b.pos, &b.rep);
+        } else {
+            a.node = node->inputs[0];
+        }
+        node = &task->plan->nodes[a.node];
+    }
+    if (!task->batch->buf)
+        return false;
+    uint8_t *dst = (uint8_t *)task->batch->buf->data + task->batch->tensors[0].offset + (size_t)lo * task->row_bytes[0];
+    struct cw_work_count *count = &work->nodes[a.node].count;
+    if (node->op->read_run(node->opts, node->state, a.pos, b.pos - a.pos, hi - lo, dst) < 0)
+        return false;
+    cw_work_add(&count->elements, (uint64_t)(hi - lo));
+    cw_work_add(&count->bytes_out, (uint64_t)(hi - lo) * task->row_bytes[0]);
+    return true;
+}
+
+void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
+{
+    if (task->affine && !work->trace && run_affine(task, work, lo, hi))
+        return;
+    struct cw_element element;
+    for (size_t f = 0; f < task->spec->n; f++)
+        work->slot_bytes[f] = task->fixed ? task->row_bytes[f] : 0;
+    for (int64_t row = lo; row < hi; row++) {
+        struct cw_err err;
+        err.code = 0;
+        err.msg[0] = 0;
+        int rc = compute_row(task, work, &element, row, &err);
+        if (rc == 0)
+            continue;
+        if (rc > 0) {
+            task->dropped[row] = CW_ROW_FILTERED;
+        } else if (cw_task_may_skip(task, rc) && !work->trace_rc) {
+            task->dropped[row] = CW_ROW_BAD;
+        } else {
+            fail_row(task, work, row, &err);
+            return;
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One item on its way: buffer, rows, what failed. Calls may come from several threads only where said. */
+#ifndef CW_EXEC_TASK_H
+#define CW_EXEC_TASK_H
+
+#include "exec/eval.h"
+#include "exec/rows.h"
+
+enum cw_task_state {
+    CW_TASK_NEW,
+    CW_TASK_BEGINNING, /* one thread finds its rows and gets its buffer */
+    CW_TASK_OPEN,      /* rows may be taken */
+    CW_TASK_SHUT       /* all rows are taken, or it has failed */
+};
+struct cw_exec_task {
+    struct cw_exec_task *next, *prev; /* pool lock: the queue */
+    struct cw_exec_item *item;
+    struct cw_plan *plan;
+    enum cw_task_state state; /* pool lock */
+    bool cancelled;           /* pool lock */
+    int64_t next_row;         /* pool lock */
+    size_t running;           /* pool lock: threads in it */
+    int64_t begin_ns;
+
+    /* set by cw_task_begin, read by all */
+    struct cw_plan_item cut;
+    const struct cw_spec *spec; /* of a row */
+    const struct cw_spec *out;  /* of the rows together: names */
+    bool lead;                  /* rows make a first dimension */
+    bool fixed;                 /* rows are written where they belong; else kept and put together at the end */
+    bool affine;                /* rows are runs of one source: read_run */
+    int64_t rows;
+    struct cw_batch *batch;
+    size_t row_bytes[CW_FIELDS_MAX];
+
+    /* one entry a row, written by the thread that computes it */
+    uint8_t *dropped;              /* enum row_fate */
+    const struct cw_view **kept;   /* not fixed: views and bytes in one block */
+
+    /* lock */
+    struct cw_mutex mutex;
+    int64_t failed_row; /* the lowest that failed, INT64_MAX = none */
+    struct cw_err err;
+};
+
+struct cw_exec_task *cw_task_new(struct cw_exec_item *item);
+void cw_task_free(struct cw_exec_task *task);
+/* Finds the rows and gets the buffer. One thread. */
+int cw_task_begin(struct cw_exec_task *task, struct cw_err *err);
+/* Computes rows [lo, hi). Several threads. */
+void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi);
+/* When all rows are computed: the batch (the caller's ref), or NULL and err. One thread. */
+struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work, struct cw_err *err);
+
+/* Memory for the finished batch. 0 bytes give no buffer. */
+int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch, struct cw_err *err);
+bool cw_task_may_skip(const struct cw_exec_task *task, int code);
+enum cw_row_fate { CW_ROW_KEPT = 0, CW_ROW_FILTERED = 1, CW_ROW_BAD = 2 };
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From computed rows to a batch: rows that were left out are closed up, kept ones put together, operators behind the
+ * batch applied. */
+#include <string.h>
+#include "base/mem.h"
+#include "exec/task.h"
+
+static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate)
+{
+    int64_t n = 0;
+    for (int64_t r = 0; r < task->rows; r++)
+        n += task->dropped[r] == fate;
+    return n;
+}
+
+/* Rows move up over those that were left out; tensors move up over the bytes that this frees. */
+static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
+{
+    struct cw_batch *batch = task->batch;
+    size_t from[CW_FIELDS_MAX], bytes = 0;
+    for (size_t f = 0; f < batch->n; f++) {
+        from[f] = batch->tensors[f].offset;
+        batch->tensors[f].field.dims[0] = left;
+    }
+    int rc = cw_batch_layout(batch, &bytes, err);
+    if (rc < 0 || !batch->buf)
+        return rc;
+    uint8_t *base = batch->buf->data;
+    for (size_t f = 0; f < batch->n; f++) {
+        uint8_t *dst = base + batch->tensors[f].offset;
+        for (int64_t r = 0; r < task->rows;) {
+            if (task->dropped[r]) {
+                r++;
+                continue;
+            }
+            int64_t first = r;
+            while (r < task->rows && !task->dropped[r])
+                r++;
+            size_t run = (size_t)(r - first) * task->row_bytes[f];
+            memmove(dst, base + from[f] + (size_t)first * task->row_bytes[f], run);
+            dst += run;
+        }
+    }
+    batch->buf->len = bytes;
+    return 0;
+}
+
+/* Names both elements whose shapes differ. */
+static int wrap_shape(const struct cw_exec_task *task, int64_t row, struct cw_err *err)
+{
+    size_t group = task->cut.group != SIZE_MAX ? task->cut.group : task->cut.node;
+    struct cw_work_at at = {.node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
+    CW_STR_AUTO source = {0};
+    int64_t id;
+    cw_eval_describe(task->plan, task->item->epoch, &at, &id, &source);
+    return cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", task->plan->nodes[group].node->name, task->plan->nodes[group].op->name,
+                       (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
+}
+
+static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
+{
+    cw_autofree const struct cw_view **row = cw_mem_try(((size_t)left + 1) * sizeof(*row));
+    if (!row)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)left);
+    struct cw_rows rows = {.row = row, .spec = task->spec, .out = task->out, .lead = task->lead};
+    for (int64_t r = 0; r < task->rows; r++)
+        if (!task->dropped[r])
+            row[rows.n++] = task->kept[r];
+    struct cw_batch *batch = task->batch = cw_batch_new();
+    size_t bad = 0;
+    int rc = cw_rows_measure(&rows, batch, &bad, err);
+    if (rc < 0) {
+        int64_t r = 0;
+        for (size_t n = 0; n <= bad && r < task->rows; r++)
+            n += !task->dropped[r];
+        return wrap_shape(task, r - 1, err);
+    }
+    rc = cw_task_alloc(task, !task->cut.above_n, batch, err);
+    if (rc >= 0 && batch->buf)
+        cw_rows_copy(&rows, batch, batch->buf->data);
+    return rc;
+}
+
+/* Element operators behind the batch, on the whole of it; then what they made is packed. */
+static int apply_above(struct cw_exec_task *task, struct cw_work *work, struct cw_err *err)
+{
+    struct cw_batch *below = task->batch;
+    struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
+    cw_arena_reset(work->arena);
+    cw_rows_view(below, below->buf ? below->buf->data : NULL, &element);
+    work->trace_row = -1;
+    for (size_t k = task->cut.above_n; k > 0; k--) {
+        struct cw_work_pending pending = {.node = task->cut.above[k - 1]};
+        int rc = cw_eval_apply(work, &pending, &element, err);
+        if (rc < 0)
+            return wrap_shape(task, 0, err);
+    }
+    const struct cw_view *row = element.fields;
+    const struct cw_spec *spec = &task->plan->nodes[task->plan->output].out;
+    struct cw_rows rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
+    struct cw_batch *batch = cw_batch_new();
+    size_t bad = 0;
+    int rc = cw_rows_measure(&rows, batch, &bad, err);
+    if (rc >= 0)
+        rc = cw_task_alloc(task, true, batch, err);
+    if (rc >= 0 && batch->buf)
+        cw_rows_copy(&rows, batch, batch->buf->data);
+    if (rc < 0) {
+        cw_batch_unref(batch);
+        return rc;
+    }
+    cw_batch_unref(below);
+    task->batch = batch;
+    return 0;
+}
+
+/* An output whose only element was bad has no tensors. */
+static void make_empty(struct cw_exec_task *task)
+{
+    cw_batch_unref(task->batch);
+    task->batch = cw_batch_new();
+}
+
+static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left, int64_t *bad, struct cw_err *err)
+{
+    *bad = count_fate(task, CW_ROW_BAD);
+    *left = count_fate(task, CW_ROW_KEPT);
+    int rc = 0;
+    if (!task->lead && !*left) {
+        make_empty(task);
+        return 0;
+    }
+    if (!task->fixed)
+        rc = assemble(task, *left, err);
+    else if (*left < task->rows && task->lead)
+        rc = close_up(task, *left, err);
+    if (rc < 0 || !task->cut.above_n)
+        return rc;
+    rc = apply_above(task, work, err);
+    if (rc < 0 && cw_task_may_skip(task, rc) && !work->trace_rc) {
+        *bad += *left;
+        *left = 0;
+        make_empty(task);
+        return 0;
+    }
+    return rc;
+}
+
+struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work, struct cw_err *err)
+{
+    int64_t left = 0, bad = 0;
+    if (task->failed_row != INT64_MAX) {
+        *err = task->err;
+        return NULL;
+    }
+    if (finish(task, work, &left, &bad, err) < 0)
+        return NULL;
+    struct cw_batch *batch = task->batch;
+    task->batch = NULL;
+    batch->epoch = task->item->epoch;
+    batch->item = task->item->item;
+    batch->elements = (uint64_t)left;
+    batch->skipped = (uint64_t)bad;
+    if (task->cut.group != SIZE_MAX) {
+        struct cw_work_count *count = &work->nodes[task->cut.group].count;
+        cw_work_add(&count->elements, 1);
+        cw_work_add(&count->bytes_out, batch->buf ? batch->buf->len : 0);
+    }
+    return batch;
+}
