@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server side of a unary call: read the request, hand it to the method, send the one answer. A call freed
+/* Server side of a unary call: read the request, hand it to the method, send the one answer. A call is freed
  * when it is answered and nothing is in flight; gRPC tells of its end in its own batch (close_op). */
 #include "base/mem.h"
 #include "rpc/rpc_int.h"
 
 struct cw_call {
-    struct cw_rpc *rpc;
+    struct cw_server *server;
     struct cw_method method;
     grpc_call *call;
     struct cw_rpc_op close_op, recv_op, reply_op;
@@ -22,7 +22,9 @@ static void put(struct cw_call *call)
     if (call->reply)
         grpc_byte_buffer_destroy(call->reply);
     grpc_call_unref(call->call);
+    struct cw_server *server = call->server;
     cw_mem_free(call);
+    cw_server_leave(server);
 }
 
 static void on_closed(struct cw_rpc_op *op, bool ok)
@@ -84,10 +86,12 @@ static void on_request(struct cw_rpc_op *op, bool ok)
     put(call);
 }
 
-void cw_call_serve(struct cw_rpc *rpc, grpc_call *grpc, const struct cw_method *method, const char *path)
+void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_method *method, const char *path)
 {
+    struct cw_rpc *rpc = cw_server_rpc(server);
     struct cw_call *call = CW_NEW(struct cw_call);
-    call->rpc = rpc;
+    call->server = server;
+    cw_server_enter(server);
     call->call = grpc;
     cw_rpc_op_init(&call->close_op, rpc, on_closed);
     cw_rpc_op_init(&call->recv_op, rpc, on_request);

@@ -2,6 +2,7 @@
 /* Client side: channels, and unary calls on them. A channel lives until its last call is over; closing it
  * lets go of it, cancels the unary calls and silences them. */
 #include <grpc/grpc_security.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "rpc/rpc_int.h"
@@ -23,6 +24,7 @@ struct cw_channel {
     struct cw_rpc *rpc;
     grpc_channel *channel;
     char *address;
+    struct cw_err bad; /* the address is not one: what every call ends with */
     size_t refs;
     struct unary *unaries;
 };
@@ -41,10 +43,9 @@ struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
     channel->rpc = rpc;
     channel->address = cw_mem_strdup(address);
     channel->refs = 1;
-    struct cw_err err = {0};
     cw_autofree char *target = target_of(address);
-    if (cw_rpc_address_check(address, &err) != 0) {
-        channel->channel = grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, err.msg);
+    if (cw_rpc_address_check(address, &channel->bad) != 0) {
+        channel->channel = grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, channel->bad.msg);
     } else {
         struct cw_rpc_args args;
         cw_rpc_args_client(&args);
@@ -87,9 +88,13 @@ struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel)
     return channel->rpc;
 }
 
-const char *cw_channel_address(const struct cw_channel *channel)
+int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details, const char *method, char *ret_msg,
+                      size_t cap)
 {
-    return channel->address;
+    if (channel->bad.code == 0)
+        return cw_rpc_status(status, details, channel->address, method, ret_msg, cap);
+    snprintf(ret_msg, cap, "%s", channel->bad.msg);
+    return channel->bad.code;
 }
 
 static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_timespec deadline)
@@ -132,7 +137,7 @@ static void on_unary(struct cw_rpc_op *op, bool ok)
     (void)ok; /* always true: the status says all */
     struct unary *unary = CW_CONTAINER_OF(op, struct unary, op);
     char text[CW_RPC_STATUS_MSG_BYTES];
-    int code = cw_rpc_status(unary->status, unary->details, unary->channel->address, unary->method, text, sizeof text);
+    int code = cw_channel_status(unary->channel, unary->status, unary->details, unary->method, text, sizeof text);
     if (unary->fn && code == 0 && unary->reply) {
         struct cw_rpc_msg *reply = cw_rpc_msg_new(unary->reply);
         unary->reply = NULL;

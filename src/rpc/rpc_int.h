@@ -58,7 +58,7 @@ grpc_slice cw_rpc_status_details(int code, const char *msg);
 struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call, const char *method, const struct cw_stream_cb *cb,
                                        void *arg) CW_MUST_CHECK;
 /* Takes the call; hands a new stream to the method. */
-void cw_stream_serve(struct cw_rpc *rpc, grpc_call *call, const struct cw_method *method);
+void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method);
 /* A server's stream goes on after the peer has half-closed it (the default is to end it then). */
 void cw_stream_hold_open(struct cw_stream *stream);
 /* Lingering streams get no more than this long from now. */
@@ -66,13 +66,20 @@ void cw_stream_hurry(struct cw_rpc *rpc, int64_t ms);
 
 /* ---- channels (channel.c) ---- */
 struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel);
-const char *cw_channel_address(const struct cw_channel *channel);
+/* What a call on it ended with. */
+int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details, const char *method, char *ret_msg,
+                      size_t cap);
 void cw_channel_ref(struct cw_channel *channel);
 void cw_channel_unref(struct cw_channel *channel);
 
 /* ---- server (call.c, server.c) ---- */
 /* Takes the call; method NULL: answers UNIMPLEMENTED. */
-void cw_call_serve(struct cw_rpc *rpc, grpc_call *call, const struct cw_method *method, const char *path);
+void cw_call_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method, const char *path);
+struct cw_rpc *cw_server_rpc(const struct cw_server *server);
+/* gRPC's word that a server has shut down does not mean that its calls are gone: they are counted. Leaving may
+ * free the server. */
+void cw_server_enter(struct cw_server *server);
+void cw_server_leave(struct cw_server *server);
 
 /* ---- health (health.c), reflection (reflect.c) ---- */
 struct cw_health;

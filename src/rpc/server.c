@@ -32,6 +32,7 @@ struct cw_server {
     struct cw_reflect *reflect;
     struct incoming incoming[INCOMING];
     size_t posted; /* of them */
+    size_t calls;  /* open */
     bool started, stopping, shut;
     struct cw_rpc_op shut_op;
     struct cw_timer *grace;
@@ -175,9 +176,9 @@ static void dispatch(struct cw_server *server, grpc_call *call, const char *path
 {
     const struct cw_method *method = cw_strmap_get(&server->by_path, path);
     if (method && method->stream)
-        cw_stream_serve(server->rpc, call, method);
+        cw_stream_serve(server, call, method);
     else
-        cw_call_serve(server->rpc, call, method, path);
+        cw_call_serve(server, call, method, path);
 }
 
 /* ---- stopping ---- */
@@ -198,13 +199,29 @@ static void free_server(struct cw_server *server)
 
 static void maybe_stopped(struct cw_server *server)
 {
-    if (!server->shut || server->posted > 0)
+    if (!server->shut || server->posted > 0 || server->calls > 0)
         return;
     cw_loop_fn *fn = server->stopped;
     void *arg = server->arg;
     free_server(server);
     if (fn)
         fn(arg);
+}
+
+struct cw_rpc *cw_server_rpc(const struct cw_server *server)
+{
+    return server->rpc;
+}
+
+void cw_server_enter(struct cw_server *server)
+{
+    server->calls++;
+}
+
+void cw_server_leave(struct cw_server *server)
+{
+    server->calls--;
+    maybe_stopped(server);
 }
 
 static void on_incoming(struct cw_rpc_op *op, bool ok)
@@ -216,13 +233,14 @@ static void on_incoming(struct cw_rpc_op *op, bool ok)
     char *path = ok ? grpc_slice_to_c_string(in->details.method) : NULL;
     grpc_call_details_destroy(&in->details);
     grpc_metadata_array_destroy(&in->md);
+    server->calls++; /* not to be freed in here */
     if (ok) {
         if (!server->stopping) /* to post again during a shutdown would spin */
             post(in);
         dispatch(server, call, path);
         gpr_free(path);
     }
-    maybe_stopped(server);
+    cw_server_leave(server);
 }
 
 static void on_shut(struct cw_rpc_op *op, bool ok)

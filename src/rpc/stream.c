@@ -55,7 +55,7 @@ static void drop_call(struct cw_stream *stream)
 static int end_code(struct cw_stream *stream, char *ret_msg, size_t cap)
 {
     if (stream->channel)
-        return cw_rpc_status(stream->status, stream->details, cw_channel_address(stream->channel), stream->method, ret_msg, cap);
+        return cw_channel_status(stream->channel, stream->status, stream->details, stream->method, ret_msg, cap);
     snprintf(ret_msg, cap, "%s", "");
     if (!stream->cancelled)
         return 0;
@@ -81,10 +81,13 @@ void stream_done(struct cw_stream *stream)
         close_stream(stream);
     if (--stream->pending > 0)
         return;
+    struct cw_server *server = stream->server;
     drop_call(stream);
     stream->over = true;
     if (stream->freed || !stream->accepted)
         destroy(stream);
+    if (server)
+        cw_server_leave(server);
 }
 
 /* ---- receiving ---- */
@@ -196,9 +199,11 @@ struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *ca
     return stream;
 }
 
-void cw_stream_serve(struct cw_rpc *rpc, grpc_call *call, const struct cw_method *method)
+void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method)
 {
-    struct cw_stream *stream = new_stream(rpc, call, method->path);
+    struct cw_stream *stream = new_stream(cw_server_rpc(server), call, method->path);
+    stream->server = server;
+    cw_server_enter(server);
     grpc_op close = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
     close.data.recv_close_on_server.cancelled = &stream->cancelled;
     start(stream, &stream->status_op, &close);

@@ -16,7 +16,8 @@ struct out_msg {
 };
 struct cw_stream {
     struct cw_rpc *rpc;
-    struct cw_channel *channel; /* client side: one ref; NULL on servers */
+    struct cw_channel *channel; /* client side: one ref; else NULL */
+    struct cw_server *server;   /* server side: it waits for the call; else NULL */
     grpc_call *call;            /* NULL when over */
     char *method;
     char *peer;
