@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One unary call to the Admin service: a loop and a channel of its own, run until the answer is there. */
+#include <string.h>
+
+#include "client/tool/tool.h"
+#include "rpc/rpc.h"
+#include "wire/wire.h"
+
+struct admin_call {
+    struct cw_loop *loop;
+    const ProtobufCMessageDescriptor *reply_type;
+    ProtobufCMessage *reply;
+    struct cw_err *err;
+    int rc;
+};
+
+static void on_reply(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
+{
+    struct admin_call *call = arg;
+    if (reply) {
+        call->reply = cw_wire_unpack(call->reply_type, reply, call->err);
+        call->rc = call->reply ? 0 : CW_E_CORRUPT;
+    } else {
+        call->rc = cw_err_set(call->err, code, "%s", msg);
+    }
+    cw_loop_stop(call->loop);
+}
+
+int tool_admin_call(const char *address, const char *method, const struct ProtobufCMessage *request,
+                    const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
+                    struct cw_err *err)
+{
+    if (cw_str_starts(address, "local:"))
+        return cw_err_set(err, CW_E_INVALID,
+                          "which dispatcher? give --dispatcher HOST:PORT, or set CACHEW_DISPATCHER");
+    struct cw_loop *loop = cw_loop_new();
+    struct cw_rpc *rpc = cw_rpc_new(loop);
+    struct cw_channel *channel = cw_channel_open(rpc, address);
+    struct admin_call call = {.loop = loop, .reply_type = reply_type, .err = err};
+    struct cw_buf *packed = cw_wire_pack(request);
+
+    cw_channel_unary(channel, method, packed, 10000, on_reply, &call);
+    cw_buf_unref(packed);
+    cw_loop_run(loop);
+    cw_channel_close(channel);
+    cw_rpc_free(rpc);
+    cw_loop_free(loop);
+    if (call.rc < 0)
+        return cw_err_wrap(err, "cannot ask the dispatcher at %s", address);
+    *ret_reply = call.reply;
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew check FILE: what the dispatcher checks when a job starts, without one. */
+#include <string.h>
+
+#include "client/tool/tool.h"
+#include "graph/check.h"
+
+static void print_json(const struct cw_checked *checked)
+{
+    char fingerprint[CW_HASH_TEXT_BYTES];
+    CW_STR_AUTO out = {0};
+    cw_hash_text(checked->fingerprint, fingerprint);
+    cw_str_add(&out, "{\"name\":");
+    cw_str_add_json(&out, checked->graph->name, strlen(checked->graph->name));
+    cw_str_addf(&out, ",\"fingerprint\":\"%s\",\"nodes\":[", fingerprint);
+    for (size_t i = 0; i < checked->graph->n; i++) {
+        const struct cw_node *node = &checked->graph->nodes[i];
+        CW_STR_AUTO spec = {0};
+        cw_spec_print(&checked->nodes[i].out, &spec);
+        cw_str_addf(&out, "%s{\"name\":\"%s\",\"op\":\"%s\",\"sparse\":%s,\"out\":", i ? "," : "", node->name, node->op,
+                    checked->nodes[i].sparse ? "true" : "false");
+        cw_str_add_json(&out, cw_str_text(&spec), spec.len);
+        cw_str_add(&out, "}");
+    }
+    cw_str_add(&out, "]}");
+    puts(cw_str_text(&out));
+}
+
+static void print_text(const struct cw_checked *checked)
+{
+    static const char *const heads[] = {"NODE", "OPERATOR", "GIVES"};
+    char fingerprint[CW_HASH_TEXT_BYTES];
+    struct tool_table table;
+    tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
+    for (size_t i = 0; i < checked->graph->n; i++) {
+        CW_STR_AUTO spec = {0};
+        cw_spec_print(&checked->nodes[i].out, &spec);
+        tool_table_add(&table, "%s", checked->graph->nodes[i].name);
+        tool_table_add(&table, "%s", checked->graph->nodes[i].op);
+        tool_table_add(&table, "%s%s", cw_str_text(&spec), checked->nodes[i].sparse ? "  (count depends on data)" : "");
+    }
+    tool_table_print(&table, stdout);
+    tool_table_fini(&table);
+    cw_hash_text(checked->fingerprint, fingerprint);
+    printf("ok, fingerprint %s\n", fingerprint);
+}
+
+int tool_cmd_check(int argc, char **argv)
+{
+    bool json = false;
+    const struct cw_arg rows[] = {
+        {.name = "json", .type = CW_ARG_FLAG, .target = &json, .help = "print one JSON object"},
+        {0},
+    };
+    const struct cw_args_spec spec = {
+        .program = "cachew check",
+        .usage = "FILE.json [options]",
+        .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Data are not touched: "
+                 "whether files exist shows when it runs.",
+        .rows = rows,
+    };
+    const char *files[1];
+    size_t n = 0;
+    int code = 0;
+    if (!tool_parse(&spec, argc, argv, files, 1, &n, &code))
+        return code;
+    if (n != 1) {
+        fprintf(stderr, "cachew check: which file? usage: cachew check FILE.json\n");
+        return TOOL_USAGE;
+    }
+    struct cw_err err = {0};
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    if (cw_graph_load(files[0], &graph, &err) < 0)
+        return tool_fail_err(&err);
+    int rc = cw_graph_check(graph, &checked, &err);
+    cw_graph_unref(graph);
+    if (rc < 0) {
+        cw_err_wrap(&err, "%s", files[0]);
+        return tool_fail_err(&err);
+    }
+    if (json)
+        print_json(checked);
+    else
+        print_text(checked);
+    cw_checked_unref(checked);
+    return TOOL_OK;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/tool/consume.h"
+
+void tool_epoch_sum_init(struct tool_epoch_sum *sum, bool unordered)
+{
+    *sum = (struct tool_epoch_sum){.unordered = unordered, .hasher = cw_hasher_new(), .one = cw_hasher_new()};
+}
+
+void tool_epoch_sum_fini(struct tool_epoch_sum *sum)
+{
+    cw_hasher_free(sum->hasher);
+    cw_hasher_free(sum->one);
+}
+
+void tool_epoch_sum_begin(struct tool_epoch_sum *sum, uint64_t epoch)
+{
+    sum->epoch = epoch;
+    sum->batches = sum->elements = sum->bytes = sum->skipped = 0;
+    sum->sum = (struct cw_hash){0, 0};
+    cw_hasher_reset(sum->hasher);
+}
+
+static void hash_tensor(struct cw_hasher *hasher, const struct cachew_tensor *tensor)
+{
+    cw_hasher_add_str(hasher, tensor->name);
+    cw_hasher_add_u64(hasher, (uint64_t)tensor->dtype);
+    cw_hasher_add_u64(hasher, (uint64_t)tensor->rank);
+    int64_t count = 1;
+    for (int d = 0; d < tensor->rank; d++) {
+        cw_hasher_add_u64(hasher, (uint64_t)tensor->dims[d]);
+        count *= tensor->dims[d];
+    }
+    if (tensor->offsets)
+        cw_hasher_add(hasher, tensor->offsets, ((size_t)count + 1) * sizeof *tensor->offsets);
+    cw_hasher_add(hasher, tensor->data, tensor->bytes);
+}
+
+struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch, bool hash)
+{
+    cw_hasher_reset(sum->one);
+    for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
+        struct cachew_tensor tensor;
+        if (cachew_batch_tensor(batch, i, &tensor) < 0)
+            continue;
+        sum->bytes += tensor.bytes;
+        if (hash)
+            hash_tensor(sum->one, &tensor);
+    }
+    struct cw_hash digest = hash ? cw_hasher_get(sum->one) : (struct cw_hash){0, 0};
+    sum->batches++;
+    sum->elements += cachew_batch_elements(batch);
+    sum->skipped += cachew_batch_skipped(batch);
+    if (sum->unordered) {
+        sum->sum.lo += digest.lo;
+        sum->sum.hi += digest.hi + (sum->sum.lo < digest.lo);
+    } else if (hash) {
+        cw_hasher_add_u64(sum->hasher, digest.hi);
+        cw_hasher_add_u64(sum->hasher, digest.lo);
+    }
+    return digest;
+}
+
+struct cw_hash tool_epoch_sum_get(const struct tool_epoch_sum *sum)
+{
+    return sum->unordered ? sum->sum : cw_hasher_get(sum->hasher);
+}

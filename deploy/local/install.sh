@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what cachew needs on Debian 12: to build and run it, and with --all also what the tests need.
+# Asks apt only for what is missing. Needs root (or sudo) when something is.
+set -euo pipefail
+
+build=(cmake ninja-build gcc libc6-dev pkg-config
+    libgrpc-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler grpc-proto
+    libuv1-dev libjansson-dev libzstd-dev libxxhash-dev libsqlite3-dev
+    libjpeg62-turbo-dev libpng-dev zlib1g-dev)
+tests=(libcmocka-dev clang libclang-rt-14-dev python3 python3-numpy python3-pil python3-grpcio
+    dataset-fashion-mnist git curl procps psmisc iproute2 shellcheck codespell spin man-db sqlite3)
+
+usage() {
+    echo "usage: deploy/local/install.sh [--all]"
+    echo "Installs the Debian packages that cachew needs to be built; with --all those of the tests as well."
+}
+want=("${build[@]}")
+case "${1-}" in
+"") ;;
+--all) want+=("${tests[@]}") ;;
+-h | --help) usage; exit 0 ;;
+*) usage >&2; exit 2 ;;
+esac
+
+missing=()
+for package in "${want[@]}"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "install.sh: missing packages: ${missing[*]}; run this as root" >&2; exit 1; }
+    sudo=(sudo)
+fi
+echo "install.sh: installing ${#missing[@]} packages: ${missing[*]}" >&2
+"${sudo[@]}" apt-get update -q >&2
+"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >&2

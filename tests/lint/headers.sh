@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every header compiles alone as C11; public ones as C99 and C++ too. Usage: headers.sh SOURCE_DIR BUILD_DIR
+set -uo pipefail
+src=$1 build=$2 failed=0
+cd "$src" || exit 1
+while read -r header; do
+    case "$header" in
+    *_list.h | *_items.h) continue ;; # tables to be included with a macro
+    esac
+    gcc -std=c11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Werror -I src -I . -I "$build/generated" -I include \
+        -include "$header" -x c /dev/null || { echo "$header: does not compile alone"; failed=1; }
+done < <(find src dispatcher worker client cache policies -name '*.h' | sort)
+for header in include/cachew/*.h; do
+    gcc -std=c99 -pedantic -fsyntax-only -Wall -Wextra -Werror -I include -include "$header" -x c /dev/null || failed=1
+    if command -v g++ >/dev/null; then
+        g++ -std=c++11 -fsyntax-only -Wall -Wextra -Werror -I include -include "$header" -x c++ /dev/null || failed=1
+    fi
+done
+exit $failed

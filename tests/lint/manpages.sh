@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Man pages parse without a warning, and name every option that --help names. Usage: manpages.sh SOURCE_DIR BIN_DIR
+set -uo pipefail
+src=$1 bin=$2 failed=0
+check() { # PAGE PROGRAM ARGS...
+    local page=$1 option
+    shift
+    while read -r option; do
+        grep -q -- "${option//-/\\\\-}" "$page" || grep -q -- "$option" "$page" || { echo "$page: $option of \`$*\` is missing"; failed=1; }
+    done < <("$@" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u)
+}
+for page in "$src"/docs/man/*; do
+    if command -v man >/dev/null; then
+        warnings=$(LC_ALL=C.UTF-8 MANROFFSEQ='' man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null)
+        [ -z "$warnings" ] || { echo "$page: $warnings"; failed=1; }
+    fi
+done
+check "$src/docs/man/cachew-dispatcher.8" "$bin/cachew-dispatcher"
+check "$src/docs/man/cachew-worker.8" "$bin/cachew-worker"
+for command in $("$bin/cachew" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
+    check "$src/docs/man/cachew.1" "$bin/cachew" "$command"
+done
+exit $failed
