@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
+# What integration tests share: real daemons as children on an address of their own, a temporary directory, waiting with deadlines.
+# A test is a script that sources this file, defines case_NAME functions and ends with `run_case "$@"`.
+# Environment: CACHEW_BIN (directory of the programs), CACHEW_TESTS (of test programs).
+set -uo pipefail
+
+: "${CACHEW_BIN:?is not set: run these through ctest}"
+cachew=$CACHEW_BIN/cachew
+fashion=/usr/share/datasets/fashion-mnist
+work=$(mktemp -d)
+# Each test has an address of 127/8 of its own, so that a port that one gave back is not another's.
+own_host=127.$((64 + ($$ >> 16 & 63))).$(($$ >> 8 & 255)).$(($$ & 255 ? $$ & 255 : 1))
+declare -A pid_of=()
+DISPATCHER=
+case_name=
+
+fail() {
+    echo "FAILED: $case_name: $*" >&2
+    exit 1
+}
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+finish() {
+    local status=$? name
+    trap - EXIT
+    for name in "${!pid_of[@]}"; do
+        kill -CONT "${pid_of[$name]}" 2>/dev/null
+        kill -9 "${pid_of[$name]}" 2>/dev/null
+    done
+    wait 2>/dev/null
+    if [ $status -ne 0 ] && [ $status -ne 77 ]; then
+        for name in "$work"/*.log; do
+            [ -s "$name" ] && { echo "--- $(basename "$name")"; tail -n 40 "$name"; }
+        done >&2
+    fi
+    rm -rf "$work"
+    exit $status
+}
+trap finish EXIT
+trap 'exit 1' TERM INT
+
+# wait_until SECONDS WHAT COMMAND...: polls; fails the test at the deadline.
+wait_until() {
+    local deadline=$((SECONDS + $1)) what=$2
+    shift 2
+    until "$@"; do
+        [ $SECONDS -lt "$deadline" ] || fail "waited in vain: $what"
+        sleep 0.05
+    done
+}
+is_ready() { grep -q '^ready ' "$work/$1.out"; }
+is_gone() { ! kill -0 "${pid_of[$1]}" 2>/dev/null; }
+is_ready_or_gone() { is_ready "$1" || is_gone "$1"; }
+
+# begin NAME COMMAND...: in the background; output in NAME.out, NAME.log.
+begin() {
+    local name=$1
+    shift
+    "$@" >"$work/$name.out" 2>>"$work/$name.log" &
+    pid_of[$name]=$!
+}
+# begin_dispatcher [ARGS...]: sets DISPATCHER. `listen` and `state` may be set before.
+begin_dispatcher() {
+    begin dispatcher "$CACHEW_BIN/cachew-dispatcher" --listen "${listen:-$own_host:0}" --state-dir "${state:-$work/state}" "$@"
+    wait_until 60 "dispatcher ready" is_ready_or_gone dispatcher
+    is_ready dispatcher || fail "the dispatcher ended"
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/dispatcher.out")
+}
+# begin_worker NAME [ARGS...]
+begin_worker() {
+    local name=$1
+    shift
+    begin "$name" "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1 "$@"
+    wait_until 60 "worker $name ready" is_ready_or_gone "$name"
+    is_ready "$name" || fail "worker $name ended"
+}
+# end NAME [SIGNAL]: sends it (TERM) and waits; prints nothing. Returns the exit status.
+end() {
+    kill "-${2:-TERM}" "${pid_of[$1]}" 2>/dev/null
+    wait_for "$1"
+}
+wait_for() { # NAME [SECONDS]
+    local status
+    wait_until "${2:-120}" "$1 ends" is_gone_or_zombie "$1"
+    wait "${pid_of[$1]}" 2>/dev/null
+    status=$?
+    unset "pid_of[$1]"
+    return $status
+}
+is_gone_or_zombie() {
+    local state
+    state=$(ps -o state= -p "${pid_of[$1]}" 2>/dev/null) || return 0
+    [ "$state" = Z ] || [ -z "$state" ]
+}
+
+# run NAME FILE ARGS...: `cachew run` to its end on $DISPATCHER; the JSON lines are in NAME.out.
+run() {
+    local name=$1 file=$2
+    shift 2
+    timeout 300 "$cachew" run "$file" --json --dispatcher "${DISPATCHER:-local:}" "$@" >"$work/$name.out" 2>"$work/$name.log" ||
+        fail "cachew run $file $*: $(cat "$work/$name.log")"
+}
+field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$2"; } # KEY FILE: one value a line
+hashes() { field hash "$work/$1.out" | paste -sd' '; }           # of a run, one an epoch
+same() { # WHAT EXPECTED ACTUAL
+    [ -n "$2" ] || fail "$1: nothing to compare with"
+    [ "$2" = "$3" ] || fail "$1: expected \"$2\", got \"$3\""
+}
+expect_error() { # NAME REGEX COMMAND...: must fail with one clear message
+    local name=$1 regex=$2 status
+    shift 2
+    timeout 120 "$@" >"$work/$name.out" 2>"$work/$name.log"
+    status=$?
+    [ $status -ne 0 ] || fail "$name: succeeded"
+    [ $status -lt 124 ] || fail "$name: status $status (timeout or signal)"
+    grep -qE "$regex" "$work/$name.log" || fail "$name: the message does not match /$regex/: $(cat "$work/$name.log")"
+}
+
+# ---- pipelines on real data ----
+photos() { # makes photographs once per test
+    [ -d "$work/photos" ] || "$CACHEW_TESTS/make_photos" "$work/photos" "${1:-40}" || fail "make_photos"
+}
+write_pipelines() {
+    [ -r "$fashion/train-images-idx3-ubyte.gz" ] || skip "the package dataset-fashion-mnist is not here"
+    photos
+    cat >"$work/fashion.json" <<JSON
+{"name": "fashion", "pipeline": [
+  {"op": "idx", "name": "images", "pattern": "$fashion/t10k-images-idx3-ubyte.gz", "field": "image"},
+  {"op": "idx", "name": "labels", "pattern": "$fashion/t10k-labels-idx1-ubyte.gz", "field": "label"},
+  {"op": "zip", "inputs": ["images", "labels"]},
+  {"op": "shuffle"},
+  {"op": "cast", "dtype": "f32", "fields": ["image"]},
+  {"op": "batch", "size": 96}]}
+JSON
+    cat >"$work/photos.json" <<JSON
+{"name": "photos", "pipeline": [
+  {"op": "files", "pattern": "$work/photos/**/*.jpg"},
+  {"op": "shuffle"},
+  {"op": "read_file"},
+  {"op": "decode_image", "channels": 3},
+  {"op": "random_resized_crop", "size": [64, 64]},
+  {"op": "random_flip", "p": 0.5},
+  {"op": "normalize", "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]},
+  {"op": "batch", "size": 7}]}
+JSON
+    cat >"$work/sparse.json" <<JSON
+{"name": "sparse", "pipeline": [
+  {"op": "idx", "name": "images", "pattern": "$fashion/t10k-images-idx3-ubyte.gz", "field": "image"},
+  {"op": "idx", "name": "labels", "pattern": "$fashion/t10k-labels-idx1-ubyte.gz", "field": "label"},
+  {"op": "zip", "inputs": ["images", "labels"]},
+  {"op": "shuffle"},
+  {"op": "filter", "expr": "label < 3"},
+  {"op": "skip", "count": 5},
+  {"op": "take", "count": 2500},
+  {"op": "batch", "size": 64}]}
+JSON
+}
+
+run_case() {
+    case_name=${1:?which case?}
+    "case_$case_name"
+    echo "ok: $case_name"
+}

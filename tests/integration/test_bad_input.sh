@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Bad input: one clear error at the caller that names file, record or node; no daemon falls over it.
+. "$(dirname "$0")/lib.sh"
+
+# bad NAME REGEX PIPELINE [ARGS...]
+bad() {
+    local name=$1 regex=$2
+    printf '%s\n' "$3" >"$work/$name.json"
+    shift 3
+    expect_error "$name" "$regex" "$cachew" run "$work/$name.json" --json --dispatcher "$DISPATCHER" "$@"
+}
+chain() { echo "{\"pipeline\": [$1]}"; }
+still_serving() {
+    printf '%s' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "size": 5}')" >"$work/good.json"
+    run good "$work/good.json"
+    same "a good job afterwards" 2 "$(field batches "$work/good.out")"
+}
+
+case_pipelines() {
+    begin_dispatcher
+    begin_worker w1
+    bad unknown_op 'did you mean "shuffle"' "$(chain '{"op": "range", "stop": 3}, {"op": "shufle"}')"
+    bad unknown_option 'did you mean "size"' "$(chain '{"op": "range", "stop": 3}, {"op": "batch", "sise": 3}')"
+    bad option_range 'batch.*size' "$(chain '{"op": "range", "stop": 3}, {"op": "batch", "size": 0}')"
+    bad option_type 'batch.*size' "$(chain '{"op": "range", "stop": 3}, {"op": "batch", "size": "many"}')"
+    bad cyclic 'cycl' '{"pipeline": [{"op": "take", "name": "a", "count": 1, "inputs": ["b"]}, {"op": "skip", "name": "b", "count": 1, "inputs": ["a"]}]}'
+    bad dtype 'decode_image' "$(chain '{"op": "range", "stop": 3}, {"op": "decode_image"}')"
+    bad not_json 'line 1' 'no json'
+    bad expression 'nosuch' "$(chain '{"op": "range", "stop": 3}, {"op": "eval", "expr": "nosuch + 1"}')"
+    expect_error no_file 'missing.json' "$cachew" run "$work/missing.json"
+    expect_error check 'did you mean' "$cachew" check "$work/unknown_op.json"
+    still_serving
+}
+case_files() {
+    begin_dispatcher
+    begin_worker w1
+    mkdir "$work/data"
+    bad no_match "$work/data/.*nothing" "$(chain "{\"op\": \"files\", \"pattern\": \"$work/data/*.nothing\"}, {\"op\": \"batch\", \"size\": 1}")"
+    echo 'this is no picture' >"$work/data/a.jpg"
+    bad no_image 'data/a.jpg' "$(chain "{\"op\": \"files\", \"pattern\": \"$work/data/a.jpg\"}, {\"op\": \"read_file\"}, {\"op\": \"decode_image\"}, {\"op\": \"batch\", \"size\": 1}")"
+    printf '\x10\x00\x00\x00\x00\x00\x00\x00garbage' >"$work/data/a.tfrecord"
+    bad tfrecord 'a.tfrecord' "$(chain "{\"op\": \"tfrecord\", \"pattern\": \"$work/data/a.tfrecord\"}, {\"op\": \"batch\", \"size\": 1}")"
+    echo 'no idx' >"$work/data/a.idx"
+    bad idx 'a.idx' "$(chain "{\"op\": \"idx\", \"pattern\": \"$work/data/a.idx\"}, {\"op\": \"batch\", \"size\": 1}")"
+    still_serving
+}
+case_skip_bad() {
+    begin_dispatcher
+    begin_worker w1
+    photos 20
+    echo 'no picture' >"$work/photos/bad1.jpg"
+    head -c 1000 "$(find "$work/photos" -name '*.jpg' | sort | tail -n 1)" >"$work/photos/bad2.jpg"
+    printf '%s' "$(chain "{\"op\": \"files\", \"pattern\": \"$work/photos/**/*.jpg\"}, {\"op\": \"shuffle\"}, {\"op\": \"read_file\"}, {\"op\": \"decode_image\"}, {\"op\": \"resize\", \"size\": [32, 32]}, {\"op\": \"batch\", \"size\": 4}")" >"$work/skip.json"
+    expect_error fails 'bad[12].jpg' "$cachew" run "$work/skip.json" --json --dispatcher "$DISPATCHER"
+    run skip "$work/skip.json" --skip-bad --epochs 2
+    same "left out" "2 2" "$(field skipped "$work/skip.out" | paste -sd' ')"
+    same "elements" "20 20" "$(field elements "$work/skip.out" | paste -sd' ')"
+    DISPATCHER='' run again "$work/skip.json" --skip-bad --epochs 2 --threads 4 --workers 2
+    same "hash" "$(hashes skip)" "$(hashes again)"
+}
+case_connections() {
+    printf '%s' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "size": 5}')" >"$work/good.json"
+    expect_error nothing_there "$own_host:1" "$cachew" run "$work/good.json" --dispatcher "$own_host:1" --timeout 3s
+    expect_error no_address 'address|HOST' "$cachew" run "$work/good.json" --dispatcher 'nonsense' --timeout 3s
+    expect_error jobs "$own_host:1" "$cachew" jobs --dispatcher "$own_host:1"
+    begin_dispatcher
+    expect_error no_worker 'worker' "$cachew" run "$work/good.json" --dispatcher "$DISPATCHER" --timeout 2s
+    begin_worker w1
+    expect_error wrong_port '' "$cachew" run "$work/good.json" --dispatcher "$(sed -n 's/^ready //p' "$work/w1.out")" --timeout 5s
+    expect_error second_dispatcher 'state' "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/state"
+    expect_error port_taken 'in use|already' "$CACHEW_BIN/cachew-dispatcher" --listen "$DISPATCHER" --state-dir "$work/state2"
+    expect_error option 'did you mean' "$CACHEW_BIN/cachew-worker" --dispatcherr x
+    printf 'GET / HTTP/1.0\r\n\r\n' | timeout 10 bash -c "cat >/dev/tcp/${DISPATCHER%:*}/${DISPATCHER##*:}"
+    head -c 65536 /dev/urandom | timeout 10 bash -c "cat >/dev/tcp/${DISPATCHER%:*}/${DISPATCHER##*:}"
+    still_serving
+}
+case_full() {
+    begin_dispatcher --max-jobs 1
+    begin_worker w1
+    printf '%s' "$(chain '{"op": "range", "stop": 10000}, {"op": "sleep", "ms": 50}, {"op": "batch", "size": 1}')" >"$work/long.json"
+    begin job "$cachew" run "$work/long.json" --json --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
+    wait_until 60 "batches come" test -s "$work/batches.txt"
+    bad full 'max-jobs|full' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "size": 5}')"
+}
+case_changing_file() {
+    photos 12
+    begin_dispatcher
+    begin_worker w1
+    printf '%s' "$(chain "{\"op\": \"files\", \"pattern\": \"$work/photos/**/*.jpg\"}, {\"op\": \"read_file\"}, {\"op\": \"sleep\", \"ms\": 300}, {\"op\": \"decode_image\"}, {\"op\": \"resize\", \"size\": [8, 8]}, {\"op\": \"batch\", \"size\": 1}")" >"$work/slow.json"
+    begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
+    wait_until 60 "batches come" test -s "$work/batches.txt"
+    local file
+    file=$(find "$work/photos" -name '*.jpg' | sort | sed -n 5p)
+    echo more >>"$file"
+    wait_for job 120 && fail "a job over a changing file succeeded"
+    grep -q "$(basename "$file")" "$work/job.log" || fail "the message does not name the file: $(cat "$work/job.log")"
+}
+run_case "$@"

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The daemons: jobs, draining, backpressure, idleness, copies, standard gRPC services.
+. "$(dirname "$0")/lib.sh"
+
+cpu_ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/${pid_of[$1]}/stat"; }
+state_of() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep "\"name\":\"$1\"" | sed 's/.*"state":"\([a-z]*\)".*/\1/'; }
+done_items() { "$cachew" workers --json --dispatcher "$DISPATCHER" | sed 's/.*"done":\([0-9]*\).*/\1/' | paste -sd+ | bc_sum; }
+bc_sum() { awk -F+ '{ for (i = 1; i <= NF; i++) n += $i } END { print n + 0 }'; }
+
+slow_pipeline() { # ITEMS MS
+    cat >"$work/slow.json" <<JSON
+{"pipeline": [{"op": "range", "stop": $1}, {"op": "shuffle"}, {"op": "sleep", "ms": $2}, {"op": "batch", "size": 4}]}
+JSON
+}
+
+case_several_jobs() {
+    slow_pipeline 200 2
+    begin_dispatcher
+    begin_worker w1 --threads 2
+    begin_worker w2 --threads 2
+    DISPATCHER='' run expected "$work/slow.json" --epochs 2
+    local i pids=()
+    for i in 1 2 3 4; do
+        timeout 300 "$cachew" run "$work/slow.json" --json --epochs 2 --dispatcher "$DISPATCHER" >"$work/job$i.out" 2>"$work/job$i.log" &
+        pids+=($!)
+    done
+    for i in "${pids[@]}"; do wait "$i" || fail "a job failed"; done
+    for i in 1 2 3 4; do same "job $i" "$(hashes expected)" "$(hashes "job$i")"; done
+}
+case_named_job() {
+    slow_pipeline 100 1
+    begin_dispatcher
+    begin_worker w1
+    run named "$work/slow.json" --name mine --epochs 2
+    "$cachew" jobs --dispatcher "$DISPATCHER" >"$work/jobs.txt" || fail "cachew jobs"
+    grep -q mine "$work/jobs.txt" || fail "the named job is not listed: $(cat "$work/jobs.txt")"
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" | /usr/bin/python3 -c 'import json, sys
+for line in sys.stdin: json.loads(line)' || fail "jobs --json"
+    "$cachew" workers --json --dispatcher "$DISPATCHER" | /usr/bin/python3 -c 'import json, sys
+assert [json.loads(line)["state"] for line in sys.stdin] == ["ready"]' || fail "workers --json"
+    sed 's/"size": 4/"size": 5/' "$work/slow.json" >"$work/other.json"
+    expect_error other_function 'mine' "$cachew" run "$work/other.json" --name mine --epochs 2 --dispatcher "$DISPATCHER"
+}
+# SIGTERM: a worker hands back what it has not begun and goes; nothing is lost, repeated or computed twice.
+case_drain() {
+    slow_pipeline 400 5
+    begin_dispatcher
+    begin_worker w1
+    begin_worker w2
+    DISPATCHER='' run expected "$work/slow.json" --threads 4
+    begin job timeout 300 "$cachew" run "$work/slow.json" --json --stats --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
+    wait_until 60 "batches come" test -s "$work/batches.txt"
+    end w1 || fail "the drained worker's exit status is not 0"
+    wait_for job 300 || fail "the job failed: $(cat "$work/job.log")"
+    same "hash" "$(hashes expected)" "$(field hash "$work/job.out")"
+    same "duplicates" 0 "$(field duplicates "$work/job.out")"
+}
+# A trainer that stops reading stops the workers; memory stays bounded; then all goes on.
+case_backpressure() {
+    cat >"$work/large.json" <<JSON
+{"pipeline": [{"op": "range", "stop": 4000}, {"op": "inflate", "factor": 131072}, {"op": "batch", "size": 1}]}
+JSON
+    begin_dispatcher
+    begin_worker w1 --budget 64M
+    # 4000 batches of 1 MiB; the trainer takes one an hour.
+    begin job "$cachew" run "$work/large.json" --json --dispatcher "$DISPATCHER" --buffer 16M --step-ms 3600000
+    local before after=-1 rss
+    steady() { before=$after; after=$(done_items); [ "$after" -gt 0 ] && [ "$before" = "$after" ]; }
+    slowly_steady() { sleep 1; steady; }
+    wait_until 120 "the worker stops" slowly_steady
+    [ "$after" -lt 400 ] || fail "$after of 4000 batches were computed for a trainer that took one"
+    for name in w1 job; do
+        rss=$(awk '/^VmRSS/ { print $2 }' "/proc/${pid_of[$name]}/status")
+        [ "$rss" -lt 700000 ] || fail "$name holds $rss kB"
+    done
+}
+case_idle() {
+    begin_dispatcher
+    begin_worker w1 --threads 2
+    sleep 1
+    local d w
+    d=$(cpu_ticks dispatcher) w=$(cpu_ticks w1)
+    sleep 4
+    d=$(($(cpu_ticks dispatcher) - d)) w=$(($(cpu_ticks w1) - w))
+    # 400 ticks have passed; a loop that polls would show as dozens.
+    [ $d -le 8 ] || fail "an idle dispatcher used $d ticks of CPU"
+    [ $w -le 8 ] || fail "an idle worker used $w ticks of CPU"
+}
+# A batch is copied at most once between the operator that wrote it and the trainer's pointer.
+case_copies() {
+    write_pipelines
+    begin_dispatcher
+    begin_worker w1
+    run shm "$work/fashion.json" --stats
+    run grpc "$work/fashion.json" --stats --no-shm
+    same "copies by shared memory" 0 "$(field copies "$work/shm.out")"
+    same "batches by shared memory" 105 "$(field shm_batches "$work/shm.out")"
+    same "copies by gRPC" 105 "$(field copies "$work/grpc.out")"
+}
+case_standard_grpc() {
+    /usr/bin/python3 -c 'import grpc' 2>/dev/null || skip "python3-grpcio is not here"
+    begin_dispatcher
+    begin_worker w1
+    local worker
+    worker=$(sed -n 's/^ready //p' "$work/w1.out")
+    for address in "$DISPATCHER" "$worker"; do
+        /usr/bin/python3 "$(dirname "$0")/standard_grpc.py" "$address" || fail "health and reflection at $address"
+    done
+}
+# Nothing of a private service is left behind, however the trainer ends.
+case_nothing_left() {
+    slow_pipeline 4000 20
+    begin job env TMPDIR="$work" "$cachew" run "$work/slow.json" --json --batches "$work/batches.txt"
+    wait_until 60 "batches come" test -s "$work/batches.txt"
+    children() { pgrep -P "${pid_of[job]}"; }
+    local pids
+    pids=$(children)
+    [ "$(wc -w <<<"$pids")" -eq 2 ] || fail "expected a dispatcher and a worker, found: $pids"
+    kill -9 "${pid_of[job]}"
+    gone() { local p; for p in $pids; do [ -d "/proc/$p" ] && return 1; done; return 0; }
+    wait_until 60 "the private service ends" gone
+}
+case_unix_socket() {
+    write_pipelines
+    DISPATCHER='' run expected "$work/fashion.json"
+    listen=unix:$work/d.sock begin_dispatcher
+    same "address" "unix:$work/d.sock" "$DISPATCHER"
+    begin w1 "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "unix:$work/w.sock" --threads 1
+    run job "$work/fashion.json"
+    same "hash" "$(hashes expected)" "$(hashes job)"
+    end dispatcher || fail "the dispatcher's exit status is not 0"
+}
+run_case "$@"
