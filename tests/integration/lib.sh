@@ -120,7 +120,9 @@ expect_error() { # NAME REGEX COMMAND...: must fail with one clear message
 }
 
 # ---- pipelines on real data ----
-photos() { # makes photographs once per test
+# Makes photographs once per test: photos [N].
+# shellcheck disable=SC2120
+photos() {
     [ -d "$work/photos" ] || "$CACHEW_TESTS/make_photos" "$work/photos" "${1:-40}" || fail "make_photos"
 }
 write_pipelines() {
@@ -157,6 +159,40 @@ JSON
   {"op": "take", "count": 2500},
   {"op": "batch", "size": 64}]}
 JSON
+}
+
+# ---- a trainer that is held in the middle ----
+# begin_held NAME FILE ARGS...: `cachew run` whose list of batches goes into a pipe: it stands still once the pipe is full (about
+# a thousand batches), until `release`. The list is gathered in NAME.batches.
+begin_held() {
+    local name=$1 file=$2
+    shift 2
+    mkfifo "$work/$name.fifo"
+    begin "$name" "$cachew" run "$file" --json --stats --dispatcher "$DISPATCHER" --batches "$work/$name.fifo" "$@"
+    exec {held_fd}<"$work/$name.fifo"
+    : >"$work/$name.batches"
+}
+# read_batches NAME N: the next N lines of the list.
+read_batches() {
+    local i line
+    for ((i = 0; i < $2; i++)); do
+        read -r -t 240 -u "$held_fd" line || fail "$1: batch $i does not come: $(cat "$work/$1.log")"
+        echo "$line"
+    done >>"$work/$1.batches"
+}
+# release NAME: lets it run to its end and gathers the rest.
+release() {
+    timeout 600 cat <&"$held_fd" >>"$work/$1.batches" || fail "$1 does not end: $(cat "$work/$1.log")"
+    exec {held_fd}<&-
+    wait_for "$1" 120 || fail "$1 failed: $(cat "$work/$1.log")"
+}
+# Many small batches, so that a trainer can be held in the middle of them.
+write_long_pipelines() {
+    write_pipelines
+    sed 's/"size": 96/"size": 3/' "$work/fashion.json" >"$work/fashion_long.json"
+    sed -e 's/"size": 64}/"size": 1}/' -e 's/"take", "count": 2500/"take", "count": 2900/' "$work/sparse.json" >"$work/sparse_long.json"
+    sed -e 's/{"op": "read_file"}/{"op": "repeat", "count": 60}, {"op": "read_file"}/' -e 's/\[64, 64\]/[8, 8]/' -e 's/"size": 7/"size": 1/' \
+        "$work/photos.json" >"$work/photos_long.json"
 }
 
 run_case() {
