@@ -6,10 +6,6 @@
 #include "base/version.h"
 #include "client/tool/tool.h"
 
-#define TOOL(name, summary) int tool_cmd_##name(int argc, char **argv);
-#include "client/tool/tool_list.h"
-#undef TOOL
-
 static const struct tool_command commands[] = {
 #define TOOL(name, summary) {#name, summary, tool_cmd_##name},
 #include "client/tool/tool_list.h"

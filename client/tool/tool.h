@@ -20,6 +20,11 @@ struct tool_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
 };
 
+/* int tool_cmd_NAME(int argc, char **argv) of every command in tool_list.h. */
+#define TOOL(name, summary) int tool_cmd_##name(int argc, char **argv);
+#include "client/tool/tool_list.h"
+#undef TOOL
+
 /* Parses the command's arguments by its table. Returns true when the command should run; else *ret_exit is set
  * (help was printed, or an error was). */
 bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional, size_t max,

@@ -60,7 +60,6 @@ static struct cachew_pipeline *build(const char *dir, const char *set, int train
         cachew_add(b, "shuffle");
     cachew_add(b, "eval");
     cachew_set_str(b, "expr", "image / 255.0 - 0.2860");
-    cachew_set_str(b, "to", "image");
     cachew_add(b, "cast");
     cachew_add_field(b, "image");
     cachew_set_str(b, "dtype", "f32");

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew ops [NAME]: the operators, from their tables. */
+#include <string.h>
+
+#include "client/tool/tool.h"
+#include "ops/describe.h"
+
+int tool_cmd_ops(int argc, char **argv)
+{
+    bool json = false, markdown = false;
+    const struct cw_arg rows[] = {
+        {"json", 0, CW_ARG_FLAG, &json, NULL, "print JSON", 0, 0},
+        {"markdown", 0, CW_ARG_FLAG, &markdown, NULL, "print the reference that is docs/operators.md", 0, 0},
+        {0},
+    };
+    const struct cw_args_spec spec = {.program = "cachew ops",
+                                      .usage = "[NAME] [options]",
+                                      .about = "Lists the operators, or describes one: its options, defaults, what it takes and gives.",
+                                      .rows = rows};
+    const char *names[1];
+    size_t n = 0;
+    int code = 0;
+    if (!tool_parse(&spec, argc, argv, names, 1, &n, &code))
+        return code;
+    const struct cw_op *op = NULL;
+    if (n == 1 && !(op = cw_op_find(names[0]))) {
+        const char *near = cw_op_nearest(names[0]);
+        return near ? tool_fail("no operator \"%s\": did you mean \"%s\"?", names[0], near)
+                    : tool_fail("no operator \"%s\": `cachew ops` lists them", names[0]);
+    }
+    CW_STR_AUTO out = {0};
+    if (json)
+        cw_ops_describe_json(op, &out);
+    else if (markdown)
+        cw_ops_describe_markdown(op, &out);
+    else
+        cw_ops_describe_text(op, &out);
+    fputs(cw_str_text(&out), stdout);
+    return TOOL_OK;
+}
