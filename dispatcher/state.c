@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes. Each binds one prepared statement; the first of a turn opens the transaction. */
+#include <string.h>
+#include "base/mem.h"
+#include "dispatcher/state_int.h"
+
+static const char *const sql[CW_STATE_STATEMENTS_N] = {
+    [CW_STATE_PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+    [CW_STATE_SET_JOB] = "UPDATE jobs SET status=?2, first_epoch=?3, error_code=?4, error=?5 WHERE id=?1",
+    [CW_STATE_DROP_PROGRESS] = "DELETE FROM progress WHERE job=?1 AND epoch<?2",
+    [CW_STATE_DROP_SKIPPED] = "DELETE FROM skipped WHERE job=?1 AND epoch<?2",
+    [CW_STATE_REMOVE_JOB] = "DELETE FROM jobs WHERE id=?1",
+    [CW_STATE_PUT_PROGRESS] = "INSERT OR REPLACE INTO progress SELECT ?1,?2,?3,?4 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
+    [CW_STATE_CLEAR_PROGRESS] = "DELETE FROM progress WHERE job=?1",
+    [CW_STATE_PUT_SKIPPED] = "INSERT OR REPLACE INTO skipped SELECT ?1,?2,?3 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
+    [CW_STATE_PUT_POSITION] =
+        "INSERT OR REPLACE INTO positions SELECT ?1,?2,?3,?4,?5,?6,?7,?8 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
+    [CW_STATE_PUT_WORKER] = "INSERT OR REPLACE INTO workers VALUES(?,?)",
+    [CW_STATE_REMOVE_WORKER] = "DELETE FROM workers WHERE id=?",
+};
+
+void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        const uint64_t pair[2] = {set->v[i].lo, set->v[i].hi};
+        for (size_t j = 0; j < 16; j++)
+            cw_str_add_char(out, (char)(unsigned char)(pair[j / 8] >> (8 * (j % 8))));
+    }
+}
+
+int cw_state_set_read(const void *p, size_t n, struct cw_set *set, struct cw_err *err)
+{
+    const unsigned char *b = p;
+    if (n % 16 != 0)
+        return cw_err_set(err, CW_E_CORRUPT, "a stored set has %zu bytes", n);
+    for (size_t i = 0; i < n; i += 16) {
+        uint64_t pair[2] = {0, 0};
+        for (size_t j = 0; j < 16; j++)
+            pair[j / 8] |= (uint64_t)b[i + j] << (8 * (j % 8));
+        if (pair[0] >= pair[1])
+            return cw_err_set(err, CW_E_CORRUPT, "a stored set is not valid");
+        cw_set_add(set, pair[0], pair[1]);
+    }
+    return 0;
+}
+
+static void note_failure(struct cw_state *state, const char *doing)
+{
+    if (state->failed.code == 0)
+        cw_state_db_error(state->db, state->dir, doing, &state->failed);
+}
+
+/* The statement, ready for binding; NULL when the transaction has failed already. */
+static sqlite3_stmt *begin(struct cw_state *state, enum cw_state_statement which)
+{
+    if (!state->open_tx) {
+        state->open_tx = true;
+        state->failed = (struct cw_err){0};
+        if (sqlite3_exec(state->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+            note_failure(state, "beginning a transaction");
+    }
+    if (state->failed.code != 0)
+        return NULL;
+    if (!state->stmts[which] &&
+        sqlite3_prepare_v3(state->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, &state->stmts[which], NULL) != SQLITE_OK) {
+        note_failure(state, "preparing a statement");
+        return NULL;
+    }
+    return state->stmts[which];
+}
+
+static void finish(struct cw_state *state, sqlite3_stmt *stmt, const char *doing)
+{
+    if (sqlite3_step(stmt) != SQLITE_DONE)
+        note_failure(state, doing);
+    sqlite3_reset(stmt);
+    sqlite3_clear_bindings(stmt);
+}
+
+static void bind_text(sqlite3_stmt *stmt, int i, const char *s)
+{
+    sqlite3_bind_text(stmt, i, s ? s : "", -1, SQLITE_TRANSIENT);
+}
+
+static void bind_u64(sqlite3_stmt *stmt, int i, uint64_t v)
+{
+    sqlite3_bind_int64(stmt, i, (sqlite3_int64)v);
+}
+
+static void bind_blob(sqlite3_stmt *stmt, int i, const void *p, size_t n)
+{
+    sqlite3_bind_blob64(stmt, i, n > 0 ? p : "", n, SQLITE_TRANSIENT);
+}
+
+static void bind_set(sqlite3_stmt *stmt, int i, const struct cw_set *set)
+{
+    CW_STR_AUTO bytes = {0};
+    cw_state_set_bytes(set, &bytes);
+    bind_blob(stmt, i, bytes.s, bytes.len);
+}
+
+void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job)
+{
+    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_JOB);
+    if (!stmt)
+        return;
+    bind_text(stmt, 1, job->id);
+    bind_text(stmt, 2, job->name);
+    sqlite3_bind_int(stmt, 3, (int)job->status);
+    bind_blob(stmt, 4, job->options.p, job->options.n);
+    bind_blob(stmt, 5, job->graph.p, job->graph.n);
+    bind_blob(stmt, 6, job->manifest.p, job->manifest.n);
+    bind_blob(stmt, 7, job->info.p, job->info.n);
+    bind_u64(stmt, 8, job->first_epoch);
+    sqlite3_bind_int(stmt, 9, job->error_code);
+    bind_text(stmt, 10, job->error);
+    sqlite3_bind_int64(stmt, 11, job->created_ms);
+    finish(state, stmt, "storing a job");
+}
+
+static void drop_below(struct cw_state *state, enum cw_state_statement which, const char *id, uint64_t epoch)
+{
+    sqlite3_stmt *stmt = begin(state, which);
+    if (!stmt)
+        return;
+    bind_text(stmt, 1, id);
+    bind_u64(stmt, 2, epoch);
+    finish(state, stmt, "dropping the progress of past epochs");
+}
+
+void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status, uint64_t first_epoch, int error_code, const char *error)
+{
+    sqlite3_stmt *stmt = begin(state, CW_STATE_SET_JOB);
+    if (!stmt)
+        return;
+    bind_text(stmt, 1, id);
+    sqlite3_bind_int(stmt, 2, (int)status);
+    bind_u64(stmt, 3, first_epoch);
+    sqlite3_bind_int(stmt, 4, error_code);
+    bind_text(stmt, 5, error);
+    finish(state, stmt, "storing a job's state");
+    drop_below(state, CW_STATE_DROP_PROGRESS, id, first_epoch);
+    drop_below(state, CW_STATE_DROP_SKIPPED, id, first_epoch);
+}
+
+static void one_text(struct cw_state *state, enum cw_state_statement which, const char *id, const char *doing)
+{
+    sqlite3_stmt *stmt = begin(state, which);
+    if (!stmt)
+        return;
+    bind_text(stmt, 1, id);
+    finish(state, stmt, doing);
+}
+
+void cw_state_remove_job(struct cw_state *state, const char *id)
+{
+    one_text(state, CW_STATE_REMOVE_JOB, id, "removing a job");
+}
+
+void cw_state_clear_progress(struct cw_state *state, const char *id)
+{
+    one_text(state, CW_STATE_CLEAR_PROGRESS, id, "clearing a job's progress");
+}
+
+void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed)
+{
+    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_PROGRESS);
+    if (!stmt)
+        return;
+    bind_text(stmt, 1, id);
+    bind_u64(stmt, 2, epoch);
+    sqlite3_bind_int(stmt, 3, consumer);
+    bind_set(stmt, 4, consumed);
+    finish(state, stmt, "storing progress");
+}
+
+void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *skipped)
+{
+    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_SKIPPED);
+    if (!stmt)
+        return;
+    bind_text(stmt, 1, id);
+    bind_u64(stmt, 2, epoch);
+    bind_set(stmt, 3, skipped);
+    finish(state, stmt, "storing skipped items");
+}
+
+void cw_state_put_position(struct cw_state *state, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position)
+{
+    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_POSITION);
+    if (!stmt)
+        return;
+    bind_text(stmt, 1, id);
+    const uint64_t v[] = {consumer, client_id, position->epoch, position->item, position->row, position->rows, position->batches};
+    for (size_t i = 0; i < CW_ARRAY_LEN(v); i++)
+        bind_u64(stmt, (int)i + 2, v[i]);
+    finish(state, stmt, "storing a consumer's position");
+}
+
+void cw_state_put_worker(struct cw_state *state, uint64_t worker_id, const char *address)
+{
+    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_WORKER);
+    if (!stmt)
+        return;
+    bind_u64(stmt, 1, worker_id);
+    bind_text(stmt, 2, address);
+    finish(state, stmt, "storing a worker");
+}
+
+void cw_state_remove_worker(struct cw_state *state, uint64_t worker_id)
+{
+    sqlite3_stmt *stmt = begin(state, CW_STATE_REMOVE_WORKER);
+    if (!stmt)
+        return;
+    bind_u64(stmt, 1, worker_id);
+    finish(state, stmt, "removing a worker");
+}
+
+bool cw_state_is_dirty(const struct cw_state *state)
+{
+    return state->open_tx;
+}
+
+int cw_state_commit(struct cw_state *state, struct cw_err *err)
+{
+    if (!state->open_tx)
+        return 0;
+    state->open_tx = false;
+    if (state->failed.code == 0 && sqlite3_exec(state->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        note_failure(state, "committing");
+    if (state->failed.code == 0)
+        return 0;
+    if (!sqlite3_get_autocommit(state->db))
+        (void)sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
+    return cw_err_set(err, state->failed.code, "%s", state->failed.msg);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must outlive the dispatcher: SQLite (WAL, synchronous FULL) in the state directory. Writes join one open transaction, which
+ * the loop commits at the end of its turn; nothing may be told to a peer as done before that. Errors of single writes are kept and
+ * come out of cw_state_commit, which then has undone all of them.
+ *
+ * The directory is locked (flock on `lock`) for as long as the state is open, so there is one dispatcher; a standby waits for the lock. */
+#ifndef CW_DISPATCHER_STATE_H
+#define CW_DISPATCHER_STATE_H
+
+#include <stdbool.h>
+#include "base/err.h"
+#include "base/interval.h"
+
+struct cw_state;
+
+/* AGAIN: another dispatcher holds the directory. The other errors say what to do. Each open raises the generation. */
+int cw_state_open(const char *dir, struct cw_state **ret_state, struct cw_err *err);
+void cw_state_close(struct cw_state *state); /* commits; accepts NULL */
+uint64_t cw_state_generation(const struct cw_state *state);
+
+/* Job states as stored: never renumber. */
+enum cw_job_status { CW_JOB_PREPARING = 0, CW_JOB_RUNNING = 1, CW_JOB_FINISHED = 2, CW_JOB_FAILED = 3 };
+
+struct cw_state_blob {
+    const void *p;
+    size_t n;
+};
+struct cw_state_job {
+    const char *id, *name; /* name "" = anonymous */
+    enum cw_job_status status;
+    struct cw_state_blob options, graph, manifest, info; /* packed messages of proto/cachew/v1; options without the graph */
+    uint64_t first_epoch; /* all epochs below it are consumed */
+    int error_code;
+    const char *error;
+    int64_t created_ms; /* wall */
+};
+struct cw_state_position {
+    uint64_t epoch, item, row, rows, batches;
+};
+
+void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job);
+void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status, uint64_t first_epoch, int error_code, const char *error);
+void cw_state_remove_job(struct cw_state *state, const char *id); /* and all that belongs to it */
+/* Progress of an epoch: consumed items; of consumer -1: of all together. Epochs below first_epoch of the job are dropped by set_job. */
+void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed);
+void cw_state_clear_progress(struct cw_state *state, const char *id);
+void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *skipped);
+/* client_id: who holds the place now; 0 = nobody. */
+void cw_state_put_position(struct cw_state *state, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position);
+/* Workers that are attached, so that a restart knows whom to wait for. */
+void cw_state_put_worker(struct cw_state *state, uint64_t worker_id, const char *address);
+void cw_state_remove_worker(struct cw_state *state, uint64_t worker_id);
+
+bool cw_state_is_dirty(const struct cw_state *state);
+int cw_state_commit(struct cw_state *state, struct cw_err *err);
+
+/* Reading back at start; strings and blobs are valid in the callback only. A non-zero return stops and is returned. */
+struct cw_state_reader {
+    int (*job)(void *arg, const struct cw_state_job *job, struct cw_err *err);
+    int (*progress)(void *arg, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed, struct cw_err *err);
+    int (*skipped)(void *arg, const char *id, uint64_t epoch, const struct cw_set *skipped, struct cw_err *err);
+    int (*position)(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position, struct cw_err *err);
+    int (*worker)(void *arg, uint64_t worker_id, const char *address, struct cw_err *err);
+};
+int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the state*.c files. */
+#ifndef CW_DISPATCHER_STATE_INT_H
+#define CW_DISPATCHER_STATE_INT_H
+
+#include <sqlite3.h>
+#include "base/str.h"
+#include "dispatcher/state.h"
+
+enum cw_state_statement {
+    CW_STATE_PUT_JOB,
+    CW_STATE_SET_JOB,
+    CW_STATE_DROP_PROGRESS,
+    CW_STATE_DROP_SKIPPED,
+    CW_STATE_REMOVE_JOB,
+    CW_STATE_PUT_PROGRESS,
+    CW_STATE_CLEAR_PROGRESS,
+    CW_STATE_PUT_SKIPPED,
+    CW_STATE_PUT_POSITION,
+    CW_STATE_PUT_WORKER,
+    CW_STATE_REMOVE_WORKER,
+    CW_STATE_STATEMENTS_N
+};
+struct cw_state {
+    char *dir;
+    int lock_fd;
+    sqlite3 *db;
+    uint64_t generation;
+    bool open_tx;
+    struct cw_err failed; /* first failed write of the transaction */
+    sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N]; /* prepared when first used */
+};
+
+/* Brings an open database to the present schema (state_schema.c). used: the directory was in use before. */
+int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err);
+int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw_err *err);
+int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing, struct cw_err *err);
+
+/* Sets of numbers as stored: pairs of little-endian 64-bit numbers. */
+void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out);
+int cw_state_set_read(const void *p, size_t n, struct cw_set *set, struct cw_err *err);
+
+#endif

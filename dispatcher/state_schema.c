@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables, and how an older state.db becomes a present one. A step is never changed once released; a new one is appended. */
+#include "dispatcher/state_int.h"
+
+static const char *const steps[] = {
+    /* 1 */
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('generation', CAST(strftime('%s', 'now') AS INTEGER));"
+    "CREATE TABLE jobs(id TEXT PRIMARY KEY, name TEXT NOT NULL, status INTEGER NOT NULL, options BLOB NOT NULL, graph BLOB NOT NULL,"
+    " manifest BLOB NOT NULL, info BLOB NOT NULL, first_epoch INTEGER NOT NULL, error_code INTEGER NOT NULL, error TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL);"
+    "CREATE TABLE progress(job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, epoch INTEGER NOT NULL, consumer INTEGER NOT NULL,"
+    " consumed BLOB NOT NULL, PRIMARY KEY(job, epoch, consumer)) WITHOUT ROWID;"
+    "CREATE TABLE skipped(job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, epoch INTEGER NOT NULL, items BLOB NOT NULL,"
+    " PRIMARY KEY(job, epoch)) WITHOUT ROWID;"
+    "CREATE TABLE positions(job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, consumer INTEGER NOT NULL, client INTEGER NOT NULL,"
+    " epoch INTEGER NOT NULL, item INTEGER NOT NULL, row INTEGER NOT NULL, rows INTEGER NOT NULL, batches INTEGER NOT NULL,"
+    " PRIMARY KEY(job, consumer)) WITHOUT ROWID;"
+    "CREATE TABLE workers(id INTEGER PRIMARY KEY, address TEXT NOT NULL);",
+};
+#define SCHEMA ((int)CW_ARRAY_LEN(steps))
+
+static int read_version(sqlite3 *db, const char *dir, int *ret_version, struct cw_err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL) != SQLITE_OK || sqlite3_step(stmt) != SQLITE_ROW) {
+        sqlite3_finalize(stmt);
+        return cw_state_db_error(db, dir, "reading the schema's version", err);
+    }
+    *ret_version = sqlite3_column_int(stmt, 0);
+    sqlite3_finalize(stmt);
+    return 0;
+}
+
+int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err)
+{
+    int version = 0;
+    int rc = read_version(db, dir, &version, err);
+    if (rc != 0)
+        return rc;
+    if (version > SCHEMA)
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "%s/state.db has schema %d, this cachew-dispatcher knows none above %d: run the newer version that wrote it, or give "
+                          "another --state-dir", dir, version, SCHEMA);
+    if (version == 0 && used)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s was in use, but its state.db is missing or empty: restore it from a copy, or remove the directory to begin anew "
+                          "(jobs are lost then; trainers can go on with their resume tokens)", dir);
+    for (int i = version; i < SCHEMA; i++) {
+        CW_STR_AUTO sql = {0};
+        cw_str_addf(&sql, "BEGIN IMMEDIATE;%sPRAGMA user_version=%d;COMMIT;", steps[i], i + 1);
+        rc = cw_state_exec(db, dir, cw_str_text(&sql), "bringing the schema up to date", err);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
