@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a client's hello to its welcome: which job, which place in it, and from where it goes on. */
+#include "base/rng.h"
+#include "base/version.h"
+#include "dispatcher/dispatcher.h"
+#include "graph/check.h"
+
+#include <string.h>
+
+#define NAME_MAX_BYTES 200
+
+static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *err)
+{
+    const Cachew__V1__JobOptions *options = hello->job;
+    if (!options || !options->graph)
+        return cw_err_set(err, CW_E_INVALID, "the client asked for no job");
+    if (strlen(options->name) > NAME_MAX_BYTES)
+        return cw_err_set(err, CW_E_INVALID, "the job's name has %zu bytes, at most %d are allowed", strlen(options->name), NAME_MAX_BYTES);
+    for (const char *p = options->name; *p; p++) {
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return cw_err_set(err, CW_E_INVALID, "the job's name has control characters");
+    }
+    if ((unsigned)options->mode > CACHEW__V1__CONSUMER_MODE__SHARED)
+        return cw_err_set(err, CW_E_INVALID, "consumer mode %d is unknown", (int)options->mode);
+    uint32_t n = options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);
+    if (n > CW_CONSUMERS_MAX || (options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE && options->consumers > 1))
+        return cw_err_set(err, CW_E_INVALID, "%u consumers: %s", options->consumers,
+                          n > CW_CONSUMERS_MAX ? "too many" : "they must be coordinated or shared");
+    if (hello->consumer >= n)
+        return cw_err_set(err, CW_E_INVALID, "consumer %u of %u: they are numbered from 0", hello->consumer, n);
+    if (n > 1 && options->name[0] == '\0')
+        return cw_err_set(err, CW_E_INVALID, "a job of several consumers needs a name: it is how they find each other");
+    return 0;
+}
+
+/* A named job is joined only when it gives the same data. */
+static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o, struct cw_hash fingerprint, struct cw_err *err)
+{
+    const Cachew__V1__JobOptions *own = job->options;
+    const char *what = NULL;
+    if (!cw_hash_eq(job->graph_fingerprint, fingerprint))
+        what = "another pipeline";
+    else if (own->seed != o->seed)
+        what = "another seed";
+    else if (own->epochs != o->epochs)
+        what = "another number of epochs";
+    else if (own->unordered != o->unordered)
+        what = "another order of delivery";
+    else if (own->skip_bad != o->skip_bad)
+        what = "another rule for bad elements";
+    else if (own->mode != o->mode || (own->mode != CACHEW__V1__CONSUMER_MODE__SINGLE && job->layout.consumers != CW_MAX(o->consumers, 1)))
+        what = "another arrangement of consumers";
+    else if (own->at_most_once != o->at_most_once)
+        what = "another delivery guarantee";
+    if (!what)
+        return 0;
+    return cw_err_set(err, CW_E_EXISTS, "job \"%s\" exists with %s: give another name, or remove that job", job->name, what);
+}
+
+static int check_room(struct cw_dispatcher *d, struct cw_err *err)
+{
+    size_t active = 0;
+    struct cw_job *idle = NULL;
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        bool is_active = job->status == CW_JOB_PREPARING || job->status == CW_JOB_RUNNING;
+        active += is_active;
+        if (!is_active && !idle && !cw_job_has_clients(job))
+            idle = job;
+    }
+    if (active >= d->options.max_jobs)
+        return cw_err_set(err, CW_E_LIMIT, "the dispatcher is full: it has %zu jobs (--max-jobs)", active);
+    if (d->jobs_n >= d->options.max_jobs + 100 && idle)
+        cw_job_remove(idle, "newer jobs need its place");
+    return 0;
+}
+
+static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, struct cw_hash fingerprint, struct cw_err *err)
+{
+    struct cw_dispatcher *d = client->d;
+    int rc = check_room(d, err);
+    if (rc != 0)
+        return rc;
+    char id[32];
+    snprintf(id, sizeof(id), "j%016llx", (unsigned long long)cw_rng_process_id());
+    Cachew__V1__JobOptions *options = cw_steal(&hello->job);
+    Cachew__V1__Graph *graph = cw_steal(&options->graph);
+    client->job = cw_job_new(d, id, options, graph);
+    client->job->graph_fingerprint = fingerprint;
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name, cw_stream_peer(client->stream));
+    cw_job_prepare(client->job);
+    return 0;
+}
+
+static int find_fingerprint(const Cachew__V1__Graph *message, struct cw_hash *ret_fingerprint, struct cw_err *err)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    int rc = cw_wire_graph_from(message, &graph, err);
+    if (rc == 0)
+        rc = cw_graph_check(graph, &checked, err);
+    if (rc == 0)
+        *ret_fingerprint = checked->fingerprint;
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return rc;
+}
+
+int cw_client_hello(struct cw_client *client, struct cw_err *err)
+{
+    Cachew__V1__ClientHello *hello = client->hello->hello;
+    client->id = hello->client_id;
+    client->consumer = hello->consumer;
+    if (hello->protocol != CW_PROTOCOL)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "the client (version %s) speaks protocol %u, this dispatcher (version %s) protocol %d: use the same version",
+                          hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);
+    if (client->id == 0)
+        return cw_err_set(err, CW_E_INVALID, "the client has no id");
+    struct cw_dispatcher *d = client->d;
+    if (hello->job_id[0] != '\0') {
+        client->job = cw_strmap_get(&d->jobs_by_id, hello->job_id);
+        if (!client->job)
+            return cw_err_set(err, CW_E_NOT_FOUND, "job %s is not known here: it was removed, or the dispatcher's state was", hello->job_id);
+        if (client->consumer >= client->job->layout.consumers) {
+            client->job = NULL;
+            return cw_err_set(err, CW_E_INVALID, "job %s has no consumer %u", hello->job_id, client->consumer);
+        }
+        return 0;
+    }
+    struct cw_hash fingerprint = {0};
+    int rc = check_options(hello, err);
+    if (rc == 0)
+        rc = find_fingerprint(hello->job->graph, &fingerprint, err);
+    if (rc != 0)
+        return rc;
+    struct cw_job *job = hello->job->name[0] != '\0' ? cw_job_find_named(d, hello->job->name) : NULL;
+    if (!job)
+        return make_job(client, hello, fingerprint, err);
+    rc = check_same(job, hello->job, fingerprint, err);
+    if (rc == 0)
+        client->job = job;
+    return rc;
+}
+
+static int read_token(const struct cw_job *job, const Cachew__V1__ClientHello *hello, struct cw_token *ret_token, struct cw_err *err)
+{
+    int rc = cw_token_decode(hello->token.data, hello->token.len, ret_token, err);
+    if (rc != 0)
+        return rc;
+    if (!cw_hash_eq(ret_token->fingerprint, job->fingerprint))
+        rc = cw_err_set(err, CW_E_INVALID, "the resume token is of another pipeline, or the source's files have changed since");
+    else if (ret_token->seed != job->seed)
+        rc = cw_err_set(err, CW_E_INVALID, "the resume token is of seed %llu, the job has seed %llu", (unsigned long long)ret_token->seed,
+                        (unsigned long long)job->seed);
+    if (rc != 0)
+        cw_token_fini(ret_token);
+    return rc;
+}
+
+/* The same process is back: what it has counts, whatever was noted of it. */
+static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello)
+{
+    struct cw_job *job = client->job;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < hello->n_received; i++)
+        first = CW_MIN(first, hello->received[i]->epoch);
+    for (size_t i = 0; i < hello->n_consumed; i++)
+        first = CW_MIN(first, hello->consumed[i]->epoch);
+    Cachew__V1__Interval all = CACHEW__V1__INTERVAL__INIT, *alls[] = {&all};
+    all.hi = job->items;
+    for (uint64_t n = job->first_epoch; first != UINT64_MAX && n < first && cw_job_open_epoch(job, n); n++) {
+        Cachew__V1__EpochSet past = CACHEW__V1__EPOCH_SET__INIT, *pasts[] = {&past};
+        past.epoch = n;
+        past.n_items = 1;
+        past.items = alls;
+        cw_job_ack(job, client->consumer, pasts, 1, true);
+    }
+    cw_job_ack(job, client->consumer, hello->received, hello->n_received, false);
+    cw_job_ack(job, client->consumer, hello->consumed, hello->n_consumed, true);
+    if (hello->position) {
+        const Cachew__V1__Position *p = hello->position;
+        job->consumers[client->consumer].position = (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
+    }
+}
+
+static int take_place(struct cw_client *client, struct cw_err *err)
+{
+    struct cw_job *job = client->job;
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    const Cachew__V1__ClientHello *hello = client->hello->hello;
+    bool same = place->client_id == client->id;
+    if (!same && hello->job_id[0] != '\0' && place->client_id != 0)
+        return cw_err_set(err, CW_E_STATE, "another client has taken the place of consumer %u of job %s", client->consumer, job->id);
+    if (same || hello->job_id[0] != '\0') {
+        merge(client, hello);
+    } else if (hello->token.len > 0) {
+        struct cw_token token = {0};
+        int rc = read_token(job, hello, &token, err);
+        if (rc != 0)
+            return rc;
+        cw_job_resume_at(job, client->consumer, &token);
+        cw_token_fini(&token);
+    } else if (place->client_id != 0) {
+        cw_job_resume_at(job, client->consumer, NULL);
+    }
+    place->client = client;
+    place->client_id = client->id;
+    place->expected = place->bye = false;
+    place->position_dirty = job->progress_dirty = true;
+    cw_job_advance(job);
+    cw_job_flush(job);
+    return 0;
+}
+
+void cw_client_admit(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    struct cw_err err = {0};
+    if (job->status == CW_JOB_PREPARING)
+        return;
+    if (job->status == CW_JOB_FAILED) {
+        cw_err_set(&err, job->error_code, "job %s failed: %s", job->name[0] ? job->name : job->id, job->error);
+        cw_client_fail(client, err.code, err.msg);
+        return;
+    }
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    if (place->client && place->client->id == client->id) {
+        cw_client_replace(place->client);
+    } else if (place->client) {
+        int64_t now = cw_clock_ms();
+        client->place_ms = client->place_ms > 1 ? client->place_ms : now;
+        if (now - client->place_ms < job->d->options.takeover_ms)
+            return;
+        cw_err_set(&err, CW_E_EXISTS, "consumer %u of job \"%s\" is held by another client (%s)", client->consumer, job->name,
+                   cw_stream_peer(place->client->stream));
+        cw_client_fail(client, err.code, err.msg);
+        return;
+    }
+    client->place_ms = 0;
+    if (take_place(client, &err) != 0) {
+        cw_client_fail(client, err.code, err.msg);
+        return;
+    }
+    client->admitted = client->welcome_due = true;
+    cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
+}

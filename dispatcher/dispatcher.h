@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dispatcher's objects: workers, clients, jobs, and between worker and job a share with its leases. All of it belongs to one loop
+ * thread, so there are no locks. Who calls whom:
+ *
+ *   fleet.c (workers' streams) ----\                        /--> lease.c (who computes what)
+ *   clients.c (consumers' streams) --> job.c (life of a job) --> epoch.c (sets of items)
+ *   svc_admin.c (tools) -----------/                        \--> state.c (what is stored)
+ *
+ * Handlers change state and mark what is to be done (job->want_fill, store); at the end of the loop's turn turn.c commits the
+ * transaction, tells what had to wait for that, and leases. */
+#ifndef CW_DISPATCHER_DISPATCHER_H
+#define CW_DISPATCHER_DISPATCHER_H
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "cachew/v1/fleet.pb-c.h"
+#include "cachew/v1/job.pb-c.h"
+#include "dispatcher/epoch.h"
+#include "dispatcher/state.h"
+#include "loop/loop.h"
+#include "plan/plan.h"
+#include "rpc/rpc.h"
+#include "wire/token.h"
+#include "wire/wire.h"
+
+#define CW_LOG_MOD "dispatcher"
+#define CW_EPOCHS_AHEAD 64      /* epochs begun and not done */
+#define CW_CONSUMERS_MAX 4096
+#define CW_LEASE_MAX 1024       /* items of one lease */
+#define CW_ATTEMPTS_MAX 3       /* failures of an item on workers before its job fails */
+#define CW_WORKER_TAG 0x574b5231u
+#define CW_CLIENT_TAG 0x434c5431u
+
+struct cw_options {
+    const char *listen, *state_dir;
+    int64_t silence_ms;    /* of a worker, until it is taken for lost */
+    int64_t grace_ms;      /* after a start: how long known workers and clients are waited for */
+    int64_t client_grace_ms; /* an anonymous job's, without its client */
+    int64_t job_idle_ms;   /* a finished or failed job, or one without clients, is kept so long */
+    int64_t lease_ms;      /* work that a worker holds */
+    int64_t takeover_ms;   /* a second client of a place waits so long for the first to go */
+    uint64_t max_jobs;
+    uint64_t deaths_max;   /* workers that an item may kill */
+    bool standby, exit_with_stdin;
+};
+int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err); /* enum cw_args_result or a code */
+
+struct cw_job;
+struct cw_worker;
+struct cw_client;
+
+struct cw_lease {
+    struct cw_lease *next; /* of the share, oldest first */
+    uint64_t counter;
+    uint64_t epoch;
+    struct cw_set items; /* not received, not handed back */
+    struct cw_set todo;  /* of these: not reported as computed */
+    int64_t given_ms;
+    bool hedge;          /* the items are leased to another worker too */
+};
+struct cw_share { /* of a worker in a job */
+    struct cw_share *next_of_job, *next_of_worker;
+    struct cw_job *job;
+    struct cw_worker *worker;
+    struct cw_lease *leases;
+    bool spec_sent;
+    uint64_t todo_n;     /* items, over all leases */
+    uint64_t target;     /* items it should have to do */
+    bool full;           /* the last fill reached the target */
+    double rate;         /* items per second, 0 = unknown */
+    int64_t done_ms;     /* when it last reported something */
+    int64_t shut_until_ms; /* a client cannot reach the worker: no leases until then */
+    uint64_t done_n;
+};
+struct cw_worker {
+    uint32_t magic;
+    struct cw_dispatcher *d;
+    struct cw_worker *next;
+    struct cw_stream *stream;
+    bool hello;          /* said, and it counts; else the rest is unset */
+    bool failed;         /* its stream is being ended */
+    bool draining;
+    uint64_t id;
+    char *address, *host_id, *version, *only_job;
+    uint32_t threads, pid;
+    uint64_t budget_bytes, budget_used, done_n;
+    double cpu_share;
+    int64_t heard_ms, since_ms;
+    struct cw_share *shares;
+};
+
+struct cw_consumer {
+    struct cw_client *client; /* who holds the place; NULL = nobody now */
+    uint64_t client_id;       /* who held it last; 0 = never held */
+    bool expected;            /* after a restart: held it then, and may come back */
+    bool bye;
+    bool position_dirty;
+    struct cw_state_position position;
+    double wait_share;
+    struct cw_set told[2];    /* shared: others' items that it was told of */
+};
+struct cw_trouble { /* of an item that failed */
+    uint64_t epoch, item;
+    uint32_t failures, deaths;
+    uint64_t worker_id; /* the last that failed */
+};
+struct cw_job {
+    struct cw_dispatcher *d;
+    struct cw_job *next;
+    char *id, *name;
+    enum cw_job_status status;
+    bool put;             /* its row is written, maybe not committed */
+    bool stored;          /* its row is committed: it may be told of */
+    bool row_dirty;
+    /* what was asked for */
+    Cachew__V1__JobOptions *options; /* without graph */
+    Cachew__V1__Graph *graph;
+    struct cw_hash graph_fingerprint;
+    uint64_t seed, epochs_n;
+    struct cw_layout layout;
+    /* what preparing found */
+    Cachew__V1__PlanInfo *info;
+    struct cw_hash fingerprint;
+    uint64_t items;
+    struct cw_buf *manifest;
+    struct cw_worker *preparing;
+    uint32_t prepare_deaths;
+    int error_code;
+    char *error;
+    /* progress */
+    struct cw_epoch **epochs; /* of numbers first_epoch, first_epoch + 1, ... */
+    size_t epochs_open, epochs_cap;
+    uint64_t first_epoch;
+    struct cw_consumer *consumers; /* layout.consumers of them */
+    struct cw_share *shares;
+    struct cw_trouble *troubles;
+    size_t troubles_n, troubles_cap;
+    uint64_t window, window_told;
+    bool want_fill, progress_dirty;
+    int64_t hold_until_ms; /* after a restart: nothing is leased before */
+    /* measured */
+    double item_bytes, item_ns, consume_rate;
+    uint64_t consumed_since, elements, bytes, skipped, cpu_ns, recomputed, hedged, hedges_out, skipped_items, leased_n;
+    int64_t rate_ms;
+    int64_t created_ms;    /* wall */
+    int64_t alone_ms;      /* since when there is no client; 0 = there is one */
+    int64_t starved_ms;    /* since when it waits for a worker; 0 = it does not */
+    int64_t waiting_told_ms;
+};
+
+struct cw_client {
+    uint32_t magic;
+    struct cw_dispatcher *d;
+    struct cw_client *next;
+    struct cw_stream *stream;
+    int64_t since_ms;
+    Cachew__V1__ClientMessage *hello; /* kept until it is admitted; NULL before and after */
+    uint64_t id;
+    struct cw_job *job;    /* NULL before hello */
+    uint32_t consumer;
+    bool admitted;         /* holds its place in the job */
+    bool welcome_due;      /* to be told after the commit */
+    bool welcomed;
+    bool failed;           /* was told so; nothing it says counts */
+    int64_t place_ms;      /* since when it waits for its place; 0 = it does not */
+};
+
+struct cw_dispatcher {
+    struct cw_loop *loop;
+    struct cw_rpc *rpc;
+    struct cw_server *server;
+    struct cw_state *state;
+    struct cw_options options;
+    uint64_t generation;
+    uint64_t lease_counter;
+    struct cw_worker *workers;
+    struct cw_client *clients;
+    struct cw_job *jobs;
+    struct cw_strmap jobs_by_id;
+    size_t workers_n, clients_n, jobs_n; /* workers that said hello; all clients; all jobs */
+    struct cw_map expected_workers;      /* by id: attached before the restart */
+    struct cw_poll *stdin_poll;
+    struct cw_timer *tick;
+    int64_t tick_ms;                     /* its period now; 0 = stopped */
+    int64_t started_ms;
+    int64_t commit_retry_ms;             /* after a failed commit: no writes before */
+    bool workers_changed, stopping, exited;
+    char address[512];
+};
+
+/* ---- fleet.c ---- */
+void cw_fleet_open(void *dispatcher, struct cw_stream *stream); /* method /cachew.v1.Fleet/Attach */
+void cw_fleet_tick(struct cw_dispatcher *d, int64_t now);
+void cw_fleet_close_all(struct cw_dispatcher *d);
+void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command); /* sets the generation */
+bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job);   /* may get leases of it */
+
+/* ---- clients.c, admit.c ---- */
+void cw_clients_open(void *dispatcher, struct cw_stream *stream); /* method /cachew.v1.Jobs/Attach */
+void cw_clients_tick(struct cw_dispatcher *d, int64_t now);
+void cw_clients_close_all(struct cw_dispatcher *d);
+void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command);
+void cw_client_fail(struct cw_client *client, int code, const char *msg); /* tells, and ends the stream */
+void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
+int cw_client_hello(struct cw_client *client, struct cw_err *err);        /* client->hello is there: find or make its job */
+void cw_client_admit(struct cw_client *client);                          /* give it its place, if it is free */
+void cw_client_welcome(struct cw_client *client);
+void cw_client_send_workers(struct cw_client *client);
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason);
+
+/* ---- job.c ---- */
+struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
+struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
+/* Takes options, graph. */
+struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options, Cachew__V1__Graph *graph);
+void cw_job_free(struct cw_job *job);
+void cw_job_remove(struct cw_job *job, const char *reason); /* also from state and workers; its clients are failed; frees it */
+void cw_job_fail(struct cw_job *job, int code, const char *msg);
+int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */, struct cw_err *err);
+int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err);
+void cw_job_store(struct cw_job *job); /* the row, in the open transaction */
+void cw_job_tick(struct cw_job *job, int64_t now); /* may free it */
+void cw_job_clients_changed(struct cw_job *job);
+bool cw_job_has_clients(const struct cw_job *job);
+/* Looks for a worker to prepare it. */
+void cw_job_prepare(struct cw_job *job);
+void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
+
+/* ---- progress.c ---- */
+struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number); /* NULL: done, or too far ahead */
+struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number); /* begins it, and those before */
+void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n, bool consumed);
+void cw_job_advance(struct cw_job *job); /* closes epochs that are done; finishes the job */
+void cw_job_flush(struct cw_job *job);   /* progress into the open transaction */
+void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token);
+uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, const char *reason);
+
+/* ---- lease.c ---- */
+void cw_lease_fill_all(struct cw_dispatcher *d);
+void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
+void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *done);
+/* Takes items away from a share (NULL = all it holds of the job), so that they are free again; the worker is told if tell. */
+void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell);
+void cw_lease_free_all(struct cw_share *share, bool tell);
+void cw_lease_free_job(struct cw_job *job); /* of all workers, and tells them */
+void cw_lease_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held);
+void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch, const struct cw_set *items);
+struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker);
+struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker);
+void cw_share_remove(struct cw_share *share);
+
+/* ---- window.c: how far ahead, and how much at a time ---- */
+uint64_t cw_window_items(const struct cw_job *job, size_t threads);
+
+/* ---- trouble.c: items that fail or kill ---- */
+struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item);
+void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker, const Cachew__V1__ItemFailed *failed);
+void cw_trouble_died(struct cw_share *share); /* its worker is gone: blames what it was computing. May fail the job. */
+void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch);
+
+/* ---- turn.c ---- */
+void cw_turn_end(void *dispatcher);
+void cw_turn_wake(struct cw_dispatcher *d); /* starts or stops the tick as needed */
+
+/* ---- svc_admin.c ---- */
+void cw_svc_admin_add(struct cw_dispatcher *d);
+
+#endif

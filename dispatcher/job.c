@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
+#include "dispatcher/dispatcher.h"
+
+#include <string.h>
+
+struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        bool over = (job->status == CW_JOB_FAILED && !job->stored) || (job->status == CW_JOB_FINISHED && job->consumers[0].bye);
+        if (!over && job->name[0] != '\0' && strcmp(job->name, name) == 0)
+            return job;
+    }
+    return NULL;
+}
+
+struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name)
+{
+    struct cw_job *job = cw_strmap_get(&d->jobs_by_id, id_or_name);
+    return job ? job : cw_job_find_named(d, id_or_name);
+}
+
+static void read_layout(struct cw_job *job)
+{
+    const Cachew__V1__JobOptions *options = job->options;
+    job->layout.consumers = options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);
+    job->layout.mode = (enum cw_mode)options->mode;
+    job->consumers = CW_NEW_ARRAY(struct cw_consumer, job->layout.consumers);
+}
+
+struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options, Cachew__V1__Graph *graph)
+{
+    struct cw_job *job = CW_NEW(struct cw_job);
+    job->d = d;
+    job->id = cw_mem_strdup(id);
+    job->name = cw_mem_strdup(options->name);
+    job->options = options;
+    job->graph = graph;
+    job->seed = options->seed;
+    job->epochs_n = options->epochs;
+    job->error = cw_mem_strdup("");
+    job->created_ms = cw_clock_wall_ms();
+    job->rate_ms = job->alone_ms = cw_clock_ms();
+    read_layout(job);
+    struct cw_job **at = &d->jobs;
+    while (*at)
+        at = &(*at)->next;
+    *at = job;
+    d->jobs_n++;
+    cw_strmap_set(&d->jobs_by_id, job->id, job);
+    return job;
+}
+
+void cw_job_free(struct cw_job *job)
+{
+    struct cw_dispatcher *d = job->d;
+    while (job->shares)
+        cw_share_remove(job->shares);
+    for (struct cw_job **at = &d->jobs; *at; at = &(*at)->next) {
+        if (*at == job) {
+            *at = job->next;
+            break;
+        }
+    }
+    d->jobs_n--;
+    cw_strmap_remove(&d->jobs_by_id, job->id);
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        cw_epoch_fini(job->epochs[i]);
+        cw_mem_free(job->epochs[i]);
+    }
+    cw_mem_free(job->epochs);
+    cw_mem_free(job->consumers);
+    cw_mem_free(job->troubles);
+    cachew__v1__job_options__free_unpacked(job->options, NULL);
+    cachew__v1__graph__free_unpacked(job->graph, NULL);
+    if (job->info)
+        cachew__v1__plan_info__free_unpacked(job->info, NULL);
+    cw_buf_unref(job->manifest);
+    cw_mem_free(job->error);
+    cw_mem_free(job->name);
+    cw_mem_free(job->id);
+    cw_mem_free(job);
+}
+
+static void tell_workers_forget(struct cw_job *job, const char *reason)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!share->spec_sent)
+            continue;
+        Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
+        forget.job_id = job->id;
+        cw_autofree char *text = cw_mem_strdup(reason);
+        forget.reason = text;
+        Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+        command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_FORGET;
+        command.forget = &forget;
+        cw_worker_send(share->worker, &command);
+        share->spec_sent = false;
+    }
+}
+
+static void fail_clients(struct cw_job *job, int code, const char *msg)
+{
+    for (struct cw_client *client = job->d->clients, *next; client; client = next) {
+        next = client->next;
+        if (client->job == job)
+            cw_client_fail(client, code, msg);
+    }
+}
+
+void cw_job_remove(struct cw_job *job, const char *reason)
+{
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s removed: %s", job->id, job->name, reason);
+    tell_workers_forget(job, reason);
+    cw_autofree char *msg = cw_mem_printf("job %s is removed: %s", job->id, reason);
+    fail_clients(job, CW_E_NOT_FOUND, msg);
+    if (job->stored)
+        cw_state_remove_job(job->d->state, job->id);
+    cw_job_free(job);
+}
+
+void cw_job_fail(struct cw_job *job, int code, const char *msg)
+{
+    if (job->status == CW_JOB_FAILED)
+        return;
+    job->status = CW_JOB_FAILED;
+    job->error_code = code < 0 ? code : CW_E_INTERNAL;
+    cw_mem_free(job->error);
+    job->error = cw_mem_strdup(msg);
+    job->preparing = NULL;
+    cw_log_error(CW_LOG_MOD, "job=%s name=%s failed: %s", job->id, job->name, job->error);
+    cw_lease_free_job(job);
+    tell_workers_forget(job, job->error);
+    job->row_dirty = true;
+    cw_job_flush(job);
+    fail_clients(job, job->error_code, job->error);
+    cw_turn_wake(job->d);
+}
+
+bool cw_job_has_clients(const struct cw_job *job)
+{
+    for (const struct cw_client *client = job->d->clients; client; client = client->next) {
+        if (client->job == job)
+            return true;
+    }
+    return false;
+}
+
+void cw_job_clients_changed(struct cw_job *job)
+{
+    if (cw_job_has_clients(job))
+        job->alone_ms = 0;
+    else if (job->alone_ms == 0)
+        job->alone_ms = cw_clock_ms();
+    job->want_fill = true;
+}
+
+int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_err *err)
+{
+    if (info->sparse && job->layout.mode == CW_MODE_SHARED)
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "consumers=shared is not possible for a pipeline whose number of elements depends on the data (filter): use coordinated");
+    if (job->info)
+        cachew__v1__plan_info__free_unpacked(job->info, NULL);
+    job->info = info;
+    job->items = info->items;
+    job->fingerprint = (struct cw_hash){info->fingerprint_hi, info->fingerprint_lo};
+    job->layout.to_all = info->sparse && job->layout.mode == CW_MODE_COORDINATED && job->layout.consumers > 1;
+    job->item_bytes = info->item_bytes > 0 ? (double)info->item_bytes : 0;
+    job->window = cw_window_items(job, 1);
+    return 0;
+}
+
+/* ---- preparing ---- */
+
+static bool may_prepare(const struct cw_worker *worker)
+{
+    return worker->hello && !worker->draining && worker->only_job[0] == '\0';
+}
+
+static size_t preparing_n(const struct cw_worker *worker)
+{
+    size_t n = 0;
+    for (const struct cw_job *job = worker->d->jobs; job; job = job->next)
+        n += job->preparing == worker;
+    return n;
+}
+
+void cw_job_prepare(struct cw_job *job)
+{
+    struct cw_worker *best = NULL;
+    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        if (may_prepare(worker) && (!best || preparing_n(worker) < preparing_n(best)))
+            best = worker;
+    }
+    if (!best || job->status != CW_JOB_PREPARING || job->preparing)
+        return;
+    job->preparing = best;
+    job->starved_ms = 0;
+    Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
+    prepare.job_id = job->id;
+    prepare.graph = job->graph;
+    prepare.seed = job->seed;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_PREPARE;
+    command.prepare = &prepare;
+    cw_worker_send(best, &command);
+    cw_fault_point("dispatcher.prepare");
+}
+
+static Cachew__V1__PlanInfo *copy_info(const Cachew__V1__PlanInfo *info)
+{
+    struct cw_buf *buf = cw_wire_pack(&info->base);
+    Cachew__V1__PlanInfo *copy = cachew__v1__plan_info__unpack(NULL, buf->len, buf->data);
+    cw_buf_unref(buf);
+    return copy;
+}
+
+void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
+{
+    struct cw_err err = {0};
+    job->preparing = NULL;
+    Cachew__V1__PlanInfo *info = NULL;
+    struct cw_plan_info checked;
+    if (prepared->code != 0)
+        cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s", prepared->error);
+    else if (!prepared->info || cw_wire_info_from(prepared->info, &checked, &err) != 0)
+        cw_err_set(&err, CW_E_INTERNAL, "the worker that prepared the job sent nothing valid: %s", err.msg);
+    else if (!(info = copy_info(prepared->info)) || cw_job_set_info(job, info, &err) != 0)
+        cw_err_set(&err, err.code ? err.code : CW_E_INTERNAL, "%s", err.code ? err.msg : "out of memory");
+    if (err.code != 0) {
+        if (info && job->info != info)
+            cachew__v1__plan_info__free_unpacked(info, NULL);
+        cw_job_fail(job, err.code, err.msg);
+        return;
+    }
+    job->manifest = cw_buf_copy(prepared->manifest.data, prepared->manifest.len);
+    if (!job->manifest) {
+        cw_job_fail(job, CW_E_NOMEM, "out of memory for the job's manifest");
+        return;
+    }
+    job->status = CW_JOB_RUNNING;
+    job->want_fill = true;
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name, (unsigned long long)job->items,
+                (int)job->info->sparse);
+    cw_job_store(job);
+    cw_job_advance(job);
+    for (struct cw_client *client = job->d->clients, *next; client; client = next) {
+        next = client->next;
+        if (client->job == job)
+            cw_client_admit(client);
+    }
+    cw_fault_point("dispatcher.prepared");
+}
+
+/* ---- time ---- */
+
+static bool has_worker(const struct cw_job *job)
+{
+    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        if (job->status == CW_JOB_PREPARING ? may_prepare(worker) : cw_worker_serves(worker, job))
+            return true;
+    }
+    return false;
+}
+
+static void tell_waiting(struct cw_job *job, int64_t now)
+{
+    bool active = job->status == CW_JOB_PREPARING || job->status == CW_JOB_RUNNING;
+    if (!active || has_worker(job)) {
+        job->starved_ms = 0;
+        return;
+    }
+    if (job->starved_ms == 0)
+        job->starved_ms = now;
+    if (now - job->starved_ms < 1000 || now - job->waiting_told_ms < 5000)
+        return;
+    job->waiting_told_ms = now;
+    char reason[] = "no worker is connected to the dispatcher";
+    Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
+    waiting.reason = reason;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
+    command.waiting = &waiting;
+    for (struct cw_client *client = job->d->clients; client; client = client->next) {
+        if (client->job == job)
+            cw_client_send(client, &command);
+    }
+}
+
+/* Why it is to be removed now, or NULL. */
+static const char *is_over(const struct cw_job *job, int64_t now)
+{
+    if (job->alone_ms == 0)
+        return NULL;
+    const struct cw_options *options = &job->d->options;
+    if (job->status == CW_JOB_FAILED && !job->stored)
+        return "it could not be started";
+    if (job->name[0] == '\0') {
+        int64_t grace = CW_MAX(options->client_grace_ms, job->d->started_ms + options->grace_ms - job->alone_ms);
+        return now - job->alone_ms >= grace ? "its client is gone" : NULL;
+    }
+    return now - job->alone_ms >= options->job_idle_ms ? "nobody used it (--job-idle)" : NULL;
+}
+
+void cw_job_tick(struct cw_job *job, int64_t now)
+{
+    const char *over = is_over(job, now);
+    if (over) {
+        cw_job_remove(job, over);
+        return;
+    }
+    if (now - job->rate_ms >= 1000) {
+        double rate = (double)job->consumed_since * 1000 / (double)(now - job->rate_ms);
+        job->consume_rate = job->consume_rate > 0 ? (job->consume_rate + rate) / 2 : rate;
+        job->consumed_since = 0;
+        job->rate_ms = now;
+    }
+    if (job->alone_ms == 0) {
+        tell_waiting(job, now);
+        job->want_fill = true; /* late items, workers that may be tried again */
+    }
+    if (job->status == CW_JOB_PREPARING && !job->preparing)
+        cw_job_prepare(job);
+    if (job->progress_dirty || job->row_dirty)
+        cw_job_flush(job);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs to and from the state directory. */
+#include "dispatcher/dispatcher.h"
+#include "graph/check.h"
+
+static struct cw_state_blob blob_of(const struct cw_buf *buf)
+{
+    return buf ? (struct cw_state_blob){buf->data, buf->len} : (struct cw_state_blob){"", 0};
+}
+
+void cw_job_store(struct cw_job *job)
+{
+    struct cw_buf *options = cw_wire_pack(&job->options->base);
+    struct cw_buf *graph = cw_wire_pack(&job->graph->base);
+    struct cw_buf *info = cw_wire_pack(&job->info->base);
+    const struct cw_state_job row = {
+        .id = job->id,
+        .name = job->name,
+        .status = job->status,
+        .options = blob_of(options),
+        .graph = blob_of(graph),
+        .manifest = blob_of(job->manifest),
+        .info = blob_of(info),
+        .first_epoch = job->first_epoch,
+        .error_code = job->error_code,
+        .error = job->error,
+        .created_ms = job->created_ms,
+    };
+    cw_state_put_job(job->d->state, &row);
+    job->put = true;
+    cw_buf_unref(options);
+    cw_buf_unref(graph);
+    cw_buf_unref(info);
+}
+
+static void find_fingerprint(struct cw_job *job)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    struct cw_err err = {0};
+    if (cw_wire_graph_from(job->graph, &graph, &err) == 0 && cw_graph_check(graph, &checked, &err) == 0)
+        job->graph_fingerprint = checked->fingerprint;
+    else
+        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: its pipeline is not valid any more: %s", job->id, job->name, err.msg);
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+}
+
+static int on_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
+{
+    struct cw_dispatcher *d = arg;
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, row->options.n, row->options.p);
+    Cachew__V1__Graph *graph = cachew__v1__graph__unpack(NULL, row->graph.n, row->graph.p);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, row->info.n, row->info.p);
+    if (!options || !graph || !info) {
+        if (options)
+            cachew__v1__job_options__free_unpacked(options, NULL);
+        if (graph)
+            cachew__v1__graph__free_unpacked(graph, NULL);
+        if (info)
+            cachew__v1__plan_info__free_unpacked(info, NULL);
+        return cw_err_set(err, CW_E_CORRUPT, "job %s: what is stored of it cannot be read", row->id);
+    }
+    struct cw_job *job = cw_job_new(d, row->id, options, graph);
+    int rc = cw_job_set_info(job, info, err);
+    if (rc != 0) {
+        cachew__v1__plan_info__free_unpacked(info, NULL);
+        return rc;
+    }
+    job->manifest = cw_buf_copy(row->manifest.p, row->manifest.n);
+    job->status = row->status;
+    job->first_epoch = row->first_epoch;
+    job->error_code = row->error_code;
+    cw_mem_free(job->error);
+    job->error = cw_mem_strdup(row->error);
+    job->created_ms = row->created_ms;
+    job->put = job->stored = true;
+    job->want_fill = true;
+    job->hold_until_ms = d->started_ms + d->options.grace_ms;
+    find_fingerprint(job);
+    return 0;
+}
+
+static int on_progress(void *arg, const char *id, uint64_t number, int consumer, const struct cw_set *consumed, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    struct cw_epoch *epoch = job ? cw_job_open_epoch(job, number) : NULL;
+    if (!epoch)
+        return 0;
+    if (consumer < 0) {
+        cw_set_add_all(&epoch->consumed, consumed);
+        cw_set_add_all(&epoch->received, consumed);
+    } else if (epoch->layout.to_all && (uint32_t)consumer < epoch->layout.consumers) {
+        cw_set_add_all(&epoch->parts[consumer].consumed, consumed);
+        cw_set_add_all(&epoch->parts[consumer].received, consumed);
+    }
+    return 0;
+}
+
+static int on_skipped(void *arg, const char *id, uint64_t number, const struct cw_set *skipped, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    struct cw_epoch *epoch = job ? cw_job_open_epoch(job, number) : NULL;
+    if (epoch)
+        cw_set_add_all(&epoch->skipped, skipped);
+    return 0;
+}
+
+static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position,
+                       struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (!job || consumer >= job->layout.consumers)
+        return 0;
+    job->consumers[consumer].client_id = client_id;
+    job->consumers[consumer].expected = client_id != 0;
+    job->consumers[consumer].position = *position;
+    return 0;
+}
+
+static int on_worker(void *arg, uint64_t worker_id, const char *address, struct cw_err *err)
+{
+    (void)err;
+    (void)address;
+    struct cw_dispatcher *d = arg;
+    cw_map_set(&d->expected_workers, worker_id, d);
+    return 0;
+}
+
+int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
+{
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker};
+    int rc = cw_state_load(d->state, &reader, d, err);
+    if (rc == 0 && d->jobs_n > 0)
+        cw_log_info(CW_LOG_MOD, "%zu jobs loaded from %s", d->jobs_n, d->options.state_dir);
+    return rc;
+}

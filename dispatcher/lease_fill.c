@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who computes what: the lowest free items first, to whoever has less to do than its target, job after job in turn; and hedges: a
+ * second lease of what is late while somebody has nothing to do. */
+#include "dispatcher/lease.h"
+
+#define HEDGE_FACTOR 3.0
+#define HEDGE_MIN_MS 1000
+#define HEDGE_SHARE 20 /* one in so many items */
+
+static void send_spec(struct cw_share *share)
+{
+    const struct cw_job *job = share->job;
+    Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
+    spec.job_id = job->id;
+    spec.graph = job->graph;
+    spec.seed = job->seed;
+    if (job->manifest)
+        spec.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
+    spec.skip_bad = job->options->skip_bad;
+    spec.consumers = job->layout.consumers;
+    spec.each_item_to_all = job->layout.to_all;
+    spec.shared = job->layout.mode == CW_MODE_SHARED;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
+    command.job = &spec;
+    cw_worker_send(share->worker, &command);
+    share->spec_sent = true;
+}
+
+static void send_lease(struct cw_share *share, const struct cw_epoch *epoch, const struct cw_set *items, uint32_t consumer)
+{
+    if (!share->spec_sent)
+        send_spec(share);
+    Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
+    id.generation = share->job->d->generation;
+    id.counter = share->job->d->lease_counter;
+    Cachew__V1__Lease lease = CACHEW__V1__LEASE__INIT;
+    lease.lease = &id;
+    lease.job_id = share->job->id;
+    lease.epoch = epoch->number;
+    lease.items = cw_wire_set_to(items, &lease.n_items);
+    lease.consumer = consumer;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_LEASE;
+    command.lease = &lease;
+    cw_worker_send(share->worker, &command);
+    cw_mem_free(lease.items);
+    cw_fault_point("dispatcher.lease");
+}
+
+static void give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer)
+{
+    if (epoch->layout.mode == CW_MODE_SHARED)
+        cw_set_add_all(&epoch->parts[consumer].owned, items);
+    cw_lease_add(share, epoch, items, hedge);
+    send_lease(share, epoch, items, consumer);
+}
+
+/* Shared: the attached consumer that has least in hand. */
+static bool pick_consumer(const struct cw_job *job, uint32_t *ret_consumer)
+{
+    *ret_consumer = 0;
+    if (job->layout.mode != CW_MODE_SHARED)
+        return true;
+    uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        if (!job->consumers[c].client)
+            continue;
+        uint64_t n = 0;
+        for (size_t e = 0; e < job->epochs_open; e++)
+            n += cw_set_count(&job->epochs[e]->parts[c].owned);
+        if (n < best && n < bound) {
+            best = n;
+            *ret_consumer = c;
+        }
+    }
+    return best != UINT64_MAX;
+}
+
+/* The lowest free run that this share may have, in the first epoch that has one below the window's end. */
+static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret_run)
+{
+    struct cw_job *job = share->job;
+    if (job->items == 0)
+        return NULL;
+    struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
+    if (!first)
+        return NULL;
+    uint64_t limit = cw_epoch_lowest_unconsumed(first) + job->window;
+    for (uint64_t i = 0; i < CW_EPOCHS_AHEAD && i <= limit / job->items; i++) {
+        uint64_t base = i * job->items;
+        if (base >= limit)
+            break;
+        struct cw_epoch *epoch = cw_job_open_epoch(job, job->first_epoch + i);
+        if (!epoch)
+            break;
+        uint64_t from = 0;
+        while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
+            uint64_t n = job->troubles_n > 0 ? cw_trouble_allows(share, epoch->number, ret_run) : UINT64_MAX;
+            if (n > 0) {
+                if (ret_run->hi - ret_run->lo > n)
+                    ret_run->hi = ret_run->lo + n;
+                return epoch;
+            }
+            from = ret_run->lo + 1;
+        }
+    }
+    return NULL;
+}
+
+static bool may_take(const struct cw_share *share, int64_t now, size_t jobs_n, uint64_t *ret_max)
+{
+    const struct cw_job *job = share->job;
+    if (share->shut_until_ms > now)
+        return false;
+    if (job->options->lease_items > 0) {
+        *ret_max = job->options->lease_items;
+        return share->todo_n < job->options->lease_items;
+    }
+    uint64_t target = CW_MAX(share->target / CW_MAX(jobs_n, 1), share->worker->threads);
+    if (share->todo_n > target / 2)
+        return false;
+    *ret_max = CW_MIN(target - share->todo_n, CW_LEASE_MAX);
+    return true;
+}
+
+static bool fill_one(struct cw_share *share, int64_t now, size_t jobs_n, size_t workers_n)
+{
+    uint64_t max = 0;
+    uint32_t consumer = 0;
+    struct cw_interval run;
+    if (!may_take(share, now, jobs_n, &max) || !pick_consumer(share->job, &consumer))
+        return false;
+    struct cw_epoch *epoch = find_run(share, &run);
+    share->full = epoch != NULL;
+    if (!epoch)
+        return false;
+    uint64_t n = run.hi - run.lo;
+    if (share->job->options->lease_items == 0)
+        n = (n + workers_n - 1) / workers_n;
+    n = CW_MIN(n, max);
+    struct cw_set items = {0};
+    cw_set_add(&items, run.lo, run.lo + n);
+    give(share, epoch, &items, false, consumer);
+    cw_set_fini(&items);
+    return true;
+}
+
+static struct cw_lease *holder_of(const struct cw_job *job, const struct cw_worker *not_this, uint64_t epoch, uint64_t item, struct cw_share **ret_share)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            if (lease->epoch == epoch && cw_set_has(&lease->todo, item)) {
+                *ret_share = share;
+                return share->worker == not_this ? NULL : lease;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The lowest item that the client waits for is late, and this worker has nothing to do: it computes it as well. */
+static void hedge_one(struct cw_share *share, int64_t now)
+{
+    struct cw_job *job = share->job;
+    if (share->todo_n > 0 || share->shut_until_ms > now || job->item_ns <= 0 || job->layout.mode == CW_MODE_SHARED || job->options->at_most_once ||
+        job->hedged > job->leased_n / HEDGE_SHARE + 4)
+        return;
+    struct cw_epoch *epoch = cw_job_epoch(job, job->first_epoch);
+    for (uint64_t n = job->first_epoch; epoch && epoch->received.n == 1 && epoch->received.v[0].hi == epoch->items;)
+        epoch = cw_job_epoch(job, ++n);
+    if (!epoch)
+        return;
+    uint64_t item = cw_set_first_absent(&epoch->received, 0);
+    struct cw_share *late = NULL;
+    struct cw_lease *lease = item < epoch->items ? holder_of(job, share->worker, epoch->number, item, &late) : NULL;
+    if (!lease || lease->hedge)
+        return;
+    double silent_ms = (double)(now - CW_MAX(lease->given_ms, late->done_ms));
+    if (silent_ms < CW_MAX(HEDGE_MIN_MS, HEDGE_FACTOR * job->item_ns / 1e6))
+        return;
+    struct cw_set items = {0};
+    for (uint32_t i = 0; i < share->worker->threads && cw_set_has(&lease->todo, item + i); i++)
+        cw_set_add(&items, item + i, item + i + 1);
+    lease->hedge = true;
+    job->hedges_out++;
+    job->hedged += cw_set_count(&items);
+    give(share, epoch, &items, true, 0);
+    cw_set_fini(&items);
+}
+
+static bool fill_job(struct cw_job *job, int64_t now, size_t jobs_n, size_t workers_n, bool hedge)
+{
+    bool any = false;
+    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        if (!cw_worker_serves(worker, job))
+            continue;
+        struct cw_share *share = cw_share_get(job, worker);
+        if (fill_one(share, now, jobs_n, workers_n))
+            any = true;
+        else if (hedge)
+            hedge_one(share, now);
+    }
+    return any;
+}
+
+static bool is_ready(const struct cw_job *job, int64_t now)
+{
+    return job->want_fill && job->status == CW_JOB_RUNNING && job->stored && job->hold_until_ms <= now;
+}
+
+void cw_lease_fill_all(struct cw_dispatcher *d)
+{
+    int64_t now = cw_clock_ms();
+    size_t running = 0;
+    bool any = false;
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        running += job->status == CW_JOB_RUNNING && job->stored && job->alone_ms == 0;
+        any = any || is_ready(job, now);
+    }
+    if (!any || d->stopping)
+        return;
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        size_t threads = 0;
+        for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
+            threads += cw_worker_serves(worker, job) ? worker->threads : 0;
+        if (is_ready(job, now))
+            job->window = cw_window_items(job, threads);
+    }
+    for (bool first = true; any; first = false) {
+        any = false;
+        for (struct cw_job *job = d->jobs; job; job = job->next) {
+            if (is_ready(job, now) && fill_job(job, now, running, CW_MAX(d->workers_n, 1), first))
+                any = true;
+        }
+    }
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        if (is_ready(job, now))
+            job->want_fill = false;
+    }
+}

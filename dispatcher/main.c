@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew-dispatcher: opens the state, serves, ends on SIGTERM. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "base/args.h"
+#include "dispatcher/dispatcher.h"
+#include "proto/descriptors.h"
+
+#define STANDBY_MS 200
+
+static void on_stopped(void *arg)
+{
+    struct cw_dispatcher *d = arg;
+    d->server = NULL;
+    cw_loop_stop(d->loop);
+}
+
+/* Workers and clients are told nothing: they see the stream end, go on with what they have, and look for the next dispatcher. */
+static void stop(struct cw_dispatcher *d)
+{
+    d->stopping = true;
+    cw_server_set_serving(d->server, false);
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        cw_job_flush(job);
+    struct cw_err err = {0};
+    if (cw_state_commit(d->state, &err) != 0)
+        cw_log_error(CW_LOG_MOD, "the last progress is not stored: %s", err.msg);
+    cw_log_info(CW_LOG_MOD, "stopping");
+    cw_server_stop(d->server, 0, on_stopped, d);
+}
+
+static void on_signal(void *arg, int signum)
+{
+    struct cw_dispatcher *d = arg;
+    if (d->stopping || !d->server) {
+        _exit(signum == SIGTERM || signum == SIGINT ? 0 : 1);
+    }
+    stop(d);
+}
+
+static void on_stdin(void *arg)
+{
+    struct cw_dispatcher *d = arg;
+    char bytes[256];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)) || d->stopping)
+        return;
+    cw_poll_free(d->stdin_poll);
+    d->stdin_poll = NULL;
+    stop(d);
+}
+
+static int open_state(struct cw_dispatcher *d, struct cw_err *err)
+{
+    bool told = false;
+    for (;;) {
+        int rc = cw_state_open(d->options.state_dir, &d->state, err);
+        if (rc != CW_E_AGAIN || !d->options.standby)
+            return rc;
+        if (!told)
+            cw_log_info(CW_LOG_MOD, "standing by: another dispatcher has %s", d->options.state_dir);
+        told = true;
+        cw_clock_sleep_ns((int64_t)STANDBY_MS * 1000000);
+    }
+}
+
+static int serve(struct cw_dispatcher *d, struct cw_err *err)
+{
+    const struct cw_method fleet = {"/cachew.v1.Fleet/Attach", NULL, cw_fleet_open, d};
+    const struct cw_method jobs = {"/cachew.v1.Jobs/Attach", NULL, cw_clients_open, d};
+    d->server = cw_server_new(d->rpc);
+    cw_server_add(d->server, &fleet);
+    cw_server_add(d->server, &jobs);
+    cw_svc_admin_add(d);
+    cw_server_add_health(d->server);
+    cw_server_add_reflection(d->server, cw_proto_descriptors, cw_proto_descriptors_n);
+    int rc = cw_server_listen(d->server, d->options.listen, d->address, sizeof(d->address), err);
+    if (rc != 0)
+        return rc;
+    d->started_ms = cw_clock_ms();
+    rc = cw_job_load_all(d, err);
+    if (rc != 0)
+        return rc;
+    cw_loop_set_turn_end(d->loop, cw_turn_end, d);
+    cw_turn_wake(d);
+    cw_server_start(d->server);
+    cw_server_set_serving(d->server, true);
+    cw_log_info(CW_LOG_MOD, "serving on %s, state in %s, generation %llu", d->address, d->options.state_dir, (unsigned long long)d->generation);
+    printf("ready %s\n", d->address);
+    fflush(stdout);
+    return 0;
+}
+
+static int start(struct cw_dispatcher *d, struct cw_err *err)
+{
+    int rc = open_state(d, err);
+    if (rc != 0)
+        return rc;
+    d->generation = cw_state_generation(d->state);
+    rc = cw_loop_on_signal(d->loop, SIGTERM, on_signal, d, err);
+    if (rc == 0)
+        rc = cw_loop_on_signal(d->loop, SIGINT, on_signal, d, err);
+    if (rc != 0)
+        return rc;
+    if (d->options.exit_with_stdin) {
+        d->stdin_poll = cw_poll_new(d->loop, STDIN_FILENO, on_stdin, d, err);
+        if (!d->stdin_poll)
+            return err->code;
+    }
+    d->rpc = cw_rpc_new(d->loop);
+    return serve(d, err);
+}
+
+static void finish(struct cw_dispatcher *d)
+{
+    d->exited = true;
+    cw_loop_set_turn_end(d->loop, NULL, NULL);
+    cw_clients_close_all(d);
+    cw_fleet_close_all(d);
+    while (d->jobs)
+        cw_job_free(d->jobs);
+    cw_timer_free(d->tick);
+    cw_poll_free(d->stdin_poll);
+    cw_state_close(d->state);
+    cw_map_fini(&d->expected_workers);
+    cw_strmap_fini(&d->jobs_by_id);
+}
+
+int main(int argc, char **argv)
+{
+    static struct cw_dispatcher d;
+    struct cw_err err = {0};
+    int rc = cw_options_parse(argc, argv, &d.options, &err);
+    if (rc == CW_ARGS_DONE)
+        return 0;
+    if (rc < 0) {
+        fprintf(stderr, "cachew-dispatcher: %s\n", err.msg);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    d.loop = cw_loop_new();
+    rc = start(&d, &err);
+    if (rc != 0) {
+        fprintf(stderr, "cachew-dispatcher: %s\n", err.msg);
+        return 1;
+    }
+    cw_loop_run(d.loop);
+    finish(&d);
+    cw_rpc_free(d.rpc);
+    cw_loop_free(d.loop);
+    return 0;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tools ask: unary calls of proto/cachew/v1/admin.proto. */
+#include "base/version.h"
+#include "cachew/v1/admin.pb-c.h"
+#include "dispatcher/dispatcher.h"
+
+#include <string.h>
+
+static char empty[] = "";
+
+static void reply(struct cw_call *call, const ProtobufCMessage *message)
+{
+    struct cw_buf *buf = cw_wire_pack(message);
+    cw_call_reply(call, buf);
+    cw_buf_unref(buf);
+}
+
+/* The unpacked request, or NULL after the call was failed. */
+static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    struct cw_err err = {0};
+    ProtobufCMessage *message = cw_wire_unpack(type, request, &err);
+    if (!message)
+        cw_call_fail(call, CW_E_INVALID, err.msg);
+    return message;
+}
+
+static struct cw_job *find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name)
+{
+    struct cw_job *job = cw_job_find(d, name);
+    if (!job) {
+        cw_autofree char *msg = cw_mem_printf("there is no job \"%s\"", name);
+        cw_call_fail(call, CW_E_NOT_FOUND, msg);
+    }
+    return job;
+}
+
+static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    (void)request;
+    struct cw_dispatcher *d = arg;
+    char version[] = CW_VERSION;
+    cw_autofree char *dir = cw_mem_strdup(d->options.state_dir);
+    Cachew__V1__InfoReply info = CACHEW__V1__INFO_REPLY__INIT;
+    info.version = version;
+    info.protocol = CW_PROTOCOL;
+    info.generation = d->generation;
+    info.uptime_ms = (uint64_t)(cw_clock_ms() - d->started_ms);
+    info.state_dir = dir;
+    reply(call, &info.base);
+}
+
+static char *state_text(const struct cw_job *job)
+{
+    static char preparing[] = "preparing", running[] = "running", waiting[] = "waiting", finished[] = "finished", failed[] = "failed";
+    switch (job->status) {
+    case CW_JOB_PREPARING:
+        return preparing;
+    case CW_JOB_FINISHED:
+        return finished;
+    case CW_JOB_FAILED:
+        return failed;
+    case CW_JOB_RUNNING:
+    default:
+        return job->alone_ms != 0 || job->starved_ms != 0 ? waiting : running;
+    }
+}
+
+struct row {
+    Cachew__V1__JobRow row;
+    char fingerprint[CW_HASH_TEXT_BYTES];
+};
+
+static void fill_row(struct cw_job *job, struct row *row)
+{
+    Cachew__V1__JobRow *r = &row->row;
+    cachew__v1__job_row__init(r);
+    cw_hash_text(job->fingerprint, row->fingerprint);
+    r->fingerprint = row->fingerprint;
+    r->job_id = job->id;
+    r->name = job->name;
+    r->state = state_text(job);
+    r->epoch = job->first_epoch;
+    r->epochs = job->epochs_n;
+    r->items = job->items;
+    struct cw_epoch *epoch = cw_job_epoch(job, job->first_epoch);
+    r->consumed = epoch ? cw_set_count(&epoch->consumed) : 0;
+    r->elements = job->elements;
+    r->bytes = job->bytes;
+    r->skipped = job->skipped;
+    r->consumers = job->layout.consumers;
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        r->clients += job->consumers[c].client != NULL;
+        r->wait_share = CW_MAX(r->wait_share, job->consumers[c].wait_share);
+    }
+    r->error = job->error;
+    r->seed = job->seed;
+    r->recomputed = job->recomputed;
+    r->hedged = job->hedged;
+    r->cpu_ns = job->cpu_ns;
+    r->created_ms = job->created_ms;
+    r->tenant = job->options->tenant ? job->options->tenant : empty;
+    r->skipped_items = job->skipped_items;
+}
+
+static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    (void)request;
+    struct cw_dispatcher *d = arg;
+    struct row *rows = CW_NEW_ARRAY(struct row, d->jobs_n + 1);
+    Cachew__V1__JobRow **list = CW_NEW_ARRAY(Cachew__V1__JobRow *, d->jobs_n + 1);
+    size_t n = 0;
+    for (struct cw_job *job = d->jobs; job; job = job->next, n++) {
+        fill_row(job, &rows[n]);
+        list[n] = &rows[n].row;
+    }
+    Cachew__V1__ListJobsReply answer = CACHEW__V1__LIST_JOBS_REPLY__INIT;
+    answer.n_jobs = n;
+    answer.jobs = list;
+    answer.generation = d->generation;
+    reply(call, &answer.base);
+    cw_mem_free(list);
+    cw_mem_free(rows);
+}
+
+static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *r)
+{
+    static char ready[] = "ready", draining[] = "draining";
+    cachew__v1__worker_row__init(r);
+    r->worker_id = worker->id;
+    r->address = worker->address;
+    r->host_id = worker->host_id;
+    r->threads = worker->threads;
+    r->pid = worker->pid;
+    r->state = worker->draining ? draining : ready;
+    for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
+        r->leased += share->todo_n;
+    r->done = worker->done_n;
+    r->budget_bytes = worker->budget_bytes;
+    r->budget_used = worker->budget_used;
+    r->cpu_share = worker->cpu_share;
+    r->silent_ms = (uint32_t)(now - worker->heard_ms);
+    r->version = worker->version;
+}
+
+static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    (void)request;
+    struct cw_dispatcher *d = arg;
+    Cachew__V1__WorkerRow *rows = CW_NEW_ARRAY(Cachew__V1__WorkerRow, d->workers_n + 1);
+    Cachew__V1__WorkerRow **list = CW_NEW_ARRAY(Cachew__V1__WorkerRow *, d->workers_n + 1);
+    size_t n = 0;
+    for (const struct cw_worker *worker = d->workers; worker; worker = worker->next) {
+        if (!worker->hello)
+            continue;
+        fill_worker(worker, cw_clock_ms(), &rows[n]);
+        list[n] = &rows[n];
+        n++;
+    }
+    Cachew__V1__ListWorkersReply answer = CACHEW__V1__LIST_WORKERS_REPLY__INIT;
+    answer.n_workers = n;
+    answer.workers = list;
+    answer.generation = d->generation;
+    reply(call, &answer.base);
+    cw_mem_free(list);
+    cw_mem_free(rows);
+}
+
+static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message = unpack(&cachew__v1__remove_job_request__descriptor, call, request);
+    if (!message)
+        return;
+    struct cw_job *job = find_job(arg, call, ((Cachew__V1__RemoveJobRequest *)message)->job);
+    if (job) {
+        cw_job_remove(job, "it was removed by request");
+        Cachew__V1__RemoveJobReply answer = CACHEW__V1__REMOVE_JOB_REPLY__INIT;
+        reply(call, &answer.base);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message = unpack(&cachew__v1__skip_items_request__descriptor, call, request);
+    if (!message)
+        return;
+    const Cachew__V1__SkipItemsRequest *skip = (const Cachew__V1__SkipItemsRequest *)message;
+    struct cw_job *job = find_job(arg, call, skip->job);
+    if (job && (job->status != CW_JOB_RUNNING || skip->lo >= skip->hi || skip->lo >= job->items)) {
+        cw_call_fail(call, CW_E_INVALID, job->status != CW_JOB_RUNNING ? "the job is not running" : "there are no such items in an epoch");
+    } else if (job && job->info->sparse) {
+        cw_call_fail(call, CW_E_UNSUPPORTED, "items of a pipeline whose number of elements depends on the data are no batches: they cannot be skipped");
+    } else if (job) {
+        Cachew__V1__SkipItemsReply answer = CACHEW__V1__SKIP_ITEMS_REPLY__INIT;
+        answer.skipped = cw_job_skip(job, skip->epoch, skip->lo, skip->hi, "skipped by request");
+        reply(call, &answer.base);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void handle_get_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message = unpack(&cachew__v1__get_job_request__descriptor, call, request);
+    if (!message)
+        return;
+    struct cw_job *job = find_job(arg, call, ((Cachew__V1__GetJobRequest *)message)->job);
+    if (job) {
+        struct row row;
+        fill_row(job, &row);
+        struct cw_buf *graph = cw_wire_pack(&job->graph->base);
+        Cachew__V1__GetJobReply answer = CACHEW__V1__GET_JOB_REPLY__INIT;
+        answer.job = &row.row;
+        answer.graph = (ProtobufCBinaryData){graph->len, graph->data};
+        if (job->manifest)
+            answer.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
+        reply(call, &answer.base);
+        cw_buf_unref(graph);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+void cw_svc_admin_add(struct cw_dispatcher *d)
+{
+    const struct cw_method methods[] = {
+        {"/cachew.v1.Admin/Info", handle_info, NULL, d},
+        {"/cachew.v1.Admin/ListJobs", handle_list_jobs, NULL, d},
+        {"/cachew.v1.Admin/ListWorkers", handle_list_workers, NULL, d},
+        {"/cachew.v1.Admin/RemoveJob", handle_remove_job, NULL, d},
+        {"/cachew.v1.Admin/SkipItems", handle_skip, NULL, d},
+        {"/cachew.v1.Admin/GetJob", handle_get_job, NULL, d},
+    };
+    for (size_t i = 0; i < CW_ARRAY_LEN(methods); i++)
+        cw_server_add(d->server, &methods[i]);
+}

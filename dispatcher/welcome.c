@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an admitted client is told: where it goes on, which workers there are, what will not come. */
+#include "dispatcher/dispatcher.h"
+
+#include <string.h>
+
+static struct cw_state_position find_position(const struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    const struct cw_state_position *last = &job->consumers[client->consumer].position;
+    uint64_t number = job->first_epoch, item = 0;
+    for (; cw_job_epoch(job, number); number++) {
+        struct cw_epoch *epoch = cw_job_epoch(job, number);
+        item = cw_epoch_next_of(epoch, client->consumer);
+        if (item < epoch->items)
+            break;
+        item = 0;
+    }
+    if (last->epoch == number && last->item == item)
+        return *last;
+    /* Dense: nothing else is needed. Sparse: items were left out by hand, and the rows counted so far stand. */
+    bool begun = last->epoch == number && item > 0;
+    return (struct cw_state_position){number, item, 0, begun ? last->rows : 0, begun ? last->batches : 0};
+}
+
+static Cachew__V1__EpochSet **consumed_sets(const struct cw_client *client, size_t *ret_n)
+{
+    const struct cw_job *job = client->job;
+    Cachew__V1__EpochSet **sets = CW_NEW_ARRAY(Cachew__V1__EpochSet *, job->epochs_open + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        const struct cw_epoch *epoch = job->epochs[i];
+        const struct cw_set *consumed = job->layout.to_all ? &epoch->parts[client->consumer].consumed : &epoch->consumed;
+        if (consumed->n == 0)
+            continue;
+        sets[n] = CW_NEW(Cachew__V1__EpochSet);
+        cachew__v1__epoch_set__init(sets[n]);
+        sets[n]->epoch = epoch->number;
+        sets[n]->items = cw_wire_set_to(consumed, &sets[n]->n_items);
+        n++;
+    }
+    *ret_n = n;
+    return sets;
+}
+
+static void free_sets(Cachew__V1__EpochSet **sets, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cw_mem_free(sets[i]->items);
+        cw_mem_free(sets[i]);
+    }
+    cw_mem_free(sets);
+}
+
+static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items, const char *reason)
+{
+    Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
+    set.epoch = epoch;
+    set.items = cw_wire_set_to(items, &set.n_items);
+    cw_autofree char *text = cw_mem_strdup(reason);
+    Cachew__V1__Skipped skipped = CACHEW__V1__SKIPPED__INIT;
+    skipped.n_items = 1;
+    skipped.items = sets;
+    skipped.reason = text;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED;
+    command.skipped = &skipped;
+    cw_client_send(client, &command);
+    cw_mem_free(set.items);
+}
+
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason)
+{
+    for (struct cw_client *client = job->d->clients; client; client = client->next) {
+        if (client->job == job && client->welcomed)
+            send_skipped(client, epoch, items, reason);
+    }
+}
+
+void cw_client_send_workers(struct cw_client *client)
+{
+    struct cw_dispatcher *d = client->d;
+    Cachew__V1__WorkerInfo *infos = CW_NEW_ARRAY(Cachew__V1__WorkerInfo, d->workers_n + 1);
+    Cachew__V1__WorkerInfo **list = CW_NEW_ARRAY(Cachew__V1__WorkerInfo *, d->workers_n + 1);
+    size_t n = 0;
+    for (struct cw_worker *worker = d->workers; worker; worker = worker->next) {
+        if (!worker->hello || (worker->only_job[0] != '\0' && strcmp(worker->only_job, client->job->id) != 0))
+            continue;
+        cachew__v1__worker_info__init(&infos[n]);
+        infos[n].worker_id = worker->id;
+        infos[n].address = worker->address;
+        infos[n].host_id = worker->host_id;
+        list[n] = &infos[n];
+        n++;
+    }
+    Cachew__V1__Workers workers = CACHEW__V1__WORKERS__INIT;
+    workers.n_workers = n;
+    workers.workers = list;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WORKERS;
+    command.workers = &workers;
+    cw_client_send(client, &command);
+    cw_mem_free(list);
+    cw_mem_free(infos);
+}
+
+void cw_client_welcome(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    struct cw_state_position at = find_position(client);
+    Cachew__V1__Position position = CACHEW__V1__POSITION__INIT;
+    position.epoch = at.epoch;
+    position.item = at.item;
+    position.row = at.row;
+    position.rows = at.rows;
+    position.batches = at.batches;
+    Cachew__V1__ClientWelcome welcome = CACHEW__V1__CLIENT_WELCOME__INIT;
+    welcome.job_id = job->id;
+    welcome.name = job->name;
+    welcome.seed = job->seed;
+    welcome.epochs = job->epochs_n;
+    welcome.info = job->info;
+    welcome.first_epoch = at.epoch;
+    welcome.first_item = at.item;
+    welcome.first_row = at.row;
+    welcome.position = &position;
+    welcome.consumed = consumed_sets(client, &welcome.n_consumed);
+    welcome.buffer_bytes = job->options->buffer_bytes;
+    welcome.window = job->window;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME;
+    command.welcome = &welcome;
+    cw_client_send(client, &command);
+    free_sets(welcome.consumed, welcome.n_consumed);
+    client->welcome_due = false;
+    client->welcomed = true;
+    cw_fault_point("dispatcher.welcome");
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        if (job->epochs[i]->skipped.n > 0)
+            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped, "left out before");
+    }
+    cw_client_send_workers(client);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far ahead a job is computed (window), and how much of it a worker has in hand (target). Both follow from what is measured;
+ * neither shows in the data. */
+#include "dispatcher/lease.h"
+
+#define BUFFER_DEFAULT (256u << 20)
+#define AHEAD_BYTES (64u << 20) /* computed ahead before anything is known of the rate */
+#define AHEAD_S 2.0             /* of consumption */
+#define WINDOW_MAX (1u << 20)
+#define TARGET_MAX 8192
+#define GROWTH 8
+
+uint64_t cw_window_items(const struct cw_job *job, size_t threads)
+{
+    if (job->options->window > 0)
+        return CW_MIN(job->options->window, WINDOW_MAX);
+    /* Each consumer has a buffer of its own; in a sparse job every one holds every item. */
+    double parts = job->layout.to_all ? 1 : job->layout.consumers;
+    double buffer = parts * (job->options->buffer_bytes > 0 ? (double)job->options->buffer_bytes : BUFFER_DEFAULT);
+    double items = 2 * (double)threads + 2 * parts;
+    items = CW_MAX(items, job->consume_rate * AHEAD_S);
+    if (job->item_bytes > 0) {
+        items = CW_MAX(items, AHEAD_BYTES / job->item_bytes);
+        items = CW_MIN(items, buffer / job->item_bytes);
+    }
+    items = CW_MIN(items, WINDOW_MAX);
+    return (uint64_t)CW_MAX(items, 2 * parts);
+}
+
+/* What a new worker gets follows from what the others do; the first of a job gets a little. */
+void cw_share_first_target(struct cw_share *share)
+{
+    double threads = share->worker->threads, target = 2 * threads;
+    double lease_s = (double)share->job->d->options.lease_ms / 1000;
+    if (share->job->item_ns > 0)
+        target = CW_MAX(target, lease_s * 1e9 / share->job->item_ns);
+    share->target = (uint64_t)CW_MIN(target, TARGET_MAX);
+}
+
+static double mix(double old, double fresh)
+{
+    return old > 0 ? old + (fresh - old) / 4 : fresh;
+}
+
+void cw_share_retarget(struct cw_share *share, uint64_t done_n, uint64_t wall_ns, uint64_t bytes, int64_t now)
+{
+    struct cw_job *job = share->job;
+    if (bytes > 0)
+        job->item_bytes = mix(job->item_bytes, (double)bytes / (double)done_n);
+    if (wall_ns > 0)
+        job->item_ns = mix(job->item_ns, (double)wall_ns / (double)done_n);
+    /* Observed while it was busy; and what one item's time promises when they are not overlapped. */
+    int64_t took_ms = share->done_ms > 0 ? CW_MAX(now - share->done_ms, 1) : 0;
+    if (took_ms > 0)
+        share->rate = mix(share->rate, (double)done_n * 1000 / (double)took_ms);
+    share->done_ms = now;
+    double rate = share->rate;
+    if (wall_ns > 0)
+        rate = CW_MAX(rate, (double)done_n * 1e9 / (double)wall_ns);
+    double want = rate * (double)job->d->options.lease_ms / 1000;
+    if (share->todo_n == 0 && share->full) /* it ran dry though there was work: it can do more than was seen */
+        want = CW_MAX(want, 2 * (double)share->target);
+    want = CW_MIN(want, GROWTH * (double)share->target);
+    want = CW_MIN(CW_MAX(want, 2 * (double)share->worker->threads), TARGET_MAX);
+    share->target = (uint64_t)want;
+}
