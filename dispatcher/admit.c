@@ -5,6 +5,7 @@
 #include "dispatcher/dispatcher.h"
 #include "graph/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 200

@@ -2,6 +2,7 @@
 /* Workers: their streams, what they report, and how one is lost. */
 #include "dispatcher/dispatcher.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "base/version.h"
 

@@ -215,24 +215,28 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
     job->want_fill = true;
 }
 
-void cw_lease_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
+static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held, struct cw_set *claimed)
 {
-    struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
-    struct cw_set claimed = {0}, kept = {0};
-    if (!job || cw_wire_set_from(held->items, held->n_items, &claimed, NULL) != 0)
-        goto done;
+    struct cw_set kept = {0};
     struct cw_epoch *epoch = job->status == CW_JOB_RUNNING && cw_worker_serves(worker, job) ? cw_job_open_epoch(job, held->epoch) : NULL;
-    for (size_t i = 0; epoch && epoch->layout.mode != CW_MODE_SHARED && i < claimed.n; i++) {
+    for (size_t i = 0; epoch && epoch->layout.mode != CW_MODE_SHARED && i < claimed->n; i++) {
         struct cw_interval run;
-        for (uint64_t at = claimed.v[i].lo; cw_epoch_free_run(epoch, at, claimed.v[i].hi, UINT64_MAX, &run); at = run.hi)
+        for (uint64_t at = claimed->v[i].lo; cw_epoch_free_run(epoch, at, claimed->v[i].hi, UINT64_MAX, &run); at = run.hi)
             cw_set_add(&kept, run.lo, run.hi);
     }
     if (kept.n > 0)
         cw_lease_add(cw_share_get(job, worker), epoch, &kept, false);
     for (size_t i = 0; i < kept.n; i++)
-        cw_set_remove(&claimed, kept.v[i].lo, kept.v[i].hi);
-    cw_lease_revoke(worker, job, held->epoch, &claimed);
-done:
-    cw_set_fini(&claimed);
+        cw_set_remove(claimed, kept.v[i].lo, kept.v[i].hi);
+    cw_lease_revoke(worker, job, held->epoch, claimed);
     cw_set_fini(&kept);
+}
+
+void cw_lease_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
+{
+    struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
+    struct cw_set claimed = {0};
+    if (job && cw_wire_set_from(held->items, held->n_items, &claimed, NULL) == 0)
+        hold(job, worker, held, &claimed);
+    cw_set_fini(&claimed);
 }
