@@ -12,6 +12,7 @@ struct cachew_builder {
     struct cw_graph_builder *graph;
     struct cw_node node; /* being described */
     bool open;           /* there is one */
+    bool source;         /* it reads from none */
     char **inputs;
     size_t inputs_n, inputs_cap;
     size_t fields_cap, depends_cap;
@@ -91,11 +92,15 @@ static void flush_node(struct cachew_builder *builder)
 {
     if (!builder->open)
         return;
-    cw_graph_builder_add(builder->graph, &builder->node, (const char *const *)builder->inputs, builder->inputs_n);
+    /* No list: the node before. An empty list: none. */
+    bool given = builder->inputs_n > 0 || builder->source;
+    static const char *const none[] = {""};
+    const char *const *inputs = builder->inputs_n ? (const char *const *)builder->inputs : none;
+    cw_graph_builder_add(builder->graph, &builder->node, given ? inputs : NULL, builder->inputs_n);
     clear_inputs(builder);
     builder->node = (struct cw_node){0};
     builder->fields_cap = builder->depends_cap = 0;
-    builder->open = false;
+    builder->open = builder->source = false;
 }
 
 /* Whether there is a node to describe and the text given is there; else the first error is kept. */
@@ -137,8 +142,12 @@ void cachew_set_name(struct cachew_builder *builder, const char *name)
 
 void cachew_add_input(struct cachew_builder *builder, const char *name)
 {
-    if (!is_usable(builder, "cachew_add_input", name))
+    if (!is_usable(builder, "cachew_add_input", builder))
         return;
+    if (!name) {
+        builder->source = true;
+        return;
+    }
     CW_GROW(builder->inputs, builder->inputs_n, builder->inputs_cap);
     builder->inputs[builder->inputs_n++] = cw_mem_strdup(name);
 }

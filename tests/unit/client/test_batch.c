@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trainer sees of a batch; DLPack; recipes; receive memory; calls that must fail well. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "cachew/cachew.h"
+#include "client/batch.h"
+#include "client/job.h"
+#include "client/recvpool.h"
+
+/* As a program would declare it, from dlpack.h 0.8. */
+struct DLManagedTensor {
+    struct {
+        void *data;
+        struct {
+            int32_t device_type, device_id;
+        } device;
+        int32_t ndim;
+        struct {
+            uint8_t code, bits;
+            uint16_t lanes;
+        } dtype;
+        int64_t *shape, *strides;
+        uint64_t byte_offset;
+    } dl_tensor;
+    void *manager_ctx;
+    void (*deleter)(struct DLManagedTensor *self);
+};
+
+static struct cachew_batch *sample(void)
+{
+    struct cw_batch *data = cw_batch_new();
+    struct cw_err err = {0};
+    size_t bytes;
+    data->n = 2;
+    data->elements = 3;
+    data->skipped = 1;
+    data->tensors[0].field = (struct cw_field){"x", CW_DTYPE_F32, 2, {3, 2}};
+    data->tensors[1].field = (struct cw_field){"s", CW_DTYPE_STR, 1, {3}};
+    data->tensors[1].bytes = 4 * 8 + 6;
+    assert_int_equal(cw_batch_layout(data, &bytes, &err), 0);
+    data->buf = cw_buf_new(bytes);
+    float *x = (float *)(void *)((char *)data->buf->data + data->tensors[0].offset);
+    for (int i = 0; i < 6; i++)
+        x[i] = (float)i;
+    int64_t *offsets = (int64_t *)(void *)((char *)data->buf->data + data->tensors[1].offset);
+    const int64_t want[] = {0, 1, 3, 6};
+    memcpy(offsets, want, sizeof(want));
+    memcpy(offsets + 4, "abbccc", 6);
+    struct cachew_batch *batch = cw_public_batch_new();
+    batch->data = data;
+    batch->epoch = 2;
+    batch->number = 77;
+    batch->seed = 5;
+    batch->fingerprint = (struct cw_hash){0x0123456789abcdef, 0xfedcba9876543210};
+    return batch;
+}
+
+static void test_tensors(void **arg)
+{
+    (void)arg;
+    struct cachew_batch *batch = sample();
+    struct cachew_tensor tensor;
+    assert_int_equal(cachew_batch_tensors(batch), 2);
+    assert_int_equal(cachew_batch_find(batch, "x", &tensor), 0);
+    assert_int_equal(tensor.dtype, CACHEW_F32);
+    assert_int_equal(tensor.rank, 2);
+    assert_int_equal(tensor.dims[0], 3);
+    assert_int_equal(tensor.bytes, 24);
+    assert_int_equal((uintptr_t)tensor.data % 64, 0);
+    assert_int_equal(cachew_batch_find(batch, "s", &tensor), 0);
+    assert_int_equal(tensor.bytes, 6);
+    assert_int_equal(tensor.offsets[2], 3);
+    assert_memory_equal(tensor.data, "abbccc", 6);
+    assert_int_equal(cachew_batch_find(batch, "y", &tensor), CACHEW_E_NOT_FOUND);
+    assert_int_equal(cachew_batch_tensor(batch, 2, &tensor), CACHEW_E_NOT_FOUND);
+    assert_int_equal(cachew_batch_elements(batch), 3);
+    assert_int_equal(cachew_batch_epoch(batch), 2);
+    assert_int_equal(cachew_batch_number(batch), 77);
+    assert_int_equal(cachew_batch_skipped(batch), 1);
+    char recipe[CW_RECIPE_BYTES];
+    assert_int_equal(cachew_batch_recipe(batch, recipe, sizeof(recipe)), 0);
+    assert_string_equal(recipe, "cachew1:0123456789abcdeffedcba9876543210:5:2:77");
+    assert_int_equal(cachew_batch_recipe(batch, recipe, 10), CACHEW_E_LIMIT);
+    cachew_batch_release(batch);
+}
+
+static void test_dlpack(void **arg)
+{
+    (void)arg;
+    struct cachew_batch *batch = sample();
+    struct cachew_error error = CACHEW_ERROR_INIT;
+    struct DLManagedTensor *tensor = NULL;
+    assert_int_equal(cachew_batch_dlpack(batch, 1, &tensor, &error), CACHEW_E_UNSUPPORTED);
+    assert_int_equal(cachew_batch_dlpack(batch, 9, &tensor, &error), CACHEW_E_NOT_FOUND);
+    assert_int_equal(cachew_batch_dlpack(batch, 0, &tensor, &error), 0);
+    cachew_batch_release(batch); /* the tensor keeps it */
+    assert_int_equal(tensor->dl_tensor.device.device_type, 1);
+    assert_int_equal(tensor->dl_tensor.ndim, 2);
+    assert_int_equal(tensor->dl_tensor.shape[1], 2);
+    assert_int_equal(tensor->dl_tensor.dtype.code, 2);
+    assert_int_equal(tensor->dl_tensor.dtype.bits, 32);
+    assert_int_equal(tensor->dl_tensor.dtype.lanes, 1);
+    assert_true(((float *)tensor->dl_tensor.data)[5] == 5.0f);
+    tensor->deleter(tensor);
+}
+
+static void test_recvpool(void **arg)
+{
+    (void)arg;
+    struct cw_recvpool *pool = cw_recvpool_new(1 << 20);
+    const size_t sizes[] = {0, 1, 16383, 16384, 16385, 20480, 20481, 65536, 100000, 1 << 20, (1 << 20) + 1, 5000000};
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < CW_ARRAY_LEN(sizes); i++) {
+            struct cw_buf *buf = cw_recvpool_get(pool, sizes[i]);
+            assert_int_equal(buf->len, sizes[i]);
+            assert_true(buf->cap >= sizes[i]);
+            assert_int_equal((uintptr_t)buf->data % CW_BUF_ALIGN, 0);
+            if (sizes[i])
+                memset(buf->data, 1, sizes[i]);
+            cw_buf_unref(buf);
+        }
+    struct cw_buf *a = cw_recvpool_get(pool, 100000);
+    void *data = a->data;
+    cw_buf_unref(a);
+    a = cw_recvpool_get(pool, 99999);
+    assert_ptr_equal(a->data, data); /* used again */
+    cw_recvpool_free(pool);
+    cw_buf_unref(a); /* outlives its pool */
+}
+
+static void test_bad_calls(void **arg)
+{
+    (void)arg;
+    struct cachew_error error = CACHEW_ERROR_INIT;
+    struct cachew_client *client = NULL;
+    struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
+    assert_int_equal(cachew_connect("nowhere", NULL, &client, &error), CACHEW_E_INVALID);
+    assert_non_null(strstr(error.message, "HOST:PORT"));
+    assert_int_equal(cachew_connect(NULL, NULL, &client, &error), CACHEW_E_INVALID);
+    options.struct_size = 0;
+    assert_int_equal(cachew_connect("127.0.0.1:1", &options, &client, &error), CACHEW_E_INVALID);
+    options.struct_size = sizeof(options);
+    options.timeout_ms = 1;
+    assert_int_equal(cachew_connect("127.0.0.1:1", &options, &client, &error), CACHEW_E_UNAVAILABLE);
+    assert_non_null(strstr(error.message, "127.0.0.1:1"));
+    assert_non_null(strstr(error.message, "is cachew-dispatcher running there?"));
+    cachew_disconnect(NULL);
+    cachew_job_close(NULL);
+    cachew_batch_release(NULL);
+    assert_int_equal(cachew_job_next(NULL, 0, NULL, &error), CACHEW_E_STATE);
+    assert_string_equal(cachew_code_name(CACHEW_E_STATE), "STATE");
+    assert_string_equal(cachew_dtype_name(CACHEW_F32), "f32");
+    assert_int_equal(cachew_dtype_bytes(CACHEW_I64), 8);
+}
+
+/* A job and a client as a forked child sees them. */
+static void test_fork(void **arg)
+{
+    (void)arg;
+    struct cachew_job job = {.magic = CW_JOB_MAGIC, .pid = getpid()};
+    struct cachew_batch *batch = sample();
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct cachew_error error = CACHEW_ERROR_INIT;
+        struct cachew_batch *got = NULL;
+        int rc = cachew_job_next(&job, 0, &got, &error);
+        cachew_batch_release(batch);
+        _exit(rc == CACHEW_E_STATE && strstr(error.message, "fork") ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    cachew_batch_release(batch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tensors), cmocka_unit_test(test_dlpack), cmocka_unit_test(test_recvpool),
+        cmocka_unit_test(test_fork), cmocka_unit_test(test_bad_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
