@@ -19,6 +19,8 @@
 #define MESSAGE_BYTES ((size_t)256 << 10)
 /* So much may wait in the stream below; the rest stays here, where it can be revoked. */
 #define STREAM_LOW ((size_t)1 << 20)
+/* Of how many epochs it is known what was sent: more than can be under way. */
+#define SENT_EPOCHS_MAX 64
 #define CREDIT_MAX (INT64_MAX / 4)
 
 static void client_free(struct cw_client *c)
@@ -65,9 +67,18 @@ static struct cw_set *sent_of(struct cw_client *c, uint64_t epoch)
             c->sent[i].epoch = epoch;
             return &c->sent[i].items;
         }
-    CW_GROW(c->sent, c->sent_n, c->sent_cap);
-    c->sent[c->sent_n] = (struct cw_epoch_set){.epoch = epoch};
-    return &c->sent[c->sent_n++].items;
+    if (c->sent_n < SENT_EPOCHS_MAX) {
+        CW_GROW(c->sent, c->sent_n, c->sent_cap);
+        c->sent[c->sent_n] = (struct cw_epoch_set){.epoch = epoch};
+        return &c->sent[c->sent_n++].items;
+    }
+    struct cw_epoch_set *oldest = &c->sent[0];
+    for (size_t i = 1; i < c->sent_n; i++)
+        if (c->sent[i].epoch < oldest->epoch)
+            oldest = &c->sent[i];
+    oldest->epoch = epoch;
+    cw_set_clear(&oldest->items);
+    return &oldest->items;
 }
 
 /* An output that comes before one that the client has already may be what it waits for with its buffer full of later ones:
