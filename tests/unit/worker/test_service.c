@@ -13,7 +13,7 @@
 #define SLOW(ms) "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":" ms "},{\"op\":\"batch\",\"size\":10}]}"
 /* batches of 10 x 64 KiB */
 #define LARGE "{\"pipeline\":[{\"op\":\"range\",\"stop\":400},{\"op\":\"inflate\",\"factor\":8192},{\"op\":\"batch\",\"size\":10}]}"
-#define ITEM_BYTES 80 /* of RANGE: ten i64 */
+#define ITEM_BYTES 128 /* of RANGE: ten i64, padded to 64 */
 
 static uint64_t count(const struct cw_set *set)
 {
@@ -72,11 +72,13 @@ static void test_credit(void **state)
     client_open(&c, &f);
     client_hello(&c, "a", 0, 1, false);
     fleet_job(&f, "a", RANGE("1000"), 1, false);
-    fleet_lease(&f, "a", 0, 10, 20);
-    fleet_wait(&f, count(&f.done) == 10 && c.outputs >= 1);
+    fleet_lease(&f, "a", 0, 10, 11);
+    fleet_wait(&f, c.outputs == 1);
+    fleet_lease(&f, "a", 0, 11, 20);
+    fleet_wait(&f, count(&f.done) == 10);
     assert_int_equal(c.outputs, 1);
     assert_true(c.seen[10] == 1);
-    client_credit(&c, 2 * ITEM_BYTES); /* balance: 1 - 80 + 160 */
+    client_credit(&c, 2 * ITEM_BYTES); /* balance: 1 - 128 + 256 */
     fleet_wait(&f, c.outputs >= 3);
     assert_int_equal(c.outputs, 3);
     /* What comes before needs no credit. */
