@@ -106,11 +106,14 @@ void cw_shm_pool_free(struct cw_shm_pool *pool)
     pool_unref(pool);
 }
 
-static int slot_make(struct cw_shm_pool *pool, size_t cap, struct slot **ret_slot, struct cw_err *err)
+/* NULL with err set when there is no memory. */
+static struct slot *slot_make(struct cw_shm_pool *pool, uint64_t id, size_t cap, struct cw_err *err)
 {
     int fd = memfd_create("cachew-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "shared memory for a batch");
+    if (fd < 0) {
+        cw_err_errno(err, errno, "shared memory for a batch");
+        return NULL;
+    }
     int rc = ftruncate(fd, (off_t)cap) == 0 ? 0 : errno;
     if (rc == 0 && fallocate(fd, 0, 0, (off_t)cap) != 0 && errno != EOPNOTSUPP)
         rc = errno;
@@ -121,15 +124,16 @@ static int slot_make(struct cw_shm_pool *pool, size_t cap, struct slot **ret_slo
         rc = errno;
     if (rc != 0) {
         close(fd);
-        return cw_err_errno(err, rc, "%zu bytes of shared memory for a batch", cap);
+        cw_err_errno(err, rc, "%zu bytes of shared memory for a batch", cap);
+        return NULL;
     }
     struct slot *slot = CW_NEW(struct slot);
     slot->pool = pool;
     slot->cap = cap;
     slot->fd = fd;
     slot->data = data;
-    *ret_slot = slot;
-    return 0;
+    slot->id = id;
+    return slot;
 }
 
 /* Lock held. The smallest idle slot that fits without wasting more than half of it. */
@@ -182,13 +186,13 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
         pool->refs++;
         uint64_t id = ++pool->last_id;
         cw_mutex_unlock(&pool->lock);
-        if (slot_make(pool, cap, &slot, err) != 0) {
+        slot = slot_make(pool, id, cap, err);
+        if (!slot) {
             cw_mutex_lock(&pool->lock);
             pool->bytes -= cap;
             pool_unref(pool);
             return NULL;
         }
-        slot->id = id;
     }
     struct cw_buf *buf = cw_buf_wrap(slot->data, slot->cap, on_buf_released, slot);
     buf->len = bytes;
