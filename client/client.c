@@ -220,7 +220,7 @@ static int open_client(const char *address, const struct cachew_connect_options 
 int cachew_connect(const char *address, const struct cachew_connect_options *options, struct cachew_client **ret_client, struct cachew_error *error)
 {
     struct cw_err err = {0};
-    struct cachew_connect_options o;
+    struct cachew_connect_options o = CACHEW_CONNECT_OPTIONS_INIT;
     if (!ret_client)
         return cw_public_set(error, CW_E_INVALID, "cachew_connect: ret_client must not be NULL");
     if (read_options(options, &o, &err) != 0)

@@ -150,11 +150,13 @@ static int fill_batch(const struct cw_join *join, struct cw_batch *batch, size_t
     if (bytes && !batch->buf)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
     for (size_t i = 0; i < batch->n; i++) {
-        char *dst = bytes ? (char *)batch->buf->data + batch->tensors[i].offset : NULL;
+        if (batch->tensors[i].bytes == 0)
+            continue;
+        char *dst = (char *)batch->buf->data + batch->tensors[i].offset;
         int rc = 0;
         if (batch->tensors[i].field.dtype == CW_DTYPE_STR)
             rc = fill_str(join, i, dst, err);
-        else if (dst)
+        else
             rc = fill_numbers(join, i, dst, err);
         if (rc != 0)
             return rc;

@@ -182,7 +182,7 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
                      struct cachew_job **ret_job, struct cachew_error *error)
 {
     struct cw_err err = {0};
-    struct cachew_job_options o;
+    struct cachew_job_options o = CACHEW_JOB_OPTIONS_INIT;
     struct cw_session_conf conf = {0};
     if (cw_client_check(client, &err) != 0)
         return cw_public_fail(error, &err);

@@ -101,7 +101,7 @@ static int try_bind(const struct addrinfo *info)
 static int explain_tcp(const char *address, struct cw_err *err)
 {
     char host[HOST_BYTES];
-    const char *port;
+    const char *port = NULL;
     int code = split(address, host, &port, err);
     if (code)
         return code;
