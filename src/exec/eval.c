@@ -20,12 +20,12 @@ static inline int64_t sample_begin(struct cw_work_node *node)
     return cw_clock_thread_cpu_ns();
 }
 
-static void sample_end(struct cw_work_node *node, int64_t begin)
+static void sample_end(struct cw_work_node *node, int64_t begin, int64_t clock_ns)
 {
-    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin, 1);
+    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin - clock_ns, 1);
     uint32_t stride = node->stride ? node->stride : 1;
     cw_work_add(&node->count.cpu_ns, (uint64_t)ns * stride);
-    int64_t next = SAMPLE_NS / ns;
+    int64_t next = SAMPLE_NS / (ns + clock_ns);
     next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)stride)); /* grows slowly: first calls are not typical */
     node->stride = node->left = (uint32_t)next;
 }
@@ -107,7 +107,7 @@ int cw_eval_apply(struct cw_work *work, const struct cw_work_pending *pending, s
     set_want(work, node, &mine->ctx, element);
     int rc = node->op->apply_field ? apply_fields(work, pending, element, &bytes, err) : apply_whole(work, pending, element, &bytes, err);
     if (begin)
-        sample_end(mine, begin);
+        sample_end(mine, begin, work->clock_ns);
     cw_work_add(&mine->count.elements, 1);
     cw_work_add(&mine->count.bytes_out, bytes);
     if (rc == 0 && work->trace)
@@ -143,7 +143,7 @@ static int read_source(struct cw_work *work, const struct cw_work_at *at, bool b
             bytes += element->fields[k].bytes;
     }
     if (begin)
-        sample_end(mine, begin);
+        sample_end(mine, begin, work->clock_ns);
     cw_work_add(&mine->count.elements, 1);
     cw_work_add(&mine->count.bytes_out, bytes);
     if (rc == 0 && work->trace)
@@ -229,6 +229,7 @@ static int descend(struct cw_work *work, struct cw_work_at *at, struct cw_elemen
         case CW_STEP_SOURCE:
             return read_source(work, at, !work->pending_n && !work->frames_n && !work->trace, element, err);
         case CW_STEP_INDEX:
+            cw_work_add(&work->nodes[at->node].count.elements, 1);
             at->node = cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep);
             break;
         case CW_STEP_PASS:

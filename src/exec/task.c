@@ -235,6 +235,7 @@ static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t 
     const struct cw_plan_node *node = &task->plan->nodes[a.node];
     while (node->step != CW_STEP_SOURCE) {
         if (node->step == CW_STEP_INDEX) {
+            cw_work_add(&work->nodes[a.node].count.elements, (uint64_t)(hi - lo));
             a.node = cw_plan_map(task->plan, node, task->item->epoch, &a.pos, &a.rep);
             cw_plan_map(task->plan, node, task->item->epoch, &b.pos, &b.rep);
         } else {

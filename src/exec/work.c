@@ -2,6 +2,7 @@
 #include "exec/work.h"
 
 #include <stdatomic.h>
+#include "base/clock.h"
 #include "base/mem.h"
 
 static void work_free(struct cw_work *work)
@@ -42,10 +43,21 @@ struct cw_share *cw_share_of(struct cw_plan *plan)
     return have;
 }
 
+static int64_t clock_cost(void)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < 8; i++) {
+        int64_t begin = cw_clock_thread_cpu_ns();
+        least = CW_MIN(least, cw_clock_thread_cpu_ns() - begin);
+    }
+    return least;
+}
+
 static struct cw_work *work_new(struct cw_plan *plan)
 {
     struct cw_work *work = CW_NEW(struct cw_work);
     work->plan = plan;
+    work->clock_ns = clock_cost();
     work->nodes = CW_NEW_ARRAY(struct cw_work_node, plan->n);
     work->pending = CW_NEW_ARRAY(struct cw_work_pending, plan->n + 1);
     work->frames = CW_NEW_ARRAY(struct cw_work_frame, plan->nodes[plan->n - 1].frames + 1);

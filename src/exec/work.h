@@ -48,6 +48,7 @@ struct cw_work {
     struct cw_work *next_all, *next_idle;
     struct cw_arena *arena; /* the borrowing thread's */
     uint64_t epoch;
+    int64_t clock_ns; /* what a reading of the clock takes, to be left out of what is measured */
     struct cw_work_node *nodes;
     struct cw_work_pending *pending;
     size_t pending_n;

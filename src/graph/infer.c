@@ -4,6 +4,12 @@
 #include <string.h>
 #include "base/mem.h"
 
+/* Strings of a batch lie behind a table of offsets; no operator works on them. */
+static bool is_str_batch(const struct cw_field *field)
+{
+    return field->dtype == CW_DTYPE_STR && field->rank > 0;
+}
+
 static int no_such_field(const char *name, const struct cw_spec *in, struct cw_err *err)
 {
     const char *names[CW_FIELDS_MAX + 1] = {0};
@@ -24,6 +30,8 @@ static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool
             return no_such_field(node->fields[k], in, err);
         if (picked[i])
             return cw_err_set(err, CW_E_INVALID, "fields: \"%s\" is named twice", node->fields[k]);
+        if (is_str_batch(&in->fields[i]))
+            return cw_err_set(err, CW_E_INVALID, "fields: \"%s\" is a batch of strings; put the operator before the batch", node->fields[k]);
         picked[i] = true;
     }
     return 0;
@@ -38,7 +46,7 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in, str
         return rc;
     checked->fields_n = 0;
     for (size_t i = 0; i < in->n; i++) {
-        if (node->fields_n ? picked[i] : (!op->accepts || op->accepts(&in->fields[i])))
+        if (node->fields_n ? picked[i] : (!is_str_batch(&in->fields[i]) && (!op->accepts || op->accepts(&in->fields[i]))))
             checked->fields[checked->fields_n++] = i;
     }
     if (checked->fields_n)

@@ -154,7 +154,6 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->out = checked->out;
     node->want = SIZE_MAX;
     node->step = step_of(plan, i);
-    node->same = node->op->infer == cw_op_infer_same;
     int rc = 0;
     if (node->inputs_n) {
         rc = infer_again(plan, i, err);
@@ -163,6 +162,8 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     } else {
         rc = open_op(node, manifest, err);
     }
+    node->same = node->op->infer == cw_op_infer_same ||
+                 ((node->op->traits & CW_OP_CHANGES_COUNT) && node->in && cw_spec_eq(node->in, &node->out));
     if (rc >= 0)
         rc = count(plan, i, err);
     if (rc >= 0)
