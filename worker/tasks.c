@@ -24,8 +24,8 @@ static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch, cons
     struct cw_task *head = atomic_load_explicit(&w->done, memory_order_relaxed);
     do
         task->done_next = head;
-    while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_release, memory_order_relaxed));
-    if (!head)
+    while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel, memory_order_relaxed));
+    if (!head) /* the loop has emptied the list, and is done with the node */
         cw_loop_post_node(w->loop, &w->done_node);
 }
 
@@ -176,7 +176,7 @@ void cw_tasks_collect(void *worker)
 {
     struct cw_worker *w = worker;
     cw_fault_point("worker_collect");
-    struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acquire), *oldest = NULL;
+    struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acq_rel), *oldest = NULL;
     while (list) {
         struct cw_task *next = list->done_next;
         list->done_next = oldest;
