@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases of element operators, each element in several ways that must not show in the result. */
+#include "ops/cases.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+struct run {
+    struct test_case *c;
+    struct cw_spec in, out;
+    size_t fields[CW_FIELDS_MAX];
+    size_t fields_n;
+    void *state, *scratch;
+    struct cw_arena *arena;
+};
+
+static bool is_picked(const struct test_case *c, const struct cw_field *field)
+{
+    const struct cw_value *names = cw_value_get(c->json, "fields");
+    if (!names)
+        return !c->op->accepts || c->op->accepts(field);
+    for (size_t i = 0; i < names->n; i++) {
+        if (strcmp(names->items[i].s, field->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int infer_fieldwise(struct run *r, struct cw_err *err)
+{
+    const struct cw_op *op = r->c->op;
+    r->out = r->in;
+    for (size_t i = 0; i < r->in.n; i++) {
+        if (!is_picked(r->c, &r->in.fields[i]))
+            continue;
+        r->fields[r->fields_n++] = i;
+        int rc = op->infer_field(r->c->opts, &r->in.fields[i], &r->out.fields[i], err);
+        if (rc < 0)
+            return rc;
+        if (strcmp(r->out.fields[i].name, r->in.fields[i].name) != 0)
+            return cw_err_set(err, CW_E_INTERNAL, "infer_field changed a name");
+    }
+    if (r->fields_n == 0)
+        return cw_err_set(err, CW_E_INVALID, "no field that %s works on", op->name);
+    if (r->fields_n == 1 && op->out_name && cw_spec_find(&r->in, op->out_name) < 0) {
+        struct cw_field *field = &r->out.fields[r->fields[0]];
+        memset(field->name, 0, sizeof(field->name));
+        memcpy(field->name, op->out_name, strlen(op->out_name));
+    }
+    return 0;
+}
+
+static struct cw_op_ctx make_ctx(struct run *r, uint64_t id)
+{
+    struct cw_op_ctx ctx = {.arena = r->arena, .element_id = id, .in = &r->in, .out = &r->out, .fields = r->fields,
+                            .fields_n = r->fields_n};
+    cw_rng_init(&ctx.rng, r->c->seed, r->c->tag, r->c->epoch, r->c->rep, id);
+    return ctx;
+}
+
+static int check_inferred(const struct cw_field *field, const struct cw_view *got, struct cw_err *err)
+{
+    bool same = got->dtype == field->dtype && got->rank == field->rank;
+    for (int i = 0; same && i < got->rank; i++)
+        same = field->dims[i] < 0 || field->dims[i] == got->dims[i];
+    return same ? 0 : cw_err_set(err, CW_E_INTERNAL, "%s: is not what infer said", field->name);
+}
+
+static int apply_one(struct run *r, const struct cw_op_ctx *ctx, const struct cw_view *in, struct cw_view *out,
+                     struct cw_err *err)
+{
+    *out = *in;
+    return r->c->op->apply_field(ctx, r->c->opts, r->state, r->scratch, in, out, err);
+}
+
+/* The same field once more: from another address, into a slot, and with a used scratch. */
+static int apply_variants(struct run *r, struct cw_op_ctx *ctx, const struct cw_view *in, const struct cw_view *first,
+                          struct cw_err *err)
+{
+    size_t shift = in->dtype == CW_DTYPE_STR ? 1 : cw_dtype_bytes(in->dtype);
+    cw_autofree char *moved = cw_mem_try_aligned(64, in->bytes + 2 * shift + 64);
+    cw_autofree void *slot = cw_mem_try_aligned(64, first->bytes + 64);
+    struct cw_view out, in_moved = *in;
+    if (in->bytes > 0)
+        memcpy(moved + shift, in->data, in->bytes);
+    in_moved.data = moved + shift;
+    int rc = apply_one(r, ctx, &in_moved, &out, err);
+    if (rc == 0 && !test_view_same_bytes(first, &out))
+        rc = cw_err_set(err, CW_E_INTERNAL, "another result from an unaligned address");
+    ctx->slot = slot;
+    ctx->slot_bytes = first->bytes;
+    if (rc == 0)
+        rc = apply_one(r, ctx, in, &out, err);
+    if (rc == 0 && !test_view_same_bytes(first, &out))
+        rc = cw_err_set(err, CW_E_INTERNAL, "another result in a slot");
+    ctx->slot = NULL;
+    if (rc == 0)
+        rc = apply_one(r, ctx, in, &out, err);
+    if (rc == 0 && !test_view_same_bytes(first, &out))
+        rc = cw_err_set(err, CW_E_INTERNAL, "another result the next time");
+    return rc;
+}
+
+static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element *e, struct cw_err *err)
+{
+    int rc = 0;
+    for (size_t k = 0; k < r->fields_n && rc == 0; k++) {
+        struct cw_view in = e->fields[r->fields[k]], out;
+        cw_autofree void *before = cw_mem_new(in.bytes + 1);
+        if (in.bytes > 0)
+            memcpy(before, in.data, in.bytes);
+        rc = apply_one(r, ctx, &in, &out, err);
+        if (rc == 0)
+            rc = check_inferred(&r->out.fields[r->fields[k]], &out, err);
+        if (rc == 0)
+            rc = apply_variants(r, ctx, &in, &out, err);
+        if (rc == 0 && in.bytes > 0 && memcmp(before, in.data, in.bytes) != 0)
+            rc = cw_err_set(err, CW_E_INTERNAL, "the input was written to");
+        e->fields[r->fields[k]] = out;
+    }
+    return rc;
+}
+
+static int apply_whole(struct run *r, const struct cw_op_ctx *ctx, struct cw_element *e, struct cw_err *err)
+{
+    const struct cw_op *op = r->c->op;
+    struct cw_element again = *e;
+    int rc = op->apply(ctx, r->c->opts, r->state, r->scratch, e, err);
+    if (rc < 0)
+        return rc;
+    if (op->apply(ctx, r->c->opts, r->state, r->scratch, &again, err) != rc)
+        return cw_err_set(err, CW_E_INTERNAL, "another answer the next time");
+    for (size_t i = 0; rc == 0 && i < e->n; i++) {
+        if (!test_view_same_bytes(&e->fields[i], &again.fields[i]))
+            return cw_err_set(err, CW_E_INTERNAL, "another result the next time");
+        int bad = check_inferred(&r->out.fields[i], &e->fields[i], err);
+        if (bad < 0)
+            return bad;
+    }
+    return rc;
+}
+
+static int run_one(struct run *r, size_t i, struct cw_err *err)
+{
+    const struct cw_value *ids = cw_value_get(r->c->json, "ids");
+    const struct cw_value *wants = cw_value_get(r->c->expect, "elements");
+    struct test_element input;
+    int rc = test_element_parse(&cw_value_get(r->c->json, "input")->items[i], r->c->folder, &input, err);
+    struct cw_op_ctx ctx = make_ctx(r, ids ? (uint64_t)ids->items[i].i : i);
+    if (rc == 0)
+        rc = r->c->op->apply ? apply_whole(r, &ctx, &input.e, err) : apply_fields(r, &ctx, &input.e, err);
+    bool wanted = !wants || wants->items[i].type != CW_VALUE_NULL;
+    if (rc >= 0 && wants && (rc == 0) != wanted)
+        rc = cw_err_set(err, CW_E_INVALID, "element %zu: %s", i, rc ? "was left out" : "was not left out");
+    if (rc == 0 && wants)
+        rc = test_check_element(r->c, i, &r->out, &input.e, err);
+    test_element_fini(&input);
+    cw_arena_reset(r->arena);
+    return CW_MIN(rc, 0);
+}
+
+static int run_all(struct run *r, struct cw_err *err)
+{
+    const struct cw_op *op = r->c->op;
+    const struct cw_value *inputs = cw_value_get(r->c->json, "input");
+    const struct cw_op_open how = {.out = &r->out};
+    int rc = test_input_spec(r->c, &r->in, err);
+    if (rc == 0)
+        rc = op->infer_field ? infer_fieldwise(r, err) : op->infer(r->c->opts, &r->in, 1, &r->out, err);
+    if (rc == 0)
+        rc = test_check_spec(r->c, &r->out, err);
+    if (rc == 0 && op->open)
+        rc = op->open(r->c->opts, &how, &r->state, err);
+    if (rc == 0 && op->scratch_new)
+        r->scratch = op->scratch_new(r->c->opts, r->state);
+    for (size_t i = 0; inputs && i < inputs->n && rc == 0; i++)
+        rc = run_one(r, i, err);
+    return rc;
+}
+
+int test_run_element(struct test_case *c, struct cw_err *err)
+{
+    struct run r = {.c = c, .arena = cw_arena_new((size_t)1 << 20)};
+    int rc = run_all(&r, err);
+    if (r.scratch && c->op->scratch_free)
+        c->op->scratch_free(r.scratch);
+    if (c->op->close)
+        c->op->close(r.state);
+    cw_arena_free(r.arena);
+    return rc;
+}

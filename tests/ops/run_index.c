@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases of index and group operators. */
+#include "ops/cases.h"
+
+#include "base/mem.h"
+
+struct run {
+    struct test_case *c;
+    int64_t in_n[CW_FIELDS_MAX];
+    size_t inputs_n;
+    int64_t n;
+};
+
+static int64_t map_at(const struct run *r, int64_t pos, uint64_t *ret_rep)
+{
+    const struct test_case *c = r->c;
+    struct cw_at at = {.seed = c->seed, .epoch = c->epoch, .tag = c->tag, .rep = c->rep, .in_n = r->in_n, .n = r->n};
+    size_t input = 0;
+    int64_t up = c->op->map(c->opts, NULL, &at, pos, &input);
+    *ret_rep = at.rep;
+    return up;
+}
+
+static int infer_spec(const struct test_case *c, size_t inputs_n, struct cw_err *err)
+{
+    const struct cw_value *specs = cw_value_get(c->json, "input_specs");
+    struct cw_spec in[CW_FIELDS_MAX] = {{0}}, out;
+    int rc = 0;
+    for (size_t i = 0; i < inputs_n && rc == 0; i++)
+        rc = specs ? test_spec_parse(&specs->items[i], &in[i], err)
+                   : cw_spec_add(&in[i], "x", CW_DTYPE_I64, 0, NULL, err);
+    if (rc == 0)
+        rc = c->op->infer(c->opts, in, inputs_n, &out, err);
+    return rc < 0 ? rc : test_check_spec(c, &out, err);
+}
+
+static int check_list(const struct run *r, struct cw_err *err)
+{
+    const struct cw_value *positions = cw_value_get(r->c->expect, "positions");
+    const struct cw_value *reps = cw_value_get(r->c->expect, "reps");
+    for (size_t i = 0; positions && i < positions->n; i++) {
+        uint64_t rep;
+        int64_t up = map_at(r, (int64_t)i, &rep);
+        if (up != positions->items[i].i)
+            return cw_err_set(err, CW_E_INVALID, "position %zu is upstream %lld, expected %lld", i, (long long)up,
+                              (long long)positions->items[i].i);
+        if (reps && rep != (uint64_t)reps->items[i].i)
+            return cw_err_set(err, CW_E_INVALID, "position %zu has repetition %llu, expected %lld", i,
+                              (unsigned long long)rep, (long long)reps->items[i].i);
+    }
+    return 0;
+}
+
+static int check_permutation(const struct run *r, struct cw_err *err)
+{
+    cw_autofree bool *seen = cw_mem_new((size_t)r->n + 1);
+    if (!cw_value_get(r->c->expect, "permutation"))
+        return 0;
+    for (int64_t i = 0; i < r->n; i++) {
+        uint64_t rep;
+        int64_t up = map_at(r, i, &rep);
+        if (up < 0 || up >= r->n || seen[up])
+            return cw_err_set(err, CW_E_INVALID, "position %lld is upstream %lld: outside, or for the second time",
+                              (long long)i, (long long)up);
+        seen[up] = true;
+    }
+    return 0;
+}
+
+int test_run_index(struct test_case *c, struct cw_err *err)
+{
+    const struct cw_value *inputs = cw_value_get(c->json, "inputs");
+    struct run r = {.c = c, .inputs_n = inputs ? inputs->n : 1};
+    for (size_t i = 0; inputs && i < inputs->n; i++)
+        r.in_n[i] = inputs->items[i].i;
+    int rc = infer_spec(c, r.inputs_n, err);
+    if (rc == 0)
+        rc = c->op->count(c->opts, NULL, r.in_n, r.inputs_n, &r.n, err);
+    if (rc == 0 && r.n != test_number(c->expect, "count", r.n))
+        rc = cw_err_set(err, CW_E_INVALID, "count is %lld", (long long)r.n);
+    if (rc == 0)
+        rc = check_list(&r, err);
+    return rc < 0 ? rc : check_permutation(&r, err);
+}
+
+int test_run_group(struct test_case *c, struct cw_err *err)
+{
+    struct cw_spec in, out;
+    int rc = test_input_spec(c, &in, err);
+    if (rc == 0)
+        rc = c->op->infer(c->opts, &in, 1, &out, err);
+    if (rc == 0)
+        rc = test_check_spec(c, &out, err);
+    if (rc == 0 && c->op->group_size(c->opts) != test_number(c->expect, "size", c->op->group_size(c->opts)))
+        rc = cw_err_set(err, CW_E_INVALID, "groups of %lld", (long long)c->op->group_size(c->opts));
+    return rc;
+}
