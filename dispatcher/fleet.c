@@ -8,10 +8,11 @@
 
 #define HELLO_LIMIT_MS 10000
 #define WORKERS_MAX 20000
+#define PAST_EPOCHS 8 /* of which a worker may still have outputs on their way */
 
 void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command)
 {
-    if (worker->failed)
+    if (worker->failed || !worker->stream)
         return;
     command->generation = worker->d->generation;
     cw_wire_send(worker->stream, &command->base);
@@ -137,6 +138,22 @@ static void set_text(char **text, const char *s)
     *text = cw_mem_strdup(s);
 }
 
+/* It holds work of a job that was removed while it was away. */
+static void forget_unknown(struct cw_worker *worker, const char *job_id)
+{
+    if (cw_strmap_get(&worker->d->jobs_by_id, job_id))
+        return;
+    cw_autofree char *id = cw_mem_strdup(job_id);
+    char reason[] = "the job was removed";
+    Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
+    forget.job_id = id;
+    forget.reason = reason;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_FORGET;
+    command.forget = &forget;
+    cw_worker_send(worker, &command);
+}
+
 static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
 {
     struct cw_dispatcher *d = worker->d;
@@ -167,8 +184,10 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_WELCOME;
     command.welcome = &welcome;
     cw_worker_send(worker, &command);
-    for (size_t i = 0; i < hello->n_held; i++)
+    for (size_t i = 0; i < hello->n_held; i++) {
+        forget_unknown(worker, hello->held[i]->job_id);
         cw_lease_held(worker, hello->held[i]);
+    }
     for (struct cw_job *job = d->jobs; job; job = job->next)
         cw_job_prepare(job);
     jobs_want_fill(d);
@@ -216,9 +235,28 @@ static void handle_hand_back(struct cw_worker *worker, const Cachew__V1__HandBac
     cw_fault_point("dispatcher.hand_back");
 }
 
+/* A worker that drains waits until what it has sent is received: all that is not leased to it any more it need not wait for. */
+static void tell_settled(struct cw_share *share)
+{
+    struct cw_job *job = share->job;
+    uint64_t first = job->first_epoch > PAST_EPOCHS ? job->first_epoch - PAST_EPOCHS : 0;
+    for (uint64_t n = first; job->items > 0 && n < job->first_epoch + job->epochs_open; n++) {
+        struct cw_set settled = {0};
+        cw_set_add(&settled, 0, job->items);
+        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            for (size_t i = 0; lease->epoch == n && i < lease->items.n; i++)
+                cw_set_remove(&settled, lease->items.v[i].lo, lease->items.v[i].hi);
+        }
+        cw_lease_revoke(share->worker, job, n, &settled);
+        cw_set_fini(&settled);
+    }
+}
+
 static void handle_draining(struct cw_worker *worker)
 {
     worker->draining = true;
+    for (struct cw_share *share = worker->shares; share; share = share->next_of_worker)
+        tell_settled(share);
     cw_log_info(CW_LOG_MOD, "worker=%s is draining", worker->address);
     for (struct cw_job *job = worker->d->jobs; job; job = job->next) {
         if (job->preparing == worker) {

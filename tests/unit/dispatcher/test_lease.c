@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leasing with made-up workers and one client, without streams: what is given, taken back, and that every item comes exactly once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/rng.h"
+#include "dispatcher/dispatcher.h"
+
+static struct cw_dispatcher d;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&d, 0, sizeof(d));
+    d.loop = cw_loop_new();
+    d.options = (struct cw_options){.silence_ms = 3000, .lease_ms = 2000, .max_jobs = 10, .deaths_max = 3};
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cw_fleet_close_all(&d);
+    while (d.jobs)
+        cw_job_free(d.jobs);
+    cw_timer_free(d.tick);
+    cw_strmap_fini(&d.jobs_by_id);
+    cw_loop_free(d.loop);
+    return 0;
+}
+
+static struct cw_job *add_job(const char *id, uint64_t items, uint64_t epochs, uint32_t window)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__Graph *graph = cachew__v1__graph__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->epochs = epochs;
+    options->window = window;
+    info->items = items;
+    info->item_bytes = -1;
+    struct cw_job *job = cw_job_new(&d, id, options, graph);
+    struct cw_err err = {0};
+    assert_int_equal(cw_job_set_info(job, info, &err), 0);
+    job->status = CW_JOB_RUNNING;
+    job->stored = job->want_fill = true;
+    job->alone_ms = 0;
+    return job;
+}
+
+static struct cw_worker *add_worker(uint64_t id, uint32_t threads)
+{
+    struct cw_worker *worker = CW_NEW(struct cw_worker);
+    worker->d = &d;
+    worker->id = id;
+    worker->hello = true;
+    worker->threads = threads;
+    worker->address = cw_mem_strdup("worker");
+    worker->only_job = cw_mem_strdup("");
+    worker->next = d.workers;
+    d.workers = worker;
+    d.workers_n++;
+    return worker;
+}
+
+static uint64_t leased_of(const struct cw_share *share, struct cw_set *ret_items, uint64_t epoch)
+{
+    cw_set_clear(ret_items);
+    for (const struct cw_lease *lease = share ? share->leases : NULL; lease; lease = lease->next) {
+        if (lease->epoch == epoch)
+            cw_set_add_all(ret_items, &lease->items);
+    }
+    return cw_set_count(ret_items);
+}
+
+static void ack(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, bool consumed)
+{
+    Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
+    Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
+    interval.lo = lo;
+    interval.hi = hi;
+    set.epoch = epoch;
+    set.n_items = 1;
+    set.items = intervals;
+    cw_job_ack(job, 0, sets, 1, consumed);
+    cw_job_advance(job);
+}
+
+static void done(struct cw_share *share, uint64_t epoch, uint64_t lo, uint64_t hi, uint64_t wall_ns)
+{
+    Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
+    Cachew__V1__Progress__Done message = CACHEW__V1__PROGRESS__DONE__INIT;
+    interval.lo = lo;
+    interval.hi = hi;
+    message.epoch = epoch;
+    message.n_items = 1;
+    message.items = intervals;
+    message.wall_ns = wall_ns;
+    message.bytes = 100;
+    cw_lease_done(share, &message);
+}
+
+static void leases_are_disjoint_and_within_the_window(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 100, 1, 5);
+    struct cw_worker *w1 = add_worker(1, 2), *w2 = add_worker(2, 2);
+    cw_lease_fill_all(&d);
+    struct cw_set a = {0}, b = {0};
+    uint64_t n1 = leased_of(cw_share_find(job, w1), &a, 0), n2 = leased_of(cw_share_find(job, w2), &b, 0);
+    assert_int_equal(n1 + n2, 5);
+    cw_set_add_all(&a, &b);
+    assert_int_equal(cw_set_count(&a), 5);
+    assert_true(cw_set_has_range(&a, 0, 5));
+    job->want_fill = true;
+    cw_lease_fill_all(&d); /* the window is full */
+    assert_int_equal(cw_share_find(job, w1)->todo_n + cw_share_find(job, w2)->todo_n, 5);
+    ack(job, 0, 0, 2, false); /* received is not consumed: the window stays */
+    cw_lease_fill_all(&d);
+    assert_false(cw_set_has(&cw_job_epoch(job, 0)->leased, 5));
+    ack(job, 0, 0, 2, true);
+    cw_lease_fill_all(&d);
+    assert_true(cw_set_has_range(&cw_job_epoch(job, 0)->leased, 2, 7));
+    cw_set_fini(&a);
+    cw_set_fini(&b);
+}
+
+static void the_next_epoch_begins_before_the_last_is_drained(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 3, 0, 8);
+    add_worker(1, 8);
+    cw_lease_fill_all(&d);
+    assert_true(cw_set_has_range(&cw_job_epoch(job, 0)->leased, 0, 3));
+    assert_true(cw_set_has_range(&cw_job_epoch(job, 1)->leased, 0, 3));
+    assert_true(cw_set_has_range(&cw_job_epoch(job, 2)->leased, 0, 2));
+    ack(job, 0, 0, 3, true);
+    assert_int_equal(job->first_epoch, 1);
+    assert_null(cw_job_epoch(job, 0));
+    ack(job, 0, 0, 3, true); /* late word of an epoch that is over */
+    cw_lease_fill_all(&d);
+    assert_int_equal(job->first_epoch, 1);
+}
+
+static void what_a_lost_worker_held_is_leased_again(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 100, 1, 6);
+    struct cw_worker *w1 = add_worker(1, 4);
+    cw_lease_fill_all(&d);
+    struct cw_share *share = cw_share_find(job, w1);
+    assert_int_equal(share->todo_n, 6);
+    done(share, 0, 0, 3, 1000000);
+    ack(job, 0, 0, 2, false);
+    assert_int_equal(share->todo_n, 3); /* 2 is computed, and not received: it would be lost with the worker */
+    struct cw_worker *w2 = add_worker(2, 4);
+    cw_lease_free_all(share, false);
+    w1->draining = true;
+    cw_lease_fill_all(&d);
+    struct cw_set items = {0};
+    assert_int_equal(leased_of(cw_share_find(job, w2), &items, 0), 4);
+    assert_true(cw_set_has_range(&items, 2, 6));
+    cw_set_fini(&items);
+}
+
+static void a_hedge_ends_with_the_first_copy(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 2, 1, 2);
+    struct cw_worker *w1 = add_worker(1, 1);
+    cw_lease_fill_all(&d);
+    struct cw_share *late = cw_share_find(job, w1);
+    assert_int_equal(late->todo_n, 2);
+    job->item_ns = 1e6;
+    late->leases->given_ms -= 60000;
+    struct cw_worker *w2 = add_worker(2, 1);
+    job->want_fill = true;
+    cw_lease_fill_all(&d);
+    struct cw_share *hedge = cw_share_find(job, w2);
+    assert_int_equal(hedge->todo_n, 1);
+    assert_int_equal(job->hedged, 1);
+    cw_lease_free_all(hedge, false); /* the second one is lost: the first still has it */
+    assert_true(cw_set_has(&cw_job_epoch(job, 0)->leased, 0));
+    ack(job, 0, 0, 1, false);
+    assert_int_equal(late->todo_n, 1);
+    assert_false(cw_set_has(&cw_job_epoch(job, 0)->leased, 0));
+}
+
+static void leases_grow_with_the_rate(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 1000000, 1, 100000);
+    struct cw_worker *w = add_worker(1, 1);
+    cw_lease_fill_all(&d);
+    struct cw_share *share = cw_share_find(job, w);
+    assert_int_equal(share->todo_n, 2);
+    for (uint64_t at = 0, round = 0; round < 6; round++) {
+        uint64_t n = share->todo_n;
+        done(share, 0, at, at + n, n * 100000); /* 0.1 ms each: 10,000 a second */
+        at += n;
+        cw_lease_fill_all(&d);
+    }
+    assert_in_range(share->target, 1000, 40000);
+    assert_true(share->todo_n >= share->target / 2);
+}
+
+static void a_fixed_lease_length_is_kept(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 100, 1, 50);
+    job->options->lease_items = 7;
+    struct cw_worker *w = add_worker(1, 1);
+    cw_lease_fill_all(&d);
+    struct cw_share *share = cw_share_find(job, w);
+    assert_int_equal(cw_set_count(&share->leases->items), 7);
+}
+
+static void two_jobs_share_a_worker(void **state)
+{
+    (void)state;
+    struct cw_job *a = add_job("a", 1000, 1, 100), *b = add_job("b", 1000, 1, 100);
+    struct cw_worker *w = add_worker(1, 2);
+    cw_lease_fill_all(&d);
+    assert_int_equal(cw_share_find(a, w)->todo_n, cw_share_find(b, w)->todo_n);
+    assert_true(cw_share_find(a, w)->todo_n > 0);
+}
+
+static void an_item_that_kills_is_named(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 100, 1, 50);
+    const uint64_t poison = 2;
+    int deaths = 0;
+    for (uint64_t id = 1; id < 20 && job->status == CW_JOB_RUNNING; id++) {
+        struct cw_worker *w = add_worker(id, 4);
+        job->want_fill = true;
+        cw_lease_fill_all(&d);
+        struct cw_share *share = cw_share_find(job, w);
+        struct cw_set items = {0};
+        leased_of(share, &items, 0);
+        bool dies = cw_set_has(&items, poison);
+        cw_set_fini(&items);
+        assert_true(dies); /* it is the lowest but two, so whoever comes gets it */
+        deaths++;
+        cw_trouble_died(share);
+        cw_lease_free_all(share, false);
+        w->draining = true;
+    }
+    assert_int_equal(job->status, CW_JOB_FAILED);
+    assert_true(deaths <= 5);
+}
+
+static void a_failing_item_is_tried_elsewhere_then_fails_the_job(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 100, 1, 4);
+    struct cw_worker *w[2] = {add_worker(1, 4), add_worker(2, 4)};
+    char text[] = "no memory";
+    for (int attempt = 0; attempt < CW_ATTEMPTS_MAX; attempt++) {
+        job->want_fill = true;
+        cw_lease_fill_all(&d);
+        int holder = -1;
+        for (int i = 0; i < 2; i++) {
+            struct cw_set items = {0};
+            leased_of(cw_share_find(job, w[i]), &items, 0);
+            if (cw_set_has(&items, 0))
+                holder = i;
+            cw_set_fini(&items);
+        }
+        assert_int_not_equal(holder, -1);
+        if (attempt > 0)
+            assert_int_not_equal(w[holder]->id, cw_trouble_find(job, 0, 0)->worker_id);
+        struct cw_set item = {0};
+        cw_set_add(&item, 0, 1);
+        cw_lease_free(cw_share_find(job, w[holder]), 0, &item, false);
+        cw_set_fini(&item);
+        Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
+        failed.code = CW_E_NOMEM;
+        failed.error = text;
+        cw_trouble_failed(job, w[holder], &failed);
+        done(cw_share_find(job, w[0]), 0, 1, 4, 1000);
+        done(cw_share_find(job, w[1]), 0, 1, 4, 1000);
+    }
+    assert_int_equal(job->status, CW_JOB_FAILED);
+    assert_int_equal(job->error_code, CW_E_NOMEM);
+    assert_non_null(strstr(job->error, "no memory"));
+}
+
+/* A random run of deaths, hand-backs, receipts out of order: at its end everything was received once each, in bounded steps. */
+static void chaos_ends_with_everything_received_once(void **state)
+{
+    (void)state;
+    enum { ITEMS = 40, EPOCHS = 3 };
+    struct cw_rng rng;
+    uint32_t draw = 0;
+    cw_rng_init(&rng, 42, 0, 0, 0, 0);
+    d.options.deaths_max = 1000;
+    struct cw_job *job = add_job("a", ITEMS, EPOCHS, 9);
+    uint64_t next_id = 1, received[EPOCHS][ITEMS] = {{0}};
+    for (; next_id < 4; next_id++)
+        add_worker(next_id, 1 + (uint32_t)next_id % 3);
+    for (int step = 0; step < 200000 && job->status == CW_JOB_RUNNING; step++) {
+        job->want_fill = true;
+        cw_lease_fill_all(&d);
+        struct cw_share *share = job->shares;
+        for (uint64_t skip = cw_rng_below(&rng, draw++, 4); skip > 0 && share && share->next_of_job; skip--)
+            share = share->next_of_job;
+        if (!share || !share->leases)
+            continue;
+        uint64_t epoch = share->leases->epoch, item = share->leases->items.v[0].lo, what = cw_rng_below(&rng, draw++, 10);
+        if (what == 0) {
+            cw_trouble_died(share);
+            cw_lease_free_all(share, false);
+        } else if (what == 1) {
+            struct cw_set one = {0};
+            cw_set_add(&one, item, item + 1);
+            cw_lease_free(share, epoch, &one, false);
+            cw_set_fini(&one);
+        } else {
+            assert_true(epoch < EPOCHS && item < ITEMS);
+            received[epoch][item]++;
+            ack(job, epoch, item, item + 1, what % 2 != 0);
+            ack(job, epoch, item, item + 1, true);
+        }
+    }
+    assert_int_equal(job->status, CW_JOB_FINISHED);
+    for (int e = 0; e < EPOCHS; e++) {
+        for (int i = 0; i < ITEMS; i++)
+            assert_int_equal(received[e][i], 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(leases_are_disjoint_and_within_the_window, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_epoch_begins_before_the_last_is_drained, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_lost_worker_held_is_leased_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hedge_ends_with_the_first_copy, setup, teardown),
+        cmocka_unit_test_setup_teardown(leases_grow_with_the_rate, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fixed_lease_length_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_item_that_kills_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_failing_item_is_tried_elsewhere_then_fails_the_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(chaos_ends_with_everything_received_once, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/mem.h"
+#include "dispatcher/state.h"
+
+static char *dir;
+
+static char *path_of(const char *name)
+{
+    return cw_mem_printf("%s/%s", dir, name);
+}
+
+static void remove_files(void)
+{
+    static const char *const names[] = {"state.db", "state.db-wal", "state.db-shm", "lock"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++) {
+        cw_autofree char *path = path_of(names[i]);
+        (void)unlink(path);
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMPDIR");
+    dir = cw_mem_printf("%s/cachew-state-XXXXXX", tmp ? tmp : "/tmp");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    remove_files();
+    (void)rmdir(dir);
+    cw_mem_free(dir);
+    return 0;
+}
+
+static struct cw_state *open_ok(void)
+{
+    struct cw_state *state = NULL;
+    struct cw_err err = {0};
+    int rc = cw_state_open(dir, &state, &err);
+    if (rc != 0)
+        fail_msg("%s", err.msg);
+    return state;
+}
+
+static void put(struct cw_state *state, const char *id)
+{
+    const struct cw_state_job job = {.id = id, .name = "n", .status = CW_JOB_RUNNING, .options = {"opt", 3}, .graph = {"graph", 5},
+                                     .manifest = {"", 0}, .info = {"i", 1}, .error = "", .created_ms = 7};
+    cw_state_put_job(state, &job);
+}
+
+struct seen {
+    int jobs, progress, positions, workers, skipped;
+    uint64_t first_epoch, client_id, count;
+    struct cw_state_position position;
+};
+
+static int on_job(void *arg, const struct cw_state_job *job, struct cw_err *err)
+{
+    (void)err;
+    struct seen *seen = arg;
+    seen->jobs++;
+    seen->first_epoch = job->first_epoch;
+    assert_string_equal(job->name, "n");
+    assert_int_equal(job->graph.n, 5);
+    assert_memory_equal(job->graph.p, "graph", 5);
+    assert_int_equal(job->manifest.n, 0);
+    return 0;
+}
+
+static int on_progress(void *arg, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed, struct cw_err *err)
+{
+    (void)id, (void)epoch, (void)consumer, (void)err;
+    struct seen *seen = arg;
+    seen->progress++;
+    seen->count += cw_set_count(consumed);
+    return 0;
+}
+
+static int on_skipped(void *arg, const char *id, uint64_t epoch, const struct cw_set *skipped, struct cw_err *err)
+{
+    (void)id, (void)epoch, (void)skipped, (void)err;
+    ((struct seen *)arg)->skipped++;
+    return 0;
+}
+
+static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position, struct cw_err *err)
+{
+    (void)id, (void)consumer, (void)err;
+    struct seen *seen = arg;
+    seen->positions++;
+    seen->client_id = client_id;
+    seen->position = *position;
+    return 0;
+}
+
+static int on_worker(void *arg, uint64_t worker_id, const char *address, struct cw_err *err)
+{
+    (void)worker_id, (void)address, (void)err;
+    ((struct seen *)arg)->workers++;
+    return 0;
+}
+
+static struct seen load(struct cw_state *state)
+{
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker};
+    struct seen seen = {0};
+    struct cw_err err = {0};
+    if (cw_state_load(state, &reader, &seen, &err) != 0)
+        fail_msg("%s", err.msg);
+    return seen;
+}
+
+static void commit_ok(struct cw_state *state)
+{
+    struct cw_err err = {0};
+    if (cw_state_commit(state, &err) != 0)
+        fail_msg("%s", err.msg);
+}
+
+static void what_is_committed_comes_back(void **unused)
+{
+    (void)unused;
+    struct cw_state *state = open_ok();
+    uint64_t generation = cw_state_generation(state);
+    struct cw_set set = {0};
+    cw_set_add(&set, 0, 5);
+    cw_set_add(&set, 9, UINT64_MAX);
+    put(state, "a");
+    cw_state_put_progress(state, "a", 0, -1, &set);
+    cw_state_put_progress(state, "a", 1, -1, &set);
+    cw_state_put_skipped(state, "a", 1, &set);
+    cw_state_put_progress(state, "gone", 0, -1, &set); /* of no job: not kept */
+    const struct cw_state_position position = {1, 2, 3, 4, 5};
+    cw_state_put_position(state, "a", 0, UINT64_MAX - 1, &position);
+    cw_state_put_worker(state, UINT64_MAX, "unix:/x");
+    assert_true(cw_state_is_dirty(state));
+    commit_ok(state);
+    cw_state_close(state);
+
+    state = open_ok();
+    assert_int_equal(cw_state_generation(state), generation + 1);
+    struct seen seen = load(state);
+    assert_int_equal(seen.jobs, 1);
+    assert_int_equal(seen.progress, 2);
+    assert_int_equal(seen.skipped, 1);
+    assert_int_equal(seen.workers, 1);
+    assert_true(seen.client_id == UINT64_MAX - 1);
+    assert_memory_equal(&seen.position, &position, sizeof(position));
+    cw_state_set_job(state, "a", CW_JOB_RUNNING, 1, 0, "");
+    cw_state_remove_worker(state, UINT64_MAX);
+    commit_ok(state);
+    seen = load(state);
+    assert_int_equal(seen.first_epoch, 1);
+    assert_int_equal(seen.progress, 1);
+    assert_int_equal(seen.workers, 0);
+    cw_state_remove_job(state, "a");
+    commit_ok(state);
+    seen = load(state);
+    assert_int_equal(seen.jobs + seen.progress + seen.positions + seen.skipped, 0);
+    cw_set_fini(&set);
+    cw_state_close(state);
+}
+
+static void kill_loses_nothing_that_was_committed(void **unused)
+{
+    (void)unused;
+    remove_files();
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct cw_state *state = NULL;
+        if (cw_state_open(dir, &state, NULL) != 0)
+            _exit(1);
+        put(state, "kept");
+        if (cw_state_commit(state, NULL) != 0)
+            _exit(1);
+        put(state, "lost");
+        (void)kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    struct cw_state *state = open_ok();
+    assert_int_equal(load(state).jobs, 1);
+    cw_state_close(state);
+}
+
+static int open_code(char *ret_msg, size_t cap)
+{
+    struct cw_state *state = NULL;
+    struct cw_err err = {0};
+    int rc = cw_state_open(dir, &state, &err);
+    snprintf(ret_msg, cap, "%.*s", (int)cap - 1, err.msg);
+    cw_state_close(state);
+    return rc;
+}
+
+static void two_dispatchers_do_not_share(void **unused)
+{
+    (void)unused;
+    char msg[512];
+    struct cw_state *state = open_ok();
+    assert_int_equal(open_code(msg, sizeof(msg)), CW_E_AGAIN);
+    assert_non_null(strstr(msg, "--standby"));
+    cw_state_close(state);
+    assert_int_equal(open_code(msg, sizeof(msg)), 0);
+}
+
+static void a_newer_schema_is_refused(void **unused)
+{
+    (void)unused;
+    char msg[512];
+    cw_state_close(open_ok());
+    cw_autofree char *path = path_of("state.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(open_code(msg, sizeof(msg)), CW_E_UNSUPPORTED);
+    assert_non_null(strstr(msg, "99"));
+    remove_files();
+}
+
+static void torn_and_missing_files_are_refused(void **unused)
+{
+    (void)unused;
+    char msg[512];
+    cw_autofree char *path = path_of("state.db");
+    remove_files();
+    cw_state_close(open_ok());
+    assert_int_equal(truncate(path, 3000), 0);
+    assert_int_equal(open_code(msg, sizeof(msg)), CW_E_CORRUPT);
+    assert_non_null(strstr(msg, "restore"));
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(open_code(msg, sizeof(msg)), CW_E_CORRUPT);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(open_code(msg, sizeof(msg)), CW_E_CORRUPT);
+    assert_non_null(strstr(msg, "missing"));
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 1000; i++)
+        fputs("this is no database ", f);
+    fclose(f);
+    assert_int_equal(open_code(msg, sizeof(msg)), CW_E_CORRUPT);
+    remove_files();
+}
+
+static void a_failed_transaction_is_undone(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    put(state, "a");
+    commit_ok(state);
+    cw_autofree char *path = path_of("state.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "ALTER TABLE workers RENAME TO elsewhere", NULL, NULL, NULL), SQLITE_OK);
+    put(state, "b");
+    cw_state_put_worker(state, 1, "x"); /* fails: no such table */
+    struct cw_err err = {0};
+    assert_int_not_equal(cw_state_commit(state, &err), 0);
+    assert_true(err.msg[0] != '\0');
+    assert_int_equal(sqlite3_exec(db, "ALTER TABLE elsewhere RENAME TO workers", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(load(state).jobs, 1);
+    put(state, "b");
+    commit_ok(state);
+    assert_int_equal(load(state).jobs, 2);
+    cw_state_close(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_committed_comes_back),
+        cmocka_unit_test(kill_loses_nothing_that_was_committed),
+        cmocka_unit_test(two_dispatchers_do_not_share),
+        cmocka_unit_test(a_newer_schema_is_refused),
+        cmocka_unit_test(torn_and_missing_files_are_refused),
+        cmocka_unit_test(a_failed_transaction_is_undone),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
