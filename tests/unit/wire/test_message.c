@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of a pipeline, sets, manifests, and control messages as such. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "wire/wire.h"
+
+static void test_info(void **state)
+{
+    (void)state;
+    struct cw_plan_info info = {.sparse = true, .items = 7, .elements = -1, .batch = 64, .chunk = 64, .fingerprint = {1, UINT64_MAX},
+                                .join = {.skip = 3, .take = -1, .batch = 32, .drop_remainder = true}, .item_bytes = -1};
+    const int64_t dims[] = {-1, 224, 3};
+    struct cw_err err = {0};
+    assert_int_equal(cw_spec_add(&info.out, "image", CW_DTYPE_F32, 3, dims, &err), 0);
+    assert_int_equal(cw_spec_add(&info.out, "label", CW_DTYPE_STR, 1, dims, &err), 0);
+    Cachew__V1__PlanInfo *message = cw_wire_info_to(&info);
+    struct cw_plan_info back;
+    assert_int_equal(cw_wire_info_from(message, &back, &err), 0);
+    assert_true(cw_spec_eq(&info.out, &back.out));
+    assert_true(back.sparse && back.items == 7 && back.elements == -1 && back.batch == 64 && back.chunk == 64 && back.item_bytes == -1);
+    assert_true(back.join.skip == 3 && back.join.take == -1 && back.join.batch == 32 && back.join.drop_remainder);
+    assert_true(cw_hash_eq(back.fingerprint, info.fingerprint));
+
+    message->chunk = 0;
+    assert_int_equal(cw_wire_info_from(message, &back, &err), CW_E_CORRUPT);
+    message->chunk = 1;
+    message->batch = -5;
+    assert_int_equal(cw_wire_info_from(message, &back, &err), CW_E_CORRUPT);
+    message->batch = 1;
+    message->out->fields[0]->dtype = 77;
+    assert_int_equal(cw_wire_info_from(message, &back, &err), CW_E_CORRUPT);
+    message->out->fields[0]->dtype = 1;
+    message->out->fields[0]->dims[1] = -7;
+    assert_int_equal(cw_wire_info_from(message, &back, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_wire_info_from(NULL, &back, &err), CW_E_CORRUPT);
+    cw_wire_info_free(message);
+    cw_wire_info_free(NULL);
+}
+
+static void test_sets(void **state)
+{
+    (void)state;
+    struct cw_set set = {0}, back = {0};
+    struct cw_err err = {0};
+    size_t n = 1;
+    Cachew__V1__Interval **intervals = cw_wire_set_to(&set, &n);
+    assert_int_equal(n, 0);
+    cw_mem_free(intervals);
+    cw_set_add(&set, 0, 5);
+    cw_set_add(&set, 7, 8);
+    cw_set_add(&set, 100, UINT64_MAX);
+    intervals = cw_wire_set_to(&set, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(cw_wire_set_from(intervals, n, &back, &err), 0);
+    assert_true(cw_set_eq(&set, &back));
+    intervals[1]->lo = intervals[1]->hi;
+    assert_int_equal(cw_wire_set_from(intervals, n, &back, &err), CW_E_CORRUPT);
+    cw_mem_free(intervals);
+    cw_set_fini(&set);
+    cw_set_fini(&back);
+}
+
+static void test_manifest(void **state)
+{
+    (void)state;
+    struct cw_value manifest = {0}, back = {0};
+    struct cw_err err = {0};
+    cw_value_set_object(&manifest);
+    struct cw_value *files = cw_value_set_list(cw_value_member(&manifest, "files"), 1000);
+    for (size_t i = 0; i < 1000; i++)
+        cw_value_set_str(&files[i], "/data/photos/some/where/name.jpg");
+    struct cw_buf *packed = cw_wire_manifest_pack(&manifest);
+    assert_true(packed->len < 1000);
+    assert_int_equal(cw_wire_manifest_unpack(packed->data, packed->len, &back, &err), 0);
+    assert_true(cw_value_eq(&manifest, &back));
+    cw_value_fini(&back);
+    assert_true(cw_wire_manifest_unpack(packed->data, packed->len / 2, &back, &err) < 0);
+    assert_int_equal(cw_wire_manifest_unpack("{}", 2, &back, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_wire_manifest_unpack("", 0, &back, &err), CW_E_CORRUPT);
+    /* A frame that says that it holds 2^62 bytes. */
+    static const uint8_t bomb[] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0x40, 1, 0, 0};
+    assert_int_equal(cw_wire_manifest_unpack(bomb, sizeof bomb, &back, &err), CW_E_LIMIT);
+    cw_buf_unref(packed);
+    cw_value_fini(&manifest);
+}
+
+static void test_unpack(void **state)
+{
+    (void)state;
+    Cachew__V1__FetchHello hello = CACHEW__V1__FETCH_HELLO__INIT;
+    Cachew__V1__FetchMessage message = CACHEW__V1__FETCH_MESSAGE__INIT;
+    char job[] = "job-1";
+    struct cw_err err = {0};
+    hello.job_id = job;
+    hello.credit = 1u << 30;
+    message.kind_case = CACHEW__V1__FETCH_MESSAGE__KIND_HELLO;
+    message.hello = &hello;
+    struct cw_buf *buf = cw_wire_pack(&message.base);
+    struct cw_rpc_msg *msg = cw_rpc_msg_from(buf->data, buf->len, 3);
+    Cachew__V1__FetchMessage *back = (Cachew__V1__FetchMessage *)cw_wire_unpack(&cachew__v1__fetch_message__descriptor, msg, &err);
+    assert_non_null(back);
+    assert_int_equal(back->kind_case, CACHEW__V1__FETCH_MESSAGE__KIND_HELLO);
+    assert_string_equal(back->hello->job_id, "job-1");
+    protobuf_c_message_free_unpacked(&back->base, NULL);
+    cw_rpc_msg_unref(msg);
+    for (size_t cut = 1; cut < buf->len; cut++) {
+        msg = cw_rpc_msg_from(buf->data, cut, 5);
+        assert_null(cw_wire_unpack(&cachew__v1__fetch_message__descriptor, msg, &err));
+        assert_int_equal(err.code, CW_E_CORRUPT);
+        cw_rpc_msg_unref(msg);
+    }
+    cw_buf_unref(buf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_manifest),
+        cmocka_unit_test(test_unpack),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
