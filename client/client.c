@@ -77,6 +77,19 @@ static void check_info(struct probe *probe, struct cw_rpc_msg *reply)
     protobuf_c_message_free_unpacked(base, NULL);
 }
 
+/* gRPC's words around the system's: "ADDRESS: failed to connect to all addresses; ... remote host: Connection refused". */
+static const char *short_reason(const char *address, const char *msg)
+{
+    static const char last[] = "Failed to connect to remote host: ";
+    const char *at = msg ? strstr(msg, last) : NULL;
+    if (at)
+        return at + strlen(last);
+    size_t n = strlen(address);
+    if (msg && strncmp(msg, address, n) == 0 && msg[n] == ':' && msg[n + 1] == ' ')
+        return msg + n + 2;
+    return msg ? msg : "";
+}
+
 static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
 {
     struct probe *probe = arg;
@@ -92,7 +105,7 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
         return;
     }
     cw_err_set(&probe->err, CW_E_UNAVAILABLE, "cannot reach a dispatcher at %s: %s: is cachew-dispatcher running there?", address,
-               msg && *msg ? msg : cw_err_text(code));
+               msg && *msg ? short_reason(address, msg) : cw_err_text(code));
     if (cw_clock_ms() + probe->pause_ms >= probe->deadline_ms) {
         probe_end(probe);
         return;

@@ -201,8 +201,7 @@ static void give_end(struct cw_deliver *deliver, const struct cw_order_out *out)
     entry->after = (struct cw_pos){.epoch = out->epoch + 1};
     struct cw_record *record = book_add(deliver);
     record->epoch = out->epoch;
-    record->lo = 0;
-    record->hi = deliver->order.mine;
+    record->hi = deliver->job->mode == CW_MODE_SHARED ? 0 : deliver->order.mine; /* shared: the rest is for others to tell */
     record->after = entry->after;
     record->has_pos = record->end = true;
     deliver->ends_open++;
@@ -262,12 +261,12 @@ void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job, const s
 {
     struct cw_order_conf order = {.items = job->items, .epochs = job->epochs, .consumers = 1};
     *deliver = (struct cw_deliver){.job = job, .pos = *from};
-    bool dealt = job->mode == 1 && !job->sparse; /* coordinated */
+    bool dealt = job->mode == CW_MODE_COORDINATED && !job->sparse;
     if (dealt) {
         order.consumers = job->consumers;
         order.consumer = job->consumer;
     }
-    order.unordered = (job->unordered || job->mode == 2) && !job->sparse;
+    order.unordered = (job->unordered || job->mode == CW_MODE_SHARED) && !job->sparse;
     cw_order_init(&deliver->order, &order, from->epoch, from->item, consumed);
     job->mine = deliver->order.mine;
     const struct cw_set *before = cw_order_received(&deliver->order, from->epoch);
@@ -276,7 +275,7 @@ void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job, const s
     if (!job->sparse)
         return;
     struct cw_join_conf join = {.rules = *rules, .consumers = 1};
-    if (job->mode == 1) {
+    if (job->mode == CW_MODE_COORDINATED) {
         join.consumers = job->consumers;
         join.consumer = job->consumer;
     }
@@ -319,7 +318,7 @@ void cw_deliver_skip(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, ui
 {
     uint64_t n = cw_order_skip(&deliver->order, epoch, lo, hi);
     uint64_t from = cw_order_local(&deliver->order.conf, lo), to = CW_MIN(cw_order_local(&deliver->order.conf, hi), deliver->order.mine);
-    if (from < to && epoch >= deliver->order.epoch)
+    if (lost && from < to && epoch >= deliver->order.epoch)
         cw_set_add(cw_sets_get(&deliver->received, epoch), from, to);
     if (lost)
         atomic_fetch_add_explicit(&deliver->job->counts.lost_items, n, memory_order_relaxed);

@@ -13,9 +13,6 @@
 #include "client/session.h"
 #include "wire/token.h"
 
-#define MODE_COORDINATED 1
-#define MODE_SHARED 2
-
 int cw_job_check(const struct cachew_job *job, struct cw_err *err)
 {
     if (!job || job->magic != CW_JOB_MAGIC)
@@ -200,7 +197,7 @@ const char *cachew_job_id(const struct cachew_job *job)
  * consumed up to where this one stands: all of them see the same step. */
 static void token_unordered(const struct cachew_job *job, bool with_last, struct cw_token *token)
 {
-    uint64_t step = job->mode == MODE_COORDINATED ? job->consumers : 1, mine = job->mode == MODE_COORDINATED ? job->consumer : 0;
+    uint64_t step = job->mode == CW_MODE_COORDINATED ? job->consumers : 1, mine = job->mode == CW_MODE_COORDINATED ? job->consumer : 0;
     struct cw_set used = {0};
     cw_set_copy(&used, &job->used);
     if (with_last && job->last_pending)
@@ -222,7 +219,7 @@ int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, siz
         return cw_public_fail(error, &err);
     if (!ret_token || !ret_bytes)
         return cw_public_set(error, CW_E_INVALID, "cachew_job_token: ret_token and ret_bytes must not be NULL");
-    if (job->mode == MODE_SHARED)
+    if (job->mode == CW_MODE_SHARED)
         return cw_public_set(error, CW_E_UNSUPPORTED, "a shared consumer has no place of its own in the epoch: start the job with a name, "
                              "and it goes on where all its consumers stand");
     const struct cw_pos *pos = with_last ? &job->last_pos : &job->pos;

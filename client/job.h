@@ -12,6 +12,9 @@
 #include "loop/loop.h"
 
 #define CW_JOB_MAGIC 0x63774a4fu
+/* enum cachew_consumer_mode, ConsumerMode of job.proto */
+#define CW_MODE_COORDINATED 1
+#define CW_MODE_SHARED 2
 
 struct cw_session;
 

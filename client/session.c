@@ -371,6 +371,8 @@ static int begin(struct cw_session *session, const Cachew__V1__ClientWelcome *we
     job->elements = info.elements;
     job->sparse = info.sparse;
     rc = start_position(session, welcome, &from, &floor, &consumed, err);
+    if (job->mode == CW_MODE_COORDINATED && !job->sparse)
+        from.item -= from.item % job->consumers; /* the round that it belongs to */
     if (rc == 0) {
         cw_deliver_init(&session->deliver, job, &info.join, &from, floor, &consumed);
         session->begun = true;
@@ -434,6 +436,10 @@ static void on_error(struct cw_session *session, const Cachew__V1__JobError *err
 {
     struct cw_err err = {0};
     int code = error->code < 0 && error->code > -(int)CW_ORD_N ? error->code : CW_E_INTERNAL;
+    if (cw_err_is_retryable(code)) { /* the dispatcher stops, or cannot now: the stream ends, and we come again */
+        set_reason(session, error->error, false);
+        return;
+    }
     cw_err_set(&err, code, "%s", *error->error ? error->error : cw_err_text(code));
     fail(session, &err);
 }
@@ -462,7 +468,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
             on_error(session, command->error);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
-            set_reason(session, command->waiting->reason, strncmp(command->waiting->reason, "waiting for a worker", 20) != 0);
+            set_reason(session, command->waiting->reason, strncmp(command->waiting->reason, "no worker", 9) != 0);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
             on_skipped(session, command->skipped);
@@ -519,7 +525,8 @@ static void on_close(void *arg, int code, const char *msg)
         session_free(session);
         return;
     }
-    if (is_final(code)) {
+    /* Once begun only a JobError ends a job: the other end may have been a dispatcher on its way out, or something between. */
+    if (!session->begun && is_final(code)) {
         struct cw_err err = {0};
         cw_err_set(&err, code, "dispatcher %s: %s", address, msg && *msg ? msg : cw_err_text(code));
         fail(session, &err);

@@ -148,8 +148,9 @@ static int wait_started(struct cachew_job *job, struct cw_err *err)
     while (!job->started && job->err.code == 0 && rc == 0) {
         int64_t until = job->start_by_ns;
         if (!cw_cond_wait_until(&job->cond, &job->mutex, until) && !job->started && job->err.code == 0 && cw_clock_ns() >= job->start_by_ns)
-            rc = cw_err_set(err, CW_E_UNAVAILABLE, "the job did not start within %lld ms: %s", (long long)job->client->timeout_ms,
-                            job->reason[0] ? job->reason : "the dispatcher does not answer");
+            rc = cw_err_set(err, CW_E_UNAVAILABLE, "the job did not start within %lld ms: %s%s%s", (long long)job->client->timeout_ms,
+                            job->reason[0] ? job->reason : "the dispatcher at ", job->reason[0] ? "" : job->client->address,
+                            job->reason[0] ? "" : " does not answer");
     }
     if (job->err.code != 0) {
         *err = job->err;

@@ -266,8 +266,8 @@ static bool has_worker(const struct cw_job *job)
 
 static void tell_waiting(struct cw_job *job, int64_t now)
 {
-    bool active = job->status == CW_JOB_PREPARING || job->status == CW_JOB_RUNNING;
-    if (!active || has_worker(job)) {
+    bool preparing = job->status == CW_JOB_PREPARING, there = has_worker(job);
+    if ((!preparing && job->status != CW_JOB_RUNNING) || (there && !preparing)) {
         job->starved_ms = 0;
         return;
     }
@@ -276,9 +276,11 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     if (now - job->starved_ms < 1000 || now - job->waiting_told_ms < 5000)
         return;
     job->waiting_told_ms = now;
-    char reason[] = "no worker is connected to the dispatcher";
+    /* Clients go on waiting for a worker's answer, however long it takes, but not for a worker to come. */
+    char preparation[] = "a worker prepares the job: it opens and indexes the sources";
+    char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher with its address";
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
-    waiting.reason = reason;
+    waiting.reason = there ? preparation : nobody;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;
