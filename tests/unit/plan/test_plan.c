@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plan says of an epoch, and that manifests fix the files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "base/mem.h"
+#include "plan/program.h"
+
+static int plan_of(const char *nodes, const struct cw_value *manifest, struct cw_plan **ret_plan, struct cw_err *err)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
+    if (cw_graph_parse(text, strlen(text), "", &graph, err) || cw_graph_check(graph, &checked, err))
+        fail_msg("%s: %s", nodes, err->msg);
+    int rc = cw_plan_new(checked, 1, manifest, ret_plan, err);
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return rc;
+}
+
+static struct cw_plan *must(const char *nodes, const struct cw_value *manifest)
+{
+    struct cw_plan *plan = NULL;
+    struct cw_err err = {0};
+    if (plan_of(nodes, manifest, &plan, &err))
+        fail_msg("%s: %s", nodes, err.msg);
+    return plan;
+}
+
+#define RANGE "{\"op\":\"range\",\"stop\":1000}"
+
+static const struct {
+    const char *nodes;
+    uint64_t items;
+    int64_t elements, batch, item_bytes;
+} dense[] = {
+    {RANGE ",{\"op\":\"batch\",\"size\":64}", 16, 1000, 64, 512},
+    {RANGE ",{\"op\":\"batch\",\"size\":64,\"drop_remainder\":true}", 15, 960, 64, 512},
+    {RANGE ",{\"op\":\"batch\",\"size\":4096}", 1, 1000, 4096, 8000},
+    {RANGE ",{\"op\":\"batch\",\"size\":64},{\"op\":\"repeat\",\"count\":2}", 32, 2000, 64, -1},
+    {RANGE ",{\"op\":\"batch\",\"size\":64},{\"op\":\"skip\",\"count\":15}", 1, 40, 64, -1},
+    {RANGE ",{\"op\":\"batch\",\"size\":64},{\"op\":\"take\",\"count\":2}", 2, 128, 64, -1},
+    {RANGE ",{\"op\":\"skip\",\"count\":5000},{\"op\":\"batch\",\"size\":64}", 0, 0, 64, 0},
+    {RANGE ",{\"op\":\"batch\",\"size\":10},{\"op\":\"batch\",\"size\":3}", 34, 100, 3, -1},
+    {RANGE, 1000, 1000, 1, 8},
+};
+
+static void test_dense(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(dense); i++) {
+        struct cw_plan *plan = must(dense[i].nodes, NULL);
+        const struct cw_plan_info *info = cw_plan_info(plan);
+        if (info->sparse || info->items != dense[i].items || info->elements != dense[i].elements || info->batch != dense[i].batch ||
+            info->item_bytes != dense[i].item_bytes || info->join.take != -1)
+            fail_msg("%s: items %lld elements %lld batch %lld bytes %lld", dense[i].nodes, (long long)info->items, (long long)info->elements,
+                     (long long)info->batch, (long long)info->item_bytes);
+        cw_plan_unref(plan);
+    }
+}
+
+static void test_sparse(void **state)
+{
+    (void)state;
+    struct cw_plan *plan = must("{\"op\":\"range\",\"stop\":100000},{\"op\":\"filter\",\"expr\":\"x > 3\"},{\"op\":\"skip\",\"count\":2},{\"op\":\"inflate\",\"factor\":16},"
+                                "{\"op\":\"batch\",\"size\":100}", NULL);
+    const struct cw_plan_info *info = cw_plan_info(plan);
+    assert_true(info->sparse);
+    assert_int_equal(info->chunk, (256 << 10) / 128);
+    assert_int_equal(info->items, (100000 + info->chunk - 1) / info->chunk);
+    assert_int_equal(info->elements, -1);
+    assert_int_equal(info->join.skip, 2);
+    assert_int_equal(info->join.take, -1);
+    assert_int_equal(info->join.batch, 100);
+    assert_int_equal(info->out.fields[0].rank, 2);
+    cw_plan_unref(plan);
+    plan = must("{\"op\":\"range\",\"stop\":100000},{\"op\":\"filter\",\"expr\":\"x > 3\"},{\"op\":\"take\",\"count\":0}", NULL);
+    assert_int_equal(cw_plan_info(plan)->items, 0);
+    assert_int_equal(cw_plan_info(plan)->join.batch, 0);
+    assert_int_equal(cw_plan_info(plan)->join.take, 0);
+    cw_plan_unref(plan);
+}
+
+/* A decoder learns of the crop behind it, also through a shuffle, but not when somebody else sees its image. */
+static void test_want(void **state)
+{
+    (void)state;
+    const char *chain = "{\"op\":\"from_values\",\"values\":[\"p\"]},{\"op\":\"read_file\"},{\"op\":\"decode_image\",\"channels\":3},{\"op\":\"shuffle\"},"
+                        "{\"op\":\"random_resized_crop\",\"size\":[4,4]},{\"op\":\"batch\",\"size\":2}";
+    struct cw_plan *plan = must(chain, NULL);
+    if (plan->nodes[4].op->want)
+        assert_int_equal(plan->nodes[2].want, 4);
+    assert_true(plan->nodes[1].want == SIZE_MAX);
+    cw_plan_unref(plan);
+    plan = must("{\"op\":\"from_values\",\"values\":[\"p\"]},{\"op\":\"read_file\"},{\"op\":\"decode_image\",\"channels\":3},{\"op\":\"cast\",\"dtype\":\"u8\"},"
+                "{\"op\":\"random_resized_crop\",\"size\":[4,4]},{\"op\":\"batch\",\"size\":2}", NULL);
+    assert_true(plan->nodes[2].want == SIZE_MAX);
+    cw_plan_unref(plan);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_manifest(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/cachew-test-plan-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    cw_autofree char *a = cw_mem_printf("%s/a.txt", dir), *b = cw_mem_printf("%s/b.txt", dir);
+    cw_autofree char *nodes = cw_mem_printf("{\"op\":\"files\",\"pattern\":\"%s/*.txt\",\"name\":\"here\"},{\"op\":\"batch\",\"size\":2}", dir);
+    write_file(a, "1");
+    struct cw_plan *first = must(nodes, NULL);
+    struct cw_value manifest = {0};
+    cw_plan_manifest(first, &manifest);
+    assert_non_null(cw_value_get(&manifest, "here"));
+    write_file(b, "2");
+    struct cw_plan *again = must(nodes, &manifest), *fresh = must(nodes, NULL);
+    assert_int_equal(cw_plan_info(again)->elements, 1); /* the manifest, not the directory */
+    assert_int_equal(cw_plan_info(fresh)->elements, 2);
+    assert_true(cw_hash_eq(cw_plan_info(first)->fingerprint, cw_plan_info(again)->fingerprint));
+    assert_false(cw_hash_eq(cw_plan_info(first)->fingerprint, cw_plan_info(fresh)->fingerprint));
+    cw_plan_unref(first);
+    cw_plan_unref(again);
+    cw_plan_unref(fresh);
+    cw_value_fini(&manifest);
+
+    struct cw_err err = {0};
+    struct cw_plan *none = NULL;
+    cw_value_set_object(&manifest);
+    assert_true(plan_of(nodes, &manifest, &none, &err) < 0);
+    assert_non_null(strstr(err.msg, "node \"here\" (files): the manifest"));
+    cw_value_fini(&manifest);
+    unlink(a);
+    unlink(b);
+    assert_true(plan_of(nodes, NULL, &none, &err) < 0);
+    assert_non_null(strstr(err.msg, "node \"here\" (files): "));
+    rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_want),
+        cmocka_unit_test(test_manifest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
