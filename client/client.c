@@ -77,14 +77,13 @@ static void check_info(struct probe *probe, struct cw_rpc_msg *reply)
     protobuf_c_message_free_unpacked(base, NULL);
 }
 
-/* gRPC's words around the system's: "ADDRESS: failed to connect to all addresses; ... remote host: Connection refused". */
+/* gRPC's words around the system's: "ADDRESS: failed to connect to all addresses; last error: ... : Connection refused". */
 static const char *short_reason(const char *address, const char *msg)
 {
-    static const char last[] = "Failed to connect to remote host: ";
-    const char *at = msg ? strstr(msg, last) : NULL;
-    if (at)
-        return at + strlen(last);
     size_t n = strlen(address);
+    const char *last = msg && strstr(msg, "last error: ") ? strrchr(msg, ':') : NULL;
+    if (last && last[1] == ' ' && last[2])
+        return last + 2;
     if (msg && strncmp(msg, address, n) == 0 && msg[n] == ':' && msg[n + 1] == ' ')
         return msg + n + 2;
     return msg ? msg : "";

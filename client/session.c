@@ -334,6 +334,8 @@ static int start_position(struct cw_session *session, const Cachew__V1__ClientWe
         *ret_pos = (struct cw_pos){token->epoch, token->item, token->row, token->rows, token->batches};
         cw_set_copy(ret_consumed, &token->beyond);
         dealt = token->mode == CACHEW__V1__CONSUMER_MODE__COORDINATED ? token->consumers : 1;
+    } else if (job->items == 0) {
+        *ret_pos = (struct cw_pos){0}; /* nothing to do; each empty epoch is told all the same */
     } else if (welcome->position) {
         const Cachew__V1__Position *at = welcome->position;
         *ret_pos = (struct cw_pos){at->epoch, at->item, at->row, at->rows, at->batches};
