@@ -113,14 +113,14 @@ static struct draft *append(struct cw_graph_builder *builder, struct cw_node *no
 
 void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node, const char *const *inputs, size_t inputs_n)
 {
-    struct draft *draft = append(builder, node, inputs_n);
+    struct draft *draft = append(builder, node, inputs ? inputs_n : 0);
     if (!draft)
         return;
     cw_mem_free(draft->node.inputs);
     draft->node.inputs = NULL;
     draft->node.inputs_n = 0;
     draft->node.chained = !inputs && builder->n > 1;
-    if (!inputs_n)
+    if (!draft->inputs_n)
         return;
     draft->inputs = CW_NEW_ARRAY(char *, inputs_n);
     for (size_t k = 0; k < inputs_n; k++)
