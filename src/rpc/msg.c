@@ -11,9 +11,23 @@ struct cw_rpc_msg {
     atomic_int refs;
     grpc_byte_buffer *buffer;
     const grpc_slice_buffer *slices; /* in buffer */
+    size_t *ends;                    /* of each slice, in the message: to find a place among many; may be NULL */
     void *flat;                      /* the first flat_n bytes, copied */
     size_t flat_n;
 };
+
+#define SLICES_FEW 8
+
+static size_t *ends_of(const grpc_slice_buffer *slices)
+{
+    if (slices->count <= SLICES_FEW)
+        return NULL;
+    size_t *ends = CW_NEW_ARRAY(size_t, slices->count);
+    size_t end = 0;
+    for (size_t i = 0; i < slices->count; i++)
+        ends[i] = end += GRPC_SLICE_LENGTH(slices->slices[i]);
+    return ends;
+}
 
 struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer)
 {
@@ -21,6 +35,7 @@ struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer)
     atomic_init(&msg->refs, 1);
     msg->buffer = buffer;
     msg->slices = &buffer->data.raw.slice_buffer;
+    msg->ends = ends_of(msg->slices);
     return msg;
 }
 
@@ -44,6 +59,7 @@ struct cw_rpc_msg *cw_rpc_msg_unref(struct cw_rpc_msg *msg)
 {
     if (msg && atomic_fetch_sub_explicit(&msg->refs, 1, memory_order_acq_rel) == 1) {
         grpc_byte_buffer_destroy(msg->buffer);
+        cw_mem_free(msg->ends);
         cw_mem_free(msg->flat);
         cw_mem_free(msg);
     }
@@ -95,13 +111,31 @@ size_t cw_rpc_reader_read(struct cw_rpc_reader *reader, void *dst, size_t n)
     return done;
 }
 
+/* The slice that holds the byte at offset: the first that ends behind it. */
+static size_t find_slice(const struct cw_rpc_msg *msg, size_t offset)
+{
+    size_t lo = 0, hi = msg->slices->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (msg->ends[mid] > offset)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
 int cw_rpc_msg_copy(const struct cw_rpc_msg *msg, size_t offset, void *dst, size_t n)
 {
     size_t len = cw_rpc_msg_len(msg);
     if (offset > len || n > len - offset)
         return CW_E_INVALID;
     struct cw_rpc_reader reader = {.msg = msg};
-    cw_rpc_reader_skip(&reader, offset);
+    if (msg->ends) {
+        reader.slice = find_slice(msg, offset);
+        reader.pos = reader.slice > 0 ? msg->ends[reader.slice - 1] : 0;
+    }
+    cw_rpc_reader_skip(&reader, offset - reader.pos);
     cw_rpc_reader_read(&reader, dst, n);
     return 0;
 }

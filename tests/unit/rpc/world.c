@@ -29,7 +29,10 @@ static void handle_hold(void *arg, struct cw_call *call, struct cw_rpc_msg *msg)
 {
     struct world *world = arg;
     (void)msg;
-    world->held = call;
+    if (world->too_late)
+        cw_call_fail(call, CW_E_CANCELLED, "too late");
+    else
+        world->held = call;
     world_poke(world);
 }
 

@@ -21,7 +21,8 @@ struct world {
     struct cw_channel *channel;
     char address[256];
     struct cw_timer *guard;
-    struct cw_call *held;      /* of /test.T/Hold */
+    struct cw_call *held;      /* of /test.T/Hold, to be answered by the test */
+    bool too_late;             /* Hold fails from now on */
     struct cw_stream *quiet;   /* of /test.T/Quiet: accepted and paused */
     int quiet_code;
     bool quiet_closed;
