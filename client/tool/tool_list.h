@@ -2,5 +2,6 @@
 /* Every command: TOOL(name, summary), in the order of `cachew --help`. */
 TOOL(run, "run a pipeline and consume its batches")
 TOOL(check, "check a pipeline: operators, options, shapes")
+TOOL(ops, "list the operators, or describe one")
 TOOL(jobs, "list the jobs of a dispatcher")
 TOOL(workers, "list the workers of a dispatcher")

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/cm.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "format/glob.h"
+
+static char folder[64];
+
+static const char *const dirs[] = {"a", "a/b", "a/b/c", "a/.hidden", "d", "empty"};
+static const char *const files[] = {"1.jpg", "2.png", "a/3.jpg", "a/b/4.jpg", "a/b/c/5.jpg", "a/b/c/x[1].jpg",
+                                    "a/.hidden/6.jpg", "a/.7.jpg", "d/8.JPG", "d/9.jpg"};
+
+static char *in_folder(const char *name)
+{
+    return cw_mem_printf("%s/%s", folder, name);
+}
+
+static int make_tree(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/cw_test_glob_XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    for (size_t i = 0; i < CW_ARRAY_LEN(dirs); i++) {
+        cw_autofree char *path = in_folder(dirs[i]);
+        if (mkdir(path, 0700) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < CW_ARRAY_LEN(files); i++) {
+        cw_autofree char *path = in_folder(files[i]);
+        close(open(path, O_WRONLY | O_CREAT, 0600));
+    }
+    cw_autofree char *loop = in_folder("a/b/up"), *link = in_folder("d/link.jpg"), *broken = in_folder("d/broken.jpg");
+    cw_autofree char *pipe = in_folder("d/pipe.jpg");
+    return symlink("../..", loop) | symlink("../1.jpg", link) | symlink("nowhere", broken) | mkfifo(pipe, 0600);
+}
+
+static int remove_tree(void **state)
+{
+    static const char *const more[] = {"a/b/up", "d/link.jpg", "d/broken.jpg", "d/pipe.jpg"};
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(more); i++) {
+        cw_autofree char *path = in_folder(more[i]);
+        unlink(path);
+    }
+    for (size_t i = 0; i < CW_ARRAY_LEN(files); i++) {
+        cw_autofree char *path = in_folder(files[i]);
+        unlink(path);
+    }
+    for (size_t i = CW_ARRAY_LEN(dirs); i-- > 0;) {
+        cw_autofree char *path = in_folder(dirs[i]);
+        rmdir(path);
+    }
+    return rmdir(folder);
+}
+
+/* What matches, as one line, paths below the folder. */
+static void matches(const char *pattern, const char *want)
+{
+    cw_autofree char *full = in_folder(pattern);
+    struct cw_paths paths = {0};
+    struct cw_err err = {0};
+    CW_STR_AUTO got = {0};
+    if (cw_glob(full, &paths, &err) < 0)
+        fail_msg("%s: %s", pattern, err.msg);
+    cw_paths_sort(&paths);
+    for (size_t i = 0; i < paths.n; i++)
+        cw_str_addf(&got, "%s%s", i ? " " : "", paths.v[i] + strlen(folder) + 1);
+    assert_string_equal(cw_str_text(&got), want);
+    cw_paths_fini(&paths);
+}
+
+static void patterns(void **state)
+{
+    (void)state;
+    matches("*.jpg", "1.jpg");
+    matches("?.*", "1.jpg 2.png");
+    matches("[!1].*", "2.png");
+    matches("*/*.jpg", "a/3.jpg d/9.jpg d/link.jpg");
+    matches("*/*.[jJ][pP][gG]", "a/3.jpg d/8.JPG d/9.jpg d/link.jpg");
+    matches("a/.*.jpg", "a/.7.jpg");
+    matches("a/.hidden/*", "a/.hidden/6.jpg");
+    matches("none*", "");
+    matches("*/none", "");
+    matches("1.jpg/*", "");
+    matches("*.jpg/*", "");
+    matches("a//b///4.jpg", "a//b///4.jpg");
+    matches("a//b///*.jpg", "a/b/4.jpg");
+    matches("a/b/c/x[1].jpg", "a/b/c/x[1].jpg");
+    matches("a/b/c/x\\[1\\].jp*", "a/b/c/x[1].jpg");
+}
+
+static void any_depth(void **state)
+{
+    (void)state;
+    matches("**/*.jpg", "1.jpg a/3.jpg a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg d/9.jpg d/link.jpg");
+    matches("a/**/5.jpg", "a/b/c/5.jpg");
+    matches("**/b/**/*.jpg", "a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
+    matches("**/**/**/4.jpg", "a/b/4.jpg");
+    matches("a/**", "a/3.jpg a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
+    matches("a/**/", "a/3.jpg a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
+    matches("a/b/up/*.jpg", "a/b/up/1.jpg"); /* a link may be named */
+    matches("empty/**", "");
+}
+
+static void fails(const char *pattern, const char *want)
+{
+    struct cw_paths paths = {0};
+    struct cw_err err = {0};
+    assert_true(cw_glob(pattern, &paths, &err) < 0);
+    if (!strstr(err.msg, want))
+        fail_msg("%s", err.msg);
+    cw_paths_fini(&paths);
+}
+
+static void errors(void **state)
+{
+    cw_autofree char *dir = in_folder("a"), *pipe = in_folder("d/pipe.jpg"), *none = in_folder("none.jpg");
+    CW_STR_AUTO deep = {0};
+    (void)state;
+    fails("", "empty");
+    fails(dir, "a directory");
+    fails(pipe, "not a regular file");
+    fails(none, "none.jpg");
+    fails("gs://bucket/*.jpg", "only local files");
+    for (int i = 0; i < 1000; i++)
+        cw_str_add(&deep, "*/");
+    fails(cw_str_text(&deep), "components");
+}
+
+static void relative(void **state)
+{
+    char here[4096];
+    struct cw_paths paths = {0};
+    (void)state;
+    assert_non_null(getcwd(here, sizeof(here)));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(cw_glob("**/4.jpg", &paths, NULL), 0);
+    assert_int_equal(cw_glob("*.png", &paths, NULL), 0);
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(paths.n, 2);
+    assert_string_equal(paths.v[0], "a/b/4.jpg");
+    assert_string_equal(paths.v[1], "2.png");
+    cw_paths_fini(&paths);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(any_depth),
+                                       cmocka_unit_test(errors), cmocka_unit_test(relative)};
+    return cmocka_run_group_tests(tests, make_tree, remove_tree);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of every operator, whoever added it; and of what is generated from the tables. */
+#include "support/cm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "ops/describe.h"
+
+static const struct cw_op *const *all;
+static size_t n;
+
+static int setup(void **state)
+{
+    (void)state;
+    all = cw_op_all(&n);
+    return n > 20 ? 0 : -1;
+}
+
+static void names_are_sorted_and_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        assert_true(i == 0 || strcmp(all[i - 1]->name, all[i]->name) < 0);
+        assert_ptr_equal(cw_op_find(all[i]->name), all[i]);
+        assert_int_equal(strspn(all[i]->name, "abcdefghijklmnopqrstuvwxyz0123456789_"), strlen(all[i]->name));
+    }
+    assert_null(cw_op_find("no_such"));
+    assert_null(cw_op_find(""));
+    assert_string_equal(cw_op_nearest("shufle"), "shuffle");
+    assert_null(cw_op_nearest("qqqqqqqqqqqqqq"));
+}
+
+/* The functions that the engine calls for an operator of this kind. */
+static bool has_functions(const struct cw_op *op)
+{
+    bool fieldwise = (op->traits & CW_OP_FIELDWISE) != 0;
+    switch (op->kind) {
+    case CW_OP_SOURCE:
+        return op->infer && op->count && op->read && op->describe && op->inputs_max == 0;
+    case CW_OP_INDEX:
+        return op->infer && op->count && op->map && op->inputs_min >= 1;
+    case CW_OP_ELEMENT:
+        return fieldwise ? op->infer_field && op->apply_field && op->accepts && !op->infer && !op->apply
+                         : op->infer && op->apply;
+    case CW_OP_GROUP:
+        return op->infer && op->group_size && op->group_drops;
+    }
+    return false;
+}
+
+static void descriptors_are_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        const struct cw_op *op = all[i];
+        if (!has_functions(op))
+            fail_msg("%s: a function of its kind is missing", op->name);
+        assert_true(op->version >= 1);
+        assert_true(op->summary && op->summary[0] && !strchr(op->summary, '\n'));
+        assert_true(op->doc && strlen(op->doc) > 20);
+        assert_true(op->inputs_min <= op->inputs_max);
+        assert_true(!op->scratch_new == !op->scratch_free);
+        assert_true(!(op->traits & CW_OP_FILES) == !op->manifest);
+        assert_true((op->options == NULL) == (op->options_bytes == 0));
+        assert_true(!op->out_name || (op->traits & CW_OP_FIELDWISE));
+        assert_true(!(op->traits & CW_OP_MERGE) || op->inputs_max > 1);
+    }
+}
+
+static size_t bytes_of(enum cw_opt_type type)
+{
+    static const size_t bytes[] = {[CW_OPT_BOOL] = sizeof(bool),
+                                   [CW_OPT_I64] = sizeof(int64_t),
+                                   [CW_OPT_F64] = sizeof(double),
+                                   [CW_OPT_STR] = sizeof(char *),
+                                   [CW_OPT_ENUM] = sizeof(int),
+                                   [CW_OPT_I64_LIST] = sizeof(struct cw_i64_list),
+                                   [CW_OPT_F64_LIST] = sizeof(struct cw_f64_list),
+                                   [CW_OPT_STR_LIST] = sizeof(struct cw_str_list),
+                                   [CW_OPT_BYTES] = sizeof(int64_t),
+                                   [CW_OPT_VALUE] = sizeof(struct cw_value)};
+    return bytes[type];
+}
+
+static void options_lie_in_their_struct(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        for (const struct cw_opt *a = all[i]->options; a && a->name; a++) {
+            if (a->offset + bytes_of(a->type) > all[i]->options_bytes)
+                fail_msg("%s: option %s lies outside", all[i]->name, a->name);
+            assert_true(a->help && a->help[0] && !strchr(a->help, '|'));
+            assert_true((a->type == CW_OPT_ENUM) == (a->names != NULL));
+            assert_false(a->flags & CW_OPT_REQUIRED && a->def);
+            for (const struct cw_opt *b = all[i]->options; b != a; b++) {
+                assert_string_not_equal(a->name, b->name);
+                assert_true(a->offset >= b->offset + bytes_of(b->type) || b->offset >= a->offset + bytes_of(a->type));
+            }
+        }
+    }
+}
+
+/* Each default goes through the parser by itself, so that type and range are checked. */
+static void defaults_are_in_range(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        for (const struct cw_opt *row = all[i]->options; row && row->name; row++) {
+            struct cw_opt alone[2] = {*row, {0}};
+            struct cw_value options = {0};
+            struct cw_err err = {0};
+            if (!row->def)
+                continue;
+            cw_autofree char *text = cw_mem_printf("{\"%s\":%s}", row->name, row->def);
+            cw_autofree void *opts = cw_mem_new(all[i]->options_bytes);
+            assert_int_equal(cw_value_parse(text, strlen(text), "default", &options, &err), 0);
+            if (cw_opt_parse(alone, &options, opts, &err) != 0)
+                fail_msg("%s: %s", all[i]->name, err.msg);
+            cw_opt_fini(alone, opts);
+            cw_value_fini(&options);
+        }
+    }
+}
+
+static void case_files_are_there(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        cw_autofree char *path = cw_mem_printf("%s/tests/ops/%s.json", CW_TEST_SOURCE_DIR, all[i]->name);
+        if (access(path, R_OK) != 0)
+            fail_msg("%s is missing", path);
+    }
+}
+
+static void descriptions_are_json(void **state)
+{
+    struct cw_value value = {0};
+    struct cw_err err = {0};
+    CW_STR_AUTO all_json = {0};
+    (void)state;
+    cw_ops_describe_json(NULL, &all_json);
+    if (cw_value_parse(all_json.s, all_json.len, "all", &value, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(value.n, n);
+    for (size_t i = 0; i < n; i++) {
+        struct cw_value one = {0};
+        CW_STR_AUTO json = {0};
+        CW_STR_AUTO text = {0};
+        cw_ops_describe_json(all[i], &json);
+        assert_int_equal(cw_value_parse(json.s, json.len, "one", &one, &err), 0);
+        assert_true(cw_value_eq(&one, &value.items[i]));
+        assert_string_equal(cw_value_get(&one, "name")->s, all[i]->name);
+        cw_ops_describe_text(all[i], &text);
+        assert_non_null(strstr(text.s, all[i]->summary));
+        cw_value_fini(&one);
+    }
+    cw_value_fini(&value);
+}
+
+static void reference_is_up_to_date(void **state)
+{
+    CW_STR_AUTO want = {0};
+    (void)state;
+    cw_ops_describe_markdown(NULL, &want);
+    FILE *file = fopen(CW_TEST_SOURCE_DIR "/docs/operators.md", "r");
+    assert_non_null(file);
+    cw_autofree char *got = cw_mem_new(want.len + 2);
+    size_t got_n = fread(got, 1, want.len + 1, file);
+    fclose(file);
+    if (got_n != want.len || memcmp(got, want.s, want.len) != 0)
+        fail_msg("docs/operators.md is not what the tables say: cachew ops --markdown > docs/operators.md");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_sorted_and_found), cmocka_unit_test(descriptors_are_whole),
+        cmocka_unit_test(options_lie_in_their_struct), cmocka_unit_test(defaults_are_in_range),
+        cmocka_unit_test(case_files_are_there),       cmocka_unit_test(descriptions_are_json),
+        cmocka_unit_test(reference_is_up_to_date),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
