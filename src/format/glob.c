@@ -151,7 +151,7 @@ static int split(struct walk *w, char *text, struct cw_err *err)
         bool again = w->parts_n > 0 && n == 2 && strncmp(p, "**", 2) == 0 &&
                      strcmp(w->parts[w->parts_n - 1], "**") == 0;
         if (w->parts_n + 1 >= COMPONENTS_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": more than %d components", w->pattern,
+            return cw_err_set(err, CW_E_LIMIT, "pattern \"%.200s...\": more than %d components", w->pattern,
                               COMPONENTS_MAX - 1);
         char *next = p + n + strspn(p + n, "/");
         p[n] = '\0';
