@@ -63,7 +63,7 @@ static size_t column(const struct parser *p)
 
 static int fail(const struct parser *p, const char *what)
 {
-    return cw_err_set(p->err, CW_E_INVALID, "option expr: column %zu: %s in \"%s\"", column(p), what, p->text);
+    return cw_err_set(p->err, CW_E_INVALID, "option expr: column %zu: %s in \"%.200s\"", column(p), what, p->text);
 }
 
 static bool is_word(const struct parser *p, const char *s)
