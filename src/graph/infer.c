@@ -77,6 +77,15 @@ static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *i
     return 0;
 }
 
+/* Offsets of strings have one dimension (data/batch.h). */
+static int check_group(const struct cw_spec *in, struct cw_err *err)
+{
+    for (size_t i = 0; i < in->n; i++)
+        if (is_str_batch(&in->fields[i]))
+            return cw_err_set(err, CW_E_UNSUPPORTED, "field \"%s\" is a batch of strings already; strings can be batched once", in->fields[i].name);
+    return 0;
+}
+
 int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t in_n, struct cw_checked_node *checked, struct cw_err *err)
 {
     const struct cw_op *op = checked->op;
@@ -89,7 +98,9 @@ int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t i
         rc = cw_err_set(err, CW_E_INVALID, "fields: this operator works on whole elements, not on chosen fields");
     } else {
         struct cw_spec out = {0};
-        rc = op->infer(checked->opts, in, in_n, &out, err);
+        rc = op->kind == CW_OP_GROUP ? check_group(&in[0], err) : 0;
+        if (rc >= 0)
+            rc = op->infer(checked->opts, in, in_n, &out, err);
         checked->out = out;
     }
     if (rc < 0)

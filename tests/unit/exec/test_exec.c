@@ -135,7 +135,7 @@ static const struct {
      "{\"op\":\"cast\",\"dtype\":\"f64\",\"name\":\"cb\"},{\"op\":\"zip\",\"inputs\":[\"sa\",\"cb\"]},{\"op\":\"batch\",\"size\":16}", 5, 75},
     {"{\"op\":\"range\",\"stop\":40,\"name\":\"a\",\"field\":\"a\"},{\"op\":\"batch\",\"size\":4,\"name\":\"ba\"},{\"op\":\"range\",\"stop\":10,\"name\":\"b\",\"field\":\"b\"},"
      "{\"op\":\"zip\",\"inputs\":[\"ba\",\"b\"]},{\"op\":\"batch\",\"size\":3}", 4, 10},
-    {"{\"op\":\"from_values\",\"values\":[\"a\",\"\",\"ccc\",\"dd\",\"e\"]},{\"op\":\"shuffle\"},{\"op\":\"repeat\",\"count\":21},{\"op\":\"batch\",\"size\":3},{\"op\":\"batch\",\"size\":2}", 18, 35},
+    {"{\"op\":\"from_values\",\"values\":[\"a\",\"\",\"ccc\",\"dd\",\"e\"]},{\"op\":\"shuffle\"},{\"op\":\"repeat\",\"count\":21},{\"op\":\"batch\",\"size\":10}", 11, 105},
     {"{\"op\":\"range\",\"stop\":1000},{\"op\":\"shuffle\"},{\"op\":\"filter\",\"expr\":\"x % 3 == 0\"},{\"op\":\"eval\",\"expr\":\"x * 2\"},{\"op\":\"inflate\",\"factor\":100},{\"op\":\"batch\",\"size\":8}", 4, 334},
     {"{\"op\":\"range\",\"stop\":60},{\"op\":\"batch\",\"size\":4},{\"op\":\"eval\",\"expr\":\"x + 0.5\"},{\"op\":\"repeat\",\"count\":2}", 30, 120},
 };

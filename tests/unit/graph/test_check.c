@@ -45,6 +45,8 @@ static const struct {
     {RANGE ",{\"op\":\"batch\",\"size\":3,\"fields\":\"x\"}", "node \"batch\" (batch): fields: "},
     {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"y\"}", "node \"cast\" (cast): fields: there is no \"y\""},
     {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":[\"x\",\"x\"]}", "twice"},
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"batch\",\"size\":2}", "strings can be batched once"},
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"read_file\"}", "works on none"},
     {RANGE ",{\"op\":\"decode_image\"}", "node \"decode_image\" (decode_image): works on none"},
     {RANGE "," FILTER ",{\"op\":\"repeat\",\"count\":2}", "node \"repeat\" (repeat): needs to know how many elements come in, because \"f\" (filter)"},
     {RANGE "," FILTER ",{\"op\":\"shard\",\"num_shards\":2,\"index\":0}", "because \"f\" (filter)"},
