@@ -80,6 +80,8 @@ static void on_check(void *arg)
             drop_unserved(w->turn[i], over);
     if (over)
         cw_log_warn("worker", "drained for %lld ms: leaving", (long long)waited_ms);
+    cw_log_debug("worker", "draining for %lld ms: items=%zu stream_bytes=%zu served=%d received=%d", (long long)waited_ms, w->tasks_n,
+                 cw_tasks_stream_bytes(w), is_served(w), is_received(w));
     if (!is_served(w))
         w->served_ms = 0;
     else if (w->served_ms == 0)

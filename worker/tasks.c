@@ -156,8 +156,10 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
     task_unlink(job, task);
     job->bytes -= task->bytes;
     w->bytes -= task->bytes;
-    if (task->exec.cpu_ns > 0)
-        w->item_ns = w->item_ns ? (7 * w->item_ns + task->exec.cpu_ns) / 8 : task->exec.cpu_ns;
+    /* Of an item that waits (for storage, in operator sleep) the CPU time says too little. */
+    int64_t item_ns = CW_MAX(task->exec.cpu_ns, task->exec.wall_ns);
+    if (item_ns > 0)
+        w->item_ns = w->item_ns ? (7 * w->item_ns + item_ns) / 8 : item_ns;
     if (!task->revoked && task->batch) {
         struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
         cw_report_done(w, epoch, task);
