@@ -12,6 +12,7 @@
 #include "wire/wire.h"
 
 #define RETRY_CAP_MS 2000
+#define WELCOME_MS 10000
 /* What waits for a dispatcher that does not read is bounded: then we leave it. */
 #define QUEUED_MAX ((size_t)256 << 20)
 
@@ -133,6 +134,7 @@ static void on_welcome(struct cw_worker *w, const Cachew__V1__WorkerWelcome *wel
 {
     w->welcomed = true;
     w->said_unreachable = false;
+    cw_timer_stop(w->retry);
     cw_backoff_reset(&w->backoff);
     w->beat_ms = welcome->heartbeat_ms ? CW_MAX((int64_t)welcome->heartbeat_ms, (int64_t)20) : 250;
     w->idle_beat_ms = welcome->silence_ms ? CW_MAX((int64_t)welcome->silence_ms / 4, w->beat_ms) : w->beat_ms;
@@ -183,9 +185,14 @@ static void attach(void *arg)
 {
     static const struct cw_stream_cb cb = {.on_message = on_message, .on_close = on_close};
     struct cw_worker *w = arg;
+    if (w->stream) {
+        cw_attend_leave(w, "it does not answer");
+        return;
+    }
     cw_fault_point("worker_attach");
     w->stream = cw_channel_stream(w->channel, "/cachew.v1.Fleet/Attach", &cb, w);
     send_hello(w);
+    cw_timer_start(w->retry, WELCOME_MS, 0);
 }
 
 void cw_attend_start(struct cw_worker *w)

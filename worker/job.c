@@ -124,6 +124,8 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     job->state = CW_WJOB_READY;
     job->item_bytes = info->item_bytes > 0 ? (size_t)info->item_bytes : (size_t)1 << 20;
     cw_log_info("worker", "job=%s is ready: %llu items an epoch", job->id, (unsigned long long)info->items);
+    for (size_t i = 0; i < job->epochs_n; i++) /* what was leased before the number was known here */
+        cw_lease_revoke(job, job->epochs[i].epoch, info->items, UINT64_MAX);
     cw_tasks_pump(job->worker);
 }
 

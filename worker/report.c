@@ -10,7 +10,7 @@
 #include "wire/wire.h"
 
 #define SOON_MS 100
-#define DRY_MS 5      /* dry again so shortly after a report: wait a little */
+#define DRY_MS 10     /* dry again so shortly after a report: wait a little */
 #define COUNTS_MS 1000
 #define DONE_MAX 4096 /* epochs in one message */
 

@@ -87,14 +87,13 @@ static bool next_is_lowest(const struct cw_wjob *job)
     return true;
 }
 
-static bool may_submit(const struct cw_wjob *job, size_t used)
+static bool may_submit(const struct cw_wjob *job, size_t used, size_t share)
 {
     const struct cw_worker *w = job->worker;
     if (job->state != CW_WJOB_READY || job->leases_n == 0)
         return false;
     if (job->bytes == 0)
         return true;
-    size_t share = w->budget / CW_MAX(w->turn_n, (size_t)1);
     if (job->bytes + job->item_bytes <= share && used + job->item_bytes <= w->budget)
         return true;
     return next_is_lowest(job);
@@ -116,12 +115,20 @@ size_t cw_tasks_stream_bytes(const struct cw_worker *w)
     return bytes;
 }
 
+static size_t share_of_a_job(const struct cw_worker *w)
+{
+    size_t active = 0;
+    for (size_t i = 0; i < w->turn_n; i++)
+        active += w->turn[i]->leases_n > 0 || w->turn[i]->bytes > 0;
+    return w->budget / CW_MAX(active, (size_t)1);
+}
+
 void cw_tasks_pump(struct cw_worker *w)
 {
-    size_t limit = ahead(w), streams = cw_tasks_stream_bytes(w), refused = 0;
+    size_t limit = ahead(w), streams = cw_tasks_stream_bytes(w), share = share_of_a_job(w), refused = 0;
     while (w->tasks_n < limit && refused < w->turn_n) {
         struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
-        if (may_submit(job, w->bytes + streams)) {
+        if (may_submit(job, w->bytes + streams, share)) {
             submit(job);
             refused = 0;
         } else {

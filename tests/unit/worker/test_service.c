@@ -203,6 +203,19 @@ static void test_shared_memory(void **state)
     fleet_wait(&f, c.outputs == 40);
     assert_true(c.slots_used > used);
     assert_int_equal(c.duplicates, 0);
+    /* A client that goes with slots in its hands takes them along: another one gets new ones. */
+    c.auto_release = false;
+    fleet_lease(&f, "a", 1, 0, 10);
+    fleet_wait(&f, c.outputs == 50);
+    assert_true(c.slots_n > 0);
+    client_close(&c);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, true);
+    fleet_wait(&f, c.welcomed);
+    c.auto_release = true;
+    fleet_lease(&f, "a", 1, 10, 40);
+    fleet_wait(&f, c.outputs == 30);
+    assert_true(c.slots_used > 0);
     client_close(&c);
     fleet_down(&f);
 }
