@@ -22,7 +22,8 @@ struct walk {
     const char *pattern;
     char *parts[COMPONENTS_MAX];
     size_t parts_n;
-    struct todo *stack; /* explicit: the depth of a tree is not ours to decide */
+    size_t entries_left; /* that may still be looked at */
+    struct todo *stack;  /* explicit: the depth of a tree is not ours to decide */
     size_t n, cap;
     struct cw_paths *paths;
 };
@@ -125,9 +126,15 @@ static int read_dir(struct walk *w, const struct todo *t, struct cw_err *err)
     if (!dir)
         return cw_err_errno(err, errno, "pattern \"%s\": open directory %s", w->pattern, t->dir);
     struct dirent *entry;
-    while (errno = 0, (entry = readdir(dir)) != NULL)
+    int rc = 0;
+    while (errno = 0, (entry = readdir(dir)) != NULL && w->entries_left > 0) {
+        w->entries_left--;
         on_entry(w, t, entry);
-    int rc = errno ? cw_err_errno(err, errno, "pattern \"%s\": read directory %s", w->pattern, t->dir) : 0;
+    }
+    if (entry)
+        rc = cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries", w->pattern);
+    else if (errno)
+        rc = cw_err_errno(err, errno, "pattern \"%s\": read directory %s", w->pattern, t->dir);
     closedir(dir);
     return rc;
 }
@@ -184,7 +191,7 @@ static int walk_pattern(struct walk *w, struct cw_err *err)
     return rc;
 }
 
-int cw_glob(const char *pattern, struct cw_paths *paths, struct cw_err *err)
+int cw_glob(const char *pattern, size_t entries_max, struct cw_paths *paths, struct cw_err *err)
 {
     struct stat st;
     if (pattern[0] == '\0')
@@ -206,6 +213,7 @@ int cw_glob(const char *pattern, struct cw_paths *paths, struct cw_err *err)
     struct walk *w = CW_NEW(struct walk);
     w->pattern = pattern;
     w->paths = paths;
+    w->entries_left = entries_max > 0 ? entries_max : SIZE_MAX;
     int rc = walk_pattern(w, err);
     cw_mem_free(w);
     return rc;

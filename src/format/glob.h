@@ -15,7 +15,8 @@ void cw_paths_fini(struct cw_paths *paths);
 /* Bytewise order, no duplicates. */
 void cw_paths_sort(struct cw_paths *paths);
 /* Adds the regular files that match; a directory that cannot be read is an error (data would be missing unseen). A
- * pattern without wildcards must name a file. No match of one with wildcards adds nothing. */
-int cw_glob(const char *pattern, struct cw_paths *paths, struct cw_err *err);
+ * pattern without wildcards must name a file. No match of one with wildcards adds nothing. LIMIT when more than
+ * entries_max directory entries would have to be looked at; 0 = any number. */
+int cw_glob(const char *pattern, size_t entries_max, struct cw_paths *paths, struct cw_err *err);
 
 #endif

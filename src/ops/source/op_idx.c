@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum { DTYPE_AUTO = 0 };
+enum { LOOK_ENTRIES_MAX = 1000 };
 static const char *const dtype_words[] = {"auto", "u8", "i8", "i16", "i32", "f32", "f64", NULL};
 
 struct idx_opts {
@@ -84,16 +85,16 @@ static int read_header_at(const char *path, struct cw_idx_header *ret_header, st
     return rc;
 }
 
-/* Looks at the first file when it is on this machine. Only a hint: open compares it with the real file. */
+/* Looks at the first file when it is on this machine and near at hand: a dispatcher that checks a pipeline must
+ * not walk a whole file system. Only a hint: open compares it with the real file. */
 static bool first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_header)
 {
     struct cw_paths paths = {0};
-    for (size_t i = 0; i < o->pattern.n; i++) {
-        if (cw_glob(o->pattern.v[i], &paths, NULL) < 0)
-            break;
-    }
+    bool whole = o->pattern.n <= LOOK_ENTRIES_MAX;
+    for (size_t i = 0; i < o->pattern.n && whole; i++)
+        whole = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, &paths, NULL) == 0;
     cw_paths_sort(&paths);
-    bool said = paths.n > 0 && read_header_at(paths.v[0], ret_header, NULL) == 0;
+    bool said = whole && paths.n > 0 && read_header_at(paths.v[0], ret_header, NULL) == 0;
     cw_paths_fini(&paths);
     return said;
 }

@@ -69,7 +69,7 @@ static void matches(const char *pattern, const char *want)
     struct cw_paths paths = {0};
     struct cw_err err = {0};
     CW_STR_AUTO got = {0};
-    if (cw_glob(full, &paths, &err) < 0)
+    if (cw_glob(full, 0, &paths, &err) < 0)
         fail_msg("%s: %s", pattern, err.msg);
     cw_paths_sort(&paths);
     for (size_t i = 0; i < paths.n; i++)
@@ -115,7 +115,7 @@ static void fails(const char *pattern, const char *want)
 {
     struct cw_paths paths = {0};
     struct cw_err err = {0};
-    assert_true(cw_glob(pattern, &paths, &err) < 0);
+    assert_true(cw_glob(pattern, 0, &paths, &err) < 0);
     if (!strstr(err.msg, want))
         fail_msg("%s", err.msg);
     cw_paths_fini(&paths);
@@ -136,6 +136,19 @@ static void errors(void **state)
     fails(cw_str_text(&deep), "components");
 }
 
+static void bounded(void **state)
+{
+    cw_autofree char *all = in_folder("**/*.jpg"), *one = in_folder("1.jpg");
+    struct cw_paths paths = {0};
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(cw_glob(all, 10, &paths, &err), CW_E_LIMIT);
+    cw_paths_fini(&paths);
+    assert_int_equal(cw_glob(all, 1000, &paths, &err), 0);
+    assert_int_equal(cw_glob(one, 1, &paths, &err), 0);
+    cw_paths_fini(&paths);
+}
+
 static void relative(void **state)
 {
     char here[4096];
@@ -143,8 +156,8 @@ static void relative(void **state)
     (void)state;
     assert_non_null(getcwd(here, sizeof(here)));
     assert_int_equal(chdir(folder), 0);
-    assert_int_equal(cw_glob("**/4.jpg", &paths, NULL), 0);
-    assert_int_equal(cw_glob("*.png", &paths, NULL), 0);
+    assert_int_equal(cw_glob("**/4.jpg", 0, &paths, NULL), 0);
+    assert_int_equal(cw_glob("*.png", 0, &paths, NULL), 0);
     assert_int_equal(chdir(here), 0);
     assert_int_equal(paths.n, 2);
     assert_string_equal(paths.v[0], "a/b/4.jpg");
@@ -155,6 +168,7 @@ static void relative(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(any_depth),
-                                       cmocka_unit_test(errors), cmocka_unit_test(relative)};
+                                       cmocka_unit_test(errors), cmocka_unit_test(bounded),
+                                       cmocka_unit_test(relative)};
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
