@@ -79,7 +79,10 @@ void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
     cw_strmap_set(&w->jobs, job->id, job);
     CW_GROW(w->turn, w->turn_n, w->turn_cap);
     w->turn[w->turn_n++] = job;
-    if (job->graph)
+    struct cw_plan *plan = job->graph ? cw_open_take_prepared(w, job) : NULL;
+    if (plan)
+        cw_wjob_opened(job, plan, NULL);
+    else if (job->graph)
         cw_open_job(job);
     cw_serve_bind(job);
 }

@@ -3,6 +3,8 @@
  * (sources are found out, the manifest is the result) or opened (with the manifest of the worker that prepared it). */
 #include "worker/worker_int.h"
 
+#include <string.h>
+
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -10,6 +12,15 @@
 #include "wire/wire.h"
 
 #define OPENINGS_AT_ONCE 4
+/* Plans kept from preparing: this worker is usually given the job right after, and need not scan the files again. */
+#define PREPARED_MAX 4
+
+struct cw_prepared {
+    char *job_id;
+    uint64_t seed;
+    struct cw_buf *manifest;
+    struct cw_plan *plan;
+};
 
 struct cw_opening {
     struct cw_opening *next; /* waiting */
@@ -40,6 +51,38 @@ static void opening_free(struct cw_opening *o)
     cw_buf_unref(o->manifest_out);
     cw_mem_free(o->job_id);
     cw_mem_free(o);
+}
+
+static void prepared_fini(struct cw_prepared *p)
+{
+    cw_mem_free(p->job_id);
+    cw_buf_unref(p->manifest);
+    cw_plan_unref(p->plan);
+    *p = (struct cw_prepared){0};
+}
+
+static void keep_prepared(struct cw_worker *w, const struct cw_opening *o)
+{
+    if (!w->prepared)
+        w->prepared = CW_NEW_ARRAY(struct cw_prepared, PREPARED_MAX);
+    struct cw_prepared *p = &w->prepared[w->prepared_next++ % PREPARED_MAX];
+    prepared_fini(p);
+    *p = (struct cw_prepared){cw_mem_strdup(o->job_id), o->seed, cw_buf_ref(o->manifest_out), cw_plan_ref(o->plan)};
+}
+
+struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job)
+{
+    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++) {
+        struct cw_prepared *p = &w->prepared[i];
+        if (!p->job_id || strcmp(p->job_id, job->id) != 0)
+            continue;
+        bool same = p->seed == job->seed && p->manifest->len == job->manifest->len &&
+            memcmp(p->manifest->data, job->manifest->data, p->manifest->len) == 0;
+        struct cw_plan *plan = same ? cw_plan_ref(p->plan) : NULL;
+        prepared_fini(p);
+        return plan;
+    }
+    return NULL;
 }
 
 static int open_plan(struct cw_opening *o)
@@ -80,6 +123,8 @@ static void on_opened(void *arg)
     if (o->prepare) {
         if (failed)
             cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
+        else
+            keep_prepared(w, o);
         cw_report_prepared(w, o->job_id, failed ? NULL : o->plan, o->manifest_out, &o->error);
     } else {
         struct cw_wjob *job = cw_wjob_get(w, o->job_id);
@@ -143,8 +188,12 @@ void cw_open_job(struct cw_wjob *job)
     begin(w, o);
 }
 
-void cw_open_cancel_waiting(struct cw_worker *w)
+void cw_open_stop(struct cw_worker *w)
 {
+    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++)
+        prepared_fini(&w->prepared[i]);
+    cw_mem_free(w->prepared);
+    w->prepared = NULL;
     while (w->openings_waiting) {
         struct cw_opening *o = w->openings_waiting;
         w->openings_waiting = o->next;

@@ -105,7 +105,7 @@ void cw_worker_free(struct cw_worker *w)
     cw_attend_stop(w);
     cw_report_stop(w);
     cw_timer_free(w->drain_timer);
-    cw_open_cancel_waiting(w);
+    cw_open_stop(w);
     while (w->openings_n > 0)
         cw_loop_run(w->loop); /* open.c stops it */
     while (w->turn_n > 0) {

@@ -172,6 +172,8 @@ struct cw_worker {
     uint64_t open_serial;
     size_t openings_n;
     struct cw_opening *openings_waiting; /* list, oldest first */
+    struct cw_prepared *prepared;        /* a few; NULL = none yet */
+    size_t prepared_next;
 
     /* tasks.c */
     size_t bytes; /* of tasks and queued outputs of all jobs */
@@ -236,7 +238,9 @@ void cw_wjob_hand_back(struct cw_wjob *job);
 /* open.c */
 void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *graph /* taken */, uint64_t seed);
 void cw_open_job(struct cw_wjob *job);
-void cw_open_cancel_waiting(struct cw_worker *w);
+/* The plan made when this job was prepared here, if that was with the same manifest; NULL if not. */
+struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job);
+void cw_open_stop(struct cw_worker *w); /* what waits is dropped; what runs is not */
 
 /* lease.c */
 void cw_lease_add(struct cw_wjob *job, const Cachew__V1__Lease *lease);

@@ -243,10 +243,10 @@ static void fleet_prepare(struct fleet *f, const char *job_id, const char *json)
     fleet_wait(f, f->prepared > before);
 }
 
-/* Prepares the job and gives it to the worker; `change` may set options. */
+/* Prepares the job and gives it to the worker: job "a" to the one that has prepared it, others as if that was another. */
 static void fleet_job(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all)
 {
-    fleet_prepare(f, job_id, json);
+    fleet_prepare(f, strcmp(job_id, "a") == 0 ? job_id : "elsewhere", json);
     if (f->prepared_code != 0)
         fail_msg("%s", f->prepared_error);
     char id[64];
