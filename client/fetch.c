@@ -41,7 +41,8 @@ struct cw_link {
     struct cw_timer *retry;
     int64_t backoff_ms;
     bool up;       /* the worker has answered on this connection */
-    bool was_lost; /* and that it was lost has been told */
+    bool was_lost; /* and not found again */
+    bool untold;   /* that it was lost could not be told */
     uint32_t conn; /* number of the connection */
     uint64_t limit;
     uint64_t granted; /* of this connection: credit out there, and bytes buffered here */
@@ -176,6 +177,15 @@ void cw_link_flush(struct cw_link *link, bool all)
         send_credit(link, room);
     if (link->slots)
         send_slots(link, all);
+}
+
+void cw_link_retell(struct cw_link *link)
+{
+    if (!link->untold && !link->was_lost)
+        return;
+    link->untold = !cw_session_worker_lost(link->session, link->worker_id, "the stream to it broke");
+    if (!link->was_lost)
+        cw_session_worker_found(link->session, link->worker_id);
 }
 
 void cw_link_overdraw(struct cw_link *link)
@@ -357,10 +367,9 @@ static void link_down(struct cw_link *link, const char *why)
     link->channel = NULL;
     shm_stop(link);
     link->up = false;
-    bool told = link->was_lost;
+    /* Every attempt that fails is told, so that the worker gets no leases for as long as we cannot reach it. */
     link->was_lost = true;
-    if (!told)
-        cw_session_worker_lost(link->session, link->worker_id, why);
+    link->untold = !cw_session_worker_lost(link->session, link->worker_id, why);
     cw_session_count_workers(link->session);
     cw_timer_start(link->retry, link->backoff_ms, 0);
     link->backoff_ms = CW_MIN(2 * link->backoff_ms, BACKOFF_MAX_MS);

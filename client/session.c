@@ -292,12 +292,12 @@ void cw_session_count_workers(struct cw_session *session)
     atomic_store_explicit(&session->job->counts.workers, up, memory_order_relaxed);
 }
 
-void cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
+bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
 {
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__WorkerLost lost = CACHEW__V1__WORKER_LOST__INIT;
     if (!session->welcome)
-        return;
+        return false;
     cw_deliver_settle(&session->deliver);
     send_ack(session); /* first what did come from it */
     lost.worker_id = worker_id;
@@ -305,6 +305,7 @@ void cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, cons
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST;
     message.worker_lost = &lost;
     send(session, &message);
+    return true;
 }
 
 void cw_session_worker_found(struct cw_session *session, uint64_t worker_id)
@@ -402,6 +403,8 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
     set_window(session, welcome->window);
     if (!first)
         atomic_fetch_add_explicit(&session->job->counts.reconnects, 1, memory_order_relaxed);
+    for (size_t i = 0; i < session->links_n; i++)
+        cw_link_retell(session->links[i]);
     move(session, true);
     cw_mutex_lock(&session->job->mutex);
     session->job->started = true;

@@ -30,7 +30,7 @@ struct cachew_job *cw_session_job(const struct cw_session *session);
 uint64_t cw_session_client_id(const struct cw_session *session);
 struct cw_deliver *cw_session_deliver(struct cw_session *session);
 void cw_session_came(struct cw_session *session); /* outputs have come */
-void cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
+bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why); /* false: there is no dispatcher to tell */
 void cw_session_worker_found(struct cw_session *session, uint64_t worker_id);
 void cw_session_count_workers(struct cw_session *session);
 

@@ -183,6 +183,22 @@ static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello
     }
 }
 
+/* What an earlier client could not reach, this one may. */
+static void open_shares(struct cw_job *job)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        share->shut_until_ms = 0;
+}
+
+/* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4): what is leased and not received is
+ * free again. Workers are not told: what they hold they still send, and it comes twice at worst. Of shared jobs two consumers could
+ * get it then; there the workers' hand-backs must do. */
+static void free_leased(struct cw_job *job)
+{
+    for (struct cw_share *share = job->shares; share && job->layout.mode != CW_MODE_SHARED; share = share->next_of_job)
+        cw_lease_free_all(share, false);
+}
+
 static int take_place(struct cw_client *client, struct cw_err *err)
 {
     struct cw_job *job = client->job;
@@ -191,8 +207,10 @@ static int take_place(struct cw_client *client, struct cw_err *err)
     bool same = place->client_id == client->id;
     if (!same && hello->job_id[0] != '\0' && place->client_id != 0)
         return cw_err_set(err, CW_E_STATE, "another client has taken the place of consumer %u of job %s", client->consumer, job->id);
+    open_shares(job);
     if (same || hello->job_id[0] != '\0') {
         merge(client, hello);
+        free_leased(job);
     } else if (hello->token.len > 0) {
         struct cw_token token = {0};
         int rc = read_token(job, hello, &token, err);

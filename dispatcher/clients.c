@@ -4,6 +4,7 @@
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000
+#define SHUT_MS 20000 /* the client says so again, each time that it fails to reach the worker: attempt (10 s) and pause (2 s) are shorter */
 
 void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command)
 {
@@ -87,11 +88,12 @@ static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, con
     for (struct cw_share *share = client->job->shares; share; share = share->next_of_job) {
         if (share->worker->id != worker_id)
             continue;
-        share->shut_until_ms = lost ? cw_clock_ms() + 2000 : 0;
-        if (lost) {
+        bool known = share->shut_until_ms > cw_clock_ms();
+        share->shut_until_ms = lost ? cw_clock_ms() + SHUT_MS : 0;
+        if (lost && !known)
             cw_log_warn(CW_LOG_MOD, "job=%s worker=%s: its client lost the stream to it: %s", client->job->id, share->worker->address, error);
+        if (lost)
             cw_lease_free_all(share, true);
-        }
         client->job->want_fill = true;
     }
     cw_fault_point("dispatcher.worker_lost");

@@ -59,6 +59,7 @@ is_ready_or_gone() { is_ready "$1" || is_gone "$1"; }
 begin() {
     local name=$1
     shift
+    : >"$work/$name.out" # here, not in the child: nobody must see that the one before was ready
     "$@" >"$work/$name.out" 2>>"$work/$name.log" &
     pid_of[$name]=$!
 }

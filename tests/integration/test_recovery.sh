@@ -137,4 +137,13 @@ case_at_most_once() {
     diff "$work/reference.batches" "$work/job.batches" | grep -q '^>' && fail "batches that the reference does not have"
     return 0
 }
+# A worker that the dispatcher sees and the trainer does not gets no work that would wait there for ever.
+case_unreachable_worker() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 2000}, {"op": "sleep", "ms": 1}, {"op": "batch", "size": 4}]}' >"$work/job.json"
+    begin_dispatcher
+    begin_worker near
+    begin_worker far --advertise "$own_host:1"
+    run job "$work/job.json" --epochs 2
+    same "elements" "2000 2000" "$(field elements "$work/job.out" | paste -sd' ')"
+}
 run_case "$@"
