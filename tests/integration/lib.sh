@@ -124,7 +124,7 @@ expect_error() { # NAME REGEX COMMAND...: must fail with one clear message
 # Makes photographs once per test: photos [N].
 # shellcheck disable=SC2120
 photos() {
-    [ -d "$work/photos" ] || "$CACHEW_TESTS/make_photos" "$work/photos" "${1:-40}" || fail "make_photos"
+    [ -d "$work/photos" ] || /usr/bin/python3 "$(dirname "$0")/../support/make_photos.py" "$work/photos" "${1:-40}" >/dev/null || fail "make_photos"
 }
 write_pipelines() {
     [ -r "$fashion/train-images-idx3-ubyte.gz" ] || skip "the package dataset-fashion-mnist is not here"

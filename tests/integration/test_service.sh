@@ -32,7 +32,8 @@ case_named_job() {
     slow_pipeline 100 1
     begin_dispatcher
     begin_worker w1
-    run named "$work/slow.json" --name mine --epochs 2
+    DISPATCHER='' run expected "$work/slow.json" --epochs 2 --batches "$work/expected.batches"
+    run named "$work/slow.json" --name mine --epochs 2 --stop-after 5 --batches "$work/named.batches"
     "$cachew" jobs --dispatcher "$DISPATCHER" >"$work/jobs.txt" || fail "cachew jobs"
     grep -q mine "$work/jobs.txt" || fail "the named job is not listed: $(cat "$work/jobs.txt")"
     "$cachew" jobs --json --dispatcher "$DISPATCHER" | /usr/bin/python3 -c 'import json, sys
@@ -41,6 +42,10 @@ for line in sys.stdin: json.loads(line)' || fail "jobs --json"
 assert [json.loads(line)["state"] for line in sys.stdin] == ["ready"]' || fail "workers --json"
     sed 's/"size": 4/"size": 5/' "$work/slow.json" >"$work/other.json"
     expect_error other_function 'mine' "$cachew" run "$work/other.json" --name mine --epochs 2 --dispatcher "$DISPATCHER"
+    # Who joins it goes on behind what was consumed.
+    run rest "$work/slow.json" --name mine --epochs 2 --batches "$work/named.batches"
+    # The last batch before was not acknowledged: it comes again.
+    uniq "$work/named.batches" | cmp "$work/expected.batches" - || fail "not gone on where it stood"
 }
 # SIGTERM: a worker hands back what it has not begun and goes; nothing is lost, repeated or computed twice.
 case_drain() {
