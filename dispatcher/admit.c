@@ -205,6 +205,8 @@ static int take_place(struct cw_client *client, struct cw_err *err)
     struct cw_consumer *place = &job->consumers[client->consumer];
     const Cachew__V1__ClientHello *hello = client->hello->hello;
     bool same = place->client_id == client->id;
+    if (!same && hello->job_id[0] != '\0' && job->layout.mode == CW_MODE_SHARED)
+        return cw_err_set(err, CW_E_STATE, "consumer %u of job %s was away for too long: its batches went to others", client->consumer, job->id);
     if (!same && hello->job_id[0] != '\0' && place->client_id != 0)
         return cw_err_set(err, CW_E_STATE, "another client has taken the place of consumer %u of job %s", client->consumer, job->id);
     open_shares(job);

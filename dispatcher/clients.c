@@ -19,7 +19,7 @@ static void detach(struct cw_client *client)
         return;
     struct cw_consumer *place = &job->consumers[client->consumer];
     if (place->client == client)
-        place->client = NULL;
+        place->client = NULL, place->gone_ms = cw_clock_ms();
     client->job = NULL;
     client->admitted = client->welcomed = client->welcome_due = false;
     cw_job_clients_changed(job);
@@ -104,6 +104,8 @@ static void handle_bye(struct cw_client *client)
     struct cw_job *job = client->job;
     struct cw_consumer *place = &job->consumers[client->consumer];
     place->bye = true;
+    if (job->layout.mode == CW_MODE_SHARED)
+        cw_job_release_consumer(job, client->consumer);
     cw_job_flush(job);
     detach(client);
     client->failed = true;

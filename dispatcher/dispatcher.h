@@ -29,6 +29,7 @@
 #define CW_LOG_MOD "dispatcher"
 #define CW_EPOCHS_AHEAD 64      /* epochs begun and not done */
 #define CW_CONSUMERS_MAX 4096
+#define CW_OWNED_BASE (1 << 30) /* stored sets of consumer c that are what it owns: number CW_OWNED_BASE + c */
 #define CW_LEASE_MAX 1024       /* items of one lease */
 #define CW_ATTEMPTS_MAX 3       /* failures of an item on workers before its job fails */
 #define CW_WORKER_TAG 0x574b5231u
@@ -100,7 +101,7 @@ struct cw_consumer {
     bool position_dirty;
     struct cw_state_position position;
     double wait_share;
-    struct cw_set told[2];    /* shared: others' items that it was told of */
+    int64_t gone_ms;          /* since when nobody holds it */
 };
 struct cw_trouble { /* of an item that failed */
     uint64_t epoch, item;
@@ -209,7 +210,8 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err);        /* cli
 void cw_client_admit(struct cw_client *client);                          /* give it its place, if it is free */
 void cw_client_welcome(struct cw_client *client);
 void cw_client_send_workers(struct cw_client *client);
-void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason);
+/* To all clients of the job but the one at this place (-1: to all). */
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason, int64_t but_consumer);
 
 /* ---- job.c ---- */
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
@@ -236,6 +238,10 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
 void cw_job_advance(struct cw_job *job); /* closes epochs that are done; finishes the job */
 void cw_job_flush(struct cw_job *job);   /* progress into the open transaction */
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token);
+/* Shared: from now on the items are this consumer's, and that is stored before anybody hears of it. */
+bool cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *items);
+/* Whoever held the place will not come back: what he had received and not consumed goes to others, or to the next. */
+void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
 uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, const char *reason);
 
 /* ---- lease.c ---- */
@@ -263,6 +269,7 @@ void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch);
 
 /* ---- turn.c ---- */
 void cw_turn_end(void *dispatcher);
+void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err); /* a commit failed: all of it is to be written again */
 void cw_turn_wake(struct cw_dispatcher *d); /* starts or stops the tick as needed */
 
 /* ---- svc_admin.c ---- */

@@ -21,7 +21,7 @@ struct cw_layout {
 };
 struct cw_epoch_part {
     struct cw_set received, consumed; /* to_all: of this consumer */
-    struct cw_set owned;              /* shared: leased for it, and not consumed */
+    struct cw_set owned;              /* shared: leased for it at some time, and not consumed: nobody else may get them while it lives */
 };
 struct cw_epoch {
     uint64_t number;

@@ -88,7 +88,10 @@ static int on_progress(void *arg, const char *id, uint64_t number, int consumer,
     struct cw_epoch *epoch = job ? cw_job_open_epoch(job, number) : NULL;
     if (!epoch)
         return 0;
-    if (consumer < 0) {
+    if (consumer >= CW_OWNED_BASE) {
+        if (epoch->layout.mode == CW_MODE_SHARED && (uint32_t)(consumer - CW_OWNED_BASE) < epoch->layout.consumers)
+            cw_set_add_all(&epoch->parts[consumer - CW_OWNED_BASE].owned, consumed);
+    } else if (consumer < 0) {
         cw_set_add_all(&epoch->consumed, consumed);
         cw_set_add_all(&epoch->received, consumed);
     } else if (epoch->layout.to_all && (uint32_t)consumer < epoch->layout.consumers) {
@@ -130,10 +133,24 @@ static int on_worker(void *arg, uint64_t worker_id, const char *address, struct 
     return 0;
 }
 
+/* What was consumed after an owner was stored is nobody's. */
+static void disown_consumed(struct cw_job *job)
+{
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        struct cw_epoch *epoch = job->epochs[i];
+        for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers; c++) {
+            for (size_t k = 0; k < epoch->consumed.n; k++)
+                cw_set_remove(&epoch->parts[c].owned, epoch->consumed.v[k].lo, epoch->consumed.v[k].hi);
+        }
+    }
+}
+
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
 {
     static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker};
     int rc = cw_state_load(d->state, &reader, d, err);
+    for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
+        disown_consumed(job);
     if (rc == 0 && d->jobs_n > 0)
         cw_log_info(CW_LOG_MOD, "%zu jobs loaded from %s", d->jobs_n, d->options.state_dir);
     return rc;

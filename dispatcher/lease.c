@@ -148,11 +148,8 @@ static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone)
         }
     }
     struct cw_epoch *epoch = cw_job_epoch(job, number);
-    for (size_t i = 0; epoch && i < gone->n; i++) {
+    for (size_t i = 0; epoch && i < gone->n; i++)
         cw_set_remove(&epoch->leased, gone->v[i].lo, gone->v[i].hi);
-        for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers; c++)
-            cw_set_remove(&epoch->parts[c].owned, gone->v[i].lo, gone->v[i].hi);
-    }
 }
 
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell)

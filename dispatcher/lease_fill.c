@@ -48,20 +48,18 @@ static void send_lease(struct cw_share *share, const struct cw_epoch *epoch, con
     cw_fault_point("dispatcher.lease");
 }
 
-static void give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer)
+static bool give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer)
 {
-    if (epoch->layout.mode == CW_MODE_SHARED)
-        cw_set_add_all(&epoch->parts[consumer].owned, items);
+    if (epoch->layout.mode == CW_MODE_SHARED && !cw_job_own(share->job, epoch, consumer, items))
+        return false;
     cw_lease_add(share, epoch, items, hedge);
     send_lease(share, epoch, items, consumer);
+    return true;
 }
 
 /* Shared: the attached consumer that has least in hand. */
 static bool pick_consumer(const struct cw_job *job, uint32_t *ret_consumer)
 {
-    *ret_consumer = 0;
-    if (job->layout.mode != CW_MODE_SHARED)
-        return true;
     uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         if (!job->consumers[c].client)
@@ -77,8 +75,25 @@ static bool pick_consumer(const struct cw_job *job, uint32_t *ret_consumer)
     return best != UINT64_MAX;
 }
 
+/* Shared: for whom the run is. Items that were leased for somebody before are for him again; run is cut where the owner changes. */
+static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch, struct cw_interval *run, uint32_t *ret_consumer)
+{
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        const struct cw_set *owned = &epoch->parts[c].owned;
+        uint64_t next;
+        if (cw_set_has(owned, run->lo)) {
+            run->hi = CW_MIN(run->hi, cw_set_first_absent(owned, run->lo));
+            *ret_consumer = c;
+            return job->consumers[c].client != NULL;
+        }
+        if (cw_set_first_present(owned, run->lo, &next))
+            run->hi = CW_MIN(run->hi, next);
+    }
+    return pick_consumer(job, ret_consumer);
+}
+
 /* The lowest free run that this share may have, in the first epoch that has one below the window's end. */
-static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret_run)
+static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret_run, uint32_t *ret_consumer)
 {
     struct cw_job *job = share->job;
     if (job->items == 0)
@@ -86,7 +101,9 @@ static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret
     struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
     if (!first)
         return NULL;
-    uint64_t limit = cw_epoch_lowest_unconsumed(first) + job->window;
+    bool shared = job->layout.mode == CW_MODE_SHARED;
+    /* Shared: what each consumer may have in hand is the bound, so that a slow one does not hold the others. */
+    uint64_t limit = shared ? 2 * job->items : cw_epoch_lowest_unconsumed(first) + job->window;
     for (uint64_t i = 0; i < CW_EPOCHS_AHEAD && i <= limit / job->items; i++) {
         uint64_t base = i * job->items;
         if (base >= limit)
@@ -96,6 +113,10 @@ static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret
             break;
         uint64_t from = 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
+            if (shared && !find_owner(job, epoch, ret_run, ret_consumer)) {
+                from = ret_run->hi;
+                continue;
+            }
             uint64_t n = job->troubles_n > 0 ? cw_trouble_allows(share, epoch->number, ret_run) : UINT64_MAX;
             if (n > 0) {
                 if (ret_run->hi - ret_run->lo > n)
@@ -108,42 +129,52 @@ static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret
     return NULL;
 }
 
-static bool may_take(const struct cw_share *share, int64_t now, size_t jobs_n, uint64_t *ret_max)
+/* How many items the share may get: up to its target when it has less than half of that; and what was lost elsewhere even when it has
+ * enough, since workers compute the lowest items first and the client waits for them (hole). */
+static uint64_t may_take(const struct cw_share *share, size_t jobs_n, bool hole)
 {
     const struct cw_job *job = share->job;
-    if (share->shut_until_ms > now)
-        return false;
-    if (job->options->lease_items > 0) {
-        *ret_max = job->options->lease_items;
-        return share->todo_n < job->options->lease_items;
+    uint64_t fixed = job->options->lease_items;
+    uint64_t target = fixed > 0 ? 2 * fixed : CW_MAX(share->target / CW_MAX(jobs_n, 1), share->worker->threads);
+    if (hole && share->todo_n < 2 * target)
+        return CW_MIN(fixed > 0 ? fixed : target, CW_LEASE_MAX);
+    if (fixed > 0)
+        return share->todo_n < fixed ? fixed : 0;
+    return share->todo_n > target / 2 ? 0 : CW_MIN(target - share->todo_n, CW_LEASE_MAX);
+}
+
+/* Free, and below something that is leased: it was lost. */
+static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint64_t item)
+{
+    for (size_t i = epoch->number - job->first_epoch + 1; i < job->epochs_open; i++) {
+        if (job->epochs[i]->leased.n > 0)
+            return true;
     }
-    uint64_t target = CW_MAX(share->target / CW_MAX(jobs_n, 1), share->worker->threads);
-    if (share->todo_n > target / 2)
-        return false;
-    *ret_max = CW_MIN(target - share->todo_n, CW_LEASE_MAX);
-    return true;
+    return epoch->leased.n > 0 && epoch->leased.v[epoch->leased.n - 1].lo > item;
 }
 
 static bool fill_one(struct cw_share *share, int64_t now, size_t jobs_n, size_t workers_n)
 {
-    uint64_t max = 0;
     uint32_t consumer = 0;
     struct cw_interval run;
-    if (!may_take(share, now, jobs_n, &max) || !pick_consumer(share->job, &consumer))
+    if (share->shut_until_ms > now)
         return false;
-    struct cw_epoch *epoch = find_run(share, &run);
+    struct cw_epoch *epoch = find_run(share, &run, &consumer);
     share->full = epoch != NULL;
-    if (!epoch)
+    uint64_t max = epoch ? may_take(share, jobs_n, is_hole(share->job, epoch, run.lo)) : 0;
+    if (max == 0)
         return false;
     uint64_t n = run.hi - run.lo;
     if (share->job->options->lease_items == 0)
         n = (n + workers_n - 1) / workers_n;
+    if (share->job->layout.mode == CW_MODE_SHARED)
+        n = CW_MIN(n, CW_MAX(share->job->window / share->job->layout.consumers / 2, 1));
     n = CW_MIN(n, max);
     struct cw_set items = {0};
     cw_set_add(&items, run.lo, run.lo + n);
-    give(share, epoch, &items, false, consumer);
+    bool given = give(share, epoch, &items, false, consumer);
     cw_set_fini(&items);
-    return true;
+    return given;
 }
 
 static struct cw_lease *holder_of(const struct cw_job *job, const struct cw_worker *not_this, uint64_t epoch, uint64_t item, struct cw_share **ret_share)
@@ -185,7 +216,7 @@ static void hedge_one(struct cw_share *share, int64_t now)
     lease->hedge = true;
     job->hedges_out++;
     job->hedged += cw_set_count(&items);
-    give(share, epoch, &items, true, 0);
+    (void)give(share, epoch, &items, true, 0);
     cw_set_fini(&items);
 }
 

@@ -26,11 +26,13 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
 {
     for (size_t i = 0; i < n; i++) {
         struct cw_epoch *epoch = cw_job_open_epoch(job, sets[i]->epoch);
-        struct cw_set fresh = {0};
+        struct cw_set fresh = {0}, news = {0};
         for (size_t k = 0; epoch && k < sets[i]->n_items; k++) {
             uint64_t lo = sets[i]->items[k]->lo, hi = sets[i]->items[k]->hi;
             if (lo >= hi)
                 continue;
+            if (consumed && job->layout.mode == CW_MODE_SHARED)
+                cw_epoch_own(epoch, consumer, lo, hi, &news);
             if (consumed)
                 job->consumed_since += cw_epoch_consume(epoch, consumer, lo, hi, &fresh);
             else
@@ -38,7 +40,10 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
         }
         if (fresh.n > 0)
             cw_lease_received(job, epoch->number, &fresh);
+        if (news.n > 0)
+            cw_job_tell_skipped(job, epoch->number, &news, "shared", consumer);
         cw_set_fini(&fresh);
+        cw_set_fini(&news);
         job->progress_dirty |= consumed;
     }
     job->want_fill |= consumed && n > 0;
@@ -85,6 +90,8 @@ static void flush_epoch(struct cw_job *job, struct cw_epoch *epoch)
     cw_state_put_progress(state, job->id, epoch->number, -1, &epoch->consumed);
     for (uint32_t c = 0; epoch->layout.to_all && c < epoch->layout.consumers; c++)
         cw_state_put_progress(state, job->id, epoch->number, (int)c, &epoch->parts[c].consumed);
+    for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers; c++)
+        cw_state_put_progress(state, job->id, epoch->number, CW_OWNED_BASE + (int)c, &epoch->parts[c].owned);
     if (epoch->skipped.n > 0)
         cw_state_put_skipped(state, job->id, epoch->number, &epoch->skipped);
     epoch->dirty = false;
@@ -110,13 +117,42 @@ void cw_job_flush(struct cw_job *job)
     }
 }
 
-/* Every worker's leases of the job are taken back: after a consumer was replaced nobody knows what had reached the old one. */
-static void release_items(struct cw_job *job, uint32_t consumer)
+/* What workers hold they will send to the next process; what they had sent to the last one and was not acknowledged they hand back
+ * when they see its stream end. So only what was acknowledged and not consumed is to be freed here. */
+void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
 {
-    cw_lease_free_job(job);
-    for (size_t i = 0; i < job->epochs_open; i++)
-        cw_epoch_forget_received(job->epochs[i], consumer);
-    job->want_fill = true;
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        struct cw_epoch *epoch = job->epochs[i];
+        if (job->layout.mode == CW_MODE_SHARED) { /* the worker would send them to this place, whose they are not any more */
+            struct cw_set owned = {0};
+            cw_set_copy(&owned, &epoch->parts[consumer].owned);
+            for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+                cw_lease_free(share, epoch->number, &owned, true);
+            cw_set_fini(&owned);
+        }
+        cw_epoch_forget_received(epoch, consumer);
+        epoch->dirty = true;
+    }
+    job->want_fill = job->progress_dirty = true;
+}
+
+bool cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *items)
+{
+    struct cw_set *owned = &epoch->parts[consumer].owned, before = {0};
+    cw_set_copy(&before, owned);
+    cw_set_add_all(owned, items);
+    bool ok = cw_set_eq(&before, owned);
+    if (!ok && job->d->commit_retry_ms <= cw_clock_ms()) {
+        struct cw_err err = {0};
+        cw_state_put_progress(job->d->state, job->id, epoch->number, CW_OWNED_BASE + (int)consumer, owned);
+        ok = cw_state_commit(job->d->state, &err) == 0;
+        if (!ok)
+            cw_turn_unwritten(job->d, &err);
+    }
+    if (!ok)
+        cw_set_copy(owned, &before);
+    cw_set_fini(&before);
+    return ok;
 }
 
 static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
@@ -132,9 +168,10 @@ static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
 
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token)
 {
-    release_items(job, consumer);
+    cw_job_release_consumer(job, consumer);
     if (!token)
         return;
+    cw_lease_free_job(job);
     struct cw_consumer *place = &job->consumers[consumer];
     place->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows, token->batches};
     place->position_dirty = true;
@@ -173,7 +210,7 @@ uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t 
             cw_lease_free(share, number, &fresh, true);
         job->skipped_items += n;
         job->progress_dirty = job->want_fill = true;
-        cw_job_tell_skipped(job, number, &fresh, reason);
+        cw_job_tell_skipped(job, number, &fresh, reason, -1);
         cw_job_advance(job);
     }
     cw_set_fini(&fresh);

@@ -7,7 +7,7 @@
 #define TICK_CALM_MS 1000
 #define WORKERS_BACK_MS 2000 /* after a start: how long known workers are waited for when the clients are back */
 
-static void note_unwritten(struct cw_dispatcher *d, const struct cw_err *err)
+void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err)
 {
     cw_log_error(CW_LOG_MOD, "state is not written, tried again soon: %s", err->msg);
     d->commit_retry_ms = cw_clock_ms() + 1000;
@@ -33,7 +33,7 @@ static void commit(struct cw_dispatcher *d)
     struct cw_err err = {0};
     cw_fault_point("dispatcher.before_commit");
     if (cw_state_commit(d->state, &err) != 0) {
-        note_unwritten(d, &err);
+        cw_turn_unwritten(d, &err);
         return;
     }
     cw_fault_point("dispatcher.after_commit");

@@ -69,10 +69,10 @@ static void send_skipped(struct cw_client *client, uint64_t epoch, const struct 
     cw_mem_free(set.items);
 }
 
-void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason)
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason, int64_t but_consumer)
 {
     for (struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job && client->welcomed)
+        if (client->job == job && client->welcomed && (int64_t)client->consumer != but_consumer)
             send_skipped(client, epoch, items, reason);
     }
 }
@@ -138,6 +138,8 @@ void cw_client_welcome(struct cw_client *client)
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->skipped.n > 0)
             send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped, "left out before");
+        if (job->layout.mode == CW_MODE_SHARED && job->epochs[i]->consumed.n > 0)
+            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->consumed, "shared");
     }
     cw_client_send_workers(client);
 }
