@@ -15,7 +15,8 @@ static void describe_source(const struct cw_plan_node *node, int64_t pos, struct
         cw_str_addf(out, "%s %lld", node->node->name, (long long)pos);
 }
 
-void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_work_at *at, int64_t *ret_id, struct cw_str *out)
+void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_work_at *at,
+                      int64_t *ret_id, struct cw_str *out)
 {
     struct cw_work_at todo[SOURCES_MAX + 1];
     size_t n = 0, sources = 0;

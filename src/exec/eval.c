@@ -1,159 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk: down from a node to a source, back up through the operators that were met. No recursion; frames hold
- * merges and inner groups while their inputs are computed. */
+/* The walk: down from a node to a source, back up through the operators that were met. No
+ * recursion; frames hold merges and inner groups while their inputs are computed. */
 #include "exec/eval.h"
 
-#include "base/clock.h"
+#include "exec/call.h"
 #include "exec/rows.h"
 
-/* A reading of the clock (about 0.3 us) per so much time of an operator, so that measuring costs about 1 %. */
-#define SAMPLE_NS 50000
-#define STRIDE_MAX 4096
-
-/* Begins the measurement of one call; 0 = this one is not measured. */
-static inline int64_t sample_begin(struct cw_work_node *node)
-{
-    if (node->left > 1) {
-        node->left--;
-        return 0;
-    }
-    return cw_clock_thread_cpu_ns();
-}
-
-static void sample_end(struct cw_work_node *node, int64_t begin, int64_t clock_ns)
-{
-    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin - clock_ns, 1);
-    uint32_t stride = node->stride ? node->stride : 1;
-    cw_work_add(&node->count.cpu_ns, (uint64_t)ns * stride);
-    int64_t next = SAMPLE_NS / (ns + clock_ns);
-    next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)stride)); /* grows slowly: first calls are not typical */
-    node->stride = node->left = (uint32_t)next;
-}
-
-static int traced(struct cw_work *work, size_t i, const struct cw_element *element, struct cw_err *err)
-{
-    const struct cw_plan_node *node = &work->plan->nodes[i];
-    work->trace_rc = work->trace(work->trace_arg, work->trace_row, node->node, &node->out, element, cw_str_text(&work->trace_source), err);
-    return work->trace_rc;
-}
-
-static void set_stream(const struct cw_work *work, const struct cw_plan_node *node, struct cw_op_ctx *ctx, uint64_t id, uint64_t rep)
-{
-    ctx->element_id = id;
-    if (node->op->traits & CW_OP_RANDOM)
-        cw_rng_init(&ctx->rng, work->plan->seed, node->tag, work->epoch, rep, id);
-}
-
-static void set_slot(const struct cw_work *work, struct cw_op_ctx *ctx, uint32_t live, size_t field, uint32_t shift)
-{
-    bool has = (live >> field) & 1;
-    ctx->slot = has ? work->slot[field + shift] : NULL;
-    ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
-}
-
-/* op.h next_want: what the crop that reads this image will use of it, by the crop's own stream. */
-static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err)
-{
-    struct cw_work *work = (struct cw_work *)(uintptr_t)ctx->next_want_arg; /* const only on its way through ctx */
-    size_t i = work->want_node;
-    const struct cw_plan_node *node = &work->plan->nodes[i];
-    set_stream(work, node, &work->nodes[i].ctx, work->want_element->id, work->want_element->rep);
-    return node->op->want(&work->nodes[i].ctx, node->opts, h, w, ret_rect, err);
-}
-
-static void set_want(struct cw_work *work, const struct cw_plan_node *node, struct cw_op_ctx *ctx, const struct cw_element *element)
-{
-    bool has = node->want != SIZE_MAX && !work->trace;
-    work->want_element = element;
-    work->want_node = node->want;
-    ctx->next_want = has ? ask_want : NULL;
-    ctx->next_want_arg = has ? work : NULL;
-}
-
-static int apply_fields(struct cw_work *work, const struct cw_work_pending *pending, struct cw_element *element, uint64_t *bytes, struct cw_err *err)
-{
-    const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_work_node *mine = &work->nodes[pending->node];
-    for (size_t k = 0; k < node->fields_n; k++) {
-        struct cw_view *view = &element->fields[node->fields[k]];
-        struct cw_view in = *view;
-        set_slot(work, &mine->ctx, pending->live, node->fields[k], pending->shift);
-        int rc = node->op->apply_field(&mine->ctx, node->opts, node->state, mine->scratch, &in, view, err);
-        if (rc < 0)
-            return rc;
-        *bytes += view->bytes;
-    }
-    return 0;
-}
-
-static int apply_whole(struct cw_work *work, const struct cw_work_pending *pending, struct cw_element *element, uint64_t *bytes, struct cw_err *err)
-{
-    const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_work_node *mine = &work->nodes[pending->node];
-    set_slot(work, &mine->ctx, pending->live, 0, pending->shift);
-    int rc = node->op->apply(&mine->ctx, node->opts, node->state, mine->scratch, element, err);
-    for (size_t k = 0; rc == 0 && k < element->n; k++)
-        *bytes += element->fields[k].bytes;
-    return rc;
-}
-
-int cw_eval_apply(struct cw_work *work, const struct cw_work_pending *pending, struct cw_element *element, struct cw_err *err)
-{
-    const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_work_node *mine = &work->nodes[pending->node];
-    uint64_t bytes = 0;
-    int64_t begin = sample_begin(mine);
-    set_stream(work, node, &mine->ctx, element->id, element->rep);
-    set_want(work, node, &mine->ctx, element);
-    int rc = node->op->apply_field ? apply_fields(work, pending, element, &bytes, err) : apply_whole(work, pending, element, &bytes, err);
-    if (begin)
-        sample_end(mine, begin, work->clock_ns);
-    cw_work_add(&mine->count.elements, 1);
-    cw_work_add(&mine->count.bytes_out, bytes);
-    if (rc == 0 && work->trace)
-        rc = traced(work, pending->node, element, err);
-    if (rc < 0)
-        work->failed = pending->node;
-    return rc;
-}
-
-static int read_source(struct cw_work *work, const struct cw_work_at *at, bool bare, struct cw_element *element, struct cw_err *err)
-{
-    const struct cw_plan_node *node = &work->plan->nodes[at->node];
-    struct cw_work_node *mine = &work->nodes[at->node];
-    uint64_t bytes = 0;
-    int64_t begin = sample_begin(mine);
-    int rc;
-    if (bare && node->op->read_run && node->out.n == 1 && (at->live & 1)) {
-        rc = node->op->read_run(node->opts, node->state, at->pos, 1, 1, work->slot[at->shift]);
-        bytes = work->slot_bytes[at->shift];
-        if (rc < 0)
-            rc = cw_err_set(err, rc, "reading failed");
-        else
-            rc = CW_EVAL_IN_SLOT;
-    } else {
-        element->id = (uint64_t)at->pos;
-        element->rep = at->rep;
-        element->n = 0;
-        set_stream(work, node, &mine->ctx, element->id, element->rep);
-        set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
-        set_want(work, node, &mine->ctx, element);
-        rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
-        for (size_t k = 0; rc == 0 && k < element->n; k++)
-            bytes += element->fields[k].bytes;
-    }
-    if (begin)
-        sample_end(mine, begin, work->clock_ns);
-    cw_work_add(&mine->count.elements, 1);
-    cw_work_add(&mine->count.bytes_out, bytes);
-    if (rc == 0 && work->trace)
-        rc = traced(work, at->node, element, err);
-    if (rc < 0)
-        work->failed = at->node;
-    return rc;
-}
-
-/* Puts an element operator on the stack; what stands below it must no longer write into the slots that it fills. */
+/* Puts an element operator on the stack; what stands below it must no longer write into the slots
+ * that it fills. */
 static void push_pending(struct cw_work *work, struct cw_work_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
@@ -168,7 +22,8 @@ static void push_pending(struct cw_work *work, struct cw_work_at *at)
         mine = node->out.n == 1 ? at->live : 0;
         below = 0;
     }
-    work->pending[work->pending_n++] = (struct cw_work_pending){.node = (uint32_t)at->node, .live = mine, .shift = at->shift};
+    work->pending[work->pending_n++] =
+        (struct cw_work_pending){.node = (uint32_t)at->node, .live = mine, .shift = at->shift};
     at->live = below;
     at->node = node->inputs[0];
 }
@@ -179,7 +34,8 @@ static uint32_t mask_of(size_t fields)
 }
 
 /* Sets *at to the input that the frame waits for. */
-static void enter_input(const struct cw_work *work, const struct cw_work_frame *frame, struct cw_work_at *at)
+static void enter_input(const struct cw_work *work, const struct cw_work_frame *frame,
+                        struct cw_work_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[frame->node];
     at->rep = frame->rep;
@@ -220,14 +76,16 @@ static int push_frame(struct cw_work *work, struct cw_work_at *at, struct cw_err
 }
 
 /* Down to a source; element operators stay on the stack. */
-static int descend(struct cw_work *work, struct cw_work_at *at, struct cw_element *element, struct cw_err *err)
+static int descend(struct cw_work *work, struct cw_work_at *at, struct cw_element *element,
+                   struct cw_err *err)
 {
     for (;;) {
         const struct cw_plan_node *node = &work->plan->nodes[at->node];
         int rc = 0;
         switch (node->step) {
         case CW_STEP_SOURCE:
-            return read_source(work, at, !work->pending_n && !work->frames_n && !work->trace, element, err);
+            return cw_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
+                                element, err);
         case CW_STEP_INDEX:
             cw_work_add(&work->nodes[at->node].count.elements, 1);
             at->node = cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep);
@@ -256,7 +114,8 @@ static uint64_t mix_ids(uint64_t a, uint64_t b)
     return a == b ? a : cw_mix64(a + cw_mix64(b + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-static int merge_input(struct cw_work_frame *frame, const struct cw_element *element, struct cw_err *err)
+static int merge_input(struct cw_work_frame *frame, const struct cw_element *element,
+                       struct cw_err *err)
 {
     struct cw_element *whole = &frame->element;
     if (!frame->next) {
@@ -273,7 +132,8 @@ static int merge_input(struct cw_work_frame *frame, const struct cw_element *ele
     return 0;
 }
 
-static int keep_row(struct cw_work *work, struct cw_work_frame *frame, const struct cw_element *element, struct cw_err *err)
+static int keep_row(struct cw_work *work, struct cw_work_frame *frame,
+                    const struct cw_element *element, struct cw_err *err)
 {
     size_t bytes = element->n * sizeof(element->fields[0]);
     struct cw_view *row = cw_arena_alloc(work->arena, bytes);
@@ -286,7 +146,8 @@ static int keep_row(struct cw_work *work, struct cw_work_frame *frame, const str
 }
 
 /* The frame has all inputs: *element becomes the merged element or the group. */
-static int close_frame(struct cw_work *work, struct cw_work_frame *frame, struct cw_element *element, struct cw_err *err)
+static int close_frame(struct cw_work *work, struct cw_work_frame *frame,
+                       struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[frame->node];
     struct cw_work_node *mine = &work->nodes[frame->node];
@@ -294,7 +155,11 @@ static int close_frame(struct cw_work *work, struct cw_work_frame *frame, struct
     if (node->step == CW_STEP_MERGE) {
         *element = frame->element;
     } else {
-        struct cw_rows rows = {.row = frame->rows, .n = (size_t)frame->n, .spec = node->in, .out = &node->out, .lead = true};
+        struct cw_rows rows = {.row = frame->rows,
+                               .n = (size_t)frame->n,
+                               .spec = node->in,
+                               .out = &node->out,
+                               .lead = true};
         rc = cw_rows_to_element(&rows, work->arena, element, err);
         element->id = (uint64_t)frame->pos;
         element->rep = frame->rep;
@@ -302,7 +167,7 @@ static int close_frame(struct cw_work *work, struct cw_work_frame *frame, struct
     if (rc < 0)
         work->failed = frame->node;
     cw_work_add(&mine->count.elements, 1);
-    return rc == 0 && work->trace ? traced(work, frame->node, element, err) : rc;
+    return rc == 0 && work->trace ? cw_call_trace(work, frame->node, element, err) : rc;
 }
 
 /* Up through the pending operators of the innermost frame (or of the whole walk). */
@@ -310,14 +175,15 @@ static int ascend(struct cw_work *work, struct cw_element *element, struct cw_er
 {
     size_t base = work->frames_n ? work->frames[work->frames_n - 1].base : 0;
     while (work->pending_n > base) {
-        int rc = cw_eval_apply(work, &work->pending[--work->pending_n], element, err);
+        int rc = cw_call_apply(work, &work->pending[--work->pending_n], element, err);
         if (rc)
             return rc;
     }
     return 0;
 }
 
-int cw_eval(struct cw_work *work, const struct cw_work_at *from, struct cw_element *element, struct cw_err *err)
+int cw_eval(struct cw_work *work, const struct cw_work_at *from, struct cw_element *element,
+            struct cw_err *err)
 {
     struct cw_work_at at = *from;
     work->pending_n = work->frames_n = 0;

@@ -10,13 +10,14 @@ enum cw_eval_result {
     CW_EVAL_DROP = 1,   /* left out by a filter */
     CW_EVAL_IN_SLOT = 2 /* the only field is in its slot already; *element is not set */
 };
-/* Computes the element at *at; what it points to lives in the arena, the slots or the source's memory until
- * the arena is reset. On an error work->failed names the node, and err holds the operator's own words. */
-int cw_eval(struct cw_work *work, const struct cw_work_at *at, struct cw_element *ret_element, struct cw_err *err);
-/* Applies an element operator to an element that is there. */
-int cw_eval_apply(struct cw_work *work, const struct cw_work_pending *pending, struct cw_element *element, struct cw_err *err);
-/* Which source elements that element is made of: "/data/a.tfrecord record 17". *ret_id: position in the source
- * when there is one, else -1. */
-void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_work_at *at, int64_t *ret_id, struct cw_str *out);
+/* Computes the element at *at; what it points to lives in the arena, the slots or the source's
+ * memory until the arena is reset. On an error work->failed names the node, and err holds the
+ * operator's own words. */
+int cw_eval(struct cw_work *work, const struct cw_work_at *at, struct cw_element *ret_element,
+            struct cw_err *err);
+/* Which source elements that element is made of: "/data/a.tfrecord record 17". *ret_id: position in
+ * the source when there is one, else -1. */
+void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_work_at *at,
+                      int64_t *ret_id, struct cw_str *out);
 
 #endif

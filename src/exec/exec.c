@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pool. One lock guards the queue; it is taken twice for a run of elements, which lasts about 0.1 ms. */
+/* The pool. One lock guards the queue; it is taken twice for a run of elements, which lasts about
+ * 0.1 ms. */
 #include "exec/exec.h"
 
-#include <stdatomic.h>
 #include "base/clock.h"
 #include "base/mem.h"
 #include "exec/task.h"
+#include <stdatomic.h>
 
 #define RUN_NS 100000
 /* What a thread keeps between elements: some decoded photographs. */
@@ -14,8 +15,9 @@
 struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cw_exec_task *first, *last; /* lock: the queue: begun items with rows left, then those not begun */
-    bool stopping;                     /* lock */
+    struct cw_exec_task *first,
+        *last;     /* lock: the queue: begun items with rows left, then those not begun */
+    bool stopping; /* lock */
     size_t threads_n;
     struct cw_thread *threads;
 };
@@ -117,7 +119,8 @@ static void end_task(struct cw_exec_task *task, struct cw_batch *batch, const st
 }
 
 /* The thread that leaves a shut task last finishes it. Lock held on entry, not on return. */
-static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena, int64_t cpu_begin)
+static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena,
+                  int64_t cpu_begin)
 {
     bool last = --task->running == 0 && task->state == CW_TASK_SHUT;
     task->item->cpu_ns += cw_clock_thread_cpu_ns() - cpu_begin;
@@ -203,7 +206,8 @@ static void thread_main(void *arg)
         }
         cw_mutex_lock(&exec->mutex);
     }
-    cw_cond_broadcast(&exec->cond); /* the others may wait for the last task that this thread ended */
+    cw_cond_broadcast(
+        &exec->cond); /* the others may wait for the last task that this thread ended */
     cw_mutex_unlock(&exec->mutex);
     cw_arena_free(arena);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/rows.h"
 
-#include <string.h>
 #include "base/mem.h"
+#include <string.h>
 
 /* Strings in a view; 1 for a view of rank 0. -1 when the dims are no count. */
 static int64_t view_count(const struct cw_view *view)
@@ -16,7 +16,8 @@ static int64_t view_count(const struct cw_view *view)
 
 static bool same_shape(const struct cw_view *a, const struct cw_view *b)
 {
-    return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0]));
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0]));
 }
 
 bool cw_rows_fits(const struct cw_view *view, const struct cw_field *field)
@@ -30,7 +31,8 @@ bool cw_rows_fits(const struct cw_view *view, const struct cw_field *field)
     if (n < 0)
         return false;
     if (view->dtype != CW_DTYPE_STR)
-        return !__builtin_mul_overflow(n, (int64_t)cw_dtype_bytes(view->dtype), &bytes) && (uint64_t)bytes == view->bytes;
+        return !__builtin_mul_overflow(n, (int64_t)cw_dtype_bytes(view->dtype), &bytes) &&
+               (uint64_t)bytes == view->bytes;
     return !view->rank || view->bytes / sizeof(int64_t) > (uint64_t)n;
 }
 
@@ -46,10 +48,12 @@ void cw_rows_print_shape(const struct cw_view *view, struct cw_str *out)
 /* The bytes of a view's strings without offsets. */
 static size_t str_payload(const struct cw_view *view)
 {
-    return view->rank ? view->bytes - ((size_t)view_count(view) + 1) * sizeof(int64_t) : view->bytes;
+    return view->rank ? view->bytes - ((size_t)view_count(view) + 1) * sizeof(int64_t)
+                      : view->bytes;
 }
 
-static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor *tensor, size_t *ret_row, struct cw_err *err)
+static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor *tensor,
+                         size_t *ret_row, struct cw_err *err)
 {
     const struct cw_field *spec = &rows->spec->fields[f];
     const struct cw_view *first = rows->n ? &rows->row[0][f] : NULL;
@@ -61,7 +65,9 @@ static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor 
         if (!cw_rows_fits(view, spec)) {
             CW_STR_AUTO shape = {0};
             cw_rows_print_shape(view, &shape);
-            return cw_err_set(err, CW_E_INTERNAL, "field \"%s\" came as %s, which is not what its operator said", spec->name, cw_str_text(&shape));
+            return cw_err_set(err, CW_E_INTERNAL,
+                              "field \"%s\" came as %s, which is not what its operator said",
+                              spec->name, cw_str_text(&shape));
         }
         if (!same_shape(first, view))
             return CW_E_INVALID; /* the caller knows the names of both */
@@ -83,7 +89,8 @@ static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor 
     return 0;
 }
 
-int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row, struct cw_err *err)
+int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row,
+                    struct cw_err *err)
 {
     batch->n = rows->spec->n;
     for (size_t f = 0; f < batch->n; f++) {
@@ -92,7 +99,9 @@ int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *
             CW_STR_AUTO a = {0}, b = {0};
             cw_rows_print_shape(&rows->row[*ret_row][f], &a);
             cw_rows_print_shape(&rows->row[0][f], &b);
-            return cw_err_set(err, CW_E_INVALID, "field \"%s\" is %s here and %s in the first element: elements of a batch must have one shape",
+            return cw_err_set(err, CW_E_INVALID,
+                              "field \"%s\" is %s here and %s in the first element: elements of a "
+                              "batch must have one shape",
                               rows->spec->fields[f].name, cw_str_text(&a), cw_str_text(&b));
         }
         if (rc < 0)
@@ -152,13 +161,16 @@ void cw_rows_view(const struct cw_batch *batch, void *base, struct cw_element *e
     for (size_t f = 0; f < batch->n; f++) {
         const struct cw_tensor *tensor = &batch->tensors[f];
         struct cw_view *view = &element->fields[f];
-        *view = (struct cw_view){.data = base ? (uint8_t *)base + tensor->offset : NULL, .bytes = tensor->bytes,
-                                 .dtype = tensor->field.dtype, .rank = tensor->field.rank};
+        *view = (struct cw_view){.data = base ? (uint8_t *)base + tensor->offset : NULL,
+                                 .bytes = tensor->bytes,
+                                 .dtype = tensor->field.dtype,
+                                 .rank = tensor->field.rank};
         memcpy(view->dims, tensor->field.dims, sizeof(view->dims));
     }
 }
 
-int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena, struct cw_element *element, struct cw_err *err)
+int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena,
+                       struct cw_element *element, struct cw_err *err)
 {
     struct cw_batch batch;
     size_t row = 0, bytes = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of any size put together: numbers after each other, strings in Arrow's layout (data/batch.h). */
+/* Elements of any size put together: numbers after each other, strings in Arrow's layout
+ * (data/batch.h). */
 #ifndef CW_EXEC_ROWS_H
 #define CW_EXEC_ROWS_H
 
@@ -13,13 +14,15 @@ struct cw_rows {
     const struct cw_spec *out;  /* names of what comes out */
     bool lead;                  /* a new first dimension; else n is 1 and the row is the output */
 };
-/* Sets names, dtypes, dims and bytes of the tensors. Unequal shapes are an error; *ret_row is then the row that
- * differs from row 0. */
-int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row, struct cw_err *err);
+/* Sets names, dtypes, dims and bytes of the tensors. Unequal shapes are an error; *ret_row is then
+ * the row that differs from row 0. */
+int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row,
+                    struct cw_err *err);
 /* Copies; the batch was laid out, base is its buffer's data. */
 void cw_rows_copy(const struct cw_rows *rows, const struct cw_batch *batch, void *base);
 /* Both, into the arena. */
-int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena, struct cw_element *element, struct cw_err *err);
+int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena,
+                       struct cw_element *element, struct cw_err *err);
 /* A laid-out batch as an element whose views point into base. */
 void cw_rows_view(const struct cw_batch *batch, void *base, struct cw_element *element);
 /* Whether the view is what the spec says, as far as that is known. */

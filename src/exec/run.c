@@ -8,7 +8,8 @@ struct trace {
     void *arg;
 };
 
-static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct trace *trace, struct cw_batch **ret_batch, struct cw_err *err)
+static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct trace *trace,
+               struct cw_batch **ret_batch, struct cw_err *err)
 {
     struct cw_err local = {0};
     err = err ? err : &local;
@@ -36,13 +37,15 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
     return rc < 0 ? rc : 0;
 }
 
-int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad_elements bad, struct cw_batch **ret_batch, struct cw_err *err)
+int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad_elements bad,
+                struct cw_batch **ret_batch, struct cw_err *err)
 {
     struct cw_exec_item it = {.plan = plan, .epoch = epoch, .item = item, .bad = bad};
     return run(plan, &it, NULL, ret_batch, err);
 }
 
-int cw_exec_trace(struct cw_plan *plan, uint64_t epoch, uint64_t item, cw_exec_trace_fn *fn, void *arg, struct cw_err *err)
+int cw_exec_trace(struct cw_plan *plan, uint64_t epoch, uint64_t item, cw_exec_trace_fn *fn,
+                  void *arg, struct cw_err *err)
 {
     struct cw_exec_item it = {.plan = plan, .epoch = epoch, .item = item, .bad = CW_BAD_FAIL};
     struct trace trace = {fn, arg};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/task.h"
 
-#include <string.h>
 #include "base/mem.h"
+#include <string.h>
 
 #define KEPT_ALIGN ((size_t)64)
 
@@ -31,7 +31,8 @@ void cw_task_free(struct cw_exec_task *task)
     cw_mem_free(task);
 }
 
-int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch, struct cw_err *err)
+int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch,
+                  struct cw_err *err)
 {
     size_t bytes = 0;
     int rc = cw_batch_layout(batch, &bytes, err);
@@ -56,14 +57,16 @@ static bool all_fixed(const struct cw_spec *spec)
     return true;
 }
 
-/* take, skip and shard above a source of numbers: rows are runs, no element is ever seen by itself. */
+/* take, skip and shard above a source of numbers: rows are runs, no element is ever seen by itself.
+ */
 static bool is_affine(const struct cw_plan *plan, size_t at)
 {
     for (;;) {
         const struct cw_plan_node *node = &plan->nodes[at];
         if (node->step == CW_STEP_SOURCE)
             return node->op->read_run && node->out.n == 1;
-        if (node->step == CW_STEP_PASS || (node->step == CW_STEP_INDEX && node->inputs_n == 1 && (node->op->traits & CW_OP_AFFINE)))
+        if (node->step == CW_STEP_PASS || (node->step == CW_STEP_INDEX && node->inputs_n == 1 &&
+                                           (node->op->traits & CW_OP_AFFINE)))
             at = node->inputs[0];
         else
             return false;
@@ -81,7 +84,8 @@ static int make_batch(struct cw_exec_task *task, struct cw_err *err)
         *field = task->out->fields[f];
         field->dtype = spec->dtype;
         field->rank = spec->rank + (task->lead ? 1 : 0);
-        memcpy(field->dims + (task->lead ? 1 : 0), spec->dims, (size_t)spec->rank * sizeof(field->dims[0]));
+        memcpy(field->dims + (task->lead ? 1 : 0), spec->dims,
+               (size_t)spec->rank * sizeof(field->dims[0]));
         if (task->lead)
             field->dims[0] = task->rows;
         int64_t bytes = cw_field_bytes(spec);
@@ -96,7 +100,9 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
 {
     const struct cw_plan *plan = task->plan;
     if (task->item->item >= plan->info.items)
-        return cw_err_set(err, CW_E_INVALID, "item %llu of %llu does not exist", (unsigned long long)task->item->item, (unsigned long long)plan->info.items);
+        return cw_err_set(err, CW_E_INVALID, "item %llu of %llu does not exist",
+                          (unsigned long long)task->item->item,
+                          (unsigned long long)plan->info.items);
     cw_plan_item(plan, task->item->epoch, task->item->item, &task->cut);
     size_t group = task->cut.group;
     task->rows = task->cut.rows;
@@ -118,20 +124,23 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
     return 0;
 }
 
-/* What the machine or the job decided is no property of the element. A file that changed is an error even where bad
- * elements are skipped: other workers may have seen the old one. */
+/* What the machine or the job decided is no property of the element. A file that changed is an
+ * error even where bad elements are skipped: other workers may have seen the old one. */
 bool cw_task_may_skip(const struct cw_exec_task *task, int code)
 {
-    return task->item->bad == CW_BAD_SKIP && code != CW_E_NOMEM && code != CW_E_CANCELLED && code != CW_E_STATE && code != CW_E_INTERNAL;
+    return task->item->bad == CW_BAD_SKIP && code != CW_E_NOMEM && code != CW_E_CANCELLED &&
+           code != CW_E_STATE && code != CW_E_INTERNAL;
 }
 
 static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_work_at *at)
 {
-    *at = (struct cw_work_at){.node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
+    *at = (struct cw_work_at){
+        .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
 }
 
 /* Only the lowest failed row counts: it is the same whatever the threads did. */
-static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int64_t row, struct cw_err *err)
+static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int64_t row,
+                     struct cw_err *err)
 {
     const struct cw_plan_node *node = &task->plan->nodes[work->failed];
     struct cw_work_at at;
@@ -139,7 +148,8 @@ static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int6
     int64_t id;
     row_at(task, row, &at);
     cw_eval_describe(task->plan, task->item->epoch, &at, &id, &source);
-    cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", node->node->name, node->op->name, (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
+    cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", node->node->name, node->op->name,
+                (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
     cw_mutex_lock(&task->mutex);
     if (row < task->failed_row) {
         task->failed_row = row;
@@ -148,17 +158,20 @@ static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int6
     cw_mutex_unlock(&task->mutex);
 }
 
-static int check_field(const struct cw_exec_task *task, size_t f, const struct cw_view *view, struct cw_err *err)
+static int check_field(const struct cw_exec_task *task, size_t f, const struct cw_view *view,
+                       struct cw_err *err)
 {
     if (cw_rows_fits(view, &task->spec->fields[f]))
         return 0;
     CW_STR_AUTO shape = {0};
     cw_rows_print_shape(view, &shape);
-    return cw_err_set(err, CW_E_INTERNAL, "gave field \"%s\" as %s, which is not what it said", task->spec->fields[f].name, cw_str_text(&shape));
+    return cw_err_set(err, CW_E_INTERNAL, "gave field \"%s\" as %s, which is not what it said",
+                      task->spec->fields[f].name, cw_str_text(&shape));
 }
 
 /* Puts the row where it belongs, unless its last operators have done so. */
-static int store_fixed(struct cw_exec_task *task, struct cw_work *work, const struct cw_element *element, struct cw_err *err)
+static int store_fixed(struct cw_exec_task *task, struct cw_work *work,
+                       const struct cw_element *element, struct cw_err *err)
 {
     for (size_t f = 0; f < task->spec->n; f++) {
         const struct cw_view *view = &element->fields[f];
@@ -171,7 +184,8 @@ static int store_fixed(struct cw_exec_task *task, struct cw_work *work, const st
     return 0;
 }
 
-static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_element *element, struct cw_err *err)
+static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_element *element,
+                      struct cw_err *err)
 {
     size_t n = task->spec->n, bytes = CW_ALIGN_UP(n * sizeof(struct cw_view), KEPT_ALIGN);
     for (size_t f = 0; f < n; f++) {
@@ -196,14 +210,18 @@ static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_el
     return 0;
 }
 
-static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct cw_element *element, int64_t row, struct cw_err *err)
+static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct cw_element *element,
+                       int64_t row, struct cw_err *err)
 {
     struct cw_work_at at;
     row_at(task, row, &at);
     if (task->fixed) {
         at.live = (1u << task->spec->n) - 1;
         for (size_t f = 0; f < task->spec->n; f++)
-            work->slot[f] = task->batch->buf ? (uint8_t *)task->batch->buf->data + task->batch->tensors[f].offset + (size_t)row * task->row_bytes[f] : NULL;
+            work->slot[f] = task->batch->buf ? (uint8_t *)task->batch->buf->data +
+                                                   task->batch->tensors[f].offset +
+                                                   (size_t)row * task->row_bytes[f]
+                                             : NULL;
     }
     cw_arena_reset(work->arena);
     if (CW_UNLIKELY(work->trace)) {
@@ -218,9 +236,11 @@ static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct c
     if (rc)
         return rc;
     if (element->n != task->spec->n)
-        rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n, task->spec->n);
+        rc = cw_err_set(err, CW_E_INTERNAL, "gave %zu fields instead of %zu", element->n,
+                        task->spec->n);
     else
-        rc = task->fixed ? store_fixed(task, work, element, err) : store_kept(task, row, element, err);
+        rc = task->fixed ? store_fixed(task, work, element, err)
+                         : store_kept(task, row, element, err);
     if (rc < 0)
         work->failed = task->cut.node;
     return rc;
@@ -245,7 +265,8 @@ static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t 
     }
     if (!task->batch->buf)
         return false;
-    uint8_t *dst = (uint8_t *)task->batch->buf->data + task->batch->tensors[0].offset + (size_t)lo * task->row_bytes[0];
+    uint8_t *dst = (uint8_t *)task->batch->buf->data + task->batch->tensors[0].offset +
+                   (size_t)lo * task->row_bytes[0];
     struct cw_work_count *count = &work->nodes[a.node].count;
     if (node->op->read_run(node->opts, node->state, a.pos, b.pos - a.pos, hi - lo, dst) < 0)
         return false;

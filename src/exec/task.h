@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One item on its way: buffer, rows, what failed. Calls may come from several threads only where said. */
+/* One item on its way: buffer, rows, what failed. Calls may come from several threads only where
+ * said. */
 #ifndef CW_EXEC_TASK_H
 #define CW_EXEC_TASK_H
 
@@ -27,15 +28,15 @@ struct cw_exec_task {
     const struct cw_spec *spec; /* of a row */
     const struct cw_spec *out;  /* of the rows together: names */
     bool lead;                  /* rows make a first dimension */
-    bool fixed;                 /* rows are written where they belong; else kept and put together at the end */
-    bool affine;                /* rows are runs of one source: read_run */
+    bool fixed;  /* rows are written where they belong; else kept and put together at the end */
+    bool affine; /* rows are runs of one source: read_run */
     int64_t rows;
     struct cw_batch *batch;
     size_t row_bytes[CW_FIELDS_MAX];
 
     /* one entry a row, written by the thread that computes it */
-    uint8_t *dropped;              /* enum row_fate */
-    const struct cw_view **kept;   /* not fixed: views and bytes in one block */
+    uint8_t *dropped;            /* enum row_fate */
+    const struct cw_view **kept; /* not fixed: views and bytes in one block */
 
     /* lock */
     struct cw_mutex mutex;
@@ -50,10 +51,12 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err);
 /* Computes rows [lo, hi). Several threads. */
 void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi);
 /* When all rows are computed: the batch (the caller's ref), or NULL and err. One thread. */
-struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work, struct cw_err *err);
+struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work,
+                                struct cw_err *err);
 
 /* Memory for the finished batch. 0 bytes give no buffer. */
-int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch, struct cw_err *err);
+int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch,
+                  struct cw_err *err);
 bool cw_task_may_skip(const struct cw_exec_task *task, int code);
 enum cw_row_fate { CW_ROW_KEPT = 0, CW_ROW_FILTERED = 1, CW_ROW_BAD = 2 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From computed rows to a batch: rows that were left out are closed up, kept ones put together, operators behind the
- * batch applied. */
-#include <string.h>
+/* From computed rows to a batch: rows that were left out are closed up, kept ones put together,
+ * operators behind the batch applied. */
 #include "base/mem.h"
+#include "exec/call.h"
 #include "exec/task.h"
+#include <string.h>
 
 static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate)
 {
@@ -49,11 +50,13 @@ static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 static int wrap_shape(const struct cw_exec_task *task, int64_t row, struct cw_err *err)
 {
     size_t group = task->cut.group != SIZE_MAX ? task->cut.group : task->cut.node;
-    struct cw_work_at at = {.node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
+    struct cw_work_at at = {
+        .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
     CW_STR_AUTO source = {0};
     int64_t id;
     cw_eval_describe(task->plan, task->item->epoch, &at, &id, &source);
-    return cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)", task->plan->nodes[group].node->name, task->plan->nodes[group].op->name,
+    return cw_err_wrap(err, "node \"%s\" (%s), element %lld (%s)",
+                       task->plan->nodes[group].node->name, task->plan->nodes[group].op->name,
                        (long long)(id < 0 ? at.pos : id), cw_str_text(&source));
 }
 
@@ -91,7 +94,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_work *work, struct c
     work->trace_row = -1;
     for (size_t k = task->cut.above_n; k > 0; k--) {
         struct cw_work_pending pending = {.node = task->cut.above[k - 1]};
-        int rc = cw_eval_apply(work, &pending, &element, err);
+        int rc = cw_call_apply(work, &pending, &element, err);
         if (rc < 0)
             return wrap_shape(task, 0, err);
     }
@@ -121,7 +124,8 @@ static void make_empty(struct cw_exec_task *task)
     task->batch = cw_batch_new();
 }
 
-static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left, int64_t *bad, struct cw_err *err)
+static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left, int64_t *bad,
+                  struct cw_err *err)
 {
     *bad = count_fate(task, CW_ROW_BAD);
     *left = count_fate(task, CW_ROW_KEPT);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/work.h"
 
-#include <stdatomic.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include <stdatomic.h>
 
 static void work_free(struct cw_work *work)
 {
@@ -119,7 +119,8 @@ void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts
             const struct cw_work_count *count = &work->nodes[i].count;
             ret_counts[i].elements += atomic_load_explicit(&count->elements, memory_order_relaxed);
             ret_counts[i].cpu_ns += atomic_load_explicit(&count->cpu_ns, memory_order_relaxed);
-            ret_counts[i].bytes_out += atomic_load_explicit(&count->bytes_out, memory_order_relaxed);
+            ret_counts[i].bytes_out +=
+                atomic_load_explicit(&count->bytes_out, memory_order_relaxed);
         }
     }
     cw_mutex_unlock(&share->mutex);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread needs to compute elements of a plan: contexts and scratch of the operators, the walk's stacks,
- * counters. Works belong to the plan; a thread borrows one for a run of elements, so there are never more of
- * them than threads at work on the plan. */
+/* What a thread needs to compute elements of a plan: contexts and scratch of the operators, the
+ * walk's stacks, counters. Works belong to the plan; a thread borrows one for a run of elements, so
+ * there are never more of them than threads at work on the plan. */
 #ifndef CW_EXEC_WORK_H
 #define CW_EXEC_WORK_H
 
-#include <stdatomic.h>
 #include "base/thread.h"
 #include "exec/exec.h"
 #include "plan/program.h"
+#include <stdatomic.h>
 
 struct cw_work_count {
-    _Atomic uint64_t elements, cpu_ns, bytes_out; /* written by the thread that has the work, read by any */
+    _Atomic uint64_t elements, cpu_ns,
+        bytes_out; /* written by the thread that has the work, read by any */
 };
 struct cw_work_node {
     struct cw_op_ctx ctx;
@@ -56,10 +57,10 @@ struct cw_work {
     size_t frames_n;
     void *slot[CW_FIELDS_MAX]; /* of the row being computed; slot_bytes 0 = none */
     size_t slot_bytes[CW_FIELDS_MAX];
-    size_t failed; /* the node whose read or apply failed */
+    size_t failed;                         /* the node whose read or apply failed */
     const struct cw_element *want_element; /* whose crop next_want is asked for, */
     size_t want_node;                      /* and of which operator */
-    cw_exec_trace_fn *trace; /* NULL but in cw_exec_trace */
+    cw_exec_trace_fn *trace;               /* NULL but in cw_exec_trace */
     void *trace_arg;
     int64_t trace_row;
     struct cw_str trace_source;
@@ -79,7 +80,8 @@ void cw_work_put(struct cw_work *work);
 static inline void cw_work_add(_Atomic uint64_t *counter, uint64_t n)
 {
     /* one writer: no read-modify-write needed */
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
 }
 
 #endif

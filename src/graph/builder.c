@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a list of nodes that name each other to a sorted graph. The list may name nodes in any order;
- * a chained node stays right behind the one that it reads, so that a printed chain is a chain again. */
-#include "base/mem.h"
+/* From a list of nodes that name each other to a sorted graph. The list may name nodes in any
+ * order; a chained node stays right behind the one that it reads, so that a printed chain is a
+ * chain again. */
 #include "base/map.h"
+#include "base/mem.h"
 #include "graph/graph.h"
+#include "graph/order.h"
 
 #define BUILDER_EDGES_MAX 16384
 
@@ -49,7 +51,8 @@ static bool name_ok(const char *name)
 {
     size_t n = 0;
     for (; name[n]; n++) {
-        if ((unsigned char)name[n] < 0x20 || name[n] == 0x7f || name[n] == '"' || n >= CW_GRAPH_NAME_BYTES)
+        if ((unsigned char)name[n] < 0x20 || name[n] == 0x7f || name[n] == '"' ||
+            n >= CW_GRAPH_NAME_BYTES)
             return false;
     }
     return n > 0;
@@ -68,20 +71,25 @@ static int check_names(const struct cw_node *node, size_t i, size_t inputs_n, st
 {
     const char *bad = NULL;
     if (!node->op || !name_ok(node->op))
-        return cw_err_set(err, CW_E_INVALID, "node %zu: op must be a name of 1 to %d characters", i + 1, CW_GRAPH_NAME_BYTES);
+        return cw_err_set(err, CW_E_INVALID, "node %zu: op must be a name of 1 to %d characters",
+                          i + 1, CW_GRAPH_NAME_BYTES);
     if (node->name && !name_ok(node->name))
-        return cw_err_set(err, CW_E_INVALID, "node %zu (%s): name must have 1 to %d characters, no quotes or control characters",
-                          i + 1, node->op, CW_GRAPH_NAME_BYTES);
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "node %zu (%s): name must have 1 to %d characters, no quotes or control characters",
+            i + 1, node->op, CW_GRAPH_NAME_BYTES);
     for (size_t k = 0; k < node->fields_n && !bad; k++)
         bad = name_ok(node->fields[k]) ? NULL : "fields";
     for (size_t k = 0; k < node->depends_n && !bad; k++)
         bad = name_ok(node->depends_on[k]) ? NULL : "depends_on";
-    if (node->fields_n > CW_GRAPH_NODES_MAX || node->depends_n > CW_GRAPH_NODES_MAX || inputs_n > CW_GRAPH_NODES_MAX)
+    if (node->fields_n > CW_GRAPH_NODES_MAX || node->depends_n > CW_GRAPH_NODES_MAX ||
+        inputs_n > CW_GRAPH_NODES_MAX)
         bad = "fields, inputs or depends_on (too long)";
     CW_STR_AUTO where = {0};
     node_text(node, i, &where);
     if (bad)
-        return cw_err_set(err, CW_E_INVALID, "%s: %s: not a list of names", cw_str_text(&where), bad);
+        return cw_err_set(err, CW_E_INVALID, "%s: %s: not a list of names", cw_str_text(&where),
+                          bad);
     if (node->options.type != CW_VALUE_OBJECT && node->options.type != CW_VALUE_NULL)
         return cw_err_set(err, CW_E_INVALID, "%s: options must be an object", cw_str_text(&where));
     return 0;
@@ -92,11 +100,13 @@ static struct draft *append(struct cw_graph_builder *builder, struct cw_node *no
 {
     int rc = builder->err.code;
     if (!rc && builder->n >= CW_GRAPH_NODES_MAX)
-        rc = cw_err_set(&builder->err, CW_E_LIMIT, "pipeline has more than %d nodes", CW_GRAPH_NODES_MAX);
+        rc = cw_err_set(&builder->err, CW_E_LIMIT, "pipeline has more than %d nodes",
+                        CW_GRAPH_NODES_MAX);
     if (!rc)
         rc = check_names(node, builder->n, inputs_n, &builder->err);
     if (!rc && (builder->edges += inputs_n) > BUILDER_EDGES_MAX)
-        rc = cw_err_set(&builder->err, CW_E_LIMIT, "pipeline has more than %d inputs", BUILDER_EDGES_MAX);
+        rc = cw_err_set(&builder->err, CW_E_LIMIT, "pipeline has more than %d inputs",
+                        BUILDER_EDGES_MAX);
     if (rc) {
         cw_node_fini(node);
         return NULL;
@@ -111,7 +121,8 @@ static struct draft *append(struct cw_graph_builder *builder, struct cw_node *no
     return draft;
 }
 
-void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node, const char *const *inputs, size_t inputs_n)
+void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node,
+                          const char *const *inputs, size_t inputs_n)
 {
     struct draft *draft = append(builder, node, inputs ? inputs_n : 0);
     if (!draft)
@@ -139,9 +150,12 @@ void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_no
     struct cw_node *mine = &draft->node;
     for (size_t k = 0; k < mine->inputs_n; k++)
         if (mine->inputs[k] >= i)
-            cw_err_set(&builder->err, CW_E_INVALID, "node %zu (%s): input %zu is not an earlier node", i + 1, mine->op, mine->inputs[k]);
+            cw_err_set(&builder->err, CW_E_INVALID,
+                       "node %zu (%s): input %zu is not an earlier node", i + 1, mine->op,
+                       mine->inputs[k]);
     if (mine->chained && (mine->inputs_n != 1 || mine->inputs[0] != i - 1))
-        cw_err_set(&builder->err, CW_E_INVALID, "node %zu (%s): chained to another node than the one before", i + 1, mine->op);
+        cw_err_set(&builder->err, CW_E_INVALID,
+                   "node %zu (%s): chained to another node than the one before", i + 1, mine->op);
 }
 
 /* "decode_image", "decode_image_2", ...: the first that nobody has. */
@@ -151,9 +165,11 @@ static void make_name(struct cw_strmap *names, struct cw_strmap *used, struct cw
     do {
         k++;
         cw_mem_free(node->name);
-        node->name = k == 1 ? cw_mem_strdup(node->op) : cw_mem_printf("%s_%zu", node->op, (size_t)k);
+        node->name =
+            k == 1 ? cw_mem_strdup(node->op) : cw_mem_printf("%s_%zu", node->op, (size_t)k);
     } while (cw_strmap_get(names, node->name));
-    cw_strmap_set(used, node->op, (void *)k); /* so that a thousand like nodes are not a million look-ups */
+    cw_strmap_set(used, node->op,
+                  (void *)k); /* so that a thousand like nodes are not a million look-ups */
 }
 
 /* names: node name -> index + 1. Given names first, so that a made one never takes a given one. */
@@ -164,7 +180,8 @@ static int name_nodes(struct cw_graph_builder *builder, struct cw_strmap *names,
         if (!node->name)
             continue;
         if (cw_strmap_set(names, node->name, (void *)(uintptr_t)(i + 1)))
-            return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): another node has this name", node->name, node->op);
+            return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): another node has this name",
+                              node->name, node->op);
     }
     struct cw_strmap used = {0};
     for (size_t i = 0; i < builder->n; i++) {
@@ -178,18 +195,21 @@ static int name_nodes(struct cw_graph_builder *builder, struct cw_strmap *names,
     return 0;
 }
 
-static int unknown_name(const struct cw_graph_builder *builder, const struct cw_node *node, const char *key, const char *name, struct cw_err *err)
+static int unknown_name(const struct cw_graph_builder *builder, const struct cw_node *node,
+                        const char *key, const char *name, struct cw_err *err)
 {
     cw_autofree const char **all = CW_NEW_ARRAY(const char *, builder->n + 1);
     for (size_t i = 0; i < builder->n; i++)
         all[i] = builder->v[i].node.name;
     const char *near = cw_str_nearest(name, all);
-    return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): %s: no node is called \"%s\"%s%s%s", node->name, node->op, key, name,
-                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): %s: no node is called \"%s\"%s%s%s",
+                      node->name, node->op, key, name, near ? "; did you mean \"" : "",
+                      near ? near : "", near ? "\"?" : "");
 }
 
 /* A name that others use is part of the pipeline from here on, also if it was made. */
-static bool refer(struct cw_graph_builder *builder, const struct cw_strmap *names, const char *name, size_t *ret_i)
+static bool refer(struct cw_graph_builder *builder, const struct cw_strmap *names, const char *name,
+                  size_t *ret_i)
 {
     uintptr_t at = (uintptr_t)cw_strmap_get(names, name);
     if (!at)
@@ -200,7 +220,8 @@ static bool refer(struct cw_graph_builder *builder, const struct cw_strmap *name
     return true;
 }
 
-static int resolve(struct cw_graph_builder *builder, const struct cw_strmap *names, struct cw_err *err)
+static int resolve(struct cw_graph_builder *builder, const struct cw_strmap *names,
+                   struct cw_err *err)
 {
     for (size_t i = 0; i < builder->n; i++) {
         struct draft *draft = &builder->v[i];
@@ -225,106 +246,6 @@ static int resolve(struct cw_graph_builder *builder, const struct cw_strmap *nam
     return 0;
 }
 
-/* Readers of each node, in one array: first[i] .. first[i + 1]. */
-struct readers {
-    size_t *first, *v;
-};
-
-static void list_readers(const struct cw_graph_builder *builder, struct readers *ret)
-{
-    size_t n = builder->n, edges = 0;
-    ret->first = CW_NEW_ARRAY(size_t, n + 2);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < builder->v[i].node.inputs_n; k++, edges++)
-            ret->first[builder->v[i].node.inputs[k] + 2]++;
-    for (size_t i = 2; i < n + 2; i++)
-        ret->first[i] += ret->first[i - 1];
-    ret->v = CW_NEW_ARRAY(size_t, edges + 1);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < builder->v[i].node.inputs_n; k++)
-            ret->v[ret->first[builder->v[i].node.inputs[k] + 1]++] = i;
-}
-
-/* Follows unmet inputs from a node that could not be sorted until one comes again: that is a cycle. */
-static int report_cycle(const struct cw_graph_builder *builder, const bool *done, struct cw_err *err)
-{
-    size_t at = 0;
-    while (done[at])
-        at++;
-    cw_autofree bool *seen = CW_NEW_ARRAY(bool, builder->n);
-    CW_STR_AUTO path = {0};
-    for (int round = 0; round < 2; round++) { /* once to get onto the cycle, once along it */
-        for (size_t i = 0; i < builder->n; i++)
-            seen[i] = false;
-        while (!seen[at]) {
-            const struct cw_node *node = &builder->v[at].node;
-            seen[at] = true;
-            if (round && path.len < 300)
-                cw_str_addf(&path, "\"%s\" reads ", node->name);
-            size_t k = 0;
-            while (done[node->inputs[k]])
-                k++;
-            at = node->inputs[k];
-        }
-    }
-    return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): the pipeline has a cycle: %s\"%s\"", builder->v[at].node.name,
-                      builder->v[at].node.op, cw_str_text(&path), builder->v[at].node.name);
-}
-
-/* Emits i and the chain that hangs on it; a chained node has one input, so it is ready. */
-static void emit(struct cw_graph_builder *builder, const struct readers *readers, size_t i, size_t *order, size_t *n, size_t *missing, bool *done)
-{
-    for (;; i++) {
-        done[i] = true;
-        order[(*n)++] = i;
-        for (size_t k = readers->first[i]; k < readers->first[i + 1]; k++)
-            missing[readers->v[k]]--;
-        if (i + 1 >= builder->n || !builder->v[i + 1].node.chained)
-            return;
-    }
-}
-
-/* order[new] = old. Of the nodes that are ready the first of the list goes first. */
-static int sort_nodes(struct cw_graph_builder *builder, size_t *order, struct cw_err *err)
-{
-    struct readers readers;
-    list_readers(builder, &readers);
-    cw_autofree size_t *missing = CW_NEW_ARRAY(size_t, builder->n);
-    cw_autofree bool *done = CW_NEW_ARRAY(bool, builder->n);
-    for (size_t i = 0; i < builder->n; i++)
-        missing[i] = builder->v[i].node.inputs_n;
-    size_t n = 0;
-    for (size_t i = 0; i < builder->n;) {
-        if (done[i] || missing[i] || builder->v[i].node.chained) {
-            i++;
-            continue;
-        }
-        emit(builder, &readers, i, order, &n, missing, done);
-        i = 0;
-    }
-    cw_mem_free(readers.first);
-    cw_mem_free(readers.v);
-    return n == builder->n ? 0 : report_cycle(builder, done, err);
-}
-
-/* After sorting the output is the last; any other node that nobody reads was forgotten. */
-static int check_unused(const struct cw_graph_builder *builder, const size_t *order, struct cw_err *err)
-{
-    cw_autofree bool *read = CW_NEW_ARRAY(bool, builder->n);
-    for (size_t i = 0; i < builder->n; i++)
-        for (size_t k = 0; k < builder->v[i].node.inputs_n; k++)
-            read[builder->v[i].node.inputs[k]] = true;
-    size_t output = builder->n - 1; /* of several ends, the one listed last is the one that was meant */
-    while (read[output])
-        output--;
-    for (size_t i = 0; i < builder->n; i++)
-        if (!read[i] && i != output)
-            return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): nobody reads it, and it is not the output, which is \"%s\"",
-                              builder->v[i].node.name, builder->v[i].node.op, builder->v[output].node.name);
-    CW_ASSERT(order[builder->n - 1] == output);
-    return 0;
-}
-
 static struct cw_graph *take_graph(struct cw_graph_builder *builder, const size_t *order)
 {
     struct cw_graph *graph = CW_NEW(struct cw_graph);
@@ -343,14 +264,16 @@ static struct cw_graph *take_graph(struct cw_graph_builder *builder, const size_
         struct cw_node *node = &graph->nodes[i];
         *node = builder->v[order[i]].node;
         builder->v[order[i]].node = (struct cw_node){0};
-        node->named = node->named || moved; /* made names count in the list's order, which is gone */
+        node->named =
+            node->named || moved; /* made names count in the list's order, which is gone */
         for (size_t k = 0; k < node->inputs_n; k++)
             node->inputs[k] = at[node->inputs[k]];
     }
     return graph;
 }
 
-int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph, struct cw_err *err)
+int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph,
+                            struct cw_err *err)
 {
     if (builder->err.code) {
         if (err)
@@ -365,10 +288,11 @@ int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **
     if (!rc)
         rc = resolve(builder, &names, err);
     cw_strmap_fini(&names);
+    cw_autofree struct cw_node **nodes = CW_NEW_ARRAY(struct cw_node *, builder->n);
+    for (size_t i = 0; i < builder->n; i++)
+        nodes[i] = &builder->v[i].node;
     if (!rc)
-        rc = sort_nodes(builder, order, err);
-    if (!rc)
-        rc = check_unused(builder, order, err);
+        rc = cw_graph_order(nodes, builder->n, order, err);
     if (!rc)
         *ret_graph = take_graph(builder, order);
     return rc;

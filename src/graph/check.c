@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators found, options parsed, specs inferred, rules checked, node after node: inputs come first. */
+/* Operators found, options parsed, specs inferred, rules checked, node after node: inputs come
+ * first. */
 #include "graph/check.h"
 
-#include <stdatomic.h>
 #include "base/mem.h"
 #include "graph/infer.h"
 #include "graph/sparse.h"
+#include <stdatomic.h>
 
 static int find_op(const struct cw_node *node, struct cw_checked_node *ret, struct cw_err *err)
 {
@@ -13,10 +14,12 @@ static int find_op(const struct cw_node *node, struct cw_checked_node *ret, stru
     if (ret->op)
         return 0;
     const char *near = cw_op_nearest(node->op);
-    return cw_err_set(err, CW_E_NOT_FOUND, "there is no such operator%s%s%s", near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return cw_err_set(err, CW_E_NOT_FOUND, "there is no such operator%s%s%s",
+                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
-static int parse_options(const struct cw_node *node, struct cw_checked_node *ret, struct cw_err *err)
+static int parse_options(const struct cw_node *node, struct cw_checked_node *ret,
+                         struct cw_err *err)
 {
     static const struct cw_opt none[] = {{0}};
     const struct cw_op *op = ret->op;
@@ -42,10 +45,12 @@ static int check_inputs(const struct cw_node *node, struct cw_checked_node *ret,
     if (op->kind == CW_OP_SOURCE)
         return cw_err_set(err, CW_E_INVALID, "inputs: a source reads no other node");
     if (!n)
-        return cw_err_set(err, CW_E_INVALID, "inputs: it has none; a pipeline begins with a source");
+        return cw_err_set(err, CW_E_INVALID,
+                          "inputs: it has none; a pipeline begins with a source");
     if (op->inputs_min == op->inputs_max)
         return cw_err_set(err, CW_E_INVALID, "inputs: takes %zu, not %zu", op->inputs_min, n);
-    return cw_err_set(err, CW_E_INVALID, "inputs: takes %zu to %zu, not %zu", op->inputs_min, op->inputs_max, n);
+    return cw_err_set(err, CW_E_INVALID, "inputs: takes %zu to %zu, not %zu", op->inputs_min,
+                      op->inputs_max, n);
 }
 
 static int infer(const struct cw_checked *checked, size_t i, struct cw_err *err)
@@ -74,11 +79,13 @@ static void find_flags(const struct cw_checked *checked, size_t i)
     node->order = node->inputs_n ? checked->nodes[node->inputs[0]].order : 0;
     if (!same || (op->kind == CW_OP_GROUP && node->order))
         node->random = node->random || (op->traits & CW_OP_MERGE) || op->kind == CW_OP_GROUP;
-    if (op->kind == CW_OP_INDEX && ((op->traits & CW_OP_RANDOM) || node->order || !same) && !(op->traits & CW_OP_MERGE))
+    if (op->kind == CW_OP_INDEX && ((op->traits & CW_OP_RANDOM) || node->order || !same) &&
+        !(op->traits & CW_OP_MERGE))
         node->order = cw_mix64(node->order + i + 1) | 1;
 }
 
-/* A name that nobody gave counts the operators of its kind, so a stream does not depend on other operators. */
+/* A name that nobody gave counts the operators of its kind, so a stream does not depend on other
+ * operators. */
 static uint64_t stream_tag(const struct cw_node *node)
 {
     CW_STR_AUTO text = {0};
@@ -140,7 +147,9 @@ static int check_unused(const struct cw_checked *checked, struct cw_err *err)
     for (size_t i = 0; i + 1 < n; i++) {
         const struct cw_node *node = &checked->graph->nodes[i];
         if (!read[i])
-            return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): nobody reads it (a source, such as the node after it, reads no other node)",
+            return cw_err_set(err, CW_E_INVALID,
+                              "node \"%s\" (%s): nobody reads it (a source, such as the node after "
+                              "it, reads no other node)",
                               node->name, node->op);
     }
     return 0;

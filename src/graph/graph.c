@@ -2,8 +2,8 @@
 /* Lifetime of graphs and their nodes. */
 #include "graph/graph.h"
 
-#include <stdatomic.h>
 #include "base/mem.h"
+#include <stdatomic.h>
 
 static void free_strings(char **v, size_t n)
 {

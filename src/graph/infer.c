@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/infer.h"
 
-#include <string.h>
 #include "base/mem.h"
+#include <string.h>
 
 /* Strings of a batch lie behind a table of offsets; no operator works on them. */
 static bool is_str_batch(const struct cw_field *field)
@@ -18,11 +18,13 @@ static int no_such_field(const char *name, const struct cw_spec *in, struct cw_e
     const char *near = cw_str_nearest(name, names);
     CW_STR_AUTO spec = {0};
     cw_spec_print(in, &spec);
-    return cw_err_set(err, CW_E_INVALID, "fields: there is no \"%s\"%s%s%s; what comes in is %s", name, near ? ", did you mean \"" : "",
-                      near ? near : "", near ? "\"?" : "", cw_str_text(&spec));
+    return cw_err_set(err, CW_E_INVALID, "fields: there is no \"%s\"%s%s%s; what comes in is %s",
+                      name, near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "",
+                      cw_str_text(&spec));
 }
 
-static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool *picked, struct cw_err *err)
+static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool *picked,
+                      struct cw_err *err)
 {
     for (size_t k = 0; k < node->fields_n; k++) {
         int i = cw_spec_find(in, node->fields[k]);
@@ -31,13 +33,17 @@ static int pick_named(const struct cw_node *node, const struct cw_spec *in, bool
         if (picked[i])
             return cw_err_set(err, CW_E_INVALID, "fields: \"%s\" is named twice", node->fields[k]);
         if (is_str_batch(&in->fields[i]))
-            return cw_err_set(err, CW_E_INVALID, "fields: \"%s\" is a batch of strings; put the operator before the batch", node->fields[k]);
+            return cw_err_set(
+                err, CW_E_INVALID,
+                "fields: \"%s\" is a batch of strings; put the operator before the batch",
+                node->fields[k]);
         picked[i] = true;
     }
     return 0;
 }
 
-static int pick_fields(const struct cw_node *node, const struct cw_spec *in, struct cw_checked_node *checked, struct cw_err *err)
+static int pick_fields(const struct cw_node *node, const struct cw_spec *in,
+                       struct cw_checked_node *checked, struct cw_err *err)
 {
     bool picked[CW_FIELDS_MAX] = {0};
     const struct cw_op *op = checked->op;
@@ -46,17 +52,21 @@ static int pick_fields(const struct cw_node *node, const struct cw_spec *in, str
         return rc;
     checked->fields_n = 0;
     for (size_t i = 0; i < in->n; i++) {
-        if (node->fields_n ? picked[i] : (!is_str_batch(&in->fields[i]) && (!op->accepts || op->accepts(&in->fields[i]))))
+        if (node->fields_n
+                ? picked[i]
+                : (!is_str_batch(&in->fields[i]) && (!op->accepts || op->accepts(&in->fields[i]))))
             checked->fields[checked->fields_n++] = i;
     }
     if (checked->fields_n)
         return 0;
     CW_STR_AUTO spec = {0};
     cw_spec_print(in, &spec);
-    return cw_err_set(err, CW_E_INVALID, "works on none of the fields that come in: %s", cw_str_text(&spec));
+    return cw_err_set(err, CW_E_INVALID, "works on none of the fields that come in: %s",
+                      cw_str_text(&spec));
 }
 
-static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *in, struct cw_err *err)
+static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *in,
+                        struct cw_err *err)
 {
     const struct cw_op *op = checked->op;
     struct cw_spec out = *in;
@@ -82,11 +92,15 @@ static int check_group(const struct cw_spec *in, struct cw_err *err)
 {
     for (size_t i = 0; i < in->n; i++)
         if (is_str_batch(&in->fields[i]))
-            return cw_err_set(err, CW_E_UNSUPPORTED, "field \"%s\" is a batch of strings already; strings can be batched once", in->fields[i].name);
+            return cw_err_set(
+                err, CW_E_UNSUPPORTED,
+                "field \"%s\" is a batch of strings already; strings can be batched once",
+                in->fields[i].name);
     return 0;
 }
 
-int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t in_n, struct cw_checked_node *checked, struct cw_err *err)
+int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t in_n,
+                  struct cw_checked_node *checked, struct cw_err *err)
 {
     const struct cw_op *op = checked->op;
     int rc;
@@ -95,7 +109,8 @@ int cw_infer_node(const struct cw_node *node, const struct cw_spec *in, size_t i
         if (!rc)
             rc = infer_fields(checked, &in[0], err);
     } else if (node->fields_n) {
-        rc = cw_err_set(err, CW_E_INVALID, "fields: this operator works on whole elements, not on chosen fields");
+        rc = cw_err_set(err, CW_E_INVALID,
+                        "fields: this operator works on whole elements, not on chosen fields");
     } else {
         struct cw_spec out = {0};
         rc = op->kind == CW_OP_GROUP ? check_group(&in[0], err) : 0;

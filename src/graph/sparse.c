@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/sparse.h"
 
-/* "Infinitely many" elements, to ask an index operator what it does to a stream of unknown length. */
+/* "Infinitely many" elements, to ask an index operator what it does to a stream of unknown length.
+ */
 #define MANY (INT64_C(1) << 62)
 
-static int refuse(const struct cw_checked *checked, size_t i, size_t first, const char *why, struct cw_err *err)
+static int refuse(const struct cw_checked *checked, size_t i, size_t first, const char *why,
+                  struct cw_err *err)
 {
     const struct cw_node *node = &checked->graph->nodes[i], *before = &checked->graph->nodes[first];
-    return cw_err_set(err, CW_E_UNSUPPORTED, "node \"%s\" (%s): %s, because \"%s\" (%s) before it leaves out elements depending on data", node->name,
-                      node->op, why, before->name, before->op);
+    return cw_err_set(
+        err, CW_E_UNSUPPORTED,
+        "node \"%s\" (%s): %s, because \"%s\" (%s) before it leaves out elements depending on data",
+        node->name, node->op, why, before->name, before->op);
 }
 
 /* Whether the operator only leaves out elements at both ends, and how many: take, skip. */
@@ -16,7 +20,8 @@ static bool is_cut(const struct cw_checked_node *node, int64_t *ret_skip, int64_
 {
     const struct cw_op *op = node->op;
     int64_t in_n = MANY, n = 0;
-    if (!(op->traits & CW_OP_AFFINE) || op->open || op->count(node->opts, NULL, &in_n, 1, &n, NULL) < 0)
+    if (!(op->traits & CW_OP_AFFINE) || op->open ||
+        op->count(node->opts, NULL, &in_n, 1, &n, NULL) < 0)
         return false;
     struct cw_at at = {.in_n = &in_n, .n = n};
     size_t input = 0;
@@ -48,7 +53,8 @@ static bool is_cut_already(const struct cw_sparse *sparse)
     return sparse->skip || sparse->take >= 0;
 }
 
-static int add_index(const struct cw_checked *checked, size_t i, struct cw_sparse *sparse, struct cw_err *err)
+static int add_index(const struct cw_checked *checked, size_t i, struct cw_sparse *sparse,
+                     struct cw_err *err)
 {
     const struct cw_checked_node *node = &checked->nodes[i];
     int64_t skip, take;
@@ -67,18 +73,21 @@ static int add_index(const struct cw_checked *checked, size_t i, struct cw_spars
     return refuse(checked, i, sparse->first, "needs to know how many elements come in", err);
 }
 
-static int add_element(const struct cw_checked *checked, size_t i, struct cw_sparse *sparse, struct cw_err *err)
+static int add_element(const struct cw_checked *checked, size_t i, struct cw_sparse *sparse,
+                       struct cw_err *err)
 {
     const struct cw_op *op = checked->nodes[i].op;
     if (sparse->batch)
-        return refuse(checked, i, sparse->first, "cannot work on whole batches; put it before the batch", err);
+        return refuse(checked, i, sparse->first,
+                      "cannot work on whole batches; put it before the batch", err);
     if ((op->traits & CW_OP_CHANGES_COUNT) && is_cut_already(sparse))
         return refuse(checked, i, sparse->first, "cannot stand after take or skip", err);
     sparse->rows = i;
     return 0;
 }
 
-static int add_node(const struct cw_checked *checked, size_t i, struct cw_sparse *sparse, struct cw_err *err)
+static int add_node(const struct cw_checked *checked, size_t i, struct cw_sparse *sparse,
+                    struct cw_err *err)
 {
     const struct cw_checked_node *node = &checked->nodes[i];
     switch (node->op->kind) {
@@ -98,21 +107,26 @@ static int add_node(const struct cw_checked *checked, size_t i, struct cw_sparse
     return cw_err_set(err, CW_E_INTERNAL, "source with an input");
 }
 
-int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_sparse, struct cw_err *err)
+int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_sparse,
+                   struct cw_err *err)
 {
     struct cw_sparse sparse = {.first = SIZE_MAX, .take = -1};
     for (size_t i = 0; i < checked->graph->n; i++) {
         if (!checked->nodes[i].sparse)
             continue;
         int rc = 0;
-        if (sparse.first != SIZE_MAX && checked->nodes[i].inputs_n == 1 && checked->nodes[checked->nodes[i].inputs[0]].sparse) {
+        if (sparse.first != SIZE_MAX && checked->nodes[i].inputs_n == 1 &&
+            checked->nodes[checked->nodes[i].inputs[0]].sparse) {
             rc = add_node(checked, i, &sparse, err);
-        } else if (sparse.first == SIZE_MAX && (checked->nodes[i].op->traits & CW_OP_CHANGES_COUNT)) {
+        } else if (sparse.first == SIZE_MAX &&
+                   (checked->nodes[i].op->traits & CW_OP_CHANGES_COUNT)) {
             sparse.first = sparse.rows = i;
         } else {
-            /* two filters in branches of their own, or several inputs: what joins them is refused */
+            /* two filters in branches of their own, or several inputs: what joins them is refused
+             */
             if (checked->nodes[i].inputs_n > 1 || sparse.first == SIZE_MAX)
-                rc = refuse(checked, i, sparse.first == SIZE_MAX ? i : sparse.first, "needs to know how many elements come in", err);
+                rc = refuse(checked, i, sparse.first == SIZE_MAX ? i : sparse.first,
+                            "needs to know how many elements come in", err);
         }
         if (rc)
             return rc;

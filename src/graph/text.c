@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text form of a pipeline (docs/pipelines.md): JSON to graph and back. */
-#include <string.h>
 #include "base/mem.h"
 #include "graph/graph.h"
+#include <string.h>
 
 static const char *const top_keys[] = {"name", "pipeline", NULL};
-static const char *const node_keys[] = {"op", "name", "inputs", "fields", "keep_position", "depends_on", NULL};
+static const char *const node_keys[] = {"op",         "name", "inputs", "fields", "keep_position",
+                                        "depends_on", NULL};
 
 static bool is_one_of(const char *key, const char *const *keys)
 {
@@ -15,13 +16,16 @@ static bool is_one_of(const char *key, const char *const *keys)
     return false;
 }
 
-static int wrong_type(const char *where, const char *key, const char *want, const struct cw_value *got, struct cw_err *err)
+static int wrong_type(const char *where, const char *key, const char *want,
+                      const struct cw_value *got, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_INVALID, "%s: %s must be %s, not %s", where, key, want, cw_value_type_name(got->type));
+    return cw_err_set(err, CW_E_INVALID, "%s: %s must be %s, not %s", where, key, want,
+                      cw_value_type_name(got->type));
 }
 
 /* A list of strings, or one string. Borrows the strings. */
-static int read_names(const struct cw_value *value, const char *where, const char *key, const char ***ret_v, size_t *ret_n, struct cw_err *err)
+static int read_names(const struct cw_value *value, const char *where, const char *key,
+                      const char ***ret_v, size_t *ret_n, struct cw_err *err)
 {
     size_t n = value->type == CW_VALUE_LIST ? value->n : 1;
     const struct cw_value *items = value->type == CW_VALUE_LIST ? value->items : value;
@@ -35,7 +39,8 @@ static int read_names(const struct cw_value *value, const char *where, const cha
     return 0;
 }
 
-static int read_owned_names(const struct cw_value *value, const char *where, const char *key, char ***ret_v, size_t *ret_n, struct cw_err *err)
+static int read_owned_names(const struct cw_value *value, const char *where, const char *key,
+                            char ***ret_v, size_t *ret_n, struct cw_err *err)
 {
     const char **names = NULL;
     size_t n = 0;
@@ -51,8 +56,9 @@ static int read_owned_names(const struct cw_value *value, const char *where, con
 }
 
 /* One member of a node. inputs are borrowed from the text's value until the node is added. */
-static int read_member(const char *key, const struct cw_value *value, const char *where, struct cw_node *node, const char ***inputs,
-                       size_t *inputs_n, struct cw_err *err)
+static int read_member(const char *key, const struct cw_value *value, const char *where,
+                       struct cw_node *node, const char ***inputs, size_t *inputs_n,
+                       struct cw_err *err)
 {
     if (cw_str_eq(key, "op") || cw_str_eq(key, "name")) {
         if (value->type != CW_VALUE_STR)
@@ -81,14 +87,18 @@ static int no_op(const struct cw_value *object, const char *where, struct cw_err
 {
     static const char *const op[] = {"op", NULL};
     for (size_t i = 0; i < object->n; i++) {
-        const char *near = is_one_of(object->keys[i], node_keys) ? NULL : cw_str_nearest(object->keys[i], op);
+        const char *near =
+            is_one_of(object->keys[i], node_keys) ? NULL : cw_str_nearest(object->keys[i], op);
         if (near)
-            return cw_err_set(err, CW_E_INVALID, "%s: \"op\" is missing; there is \"%s\": did you mean \"op\"?", where, object->keys[i]);
+            return cw_err_set(err, CW_E_INVALID,
+                              "%s: \"op\" is missing; there is \"%s\": did you mean \"op\"?", where,
+                              object->keys[i]);
     }
     return cw_err_set(err, CW_E_INVALID, "%s: \"op\" is missing", where);
 }
 
-static int read_node(const struct cw_value *value, size_t i, struct cw_graph_builder *builder, struct cw_err *err)
+static int read_node(const struct cw_value *value, size_t i, struct cw_graph_builder *builder,
+                     struct cw_err *err)
 {
     char where[192];
     const struct cw_value *op = value->type == CW_VALUE_OBJECT ? cw_value_get(value, "op") : NULL;
@@ -99,7 +109,8 @@ static int read_node(const struct cw_value *value, size_t i, struct cw_graph_bui
     memcpy(where, cw_str_text(&text), CW_MIN(text.len + 1, sizeof(where)));
     where[sizeof(where) - 1] = 0;
     if (value->type != CW_VALUE_OBJECT)
-        return cw_err_set(err, CW_E_INVALID, "%s: must be an object with \"op\", not %s", where, cw_value_type_name(value->type));
+        return cw_err_set(err, CW_E_INVALID, "%s: must be an object with \"op\", not %s", where,
+                          cw_value_type_name(value->type));
     if (!op)
         return no_op(value, where, err);
     struct cw_node node = {0};
@@ -120,14 +131,16 @@ static int read_node(const struct cw_value *value, size_t i, struct cw_graph_bui
 static int check_top(const struct cw_value *value, struct cw_err *err)
 {
     if (value->type != CW_VALUE_OBJECT)
-        return cw_err_set(err, CW_E_INVALID, "a pipeline is an object {\"name\": ..., \"pipeline\": [...]}, not %s",
+        return cw_err_set(err, CW_E_INVALID,
+                          "a pipeline is an object {\"name\": ..., \"pipeline\": [...]}, not %s",
                           cw_value_type_name(value->type));
     for (size_t i = 0; i < value->n; i++) {
         if (is_one_of(value->keys[i], top_keys))
             continue;
         const char *near = cw_str_nearest(value->keys[i], top_keys);
-        return cw_err_set(err, CW_E_INVALID, "unknown key \"%.100s\" beside \"pipeline\"%s%s%s", value->keys[i],
-                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        return cw_err_set(err, CW_E_INVALID, "unknown key \"%.100s\" beside \"pipeline\"%s%s%s",
+                          value->keys[i], near ? "; did you mean \"" : "", near ? near : "",
+                          near ? "\"?" : "");
     }
     const struct cw_value *list = cw_value_get(value, "pipeline");
     if (!list)
@@ -136,7 +149,9 @@ static int check_top(const struct cw_value *value, struct cw_err *err)
         return wrong_type("pipeline", "\"pipeline\"", "a list of nodes", list, err);
     const struct cw_value *name = cw_value_get(value, "name");
     if (name && (name->type != CW_VALUE_STR || strlen(name->s) > CW_GRAPH_NAME_BYTES))
-        return cw_err_set(err, CW_E_INVALID, "\"name\" of the pipeline must be a string of at most %d characters", CW_GRAPH_NAME_BYTES);
+        return cw_err_set(err, CW_E_INVALID,
+                          "\"name\" of the pipeline must be a string of at most %d characters",
+                          CW_GRAPH_NAME_BYTES);
     return 0;
 }
 
@@ -145,7 +160,8 @@ static int read_value(const struct cw_value *value, struct cw_graph **ret_graph,
     int rc = check_top(value, err);
     if (rc)
         return rc;
-    const struct cw_value *name = cw_value_get(value, "name"), *list = cw_value_get(value, "pipeline");
+    const struct cw_value *name = cw_value_get(value, "name"),
+                          *list = cw_value_get(value, "pipeline");
     struct cw_graph_builder *builder = cw_graph_builder_new(name ? name->s : "");
     for (size_t i = 0; i < list->n && !rc; i++)
         rc = read_node(&list->items[i], i, builder, err);
@@ -160,7 +176,8 @@ static int wrap(int rc, const char *where, struct cw_err *err)
     return rc && where && where[0] ? cw_err_wrap(err, "%s", where) : rc;
 }
 
-int cw_graph_parse(const char *text, size_t n, const char *where, struct cw_graph **ret_graph, struct cw_err *err)
+int cw_graph_parse(const char *text, size_t n, const char *where, struct cw_graph **ret_graph,
+                   struct cw_err *err)
 {
     struct cw_value value = {0};
     struct cw_err local = {0};

@@ -22,7 +22,8 @@ static int open_op(struct cw_plan_node *node, const struct cw_value *manifest, s
     return op->open(node->opts, &how, &node->state, err);
 }
 
-/* Sources may have refined their specs when they were opened, so everything behind them is inferred anew. */
+/* Sources may have refined their specs when they were opened, so everything behind them is inferred
+ * anew. */
 static int infer_again(struct cw_plan *plan, size_t i, struct cw_err *err)
 {
     struct cw_plan_node *node = &plan->nodes[i];
@@ -60,7 +61,8 @@ static enum cw_step step_of(const struct cw_plan *plan, size_t i)
     }
     if (op->traits & CW_OP_MERGE)
         return plan->nodes[i].inputs_n > 1 ? CW_STEP_MERGE : CW_STEP_PASS;
-    bool hoisted = (op->traits & CW_OP_RANDOM) != 0; /* a shuffle behind a filter permutes what comes in below it */
+    bool hoisted = (op->traits & CW_OP_RANDOM) !=
+                   0; /* a shuffle behind a filter permutes what comes in below it */
     return plan->checked->nodes[i].sparse && !hoisted ? CW_STEP_PASS : CW_STEP_INDEX;
 }
 
@@ -89,7 +91,8 @@ static int count(struct cw_plan *plan, size_t i, struct cw_err *err)
     if (rc < 0)
         return rc;
     if (node->n < 0 || node->n > ELEMENTS_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "has %lld elements, more than %lld", (long long)node->n, (long long)ELEMENTS_MAX);
+        return cw_err_set(err, CW_E_LIMIT, "has %lld elements, more than %lld", (long long)node->n,
+                          (long long)ELEMENTS_MAX);
     return 0;
 }
 
@@ -101,7 +104,8 @@ static int count_frames(struct cw_plan *plan, size_t i, struct cw_err *err)
     if (node->step == CW_STEP_MERGE || node->step == CW_STEP_GROUP)
         node->frames++;
     if (node->frames > CW_PLAN_FRAMES_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "more than %d batches and zips stand below each other", CW_PLAN_FRAMES_MAX);
+        return cw_err_set(err, CW_E_LIMIT, "more than %d batches and zips stand below each other",
+                          CW_PLAN_FRAMES_MAX);
     return 0;
 }
 
@@ -121,27 +125,33 @@ static size_t only_reader(const struct cw_plan *plan, size_t i)
     return reader;
 }
 
-/* A decoder may leave out what the crop behind it throws away, if nobody else sees the image. Index operators
- * between them do not matter: an element's id is its source's. */
+/* A decoder may leave out what the crop behind it throws away, if nobody else sees the image. Index
+ * operators between them do not matter: an element's id is its source's. */
 static void find_want(struct cw_plan *plan, size_t i)
 {
     struct cw_plan_node *node = &plan->nodes[i];
     node->want = SIZE_MAX;
-    bool one_field = node->step == CW_STEP_ELEMENT && node->op->apply_field ? node->fields_n == 1 : node->out.n == 1;
+    bool one_field = node->step == CW_STEP_ELEMENT && node->op->apply_field ? node->fields_n == 1
+                                                                            : node->out.n == 1;
     if (!one_field || (node->step != CW_STEP_ELEMENT && node->step != CW_STEP_SOURCE))
         return;
     size_t field = node->fields_n == 1 ? node->fields[0] : 0;
     size_t reader = only_reader(plan, i);
-    while (reader != SIZE_MAX && (plan->nodes[reader].step == CW_STEP_INDEX || plan->nodes[reader].step == CW_STEP_PASS) && plan->nodes[reader].inputs_n == 1)
+    while (
+        reader != SIZE_MAX &&
+        (plan->nodes[reader].step == CW_STEP_INDEX || plan->nodes[reader].step == CW_STEP_PASS) &&
+        plan->nodes[reader].inputs_n == 1)
         reader = only_reader(plan, reader);
     if (reader == SIZE_MAX)
         return;
     const struct cw_plan_node *crop = &plan->nodes[reader];
-    if (crop->step == CW_STEP_ELEMENT && crop->op->want && crop->fields_n == 1 && crop->fields[0] == field)
+    if (crop->step == CW_STEP_ELEMENT && crop->op->want && crop->fields_n == 1 &&
+        crop->fields[0] == field)
         node->want = reader;
 }
 
-static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest, struct cw_err *err)
+static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
+                        struct cw_err *err)
 {
     struct cw_plan_node *node = &plan->nodes[i];
     const struct cw_checked_node *checked = &plan->checked->nodes[i];
@@ -162,8 +172,9 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     } else {
         rc = open_op(node, manifest, err);
     }
-    node->same = node->op->infer == cw_op_infer_same ||
-                 ((node->op->traits & CW_OP_CHANGES_COUNT) && node->in && cw_spec_eq(node->in, &node->out));
+    node->same =
+        node->op->infer == cw_op_infer_same ||
+        ((node->op->traits & CW_OP_CHANGES_COUNT) && node->in && cw_spec_eq(node->in, &node->out));
     if (rc >= 0)
         rc = count(plan, i, err);
     if (rc >= 0)

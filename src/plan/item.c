@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an epoch is cut into items. It follows from the pipeline alone, since bounds show in the data. */
+/* How an epoch is cut into items. It follows from the pipeline alone, since bounds show in the
+ * data. */
 #include "base/mem.h"
 #include "plan/plan_int.h"
 
-/* Rows of a chunk: enough bytes that a message is worth sending, few enough that items stay small. */
+/* Rows of a chunk: enough bytes that a message is worth sending, few enough that items stay small.
+ */
 #define CHUNK_BYTES (INT64_C(256) << 10)
 #define CHUNK_ROWS_MAX 16384
 /* An exact count of rows is worth so many mapped positions. */
@@ -59,7 +61,10 @@ static void cut_sparse(struct cw_plan *plan)
     info->batch = chunk;
     info->chunk = (uint64_t)chunk;
     info->items = (uint64_t)(n / chunk + (n % chunk ? 1 : 0));
-    info->join = (struct cw_plan_join){.skip = sparse->skip, .take = sparse->take, .batch = sparse->batch, .drop_remainder = sparse->drop_remainder};
+    info->join = (struct cw_plan_join){.skip = sparse->skip,
+                                       .take = sparse->take,
+                                       .batch = sparse->batch,
+                                       .drop_remainder = sparse->drop_remainder};
     if (sparse->take == 0)
         info->items = 0;
     info->item_bytes = times(row_bytes(&plan->nodes[plan->output].out), chunk);
@@ -84,7 +89,8 @@ static void chunk_of_rows(const struct cw_plan *plan, int64_t item, struct cw_pl
 }
 
 /* Down from the output to the group whose elements are items, if there is one on the way. */
-void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item, struct cw_plan_item *ret)
+void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
+                  struct cw_plan_item *ret)
 {
     int64_t pos = (int64_t)item;
     if (plan->info.sparse) {
@@ -119,7 +125,8 @@ void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item, str
     }
 }
 
-/* The group that items are, seen from above without positions; SIZE_MAX when inputs differ in it or there is none. */
+/* The group that items are, seen from above without positions; SIZE_MAX when inputs differ in it or
+ * there is none. */
 static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
 {
     size_t at = plan->output;
@@ -135,7 +142,8 @@ static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
     }
 }
 
-/* Rows of an epoch. Index operators above the batch may repeat or drop the short one, so they are asked. */
+/* Rows of an epoch. Index operators above the batch may repeat or drop the short one, so they are
+ * asked. */
 static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
 {
     int64_t items = plan->nodes[plan->output].n;
@@ -144,7 +152,8 @@ static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
         int64_t full = times(items, node->group);
         if (plain)
             return full < 0 ? node->in_n[0] : CW_MIN(node->in_n[0], full);
-        if (!(node->in_n[0] % node->group) || (node->op->group_drops && node->op->group_drops(node->opts)))
+        if (!(node->in_n[0] % node->group) ||
+            (node->op->group_drops && node->op->group_drops(node->opts)))
             return full;
     }
     if (items > COUNT_ITEMS_MAX)
@@ -170,7 +179,8 @@ static void cut_dense(struct cw_plan *plan)
     info->elements = count_rows(plan, group, plain);
     int64_t bytes = row_bytes(&output->out);
     if (bytes < 0 && group == plan->output)
-        bytes = times(row_bytes(plan->nodes[group].in), CW_MIN(info->batch, plan->nodes[group].in_n[0]));
+        bytes = times(row_bytes(plan->nodes[group].in),
+                      CW_MIN(info->batch, plan->nodes[group].in_n[0]));
     info->item_bytes = bytes;
 }
 

@@ -2,12 +2,12 @@
 /* Lifetime of plans, and their manifest. */
 #include "plan/plan.h"
 
-#include <stdatomic.h>
 #include "base/mem.h"
 #include "plan/plan_int.h"
+#include <stdatomic.h>
 
-/* The pipeline and what its sources are: equal fingerprint and seed, equal bytes. Names of nodes do not count, so
- * manifests are added by place. */
+/* The pipeline and what its sources are: equal fingerprint and seed, equal bytes. Names of nodes do
+ * not count, so manifests are added by place. */
 static struct cw_hash fingerprint(const struct cw_plan *plan)
 {
     struct cw_hasher *hasher = cw_hasher_new();
@@ -29,7 +29,8 @@ static struct cw_hash fingerprint(const struct cw_plan *plan)
     return hash;
 }
 
-int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest, struct cw_plan **ret_plan, struct cw_err *err)
+int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
+                struct cw_plan **ret_plan, struct cw_err *err)
 {
     struct cw_err local = {0};
     err = err ? err : &local;
@@ -41,7 +42,8 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
     plan->nodes = CW_NEW_ARRAY(struct cw_plan_node, plan->n);
     int rc = 0;
     if (manifest && manifest->type != CW_VALUE_OBJECT)
-        rc = cw_err_set(err, CW_E_INVALID, "manifest of the sources must be an object, not %s", cw_value_type_name(manifest->type));
+        rc = cw_err_set(err, CW_E_INVALID, "manifest of the sources must be an object, not %s",
+                        cw_value_type_name(manifest->type));
     if (rc >= 0)
         rc = cw_plan_compile(plan, manifest, err);
     if (rc >= 0)
@@ -91,6 +93,7 @@ void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value)
     for (size_t i = 0; i < plan->n; i++) {
         const struct cw_plan_node *node = &plan->nodes[i];
         if (node->op->manifest)
-            node->op->manifest(node->opts, node->state, cw_value_member(ret_value, node->node->name));
+            node->op->manifest(node->opts, node->state,
+                               cw_value_member(ret_value, node->node->name));
     }
 }

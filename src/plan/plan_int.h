@@ -4,7 +4,8 @@
 
 #include "plan/program.h"
 
-/* Fills plan->nodes from plan->checked: opens operators, infers again what sources now know, counts. */
+/* Fills plan->nodes from plan->checked: opens operators, infers again what sources now know,
+ * counts. */
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
 /* Fills plan->info from plan->nodes. */
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);

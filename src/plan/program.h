@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan from inside, for src/exec: the graph as a flat program. An element is computed by walking down from a node
- * with a position (index operators map it, element operators are put on a stack) to a source, and back up through
- * the stack; only merges and inner batches need a frame. */
+/* A plan from inside, for src/exec: the graph as a flat program. An element is computed by walking
+ * down from a node with a position (index operators map it, element operators are put on a stack)
+ * to a source, and back up through the stack; only merges and inner batches need a frame. */
 #ifndef CW_PLAN_PROGRAM_H
 #define CW_PLAN_PROGRAM_H
 
@@ -13,32 +13,33 @@
 
 enum cw_step {
     CW_STEP_SOURCE,
-    CW_STEP_INDEX,   /* maps the position to one input's */
-    CW_STEP_PASS,    /* the position is the input's: take and skip of a sparse pipeline, which the client does */
+    CW_STEP_INDEX, /* maps the position to one input's */
+    CW_STEP_PASS,  /* the position is the input's: take and skip of a sparse pipeline, which the
+                      client does */
     CW_STEP_ELEMENT,
-    CW_STEP_MERGE,   /* one element of each input */
-    CW_STEP_GROUP    /* several elements of the input */
+    CW_STEP_MERGE, /* one element of each input */
+    CW_STEP_GROUP  /* several elements of the input */
 };
 struct cw_plan_node {
     enum cw_step step;
     const struct cw_node *node;
     const struct cw_op *op;
     const void *opts;
-    void *state;            /* from op->open */
+    void *state; /* from op->open */
     uint64_t tag;
     size_t inputs_n;
     const size_t *inputs;
-    int64_t *in_n;          /* elements of each input */
-    int64_t n;              /* own elements; in a sparse pipeline as if none were left out */
+    int64_t *in_n; /* elements of each input */
+    int64_t n;     /* own elements; in a sparse pipeline as if none were left out */
     struct cw_spec out;
     const struct cw_spec *in; /* of input 0; NULL for a source */
     size_t fields[CW_FIELDS_MAX];
     size_t fields_n;
     uint32_t fields_mask;
-    bool same;              /* ELEMENT on whole elements that leaves their fields as they are */
-    int64_t group;          /* GROUP: elements in one */
-    size_t frames;          /* merges and groups at and below it */
-    size_t want;            /* the crop that alone reads what this makes, SIZE_MAX = none (op.h next_want) */
+    bool same;     /* ELEMENT on whole elements that leaves their fields as they are */
+    int64_t group; /* GROUP: elements in one */
+    size_t frames; /* merges and groups at and below it */
+    size_t want;   /* the crop that alone reads what this makes, SIZE_MAX = none (op.h next_want) */
 };
 struct cw_plan {
     _Atomic int refs;
@@ -46,25 +47,31 @@ struct cw_plan {
     uint64_t seed;
     size_t n;
     struct cw_plan_node *nodes;
-    size_t output;            /* dense: the last node; sparse: the node whose elements are rows */
+    size_t output; /* dense: the last node; sparse: the node whose elements are rows */
     struct cw_sparse sparse;
     struct cw_plan_info info;
-    void *_Atomic exec;       /* what src/exec keeps with a plan; */
+    void *_Atomic exec;                    /* what src/exec keeps with a plan; */
     void (*_Atomic exec_free)(void *exec); /* ends it */
 };
 
 /* One step down from an INDEX node: the input's node and position. May change *rep. */
-static inline size_t cw_plan_map(const struct cw_plan *plan, const struct cw_plan_node *node, uint64_t epoch, int64_t *pos, uint64_t *rep)
+static inline size_t cw_plan_map(const struct cw_plan *plan, const struct cw_plan_node *node,
+                                 uint64_t epoch, int64_t *pos, uint64_t *rep)
 {
-    struct cw_at at = {.seed = plan->seed, .epoch = epoch, .tag = node->tag, .rep = *rep, .in_n = node->in_n, .n = node->n};
+    struct cw_at at = {.seed = plan->seed,
+                       .epoch = epoch,
+                       .tag = node->tag,
+                       .rep = *rep,
+                       .in_n = node->in_n,
+                       .n = node->n};
     size_t input = 0;
     *pos = node->op->map(node->opts, node->state, &at, *pos, &input);
     *rep = at.rep;
     return node->inputs[input];
 }
 
-/* What an item of a dense pipeline is: a group's element, or any element (group = SIZE_MAX); and the element
- * operators that then work on the whole of it, last first. */
+/* What an item of a dense pipeline is: a group's element, or any element (group = SIZE_MAX); and
+ * the element operators that then work on the whole of it, last first. */
 struct cw_plan_item {
     size_t node; /* whose elements are the rows */
     size_t group;
@@ -75,6 +82,7 @@ struct cw_plan_item {
     size_t above_n;
     uint16_t above[CW_GRAPH_NODES_MAX];
 };
-void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item, struct cw_plan_item *ret_item);
+void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
+                  struct cw_plan_item *ret_item);
 
 #endif

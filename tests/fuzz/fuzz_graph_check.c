@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that admission does with a pipeline: operators found, options parsed, specs inferred, rules checked. No
- * source is opened. Input that begins with { is text; any other is choices of operators and options. */
+/* Everything that admission does with a pipeline: operators found, options parsed, specs inferred,
+ * rules checked. No source is opened. Input that begins with { is text; any other is choices of
+ * operators and options. */
 #include "base/mem.h"
 #include "graph/sparse.h"
 
@@ -38,9 +39,13 @@ static size_t choose(struct bytes *bytes, size_t n)
 
 static void make_value(struct bytes *bytes, struct cw_value *value, int depth)
 {
-    static const int64_t numbers[] = {0, 1, -1, 2, 3, 7, 64, 224, 65536, INT64_C(1) << 31, INT64_C(1) << 62, INT64_MAX, INT64_MIN};
+    static const int64_t numbers[] = {
+        0,         1,        -1, 2, 3, 7, 64, 224, 65536, INT64_C(1) << 31, INT64_C(1) << 62,
+        INT64_MAX, INT64_MIN};
     static const double floats[] = {0, -0.0, 0.5, 1e-300, 1e300, -3.5, 255};
-    static const char *const texts[] = {"", "x", "/a/*", "f32", "u8", "str", "bilinear", "x + 1", "x % 2 == 0", "a * (x - 1.5)", "max(x, 3)", "image", "\xc3\xa9"};
+    static const char *const texts[] = {
+        "",      "x",          "/a/*",          "f32",       "u8",    "str",     "bilinear",
+        "x + 1", "x % 2 == 0", "a * (x - 1.5)", "max(x, 3)", "image", "\xc3\xa9"};
     switch (choose(bytes, depth < 3 ? 7 : 4)) {
     case 0:
         cw_value_set_i64(value, numbers[choose(bytes, CW_ARRAY_LEN(numbers))]);
@@ -95,7 +100,8 @@ static void add_node(struct cw_graph_builder *builder, struct bytes *bytes, size
     cw_graph_builder_add(builder, &node, choose(bytes, 3) ? NULL : inputs, inputs_n);
 }
 
-/* Pipelines of operators that exist, with options that have the right names: further in than random text comes. */
+/* Pipelines of operators that exist, with options that have the right names: further in than random
+ * text comes. */
 static struct cw_graph *make_graph(const uint8_t *data, size_t n)
 {
     struct bytes bytes = {data, n};

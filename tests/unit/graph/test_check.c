@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checked graphs: errors, specs, flags, fingerprints. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-#include <cmocka.h>
 #include "base/mem.h"
 #include "graph/check.h"
 #include "graph/sparse.h"
+#include "support/cm.h"
+#include <string.h>
 
 static struct cw_checked *check(const char *nodes, struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
     cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
-    if (cw_graph_parse(text, strlen(text), "", &graph, err) == 0 && cw_graph_check(graph, &checked, err))
+    if (cw_graph_parse(text, strlen(text), "", &graph, err) == 0 &&
+        cw_graph_check(graph, &checked, err))
         assert_null(checked);
     cw_graph_unref(graph);
     return checked;
@@ -34,7 +33,8 @@ static struct cw_checked *must(const char *nodes)
 static const struct {
     const char *nodes, *says;
 } bad[] = {
-    {"{\"op\":\"rang\"}", "node \"rang\" (rang): there is no such operator; did you mean \"range\"?"},
+    {"{\"op\":\"rang\"}",
+     "node \"rang\" (rang): there is no such operator; did you mean \"range\"?"},
     {"{\"op\":\"range\",\"stopp\":3}", "did you mean \"stop\"?"},
     {"{\"op\":\"range\",\"stop\":\"x\",\"name\":\"r\"}", "node \"r\" (range): "},
     {"{\"op\":\"range\",\"stop\":4,\"step\":0}", "node \"range\" (range): option step"},
@@ -43,19 +43,33 @@ static const struct {
     {RANGE "," RANGE ",{\"op\":\"batch\",\"size\":3}", "node \"range\" (range): nobody reads it"},
     {RANGE ",{\"op\":\"zip\"}", "node \"zip\" (zip): inputs: takes 2 to "},
     {RANGE ",{\"op\":\"batch\",\"size\":3,\"fields\":\"x\"}", "node \"batch\" (batch): fields: "},
-    {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"y\"}", "node \"cast\" (cast): fields: there is no \"y\""},
+    {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"y\"}",
+     "node \"cast\" (cast): fields: there is no \"y\""},
     {RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":[\"x\",\"x\"]}", "twice"},
-    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"batch\",\"size\":2}", "strings can be batched once"},
-    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"read_file\"}", "works on none"},
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"batch\","
+     "\"size\":2}",
+     "strings can be batched once"},
+    {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"batch\",\"size\":2},{\"op\":\"read_"
+     "file\"}",
+     "works on none"},
     {RANGE ",{\"op\":\"decode_image\"}", "node \"decode_image\" (decode_image): works on none"},
-    {RANGE "," FILTER ",{\"op\":\"repeat\",\"count\":2}", "node \"repeat\" (repeat): needs to know how many elements come in, because \"f\" (filter)"},
+    {RANGE "," FILTER ",{\"op\":\"repeat\",\"count\":2}",
+     "node \"repeat\" (repeat): needs to know how many elements come in, because \"f\" (filter)"},
     {RANGE "," FILTER ",{\"op\":\"shard\",\"num_shards\":2,\"index\":0}", "because \"f\" (filter)"},
-    {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2},{\"op\":\"cast\",\"dtype\":\"f32\"}", "put it before the batch"},
-    {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2},{\"op\":\"batch\",\"size\":2}", "second batch"},
-    {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"shuffle\"}", "cannot stand after take or skip"},
-    {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"filter\",\"expr\":\"x > 4\"}", "cannot stand after take or skip"},
-    {RANGE "," FILTER ",{\"op\":\"range\",\"stop\":3,\"name\":\"b\",\"field\":\"y\"},{\"op\":\"zip\",\"inputs\":[\"b\",\"f\"]}", "node \"zip\" (zip): needs to know"},
-    {RANGE "," FILTER ",{\"op\":\"range\",\"stop\":3,\"name\":\"b\",\"field\":\"y\"},{\"op\":\"zip\",\"inputs\":[\"f\",\"b\"]}", "node \"zip\" (zip): needs to know"},
+    {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2},{\"op\":\"cast\",\"dtype\":\"f32\"}",
+     "put it before the batch"},
+    {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2},{\"op\":\"batch\",\"size\":2}",
+     "second batch"},
+    {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"shuffle\"}",
+     "cannot stand after take or skip"},
+    {RANGE "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"filter\",\"expr\":\"x > 4\"}",
+     "cannot stand after take or skip"},
+    {RANGE "," FILTER ",{\"op\":\"range\",\"stop\":3,\"name\":\"b\",\"field\":\"y\"},{\"op\":"
+           "\"zip\",\"inputs\":[\"b\",\"f\"]}",
+     "node \"zip\" (zip): needs to know"},
+    {RANGE "," FILTER ",{\"op\":\"range\",\"stop\":3,\"name\":\"b\",\"field\":\"y\"},{\"op\":"
+           "\"zip\",\"inputs\":[\"f\",\"b\"]}",
+     "node \"zip\" (zip): needs to know"},
 };
 
 static void test_errors(void **state)
@@ -82,11 +96,17 @@ static void test_specs(void **state)
 {
     (void)state;
     expect_spec(RANGE, "x: i64");
-    expect_spec(RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"},{\"op\":\"batch\",\"size\":4,\"drop_remainder\":true}", "x: f32[4]");
+    expect_spec(RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"},{\"op\":\"batch\",\"size\":4,\"drop_"
+                      "remainder\":true}",
+                "x: f32[4]");
     expect_spec(RANGE ",{\"op\":\"batch\",\"size\":4}", "x: i64[?]");
-    expect_spec("{\"op\":\"range\",\"stop\":3,\"field\":\"a\"},{\"op\":\"range\",\"stop\":3,\"field\":\"b\"},{\"op\":\"zip\",\"inputs\":[\"range\",\"range_2\"]},"
-                "{\"op\":\"cast\",\"dtype\":\"u8\",\"fields\":\"b\"}", "a: i64, b: u8");
-    expect_spec("{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"read_file\"},{\"op\":\"batch\",\"size\":2}", "bytes: str[?]");
+    expect_spec("{\"op\":\"range\",\"stop\":3,\"field\":\"a\"},{\"op\":\"range\",\"stop\":3,"
+                "\"field\":\"b\"},{\"op\":\"zip\",\"inputs\":[\"range\",\"range_2\"]},"
+                "{\"op\":\"cast\",\"dtype\":\"u8\",\"fields\":\"b\"}",
+                "a: i64, b: u8");
+    expect_spec("{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"read_file\"},{\"op\":"
+                "\"batch\",\"size\":2}",
+                "bytes: str[?]");
 }
 
 static bool same(const char *a, const char *b)
@@ -101,12 +121,17 @@ static bool same(const char *a, const char *b)
 static void test_fingerprint(void **state)
 {
     (void)state;
-    /* defaults, names of operators without a stream, and given fields that are the default do not count */
+    /* defaults, names of operators without a stream, and given fields that are the default do not
+     * count */
     assert_true(same(RANGE, "{\"op\":\"range\",\"stop\":10,\"start\":0,\"name\":\"r\"}"));
-    assert_true(same(RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"}", RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"x\",\"keep_position\":true}"));
+    assert_true(
+        same(RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"}",
+             RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"x\",\"keep_position\":true}"));
     assert_false(same(RANGE, "{\"op\":\"range\",\"stop\":11}"));
-    assert_false(same(RANGE ",{\"op\":\"take\",\"count\":3}", RANGE ",{\"op\":\"skip\",\"count\":3}"));
-    assert_false(same(RANGE ",{\"op\":\"take\",\"count\":3},{\"op\":\"skip\",\"count\":3}", RANGE ",{\"op\":\"skip\",\"count\":3},{\"op\":\"take\",\"count\":3}"));
+    assert_false(
+        same(RANGE ",{\"op\":\"take\",\"count\":3}", RANGE ",{\"op\":\"skip\",\"count\":3}"));
+    assert_false(same(RANGE ",{\"op\":\"take\",\"count\":3},{\"op\":\"skip\",\"count\":3}",
+                      RANGE ",{\"op\":\"skip\",\"count\":3},{\"op\":\"take\",\"count\":3}"));
     /* a stream's name does */
     assert_false(same(RANGE ",{\"op\":\"shuffle\"}", RANGE ",{\"op\":\"shuffle\",\"name\":\"s\"}"));
 }
@@ -114,12 +139,15 @@ static void test_fingerprint(void **state)
 static void test_flags(void **state)
 {
     (void)state;
-    struct cw_checked *c = must(RANGE ",{\"op\":\"shuffle\"},{\"op\":\"shuffle\"},{\"op\":\"cast\",\"dtype\":\"f32\"},{\"op\":\"batch\",\"size\":2}");
+    struct cw_checked *c = must(RANGE ",{\"op\":\"shuffle\"},{\"op\":\"shuffle\"},{\"op\":\"cast\","
+                                      "\"dtype\":\"f32\"},{\"op\":\"batch\",\"size\":2}");
     assert_true(c->nodes[1].tag != c->nodes[2].tag);
     assert_false(c->nodes[3].random);
     assert_true(c->nodes[4].random); /* other elements in a batch each epoch */
     cw_checked_unref(c);
-    c = must("{\"op\":\"range\",\"stop\":3,\"field\":\"a\"},{\"op\":\"shuffle\",\"name\":\"s\"},{\"op\":\"range\",\"stop\":3,\"field\":\"b\"},{\"op\":\"zip\",\"inputs\":[\"s\",\"range_2\"]}");
+    c = must(
+        "{\"op\":\"range\",\"stop\":3,\"field\":\"a\"},{\"op\":\"shuffle\",\"name\":\"s\"},{\"op\":"
+        "\"range\",\"stop\":3,\"field\":\"b\"},{\"op\":\"zip\",\"inputs\":[\"s\",\"range_2\"]}");
     assert_true(c->nodes[3].random);
     assert_int_equal(c->nodes[2].inputs_n, 0);
     cw_checked_unref(c);
@@ -130,8 +158,11 @@ static void test_sparse(void **state)
     (void)state;
     struct cw_err err = {0};
     struct cw_sparse sparse;
-    struct cw_checked *c = must(RANGE "," FILTER ",{\"op\":\"shuffle\"},{\"op\":\"skip\",\"count\":3},{\"op\":\"take\",\"count\":50},{\"op\":\"skip\",\"count\":1},"
-                                "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":true},{\"op\":\"take\",\"count\":4},{\"op\":\"skip\",\"count\":1}");
+    struct cw_checked *c =
+        must(RANGE "," FILTER ",{\"op\":\"shuffle\"},{\"op\":\"skip\",\"count\":3},{\"op\":"
+                   "\"take\",\"count\":50},{\"op\":\"skip\",\"count\":1},"
+                   "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":true},{\"op\":\"take\","
+                   "\"count\":4},{\"op\":\"skip\",\"count\":1}");
     assert_int_equal(cw_sparse_find(c, &sparse, &err), 0);
     assert_int_equal(sparse.first, 1);
     assert_int_equal(sparse.rows, 2);
@@ -146,8 +177,9 @@ static void test_sparse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_specs),  cmocka_unit_test(test_fingerprint),
-        cmocka_unit_test(test_flags),  cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_errors),      cmocka_unit_test(test_specs),
+        cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_sparse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text to graph and back, and what is wrong with texts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-#include <cmocka.h>
 #include "base/mem.h"
 #include "graph/graph.h"
+#include "support/cm.h"
+#include <string.h>
 
 static struct cw_graph *parse(const char *text)
 {
@@ -18,9 +16,12 @@ static struct cw_graph *parse(const char *text)
 
 static const char photos[] =
     "{\"name\": \"photos\", \"pipeline\": ["
-    "{\"op\": \"files\", \"pattern\": \"/data/**/*.jpg\"}, {\"op\": \"shuffle\"}, {\"op\": \"read_file\"},"
-    "{\"op\": \"decode_image\", \"channels\": 3}, {\"op\": \"random_resized_crop\", \"size\": [224, 224], \"keep_position\": true},"
-    "{\"op\": \"normalize\", \"mean\": [0.485, 1.0], \"fields\": \"image\", \"depends_on\": [\"shuffle\"]}, {\"op\": \"shuffle\"},"
+    "{\"op\": \"files\", \"pattern\": \"/data/**/*.jpg\"}, {\"op\": \"shuffle\"}, {\"op\": "
+    "\"read_file\"},"
+    "{\"op\": \"decode_image\", \"channels\": 3}, {\"op\": \"random_resized_crop\", \"size\": "
+    "[224, 224], \"keep_position\": true},"
+    "{\"op\": \"normalize\", \"mean\": [0.485, 1.0], \"fields\": \"image\", \"depends_on\": "
+    "[\"shuffle\"]}, {\"op\": \"shuffle\"},"
     "{\"op\": \"batch\", \"size\": 64, \"drop_remainder\": true}]}";
 
 static void test_chain(void **state)
@@ -48,8 +49,11 @@ static void test_order(void **state)
 {
     (void)state;
     /* zip is listed before one of its inputs; the chain a -> a2 stays together */
-    struct cw_graph *graph = parse("{\"pipeline\": [{\"op\": \"range\", \"name\": \"a\"}, {\"op\": \"cast\", \"name\": \"a2\"},"
-                                   "{\"op\": \"zip\", \"inputs\": [\"a2\", \"b\"]}, {\"op\": \"batch\"}, {\"op\": \"range\", \"name\": \"b\", \"inputs\": []}]}");
+    struct cw_graph *graph =
+        parse("{\"pipeline\": [{\"op\": \"range\", \"name\": \"a\"}, {\"op\": \"cast\", \"name\": "
+              "\"a2\"},"
+              "{\"op\": \"zip\", \"inputs\": [\"a2\", \"b\"]}, {\"op\": \"batch\"}, {\"op\": "
+              "\"range\", \"name\": \"b\", \"inputs\": []}]}");
     const char *want[] = {"a", "a2", "b", "zip", "batch"};
     for (size_t i = 0; i < graph->n; i++)
         assert_string_equal(graph->nodes[i].name, want[i]);
@@ -60,9 +64,11 @@ static void test_order(void **state)
 static void test_round_trip(void **state)
 {
     (void)state;
-    const char *texts[] = {photos,
-                           "{\"pipeline\": [{\"op\": \"zip\", \"inputs\": [\"shuffle\", \"range_2\"]}, {\"op\": \"range\", \"inputs\": []}, {\"op\": \"shuffle\"},"
-                           "{\"op\": \"range\", \"inputs\": [], \"stop\": 1e3, \"a b\": {\"x\": [null, true]}}]}"};
+    const char *texts[] = {
+        photos,
+        "{\"pipeline\": [{\"op\": \"zip\", \"inputs\": [\"shuffle\", \"range_2\"]}, {\"op\": "
+        "\"range\", \"inputs\": []}, {\"op\": \"shuffle\"},"
+        "{\"op\": \"range\", \"inputs\": [], \"stop\": 1e3, \"a b\": {\"x\": [null, true]}}]}"};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++) {
         CW_STR_AUTO once = {0}, twice = {0};
         struct cw_graph *a = parse(texts[i]);
@@ -97,15 +103,27 @@ static const struct {
     {"{\"pipeline\": [{\"op\": 3}]}", "op must be a string, not"},
     {"{\"pipeline\": [{\"op\": \"\"}]}", "op must be a name"},
     {"{\"pipeline\": [{\"op\": \"range\", \"name\": \"\"}]}", "node 1 (range): name"},
-    {"{\"pipeline\": [{\"op\": \"range\", \"name\": \"a\"}, {\"op\": \"batch\", \"name\": \"a\"}]}", "node \"a\" (batch): another node"},
-    {"{\"pipeline\": [{\"op\": \"range\", \"name\": \"abc\"}, {\"op\": \"batch\", \"inputs\": [\"abd\"]}]}", "did you mean \"abc\"?"},
-    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"depends_on\": \"qqqq\"}]}", "depends_on: no node is called \"qqqq\""},
-    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"inputs\": [3]}]}", "inputs must be a name"},
-    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"fields\": {}}]}", "fields must be a name"},
-    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"keep_position\": 1}]}", "node 2 (batch): keep_position must be true or false"},
-    {"{\"pipeline\": [{\"op\": \"cast\", \"name\": \"a\", \"inputs\": [\"c\"]}, {\"op\": \"cast\", \"name\": \"b\"}, {\"op\": \"zip\", \"name\": \"c\", \"inputs\": [\"b\", \"a\"]}]}", "cycle"},
-    {"{\"pipeline\": [{\"op\": \"cast\", \"name\": \"a\", \"inputs\": [\"a\"]}]}", "\"a\" reads \"a\""},
-    {"{\"pipeline\": [{\"op\": \"range\", \"name\": \"a\"}, {\"op\": \"range\", \"name\": \"b\", \"inputs\": []}, {\"op\": \"batch\"}]}", "node \"a\" (range): nobody reads it"},
+    {"{\"pipeline\": [{\"op\": \"range\", \"name\": \"a\"}, {\"op\": \"batch\", \"name\": \"a\"}]}",
+     "node \"a\" (batch): another node"},
+    {"{\"pipeline\": [{\"op\": \"range\", \"name\": \"abc\"}, {\"op\": \"batch\", \"inputs\": "
+     "[\"abd\"]}]}",
+     "did you mean \"abc\"?"},
+    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"depends_on\": \"qqqq\"}]}",
+     "depends_on: no node is called \"qqqq\""},
+    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"inputs\": [3]}]}",
+     "inputs must be a name"},
+    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"fields\": {}}]}",
+     "fields must be a name"},
+    {"{\"pipeline\": [{\"op\": \"range\"}, {\"op\": \"batch\", \"keep_position\": 1}]}",
+     "node 2 (batch): keep_position must be true or false"},
+    {"{\"pipeline\": [{\"op\": \"cast\", \"name\": \"a\", \"inputs\": [\"c\"]}, {\"op\": \"cast\", "
+     "\"name\": \"b\"}, {\"op\": \"zip\", \"name\": \"c\", \"inputs\": [\"b\", \"a\"]}]}",
+     "cycle"},
+    {"{\"pipeline\": [{\"op\": \"cast\", \"name\": \"a\", \"inputs\": [\"a\"]}]}",
+     "\"a\" reads \"a\""},
+    {"{\"pipeline\": [{\"op\": \"range\", \"name\": \"a\"}, {\"op\": \"range\", \"name\": \"b\", "
+     "\"inputs\": []}, {\"op\": \"batch\"}]}",
+     "node \"a\" (range): nobody reads it"},
 };
 
 static void test_errors(void **state)
@@ -141,8 +159,9 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),  cmocka_unit_test(test_order),  cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_errors), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_chain),      cmocka_unit_test(test_order),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan says of an epoch, and that manifests fix the files. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "base/mem.h"
+#include "plan/program.h"
+#include "support/cm.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
-#include "base/mem.h"
-#include "plan/program.h"
 
-static int plan_of(const char *nodes, const struct cw_value *manifest, struct cw_plan **ret_plan, struct cw_err *err)
+static int plan_of(const char *nodes, const struct cw_value *manifest, struct cw_plan **ret_plan,
+                   struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
@@ -56,10 +55,12 @@ static void test_dense(void **state)
     for (size_t i = 0; i < CW_ARRAY_LEN(dense); i++) {
         struct cw_plan *plan = must(dense[i].nodes, NULL);
         const struct cw_plan_info *info = cw_plan_info(plan);
-        if (info->sparse || info->items != dense[i].items || info->elements != dense[i].elements || info->batch != dense[i].batch ||
-            info->item_bytes != dense[i].item_bytes || info->join.take != -1)
-            fail_msg("%s: items %lld elements %lld batch %lld bytes %lld", dense[i].nodes, (long long)info->items, (long long)info->elements,
-                     (long long)info->batch, (long long)info->item_bytes);
+        if (info->sparse || info->items != dense[i].items || info->elements != dense[i].elements ||
+            info->batch != dense[i].batch || info->item_bytes != dense[i].item_bytes ||
+            info->join.take != -1)
+            fail_msg("%s: items %lld elements %lld batch %lld bytes %lld", dense[i].nodes,
+                     (long long)info->items, (long long)info->elements, (long long)info->batch,
+                     (long long)info->item_bytes);
         cw_plan_unref(plan);
     }
 }
@@ -67,8 +68,11 @@ static void test_dense(void **state)
 static void test_sparse(void **state)
 {
     (void)state;
-    struct cw_plan *plan = must("{\"op\":\"range\",\"stop\":100000},{\"op\":\"filter\",\"expr\":\"x > 3\"},{\"op\":\"skip\",\"count\":2},{\"op\":\"inflate\",\"factor\":16},"
-                                "{\"op\":\"batch\",\"size\":100}", NULL);
+    struct cw_plan *plan =
+        must("{\"op\":\"range\",\"stop\":100000},{\"op\":\"filter\",\"expr\":\"x > "
+             "3\"},{\"op\":\"skip\",\"count\":2},{\"op\":\"inflate\",\"factor\":16},"
+             "{\"op\":\"batch\",\"size\":100}",
+             NULL);
     const struct cw_plan_info *info = cw_plan_info(plan);
     assert_true(info->sparse);
     assert_int_equal(info->chunk, (256 << 10) / 128);
@@ -79,26 +83,33 @@ static void test_sparse(void **state)
     assert_int_equal(info->join.batch, 100);
     assert_int_equal(info->out.fields[0].rank, 2);
     cw_plan_unref(plan);
-    plan = must("{\"op\":\"range\",\"stop\":100000},{\"op\":\"filter\",\"expr\":\"x > 3\"},{\"op\":\"take\",\"count\":0}", NULL);
+    plan = must("{\"op\":\"range\",\"stop\":100000},{\"op\":\"filter\",\"expr\":\"x > "
+                "3\"},{\"op\":\"take\",\"count\":0}",
+                NULL);
     assert_int_equal(cw_plan_info(plan)->items, 0);
     assert_int_equal(cw_plan_info(plan)->join.batch, 0);
     assert_int_equal(cw_plan_info(plan)->join.take, 0);
     cw_plan_unref(plan);
 }
 
-/* A decoder learns of the crop behind it, also through a shuffle, but not when somebody else sees its image. */
+/* A decoder learns of the crop behind it, also through a shuffle, but not when somebody else sees
+ * its image. */
 static void test_want(void **state)
 {
     (void)state;
-    const char *chain = "{\"op\":\"from_values\",\"values\":[\"p\"]},{\"op\":\"read_file\"},{\"op\":\"decode_image\",\"channels\":3},{\"op\":\"shuffle\"},"
-                        "{\"op\":\"random_resized_crop\",\"size\":[4,4]},{\"op\":\"batch\",\"size\":2}";
+    const char *chain =
+        "{\"op\":\"from_values\",\"values\":[\"p\"]},{\"op\":\"read_file\"},{\"op\":\"decode_"
+        "image\",\"channels\":3},{\"op\":\"shuffle\"},"
+        "{\"op\":\"random_resized_crop\",\"size\":[4,4]},{\"op\":\"batch\",\"size\":2}";
     struct cw_plan *plan = must(chain, NULL);
     if (plan->nodes[4].op->want)
         assert_int_equal(plan->nodes[2].want, 4);
     assert_true(plan->nodes[1].want == SIZE_MAX);
     cw_plan_unref(plan);
-    plan = must("{\"op\":\"from_values\",\"values\":[\"p\"]},{\"op\":\"read_file\"},{\"op\":\"decode_image\",\"channels\":3},{\"op\":\"cast\",\"dtype\":\"u8\"},"
-                "{\"op\":\"random_resized_crop\",\"size\":[4,4]},{\"op\":\"batch\",\"size\":2}", NULL);
+    plan = must("{\"op\":\"from_values\",\"values\":[\"p\"]},{\"op\":\"read_file\"},{\"op\":"
+                "\"decode_image\",\"channels\":3},{\"op\":\"cast\",\"dtype\":\"u8\"},"
+                "{\"op\":\"random_resized_crop\",\"size\":[4,4]},{\"op\":\"batch\",\"size\":2}",
+                NULL);
     assert_true(plan->nodes[2].want == SIZE_MAX);
     cw_plan_unref(plan);
 }
@@ -117,7 +128,10 @@ static void test_manifest(void **state)
     char dir[] = "/tmp/cachew-test-plan-XXXXXX";
     assert_non_null(mkdtemp(dir));
     cw_autofree char *a = cw_mem_printf("%s/a.txt", dir), *b = cw_mem_printf("%s/b.txt", dir);
-    cw_autofree char *nodes = cw_mem_printf("{\"op\":\"files\",\"pattern\":\"%s/*.txt\",\"name\":\"here\"},{\"op\":\"batch\",\"size\":2}", dir);
+    cw_autofree char *nodes =
+        cw_mem_printf("{\"op\":\"files\",\"pattern\":\"%s/"
+                      "*.txt\",\"name\":\"here\"},{\"op\":\"batch\",\"size\":2}",
+                      dir);
     write_file(a, "1");
     struct cw_plan *first = must(nodes, NULL);
     struct cw_value manifest = {0};
