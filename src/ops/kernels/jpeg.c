@@ -7,6 +7,7 @@
 #include <jpeglib.h>
 #include <jerror.h>
 #include "base/mem.h"
+#include "ops/kernels/jpeg_fast.h"
 #include "ops/kernels/pixels.h"
 
 /* Upsampling of chroma looks at neighbours: pixels decoded beyond each side of what is wanted. Vertically a whole
@@ -25,6 +26,8 @@ struct cw_jpeg {
     struct cw_rect part;
     bool ends; /* the file ends as it should: nothing was cut off */
     int channels;
+    struct cw_jpeg_fast *fast;
+    bool is_fast; /* this image will be tried with it */
 };
 
 CW_NORETURN static void on_error(j_common_ptr common)
@@ -82,6 +85,7 @@ struct cw_jpeg *cw_jpeg_new(void)
         return NULL;
     }
     jpeg_create_decompress(&jpeg->d);
+    jpeg->fast = cw_jpeg_fast_new();
     return jpeg;
 }
 
@@ -90,6 +94,7 @@ void cw_jpeg_free(struct cw_jpeg *jpeg)
     if (!jpeg)
         return;
     jpeg_destroy_decompress(&jpeg->d);
+    cw_jpeg_fast_free(jpeg->fast);
     cw_mem_free(jpeg);
 }
 
@@ -131,6 +136,9 @@ int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channel
     jpeg->ends = n >= 4 && p[n - 2] == 0xff && p[n - 1] == 0xd9;
     if (setjmp(jpeg->fail))
         return damaged(jpeg, err);
+    /* From scratch: libjpeg would decode a file without tables by those of the file before it. */
+    jpeg_destroy_decompress(d);
+    jpeg_create_decompress(d);
     jpeg_mem_src(d, bytes, n);
     jpeg_read_header(d, TRUE);
     d->progress = NULL;
@@ -166,18 +174,32 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
     part->h = bottom - part->y;
 }
 
-int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rect *ret_part, struct cw_err *err)
+/* Lets libjpeg begin; sets what it will decode. */
+static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err *err)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     if (setjmp(jpeg->fail))
         return damaged(jpeg, err);
     jpeg_start_decompress(d);
     jpeg->part = (struct cw_rect){.h = d->output_height, .w = d->output_width};
-    /* Without an end marker the file may have been cut off anywhere: only a full decode tells. */
-    if (want && jpeg->ends && d->out_color_space != JCS_CMYK)
+    /* Without an end marker the file may have been cut off anywhere: only a full decode tells. Where scans are missing, libjpeg
+     * smooths what there is, in other ways for a part. */
+    if (want && jpeg->ends && d->out_color_space != JCS_CMYK && !jpeg_has_multiple_scans(d))
         crop(jpeg, want);
-    *ret_part = jpeg->part;
     return 0;
+}
+
+int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rect *ret_part, struct cw_err *err)
+{
+    int rc = 0;
+    jpeg->is_fast = jpeg->ends && cw_jpeg_fast_can(&jpeg->d, jpeg->channels);
+    if (jpeg->is_fast)
+        jpeg->part = want ? *want : (struct cw_rect){.h = jpeg->d.image_height, .w = jpeg->d.image_width};
+    else
+        rc = start(jpeg, want, err);
+    if (rc == 0)
+        *ret_part = jpeg->part;
+    return rc;
 }
 
 /* Inks to light. Adobe's files hold them inverted. */
@@ -220,7 +242,7 @@ static void read_rows(struct cw_jpeg *jpeg, uint8_t *dst)
     }
 }
 
-int cw_jpeg_finish(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
+static int finish(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     if (setjmp(jpeg->fail))
@@ -229,10 +251,36 @@ int cw_jpeg_finish(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
         rows_from_cmyk(jpeg, dst);
     else
         read_rows(jpeg, dst);
-    if (d->output_scanline == d->output_height)
-        jpeg_finish_decompress(d); /* reads to the end marker */
-    if (jpeg->damage[0])
-        return damaged(jpeg, err);
+    if (!jpeg->ends)
+        jpeg_finish_decompress(d); /* looks for the end marker */
+    return jpeg->damage[0] ? damaged(jpeg, err) : 0;
+}
+
+/* The fast decoder gave up: libjpeg decodes the part, with its margins, to other memory. */
+static int decode_again(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
+{
+    const struct cw_rect want = jpeg->part;
+    int rc = start(jpeg, &want, err);
+    if (rc < 0)
+        return rc;
+    const size_t pixel = (size_t)jpeg->channels, stride = (size_t)jpeg->part.w * pixel, row_bytes = (size_t)want.w * pixel;
+    cw_autofree uint8_t *pixels = cw_mem_try(stride * (size_t)jpeg->part.h);
+    if (!pixels)
+        return cw_err_set(err, CW_E_NOMEM, "no memory to decode a JPEG image");
+    rc = finish(jpeg, pixels, err);
+    const uint8_t *from = pixels + (size_t)(want.y - jpeg->part.y) * stride + (size_t)(want.x - jpeg->part.x) * pixel;
+    for (int64_t y = 0; y < want.h && rc == 0; y++)
+        memcpy(dst + (size_t)y * row_bytes, from + (size_t)y * stride, row_bytes);
+    return rc;
+}
+
+int cw_jpeg_finish(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
+{
+    int rc = 0;
+    if (!jpeg->is_fast)
+        rc = finish(jpeg, dst, err);
+    else if (!cw_jpeg_fast_decode(jpeg->fast, &jpeg->d, jpeg->channels, &jpeg->part, dst))
+        rc = decode_again(jpeg, dst, err);
     cw_jpeg_abort(jpeg);
-    return 0;
+    return rc;
 }

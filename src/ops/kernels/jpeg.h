@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JPEG files to interleaved 8-bit samples by libjpeg-turbo: a whole image, or the part that the next
- * operator needs. Samples of the part that was asked for are those of a full decode, bit for bit.
- * One decoder per thread; it keeps its tables from image to image. */
+/* JPEG files to interleaved 8-bit samples: a whole image, or the part that the next operator needs. Samples of
+ * the part that was asked for are those of a full decode by libjpeg-turbo, bit for bit: libjpeg reads headers and whatever
+ * is unusual, jpeg_fast.c the rest. One decoder per thread; it keeps memory from image to image, and nothing else. */
 #ifndef CW_OPS_KERNELS_JPEG_H
 #define CW_OPS_KERNELS_JPEG_H
 

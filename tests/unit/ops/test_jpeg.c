@@ -10,7 +10,9 @@
 #include <string.h>
 #include <jpeglib.h>
 #include "base/rng.h"
+#include "ops/kernels/cpu.h"
 #include "ops/kernels/jpeg.h"
+#include "ops/kernels/jpeg_fast.h"
 
 struct file {
     unsigned char *bytes;
@@ -20,6 +22,8 @@ struct shape {
     int w, h, components, h_samp, v_samp;
     bool progressive;
     int restart; /* MCUs from marker to marker */
+    int quality; /* 0 = 88 */
+    bool optimize; /* Huffman codes of its own */
 };
 
 /* Edges and noise: what upsampling and clipping must get right. */
@@ -48,7 +52,8 @@ static struct file encode(const struct shape *shape)
     c.input_components = shape->components;
     c.in_color_space = shape->components == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(&c);
-    jpeg_set_quality(&c, 88, TRUE);
+    jpeg_set_quality(&c, shape->quality ? shape->quality : 88, TRUE);
+    c.optimize_coding = shape->optimize;
     c.comp_info[0].h_samp_factor = shape->h_samp;
     c.comp_info[0].v_samp_factor = shape->v_samp;
     c.restart_interval = (unsigned)shape->restart;
@@ -152,6 +157,49 @@ static void test_parts(void **state)
     cw_jpeg_free(jpeg);
 }
 
+/* The fast decoder does the usual files by itself, whole and in parts. */
+static void check_fast(struct cw_jpeg_fast *fast, const struct shape *shape)
+{
+    const struct file file = encode(shape);
+    const int channels = shape->components;
+    uint8_t *full = decode_fully(&file, channels), *part = malloc((size_t)(shape->w * shape->h * channels));
+    assert_non_null(part);
+    struct jpeg_decompress_struct d;
+    struct jpeg_error_mgr errors;
+    d.err = jpeg_std_error(&errors);
+    jpeg_create_decompress(&d);
+    jpeg_mem_src(&d, file.bytes, file.n);
+    jpeg_read_header(&d, TRUE);
+    assert_true(cw_jpeg_fast_can(&d, channels));
+    for (int i = 0; i < 4; i++) {
+        const struct cw_rect rect = {.y = i * shape->h / 5, .x = i * shape->w / 7, .h = shape->h - i * shape->h / 4, .w = shape->w - i * shape->w / 5};
+        assert_true(cw_jpeg_fast_decode(fast, &d, channels, &rect, part));
+        for (int64_t y = 0; y < rect.h; y++)
+            assert_memory_equal(part + y * rect.w * channels, full + ((rect.y + y) * shape->w + rect.x) * channels, (size_t)(rect.w * channels));
+    }
+    jpeg_destroy_decompress(&d);
+    free(part);
+    free(full);
+    free(file.bytes);
+}
+
+static void test_fast(void **state)
+{
+    static const int sampling[][3] = {{1, 1, 3}, {2, 1, 3}, {2, 2, 3}, {1, 1, 1}};
+    static const int sizes[][2] = {{16, 1}, {17, 31}, {151, 67}, {96, 80}, {253, 118}};
+    static const int qualities[] = {5, 50, 75, 90, 100};
+    (void)state;
+    if (!cw_cpu_has_avx2())
+        skip();
+    struct cw_jpeg_fast *fast = cw_jpeg_fast_new();
+    for (size_t i = 0; i < CW_ARRAY_LEN(sampling) * CW_ARRAY_LEN(sizes) * CW_ARRAY_LEN(qualities) * 4; i++) {
+        const int *s = sampling[i % 4], *size = sizes[i / 4 % 5];
+        check_fast(fast, &(struct shape){.w = size[0], .h = size[1], .components = s[2], .h_samp = s[0], .v_samp = s[1],
+                                         .quality = qualities[i / 20 % 5], .restart = i / 100 % 2 ? 3 : 0, .optimize = i / 200 != 0});
+    }
+    cw_jpeg_fast_free(fast);
+}
+
 /* Decodes all or a part; the code, and the message in err. */
 static int decode(struct cw_jpeg *jpeg, const void *bytes, size_t n, const struct cw_rect *want, struct cw_err *err)
 {
@@ -209,6 +257,6 @@ static void test_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_fast), cmocka_unit_test(test_damage)};
     return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
 }

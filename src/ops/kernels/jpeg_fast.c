@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/kernels/jpeg_fast.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/mem.h"
+#include "ops/kernels/cpu.h"
+#include "ops/kernels/jpeg_huff.h"
+#include "ops/kernels/jpeg_pixels.h"
+
+#define COMPONENTS 3
+#define BLOCKS_MAX 6                       /* of an MCU: 4 + 1 + 1 */
+#define PLANES_BYTES_MAX ((size_t)64 << 20) /* beyond, libjpeg's strips are kinder to the caches */
+
+struct component {
+    int h, v; /* sampling factors: blocks of an MCU */
+    const struct cw_jpeg_huff *dc, *ac;
+    int32_t last_dc;
+    uint8_t *plane; /* samples of the MCUs that are decoded */
+    size_t stride;
+    int64_t width, height; /* of the whole image, in samples */
+    uint16_t quant[64] __attribute__((aligned(32)));
+};
+struct cw_jpeg_fast {
+    struct cw_jpeg_huff dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    struct component components[COMPONENTS];
+    int n;
+    int64_t mcu_w, mcu_h;             /* pixels */
+    int64_t mcus_x;                   /* in a row */
+    int64_t left, right, top, bottom; /* MCUs that are decoded: [left, right) x [top, bottom) */
+    /* the data being read */
+    const uint8_t *src, *src_end; /* behind the present segment */
+    struct cw_jpeg_bits bits;
+    const uint8_t *clean_end; /* of the present segment */
+    int64_t restart, restart_left;
+    int next_marker;
+    uint8_t *clean, *planes;
+    size_t clean_cap, planes_cap;
+    int16_t blocks[BLOCKS_MAX][CW_JPEG_BLOCK] __attribute__((aligned(32)));
+};
+
+struct cw_jpeg_fast *cw_jpeg_fast_new(void)
+{
+    struct cw_jpeg_fast *fast = cw_mem_try_aligned(64, CW_ALIGN_UP(sizeof(*fast), (size_t)64));
+    CW_ASSERT(fast); /* of a constant size, as in cw_mem_new */
+    memset(fast, 0, sizeof(*fast));
+    return fast;
+}
+
+void cw_jpeg_fast_free(struct cw_jpeg_fast *fast)
+{
+    if (!fast)
+        return;
+    cw_mem_free(fast->clean);
+    cw_mem_free(fast->planes);
+    cw_mem_free(fast);
+}
+
+static bool has_sampling(const struct jpeg_decompress_struct *d)
+{
+    const jpeg_component_info *c = d->comp_info;
+    for (int i = 1; i < 3; i++)
+        if (c[i].h_samp_factor != 1 || c[i].v_samp_factor != 1)
+            return false;
+    const int h = c[0].h_samp_factor, v = c[0].v_samp_factor;
+    return (h == 1 && v == 1) || (h == 2 && (v == 1 || v == 2));
+}
+
+bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *d, int channels)
+{
+    if (!cw_cpu_has_avx2() || d->progressive_mode || d->arith_code || d->data_precision != 8 || d->comps_in_scan != d->num_components)
+        return false;
+    /* libjpeg filters the chroma of very narrow images in another way. */
+    if (d->image_width < 16 || d->image_height < 1)
+        return false;
+    if (d->num_components == 1)
+        return d->jpeg_color_space == JCS_GRAYSCALE;
+    return d->num_components == COMPONENTS && d->jpeg_color_space == JCS_YCbCr && channels == 3 && has_sampling(d);
+}
+
+static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d, int i)
+{
+    const jpeg_component_info *info = &d->comp_info[i];
+    struct component *c = &fast->components[i];
+    if (d->cur_comp_info[i] != info) /* the scan has another order */
+        return false;
+    const unsigned dc = (unsigned)info->dc_tbl_no, ac = (unsigned)info->ac_tbl_no, q = (unsigned)info->quant_tbl_no;
+    if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS || q >= NUM_QUANT_TBLS || !d->dc_huff_tbl_ptrs[dc] || !d->ac_huff_tbl_ptrs[ac] ||
+        !d->quant_tbl_ptrs[q])
+        return false;
+    if (!cw_jpeg_huff_set(&fast->dc[dc], d->dc_huff_tbl_ptrs[dc]->bits, d->dc_huff_tbl_ptrs[dc]->huffval, true) ||
+        !cw_jpeg_huff_set(&fast->ac[ac], d->ac_huff_tbl_ptrs[ac]->bits, d->ac_huff_tbl_ptrs[ac]->huffval, false))
+        return false;
+    c->dc = &fast->dc[dc];
+    c->ac = &fast->ac[ac];
+    memcpy(c->quant, d->quant_tbl_ptrs[q]->quantval, sizeof(c->quant));
+    c->h = fast->n == 1 ? 1 : info->h_samp_factor;
+    c->v = fast->n == 1 ? 1 : info->v_samp_factor;
+    return true;
+}
+
+/* The MCUs under the part and under the chroma samples beside it. */
+static void set_range(int64_t from, int64_t n, int64_t mcu, int64_t mcus, int64_t *ret_first, int64_t *ret_end)
+{
+    const int64_t margin = 2; /* pixels: one sample of chroma */
+    *ret_first = CW_MAX(from - margin, 0) / mcu;
+    *ret_end = CW_MIN((from + n + margin + mcu - 1) / mcu, mcus);
+}
+
+static bool set_planes(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d)
+{
+    const struct component *y = &fast->components[0];
+    const int64_t w = fast->right - fast->left, h = fast->bottom - fast->top;
+    size_t offset[COMPONENTS], total = 0;
+    for (int i = 0; i < fast->n; i++) {
+        struct component *c = &fast->components[i];
+        c->stride = (size_t)(w * c->h * 8);
+        c->width = ((int64_t)d->image_width * c->h + y->h - 1) / y->h;
+        c->height = ((int64_t)d->image_height * c->v + y->v - 1) / y->v;
+        offset[i] = total + CW_JPEG_SLACK;
+        total += CW_ALIGN_UP(c->stride * (size_t)(h * c->v * 8), (size_t)64) + 2 * CW_JPEG_SLACK;
+    }
+    /* Behind the planes: rows of chroma as wide as the image, and the sums that they are made of. */
+    total += 2 * (fast->components[0].stride + 2 * CW_JPEG_SLACK) + 2 * (fast->components[0].stride + 4 * CW_JPEG_SLACK);
+    if (total > PLANES_BYTES_MAX)
+        return false;
+    if (total > fast->planes_cap) {
+        cw_mem_free(fast->planes);
+        fast->planes_cap = 0;
+        fast->planes = cw_mem_try_aligned(64, CW_ALIGN_UP(total + total / 4, (size_t)64));
+        if (!fast->planes)
+            return false;
+        fast->planes_cap = total + total / 4;
+    }
+    for (int i = 0; i < fast->n; i++)
+        fast->components[i].plane = fast->planes + offset[i];
+    return true;
+}
+
+/* The next run of bits, up to a marker. */
+static bool next_segment(struct cw_jpeg_fast *fast)
+{
+    const size_t n = (size_t)(fast->src_end - fast->src);
+    size_t clean_n, used;
+    if (!cw_jpeg_unstuff(fast->clean, fast->src, n, &clean_n, &used))
+        return false;
+    fast->bits = (struct cw_jpeg_bits){.at = fast->clean};
+    fast->clean_end = fast->clean + clean_n;
+    fast->src += used;
+    fast->restart_left = fast->restart;
+    for (int i = 0; i < fast->n; i++)
+        fast->components[i].last_dc = 0;
+    return true;
+}
+
+static bool set_source(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d)
+{
+    const size_t n = d->src->bytes_in_buffer, need = n + CW_JPEG_PAD;
+    if (need > fast->clean_cap) {
+        cw_mem_free(fast->clean);
+        fast->clean_cap = 0;
+        fast->clean = cw_mem_try(need + need / 4);
+        if (!fast->clean)
+            return false;
+        fast->clean_cap = need + need / 4;
+    }
+    fast->src = d->src->next_input_byte;
+    fast->src_end = fast->src + n;
+    fast->restart = d->restart_interval;
+    fast->next_marker = 0;
+    return next_segment(fast);
+}
+
+static bool has_overrun(const struct cw_jpeg_fast *fast)
+{
+    return fast->bits.at - fast->bits.n / 8 > fast->clean_end;
+}
+
+static bool begin_mcu(struct cw_jpeg_fast *fast)
+{
+    if (has_overrun(fast))
+        return false;
+    if (fast->restart == 0 || fast->restart_left-- > 0)
+        return true;
+    /* next_segment left src at a marker: there are two bytes */
+    if (fast->src[1] != 0xd0 + fast->next_marker)
+        return false;
+    fast->src += 2;
+    fast->next_marker = (fast->next_marker + 1) & 7;
+    if (!next_segment(fast))
+        return false;
+    fast->restart_left--;
+    return true;
+}
+
+static bool skip_mcu(struct cw_jpeg_fast *fast)
+{
+    if (!begin_mcu(fast))
+        return false;
+    for (int i = 0; i < fast->n; i++) {
+        struct component *c = &fast->components[i];
+        for (int k = 0; k < c->h * c->v; k++)
+            if (!cw_jpeg_huff_skip(&fast->bits, c->dc, c->ac, &c->last_dc))
+                return false;
+    }
+    return true;
+}
+
+/* mx, my: counted from the first that is decoded. */
+static bool decode_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
+{
+    struct cw_jpeg_block wait = {0};
+    int at = 0;
+    if (!begin_mcu(fast))
+        return false;
+    for (int i = 0; i < fast->n; i++) {
+        struct component *c = &fast->components[i];
+        for (int k = 0; k < c->h * c->v; k++, at++) {
+            memset(fast->blocks[at], 0, 64 * sizeof(int16_t));
+            const int more = cw_jpeg_huff_block(&fast->bits, c->dc, c->ac, &c->last_dc, fast->blocks[at]);
+            /* Where 16 bits do not suffice, libjpeg's own arithmetic shall decide. */
+            if (more < 0 || abs(c->last_dc * c->quant[0]) >= 1 << 13)
+                return false;
+            const size_t row = (size_t)(my * c->v + k / c->h) * 8, column = (size_t)(mx * c->h + k % c->h) * 8;
+            const struct cw_jpeg_block block = {fast->blocks[at], c->quant, c->plane + row * c->stride + column, c->stride};
+            if (more == 0) {
+                cw_jpeg_idct_flat(&block);
+            } else if (wait.coef) {
+                cw_jpeg_idct_pair(&wait, &block);
+                wait.coef = NULL;
+            } else {
+                wait = block;
+            }
+        }
+    }
+    if (wait.coef)
+        cw_jpeg_idct_pair(&wait, &wait);
+    return true;
+}
+
+static bool decode_planes(struct cw_jpeg_fast *fast)
+{
+    for (int64_t my = 0; my < fast->bottom; my++)
+        for (int64_t mx = 0; mx < fast->mcus_x; mx++) {
+            const bool wanted = my >= fast->top && mx >= fast->left && mx < fast->right;
+            if (my == fast->bottom - 1 && mx == fast->right)
+                break; /* nothing behind is needed */
+            if (!(wanted ? decode_mcu(fast, mx - fast->left, my - fast->top) : skip_mcu(fast)))
+                return false;
+        }
+    return !has_overrun(fast);
+}
+
+/* A sample row of a component, from the first MCU that was decoded; y of the whole image, clamped to it. */
+static const uint8_t *sample_row(const struct cw_jpeg_fast *fast, const struct component *c, int64_t y)
+{
+    y = CW_MAX(CW_MIN(y, c->height - 1), 0);
+    return c->plane + (size_t)(y - fast->top * c->v * 8) * c->stride;
+}
+
+static void upsample_row(const struct cw_jpeg_fast *fast, const struct component *c, const struct cw_rect *part, int64_t y, uint8_t *dst,
+                         uint16_t *sums)
+{
+    const int vertical = fast->components[0].v;
+    const int64_t first = part->x / 2, last = (part->x + part->w - 1) / 2, x = first - fast->left * 8;
+    const int64_t row = y / vertical, far = vertical == 1 ? row : y % 2 ? row + 1 : row - 1;
+    cw_jpeg_upsample(dst, &(struct cw_jpeg_chroma){.near = sample_row(fast, c, row) + x,
+                                                   .far = sample_row(fast, c, far) + x,
+                                                   .n = (size_t)(last - first + 1), .vertical = vertical == 2,
+                                                   .at_left = first == 0, .at_right = last == c->width - 1}, sums);
+}
+
+static void put_colour(struct cw_jpeg_fast *fast, const struct cw_rect *part, uint8_t *dst)
+{
+    const struct component *c = fast->components;
+    const bool is_half = c[0].h == 2;
+    const size_t row_bytes = c[0].stride + 2 * CW_JPEG_SLACK;
+    uint8_t *cb_row = c[2].plane + CW_ALIGN_UP(c[2].stride * (size_t)((fast->bottom - fast->top) * 8), (size_t)64) + CW_JPEG_SLACK;
+    uint8_t *cr_row = cb_row + row_bytes;
+    uint16_t *sums = (uint16_t *)(void *)(cr_row + row_bytes) + CW_JPEG_SLACK;
+    const size_t x = (size_t)(part->x - fast->left * fast->mcu_w), skip = (size_t)(part->x % 2);
+    for (int64_t y = part->y; y < part->y + part->h; y++, dst += 3 * (size_t)part->w) {
+        const uint8_t *luma = sample_row(fast, &c[0], y) + x;
+        if (is_half) {
+            upsample_row(fast, &c[1], part, y, cb_row, sums);
+            upsample_row(fast, &c[2], part, y, cr_row, sums);
+            cw_jpeg_rgb(dst, luma, cb_row + skip, cr_row + skip, (size_t)part->w);
+        } else {
+            cw_jpeg_rgb(dst, luma, sample_row(fast, &c[1], y) + x, sample_row(fast, &c[2], y) + x, (size_t)part->w);
+        }
+    }
+}
+
+static void put_grey(const struct cw_jpeg_fast *fast, int channels, const struct cw_rect *part, uint8_t *dst)
+{
+    const size_t x = (size_t)(part->x - fast->left * fast->mcu_w), w = (size_t)part->w;
+    for (int64_t y = part->y; y < part->y + part->h; y++, dst += w * (size_t)channels) {
+        const uint8_t *row = sample_row(fast, &fast->components[0], y) + x;
+        if (channels == 1)
+            memcpy(dst, row, w);
+        else
+            for (size_t i = 0; i < w; i++)
+                dst[3 * i] = dst[3 * i + 1] = dst[3 * i + 2] = row[i];
+    }
+}
+
+bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d, int channels, const struct cw_rect *part,
+                         uint8_t *dst)
+{
+    fast->n = d->num_components;
+    for (int i = 0; i < fast->n; i++)
+        if (!set_component(fast, d, i))
+            return false;
+    fast->mcu_w = 8 * fast->components[0].h;
+    fast->mcu_h = 8 * fast->components[0].v;
+    fast->mcus_x = ((int64_t)d->image_width + fast->mcu_w - 1) / fast->mcu_w;
+    set_range(part->x, part->w, fast->mcu_w, fast->mcus_x, &fast->left, &fast->right);
+    set_range(part->y, part->h, fast->mcu_h, ((int64_t)d->image_height + fast->mcu_h - 1) / fast->mcu_h, &fast->top, &fast->bottom);
+    if (!set_planes(fast, d) || !set_source(fast, d) || !decode_planes(fast))
+        return false;
+    if (fast->n == 1)
+        put_grey(fast, channels, part, dst);
+    else
+        put_colour(fast, part, dst);
+    return true;
+}
