@@ -73,9 +73,9 @@ static int32_t safe_pixels(const struct cw_resample_x *pass, int32_t blocks)
 {
     const struct cw_filter_axis *axis = pass->axis;
     const int64_t reach = 12 * (int64_t)(blocks - 1) + 16;
-    int32_t n = axis->out - 1;
-    while (n > 0 && 3 * (int64_t)axis->first[n - 1] + reach > (int64_t)pass->src_bytes)
-        n--;
+    int32_t n = 0; /* from the front: `first` need not rise from each to the next */
+    while (n < axis->out - 1 && 3 * (int64_t)axis->first[n] + reach <= (int64_t)pass->src_bytes)
+        n++;
     return n;
 }
 
