@@ -2,7 +2,6 @@
 /* What must hold of every operator, whoever added it; and of what is generated from the tables. */
 #include "support/cm.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +29,7 @@ static void names_are_sorted_and_found(void **state)
     }
     assert_null(cw_op_find("no_such"));
     assert_null(cw_op_find(""));
-    assert_string_equal(cw_op_nearest("shufle"), "shuffle");
+    assert_string_equal(cw_op_nearest("shuffl"), "shuffle");
     assert_null(cw_op_nearest("qqqqqqqqqqqqqq"));
 }
 
@@ -161,17 +160,48 @@ static void descriptions_are_json(void **state)
     cw_value_fini(&value);
 }
 
+static char *load(const char *path)
+{
+    cw_autofree char *full = cw_mem_printf("%s/%s", CW_TEST_SOURCE_DIR, path);
+    size_t cap = 1 << 20;
+    char *text = cw_mem_new(cap);
+    FILE *file = fopen(full, "r");
+    if (!file)
+        fail_msg("%s is missing", full);
+    size_t got = fread(text, 1, cap - 1, file);
+    fclose(file);
+    assert_true(got > 0 && got < cap - 1);
+    return text;
+}
+
+/* Every line of C in docs/adding-an-operator.md stands so in the file that it is from. */
+static void example_in_docs_is_true(void **state)
+{
+    cw_autofree char *doc = load("docs/adding-an-operator.md");
+    cw_autofree char *take = load("src/ops/index/op_take.c"), *cast = load("src/ops/element/op_cast.c");
+    bool code = false;
+    size_t lines = 0;
+    (void)state;
+    char *next = doc;
+    for (char *line; (line = strsep(&next, "\n")) != NULL;) {
+        if (line[0] == '`' && line[1] == '`') {
+            code = strcmp(line, "```c") == 0;
+        } else if (code && line[0]) {
+            if (!strstr(take, line) && !strstr(cast, line))
+                fail_msg("not in op_take.c or op_cast.c: %s", line);
+            lines++;
+        }
+    }
+    assert_true(lines > 30);
+}
+
 static void reference_is_up_to_date(void **state)
 {
     CW_STR_AUTO want = {0};
     (void)state;
     cw_ops_describe_markdown(NULL, &want);
-    FILE *file = fopen(CW_TEST_SOURCE_DIR "/docs/operators.md", "r");
-    assert_non_null(file);
-    cw_autofree char *got = cw_mem_new(want.len + 2);
-    size_t got_n = fread(got, 1, want.len + 1, file);
-    fclose(file);
-    if (got_n != want.len || memcmp(got, want.s, want.len) != 0)
+    cw_autofree char *got = load("docs/operators.md");
+    if (strcmp(got, want.s) != 0)
         fail_msg("docs/operators.md is not what the tables say: cachew ops --markdown > docs/operators.md");
 }
 
@@ -181,7 +211,7 @@ int main(void)
         cmocka_unit_test(names_are_sorted_and_found), cmocka_unit_test(descriptors_are_whole),
         cmocka_unit_test(options_lie_in_their_struct), cmocka_unit_test(defaults_are_in_range),
         cmocka_unit_test(case_files_are_there),       cmocka_unit_test(descriptions_are_json),
-        cmocka_unit_test(reference_is_up_to_date),
+        cmocka_unit_test(reference_is_up_to_date), cmocka_unit_test(example_in_docs_is_true),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
