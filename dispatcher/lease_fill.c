@@ -166,7 +166,7 @@ static bool fill_one(struct cw_share *share, int64_t now, size_t jobs_n, size_t 
         return false;
     uint64_t n = run.hi - run.lo;
     if (share->job->options->lease_items == 0)
-        n = (n + workers_n - 1) / workers_n;
+        n = CW_MIN(n, CW_MAX((n + workers_n - 1) / workers_n, share->worker->threads));
     if (share->job->layout.mode == CW_MODE_SHARED)
         n = CW_MIN(n, CW_MAX(share->job->window / share->job->layout.consumers / 2, 1));
     n = CW_MIN(n, max);
