@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cachew-worker: command line, signals, and the one line on stdout. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,6 +105,8 @@ int main(int argc, char **argv)
         .tail = "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 --threads 8\n",
         .env_prefix = "CACHEW_WORKER",
     };
+    /* Large buffers go back to the system when they are freed: kept by the allocator they would escape the budget. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
     struct cw_err err = {0};
     size_t rest_n = 0;
     const char *rest[1];
