@@ -59,7 +59,6 @@ static int take_manifest(struct cw_file_set *set, const struct cw_value *manifes
         manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "files") : NULL;
     if (!rows || rows->type != CW_VALUE_LIST || rows->n == 0)
         return cw_err_set(err, CW_E_CORRUPT, "manifest: has no list \"files\"");
-    set->from_manifest = true;
     set->v = CW_NEW_ARRAY(struct cw_file, rows->n);
     for (size_t i = 0; i < rows->n; i++) {
         const struct cw_value *row = &rows->items[i];

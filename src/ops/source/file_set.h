@@ -26,7 +26,6 @@ struct cw_file_set {
     struct cw_file *v;
     size_t n;
     int64_t records;
-    bool from_manifest;
     struct cw_mutex mutex; /* guards the slots */
     struct cw_file_slot slots[CW_FILE_SET_OPEN_MAX];
     size_t slots_n;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "format/glob.h"
 #include "ops/describe.h"
 
 static const struct cw_op *const *all;
@@ -133,6 +134,11 @@ static void case_files_are_there(void **state)
         if (access(path, R_OK) != 0)
             fail_msg("%s is missing", path);
     }
+    struct cw_paths paths = {0};
+    assert_int_equal(cw_glob(CW_TEST_SOURCE_DIR "/tests/ops/*.json", 0, &paths, NULL), 0);
+    if (paths.n != n)
+        fail_msg("%zu case files for %zu operators", paths.n, n);
+    cw_paths_fini(&paths);
 }
 
 static void descriptions_are_json(void **state)
