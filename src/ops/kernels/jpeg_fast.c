@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/kernels/jpeg_fast.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
 #include "ops/kernels/cpu.h"
@@ -218,24 +217,22 @@ static bool decode_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
         for (int k = 0; k < c->h * c->v; k++, at++) {
             memset(fast->blocks[at], 0, 64 * sizeof(int16_t));
             const int more = cw_jpeg_huff_block(&fast->bits, c->dc, c->ac, &c->last_dc, fast->blocks[at]);
-            /* Where 16 bits do not suffice, libjpeg's own arithmetic shall decide. */
-            if (more < 0 || abs(c->last_dc * c->quant[0]) >= 1 << 13)
+            if (more < 0)
                 return false;
             const size_t row = (size_t)(my * c->v + k / c->h) * 8, column = (size_t)(mx * c->h + k % c->h) * 8;
             const struct cw_jpeg_block block = {fast->blocks[at], c->quant, c->plane + row * c->stride + column, c->stride};
             if (more == 0) {
                 cw_jpeg_idct_flat(&block);
             } else if (wait.coef) {
-                cw_jpeg_idct_pair(&wait, &block);
+                if (!cw_jpeg_idct_pair(&wait, &block))
+                    return false;
                 wait.coef = NULL;
             } else {
                 wait = block;
             }
         }
     }
-    if (wait.coef)
-        cw_jpeg_idct_pair(&wait, &wait);
-    return true;
+    return !wait.coef || cw_jpeg_idct_pair(&wait, &wait);
 }
 
 static bool decode_planes(struct cw_jpeg_fast *fast)

@@ -124,11 +124,20 @@ INLINE_AVX2 void store_rows(const struct cw_jpeg_block *block, size_t row, __m12
     _mm_storel_epi64((__m128i *)(void *)(block->dst + (row + 1) * block->stride), _mm_unpackhi_epi64(two, two));
 }
 
-CW_CPU_AVX2 void cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b)
+/* libjpeg-turbo shifts the first row to the left when all others are 0, which wraps; the transform saturates. */
+INLINE_AVX2 bool is_usual(__m256i first)
+{
+    const __m256i shifted = _mm256_srai_epi16(_mm256_slli_epi16(first, PASS1_BITS), PASS1_BITS);
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi16(shifted, first)) == -1;
+}
+
+CW_CPU_AVX2 bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b)
 {
     __m256i r[8];
     for (int i = 0; i < 8; i++)
         r[i] = _mm256_mullo_epi16(both(a->coef + 8 * i, b->coef + 8 * i), both(a->quant + 8 * i, b->quant + 8 * i));
+    if (!is_usual(r[0]))
+        return false;
     dct(r, CONST_BITS - PASS1_BITS);
     transpose(r);
     dct(r, CONST_BITS + PASS1_BITS + 3);
@@ -139,6 +148,7 @@ CW_CPU_AVX2 void cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct c
         store_rows(a, i, _mm256_castsi256_si128(rows));
         store_rows(b, i, _mm256_extracti128_si256(rows, 1));
     }
+    return true;
 }
 
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block)
@@ -153,10 +163,11 @@ void cw_jpeg_idct_flat(const struct cw_jpeg_block *block)
 
 #else
 
-void cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b)
+bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b)
 {
     (void)a;
     (void)b;
+    return false;
 }
 
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block)

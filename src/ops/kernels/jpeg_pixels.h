@@ -13,8 +13,8 @@ struct cw_jpeg_block {
     uint8_t *dst;
     size_t stride;
 };
-/* Two blocks at once: any two. */
-void cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b);
+/* Two blocks at once: any two. false: numbers that no image has, for which libjpeg's arithmetic depends on what is 0. */
+bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b);
 /* A block of which only the first coefficient is not 0. */
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block);
 
