@@ -53,3 +53,40 @@ uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i)
     while (i >= perm->n);
     return i;
 }
+
+/* The multiplications of one walk wait for each other, those of several walks do not. */
+#define LANES 4
+
+static inline void feistel_lanes(const struct cw_perm *perm, const uint64_t in[LANES], uint64_t out[LANES])
+{
+    uint64_t hi[LANES], lo[LANES], key = perm->key[0];
+
+    for (int k = 0; k < LANES; k++) {
+        hi[k] = in[k] >> perm->lo_bits;
+        lo[k] = in[k] & perm->lo_mask;
+    }
+    for (uint32_t r = 0; r < perm->rounds; r += 2) {
+        for (int k = 0; k < LANES; k++)
+            lo[k] ^= round_bits(hi[k], key) & perm->lo_mask;
+        key += perm->key[1];
+        for (int k = 0; k < LANES; k++)
+            hi[k] ^= round_bits(lo[k], key) & perm->hi_mask;
+        key += perm->key[1];
+    }
+    for (int k = 0; k < LANES; k++)
+        out[k] = hi[k] << perm->lo_bits | lo[k];
+}
+
+void cw_perm_run(const struct cw_perm *perm, uint64_t *i, size_t n)
+{
+    uint64_t out[LANES];
+    size_t at = 0;
+
+    for (; perm->n > 1 && at + LANES <= n; at += LANES) {
+        feistel_lanes(perm, i + at, out);
+        for (size_t k = 0; k < LANES; k++)
+            i[at + k] = out[k] < perm->n ? out[k] : cw_perm_at(perm, out[k]);
+    }
+    for (; at < n; at++)
+        i[at] = cw_perm_at(perm, i[at]);
+}

@@ -30,6 +30,7 @@ struct cw_perm {
 };
 void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep);
 uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i); /* i < n */
+void cw_perm_run(const struct cw_perm *perm, uint64_t *i, size_t n); /* n of them in place, faster */
 
 /* One block of Philox4x32-10, and what names a stream or a permutation as 64 bits. */
 void cw_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t ret_words[4]);

@@ -39,6 +39,7 @@ static void enter_input(const struct cw_work *work, const struct cw_work_frame *
 {
     const struct cw_plan_node *node = &work->plan->nodes[frame->node];
     at->rep = frame->rep;
+    at->mapped = false;
     if (node->step == CW_STEP_GROUP) {
         at->node = node->inputs[0];
         at->pos = frame->pos * node->group + frame->next;
@@ -87,6 +88,10 @@ static int descend(struct cw_work *work, struct cw_work_at *at, struct cw_elemen
             return cw_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
                                 element, err);
         case CW_STEP_INDEX:
+            if (at->mapped) {
+                at->node = node->inputs[0];
+                break;
+            }
             cw_work_add(&work->nodes[at->node].count.elements, 1);
             at->node = cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep);
             break;

@@ -2,6 +2,7 @@
 #include "exec/task.h"
 
 #include "base/mem.h"
+#include "exec/positions.h"
 #include <string.h>
 
 #define KEPT_ALIGN ((size_t)64)
@@ -110,6 +111,7 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->spec = &plan->nodes[task->cut.node].out;
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
     task->fixed = all_fixed(task->spec);
+    task->mapped = cw_positions_help(plan, task->cut.node);
     task->affine = task->fixed && is_affine(plan, task->cut.node);
     task->dropped = cw_mem_try((size_t)task->rows);
     if (!task->dropped)
@@ -210,13 +212,11 @@ static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_el
     return 0;
 }
 
-static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct cw_element *element,
-                       int64_t row, struct cw_err *err)
+static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct cw_work_at *at,
+                       struct cw_element *element, int64_t row, struct cw_err *err)
 {
-    struct cw_work_at at;
-    row_at(task, row, &at);
     if (task->fixed) {
-        at.live = (1u << task->spec->n) - 1;
+        at->live = (1u << task->spec->n) - 1;
         for (size_t f = 0; f < task->spec->n; f++)
             work->slot[f] = task->batch->buf ? (uint8_t *)task->batch->buf->data +
                                                    task->batch->tensors[f].offset +
@@ -228,9 +228,9 @@ static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct c
         int64_t id;
         work->trace_row = row;
         cw_str_clear(&work->trace_source);
-        cw_eval_describe(task->plan, task->item->epoch, &at, &id, &work->trace_source);
+        cw_eval_describe(task->plan, task->item->epoch, at, &id, &work->trace_source);
     }
-    int rc = cw_eval(work, &at, element, err);
+    int rc = cw_eval(work, at, element, err);
     if (rc == CW_EVAL_IN_SLOT)
         return 0;
     if (rc)
@@ -275,27 +275,65 @@ static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t 
     return true;
 }
 
+/* false = the item has failed. */
+static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_work_at *at,
+                    struct cw_element *element, int64_t row)
+{
+    struct cw_err err;
+    err.code = 0;
+    err.msg[0] = 0;
+    int rc = compute_row(task, work, at, element, row, &err);
+    if (rc == 0)
+        return true;
+    if (rc > 0) {
+        task->dropped[row] = CW_ROW_FILTERED;
+    } else if (cw_task_may_skip(task, rc) && !work->trace_rc) {
+        task->dropped[row] = CW_ROW_BAD;
+    } else {
+        fail_row(task, work, row, &err);
+        return false;
+    }
+    return true;
+}
+
+static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct cw_element *element,
+                       int64_t lo, int64_t hi)
+{
+    struct cw_positions positions;
+    struct cw_work_at at;
+    for (int64_t row = lo; row < hi;) {
+        positions.n = (size_t)CW_MIN(hi - row, CW_POSITIONS_MAX);
+        for (size_t i = 0; i < positions.n; i++) {
+            positions.pos[i] = task->cut.pos + row + (int64_t)i;
+            positions.rep[i] = task->cut.rep;
+        }
+        cw_positions_map(work, task->cut.node, &positions);
+        for (size_t i = 0; i < positions.n; i++, row++) {
+            row_at(task, row, &at);
+            at.pos = positions.pos[i];
+            at.rep = positions.rep[i];
+            at.mapped = true;
+            if (!run_row(task, work, &at, element, row))
+                return;
+        }
+    }
+}
+
 void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
 {
     if (task->affine && !work->trace && run_affine(task, work, lo, hi))
         return;
     struct cw_element element;
+    struct cw_work_at at;
     for (size_t f = 0; f < task->spec->n; f++)
         work->slot_bytes[f] = task->fixed ? task->row_bytes[f] : 0;
+    if (task->mapped && !work->trace) {
+        run_mapped(task, work, &element, lo, hi);
+        return;
+    }
     for (int64_t row = lo; row < hi; row++) {
-        struct cw_err err;
-        err.code = 0;
-        err.msg[0] = 0;
-        int rc = compute_row(task, work, &element, row, &err);
-        if (rc == 0)
-            continue;
-        if (rc > 0) {
-            task->dropped[row] = CW_ROW_FILTERED;
-        } else if (cw_task_may_skip(task, rc) && !work->trace_rc) {
-            task->dropped[row] = CW_ROW_BAD;
-        } else {
-            fail_row(task, work, row, &err);
+        row_at(task, row, &at);
+        if (!run_row(task, work, &at, &element, row))
             return;
-        }
     }
 }

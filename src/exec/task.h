@@ -30,6 +30,7 @@ struct cw_exec_task {
     bool lead;                  /* rows make a first dimension */
     bool fixed;  /* rows are written where they belong; else kept and put together at the end */
     bool affine; /* rows are runs of one source: read_run */
+    bool mapped; /* positions of many rows at once */
     int64_t rows;
     struct cw_batch *batch;
     size_t row_bytes[CW_FIELDS_MAX];

@@ -43,6 +43,7 @@ struct cw_work_at {
     int64_t pos;
     uint64_t rep;
     uint32_t live, shift;
+    bool mapped; /* pos is that of the next source, merge or group below: index operators are done */
 };
 struct cw_work {
     struct cw_plan *plan; /* no ref: the plan owns the work */

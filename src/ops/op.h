@@ -103,6 +103,8 @@ struct cw_op {
     int (*count)(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err);
     /* index: upstream position in input 0 (or, for an operator with several inputs that is not MERGE, sets *ret_input). */
     int64_t (*map)(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input);
+    /* index with one input, optional: the same for n positions at once, in place. Only for operators that leave rep alone. */
+    void (*map_run)(const void *opts, void *state, const struct cw_at *at, int64_t *pos, size_t n);
     /* source */
     int (*read)(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element, struct cw_err *err);
     /* source, optional: n consecutive elements of one fixed-size field straight into dst (fast path of numbers) */

@@ -64,11 +64,16 @@ static uint64_t map_windowed(const struct cw_at *at, uint64_t seed, uint64_t win
     return q < n - offset ? q + offset : q - (n - offset);
 }
 
+static uint64_t own_seed(const struct shuffle_opts *o, const struct cw_at *at)
+{
+    return o->seed ? at->seed ^ cw_mix64((uint64_t)o->seed + 0x9e3779b97f4a7c15u) : at->seed;
+}
+
 static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input)
 {
     const struct shuffle_opts *o = opts;
     uint64_t n = (uint64_t)at->n;
-    uint64_t seed = o->seed ? at->seed ^ cw_mix64((uint64_t)o->seed + 0x9e3779b97f4a7c15u) : at->seed;
+    uint64_t seed = own_seed(o, at);
     (void)state;
     (void)ret_input;
     if (o->window > 0 && o->window < at->n)
@@ -76,6 +81,21 @@ static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos,
     struct cw_perm perm;
     cw_perm_init(&perm, n, seed, at->tag, at->epoch, at->rep);
     return (int64_t)cw_perm_at(&perm, (uint64_t)pos);
+}
+
+static void map_run(const void *opts, void *state, const struct cw_at *at, int64_t *pos, size_t n)
+{
+    const struct shuffle_opts *o = opts;
+    uint64_t seed = own_seed(o, at);
+    (void)state;
+    if (o->window > 0 && o->window < at->n) {
+        for (size_t i = 0; i < n; i++)
+            pos[i] = (int64_t)map_windowed(at, seed, (uint64_t)o->window, (uint64_t)at->n, (uint64_t)pos[i]);
+        return;
+    }
+    struct cw_perm perm;
+    cw_perm_init(&perm, (uint64_t)at->n, seed, at->tag, at->epoch, at->rep);
+    cw_perm_run(&perm, (uint64_t *)pos, n);
 }
 
 const struct cw_op cw_op_shuffle = {
@@ -96,4 +116,5 @@ const struct cw_op cw_op_shuffle = {
     .infer = cw_op_infer_same,
     .count = count,
     .map = map,
+    .map_run = map_run,
 };

@@ -80,6 +80,14 @@ static void check_bijection(uint64_t n)
         assert_int_equal(seen[at], 0);
         seen[at] = 1;
     }
+    uint64_t run[7];
+    for (uint64_t i = 0; i + CW_ARRAY_LEN(run) <= n; i += n / 3 + 1) {
+        for (size_t k = 0; k < CW_ARRAY_LEN(run); k++)
+            run[k] = i + k;
+        cw_perm_run(&perm, run, CW_ARRAY_LEN(run));
+        for (size_t k = 0; k < CW_ARRAY_LEN(run); k++)
+            assert_int_equal(run[k], cw_perm_at(&perm, i + k));
+    }
 }
 
 static void permutations_are_bijections(void **state)

@@ -523,6 +523,41 @@ static void test_trace(void **state)
     cw_plan_unref(plan);
 }
 
+static int on_number(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec,
+                     const struct cw_element *element, const char *source, struct cw_err *err)
+{
+    struct model *model = arg;
+    (void)row;
+    (void)node;
+    (void)spec;
+    (void)source;
+    (void)err;
+    memcpy(&model->v[model->n++], element->fields[0].data, sizeof(int64_t));
+    return 0;
+}
+
+/* Positions are mapped one by one when an item is traced, else in runs. */
+static void test_runs_of_positions(void **state)
+{
+    (void)state;
+    struct cw_plan *plan = plan_of(
+        "{\"op\":\"range\",\"stop\":301},{\"op\":\"shuffle\",\"window\":64},"
+        "{\"op\":\"repeat\",\"count\":3},{\"op\":\"shuffle\"},{\"op\":\"skip\",\"count\":2},"
+        "{\"op\":\"shuffle\"},{\"op\":\"batch\",\"size\":200}",
+        3);
+    struct model model = {.v = CW_NEW_ARRAY(int64_t, 1000)};
+    size_t n = 0;
+    int64_t *rows = rows_of(plan, 4, &n);
+    for (uint64_t i = 0; i < cw_plan_info(plan)->items; i++)
+        assert_int_equal(cw_exec_trace(plan, 4, i, on_number, &model, NULL), 0);
+    assert_int_equal(n, 901);
+    assert_int_equal(model.n, n);
+    assert_memory_equal(model.v, rows, n * sizeof(*rows));
+    cw_mem_free(rows);
+    cw_mem_free(model.v);
+    cw_plan_unref(plan);
+}
+
 static void test_counts(void **state)
 {
     (void)state;
@@ -545,12 +580,19 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_random_chains),
-        cmocka_unit_test(test_shuffle),      cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_strings),      cmocka_unit_test(test_bad_elements),
-        cmocka_unit_test(test_lowest_error), cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_alloc_fails),  cmocka_unit_test(test_want),
-        cmocka_unit_test(test_trace),        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_random_chains),
+        cmocka_unit_test(test_shuffle),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_bad_elements),
+        cmocka_unit_test(test_lowest_error),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_alloc_fails),
+        cmocka_unit_test(test_want),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_runs_of_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/positions.h"
+
+/* One input, and element p of it (or the mapped one) for element p. */
+static bool goes_on(const struct cw_plan_node *node)
+{
+    return node->inputs_n == 1 && (node->step == CW_STEP_INDEX || node->step == CW_STEP_PASS ||
+                                   node->step == CW_STEP_ELEMENT);
+}
+
+bool cw_positions_help(const struct cw_plan *plan, size_t at)
+{
+    bool has = false;
+    for (; goes_on(&plan->nodes[at]); at = plan->nodes[at].inputs[0])
+        has = has || plan->nodes[at].step == CW_STEP_INDEX;
+    /* an operator with several inputs is an INDEX too, which the walk must not pass by */
+    return has && plan->nodes[at].step != CW_STEP_INDEX;
+}
+
+static void map_one_by_one(const struct cw_work *work, const struct cw_plan_node *node,
+                           struct cw_positions *positions)
+{
+    for (size_t i = 0; i < positions->n; i++)
+        cw_plan_map(work->plan, node, work->epoch, &positions->pos[i], &positions->rep[i]);
+}
+
+/* Runs of one repetition. */
+static void map_runs(const struct cw_work *work, const struct cw_plan_node *node,
+                     struct cw_positions *positions)
+{
+    for (size_t lo = 0, hi; lo < positions->n; lo = hi) {
+        for (hi = lo + 1; hi < positions->n && positions->rep[hi] == positions->rep[lo];)
+            hi++;
+        struct cw_at at = {.seed = work->plan->seed,
+                           .epoch = work->epoch,
+                           .tag = node->tag,
+                           .rep = positions->rep[lo],
+                           .in_n = node->in_n,
+                           .n = node->n};
+        node->op->map_run(node->opts, node->state, &at, positions->pos + lo, hi - lo);
+    }
+}
+
+void cw_positions_map(struct cw_work *work, size_t at, struct cw_positions *positions)
+{
+    for (; goes_on(&work->plan->nodes[at]); at = work->plan->nodes[at].inputs[0]) {
+        const struct cw_plan_node *node = &work->plan->nodes[at];
+        if (node->step != CW_STEP_INDEX)
+            continue;
+        if (node->op->map_run)
+            map_runs(work, node, positions);
+        else
+            map_one_by_one(work, node, positions);
+        cw_work_add(&work->nodes[at].count.elements, positions->n);
+    }
+}
