@@ -45,7 +45,7 @@ struct cw_link {
     bool untold;   /* that it was lost could not be told */
     uint32_t conn; /* number of the connection */
     uint64_t limit;
-    uint64_t granted; /* of this connection: credit out there, and bytes buffered here */
+    int64_t granted; /* of this connection: credit out there (less than 0 when an output was larger than it), and bytes buffered here */
     struct cw_shm_view *view;
     int shm_fd;
     struct slots *slots;
@@ -125,7 +125,7 @@ static void send_credit(struct cw_link *link, uint64_t bytes)
     message.kind_case = CACHEW__V1__FETCH_MESSAGE__KIND_CREDIT;
     message.credit = &credit;
     cw_wire_send(link->stream, &message.base);
-    link->granted += bytes;
+    link->granted += (int64_t)bytes;
 }
 
 static void send_ready(struct cw_link *link, bool ok)
@@ -165,14 +165,14 @@ static void send_slots(struct cw_link *link, bool all)
 void cw_link_give_back(struct cw_link *link, uint32_t conn, uint64_t cost)
 {
     if (conn == link->conn)
-        link->granted -= CW_MIN(cost, link->granted);
+        link->granted -= (int64_t)cost;
 }
 
 void cw_link_flush(struct cw_link *link, bool all)
 {
     if (!link->up)
         return;
-    uint64_t room = link->granted < link->limit ? link->limit - link->granted : 0;
+    uint64_t room = link->granted < (int64_t)link->limit ? (uint64_t)((int64_t)link->limit - link->granted) : 0;
     if (room >= link->limit / 4 || (all && room > 0))
         send_credit(link, room);
     if (link->slots)
@@ -396,7 +396,7 @@ static void link_open(void *arg)
     static const struct cw_stream_cb callbacks = {on_message, NULL, on_close};
     struct cw_link *link = arg;
     link->conn++;
-    link->granted = link->limit;
+    link->granted = (int64_t)link->limit;
     link->channel = cw_channel_open(link->job->client->rpc, link->address);
     link->stream = cw_channel_stream(link->channel, "/cachew.v1.Data/Fetch", &callbacks, link);
     send_hello(link);
