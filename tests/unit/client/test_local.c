@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public API against real daemons ("local:" with two workers): positions and resumption in every mode, several consumers and
+ * jobs, cancelling, lifetimes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "cachew/cachew.h"
+
+#define WAIT_MS 120000
+#define BATCHES_MAX 4096
+
+static const char dense[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 7}]}";
+static const char sparse[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 3000}, {\"op\": \"shuffle\"}, {\"op\": \"filter\", \"expr\": \"x % 3 == 0\"},"
+                             " {\"op\": \"skip\", \"count\": 5}, {\"op\": \"take\", \"count\": 900}, {\"op\": \"batch\", \"size\": 7}]}";
+
+static struct cachew_client *client;
+static struct cachew_error error;
+
+#define CHECK(call)                                           \
+    do {                                                      \
+        int rc_ = (call);                                     \
+        if (rc_ < 0)                                          \
+            fail_msg("%s: %d %s", #call, rc_, error.message); \
+    } while (0)
+
+static int on_setup(void **arg)
+{
+    (void)arg;
+    struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
+    options.local_workers = 2;
+    options.local_threads = 1;
+    options.timeout_ms = WAIT_MS;
+    CHECK(cachew_connect("local:", &options, &client, &error));
+    return 0;
+}
+
+static int on_teardown(void **arg)
+{
+    (void)arg;
+    cachew_disconnect(client);
+    return 0;
+}
+
+static struct cachew_job *start(const char *text, const struct cachew_job_options *options)
+{
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_job *job = NULL;
+    CHECK(cachew_pipeline_parse(text, strlen(text), &pipeline, &error));
+    CHECK(cachew_job_start(client, pipeline, options, &job, &error));
+    cachew_pipeline_release(pipeline);
+    return job;
+}
+
+/* What was delivered: a digest a batch, 0 for the end of an epoch. */
+struct list {
+    uint64_t v[BATCHES_MAX];
+    size_t n;
+};
+
+static uint64_t digest(const struct cachew_batch *batch)
+{
+    struct cachew_tensor tensor;
+    uint64_t h = 1 + 31 * cachew_batch_epoch(batch) + 17 * cachew_batch_number(batch);
+    for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
+        assert_int_equal(cachew_batch_tensor(batch, i, &tensor), 0);
+        h = cw_mix64(h ^ cw_hash_u64(tensor.data, tensor.bytes));
+    }
+    return h;
+}
+
+/* The next one, into the list; false after the last epoch. */
+static bool step(struct cachew_job *job, struct list *list)
+{
+    struct cachew_batch *batch = NULL;
+    int rc = cachew_job_next(job, WAIT_MS, &batch, &error);
+    CHECK(rc);
+    assert_true(list->n < BATCHES_MAX);
+    list->v[list->n++] = rc == 1 ? digest(batch) : 0;
+    if (rc == 1)
+        cachew_batch_release(batch);
+    return rc == 1 || !cachew_job_done(job);
+}
+
+static void run_all(const char *text, struct cachew_job_options *options, struct list *list)
+{
+    struct cachew_job *job = start(text, options);
+    while (step(job, list)) {
+    }
+    cachew_job_close(job);
+}
+
+static void assert_same(const struct list *want, const struct list *got)
+{
+    assert_int_equal(want->n, got->n);
+    for (size_t i = 0; i < want->n; i++)
+        if (want->v[i] != got->v[i])
+            fail_msg("batch %zu differs", i);
+}
+
+/* Stops after `cut` steps, saves the place, goes on in a new job. with_last 0 gives the last batch out again. */
+static void run_cut(const char *text, struct cachew_job_options *options, size_t cut, int with_last, struct list *list)
+{
+    char token[4096];
+    size_t bytes = 0;
+    struct cachew_job *job = start(text, options);
+    for (size_t i = 0; i < cut; i++)
+        step(job, list);
+    CHECK(cachew_job_token(job, with_last, token, sizeof(token), &bytes, &error));
+    if (!options->unordered)
+        assert_true(bytes <= CACHEW_TOKEN_BYTES);
+    if (!with_last && cut > 0 && list->v[list->n - 1] != 0)
+        list->n--;
+    cachew_job_close(job);
+    struct cachew_job_options again = *options;
+    again.token = token;
+    again.token_bytes = bytes;
+    run_all(text, &again, list);
+}
+
+static void check_resume(const char *text)
+{
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    options.seed = 11;
+    options.epochs = 2;
+    static struct list want, got;
+    want.n = 0;
+    run_all(text, &options, &want);
+    const size_t cuts[] = {0, 1, 37, want.n / 2 - 1, want.n / 2, want.n / 2 + 1, want.n - 2};
+    for (size_t i = 0; i < CW_ARRAY_LEN(cuts); i++)
+        for (int with_last = 0; with_last < 2; with_last++) {
+            got.n = 0;
+            run_cut(text, &options, cuts[i], with_last, &got);
+            assert_same(&want, &got);
+        }
+}
+
+static void test_resume_dense(void **arg)
+{
+    (void)arg;
+    check_resume(dense);
+}
+
+static void test_resume_sparse(void **arg)
+{
+    (void)arg;
+    check_resume(sparse);
+}
+
+static uint64_t sum_of(const struct list *list)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < list->n; i++)
+        sum += list->v[i];
+    return sum;
+}
+
+static void test_resume_unordered(void **arg)
+{
+    (void)arg;
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    static struct list want, got;
+    options.epochs = 2;
+    want.n = 0;
+    run_all(dense, &options, &want);
+    options.unordered = 1;
+    const size_t cuts[] = {0, 1, 50, 143, 144, 200};
+    for (size_t i = 0; i < CW_ARRAY_LEN(cuts); i++)
+        for (int with_last = 0; with_last < 2; with_last++) {
+            got.n = 0;
+            run_cut(dense, &options, cuts[i], with_last, &got);
+            assert_int_equal(got.n, want.n);
+            assert_true(sum_of(&got) == sum_of(&want));
+        }
+}
+
+/* n consumers in step, from the tokens of a former set of consumers or from the start; their batches by number. Stops after `rounds`
+ * of each, and leaves their tokens. */
+struct group {
+    size_t n;
+    char tokens[8][CACHEW_TOKEN_BYTES];
+    size_t token_bytes[8];
+};
+
+static void run_group(const char *text, const char *name, const struct group *from, struct group *group, size_t rounds, struct list *list)
+{
+    struct cachew_job *jobs[8];
+    struct list own;
+    for (size_t c = 0; c < group->n; c++) {
+        struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+        options.name = name;
+        options.seed = 3;
+        options.mode = CACHEW_COORDINATED;
+        options.consumers = (uint32_t)group->n;
+        options.consumer = (uint32_t)c;
+        if (from) {
+            options.token = from->tokens[c % from->n];
+            options.token_bytes = from->token_bytes[c % from->n];
+        }
+        jobs[c] = start(text, &options);
+    }
+    bool ended = false;
+    for (size_t r = 0; r < rounds && !ended; r++)
+        for (size_t c = 0; c < group->n; c++) {
+            own.n = 0;
+            step(jobs[c], &own);
+            ended |= own.v[0] == 0;
+            if (own.v[0])
+                list->v[list->n++] = own.v[0];
+        }
+    for (size_t c = 0; c < group->n; c++) {
+        CHECK(cachew_job_token(jobs[c], 1, group->tokens[c], CACHEW_TOKEN_BYTES, &group->token_bytes[c], &error));
+        cachew_job_close(jobs[c]);
+    }
+}
+
+static void check_consumers(const char *text, const char *name)
+{
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    static struct list want, got;
+    static struct group three = {.n = 3}, two = {.n = 2}, five = {.n = 5};
+    char names[3][64];
+    for (int i = 0; i < 3; i++)
+        snprintf(names[i], sizeof(names[i]), "%s-%d", name, i);
+    options.seed = 3;
+    want.n = got.n = 0;
+    run_all(text, &options, &want);
+    want.n--; /* the end of the epoch */
+    run_group(text, names[0], NULL, &three, 7, &got);
+    assert_int_equal(got.n, 21);
+    run_group(text, names[1], &three, &two, 9, &got); /* another number of consumers goes on with the same sequence */
+    assert_int_equal(got.n, 39);
+    run_group(text, names[2], &two, &five, SIZE_MAX, &got);
+    assert_same(&want, &got);
+}
+
+static void test_consumers_dense(void **arg)
+{
+    (void)arg;
+    check_consumers(dense, "dense");
+}
+
+static void test_consumers_sparse(void **arg)
+{
+    (void)arg;
+    check_consumers(sparse, "sparse");
+}
+
+static void test_foreign_token(void **arg)
+{
+    (void)arg;
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_job *job = start(dense, &options);
+    char token[CACHEW_TOKEN_BYTES];
+    size_t bytes;
+    CHECK(cachew_job_token(job, 0, token, sizeof(token), &bytes, &error));
+    assert_int_equal(cachew_job_token(job, 0, token, 3, &bytes, &error), CACHEW_E_INVALID);
+    cachew_job_close(job);
+    CHECK(cachew_pipeline_parse(sparse, strlen(sparse), &pipeline, &error));
+    options.token = token;
+    options.token_bytes = bytes;
+    assert_true(cachew_job_start(client, pipeline, &options, &job, &error) < 0);
+    assert_non_null(strstr(error.message, "token"));
+    token[bytes / 2] ^= 1;
+    assert_int_equal(cachew_job_start(client, pipeline, &options, &job, &error), CACHEW_E_CORRUPT);
+    cachew_pipeline_release(pipeline);
+}
+
+/* ---- calls and lifetimes ---- */
+
+static const char slow[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"sleep\", \"ms\": 600000}, {\"op\": \"batch\", \"size\": 1}]}";
+
+static void cancel_thread(void *job)
+{
+    cachew_job_cancel(job);
+}
+
+static void test_cancel_and_timeout(void **arg)
+{
+    (void)arg;
+    struct cachew_batch *batch = NULL;
+    struct cw_thread thread = {0};
+    struct cachew_job *job = start(dense, NULL), *stuck = start(slow, NULL);
+    assert_int_equal(cachew_job_next(stuck, 0, &batch, &error), CACHEW_E_TIMEOUT);
+    assert_int_equal(cachew_job_next(stuck, 10, &batch, &error), CACHEW_E_TIMEOUT);
+    cw_thread_start(&thread, "cancel", cancel_thread, stuck);
+    assert_int_equal(cachew_job_next(stuck, -1, &batch, &error), CACHEW_E_CANCELLED);
+    assert_int_equal(cachew_job_next(stuck, -1, &batch, &error), CACHEW_E_CANCELLED);
+    cw_thread_join(&thread);
+    cachew_job_close(stuck);
+    CHECK(cachew_job_next(job, WAIT_MS, &batch, &error)); /* the other job is not touched */
+    cachew_batch_release(batch);
+    cachew_job_close(job);
+}
+
+static void test_batch_outlives_job(void **arg)
+{
+    (void)arg;
+    static const char large[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 4000}, {\"op\": \"inflate\", \"factor\": 1000},"
+                                " {\"op\": \"batch\", \"size\": 100}]}";
+    struct cachew_batch *held[8] = {0};
+    uint64_t before[8];
+    struct cachew_job *job = start(large, NULL);
+    for (int i = 0; i < 8; i++) {
+        CHECK(cachew_job_next(job, WAIT_MS, &held[i], &error));
+        before[i] = digest(held[i]);
+    }
+    struct cachew_job_stats stats = {.struct_size = sizeof(stats)};
+    assert_int_equal(cachew_job_stats(job, &stats), 0);
+    assert_int_equal(stats.batches, 8);
+    assert_true(stats.copies <= stats.shm_batches + stats.grpc_batches);
+    assert_int_equal(stats.epoch_items, 40);
+    cachew_job_close(job);
+    job = start(large, NULL); /* new work must not be written where the trainer still reads */
+    static struct list list;
+    list.n = 0;
+    while (step(job, &list)) {
+    }
+    cachew_job_close(job);
+    for (int i = 0; i < 8; i++) {
+        assert_true(digest(held[i]) == before[i]);
+        cachew_batch_release(held[i]);
+    }
+}
+
+static void test_errors(void **arg)
+{
+    (void)arg;
+    static const char unknown[] = "{\"pipeline\": [{\"op\": \"rnge\", \"stop\": 4}]}";
+    static const char missing[] = "{\"pipeline\": [{\"op\": \"files\", \"pattern\": \"/nonexistent/x.jpg\"}, {\"op\": \"batch\", \"size\": 4}]}";
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_job *job = NULL;
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    CHECK(cachew_pipeline_parse(unknown, strlen(unknown), &pipeline, &error));
+    assert_true(cachew_job_start(client, pipeline, NULL, &job, &error) < 0);
+    assert_non_null(strstr(error.message, "rnge"));
+    cachew_pipeline_release(pipeline);
+    CHECK(cachew_pipeline_parse(missing, strlen(missing), &pipeline, &error));
+    assert_true(cachew_job_start(client, pipeline, NULL, &job, &error) < 0);
+    assert_non_null(strstr(error.message, "/nonexistent/x.jpg"));
+    options.consumers = 2;
+    assert_int_equal(cachew_job_start(client, pipeline, &options, &job, &error), CACHEW_E_INVALID);
+    cachew_pipeline_release(pipeline);
+}
+
+static void test_forked_child_is_told(void **arg)
+{
+    (void)arg;
+    struct cachew_job *job = start(dense, NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct cachew_batch *batch = NULL;
+        int rc = cachew_job_next(job, -1, &batch, &error);
+        cachew_job_close(job);
+        cachew_disconnect(client);
+        _exit(rc == CACHEW_E_STATE ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    static struct list list;
+    list.n = 0;
+    while (step(job, &list)) { /* and the parent goes on */
+    }
+    assert_int_equal(list.n, 144);
+    cachew_job_close(job);
+}
+
+static void test_no_epochs_without_elements(void **arg)
+{
+    (void)arg;
+    static const char nothing[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 9}, {\"op\": \"filter\", \"expr\": \"x > 10\"}, {\"op\": \"batch\", \"size\": 4}]}";
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    struct cachew_batch *batch = NULL;
+    options.epochs = 0; /* without end */
+    struct cachew_job *job = start(nothing, &options);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(cachew_job_next(job, WAIT_MS, &batch, &error), 0);
+    assert_false(cachew_job_done(job));
+    cachew_job_close(job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resume_dense), cmocka_unit_test(test_resume_sparse), cmocka_unit_test(test_resume_unordered),
+        cmocka_unit_test(test_consumers_dense), cmocka_unit_test(test_consumers_sparse), cmocka_unit_test(test_foreign_token),
+        cmocka_unit_test(test_cancel_and_timeout), cmocka_unit_test(test_batch_outlives_job), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_forked_child_is_told), cmocka_unit_test(test_no_epochs_without_elements),
+    };
+    return cmocka_run_group_tests(tests, on_setup, on_teardown);
+}
