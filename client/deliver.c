@@ -173,8 +173,9 @@ static void give_item(struct cw_deliver *deliver, const struct cw_order_out *out
     uint64_t local = out->item / conf->consumers;
     item->batch = NULL;
     entry->item = out->item;
-    entry->after = (struct cw_pos){.epoch = out->epoch, .item = CW_MIN((local + 1) * conf->consumers, conf->items)};
-    entry->after.batches = entry->after.item;
+    uint64_t steps = local - cw_order_local(conf, deliver->base) + 1;
+    entry->after = (struct cw_pos){.epoch = out->epoch, .item = CW_MIN(deliver->base + steps * conf->consumers, conf->items)};
+    entry->after.batches = entry->after.floor = entry->after.item;
     struct cw_record *record = book_add(deliver);
     record->epoch = out->epoch;
     record->lo = local;
@@ -205,7 +206,7 @@ static void give_end(struct cw_deliver *deliver, const struct cw_order_out *out)
     record->after = entry->after;
     record->has_pos = record->end = true;
     deliver->ends_open++;
-    deliver->done = 0;
+    deliver->done = deliver->base = 0;
 }
 
 /* ---- sparse ---- */
@@ -214,13 +215,15 @@ static void on_join_batch(void *arg, struct cw_batch *batch, const struct cw_pos
 {
     struct cw_deliver *deliver = arg;
     struct cachew_batch *entry = new_entry(deliver, batch, batch->epoch, batch->item);
+    uint64_t n = deliver->join.conf.consumers, steps = (batch->item - deliver->base) / n + 1;
     entry->after = *after;
+    entry->after.floor = deliver->base + steps * n;
     entry->item = after->item;
     struct cw_record *record = book_add(deliver);
     record->epoch = batch->epoch;
     record->lo = CW_MIN(deliver->done, after->item);
     record->hi = after->item;
-    record->after = *after;
+    record->after = entry->after;
     record->has_pos = true;
     deliver->done = CW_MAX(deliver->done, after->item);
     atomic_fetch_add_explicit(&deliver->job->counts.copies, 1, memory_order_relaxed);
@@ -257,10 +260,10 @@ static int join_item(struct cw_deliver *deliver, const struct cw_order_out *out,
 /* ---- in and out ---- */
 
 void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job, const struct cw_plan_join *rules, const struct cw_pos *from,
-                     uint64_t floor, const struct cw_set *consumed)
+                     const struct cw_set *consumed)
 {
     struct cw_order_conf order = {.items = job->items, .epochs = job->epochs, .consumers = 1};
-    *deliver = (struct cw_deliver){.job = job, .pos = *from};
+    *deliver = (struct cw_deliver){.job = job, .pos = *from, .base = from->floor};
     bool dealt = job->mode == CW_MODE_COORDINATED && !job->sparse;
     if (dealt) {
         order.consumers = job->consumers;
@@ -280,7 +283,7 @@ void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job, const s
         join.consumer = job->consumer;
     }
     deliver->done = from->item;
-    cw_join_init(&deliver->join, &join, from, floor, on_join_batch, on_join_alloc, deliver);
+    cw_join_init(&deliver->join, &join, from, from->floor, on_join_batch, on_join_alloc, deliver);
 }
 
 void cw_deliver_fini(struct cw_deliver *deliver)

@@ -33,6 +33,7 @@ struct cw_deliver {
     uint64_t serial;        /* of the last entry pushed */
     uint64_t done;          /* sparse: items below it are in the book */
     uint64_t lost;          /* items left out since the last entry */
+    uint64_t base;          /* coordinated: the first batch of the first step of this epoch */
     uint64_t ends_open;     /* ends of epochs pushed and not consumed */
     uint64_t buffered;      /* bytes received and not given out */
     struct cachew_batch *out_head, *out_tail; /* made in this drain */
@@ -43,7 +44,7 @@ struct cw_deliver {
     uint64_t consumed_n;    /* entries consumed since the counter was last reset by its reader */
 };
 void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job, const struct cw_plan_join *rules, const struct cw_pos *from,
-                     uint64_t floor, const struct cw_set *consumed);
+                     const struct cw_set *consumed);
 void cw_deliver_fini(struct cw_deliver *deliver);
 /* Takes the item unless it is there already: 1, 0 (the item stays the caller's), or CORRUPT. */
 int cw_deliver_put(struct cw_deliver *deliver, struct cw_item *item, struct cw_err *err);

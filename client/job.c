@@ -225,7 +225,7 @@ int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, siz
     const struct cw_pos *pos = with_last ? &job->last_pos : &job->pos;
     struct cw_token token = {.fingerprint = job->fingerprint, .seed = job->seed, .epoch = pos->epoch, .item = pos->item, .row = pos->row,
                              .rows = pos->rows, .batches = pos->batches, .mode = job->mode, .consumers = job->consumers,
-                             .consumer = job->consumer};
+                             .to_come = (uint32_t)(pos->floor > pos->batches ? pos->floor - pos->batches : 0)};
     if (job->unordered && !job->sparse)
         token_unordered(job, with_last != 0, &token);
     int rc = cw_token_encode(&token, ret_token, cap, ret_bytes, &err);

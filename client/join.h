@@ -14,6 +14,7 @@ struct cw_pos {
     uint64_t row;     /* of that item */
     uint64_t rows;    /* of the epoch before that row */
     uint64_t batches; /* number of the next batch */
+    uint64_t floor;   /* several consumers: the first batch of the next step; below it all are given out */
 };
 struct cw_join_conf {
     struct cw_plan_join rules;

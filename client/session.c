@@ -322,34 +322,42 @@ void cw_session_worker_found(struct cw_session *session, uint64_t worker_id)
 
 /* ---- messages from the dispatcher ---- */
 
-static int start_position(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome, struct cw_pos *ret_pos, uint64_t *ret_floor,
+/* A token is exact. What the dispatcher kept is so too unless items were left out by hand since; then the step is taken to begin at a
+ * multiple of the number of consumers. */
+static void kept_position(const struct cachew_job *job, const Cachew__V1__ClientWelcome *welcome, struct cw_pos *ret_pos)
+{
+    struct cw_pos pos = {welcome->first_epoch, welcome->first_item, welcome->first_row, 0, 0, 0};
+    const Cachew__V1__Position *at = welcome->position;
+    uint64_t n = job->mode == CW_MODE_COORDINATED ? CW_MAX(job->consumers, 1u) : 1;
+    if (at)
+        pos = (struct cw_pos){at->epoch, at->item, at->row, at->rows, at->batches, 0};
+    if (job->sparse)
+        pos.floor = (pos.batches + n - 1) / n * n;
+    else
+        pos.floor = pos.batches == pos.item ? pos.item : pos.item - pos.item % n;
+    *ret_pos = pos;
+}
+
+static int start_position(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome, struct cw_pos *ret_pos,
                           struct cw_set *ret_consumed, struct cw_err *err)
 {
     const struct cw_token *token = &session->conf.token;
     const struct cachew_job *job = session->job;
-    uint64_t dealt = job->consumers;
     if (session->conf.token_bytes) {
         if (!cw_hash_eq(token->fingerprint, job->fingerprint) || token->seed != job->seed)
             return cw_err_set(err, CW_E_STATE, "the token belongs to another pipeline, other source files or another seed: resume with what the "
                               "job was started with, or start without a token");
-        *ret_pos = (struct cw_pos){token->epoch, token->item, token->row, token->rows, token->batches};
+        *ret_pos = (struct cw_pos){token->epoch, token->item, token->row, token->rows, token->batches, token->batches + token->to_come};
         cw_set_copy(ret_consumed, &token->beyond);
-        dealt = token->mode == CACHEW__V1__CONSUMER_MODE__COORDINATED ? token->consumers : 1;
-    } else if (job->items == 0) {
-        *ret_pos = (struct cw_pos){0}; /* nothing to do; each empty epoch is told all the same */
-    } else if (welcome->position) {
-        const Cachew__V1__Position *at = welcome->position;
-        *ret_pos = (struct cw_pos){at->epoch, at->item, at->row, at->rows, at->batches};
-    } else {
-        *ret_pos = (struct cw_pos){welcome->first_epoch, welcome->first_item, welcome->first_row, 0, 0};
+        return 0;
     }
-    for (size_t i = 0; !session->conf.token_bytes && i < welcome->n_consumed; i++)
+    *ret_pos = (struct cw_pos){0};
+    if (job->items > 0) /* else each empty epoch is told all the same */
+        kept_position(job, welcome, ret_pos);
+    for (size_t i = 0; i < welcome->n_consumed; i++)
         if (welcome->consumed[i]->epoch == ret_pos->epoch &&
             cw_wire_set_from(welcome->consumed[i]->items, welcome->consumed[i]->n_items, ret_consumed, err) != 0)
             return err->code;
-    /* All coordinated consumers see the same step, so what one token says of its own batch holds for its whole round. */
-    dealt = CW_MAX(dealt, 1);
-    *ret_floor = (ret_pos->batches + dealt - 1) / dealt * dealt;
     return 0;
 }
 
@@ -359,7 +367,6 @@ static int begin(struct cw_session *session, const Cachew__V1__ClientWelcome *we
     struct cachew_job *job = session->job;
     struct cw_plan_info info;
     struct cw_pos from = {0};
-    uint64_t floor = 0;
     struct cw_set consumed = {0};
     if (!welcome->info)
         return cw_err_set(err, CW_E_CORRUPT, "the dispatcher's welcome does not say what the job is");
@@ -373,11 +380,9 @@ static int begin(struct cw_session *session, const Cachew__V1__ClientWelcome *we
     job->items = info.items;
     job->elements = info.elements;
     job->sparse = info.sparse;
-    rc = start_position(session, welcome, &from, &floor, &consumed, err);
-    if (job->mode == CW_MODE_COORDINATED && !job->sparse)
-        from.item -= from.item % job->consumers; /* the round that it belongs to */
+    rc = start_position(session, welcome, &from, &consumed, err);
     if (rc == 0) {
-        cw_deliver_init(&session->deliver, job, &info.join, &from, floor, &consumed);
+        cw_deliver_init(&session->deliver, job, &info.join, &from, &consumed);
         session->begun = true;
         job->pos = job->last_pos = from;
         cw_set_copy(&job->used, &consumed);

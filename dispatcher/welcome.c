@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+/* The first item of the consumer's at or above `item`, where items are dealt out. */
+static uint64_t own_at(const struct cw_job *job, uint32_t consumer, uint64_t item)
+{
+    uint64_t n = job->layout.consumers;
+    if (job->layout.mode != CW_MODE_COORDINATED || job->layout.to_all || n < 2)
+        return item;
+    return item + (consumer + n - item % n) % n;
+}
+
 static struct cw_state_position find_position(const struct cw_client *client)
 {
     struct cw_job *job = client->job;
@@ -16,7 +25,7 @@ static struct cw_state_position find_position(const struct cw_client *client)
             break;
         item = 0;
     }
-    if (last->epoch == number && last->item == item)
+    if (last->epoch == number && own_at(job, client->consumer, last->item) == item)
         return *last;
     /* Dense: nothing else is needed. Sparse: items were left out by hand, and the rows counted so far stand. */
     bool begun = last->epoch == number && item > 0;

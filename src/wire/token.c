@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layout: "CWT1", fingerprint (16 bytes), then varints: seed, epoch, item, row, rows, batches, mode, consumers, consumer, number of
+/* Layout: "CWT1", fingerprint (16 bytes), then varints: seed, epoch, item, row, rows, batches, mode, consumers, to_come, number of
  * gaps, and per run beyond `item` (distance from the last end, length); at the end 8 bytes of hash over all before. */
 #include "wire/token.h"
 
@@ -64,7 +64,7 @@ int cw_token_encode(const struct cw_token *token, void *ret_bytes, size_t cap, s
     put_u64(&out, token->fingerprint.hi);
     put_u64(&out, token->fingerprint.lo);
     const uint64_t numbers[] = {token->seed, token->epoch, token->item, token->row, token->rows, token->batches,
-                                token->mode, token->consumers, token->consumer, token->beyond.n};
+                                token->mode, token->consumers, token->to_come, token->beyond.n};
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
         put_varint(&out, numbers[i]);
     uint64_t at = token->item;
@@ -109,12 +109,12 @@ int cw_token_decode(const void *p, size_t n, struct cw_token *ret_token, struct 
     uint64_t *const numbers[] = {&t.seed, &t.epoch, &t.item, &t.row, &t.rows, &t.batches};
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
         *numbers[i] = get_varint(&r);
-    uint64_t mode = get_varint(&r), consumers = get_varint(&r), consumer = get_varint(&r), runs = get_varint(&r);
-    if (r.bad || mode > 2 || consumers > UINT32_MAX || consumer > UINT32_MAX)
+    uint64_t mode = get_varint(&r), consumers = get_varint(&r), to_come = get_varint(&r), runs = get_varint(&r);
+    if (r.bad || mode > 2 || consumers > UINT32_MAX || to_come > UINT32_MAX)
         return cw_err_set(err, CW_E_CORRUPT, "resume token: its numbers are not valid");
     t.mode = (uint32_t)mode;
     t.consumers = (uint32_t)consumers;
-    t.consumer = (uint32_t)consumer;
+    t.to_come = (uint32_t)to_come;
     int rc = decode_runs(&r, runs, &t, err);
     if (rc == 0 && r.p != r.end)
         rc = cw_err_set(err, CW_E_CORRUPT, "resume token: %zu bytes too many", (size_t)(r.end - r.p));

@@ -21,7 +21,8 @@ struct cw_token {
     uint64_t rows;    /* sparse: rows of the epoch that came into the join before that row */
     uint64_t batches; /* given out in the epoch */
     uint32_t mode;    /* enum ConsumerMode of job.proto */
-    uint32_t consumers, consumer;
+    uint32_t consumers;
+    uint32_t to_come; /* coordinated: all consumers see the same step; so many batches of the step belong to others, who have them too */
     struct cw_set beyond; /* unordered: items above `item` that are consumed too */
 };
 /* Bytes of the token; INVALID when cap is too small (the message says how many are needed). */
