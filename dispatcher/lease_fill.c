@@ -161,7 +161,9 @@ static bool fill_one(struct cw_share *share, int64_t now, size_t jobs_n, size_t 
         return false;
     struct cw_epoch *epoch = find_run(share, &run, &consumer);
     share->full = epoch != NULL;
-    uint64_t max = epoch ? may_take(share, jobs_n, is_hole(share->job, epoch, run.lo)) : 0;
+    if (!epoch)
+        return false;
+    uint64_t max = may_take(share, jobs_n, is_hole(share->job, epoch, run.lo));
     if (max == 0)
         return false;
     uint64_t n = run.hi - run.lo;
