@@ -35,7 +35,7 @@ static const struct {
 } bad[] = {
     {"{\"op\":\"rang\"}",
      "node \"rang\" (rang): there is no such operator; did you mean \"range\"?"},
-    {"{\"op\":\"range\",\"stopp\":3}", "did you mean \"stop\"?"},
+    {"{\"op\":\"range\",\"sto\":3}", "did you mean \"stop\"?"},
     {"{\"op\":\"range\",\"stop\":\"x\",\"name\":\"r\"}", "node \"r\" (range): "},
     {"{\"op\":\"range\",\"stop\":4,\"step\":0}", "node \"range\" (range): option step"},
     {"{\"op\":\"batch\",\"size\":4}", "begins with a source"},

@@ -94,7 +94,7 @@ static const struct {
     {"", "t.json"},
     {"[]", "t.json: a pipeline is an object"},
     {"{}", "\"pipeline\" is missing"},
-    {"{\"pipelin\": []}", "did you mean \"pipeline\"?"},
+    {"{\"pipelines\": []}", "did you mean \"pipeline\"?"},
     {"{\"pipeline\": {}}", "must be a list"},
     {"{\"pipeline\": []}", "no nodes"},
     {"{\"name\": 3, \"pipeline\": []}", "\"name\""},
