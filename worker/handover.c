@@ -14,7 +14,7 @@
 #include "base/rng.h"
 #include "wire/wire.h"
 
-#define SLOT_MIN ((size_t)64 << 10)
+#define SLOT_MIN ((size_t)32 << 10)
 #define ANSWER_MS 2000
 #define HANDSHAKES_MAX 64
 

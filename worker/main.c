@@ -49,6 +49,16 @@ static void on_stdin(void *arg)
     _exit(0);
 }
 
+/* Descriptors are needed for shared memory, files and clients: as many as are allowed. */
+static void raise_files_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int run(const struct cw_worker_options *options, bool exit_with_stdin, struct cw_err *err)
 {
     struct program p = {.loop = cw_loop_new()};
@@ -123,6 +133,7 @@ int main(int argc, char **argv)
     }
     if (nice_level != 0 && setpriority(PRIO_PROCESS, 0, (int)nice_level) != 0)
         cw_log_warn("worker", "nice %lld: %s", (long long)nice_level, strerror(errno));
+    raise_files_limit();
     o.threads = (size_t)threads;
     o.no_shm = !shm;
     if (run(&o, exit_with_stdin, &err) != 0) {

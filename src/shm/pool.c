@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/thread.h"
 
 #define SLOT_ROUND ((size_t)64 << 10)
+#define SLOTS_MAX 4096
 
 struct slot {
     struct cw_shm_pool *pool;
@@ -31,11 +33,21 @@ struct cw_shm_pool {
     int refs; /* the owner, and each buffer that is out */
     bool closed;
     size_t limit, bytes;
+    size_t slots_max, slots_n; /* each has a descriptor */
     uint64_t last_id;
     struct slot idle; /* ring; first = used last */
     uint64_t *gone;
     size_t gone_n, gone_cap;
 };
+
+/* Half of what this process may open is left for sockets and files. */
+static size_t slots_max(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY)
+        return SLOTS_MAX;
+    return CW_MAX(CW_MIN((size_t)files.rlim_cur / 2, (size_t)SLOTS_MAX), (size_t)1);
+}
 
 struct cw_shm_pool *cw_shm_pool_new(size_t limit_bytes)
 {
@@ -43,6 +55,7 @@ struct cw_shm_pool *cw_shm_pool_new(size_t limit_bytes)
     cw_mutex_init(&pool->lock);
     pool->refs = 1;
     pool->limit = limit_bytes;
+    pool->slots_max = slots_max();
     pool->idle.next = pool->idle.prev = &pool->idle;
     return pool;
 }
@@ -65,6 +78,7 @@ static void slot_link_first(struct cw_shm_pool *pool, struct slot *slot)
 static void slot_destroy(struct cw_shm_pool *pool, struct slot *slot)
 {
     pool->bytes -= slot->cap;
+    pool->slots_n--;
     if (!pool->closed) {
         CW_GROW(pool->gone, pool->gone_n, pool->gone_cap);
         pool->gone[pool->gone_n++] = slot->id;
@@ -75,9 +89,9 @@ static void slot_destroy(struct cw_shm_pool *pool, struct slot *slot)
 }
 
 /* Lock held. Least recently used first. */
-static void trim(struct cw_shm_pool *pool, size_t bytes)
+static void trim(struct cw_shm_pool *pool, size_t bytes, size_t slots)
 {
-    while (pool->bytes > bytes && pool->idle.prev != &pool->idle) {
+    while ((pool->bytes > bytes || pool->slots_n > slots) && pool->idle.prev != &pool->idle) {
         struct slot *slot = pool->idle.prev;
         slot_unlink(slot);
         slot_destroy(pool, slot);
@@ -102,7 +116,7 @@ void cw_shm_pool_free(struct cw_shm_pool *pool)
         return;
     cw_mutex_lock(&pool->lock);
     pool->closed = true;
-    trim(pool, 0);
+    trim(pool, 0, 0);
     pool_unref(pool);
 }
 
@@ -175,14 +189,16 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
         cw_mutex_unlock(&pool->lock);
     } else {
         if (cap <= pool->limit)
-            trim(pool, pool->limit - cap);
-        if (cap < bytes || pool->bytes > pool->limit || cap > pool->limit - pool->bytes) {
+            trim(pool, pool->limit - cap, pool->slots_max - 1);
+        if (cap < bytes || pool->bytes > pool->limit || cap > pool->limit - pool->bytes || pool->slots_n >= pool->slots_max) {
             cw_mutex_unlock(&pool->lock);
-            cw_err_set(err, CW_E_LIMIT, "shared memory: %zu bytes do not fit under the limit of %zu", bytes, pool->limit);
+            cw_err_set(err, CW_E_LIMIT, "shared memory: %zu bytes do not fit under the limits of %zu bytes and %zu slots", bytes,
+                       pool->limit, pool->slots_max);
             return NULL;
         }
         /* The room is taken before the slow part, which needs no lock. */
         pool->bytes += cap;
+        pool->slots_n++;
         pool->refs++;
         uint64_t id = ++pool->last_id;
         cw_mutex_unlock(&pool->lock);
@@ -190,6 +206,7 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
         if (!slot) {
             cw_mutex_lock(&pool->lock);
             pool->bytes -= cap;
+            pool->slots_n--;
             pool_unref(pool);
             return NULL;
         }
@@ -228,7 +245,7 @@ size_t cw_shm_pool_bytes(struct cw_shm_pool *pool)
 void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes)
 {
     cw_mutex_lock(&pool->lock);
-    trim(pool, bytes);
+    trim(pool, bytes, pool->slots_max);
     cw_mutex_unlock(&pool->lock);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/thread.h"
 #include "shm/shm.h"
@@ -85,6 +86,33 @@ static void test_retired_slots_are_not_used_again(void **state)
     cw_buf_unref(a);
 }
 
+static void test_number_of_slots(void **state)
+{
+    (void)state;
+    struct rlimit old, low;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    low = old;
+    low.rlim_cur = 64;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    struct cw_shm_pool *pool = cw_shm_pool_new(1024 * MIB);
+    struct cw_err err = {0};
+    struct cw_buf *bufs[32];
+    for (size_t i = 0; i < 32; i++) {
+        bufs[i] = cw_shm_pool_get(pool, 1000, &err);
+        assert_non_null(bufs[i]);
+    }
+    assert_null(cw_shm_pool_get(pool, 1000, &err));
+    assert_int_equal(err.code, CW_E_LIMIT);
+    /* An idle one that is too small makes room. */
+    cw_buf_unref(bufs[0]);
+    bufs[0] = cw_shm_pool_get(pool, MIB, &err);
+    assert_non_null(bufs[0]);
+    for (size_t i = 0; i < 32; i++)
+        cw_buf_unref(bufs[i]);
+    cw_shm_pool_free(pool);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
 struct churn {
     struct cw_shm_pool *pool;
     unsigned seed;
@@ -130,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_slots_are_used_again),
         cmocka_unit_test(test_limit_and_gone),
         cmocka_unit_test(test_retired_slots_are_not_used_again),
+        cmocka_unit_test(test_number_of_slots),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
