@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the JPEG pipeline costs through dispatcher and worker, against bare decoding of the same files.
+
+usage: jpeg_service.py BUILD_DIR [DIRECTORY_OF_JPEGS]     (a release build with -DBUILD_TESTING=ON)
+
+Runs tests/bare_decode (a C loop that decodes each file fully with libjpeg-turbo), then cachew-dispatcher, cachew-worker and
+`cachew run` on files -> shuffle -> read_file -> decode_image -> random_resized_crop 224 -> random_flip -> normalize -> batch 64, then
+bare_decode again. Prints one line: CPU seconds (user + system, all processes, from start to end) per image of both, and
+their ratio. Without a directory it makes 96 photographs (support/make_photos.py).
+"""
+import glob
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+IMAGES = 12000  # at least: short runs show start-up costs
+
+
+def children_cpu_s():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def bare_cpu_s(build, photos):
+    """Per image."""
+    rounds = str(max(1, 2000 // len(photos)))
+    out = subprocess.run([os.path.join(build, "tests/bare_decode"), "-n", rounds] + photos, check=True, capture_output=True, text=True)
+    return float(out.stdout.split("cpu_s_per_image=")[1].split()[0])
+
+
+def start(program, *arguments):
+    """A daemon and the address on which it is ready."""
+    process = subprocess.Popen([program] + list(arguments), stdout=subprocess.PIPE, text=True, env=dict(os.environ, CACHEW_LOG="warn"))
+    line = process.stdout.readline().split()
+    if len(line) != 2 or line[0] != "ready":
+        sys.exit("%s did not start" % program)
+    return process, line[1]
+
+
+def service_cpu_s(build, photos, work):
+    """Per image, of all processes together."""
+    pipeline = os.path.join(work, "photos.json")
+    with open(pipeline, "w") as f:
+        json.dump({"name": "photos", "pipeline": [
+            {"op": "files", "pattern": os.path.join(os.path.dirname(photos[0]), "*.jpg")},
+            {"op": "repeat", "count": -(-IMAGES // len(photos))}, {"op": "shuffle"}, {"op": "read_file"}, {"op": "decode_image", "channels": 3},
+            {"op": "random_resized_crop", "size": [224, 224]}, {"op": "random_flip", "p": 0.5},
+            {"op": "normalize", "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]},
+            {"op": "batch", "size": 64, "drop_remainder": True}]}, f)
+    programs = os.path.join(build, "bin")
+    before = children_cpu_s()
+    dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", os.path.join(work, "state"))
+    worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", "2")
+    out = subprocess.run([os.path.join(programs, "cachew"), "run", pipeline, "--dispatcher", address, "--json", "--no-hash"], check=True,
+                         capture_output=True, text=True)
+    for process in (worker, dispatcher):
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+    return (children_cpu_s() - before) / json.loads(out.stdout.splitlines()[0])["elements"]
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    build = sys.argv[1]
+    with tempfile.TemporaryDirectory() as work:
+        directory = sys.argv[2] if len(sys.argv) == 3 else os.path.join(work, "photos")
+        if len(sys.argv) == 2:
+            subprocess.run(["/usr/bin/python3", os.path.join(HERE, "../support/make_photos.py"), directory, "96"], check=True)
+        photos = sorted(glob.glob(os.path.join(os.path.abspath(directory), "*.jpg")))
+        bare = bare_cpu_s(build, photos)
+        service = service_cpu_s(build, photos, work)
+        bare = (bare + bare_cpu_s(build, photos)) / 2
+    print("jpeg_service: bare_us=%.1f service_us=%.1f ratio=%.3f" % (bare * 1e6, service * 1e6, service / bare))
+
+
+if __name__ == "__main__":
+    main()
