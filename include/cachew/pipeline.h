@@ -33,11 +33,12 @@ void cachew_pipeline_release(struct cachew_pipeline *pipeline);
  */
 struct cachew_builder;
 struct cachew_builder *cachew_builder_new(const char *name);
-/* Appends an operator that reads from the one before (the first one, a source, from none). */
+/* Appends an operator that reads from the one before (a source reads from none). */
 void cachew_add(struct cachew_builder *builder, const char *op);
 /* The following are about the operator added last. */
 void cachew_set_name(struct cachew_builder *builder, const char *name);
-/* Reads from this named operator instead of the one before; call it again for further inputs. NULL: reads from none (a further source). */
+/* Reads from this named operator instead of the one before; call it again for further inputs. NULL: reads from none,
+ * which goes without saying for a source. */
 void cachew_add_input(struct cachew_builder *builder, const char *name);
 /* Works on this named tensor only; call it again for more. */
 void cachew_add_field(struct cachew_builder *builder, const char *field);
