@@ -148,7 +148,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_worker *w = arg;
     struct cw_err err = {0};
-    cw_fault_point("worker_command");
+    cw_fault_point("worker.command");
     Cachew__V1__WorkerCommand *command =
         (Cachew__V1__WorkerCommand *)cw_wire_unpack(&cachew__v1__worker_command__descriptor, msg, &err);
     if (!command) {
@@ -189,7 +189,7 @@ static void attach(void *arg)
         cw_attend_leave(w, "it does not answer");
         return;
     }
-    cw_fault_point("worker_attach");
+    cw_fault_point("worker.attach");
     w->stream = cw_channel_stream(w->channel, "/cachew.v1.Fleet/Attach", &cb, w);
     send_hello(w);
     cw_timer_start(w->retry, WELCOME_MS, 0);

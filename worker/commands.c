@@ -68,7 +68,7 @@ void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *comma
         cw_wjob_add(w, command->job);
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_LEASE:
-        cw_fault_point("worker_lease");
+        cw_fault_point("worker.lease");
         run_lease(w, command->lease);
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_REVOKE:

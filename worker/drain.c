@@ -62,7 +62,7 @@ static bool is_received(const struct cw_worker *w)
 
 static void finish(struct cw_worker *w)
 {
-    cw_fault_point("worker_drained");
+    cw_fault_point("worker.drained");
     cw_timer_stop(w->drain_timer);
     cw_report_now(w);
     w->drained = true;

@@ -113,7 +113,7 @@ void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease)
 
 void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error)
 {
-    cw_fault_point("worker_job_opened");
+    cw_fault_point("worker.job_opened");
     if (!plan) {
         job->state = CW_WJOB_FAILED;
         cw_mem_free(job->error);

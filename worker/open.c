@@ -113,7 +113,7 @@ static void on_opened(void *arg)
     struct cw_opening *o = arg;
     struct cw_worker *w = o->worker;
     w->openings_n--;
-    cw_fault_point("worker_opened");
+    cw_fault_point("worker.opened");
     bool failed = o->error.code != 0;
     if (w->closing) {
         opening_free(o);

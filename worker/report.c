@@ -90,7 +90,7 @@ void cw_report_now(struct cw_worker *w)
         cw_timer_start(w->soon, DRY_MS, 0);
         return;
     }
-    cw_fault_point("worker_report");
+    cw_fault_point("worker.report");
     cw_timer_stop(w->soon);
     w->reported_ms = now;
     measure_cpu(w, now);

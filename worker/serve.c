@@ -119,7 +119,7 @@ static bool send_some(struct cw_client *c, struct cw_outq *q)
     }
     if (n == 0)
         return false;
-    cw_fault_point("worker_send");
+    cw_fault_point("worker.send");
     cw_wire_send_outputs(c->stream, batches, slots, n);
     for (size_t i = 0; i < n; i++)
         cw_batch_unref(batches[i]);

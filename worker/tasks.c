@@ -184,7 +184,7 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
 void cw_tasks_collect(void *worker)
 {
     struct cw_worker *w = worker;
-    cw_fault_point("worker_collect");
+    cw_fault_point("worker.collect");
     struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acq_rel), *oldest = NULL;
     while (list) {
         struct cw_task *next = list->done_next;
