@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/mem.h"
+#include "base/str.h"
 #include "client/public.h"
 
 #define MAGIC 0x63774241u
@@ -92,6 +93,28 @@ int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, u
     cw_hash_text(fingerprint, hex);
     int n = snprintf(ret_text, cap, "cachew1:%s:%" PRIu64 ":%" PRIu64 ":%" PRIu64, hex, seed, epoch, number);
     return n < 0 || (size_t)n >= cap ? CACHEW_E_LIMIT : 0;
+}
+
+bool cw_recipe_parse(const char *text, struct cw_recipe *ret_recipe)
+{
+    static const char prefix[] = "cachew1:";
+    char copy[CW_RECIPE_BYTES];
+    char *words[4] = {copy};
+    if (!cw_str_starts(text, prefix) || strlen(text) >= sizeof copy)
+        return false;
+    snprintf(copy, sizeof copy, "%s", text + strlen(prefix));
+    for (size_t i = 1; i < CW_ARRAY_LEN(words); i++) {
+        words[i] = strchr(words[i - 1], ':');
+        if (!words[i])
+            return false;
+        *words[i]++ = 0;
+    }
+    struct cw_recipe recipe;
+    bool ok = cw_hash_parse(words[0], &recipe.fingerprint) && cw_str_to_u64(words[1], &recipe.seed) &&
+              cw_str_to_u64(words[2], &recipe.epoch) && cw_str_to_u64(words[3], &recipe.number);
+    if (ok)
+        *ret_recipe = recipe;
+    return ok;
 }
 
 int cachew_batch_recipe(const struct cachew_batch *batch, char *ret_text, size_t cap)

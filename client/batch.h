@@ -23,5 +23,10 @@ struct cachew_batch *cw_public_batch_new(void) CW_MUST_CHECK; /* zeroed, refs 1 
 /* "cachew1:<fingerprint>:<seed>:<epoch>:<number>" */
 #define CW_RECIPE_BYTES 160
 int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number, char *ret_text, size_t cap);
+struct cw_recipe {
+    struct cw_hash fingerprint;
+    uint64_t seed, epoch, number;
+};
+bool cw_recipe_parse(const char *text, struct cw_recipe *ret_recipe);
 
 #endif

@@ -121,7 +121,7 @@ static int fill_str(const struct cw_join *join, size_t i, char *dst, struct cw_e
         }
         size_t table = (size_t)(rows->head->elements + 1) * sizeof(int64_t);
         if (rc == 0)
-            rc = cw_rows_copy(rows, i, table + (size_t)first, bytes + total, (size_t)(last - first), err);
+            rc = cw_rows_read(rows, i, table + (size_t)first, bytes + total, (size_t)(last - first), err);
         if (rc != 0)
             return rc;
         total += last - first;
@@ -136,7 +136,7 @@ static int fill_numbers(const struct cw_join *join, size_t i, char *dst, struct 
         const struct cw_batch *head = part->rows->head;
         size_t row = head->tensors[i].bytes / (size_t)head->elements;
         size_t n = row * (size_t)(part->hi - part->lo);
-        int rc = cw_rows_copy(part->rows, i, row * (size_t)part->lo, dst, n, err);
+        int rc = cw_rows_read(part->rows, i, row * (size_t)part->lo, dst, n, err);
         if (rc != 0)
             return rc;
         dst += n;

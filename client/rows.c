@@ -48,7 +48,7 @@ static bool copy_bytes(const struct cw_rows *rows, const struct cw_tensor *tenso
     return true;
 }
 
-int cw_rows_copy(const struct cw_rows *rows, size_t i, size_t at, void *dst, size_t n, struct cw_err *err)
+int cw_rows_read(const struct cw_rows *rows, size_t i, size_t at, void *dst, size_t n, struct cw_err *err)
 {
     const struct cw_tensor *tensor = &rows->head->tensors[i];
     if (copy_bytes(rows, tensor, at, dst, n))
@@ -61,7 +61,7 @@ int cw_rows_str_at(const struct cw_rows *rows, size_t i, uint64_t r, int64_t *re
 {
     const struct cw_tensor *tensor = &rows->head->tensors[i];
     uint64_t table = (rows->head->elements + 1) * sizeof(int64_t);
-    int rc = cw_rows_copy(rows, i, (size_t)r * sizeof(int64_t), ret_at, sizeof(int64_t), err);
+    int rc = cw_rows_read(rows, i, (size_t)r * sizeof(int64_t), ret_at, sizeof(int64_t), err);
     if (rc == 0 && (*ret_at < 0 || table > tensor->bytes || (uint64_t)*ret_at > tensor->bytes - table))
         return cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets of tensor %s are not valid", (unsigned long long)rows->item,
                           tensor->field.name);

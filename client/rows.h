@@ -19,7 +19,7 @@ struct cw_rows *cw_rows_new(struct cw_batch *head /* taken */, struct cw_rpc_msg
 struct cw_rows *cw_rows_ref(struct cw_rows *rows);
 struct cw_rows *cw_rows_unref(struct cw_rows *rows);
 /* Copies n bytes of tensor i from offset `at`; CORRUPT out of bounds. */
-int cw_rows_copy(const struct cw_rows *rows, size_t i, size_t at, void *dst, size_t n, struct cw_err *err);
+int cw_rows_read(const struct cw_rows *rows, size_t i, size_t at, void *dst, size_t n, struct cw_err *err);
 /* STR tensors: where row r's bytes begin (r = elements: where they end), relative to the first row; CORRUPT if that cannot be. */
 int cw_rows_str_at(const struct cw_rows *rows, size_t i, uint64_t r, int64_t *ret_at, struct cw_err *err);
 

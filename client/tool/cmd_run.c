@@ -16,7 +16,7 @@ struct run_options {
     const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode;
     uint64_t seed, epochs, buffer, lease_items, stop_after;
     int64_t workers, threads, window, step_ms, timeout_ms, consumers, consumer;
-    bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats;
+    bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes;
 };
 
 struct run {
@@ -167,8 +167,11 @@ static int take_batch(struct run *run, struct cachew_batch *batch)
     if (run->batches) {
         char text[CW_HASH_TEXT_BYTES];
         cw_hash_text(digest, text);
-        fprintf(run->batches, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", cachew_batch_epoch(batch),
-                cachew_batch_number(batch), cachew_batch_elements(batch), text);
+        char recipe[160] = "";
+        if (run->opt.recipes)
+            (void)cachew_batch_recipe(batch, recipe, sizeof recipe);
+        fprintf(run->batches, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s%s%s\n", cachew_batch_epoch(batch),
+                cachew_batch_number(batch), cachew_batch_elements(batch), text, *recipe ? " " : "", recipe);
         fflush(run->batches);
     }
     cachew_batch_release(batch);
@@ -304,6 +307,7 @@ int tool_cmd_run(int argc, char **argv)
         {"save-token", 0, CW_ARG_STR, &o->save_token, "FILE", "save the position after each batch", 0, 0},
         {"resume", 0, CW_ARG_STR, &o->resume, "FILE", "go on behind a saved position", 0, 0},
         {"batches", 0, CW_ARG_STR, &o->batches_path, "FILE", "append a line per batch: epoch, number, elements, digest", 0, 0},
+        {"recipes", 0, CW_ARG_FLAG, &o->recipes, NULL, "with --batches: a fifth column, what `cachew replay` takes", 0, 0},
         {"consumers", 0, CW_ARG_I64, &o->consumers, "N", "consumers of the job in all (default 1)", 1, 1024},
         {"consumer", 0, CW_ARG_I64, &o->consumer, "I", "which of them this is, from 0", 0, 1023},
         {"mode", 0, CW_ARG_STR, &o->mode, "WORD", "several consumers: coordinated (default) or shared", 0, 0},

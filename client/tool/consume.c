@@ -35,18 +35,27 @@ static void hash_tensor(struct cw_hasher *hasher, const struct cachew_tensor *te
     cw_hasher_add(hasher, tensor->data, tensor->bytes);
 }
 
-struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch, bool hash)
+struct cw_hash tool_batch_digest(struct cw_hasher *hasher, const struct cachew_batch *batch)
 {
-    cw_hasher_reset(sum->one);
+    cw_hasher_reset(hasher);
     for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
         struct cachew_tensor tensor;
-        if (cachew_batch_tensor(batch, i, &tensor) < 0)
-            continue;
-        sum->bytes += tensor.bytes;
-        if (hash)
-            hash_tensor(sum->one, &tensor);
+        if (cachew_batch_tensor(batch, i, &tensor) == 0)
+            hash_tensor(hasher, &tensor);
     }
-    struct cw_hash digest = hash ? cw_hasher_get(sum->one) : (struct cw_hash){0, 0};
+    return cw_hasher_get(hasher);
+}
+
+struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch, bool hash)
+{
+    struct cw_hash digest = {0, 0};
+    for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
+        struct cachew_tensor tensor;
+        if (cachew_batch_tensor(batch, i, &tensor) == 0)
+            sum->bytes += tensor.bytes;
+    }
+    if (hash)
+        digest = tool_batch_digest(sum->one, batch);
     sum->batches++;
     sum->elements += cachew_batch_elements(batch);
     sum->skipped += cachew_batch_skipped(batch);

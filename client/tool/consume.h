@@ -8,6 +8,9 @@
 #include "base/hash.h"
 #include "cachew/cachew.h"
 
+/* Of names, dtypes, shapes and bytes of a batch's tensors. */
+struct cw_hash tool_batch_digest(struct cw_hasher *hasher, const struct cachew_batch *batch);
+
 struct tool_epoch_sum {
     uint64_t epoch, batches, elements, bytes, skipped;
     bool unordered;

@@ -42,7 +42,8 @@ void cw_exec_cancel(struct cw_exec *exec, struct cw_plan *plan);
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts /* one per node of the graph */);
 /* One item on the calling thread, for tests, replay and prepare-time trials. */
 int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad_elements bad, struct cw_batch **ret_batch, struct cw_err *err);
-/* Each intermediate tensor of each element of an item, in order, on the calling thread: what `replay --dump` shows. */
+/* Each intermediate tensor of each element of an item, in order, on the calling thread: what `replay --dump` shows. An element that is
+ * bad or filtered out is shown up to there; row -1 = of operators behind the batch. An error of fn ends it. */
 typedef int cw_exec_trace_fn(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec, const struct cw_element *element, const char *source, struct cw_err *err);
 int cw_exec_trace(struct cw_plan *plan, uint64_t epoch, uint64_t item, cw_exec_trace_fn *fn, void *arg, struct cw_err *err);
 

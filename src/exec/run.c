@@ -47,7 +47,7 @@ int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad
 int cw_exec_trace(struct cw_plan *plan, uint64_t epoch, uint64_t item, cw_exec_trace_fn *fn,
                   void *arg, struct cw_err *err)
 {
-    struct cw_exec_item it = {.plan = plan, .epoch = epoch, .item = item, .bad = CW_BAD_FAIL};
+    struct cw_exec_item it = {.plan = plan, .epoch = epoch, .item = item, .bad = CW_BAD_SKIP};
     struct trace trace = {fn, arg};
     return run(plan, &it, &trace, NULL, err);
 }

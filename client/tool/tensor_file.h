@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One tensor as a file that other programs read. */
+#ifndef CW_TOOL_TENSOR_FILE_H
+#define CW_TOOL_TENSOR_FILE_H
+
+#include "data/element.h"
+
+/* A picture: u8 or f32, [h, w], [h, w, 1] or [h, w, 3]. */
+bool tool_is_image(const struct cw_view *view);
+/* Floats: the finite values from *ret_min to *ret_max are spread over 0 to 255; NaN is 0. */
+int tool_write_png(const char *path, const struct cw_view *view, double *ret_min, double *ret_max, struct cw_err *err);
+int tool_write_npy(const char *path, const struct cw_view *view, struct cw_err *err);
+int tool_write_bytes(const char *path, const void *data, size_t n, struct cw_err *err);
+
+#endif
