@@ -20,6 +20,7 @@
 #define TIMEOUT_MS 10000
 #define PROBE_MS 2000
 #define PROBE_PAUSE_MAX_MS 500
+#define WATCH_MS 250      /* "local:": are the children alive? */
 #define KEEP_BYTES (256u << 20) /* idle receive memory */
 
 int cw_client_check_pid(pid_t pid, struct cw_err *err)
@@ -143,12 +144,21 @@ static int probe_dispatcher(struct cachew_client *client, struct cw_err *err)
 
 /* ---- the loop thread ---- */
 
+static void on_watch(void *arg)
+{
+    cw_local_watch(arg);
+}
+
 static void loop_thread(void *arg)
 {
     struct cachew_client *client = arg;
+    struct cw_timer *watch = client->local ? cw_timer_new(client->loop, on_watch, client->local) : NULL;
     client->rpc = cw_rpc_new(client->loop);
     client->channel = cw_channel_open(client->rpc, client->address);
+    if (watch)
+        cw_timer_start(watch, WATCH_MS, WATCH_MS);
     cw_loop_run(client->loop);
+    cw_timer_free(watch);
     cw_channel_close(client->channel);
     cw_rpc_free(client->rpc);
     cw_loop_free(client->loop);

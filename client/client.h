@@ -24,7 +24,7 @@ struct cachew_client {
     struct cw_rpc *rpc;
     struct cw_channel *channel; /* to the dispatcher */
     struct cw_recvpool *pool;   /* any thread */
-    struct cw_local *local;     /* the caller's thread; NULL unless "local:" */
+    struct cw_local *local;     /* NULL unless "local:"; the caller's while there is no loop thread */
     atomic_int jobs;
 };
 /* 0, or STATE with a message when the object is none, or belongs to a parent process. */

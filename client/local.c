@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/local.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/public.h"
@@ -19,31 +24,23 @@
 #define WORKERS_MAX 64
 #define READY_MS 30000
 #define STOP_MS 5000
+#define AGAIN_MS 1000 /* a daemon that dies is started again, at most so often */
+#define ARGS_MAX 8
 
+struct daemon {
+    struct cw_child child;
+    const char *program;
+    char name[32]; /* of its log */
+    char *args[ARGS_MAX];
+    int64_t started_ms;
+};
 struct cw_local {
     char *dir;     /* mode 0700, removed at the end */
+    int lock_fd;   /* held as long as this process lives */
     char *address; /* of the dispatcher */
-    struct cw_child dispatcher;
-    struct cw_child *workers;
-    size_t workers_n;
+    struct daemon *daemons; /* the dispatcher is the first */
+    size_t daemons_n;
 };
-
-static int make_dir(struct cw_local *local, struct cw_err *err)
-{
-    const char *base = getenv("TMPDIR");
-    char *dir = cw_mem_printf("%s/cachew-XXXXXX", base && *base ? base : "/tmp");
-    if (strlen(dir) > SOCKET_PATH_MAX - 20) { /* no room for a socket's name */
-        cw_mem_free(dir);
-        dir = cw_mem_strdup("/tmp/cachew-XXXXXX");
-    }
-    if (!mkdtemp(dir)) {
-        int rc = cw_err_errno(err, errno, "local: cannot make a directory %s", dir);
-        cw_mem_free(dir);
-        return rc;
-    }
-    local->dir = dir;
-    return 0;
-}
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *ftw)
 {
@@ -52,6 +49,64 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
     (void)ftw;
     (void)remove(path);
     return 0;
+}
+
+static void remove_dir(const char *path)
+{
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A directory of a process that was killed: its lock is free. */
+static void remove_if_left(const char *base, const char *name)
+{
+    struct stat info;
+    cw_autofree char *dir = cw_mem_printf("%s/%s", base, name);
+    cw_autofree char *lock = cw_mem_printf("%s/lock", dir);
+    if (lstat(dir, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid())
+        return;
+    int fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        remove_dir(dir);
+    close(fd);
+}
+
+static void remove_left(const char *base)
+{
+    DIR *list = opendir(base);
+    for (struct dirent *entry; list && (entry = readdir(list)) != NULL;)
+        if (strncmp(entry->d_name, "cachew-", 7) == 0 && strlen(entry->d_name) == 13)
+            remove_if_left(base, entry->d_name);
+    if (list)
+        closedir(list);
+}
+
+/* The lock gets its name once it is held, so that nobody takes the directory for one left behind. */
+static int take_lock(struct cw_local *local, struct cw_err *err)
+{
+    cw_autofree char *fresh = cw_mem_printf("%s/lock.new", local->dir);
+    cw_autofree char *lock = cw_mem_printf("%s/lock", local->dir);
+    local->lock_fd = open(fresh, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (local->lock_fd < 0 || flock(local->lock_fd, LOCK_EX | LOCK_NB) != 0 || rename(fresh, lock) != 0)
+        return cw_err_errno(err, errno, "local: cannot lock %s", fresh);
+    return 0;
+}
+
+static int make_dir(struct cw_local *local, struct cw_err *err)
+{
+    const char *base = getenv("TMPDIR");
+    if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40) /* no room for a socket's name */
+        base = "/tmp";
+    remove_left(base);
+    char *dir = cw_mem_printf("%s/cachew-XXXXXX", base);
+    if (!mkdtemp(dir)) {
+        int rc = cw_err_errno(err, errno, "local: cannot make a directory %s", dir);
+        cw_mem_free(dir);
+        return rc;
+    }
+    local->dir = dir;
+    return take_lock(local, err);
 }
 
 /* What a child last wrote to its log, to say why it did not start. */
@@ -69,48 +124,79 @@ static void last_line(const char *path, char *ret_line, size_t cap)
         fclose(file);
 }
 
-/* Starts one program and waits for its line `ready ADDRESS`. */
-static int start(struct cw_local *local, const char *program, const char *log_name, const char *const *args, struct cw_child *child,
-                 struct cw_err *err)
+static int spawn(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
 {
-    char path[PATH_BYTES], line[512], last[512];
-    const char *argv[16] = {path};
-    CW_STR_AUTO log = {0};
-    int rc = cw_child_find(program, path, sizeof(path), err);
+    char path[PATH_BYTES];
+    const char *argv[ARGS_MAX + 2] = {path};
+    cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
+    int rc = cw_child_find(daemon->program, path, sizeof(path), err);
+    for (size_t i = 0; i < ARGS_MAX && daemon->args[i]; i++)
+        argv[i + 1] = daemon->args[i];
+    daemon->started_ms = cw_clock_ms();
+    return rc == 0 ? cw_child_start(&daemon->child, argv, log, 0, err) : rc;
+}
+
+/* Starts one and waits for its line `ready ADDRESS`. */
+static int start(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+{
+    char line[512], last[512];
+    int rc = spawn(local, daemon, err);
     if (rc != 0)
         return rc;
-    for (size_t i = 0; args[i] && i + 2 < CW_ARRAY_LEN(argv); i++)
-        argv[i + 1] = args[i];
-    cw_str_addf(&log, "%s/%s.log", local->dir, log_name);
-    rc = cw_child_start(child, argv, log.s, 0, err);
-    if (rc != 0)
-        return rc;
-    rc = cw_child_read_line(child, READY_MS, line, sizeof(line), err);
+    rc = cw_child_read_line(&daemon->child, READY_MS, line, sizeof(line), err);
     if (rc == 0 && !cw_str_starts(line, "ready "))
         rc = cw_err_set(err, CW_E_INTERNAL, "it said \"%s\" instead of being ready", line);
     if (rc == 0)
         return 0;
-    last_line(log.s, last, sizeof(last));
-    return cw_err_set(err, CW_E_UNAVAILABLE, "local: %s did not start: %s", path, last[0] ? last : "it wrote nothing");
+    cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
+    last_line(log, last, sizeof(last));
+    return cw_err_set(err, CW_E_UNAVAILABLE, "local: %s did not start: %s", daemon->program, last[0] ? last : "it wrote nothing");
 }
 
-static int start_dispatcher(struct cw_local *local, const struct cachew_connect_options *options, struct cw_err *err)
+static void add_args(struct daemon *daemon, const char *const *args)
 {
+    for (size_t i = 0; args[i]; i++) {
+        CW_ASSERT(i < ARGS_MAX);
+        daemon->args[i] = cw_mem_strdup(args[i]);
+    }
+}
+
+static int describe_dispatcher(struct cw_local *local, const struct cachew_connect_options *options, struct cw_err *err)
+{
+    struct daemon *daemon = &local->daemons[0];
     cw_autofree char *state = options->state_dir ? cw_mem_strdup(options->state_dir) : cw_mem_printf("%s/state", local->dir);
     const char *const args[] = {"--listen", local->address, "--state-dir", state, "--exit-with-stdin", NULL};
+    daemon->program = "cachew-dispatcher";
+    snprintf(daemon->name, sizeof(daemon->name), "dispatcher");
+    add_args(daemon, args);
     if (!options->state_dir && mkdir(state, 0700) != 0)
         return cw_err_errno(err, errno, "local: cannot make %s", state);
-    return start(local, "cachew-dispatcher", "dispatcher", args, &local->dispatcher, err);
+    return 0;
 }
 
-static int start_worker(struct cw_local *local, size_t i, int threads, struct cw_err *err)
+static void describe_worker(struct cw_local *local, size_t i, int threads)
 {
-    char name[32], count[16];
-    snprintf(name, sizeof(name), "worker-%zu", i);
+    struct daemon *daemon = &local->daemons[i];
+    char count[16];
+    daemon->program = "cachew-worker";
     snprintf(count, sizeof(count), "%d", threads);
-    cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", local->dir, name);
+    snprintf(daemon->name, sizeof(daemon->name), "worker-%zu", i - 1);
+    cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", local->dir, daemon->name);
     const char *const args[] = {"--dispatcher", local->address, "--listen", listen, "--threads", count, "--exit-with-stdin", NULL};
-    return start(local, "cachew-worker", name, args, &local->workers[i], err);
+    add_args(daemon, args);
+}
+
+void cw_local_watch(struct cw_local *local)
+{
+    struct cw_err err = {0};
+    for (size_t i = 0; i < local->daemons_n; i++) {
+        struct daemon *daemon = &local->daemons[i];
+        if (cw_clock_ms() - daemon->started_ms < AGAIN_MS || (daemon->child.pid && cw_child_is_alive(&daemon->child)))
+            continue;
+        (void)cw_child_stop(&daemon->child, STOP_MS); /* it is dead: this closes its pipes */
+        if (spawn(local, daemon, &err) != 0)
+            cw_log_debug("client", "%s cannot be started again: %s", daemon->program, err.msg);
+    }
 }
 
 static int start_all(struct cw_local *local, const struct cachew_connect_options *options, struct cw_err *err)
@@ -121,21 +207,23 @@ static int start_all(struct cw_local *local, const struct cachew_connect_options
     if (rc != 0)
         return rc;
     local->address = cw_mem_printf("unix:%s/dispatcher.sock", local->dir);
-    rc = start_dispatcher(local, options, err);
-    for (size_t i = 0; rc == 0 && i < local->workers_n; i++)
-        rc = start_worker(local, i, threads, err);
+    rc = describe_dispatcher(local, options, err);
+    for (size_t i = 1; i < local->daemons_n; i++)
+        describe_worker(local, i, threads);
+    for (size_t i = 0; rc == 0 && i < local->daemons_n; i++)
+        rc = start(local, &local->daemons[i], err);
     return rc;
 }
 
 int cw_local_start(const struct cachew_connect_options *options, struct cw_local **ret_local, struct cw_err *err)
 {
-    struct cw_local *local = CW_NEW(struct cw_local);
-    local->workers_n = options->local_workers > 0 ? (size_t)options->local_workers : 1;
-    if (local->workers_n > WORKERS_MAX) {
-        cw_mem_free(local);
+    size_t workers = options->local_workers > 0 ? (size_t)options->local_workers : 1;
+    if (workers > WORKERS_MAX)
         return cw_err_set(err, CW_E_INVALID, "connect option local_workers: %d is over %d", options->local_workers, WORKERS_MAX);
-    }
-    local->workers = CW_NEW_ARRAY(struct cw_child, local->workers_n);
+    struct cw_local *local = CW_NEW(struct cw_local);
+    local->lock_fd = -1;
+    local->daemons_n = workers + 1;
+    local->daemons = CW_NEW_ARRAY(struct daemon, local->daemons_n);
     int rc = start_all(local, options, err);
     if (rc != 0)
         cw_local_stop(local);
@@ -154,19 +242,20 @@ void cw_local_stop(struct cw_local *local)
     if (!local)
         return;
     /* No draining: nobody is left to receive. All are told first, then waited for. */
-    for (size_t i = 0; i < local->workers_n; i++)
-        if (local->workers[i].pid)
-            cw_child_kill(&local->workers[i], SIGKILL);
-    if (local->dispatcher.pid)
-        cw_child_kill(&local->dispatcher, SIGTERM);
-    for (size_t i = 0; i < local->workers_n; i++)
-        if (local->workers[i].pid)
-            (void)cw_child_stop(&local->workers[i], STOP_MS);
-    if (local->dispatcher.pid)
-        (void)cw_child_stop(&local->dispatcher, STOP_MS);
+    for (size_t i = 0; i < local->daemons_n; i++)
+        if (local->daemons[i].child.pid)
+            cw_child_kill(&local->daemons[i].child, i == 0 ? SIGTERM : SIGKILL);
+    for (size_t i = local->daemons_n; i-- > 0;) {
+        if (local->daemons[i].child.pid)
+            (void)cw_child_stop(&local->daemons[i].child, STOP_MS);
+        for (size_t k = 0; k < ARGS_MAX; k++)
+            cw_mem_free(local->daemons[i].args[k]);
+    }
     if (local->dir)
-        (void)nftw(local->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    cw_mem_free(local->workers);
+        remove_dir(local->dir);
+    if (local->lock_fd >= 0)
+        close(local->lock_fd);
+    cw_mem_free(local->daemons);
     cw_mem_free(local->address);
     cw_mem_free(local->dir);
     cw_mem_free(local);

@@ -10,6 +10,8 @@ struct cachew_connect_options;
 struct cw_local;
 int cw_local_start(const struct cachew_connect_options *options, struct cw_local **ret_local, struct cw_err *err);
 const char *cw_local_address(const struct cw_local *local);
+/* Starts again what has died. Loop thread, now and then. */
+void cw_local_watch(struct cw_local *local);
 /* Ends the children, removes the directory. Accepts NULL. */
 void cw_local_stop(struct cw_local *local);
 
