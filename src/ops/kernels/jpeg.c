@@ -174,6 +174,16 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
     part->h = bottom - part->y;
 }
 
+/* Whether scans of a progressive file are missing: then libjpeg smooths what there is, a part in other ways than the whole. */
+static bool is_smoothed(const struct jpeg_decompress_struct *d)
+{
+    for (int i = 0; d->coef_bits && i < d->num_components; i++)
+        for (int k = 0; k < DCTSIZE2; k++)
+            if (d->coef_bits[i][k] != 0)
+                return true;
+    return false;
+}
+
 /* Lets libjpeg begin; sets what it will decode. */
 static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err *err)
 {
@@ -182,9 +192,8 @@ static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err
         return damaged(jpeg, err);
     jpeg_start_decompress(d);
     jpeg->part = (struct cw_rect){.h = d->output_height, .w = d->output_width};
-    /* Without an end marker the file may have been cut off anywhere: only a full decode tells. Where scans are missing, libjpeg
-     * smooths what there is, in other ways for a part. */
-    if (want && jpeg->ends && d->out_color_space != JCS_CMYK && !jpeg_has_multiple_scans(d))
+    /* Without an end marker the file may have been cut off anywhere: only a full decode tells. */
+    if (want && jpeg->ends && d->out_color_space != JCS_CMYK && !is_smoothed(d))
         crop(jpeg, want);
     return 0;
 }
