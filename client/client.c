@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
@@ -187,6 +188,10 @@ void cachew_disconnect(struct cachew_client *client)
 {
     if (!client || cw_client_check(client, NULL) != 0)
         return;
+    if (atomic_load(&client->jobs) != 0) { /* its thread still serves them: better kept than freed under them */
+        cw_log_error("client", "cachew_disconnect: %d jobs are still open", atomic_load(&client->jobs));
+        return;
+    }
     client_free(client);
 }
 

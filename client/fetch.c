@@ -42,6 +42,7 @@ struct cw_link {
     int64_t backoff_ms;
     bool up;       /* the worker has answered on this connection */
     bool was_lost; /* and not found again */
+    bool listed;   /* the dispatcher names the worker */
     bool untold;   /* that it was lost could not be told */
     uint32_t conn; /* number of the connection */
     uint64_t limit;
@@ -371,7 +372,8 @@ static void link_down(struct cw_link *link, const char *why)
     link->was_lost = true;
     link->untold = !cw_session_worker_lost(link->session, link->worker_id, why);
     cw_session_count_workers(link->session);
-    cw_timer_start(link->retry, link->backoff_ms, 0);
+    if (link->listed)
+        cw_timer_start(link->retry, link->backoff_ms, 0);
     link->backoff_ms = CW_MIN(2 * link->backoff_ms, BACKOFF_MAX_MS);
 }
 
@@ -407,6 +409,7 @@ struct cw_link *cw_link_new(struct cw_session *session, uint64_t worker_id, cons
     struct cw_link *link = CW_NEW(struct cw_link);
     struct cachew_job *job = cw_session_job(session);
     link->refs = 1;
+    link->listed = true;
     link->session = session;
     link->job = job;
     link->worker_id = worker_id;
@@ -461,4 +464,18 @@ const char *cw_link_address(const struct cw_link *link)
 bool cw_link_is_up(const struct cw_link *link)
 {
     return link->up;
+}
+
+void cw_link_set_listed(struct cw_link *link, bool listed)
+{
+    if (listed && !link->listed && !link->stream)
+        cw_timer_start(link->retry, link->backoff_ms, 0);
+    else if (!listed && !link->up)
+        cw_timer_stop(link->retry);
+    link->listed = listed;
+}
+
+bool cw_link_is_over(const struct cw_link *link)
+{
+    return !link->listed && !link->up;
 }

@@ -18,6 +18,10 @@ void cw_link_unref(struct cw_link *link);
 uint64_t cw_link_worker(const struct cw_link *link);
 const char *cw_link_address(const struct cw_link *link);
 bool cw_link_is_up(const struct cw_link *link);
+/* Whether the dispatcher names the worker. One that it does not name (a dispatcher that has just begun, a worker that drains) is listened
+ * to for as long as the stream lasts, and not called again. */
+void cw_link_set_listed(struct cw_link *link, bool listed);
+bool cw_link_is_over(const struct cw_link *link); /* not named, and the stream has ended */
 /* Bytes that may be on the way or buffered from this worker. */
 void cw_link_set_limit(struct cw_link *link, uint64_t bytes);
 /* An output of connection number `conn` left the buffer. */

@@ -15,6 +15,7 @@
 #include "wire/wire.h"
 
 #define TICK_MS 50
+#define STARVED_TICKS 40
 #define ACK_MS 200
 #define ACK_GAP_NS 5000000 /* at most 200 acknowledgements a second, unless the window is tiny */
 #define TINY_WINDOW 64
@@ -39,14 +40,15 @@ struct cw_session {
     uint64_t window;
     int64_t acked_ns;
     uint64_t acked_wait_ns;
-    uint64_t starved_came; /* outputs seen when the trainer began to starve, to tell a standstill from slowness */
-    uint64_t came;
+    uint64_t came, starved_came; /* messages with outputs: now, and when the trainer began to starve */
+    int starved_ticks;
     cw_loop_fn *closed;
     void *closed_arg;
 };
 
 static void session_open(void *arg);
 static void session_tick(void *arg);
+static void drop_links_over(struct cw_session *session);
 
 struct cachew_job *cw_session_job(const struct cw_session *session)
 {
@@ -201,21 +203,27 @@ void cw_session_came(struct cw_session *session)
     move(session, false);
 }
 
-/* The trainer has nothing, nothing came since the last tick, and all credit is out for what lies beyond a gap: more credit, or what
- * fills the gap could never come. */
+/* The trainer has nothing, nothing has come for a while, and there is something beyond the gap: should all credit be out for that,
+ * what fills the gap could never come. Workers send what comes before the last that they sent without credit, so this is for the
+ * worst only; slow, so that a long computation does not fill the memory. */
 static void help_starving(struct cw_session *session)
 {
     struct cachew_job *job = session->job;
     bool empty = session->deliver.serial == atomic_load_explicit(&job->given, memory_order_relaxed);
-    if (empty && session->deliver.order.held > 0 && session->came == session->starved_came)
+    if (!empty || session->deliver.order.held == 0 || session->came != session->starved_came) {
+        session->starved_ticks = 0;
+        session->starved_came = session->came;
+        return;
+    }
+    if (++session->starved_ticks % STARVED_TICKS == 0)
         for (size_t i = 0; i < session->links_n; i++)
             cw_link_overdraw(session->links[i]);
-    session->starved_came = session->came;
 }
 
 static void session_tick(void *arg)
 {
     struct cw_session *session = arg;
+    drop_links_over(session);
     move(session, true);
     if (session->begun)
         help_starving(session);
@@ -260,16 +268,23 @@ static bool list_has(const Cachew__V1__Workers *list, const struct cw_link *link
     return false;
 }
 
-static void on_workers(struct cw_session *session, const Cachew__V1__Workers *list)
+static void drop_links_over(struct cw_session *session)
 {
     size_t kept = 0, n = session->links_n;
     session->links_n = 0; /* so that nothing walks a list half changed */
     for (size_t i = 0; i < n; i++)
-        if (list_has(list, session->links[i]))
-            session->links[kept++] = session->links[i];
-        else
+        if (cw_link_is_over(session->links[i]))
             cw_link_close(session->links[i]);
+        else
+            session->links[kept++] = session->links[i];
     session->links_n = kept;
+}
+
+static void on_workers(struct cw_session *session, const Cachew__V1__Workers *list)
+{
+    for (size_t i = 0; i < session->links_n; i++)
+        cw_link_set_listed(session->links[i], list_has(list, session->links[i]));
+    drop_links_over(session);
     uint64_t share = CW_MAX(session->conf.buffer_bytes / CW_MAX(list->n_workers, 1), LINK_BYTES_MIN);
     for (size_t i = 0; i < list->n_workers; i++) {
         const Cachew__V1__WorkerInfo *worker = list->workers[i];
@@ -373,6 +388,8 @@ static int begin(struct cw_session *session, const Cachew__V1__ClientWelcome *we
     int rc = cw_wire_info_from(welcome->info, &info, err);
     if (rc != 0)
         return rc;
+    if (info.join.skip < 0 || info.join.batch < 0 || (info.join.take > 0 && info.join.skip > INT64_MAX - info.join.take))
+        return cw_err_set(err, CW_E_CORRUPT, "the dispatcher's welcome has a row count that cannot be");
     job->id = cw_mem_strdup(welcome->job_id);
     job->seed = welcome->seed;
     job->epochs = welcome->epochs;
