@@ -16,8 +16,8 @@ int main(int argc, char **argv)
         bench_decode_all(&files);
     const int64_t cpu_ns = cw_clock_process_cpu_ns() - start;
     const double images = (double)rounds * (double)files.n;
-    printf("bare_decode: images=%.0f cpu_s_per_image=%.9f images_per_cpu_s=%.1f\n", images, (double)cpu_ns / 1e9 / images,
-           images * 1e9 / (double)cpu_ns);
+    printf("bare_decode: images=%.0f cpu_s_per_image=%.9f images_per_cpu_s=%.1f\n", images,
+           (double)cpu_ns / 1e9 / images, images * 1e9 / (double)cpu_ns);
     bench_files_free(&files);
     return 0;
 }

@@ -13,7 +13,8 @@
 #include "ops/op.h"
 
 #define STEPS 4
-#define SLOTS 64 /* as a batch of 64: results go to fresh memory, not to a slot that is in the cache */
+#define SLOTS                                                                                      \
+    64 /* as a batch of 64: results go to fresh memory, not to a slot that is in the cache */
 #define SIDE 224
 
 static const struct {
@@ -48,10 +49,12 @@ static void step_open(struct step *step, const char *name, const char *text)
     size_t n = 0;
     while (text[n])
         n++;
-    if (cw_value_parse(text, n, name, &value, &err) < 0 || cw_opt_parse(step->op->options, &value, step->opts, &err) < 0)
+    if (cw_value_parse(text, n, name, &value, &err) < 0 ||
+        cw_opt_parse(step->op->options, &value, step->opts, &err) < 0)
         die(&err, name);
     cw_value_fini(&value);
-    if (step->op->open && step->op->open(step->opts, &(struct cw_op_open){0}, &step->state, &err) < 0)
+    if (step->op->open &&
+        step->op->open(step->opts, &(struct cw_op_open){0}, &step->state, &err) < 0)
         die(&err, name);
     if (step->op->scratch_new)
         step->scratch = step->op->scratch_new(step->opts, step->state);
@@ -67,13 +70,15 @@ static void step_close(struct step *step)
     cw_mem_free(step->opts);
 }
 
-static int ask_next(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err)
+static int ask_next(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
+                    struct cw_err *err)
 {
     const struct step *next = ctx->next_want_arg;
     return next->op->want(&next->ctx, next->opts, h, w, ret_rect, err);
 }
 
-static void run(struct step *steps, struct cw_arena *arena, const struct bench_file *file, uint64_t id, float *slot)
+static void run(struct step *steps, struct cw_arena *arena, const struct bench_file *file,
+                uint64_t id, float *slot)
 {
     struct cw_err err = {0};
     struct cw_view view = {.data = file->bytes, .bytes = file->n, .dtype = CW_DTYPE_STR};
@@ -93,7 +98,8 @@ static void run(struct step *steps, struct cw_arena *arena, const struct bench_f
     for (size_t i = 0; i < STEPS; i++) {
         const int64_t start = cw_clock_thread_cpu_ns();
         struct cw_view out = view;
-        if (steps[i].op->apply_field(&steps[i].ctx, steps[i].opts, steps[i].state, steps[i].scratch, &view, &out, &err) < 0)
+        if (steps[i].op->apply_field(&steps[i].ctx, steps[i].opts, steps[i].state, steps[i].scratch,
+                                     &view, &out, &err) < 0)
             die(&err, steps[i].op->name);
         view = out;
         steps[i].cpu_ns += cw_clock_thread_cpu_ns() - start;
@@ -109,7 +115,9 @@ int main(int argc, char **argv)
     struct cw_arena *arena = cw_arena_new((size_t)64 << 20);
     float *slots = cw_mem_try_aligned(64, (size_t)SLOTS * SIDE * SIDE * 3 * sizeof(float));
     CW_ASSERT(slots);
-    memset(slots, 0, (size_t)SLOTS * SIDE * SIDE * 3 * sizeof(float)); /* page faults are not what is measured */
+    memset(slots, 0,
+           (size_t)SLOTS * SIDE * SIDE * 3 *
+               sizeof(float)); /* page faults are not what is measured */
     for (size_t i = 0; i < STEPS; i++)
         step_open(&steps[i], chain[i].op, chain[i].options);
     int64_t bare_ns = 0, chain_ns = 0;
@@ -130,8 +138,8 @@ int main(int argc, char **argv)
         }
     }
     const double images = (double)rounds * (double)files.n, us = 1e3 * images;
-    printf("bench_image: images=%.0f bare_us=%.1f chain_us=%.1f ratio=%.3f", images, (double)bare_ns / us, (double)chain_ns / us,
-           (double)chain_ns / (double)bare_ns);
+    printf("bench_image: images=%.0f bare_us=%.1f chain_us=%.1f ratio=%.3f", images,
+           (double)bare_ns / us, (double)chain_ns / us, (double)chain_ns / (double)bare_ns);
     for (size_t i = 0; i < STEPS; i++) {
         printf(" %s_us=%.1f", chain[i].op, (double)steps[i].cpu_ns / us);
         step_close(&steps[i]);

@@ -72,7 +72,8 @@ void bench_decode(struct bench_files *files, size_t i)
     while (d.output_scanline < d.output_height) {
         JSAMPROW rows[16];
         for (size_t k = 0; k < 16; k++)
-            rows[k] = files->pixels + CW_MIN(d.output_scanline + k, (size_t)d.output_height - 1) * stride;
+            rows[k] =
+                files->pixels + CW_MIN(d.output_scanline + k, (size_t)d.output_height - 1) * stride;
         jpeg_read_scanlines(&d, rows, 16);
     }
     jpeg_finish_decompress(&d);

@@ -29,8 +29,9 @@ static void on_error(j_common_ptr common)
 static void on_message(j_common_ptr common, int level)
 {
     const int code = common->err->msg_code;
-    if (level < 0 && (code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_ARITH_BAD_CODE || code == JWRN_JPEG_EOF ||
-                      code == JWRN_MUST_RESYNC))
+    if (level < 0 &&
+        (code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE || code == JWRN_ARITH_BAD_CODE ||
+         code == JWRN_JPEG_EOF || code == JWRN_MUST_RESYNC))
         ((struct oracle *)common->client_data)->is_damaged = true;
 }
 
@@ -61,20 +62,25 @@ static bool decode(struct oracle *oracle, const uint8_t *data, size_t n)
     return !oracle->is_damaged;
 }
 
-static void compare(const struct oracle *oracle, const uint8_t *pixels, const struct cw_rect *part, const struct cw_rect *want)
+static void compare(const struct oracle *oracle, const uint8_t *pixels, const struct cw_rect *part,
+                    const struct cw_rect *want)
 {
     for (int64_t y = want->y; y < want->y + want->h; y++)
-        if (memcmp(oracle->pixels + (y * oracle->d.output_width + want->x) * 3, pixels + ((y - part->y) * part->w + want->x - part->x) * 3,
+        if (memcmp(oracle->pixels + (y * oracle->d.output_width + want->x) * 3,
+                   pixels + ((y - part->y) * part->w + want->x - part->x) * 3,
                    (size_t)want->w * 3) != 0) {
-            fprintf(stderr, "row %d of %dx%d at %d,%d of %ux%u, sampling %dx%d, progressive %d\n", (int)y, (int)want->w, (int)want->h,
-                    (int)want->x, (int)want->y, oracle->d.output_width, oracle->d.output_height, oracle->d.comp_info[0].h_samp_factor,
-                    oracle->d.comp_info[0].v_samp_factor, oracle->d.progressive_mode);
+            fprintf(stderr, "row %d of %dx%d at %d,%d of %ux%u, sampling %dx%d, progressive %d\n",
+                    (int)y, (int)want->w, (int)want->h, (int)want->x, (int)want->y,
+                    oracle->d.output_width, oracle->d.output_height,
+                    oracle->d.comp_info[0].h_samp_factor, oracle->d.comp_info[0].v_samp_factor,
+                    oracle->d.progressive_mode);
             abort();
         }
 }
 
 /* One decoding of ours; all_good: libjpeg has nothing against the file. */
-static void check(struct cw_jpeg *jpeg, const uint8_t *data, size_t n, const struct cw_rect *want, const struct oracle *oracle, bool all_good)
+static void check(struct cw_jpeg *jpeg, const uint8_t *data, size_t n, const struct cw_rect *want,
+                  const struct oracle *oracle, bool all_good)
 {
     struct cw_err err = {0};
     struct cw_rect part;
@@ -110,7 +116,8 @@ static bool is_small(const uint8_t *data, size_t n, int64_t *ret_h, int64_t *ret
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static struct cw_jpeg *jpeg; /* kept, as a thread keeps it: nothing of one file may reach the next */
+    static struct cw_jpeg
+        *jpeg; /* kept, as a thread keeps it: nothing of one file may reach the next */
     int64_t h, w;
     if (!cw_jpeg_is(data, n) || !is_small(data, n, &h, &w))
         return 0;
@@ -118,9 +125,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         jpeg = cw_jpeg_new();
     struct oracle oracle = {0};
     const bool all_good = decode(&oracle, data, n);
-    if (oracle.d.num_components != 4) { /* inks have their own test: libjpeg does not turn them into RGB */
+    if (oracle.d.num_components !=
+        4) { /* inks have their own test: libjpeg does not turn them into RGB */
         const uint64_t pick = cw_hash_u64(data, n);
-        struct cw_rect want = {.h = 1 + (int64_t)(pick % (uint64_t)h), .w = 1 + (int64_t)(pick / 70000 % (uint64_t)w)};
+        struct cw_rect want = {.h = 1 + (int64_t)(pick % (uint64_t)h),
+                               .w = 1 + (int64_t)(pick / 70000 % (uint64_t)w)};
         want.y = (int64_t)(pick >> 20) % (h - want.h + 1);
         want.x = (int64_t)(pick >> 40) % (w - want.w + 1);
         check(jpeg, data, n, NULL, &oracle, all_good);

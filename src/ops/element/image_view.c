@@ -13,13 +13,16 @@ bool cw_image_accepts_u8(const struct cw_field *field)
     return field->dtype == CW_DTYPE_U8 && cw_image_accepts(field);
 }
 
-int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only, struct cw_field *ret_field, struct cw_err *err)
+int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only,
+                   struct cw_field *ret_field, struct cw_err *err)
 {
     if (!cw_image_accepts(in))
-        return cw_err_set(err, CW_E_INVALID, "field %s is %s of rank %d, not an image [h, w] or [h, w, channels]", in->name,
-                          cw_dtype_name(in->dtype), in->rank);
+        return cw_err_set(err, CW_E_INVALID,
+                          "field %s is %s of rank %d, not an image [h, w] or [h, w, channels]",
+                          in->name, cw_dtype_name(in->dtype), in->rank);
     if (u8_only && in->dtype != CW_DTYPE_U8)
-        return cw_err_set(err, CW_E_INVALID, "field %s is %s: only u8 images can be resized", in->name, cw_dtype_name(in->dtype));
+        return cw_err_set(err, CW_E_INVALID, "field %s is %s: only u8 images can be resized",
+                          in->name, cw_dtype_name(in->dtype));
     *ret_field = *in;
     ret_field->dims[0] = h;
     ret_field->dims[1] = w;
@@ -29,23 +32,30 @@ int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only
 int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct cw_err *err)
 {
     if (view->dtype == CW_DTYPE_STR || (view->rank != 2 && view->rank != 3))
-        return cw_err_set(err, CW_E_INVALID, "%s of rank %d is not an image", cw_dtype_name(view->dtype), view->rank);
+        return cw_err_set(err, CW_E_INVALID, "%s of rank %d is not an image",
+                          cw_dtype_name(view->dtype), view->rank);
     const int64_t channels = view->rank == 3 ? view->dims[2] : 1;
     const bool is_part = view->full_h != 0;
-    *ret_image = (struct cw_image){.data = view->data, .h = view->dims[0], .w = view->dims[1], .channels = channels,
+    *ret_image = (struct cw_image){.data = view->data,
+                                   .h = view->dims[0],
+                                   .w = view->dims[1],
+                                   .channels = channels,
                                    .pixel_bytes = (size_t)channels * cw_dtype_bytes(view->dtype),
-                                   .part_y = is_part ? view->part_y : 0, .part_x = is_part ? view->part_x : 0,
-                                   .full_h = is_part ? view->full_h : view->dims[0], .full_w = is_part ? view->full_w : view->dims[1]};
+                                   .part_y = is_part ? view->part_y : 0,
+                                   .part_x = is_part ? view->part_x : 0,
+                                   .full_h = is_part ? view->full_h : view->dims[0],
+                                   .full_w = is_part ? view->full_w : view->dims[1]};
     if (view->dims[0] < 1 || view->dims[1] < 1 || channels < 1)
-        return cw_err_set(err, CW_E_INVALID, "an image of %lld x %lld x %lld has no pixels", (long long)view->dims[0],
-                          (long long)view->dims[1], (long long)channels);
+        return cw_err_set(err, CW_E_INVALID, "an image of %lld x %lld x %lld has no pixels",
+                          (long long)view->dims[0], (long long)view->dims[1], (long long)channels);
     if (ret_image->full_h > SIDE_LIMIT || ret_image->full_w > SIDE_LIMIT || channels > 1024)
-        return cw_err_set(err, CW_E_LIMIT, "an image of %lld x %lld x %lld is too large", (long long)view->dims[0],
-                          (long long)view->dims[1], (long long)channels);
+        return cw_err_set(err, CW_E_LIMIT, "an image of %lld x %lld x %lld is too large",
+                          (long long)view->dims[0], (long long)view->dims[1], (long long)channels);
     return 0;
 }
 
-int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w, struct cw_err *err)
+int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
+                    struct cw_err *err)
 {
     out->dims[0] = h;
     out->dims[1] = w;
@@ -53,13 +63,17 @@ int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h,
     return cw_op_output(ctx, out, err);
 }
 
-int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect, const uint8_t **ret_data, struct cw_err *err)
+int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
+                  const uint8_t **ret_data, struct cw_err *err)
 {
     const int64_t y = rect->y - image->part_y, x = rect->x - image->part_x;
     if (y < 0 || x < 0 || y + rect->h > image->h || x + rect->w > image->w)
-        return cw_err_set(err, CW_E_INTERNAL, "%lld x %lld at %lld, %lld is not in the part %lld x %lld at %lld, %lld that was decoded",
-                          (long long)rect->h, (long long)rect->w, (long long)rect->y, (long long)rect->x, (long long)image->h,
-                          (long long)image->w, (long long)image->part_y, (long long)image->part_x);
+        return cw_err_set(
+            err, CW_E_INTERNAL,
+            "%lld x %lld at %lld, %lld is not in the part %lld x %lld at %lld, %lld that was decoded",
+            (long long)rect->h, (long long)rect->w, (long long)rect->y, (long long)rect->x,
+            (long long)image->h, (long long)image->w, (long long)image->part_y,
+            (long long)image->part_x);
     *ret_data = image->data + (size_t)y * cw_image_stride(image) + (size_t)x * image->pixel_bytes;
     return 0;
 }

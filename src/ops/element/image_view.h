@@ -13,16 +13,19 @@ struct cw_image {
     int64_t part_y, part_x, full_h, full_w;
 };
 
-bool cw_image_accepts(const struct cw_field *field);    /* a numeric field of rank 2 or 3 */
+bool cw_image_accepts(const struct cw_field *field); /* a numeric field of rank 2 or 3 */
 bool cw_image_accepts_u8(const struct cw_field *field);
 /* infer_field of operators that set height and width (-1 = not known). */
-int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only, struct cw_field *ret_field, struct cw_err *err);
+int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only,
+                   struct cw_field *ret_field, struct cw_err *err);
 /* A view as an image; INVALID when it is none or has no pixels. */
 int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct cw_err *err);
 /* Gives out a view of h x w with the channels and dtype it has. */
-int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w, struct cw_err *err);
+int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
+                    struct cw_err *err);
 /* The first pixel of a rectangle given in coordinates of the whole image; INTERNAL when it is not in the part. */
-int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect, const uint8_t **ret_data, struct cw_err *err);
+int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
+                  const uint8_t **ret_data, struct cw_err *err);
 static inline size_t cw_image_stride(const struct cw_image *image)
 {
     return (size_t)image->w * image->pixel_bytes;

@@ -8,13 +8,19 @@ struct center_crop_opts {
     struct cw_i64_list size;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "size", .help = "[height, width], or one number for a square", .type = CW_OPT_I64_LIST,
-     .offset = offsetof(struct center_crop_opts, size), .min = 1, .max = CW_IMAGE_SIDE_MAX, .flags = CW_OPT_REQUIRED,
-     .len_min = 1, .len_max = 2},
-    {0}};
+static const struct cw_opt options[] = {{.name = "size",
+                                         .help = "[height, width], or one number for a square",
+                                         .type = CW_OPT_I64_LIST,
+                                         .offset = offsetof(struct center_crop_opts, size),
+                                         .min = 1,
+                                         .max = CW_IMAGE_SIDE_MAX,
+                                         .flags = CW_OPT_REQUIRED,
+                                         .len_min = 1,
+                                         .len_max = 2},
+                                        {0}};
 
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
 {
     const struct center_crop_opts *o = opts;
     const struct cw_image_size size = cw_image_size(&o->size);
@@ -37,7 +43,8 @@ static void place(int64_t have, int64_t need, int64_t *ret_from, int64_t *ret_n,
     *ret_to = small ? (need - have) / 2 : 0;
 }
 
-static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err)
+static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w,
+                struct cw_rect *ret_rect, struct cw_err *err)
 {
     const struct center_crop_opts *o = opts;
     const struct cw_image_size size = cw_image_size(&o->size);
@@ -49,8 +56,8 @@ static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_
     return 0;
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
-                       struct cw_view *out, struct cw_err *err)
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct center_crop_opts *o = opts;
     const struct cw_image_size size = cw_image_size(&o->size);
@@ -73,9 +80,11 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     const size_t row_bytes = (size_t)size.w * image.pixel_bytes;
     if (rect.h < size.h || rect.w < size.w)
         memset(out->data, 0, out->bytes);
-    uint8_t *dst = (uint8_t *)out->data + (size_t)to_y * row_bytes + (size_t)to_x * image.pixel_bytes;
+    uint8_t *dst =
+        (uint8_t *)out->data + (size_t)to_y * row_bytes + (size_t)to_x * image.pixel_bytes;
     for (int64_t y = 0; y < rect.h; y++)
-        memcpy(dst + (size_t)y * row_bytes, src + (size_t)y * cw_image_stride(&image), (size_t)rect.w * image.pixel_bytes);
+        memcpy(dst + (size_t)y * row_bytes, src + (size_t)y * cw_image_stride(&image),
+               (size_t)rect.w * image.pixel_bytes);
     return 0;
 }
 
@@ -83,7 +92,8 @@ const struct cw_op cw_op_center_crop = {
     .name = "center_crop",
     .version = 1,
     .summary = "the middle of an image",
-    .doc = "Cuts `size` out of the middle. Where the image is smaller, zeros are put around it. As torchvision's CenterCrop.",
+    .doc =
+        "Cuts `size` out of the middle. Where the image is smaller, zeros are put around it. As torchvision's CenterCrop.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -14,10 +14,14 @@ struct decode_image_opts {
     int64_t channels;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "channels", .help = "3 = RGB, 1 = grey, 0 = as in the file", .type = CW_OPT_I64,
-     .offset = offsetof(struct decode_image_opts, channels), .def = "3", .min = 0, .max = 3},
-    {0}};
+static const struct cw_opt options[] = {{.name = "channels",
+                                         .help = "3 = RGB, 1 = grey, 0 = as in the file",
+                                         .type = CW_OPT_I64,
+                                         .offset = offsetof(struct decode_image_opts, channels),
+                                         .def = "3",
+                                         .min = 0,
+                                         .max = 3},
+                                        {0}};
 
 static int check(const void *opts, struct cw_err *err)
 {
@@ -32,12 +36,13 @@ static bool accepts(const struct cw_field *field)
     return field->dtype == CW_DTYPE_STR;
 }
 
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
 {
     const struct decode_image_opts *o = opts;
     if (in->dtype != CW_DTYPE_STR)
-        return cw_err_set(err, CW_E_INVALID, "field %s is %s, not the bytes (str) of an image file", in->name,
-                          cw_dtype_name(in->dtype));
+        return cw_err_set(err, CW_E_INVALID, "field %s is %s, not the bytes (str) of an image file",
+                          in->name, cw_dtype_name(in->dtype));
     *ret_field = *in;
     ret_field->dtype = CW_DTYPE_U8;
     ret_field->rank = 3;
@@ -61,14 +66,16 @@ static void scratch_free(void *scratch)
 static int check_size(int64_t h, int64_t w, struct cw_err *err)
 {
     if (h > CW_IMAGE_SIDE_MAX || w > CW_IMAGE_SIDE_MAX || h * w > PIXELS_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "image of %lld x %lld pixels is too large: at most %d a side and %lld in all",
-                          (long long)h, (long long)w, CW_IMAGE_SIDE_MAX, (long long)PIXELS_MAX);
+        return cw_err_set(
+            err, CW_E_LIMIT,
+            "image of %lld x %lld pixels is too large: at most %d a side and %lld in all",
+            (long long)h, (long long)w, CW_IMAGE_SIDE_MAX, (long long)PIXELS_MAX);
     return 0;
 }
 
 /* The view of h x w samples (of a part of a larger image when full_h is set) and memory for them. */
-static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const struct cw_rect *part, int64_t h, int64_t w,
-                     int64_t channels, struct cw_err *err)
+static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const struct cw_rect *part,
+                     int64_t h, int64_t w, int64_t channels, struct cw_err *err)
 {
     out->dtype = CW_DTYPE_U8;
     out->rank = 3;
@@ -83,7 +90,8 @@ static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const str
     return rc;
 }
 
-static int decode_jpeg(const struct cw_op_ctx *ctx, struct cw_jpeg *jpeg, struct cw_view *out, struct cw_err *err)
+static int decode_jpeg(const struct cw_op_ctx *ctx, struct cw_jpeg *jpeg, struct cw_view *out,
+                       struct cw_err *err)
 {
     int64_t h, w, channels;
     cw_jpeg_size(jpeg, &h, &w, &channels);
@@ -98,7 +106,8 @@ static int decode_jpeg(const struct cw_op_ctx *ctx, struct cw_jpeg *jpeg, struct
     return rc == 0 ? cw_jpeg_finish(jpeg, out->data, err) : rc;
 }
 
-static int decode_png(const struct cw_op_ctx *ctx, struct cw_png *png, struct cw_view *out, struct cw_err *err)
+static int decode_png(const struct cw_op_ctx *ctx, struct cw_png *png, struct cw_view *out,
+                      struct cw_err *err)
 {
     int64_t h, w, channels;
     cw_png_size(png, &h, &w, &channels);
@@ -116,12 +125,13 @@ static int refuse(const struct cw_view *in, struct cw_err *err)
     size_t len = 0;
     const uint8_t *p = in->data;
     for (size_t i = 0; i < CW_MIN(in->bytes, (size_t)8); i++)
-        len += (size_t)snprintf(text + len, sizeof(text) - len, p[i] < 0x7f && isprint(p[i]) ? "%c" : "\\x%02x", p[i]);
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                p[i] < 0x7f && isprint(p[i]) ? "%c" : "\\x%02x", p[i]);
     return cw_err_set(err, CW_E_CORRUPT, "not a JPEG or PNG image: starts with \"%s\"", text);
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
-                       struct cw_view *out, struct cw_err *err)
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct decode_image_opts *o = opts;
     (void)state;
@@ -150,12 +160,13 @@ const struct cw_op cw_op_decode_image = {
     .name = "decode_image",
     .version = 1,
     .summary = "JPEG or PNG files to samples",
-    .doc = "Turns the bytes of a JPEG or PNG file into u8[height, width, channels]. JPEG samples are those of libjpeg-turbo's\n"
-           "default decoding. In PNG files palettes are expanded, 16-bit samples keep their high byte, and transparency is\n"
-           "dropped. CMYK JPEGs become RGB.\n"
-           "\n"
-           "When the next operator is a crop, only the part that it needs is decoded; the result is the same. Damage in a\n"
-           "file is an error, unless it lies behind the part that is needed; a file that was cut off always is.",
+    .doc =
+        "Turns the bytes of a JPEG or PNG file into u8[height, width, channels]. JPEG samples are those of libjpeg-turbo's\n"
+        "default decoding. In PNG files palettes are expanded, 16-bit samples keep their high byte, and transparency is\n"
+        "dropped. CMYK JPEGs become RGB.\n"
+        "\n"
+        "When the next operator is a crop, only the part that it needs is decoded; the result is the same. Damage in a\n"
+        "file is an error, unless it lies behind the part that is needed; a file that was cut off always is.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GROW | CW_OP_FIELDWISE,
     .inputs_min = 1,

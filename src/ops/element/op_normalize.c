@@ -18,22 +18,39 @@ struct normalize_state {
 };
 
 static const struct cw_opt options[] = {
-    {.name = "mean", .help = "of each channel, or one for all", .type = CW_OPT_F64_LIST,
-     .offset = offsetof(struct normalize_opts, mean), .def = "[0.0]", .len_min = 1, .len_max = CHANNELS_MAX},
-    {.name = "scale", .help = "values are divided by it first; 0 = 255 for integers, 1 for floats", .type = CW_OPT_F64,
-     .offset = offsetof(struct normalize_opts, scale), .def = "0.0", .min = 0, .max = 1e30},
-    {.name = "std", .help = "of each channel, or one for all", .type = CW_OPT_F64_LIST,
-     .offset = offsetof(struct normalize_opts, std), .def = "[1.0]", .len_min = 1, .len_max = CHANNELS_MAX},
+    {.name = "mean",
+     .help = "of each channel, or one for all",
+     .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct normalize_opts, mean),
+     .def = "[0.0]",
+     .len_min = 1,
+     .len_max = CHANNELS_MAX},
+    {.name = "scale",
+     .help = "values are divided by it first; 0 = 255 for integers, 1 for floats",
+     .type = CW_OPT_F64,
+     .offset = offsetof(struct normalize_opts, scale),
+     .def = "0.0",
+     .min = 0,
+     .max = 1e30},
+    {.name = "std",
+     .help = "of each channel, or one for all",
+     .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct normalize_opts, std),
+     .def = "[1.0]",
+     .len_min = 1,
+     .len_max = CHANNELS_MAX},
     {0}};
 
 static int check(const void *opts, struct cw_err *err)
 {
     const struct normalize_opts *o = opts;
     if (o->mean.n > 1 && o->std.n > 1 && o->mean.n != o->std.n)
-        return cw_err_set(err, CW_E_INVALID, "option std: %zu values, but option mean has %zu", o->std.n, o->mean.n);
+        return cw_err_set(err, CW_E_INVALID, "option std: %zu values, but option mean has %zu",
+                          o->std.n, o->mean.n);
     for (size_t i = 0; i < o->std.n; i++)
         if (!(o->std.v[i] > 0))
-            return cw_err_set(err, CW_E_INVALID, "option std: %g is not greater than 0", o->std.v[i]);
+            return cw_err_set(err, CW_E_INVALID, "option std: %g is not greater than 0",
+                              o->std.v[i]);
     return 0;
 }
 
@@ -44,7 +61,8 @@ static size_t channels_of(const struct normalize_opts *o)
 
 static bool accepts(const struct cw_field *field)
 {
-    const bool dtype = field->dtype == CW_DTYPE_U8 || field->dtype == CW_DTYPE_F32 || field->dtype == CW_DTYPE_F64;
+    const bool dtype =
+        field->dtype == CW_DTYPE_U8 || field->dtype == CW_DTYPE_F32 || field->dtype == CW_DTYPE_F64;
     return dtype && field->rank >= 1;
 }
 
@@ -52,18 +70,22 @@ static int check_channels(const struct normalize_opts *o, int64_t last_dim, stru
 {
     const size_t channels = channels_of(o);
     if (channels > 1 && last_dim >= 0 && last_dim != (int64_t)channels)
-        return cw_err_set(err, CW_E_INVALID, "%zu values of mean or std, but the last dimension is %lld", channels,
+        return cw_err_set(err, CW_E_INVALID,
+                          "%zu values of mean or std, but the last dimension is %lld", channels,
                           (long long)last_dim);
     return 0;
 }
 
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
 {
     const struct normalize_opts *o = opts;
     if (in->dtype != CW_DTYPE_U8 && in->dtype != CW_DTYPE_F32 && in->dtype != CW_DTYPE_F64)
-        return cw_err_set(err, CW_E_INVALID, "field %s is %s: only u8, f32 and f64 can be normalized (cast it first)", in->name,
-                          cw_dtype_name(in->dtype));
-    const int rc = in->rank > 0 ? check_channels(o, in->dims[in->rank - 1], err) : check_channels(o, 1, err);
+        return cw_err_set(err, CW_E_INVALID,
+                          "field %s is %s: only u8, f32 and f64 can be normalized (cast it first)",
+                          in->name, cw_dtype_name(in->dtype));
+    const int rc =
+        in->rank > 0 ? check_channels(o, in->dims[in->rank - 1], err) : check_channels(o, 1, err);
     if (rc < 0)
         return cw_err_wrap(err, "field %s", in->name);
     *ret_field = *in;
@@ -71,7 +93,8 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return 0;
 }
 
-static int open_state(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+static int open_state(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
 {
     const struct normalize_opts *o = opts;
     (void)how;
@@ -85,7 +108,8 @@ static int open_state(const void *opts, const struct cw_op_open *how, void **ret
         mean[c] = (float)state->mean[c];
         std[c] = (float)state->std[c];
     }
-    cw_normalize_init(&state->u8, (float)(o->scale > 0 ? o->scale : 255.0), mean, std, state->channels);
+    cw_normalize_init(&state->u8, (float)(o->scale > 0 ? o->scale : 255.0), mean, std,
+                      state->channels);
     *ret_state = state;
     return 0;
 }
@@ -99,7 +123,8 @@ static void close_state(void *state_arg)
     cw_mem_free(state);
 }
 
-static void from_f32(float *dst, const float *src, size_t n, double scale_arg, const struct normalize_state *state)
+static void from_f32(float *dst, const float *src, size_t n, double scale_arg,
+                     const struct normalize_state *state)
 {
     const float scale = (float)scale_arg;
     size_t c = 0;
@@ -109,7 +134,8 @@ static void from_f32(float *dst, const float *src, size_t n, double scale_arg, c
     }
 }
 
-static void from_f64(float *dst, const double *src, size_t n, double scale, const struct normalize_state *state)
+static void from_f64(float *dst, const double *src, size_t n, double scale,
+                     const struct normalize_state *state)
 {
     size_t c = 0;
     for (size_t i = 0; i < n; i++) {
@@ -118,8 +144,9 @@ static void from_f64(float *dst, const double *src, size_t n, double scale, cons
     }
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state_arg, void *scratch, const struct cw_view *in,
-                       struct cw_view *out, struct cw_err *err)
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state_arg,
+                       void *scratch, const struct cw_view *in, struct cw_view *out,
+                       struct cw_err *err)
 {
     const struct normalize_opts *o = opts;
     const struct normalize_state *state = state_arg;
@@ -146,9 +173,10 @@ const struct cw_op cw_op_normalize = {
     .name = "normalize",
     .version = 1,
     .summary = "scales values to a mean and a deviation",
-    .doc = "(x / scale - mean) / std for every value, as f32. The last dimension is that of the channels: `mean` and `std` have\n"
-           "one number for each, or one for all. `scale` is 255 for u8 and 1 for floats unless given. Computed in single\n"
-           "precision for u8 and f32, in double precision for f64.",
+    .doc =
+        "(x / scale - mean) / std for every value, as f32. The last dimension is that of the channels: `mean` and `std` have\n"
+        "one number for each, or one for all. `scale` is 255 for u8 and 1 for floats unless given. Computed in single\n"
+        "precision for u8 and f32, in double precision for f64.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_POINTWISE | CW_OP_CAST | CW_OP_GROW | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -13,21 +13,30 @@ struct random_flip_opts {
     int direction;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "direction", .help = "which way to mirror", .type = CW_OPT_ENUM,
-     .offset = offsetof(struct random_flip_opts, direction), .def = "\"horizontal\"", .names = direction_names},
-    {.name = "p", .help = "how often", .type = CW_OPT_F64, .offset = offsetof(struct random_flip_opts, p), .def = "0.5",
-     .min = 0, .max = 1},
-    {0}};
+static const struct cw_opt options[] = {{.name = "direction",
+                                         .help = "which way to mirror",
+                                         .type = CW_OPT_ENUM,
+                                         .offset = offsetof(struct random_flip_opts, direction),
+                                         .def = "\"horizontal\"",
+                                         .names = direction_names},
+                                        {.name = "p",
+                                         .help = "how often",
+                                         .type = CW_OPT_F64,
+                                         .offset = offsetof(struct random_flip_opts, p),
+                                         .def = "0.5",
+                                         .min = 0,
+                                         .max = 1},
+                                        {0}};
 
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
 {
     (void)opts;
     return cw_image_infer(in, in->dims[0], in->dims[1], false, ret_field, err);
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
-                       struct cw_view *out, struct cw_err *err)
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct random_flip_opts *o = opts;
     (void)state;

@@ -18,30 +18,55 @@ struct random_resized_crop_opts {
 };
 
 static const struct cw_opt options[] = {
-    {.name = "interpolation", .help = "how samples are mixed", .type = CW_OPT_ENUM,
-     .offset = offsetof(struct random_resized_crop_opts, interpolation), .def = "\"bilinear\"", .names = cw_filter_names},
-    {.name = "ratio", .help = "least and greatest width by height", .type = CW_OPT_F64_LIST,
-     .offset = offsetof(struct random_resized_crop_opts, ratio), .def = "[0.75,1.3333333333333333]", .min = 0.001, .max = 1000,
-     .len_min = 2, .len_max = 2},
-    {.name = "scale", .help = "least and greatest share of the area", .type = CW_OPT_F64_LIST,
-     .offset = offsetof(struct random_resized_crop_opts, scale), .def = "[0.08,1.0]", .min = 0, .max = 1, .len_min = 2,
+    {.name = "interpolation",
+     .help = "how samples are mixed",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct random_resized_crop_opts, interpolation),
+     .def = "\"bilinear\"",
+     .names = cw_filter_names},
+    {.name = "ratio",
+     .help = "least and greatest width by height",
+     .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct random_resized_crop_opts, ratio),
+     .def = "[0.75,1.3333333333333333]",
+     .min = 0.001,
+     .max = 1000,
+     .len_min = 2,
      .len_max = 2},
-    {.name = "size", .help = "[height, width], or one number for a square", .type = CW_OPT_I64_LIST,
-     .offset = offsetof(struct random_resized_crop_opts, size), .min = 1, .max = CW_IMAGE_SIDE_MAX, .flags = CW_OPT_REQUIRED,
-     .len_min = 1, .len_max = 2},
+    {.name = "scale",
+     .help = "least and greatest share of the area",
+     .type = CW_OPT_F64_LIST,
+     .offset = offsetof(struct random_resized_crop_opts, scale),
+     .def = "[0.08,1.0]",
+     .min = 0,
+     .max = 1,
+     .len_min = 2,
+     .len_max = 2},
+    {.name = "size",
+     .help = "[height, width], or one number for a square",
+     .type = CW_OPT_I64_LIST,
+     .offset = offsetof(struct random_resized_crop_opts, size),
+     .min = 1,
+     .max = CW_IMAGE_SIDE_MAX,
+     .flags = CW_OPT_REQUIRED,
+     .len_min = 1,
+     .len_max = 2},
     {0}};
 
 static int check(const void *opts, struct cw_err *err)
 {
     const struct random_resized_crop_opts *o = opts;
     if (o->scale.v[0] > o->scale.v[1])
-        return cw_err_set(err, CW_E_INVALID, "option scale: %g is greater than %g", o->scale.v[0], o->scale.v[1]);
+        return cw_err_set(err, CW_E_INVALID, "option scale: %g is greater than %g", o->scale.v[0],
+                          o->scale.v[1]);
     if (o->ratio.v[0] > o->ratio.v[1])
-        return cw_err_set(err, CW_E_INVALID, "option ratio: %g is greater than %g", o->ratio.v[0], o->ratio.v[1]);
+        return cw_err_set(err, CW_E_INVALID, "option ratio: %g is greater than %g", o->ratio.v[0],
+                          o->ratio.v[1]);
     return 0;
 }
 
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
 {
     const struct random_resized_crop_opts *o = opts;
     const struct cw_image_size size = cw_image_size(&o->size);
@@ -64,7 +89,8 @@ static struct cw_rect middle(const struct random_resized_crop_opts *o, int64_t h
     return rect;
 }
 
-static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err)
+static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_t w,
+                struct cw_rect *ret_rect, struct cw_err *err)
 {
     const struct random_resized_crop_opts *o = opts;
     const double area = (double)h * (double)w;
@@ -73,7 +99,8 @@ static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_
     for (uint32_t draw = 0; draw < TRIES * DRAWS_A_TRY; draw += DRAWS_A_TRY) {
         const double target = area * cw_rng_range(&ctx->rng, draw, o->scale.v[0], o->scale.v[1]);
         const double ratio = cw_exact_exp(cw_rng_range(&ctx->rng, draw + 1, log_lo, log_hi));
-        struct cw_rect rect = {.h = (int64_t)rint(sqrt(target / ratio)), .w = (int64_t)rint(sqrt(target * ratio))};
+        struct cw_rect rect = {.h = (int64_t)rint(sqrt(target / ratio)),
+                               .w = (int64_t)rint(sqrt(target * ratio))};
         if (rect.w < 1 || rect.w > w || rect.h < 1 || rect.h > h)
             continue;
         rect.y = (int64_t)cw_rng_below(&ctx->rng, draw + 2, (uint64_t)(h - rect.h + 1));
@@ -98,8 +125,8 @@ static void scratch_free(void *scratch)
     cw_mem_free(scratch);
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
-                       struct cw_view *out, struct cw_err *err)
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct random_resized_crop_opts *o = opts;
     const struct cw_image_size size = cw_image_size(&o->size);
@@ -116,20 +143,27 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         rc = cw_image_output(ctx, out, size.h, size.w, err);
     if (rc < 0)
         return rc;
-    return cw_resample(scratch, &(struct cw_resample_job){.src = src, .src_stride = cw_image_stride(&image),
-                                                          .src_h = (int32_t)rect.h, .src_w = (int32_t)rect.w,
-                                                          .channels = (int32_t)image.channels, .dst = out->data,
-                                                          .dst_h = (int32_t)size.h, .dst_w = (int32_t)size.w,
-                                                          .filter = (enum cw_filter)o->interpolation}, err);
+    return cw_resample(scratch,
+                       &(struct cw_resample_job){.src = src,
+                                                 .src_stride = cw_image_stride(&image),
+                                                 .src_h = (int32_t)rect.h,
+                                                 .src_w = (int32_t)rect.w,
+                                                 .channels = (int32_t)image.channels,
+                                                 .dst = out->data,
+                                                 .dst_h = (int32_t)size.h,
+                                                 .dst_w = (int32_t)size.w,
+                                                 .filter = (enum cw_filter)o->interpolation},
+                       err);
 }
 
 const struct cw_op cw_op_random_resized_crop = {
     .name = "random_resized_crop",
     .version = 1,
     .summary = "a random part of an image, resized",
-    .doc = "Takes a rectangle with a random share of the area (`scale`) and a random ratio of width to height (`ratio`) from a\n"
-           "random place, and resizes it to `size`, as torchvision's RandomResizedCrop does with an image of Pillow: first the\n"
-           "crop, then the antialiased resize of what was cut out.",
+    .doc =
+        "Takes a rectangle with a random share of the area (`scale`) and a random ratio of width to height (`ratio`) from a\n"
+        "random place, and resizes it to `size`, as torchvision's RandomResizedCrop does with an image of Pillow: first the\n"
+        "crop, then the antialiased resize of what was cut out.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

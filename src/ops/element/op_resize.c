@@ -11,11 +11,21 @@ struct resize_opts {
 };
 
 static const struct cw_opt options[] = {
-    {.name = "interpolation", .help = "how samples are mixed", .type = CW_OPT_ENUM,
-     .offset = offsetof(struct resize_opts, interpolation), .def = "\"bilinear\"", .names = cw_filter_names},
-    {.name = "size", .help = "[height, width], or one number for the shorter side", .type = CW_OPT_I64_LIST,
-     .offset = offsetof(struct resize_opts, size), .min = 1, .max = CW_IMAGE_SIDE_MAX, .flags = CW_OPT_REQUIRED,
-     .len_min = 1, .len_max = 2},
+    {.name = "interpolation",
+     .help = "how samples are mixed",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct resize_opts, interpolation),
+     .def = "\"bilinear\"",
+     .names = cw_filter_names},
+    {.name = "size",
+     .help = "[height, width], or one number for the shorter side",
+     .type = CW_OPT_I64_LIST,
+     .offset = offsetof(struct resize_opts, size),
+     .min = 1,
+     .max = CW_IMAGE_SIDE_MAX,
+     .flags = CW_OPT_REQUIRED,
+     .len_min = 1,
+     .len_max = 2},
     {0}};
 
 /* Sizes that come out for h x w, -1 = not known. */
@@ -31,7 +41,8 @@ static struct cw_image_size size_for(const struct resize_opts *o, int64_t h, int
     return (struct cw_image_size){.h = side * h / w, .w = side};
 }
 
-static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field, struct cw_err *err)
+static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
+                       struct cw_err *err)
 {
     const struct cw_image_size size = size_for(opts, in->dims[0], in->dims[1]);
     return cw_image_infer(in, size.h, size.w, true, ret_field, err);
@@ -50,8 +61,8 @@ static void scratch_free(void *scratch)
     cw_mem_free(scratch);
 }
 
-static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch, const struct cw_view *in,
-                       struct cw_view *out, struct cw_err *err)
+static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                       const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
     const struct resize_opts *o = opts;
     (void)state;
@@ -61,26 +72,35 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         return rc;
     const struct cw_image_size size = size_for(o, image.h, image.w);
     if (size.h > CW_IMAGE_SIDE_MAX || size.w > CW_IMAGE_SIDE_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "an image of %lld x %lld would become %lld x %lld: at most %d a side",
-                          (long long)image.h, (long long)image.w, (long long)size.h, (long long)size.w, CW_IMAGE_SIDE_MAX);
+        return cw_err_set(err, CW_E_LIMIT,
+                          "an image of %lld x %lld would become %lld x %lld: at most %d a side",
+                          (long long)image.h, (long long)image.w, (long long)size.h,
+                          (long long)size.w, CW_IMAGE_SIDE_MAX);
     if (size.h == image.h && size.w == image.w)
         return 0;
     rc = cw_image_output(ctx, out, size.h, size.w, err);
     if (rc < 0)
         return rc;
-    return cw_resample(scratch, &(struct cw_resample_job){.src = image.data, .src_stride = cw_image_stride(&image),
-                                                          .src_h = (int32_t)image.h, .src_w = (int32_t)image.w,
-                                                          .channels = (int32_t)image.channels, .dst = out->data,
-                                                          .dst_h = (int32_t)size.h, .dst_w = (int32_t)size.w,
-                                                          .filter = (enum cw_filter)o->interpolation}, err);
+    return cw_resample(scratch,
+                       &(struct cw_resample_job){.src = image.data,
+                                                 .src_stride = cw_image_stride(&image),
+                                                 .src_h = (int32_t)image.h,
+                                                 .src_w = (int32_t)image.w,
+                                                 .channels = (int32_t)image.channels,
+                                                 .dst = out->data,
+                                                 .dst_h = (int32_t)size.h,
+                                                 .dst_w = (int32_t)size.w,
+                                                 .filter = (enum cw_filter)o->interpolation},
+                       err);
 }
 
 const struct cw_op cw_op_resize = {
     .name = "resize",
     .version = 1,
     .summary = "images in another size",
-    .doc = "Resizes u8 images with an antialiasing filter; the result is that of Pillow's Image.resize. With one number for `size`\n"
-           "the shorter side gets that many pixels and the longer one keeps the proportion, rounded down.",
+    .doc =
+        "Resizes u8 images with an antialiasing filter; the result is that of Pillow's Image.resize. With one number for `size`\n"
+        "the shorter side gets that many pixels and the longer one keeps the proportion, rounded down.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GEOMETRIC | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -68,7 +68,8 @@ static int make_room(struct cw_filter_axis *axis, int32_t out, int32_t taps, str
     axis->work = cw_mem_try(cap * sizeof(*axis->work));
     if (!axis->first || !axis->n || !axis->weight || !axis->split || !axis->work) {
         cw_filter_fini(axis);
-        return cw_err_set(err, CW_E_NOMEM, "no memory for the weights of a resize to %d samples", out);
+        return cw_err_set(err, CW_E_NOMEM, "no memory for the weights of a resize to %d samples",
+                          out);
     }
     axis->cap = cap;
     return 0;
@@ -93,7 +94,8 @@ static int32_t to_fixed(double x)
     return (int32_t)(x < 0 ? scaled - 0.5 : scaled + 0.5);
 }
 
-static void put_window(struct cw_filter_axis *axis, int32_t o, double scale, double support, double stretch)
+static void put_window(struct cw_filter_axis *axis, int32_t o, double scale, double support,
+                       double stretch)
 {
     const double center = (o + 0.5) * scale, inverse = 1.0 / stretch;
     int32_t lo = (int32_t)(center - support + 0.5), hi = (int32_t)(center + support + 0.5);
@@ -133,7 +135,8 @@ static void put_split(struct cw_filter_axis *axis)
     }
 }
 
-int cw_filter_prepare(struct cw_filter_axis *axis, int32_t in, int32_t out, enum cw_filter filter, struct cw_err *err)
+int cw_filter_prepare(struct cw_filter_axis *axis, int32_t in, int32_t out, enum cw_filter filter,
+                      struct cw_err *err)
 {
     CW_ASSERT(in > 0 && out > 0);
     if (axis->in == in && axis->out == out && axis->filter == filter)

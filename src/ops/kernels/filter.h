@@ -17,18 +17,19 @@ extern const char *const cw_filter_names[]; /* NULL-terminated: option tables us
 struct cw_filter_axis {
     int32_t in, out; /* the geometry that the table is for; 0 = none yet */
     enum cw_filter filter;
-    int32_t taps;  /* weights per output sample: a multiple of 4, unused ones 0 */
-    int32_t used;  /* the most that an output sample has */
-    int32_t *first; /* [out] first input sample */
-    int32_t *n;     /* [out] how many */
-    int32_t *weight;    /* [out][taps] */
-    int16_t *split;     /* [out][taps / 2][4]: high, high, low, low of two taps */
+    int32_t taps;    /* weights per output sample: a multiple of 4, unused ones 0 */
+    int32_t used;    /* the most that an output sample has */
+    int32_t *first;  /* [out] first input sample */
+    int32_t *n;      /* [out] how many */
+    int32_t *weight; /* [out][taps] */
+    int16_t *split;  /* [out][taps / 2][4]: high, high, low, low of two taps */
     double *work;
     size_t cap;
 };
 
 /* Zero-initialise before the first call. in, out > 0. NOMEM. */
-int cw_filter_prepare(struct cw_filter_axis *axis, int32_t in, int32_t out, enum cw_filter filter, struct cw_err *err);
+int cw_filter_prepare(struct cw_filter_axis *axis, int32_t in, int32_t out, enum cw_filter filter,
+                      struct cw_err *err);
 void cw_filter_fini(struct cw_filter_axis *axis);
 
 #endif

@@ -127,7 +127,8 @@ static void choose_colours(struct cw_jpeg *jpeg, int channels)
         d->out_color_space = jpeg->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
 }
 
-int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channels, struct cw_err *err)
+int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channels,
+                  struct cw_err *err)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     jpeg->damage[0] = 0;
@@ -198,12 +199,14 @@ static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err
     return 0;
 }
 
-int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rect *ret_part, struct cw_err *err)
+int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rect *ret_part,
+                 struct cw_err *err)
 {
     int rc = 0;
     jpeg->is_fast = jpeg->ends && cw_jpeg_fast_can(&jpeg->d, jpeg->channels);
     if (jpeg->is_fast)
-        jpeg->part = want ? *want : (struct cw_rect){.h = jpeg->d.image_height, .w = jpeg->d.image_width};
+        jpeg->part =
+            want ? *want : (struct cw_rect){.h = jpeg->d.image_height, .w = jpeg->d.image_width};
     else
         rc = start(jpeg, want, err);
     if (rc == 0)
@@ -223,7 +226,9 @@ static void rows_from_cmyk(struct cw_jpeg *jpeg, uint8_t *dst)
         for (size_t x = 0; x < w; x++) {
             uint8_t rgb[3];
             for (size_t c = 0; c < 3; c++) {
-                const unsigned v = (unsigned)(row[0][4 * x + c] ^ flip) * (unsigned)(row[0][4 * x + 3] ^ flip) + 128;
+                const unsigned v =
+                    (unsigned)(row[0][4 * x + c] ^ flip) * (unsigned)(row[0][4 * x + 3] ^ flip) +
+                    128;
                 rgb[c] = (uint8_t)((v + (v >> 8)) >> 8); /* v / 255, rounded */
             }
             if (jpeg->channels == 3)
@@ -272,12 +277,14 @@ static int decode_again(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
     int rc = start(jpeg, &want, err);
     if (rc < 0)
         return rc;
-    const size_t pixel = (size_t)jpeg->channels, stride = (size_t)jpeg->part.w * pixel, row_bytes = (size_t)want.w * pixel;
+    const size_t pixel = (size_t)jpeg->channels, stride = (size_t)jpeg->part.w * pixel,
+                 row_bytes = (size_t)want.w * pixel;
     cw_autofree uint8_t *pixels = cw_mem_try(stride * (size_t)jpeg->part.h);
     if (!pixels)
         return cw_err_set(err, CW_E_NOMEM, "no memory to decode a JPEG image");
     rc = finish(jpeg, pixels, err);
-    const uint8_t *from = pixels + (size_t)(want.y - jpeg->part.y) * stride + (size_t)(want.x - jpeg->part.x) * pixel;
+    const uint8_t *from =
+        pixels + (size_t)(want.y - jpeg->part.y) * stride + (size_t)(want.x - jpeg->part.x) * pixel;
     for (int64_t y = 0; y < want.h && rc == 0; y++)
         memcpy(dst + (size_t)y * row_bytes, from + (size_t)y * stride, row_bytes);
     return rc;

@@ -8,7 +8,7 @@
 #include "ops/kernels/jpeg_pixels.h"
 
 #define COMPONENTS 3
-#define BLOCKS_MAX 6                       /* of an MCU: 4 + 1 + 1 */
+#define BLOCKS_MAX 6                        /* of an MCU: 4 + 1 + 1 */
 #define PLANES_BYTES_MAX ((size_t)64 << 20) /* beyond, libjpeg's strips are kinder to the caches */
 
 struct component {
@@ -67,14 +67,16 @@ static bool has_sampling(const struct jpeg_decompress_struct *d)
 
 bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *d, int channels)
 {
-    if (!cw_cpu_has_avx2() || d->progressive_mode || d->arith_code || d->data_precision != 8 || d->comps_in_scan != d->num_components)
+    if (!cw_cpu_has_avx2() || d->progressive_mode || d->arith_code || d->data_precision != 8 ||
+        d->comps_in_scan != d->num_components)
         return false;
     /* libjpeg filters the chroma of very narrow images in another way. */
     if (d->image_width < 16 || d->image_height < 1)
         return false;
     if (d->num_components == 1)
         return d->jpeg_color_space == JCS_GRAYSCALE;
-    return d->num_components == COMPONENTS && d->jpeg_color_space == JCS_YCbCr && channels == 3 && has_sampling(d);
+    return d->num_components == COMPONENTS && d->jpeg_color_space == JCS_YCbCr && channels == 3 &&
+           has_sampling(d);
 }
 
 static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d, int i)
@@ -83,12 +85,15 @@ static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompres
     struct component *c = &fast->components[i];
     if (d->cur_comp_info[i] != info) /* the scan has another order */
         return false;
-    const unsigned dc = (unsigned)info->dc_tbl_no, ac = (unsigned)info->ac_tbl_no, q = (unsigned)info->quant_tbl_no;
-    if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS || q >= NUM_QUANT_TBLS || !d->dc_huff_tbl_ptrs[dc] || !d->ac_huff_tbl_ptrs[ac] ||
-        !d->quant_tbl_ptrs[q])
+    const unsigned dc = (unsigned)info->dc_tbl_no, ac = (unsigned)info->ac_tbl_no,
+                   q = (unsigned)info->quant_tbl_no;
+    if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS || q >= NUM_QUANT_TBLS ||
+        !d->dc_huff_tbl_ptrs[dc] || !d->ac_huff_tbl_ptrs[ac] || !d->quant_tbl_ptrs[q])
         return false;
-    if (!cw_jpeg_huff_set(&fast->dc[dc], d->dc_huff_tbl_ptrs[dc]->bits, d->dc_huff_tbl_ptrs[dc]->huffval, true) ||
-        !cw_jpeg_huff_set(&fast->ac[ac], d->ac_huff_tbl_ptrs[ac]->bits, d->ac_huff_tbl_ptrs[ac]->huffval, false))
+    if (!cw_jpeg_huff_set(&fast->dc[dc], d->dc_huff_tbl_ptrs[dc]->bits,
+                          d->dc_huff_tbl_ptrs[dc]->huffval, true) ||
+        !cw_jpeg_huff_set(&fast->ac[ac], d->ac_huff_tbl_ptrs[ac]->bits,
+                          d->ac_huff_tbl_ptrs[ac]->huffval, false))
         return false;
     c->dc = &fast->dc[dc];
     c->ac = &fast->ac[ac];
@@ -99,7 +104,8 @@ static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompres
 }
 
 /* The MCUs under the part and under the chroma samples beside it. */
-static void set_range(int64_t from, int64_t n, int64_t mcu, int64_t mcus, int64_t *ret_first, int64_t *ret_end)
+static void set_range(int64_t from, int64_t n, int64_t mcu, int64_t mcus, int64_t *ret_first,
+                      int64_t *ret_end)
 {
     const int64_t margin = 2; /* pixels: one sample of chroma */
     *ret_first = CW_MAX(from - margin, 0) / mcu;
@@ -120,7 +126,8 @@ static bool set_planes(struct cw_jpeg_fast *fast, const struct jpeg_decompress_s
         total += CW_ALIGN_UP(c->stride * (size_t)(h * c->v * 8), (size_t)64) + 2 * CW_JPEG_SLACK;
     }
     /* Behind the planes: rows of chroma as wide as the image, and the sums that they are made of. */
-    total += 2 * (fast->components[0].stride + 2 * CW_JPEG_SLACK) + 2 * (fast->components[0].stride + 4 * CW_JPEG_SLACK);
+    total += 2 * (fast->components[0].stride + 2 * CW_JPEG_SLACK) +
+             2 * (fast->components[0].stride + 4 * CW_JPEG_SLACK);
     if (total > PLANES_BYTES_MAX)
         return false;
     if (total > fast->planes_cap) {
@@ -216,11 +223,14 @@ static bool decode_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
         struct component *c = &fast->components[i];
         for (int k = 0; k < c->h * c->v; k++, at++) {
             memset(fast->blocks[at], 0, 64 * sizeof(int16_t));
-            const int more = cw_jpeg_huff_block(&fast->bits, c->dc, c->ac, &c->last_dc, fast->blocks[at]);
+            const int more =
+                cw_jpeg_huff_block(&fast->bits, c->dc, c->ac, &c->last_dc, fast->blocks[at]);
             if (more < 0)
                 return false;
-            const size_t row = (size_t)(my * c->v + k / c->h) * 8, column = (size_t)(mx * c->h + k % c->h) * 8;
-            const struct cw_jpeg_block block = {fast->blocks[at], c->quant, c->plane + row * c->stride + column, c->stride};
+            const size_t row = (size_t)(my * c->v + k / c->h) * 8,
+                         column = (size_t)(mx * c->h + k % c->h) * 8;
+            const struct cw_jpeg_block block = {fast->blocks[at], c->quant,
+                                                c->plane + row * c->stride + column, c->stride};
             if (more == 0) {
                 cw_jpeg_idct_flat(&block);
             } else if (wait.coef) {
@@ -249,22 +259,28 @@ static bool decode_planes(struct cw_jpeg_fast *fast)
 }
 
 /* A sample row of a component, from the first MCU that was decoded; y of the whole image, clamped to it. */
-static const uint8_t *sample_row(const struct cw_jpeg_fast *fast, const struct component *c, int64_t y)
+static const uint8_t *sample_row(const struct cw_jpeg_fast *fast, const struct component *c,
+                                 int64_t y)
 {
     y = CW_MAX(CW_MIN(y, c->height - 1), 0);
     return c->plane + (size_t)(y - fast->top * c->v * 8) * c->stride;
 }
 
-static void upsample_row(const struct cw_jpeg_fast *fast, const struct component *c, const struct cw_rect *part, int64_t y, uint8_t *dst,
-                         uint16_t *sums)
+static void upsample_row(const struct cw_jpeg_fast *fast, const struct component *c,
+                         const struct cw_rect *part, int64_t y, uint8_t *dst, uint16_t *sums)
 {
     const int vertical = fast->components[0].v;
-    const int64_t first = part->x / 2, last = (part->x + part->w - 1) / 2, x = first - fast->left * 8;
+    const int64_t first = part->x / 2, last = (part->x + part->w - 1) / 2,
+                  x = first - fast->left * 8;
     const int64_t row = y / vertical, far = vertical == 1 ? row : y % 2 ? row + 1 : row - 1;
-    cw_jpeg_upsample(dst, &(struct cw_jpeg_chroma){.near = sample_row(fast, c, row) + x,
-                                                   .far = sample_row(fast, c, far) + x,
-                                                   .n = (size_t)(last - first + 1), .vertical = vertical == 2,
-                                                   .at_left = first == 0, .at_right = last == c->width - 1}, sums);
+    cw_jpeg_upsample(dst,
+                     &(struct cw_jpeg_chroma){.near = sample_row(fast, c, row) + x,
+                                              .far = sample_row(fast, c, far) + x,
+                                              .n = (size_t)(last - first + 1),
+                                              .vertical = vertical == 2,
+                                              .at_left = first == 0,
+                                              .at_right = last == c->width - 1},
+                     sums);
 }
 
 static void put_colour(struct cw_jpeg_fast *fast, const struct cw_rect *part, uint8_t *dst)
@@ -272,7 +288,10 @@ static void put_colour(struct cw_jpeg_fast *fast, const struct cw_rect *part, ui
     const struct component *c = fast->components;
     const bool is_half = c[0].h == 2;
     const size_t row_bytes = c[0].stride + 2 * CW_JPEG_SLACK;
-    uint8_t *cb_row = c[2].plane + CW_ALIGN_UP(c[2].stride * (size_t)((fast->bottom - fast->top) * 8), (size_t)64) + CW_JPEG_SLACK;
+    uint8_t *cb_row =
+        c[2].plane +
+        CW_ALIGN_UP(c[2].stride * (size_t)((fast->bottom - fast->top) * 8), (size_t)64) +
+        CW_JPEG_SLACK;
     uint8_t *cr_row = cb_row + row_bytes;
     uint16_t *sums = (uint16_t *)(void *)(cr_row + row_bytes) + CW_JPEG_SLACK;
     const size_t x = (size_t)(part->x - fast->left * fast->mcu_w), skip = (size_t)(part->x % 2);
@@ -283,12 +302,14 @@ static void put_colour(struct cw_jpeg_fast *fast, const struct cw_rect *part, ui
             upsample_row(fast, &c[2], part, y, cr_row, sums);
             cw_jpeg_rgb(dst, luma, cb_row + skip, cr_row + skip, (size_t)part->w);
         } else {
-            cw_jpeg_rgb(dst, luma, sample_row(fast, &c[1], y) + x, sample_row(fast, &c[2], y) + x, (size_t)part->w);
+            cw_jpeg_rgb(dst, luma, sample_row(fast, &c[1], y) + x, sample_row(fast, &c[2], y) + x,
+                        (size_t)part->w);
         }
     }
 }
 
-static void put_grey(const struct cw_jpeg_fast *fast, int channels, const struct cw_rect *part, uint8_t *dst)
+static void put_grey(const struct cw_jpeg_fast *fast, int channels, const struct cw_rect *part,
+                     uint8_t *dst)
 {
     const size_t x = (size_t)(part->x - fast->left * fast->mcu_w), w = (size_t)part->w;
     for (int64_t y = part->y; y < part->y + part->h; y++, dst += w * (size_t)channels) {
@@ -301,8 +322,8 @@ static void put_grey(const struct cw_jpeg_fast *fast, int channels, const struct
     }
 }
 
-bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d, int channels, const struct cw_rect *part,
-                         uint8_t *dst)
+bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d,
+                         int channels, const struct cw_rect *part, uint8_t *dst)
 {
     fast->n = d->num_components;
     for (int i = 0; i < fast->n; i++)
@@ -312,7 +333,9 @@ bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress
     fast->mcu_h = 8 * fast->components[0].v;
     fast->mcus_x = ((int64_t)d->image_width + fast->mcu_w - 1) / fast->mcu_w;
     set_range(part->x, part->w, fast->mcu_w, fast->mcus_x, &fast->left, &fast->right);
-    set_range(part->y, part->h, fast->mcu_h, ((int64_t)d->image_height + fast->mcu_h - 1) / fast->mcu_h, &fast->top, &fast->bottom);
+    set_range(part->y, part->h, fast->mcu_h,
+              ((int64_t)d->image_height + fast->mcu_h - 1) / fast->mcu_h, &fast->top,
+              &fast->bottom);
     if (!set_planes(fast, d) || !set_source(fast, d) || !decode_planes(fast))
         return false;
     if (fast->n == 1)

@@ -17,7 +17,7 @@ void cw_jpeg_fast_free(struct cw_jpeg_fast *fast);
 bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *header, int channels);
 /* Decodes a part to dst (rows without gaps). The entropy-coded data are what the source of `header` is at; nothing of it is
  * changed. false: there is something odd, or no memory; libjpeg shall do it (dst may have been written to). */
-bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *header, int channels, const struct cw_rect *part,
-                         uint8_t *dst);
+bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *header,
+                         int channels, const struct cw_rect *part, uint8_t *dst);
 
 #endif

@@ -9,12 +9,14 @@
 #define DC_SIZE_MAX 11
 
 #define KNOWN_MASK ((1u << FAST) - 1)
-#define PAIRS_BELOW 48 /* before this coefficient one code never fills the block: a second may be taken with it */
+/* Before this coefficient one code never fills the block: a second may be taken with it. */
+#define PAIRS_BELOW 48
 
 /* Zigzag to natural order; runs that lead out of the block, and its end, go to a place behind it. */
 static const uint8_t natural[64 + END] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35,
-    42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+    0,   1,   8,   16,  9,   2,   3,   10,  17,  24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+    41,  34,  27,  20,  13,  6,   7,   14,  21,  28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+    30,  37,  44,  51,  58,  59,  52,  45,  38,  31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 #define TEN 64, 64, 64, 64, 64, 64, 64, 64, 64, 64
     TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN
 #undef TEN
@@ -26,7 +28,8 @@ static inline int32_t extend(uint32_t bits, unsigned size)
 }
 
 /* The entry of a symbol whose code is followed by `rest_n` known bits. */
-static uint32_t entry_of(unsigned symbol, unsigned code_n, uint32_t rest, unsigned rest_n, bool is_dc)
+static uint32_t entry_of(unsigned symbol, unsigned code_n, uint32_t rest, unsigned rest_n,
+                         bool is_dc)
 {
     const unsigned size = is_dc ? symbol : symbol & 15, run = is_dc ? 0 : symbol >> 4;
     const unsigned step = !is_dc && symbol == 0 ? END : run + 1;
@@ -67,7 +70,8 @@ static int32_t value_of(uint32_t one)
 static bool is_short(uint32_t one, unsigned known)
 {
     const bool has_value = bits_of(one) == code_of(one) || value_of(one) != 0;
-    return one != 0 && bits_of(one) <= known && has_value && value_of(one) >= -64 && value_of(one) < 64;
+    return one != 0 && bits_of(one) <= known && has_value && value_of(one) >= -64 &&
+           value_of(one) < 64;
 }
 
 static uint32_t pair_of(const uint32_t *one, uint32_t known)
@@ -79,7 +83,8 @@ static uint32_t pair_of(const uint32_t *one, uint32_t known)
     const uint32_t va = (uint32_t)value_of(a) & 127;
     if (step_of(a) == END || !is_short(b, FAST - bits_of(a)))
         return va << 25 | va << 18 | step_of(a) << 4 | bits_of(a);
-    return ((uint32_t)value_of(b) & 127) << 25 | va << 18 | step_of(b) << 11 | step_of(a) << 4 | (bits_of(a) + bits_of(b));
+    return ((uint32_t)value_of(b) & 127) << 25 | va << 18 | step_of(b) << 11 | step_of(a) << 4 |
+           (bits_of(a) + bits_of(b));
 }
 
 static uint16_t pass_of(const uint32_t *one, uint32_t known)
@@ -106,7 +111,8 @@ static bool build(struct cw_jpeg_huff *huff, bool is_dc)
             const unsigned rest_n = FAST - len;
             if (len <= FAST)
                 for (uint32_t rest = 0; rest < 1u << rest_n; rest++)
-                    huff->one[code << rest_n | rest] = entry_of(huff->vals[k], len, rest, rest_n, is_dc);
+                    huff->one[code << rest_n | rest] =
+                        entry_of(huff->vals[k], len, rest, rest_n, is_dc);
         }
         huff->limit[len] = code << (16 - len);
     }
@@ -117,14 +123,16 @@ static bool build(struct cw_jpeg_huff *huff, bool is_dc)
     return true;
 }
 
-bool cw_jpeg_huff_set(struct cw_jpeg_huff *huff, const uint8_t bits[17], const uint8_t vals[256], bool is_dc)
+bool cw_jpeg_huff_set(struct cw_jpeg_huff *huff, const uint8_t bits[17], const uint8_t vals[256],
+                      bool is_dc)
 {
     size_t n = 0;
     for (size_t i = 1; i <= 16; i++)
         n += bits[i];
     if (n > 256)
         return false;
-    if (huff->is_set && memcmp(huff->bits + 1, bits + 1, 16) == 0 && memcmp(huff->vals, vals, n) == 0)
+    if (huff->is_set && memcmp(huff->bits + 1, bits + 1, 16) == 0 &&
+        memcmp(huff->vals, vals, n) == 0)
         return true;
     memcpy(huff->bits, bits, sizeof(huff->bits));
     memcpy(huff->vals, vals, sizeof(huff->vals));
@@ -155,7 +163,10 @@ static uint32_t long_entry(const struct cw_jpeg_huff *huff, uint64_t buf, bool i
     for (unsigned len = FAST + 1; len <= 16; len++)
         if (next < huff->limit[len]) {
             const unsigned symbol = huff->vals[(int32_t)(next >> (16 - len)) + huff->first[len]];
-            const unsigned size = is_dc ? symbol : symbol & 15, step = is_dc ? 1 : symbol == 0 ? END : (symbol >> 4) + 1;
+            const unsigned size = is_dc ? symbol : symbol & 15, step = is_dc ? 1
+                                                                       : symbol == 0
+                                                                           ? END
+                                                                           : (symbol >> 4) + 1;
             /* A length of 16 does not fit its place, which nobody reads: total and size say it. */
             return size << 16 | step << 5 | (len + size);
         }
@@ -197,7 +208,8 @@ static inline bool is_beyond(unsigned k)
 }
 
 /* One code of any length behind coefficient *k; false: damage. */
-static inline bool take_ac(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *huff, unsigned *k, int16_t *block)
+static inline bool take_ac(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *huff, unsigned *k,
+                           int16_t *block)
 {
     uint32_t e = huff->one[bits->buf >> (64 - FAST)];
     unsigned size = bits_of(e) - code_of(e);
@@ -213,8 +225,9 @@ static inline bool take_ac(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff 
     return true;
 }
 
-int cw_jpeg_huff_block(struct cw_jpeg_bits *bits_arg, const struct cw_jpeg_huff *dc_huff, const struct cw_jpeg_huff *ac_huff,
-                       int32_t *dc, int16_t block[CW_JPEG_BLOCK])
+int cw_jpeg_huff_block(struct cw_jpeg_bits *bits_arg, const struct cw_jpeg_huff *dc_huff,
+                       const struct cw_jpeg_huff *ac_huff, int32_t *dc,
+                       int16_t block[CW_JPEG_BLOCK])
 {
     struct cw_jpeg_bits bits = *bits_arg; /* in registers */
     if (!take_dc(&bits, dc_huff, dc))
@@ -245,7 +258,8 @@ int cw_jpeg_huff_block(struct cw_jpeg_bits *bits_arg, const struct cw_jpeg_huff 
     return is_beyond(k) ? -1 : k != 1 + END;
 }
 
-bool cw_jpeg_huff_skip(struct cw_jpeg_bits *bits_arg, const struct cw_jpeg_huff *dc_huff, const struct cw_jpeg_huff *ac_huff, int32_t *dc)
+bool cw_jpeg_huff_skip(struct cw_jpeg_bits *bits_arg, const struct cw_jpeg_huff *dc_huff,
+                       const struct cw_jpeg_huff *ac_huff, int32_t *dc)
 {
     struct cw_jpeg_bits bits = *bits_arg;
     int16_t nowhere[CW_JPEG_BLOCK];

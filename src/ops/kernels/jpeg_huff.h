@@ -9,7 +9,8 @@
 
 #define CW_JPEG_PAD 4096     /* more than the longest MCU: 10 blocks x 64 x 32 bits */
 #define CW_JPEG_FAST_BITS 11 /* codes up to this length are looked up at once */
-#define CW_JPEG_BLOCK 96     /* room of a block in coefficients: 64, and one more that is written to when runs end beyond */
+/* Room of a block in coefficients: 64, and one more that is written to when runs end beyond. */
+#define CW_JPEG_BLOCK 96
 
 /* Tables for each value of the next 11 bits. An entry of 0 is a code that is longer, or nothing to go by. A step is the
  * run + 1, or 100 for the end of the block. */
@@ -32,13 +33,16 @@ struct cw_jpeg_bits {
 };
 
 /* From a table of the file; keeps it when it is the same as before. false: codes that make no sense. */
-bool cw_jpeg_huff_set(struct cw_jpeg_huff *huff, const uint8_t bits[17], const uint8_t vals[256], bool is_dc);
+bool cw_jpeg_huff_set(struct cw_jpeg_huff *huff, const uint8_t bits[17], const uint8_t vals[256],
+                      bool is_dc);
 /* One block: adds the difference to *dc; coefficients in natural order to the zeroed block. Returns 1, 0 when all but the first are
  * 0, or -1 for damage. */
-int cw_jpeg_huff_block(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *dc_huff, const struct cw_jpeg_huff *ac_huff, int32_t *dc,
+int cw_jpeg_huff_block(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *dc_huff,
+                       const struct cw_jpeg_huff *ac_huff, int32_t *dc,
                        int16_t block[CW_JPEG_BLOCK]);
 /* The same for a block that nobody wants to see. false: damage. */
-bool cw_jpeg_huff_skip(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *dc_huff, const struct cw_jpeg_huff *ac_huff, int32_t *dc);
+bool cw_jpeg_huff_skip(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *dc_huff,
+                       const struct cw_jpeg_huff *ac_huff, int32_t *dc);
 
 /* Copies a segment up to its marker, without the zeros that are stuffed behind 0xff; adds padding. Returns false when the data end
  * before a marker. dst has room for n + CW_JPEG_PAD bytes. ret_used: up to the marker's 0xff. */

@@ -73,15 +73,21 @@ INLINE_AVX2 __m256i narrow(struct wide x, int shift)
 INLINE_AVX2 void dct(__m256i r[8], int shift)
 {
     const struct wide in26 = interleave(r[2], r[6]);
-    const struct wide tmp3 = dot(in26, F_0_541 + F_0_765, F_0_541), tmp2 = dot(in26, F_0_541, F_0_541 - F_1_847);
-    const struct wide tmp0 = widen(_mm256_add_epi16(r[0], r[4])), tmp1 = widen(_mm256_sub_epi16(r[0], r[4]));
-    const struct wide tmp10 = add(tmp0, tmp3), tmp13 = sub(tmp0, tmp3), tmp11 = add(tmp1, tmp2), tmp12 = sub(tmp1, tmp2);
+    const struct wide tmp3 = dot(in26, F_0_541 + F_0_765, F_0_541),
+                      tmp2 = dot(in26, F_0_541, F_0_541 - F_1_847);
+    const struct wide tmp0 = widen(_mm256_add_epi16(r[0], r[4])),
+                      tmp1 = widen(_mm256_sub_epi16(r[0], r[4]));
+    const struct wide tmp10 = add(tmp0, tmp3), tmp13 = sub(tmp0, tmp3), tmp11 = add(tmp1, tmp2),
+                      tmp12 = sub(tmp1, tmp2);
 
     const struct wide z34 = interleave(_mm256_add_epi16(r[7], r[3]), _mm256_add_epi16(r[5], r[1]));
-    const struct wide z3 = dot(z34, F_1_175 - F_1_961, F_1_175), z4 = dot(z34, F_1_175, F_1_175 - F_0_390);
+    const struct wide z3 = dot(z34, F_1_175 - F_1_961, F_1_175),
+                      z4 = dot(z34, F_1_175, F_1_175 - F_0_390);
     const struct wide in71 = interleave(r[7], r[1]), in53 = interleave(r[5], r[3]);
-    const struct wide odd0 = add(dot(in71, F_0_298 - F_0_899, -F_0_899), z3), odd3 = add(dot(in71, -F_0_899, F_1_501 - F_0_899), z4);
-    const struct wide odd1 = add(dot(in53, F_2_053 - F_2_562, -F_2_562), z4), odd2 = add(dot(in53, -F_2_562, F_3_072 - F_2_562), z3);
+    const struct wide odd0 = add(dot(in71, F_0_298 - F_0_899, -F_0_899), z3),
+                      odd3 = add(dot(in71, -F_0_899, F_1_501 - F_0_899), z4);
+    const struct wide odd1 = add(dot(in53, F_2_053 - F_2_562, -F_2_562), z4),
+                      odd2 = add(dot(in53, -F_2_562, F_3_072 - F_2_562), z3);
 
     r[0] = narrow(add(tmp10, odd3), shift);
     r[7] = narrow(sub(tmp10, odd3), shift);
@@ -121,7 +127,8 @@ INLINE_AVX2 __m256i both(const void *a, const void *b)
 INLINE_AVX2 void store_rows(const struct cw_jpeg_block *block, size_t row, __m128i two)
 {
     _mm_storel_epi64((__m128i *)(void *)(block->dst + row * block->stride), two);
-    _mm_storel_epi64((__m128i *)(void *)(block->dst + (row + 1) * block->stride), _mm_unpackhi_epi64(two, two));
+    _mm_storel_epi64((__m128i *)(void *)(block->dst + (row + 1) * block->stride),
+                     _mm_unpackhi_epi64(two, two));
 }
 
 /* libjpeg-turbo shifts the first row to the left when all others are 0, which wraps; the transform saturates. */
@@ -135,7 +142,8 @@ CW_CPU_AVX2 bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct c
 {
     __m256i r[8];
     for (int i = 0; i < 8; i++)
-        r[i] = _mm256_mullo_epi16(both(a->coef + 8 * i, b->coef + 8 * i), both(a->quant + 8 * i, b->quant + 8 * i));
+        r[i] = _mm256_mullo_epi16(both(a->coef + 8 * i, b->coef + 8 * i),
+                                  both(a->quant + 8 * i, b->quant + 8 * i));
     if (!is_usual(r[0]))
         return false;
     dct(r, CONST_BITS - PASS1_BITS);
@@ -154,7 +162,8 @@ CW_CPU_AVX2 bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct c
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block)
 {
     /* 16 bits that wrap, as in the vector code. */
-    const int16_t dc = (int16_t)(uint16_t)((uint32_t)(uint16_t)block->coef[0] * block->quant[0] << PASS1_BITS);
+    const int16_t dc =
+        (int16_t)(uint16_t)((uint32_t)(uint16_t)block->coef[0] * block->quant[0] << PASS1_BITS);
     int v = (dc + 16) >> 5;
     v = CW_MAX(CW_MIN(v, 127), -128) + 128;
     for (size_t i = 0; i < 8; i++)

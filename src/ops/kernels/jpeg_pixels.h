@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 
 struct cw_jpeg_block {
-    const int16_t *coef;  /* 64 in natural order, 32-byte aligned */
+    const int16_t *coef;   /* 64 in natural order, 32-byte aligned */
     const uint16_t *quant; /* likewise */
     uint8_t *dst;
     size_t stride;
@@ -18,14 +18,17 @@ bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block
 /* A block of which only the first coefficient is not 0. */
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block);
 
-#define CW_JPEG_SLACK 64 /* bytes that may be read on both sides of rows, and written behind scratch rows */
+#define CW_JPEG_SLACK                                                                              \
+    64 /* bytes that may be read on both sides of rows, and written behind scratch rows */
 
 /* Chroma samples that become twice as many. A sample is mixed with its neighbours to the left and right, which are read too. */
 struct cw_jpeg_chroma {
-    const uint8_t *near, *far; /* first sample: in the nearest row, and in the one on the other side of the pixels */
+    const uint8_t *near,
+        *far; /* first sample: in the nearest row, and in the one on the other side of the pixels */
     size_t n;
-    bool vertical;          /* mix the two rows; else far is not looked at */
-    bool at_left, at_right; /* the image ends there: the outermost sample stands for its missing neighbour */
+    bool vertical; /* mix the two rows; else far is not looked at */
+    bool at_left,
+        at_right; /* the image ends there: the outermost sample stands for its missing neighbour */
 };
 /* Gives 2 * n samples. sums has room for n samples and CW_JPEG_SLACK on both sides. */
 void cw_jpeg_upsample(uint8_t *dst, const struct cw_jpeg_chroma *chroma, uint16_t *sums);

@@ -43,37 +43,50 @@ INLINE_AVX2 void put_sums(uint16_t *sums, const struct cw_jpeg_chroma *chroma)
 CW_CPU_AVX2 void cw_jpeg_upsample(uint8_t *dst, const struct cw_jpeg_chroma *chroma, uint16_t *sums)
 {
     /* Halves are rounded down on the left and up on the right, so that there is no bias. */
-    const __m256i round_left = _mm256_set1_epi16(chroma->vertical ? 8 : 1), round_right = _mm256_set1_epi16(chroma->vertical ? 7 : 2);
+    const __m256i round_left = _mm256_set1_epi16(chroma->vertical ? 8 : 1),
+                  round_right = _mm256_set1_epi16(chroma->vertical ? 7 : 2);
     const __m128i shift = _mm_cvtsi32_si128(chroma->vertical ? 4 : 2);
     put_sums(sums, chroma);
     for (size_t i = 0; i < chroma->n; i += 16) {
         const __m256i here = times3(load_sums(sums + i));
-        const __m256i left = _mm256_add_epi16(_mm256_add_epi16(here, load_sums(sums + i - 1)), round_left);
-        const __m256i right = _mm256_add_epi16(_mm256_add_epi16(here, load_sums(sums + i + 1)), round_right);
-        const __m256i pair = _mm256_or_si256(_mm256_srl_epi16(left, shift), _mm256_slli_epi16(_mm256_srl_epi16(right, shift), 8));
+        const __m256i left =
+            _mm256_add_epi16(_mm256_add_epi16(here, load_sums(sums + i - 1)), round_left);
+        const __m256i right =
+            _mm256_add_epi16(_mm256_add_epi16(here, load_sums(sums + i + 1)), round_right);
+        const __m256i pair = _mm256_or_si256(_mm256_srl_epi16(left, shift),
+                                             _mm256_slli_epi16(_mm256_srl_epi16(right, shift), 8));
         _mm256_storeu_si256((__m256i *)(void *)(dst + 2 * i), pair);
     }
 }
 
 /* 16 pixels to 48 bytes; the next 4 are written too. Constants as in libjpeg's jdcolor.c: what exceeds 16 bits is split off. */
-INLINE_AVX2 void rgb16(uint8_t *dst, const uint8_t *y_at, const uint8_t *cb_at, const uint8_t *cr_at)
+INLINE_AVX2 void rgb16(uint8_t *dst, const uint8_t *y_at, const uint8_t *cb_at,
+                       const uint8_t *cr_at)
 {
     const __m256i centre = _mm256_set1_epi16(128), one = _mm256_set1_epi16(1);
-    const __m256i y = load_u8(y_at), cb = _mm256_sub_epi16(load_u8(cb_at), centre), cr = _mm256_sub_epi16(load_u8(cr_at), centre);
+    const __m256i y = load_u8(y_at), cb = _mm256_sub_epi16(load_u8(cb_at), centre),
+                  cr = _mm256_sub_epi16(load_u8(cr_at), centre);
     const __m256i cb2 = _mm256_add_epi16(cb, cb), cr2 = _mm256_add_epi16(cr, cr);
     /* 1.402 = 1 + 26345 / 65536; 1.772 = 2 - 14942 / 65536 */
-    const __m256i red = _mm256_srai_epi16(_mm256_add_epi16(_mm256_mulhi_epi16(cr2, _mm256_set1_epi16(26345)), one), 1);
-    const __m256i blue = _mm256_srai_epi16(_mm256_add_epi16(_mm256_mulhi_epi16(cb2, _mm256_set1_epi16(-14942)), one), 1);
-    const __m256i r = _mm256_add_epi16(y, _mm256_add_epi16(red, cr)), b = _mm256_add_epi16(y, _mm256_add_epi16(blue, cb2));
+    const __m256i red = _mm256_srai_epi16(
+        _mm256_add_epi16(_mm256_mulhi_epi16(cr2, _mm256_set1_epi16(26345)), one), 1);
+    const __m256i blue = _mm256_srai_epi16(
+        _mm256_add_epi16(_mm256_mulhi_epi16(cb2, _mm256_set1_epi16(-14942)), one), 1);
+    const __m256i r = _mm256_add_epi16(y, _mm256_add_epi16(red, cr)),
+                  b = _mm256_add_epi16(y, _mm256_add_epi16(blue, cb2));
     /* -0.34414 cb - 0.71414 cr = (-22554 cb + 18734 cr) / 65536 - cr */
-    const __m256i k = _mm256_set1_epi32((int)(18734u << 16 | (unsigned)(-22554 & 0xffff))), half = _mm256_set1_epi32(1 << 15);
-    const __m256i lo = _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(_mm256_unpacklo_epi16(cb, cr), k), half), 16);
-    const __m256i hi = _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(_mm256_unpackhi_epi16(cb, cr), k), half), 16);
+    const __m256i k = _mm256_set1_epi32((int)(18734u << 16 | (unsigned)(-22554 & 0xffff))),
+                  half = _mm256_set1_epi32(1 << 15);
+    const __m256i lo = _mm256_srai_epi32(
+        _mm256_add_epi32(_mm256_madd_epi16(_mm256_unpacklo_epi16(cb, cr), k), half), 16);
+    const __m256i hi = _mm256_srai_epi32(
+        _mm256_add_epi32(_mm256_madd_epi16(_mm256_unpackhi_epi16(cb, cr), k), half), 16);
     const __m256i g = _mm256_add_epi16(y, _mm256_sub_epi16(_mm256_packs_epi32(lo, hi), cr));
 
     const __m256i rb = _mm256_packus_epi16(r, b), gg = _mm256_packus_epi16(g, g);
     const __m256i rg = _mm256_unpacklo_epi8(rb, gg), bg = _mm256_unpackhi_epi8(rb, gg);
-    const __m256i squeeze = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m256i squeeze = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
     const __m256i first = _mm256_shuffle_epi8(_mm256_unpacklo_epi16(rg, bg), squeeze);
     const __m256i second = _mm256_shuffle_epi8(_mm256_unpackhi_epi16(rg, bg), squeeze);
     _mm_storeu_si128((__m128i *)(void *)dst, _mm256_castsi256_si128(first));
@@ -82,7 +95,8 @@ INLINE_AVX2 void rgb16(uint8_t *dst, const uint8_t *y_at, const uint8_t *cb_at, 
     _mm_storeu_si128((__m128i *)(void *)(dst + 36), _mm256_extracti128_si256(second, 1));
 }
 
-CW_CPU_AVX2 void cw_jpeg_rgb(uint8_t *dst, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, size_t n)
+CW_CPU_AVX2 void cw_jpeg_rgb(uint8_t *dst, const uint8_t *y, const uint8_t *cb, const uint8_t *cr,
+                             size_t n)
 {
     size_t i = 0;
     for (; i + 18 <= n; i += 16)

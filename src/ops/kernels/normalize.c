@@ -15,15 +15,18 @@ static bool is_exact(const struct cw_normalize *normalize)
         memset(src, (int)v, sizeof(src));
         cw_normalize_u8_avx2(normalize, dst, src, CW_ARRAY_LEN(src));
         for (size_t i = 0; i < CW_ARRAY_LEN(src); i++)
-            if (memcmp(&dst[i], &normalize->table[256 * (i % normalize->channels) + v], sizeof(float)) != 0)
+            if (memcmp(&dst[i], &normalize->table[256 * (i % normalize->channels) + v],
+                       sizeof(float)) != 0)
                 return false;
     }
     return true;
 }
 
-void cw_normalize_init(struct cw_normalize *normalize, float scale, const float *mean, const float *std, size_t channels)
+void cw_normalize_init(struct cw_normalize *normalize, float scale, const float *mean,
+                       const float *std, size_t channels)
 {
-    *normalize = (struct cw_normalize){.channels = channels, .scale = scale, .inverse_scale = 1.0f / scale};
+    *normalize =
+        (struct cw_normalize){.channels = channels, .scale = scale, .inverse_scale = 1.0f / scale};
     normalize->table = CW_NEW_ARRAY(float, channels * 256);
     for (size_t c = 0; c < channels; c++)
         for (size_t v = 0; v < 256; v++)
@@ -43,7 +46,8 @@ void cw_normalize_fini(struct cw_normalize *normalize)
     *normalize = (struct cw_normalize){0};
 }
 
-void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n)
+void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
+                           size_t n)
 {
     const size_t channels = normalize->channels;
     const float *table = normalize->table;

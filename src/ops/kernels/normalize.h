@@ -16,11 +16,15 @@ struct cw_normalize {
 };
 
 /* mean and std have `channels` numbers. Immutable afterwards: any thread may use it. */
-void cw_normalize_init(struct cw_normalize *normalize, float scale, const float *mean, const float *std, size_t channels);
+void cw_normalize_init(struct cw_normalize *normalize, float scale, const float *mean,
+                       const float *std, size_t channels);
 void cw_normalize_fini(struct cw_normalize *normalize);
 /* n samples, the first of them of channel 0. */
-void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n);
-void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n);
-void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n); /* only when fast */
+void cw_normalize_u8(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
+                     size_t n);
+void cw_normalize_u8_plain(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
+                           size_t n);
+void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst, const uint8_t *src,
+                          size_t n); /* only when fast */
 
 #endif

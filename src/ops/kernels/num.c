@@ -26,7 +26,7 @@ static uint16_t magnitude_to_half(double v)
         return 31 << 10;
     if (v < 0x1p-14)
         return (uint16_t)rint(v * 0x1p24); /* 1024 is the smallest normal number: the same bits */
-    frexp(v, &exponent);               /* v = 0.1xxx * 2^exponent */
+    frexp(v, &exponent);                   /* v = 0.1xxx * 2^exponent */
     double mantissa = rint(ldexp(v, 11 - exponent));
     if (mantissa >= 2048) {
         mantissa = 1024;
@@ -60,21 +60,22 @@ static uint64_t cut_u64(double v)
 }
 
 /* cases of the dtypes whose C type holds the value itself */
-#define SIMPLE_DTYPES(X)                                                                                          \
-    X(U8, uint8_t) X(I8, int8_t) X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t)                 \
-    X(U64, uint64_t) X(I64, int64_t)
+#define SIMPLE_DTYPES(X)                                                                           \
+    X(U8, uint8_t)                                                                                 \
+    X(I8, int8_t) X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t)                \
+        X(U64, uint64_t) X(I64, int64_t)
 
-#define LOAD(type, array, i)                                                                                      \
-    type v;                                                                                                       \
+#define LOAD(type, array, i)                                                                       \
+    type v;                                                                                        \
     memcpy(&v, (const char *)(array) + (i) * sizeof(v), sizeof(v))
 
 double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i)
 {
     switch (dtype) {
-#define CASE(name, type)                                                                                          \
-    case CW_DTYPE_##name: {                                                                                       \
-        LOAD(type, array, i);                                                                                     \
-        return (double)v;                                                                                         \
+#define CASE(name, type)                                                                           \
+    case CW_DTYPE_##name: {                                                                        \
+        LOAD(type, array, i);                                                                      \
+        return (double)v;                                                                          \
     }
         SIMPLE_DTYPES(CASE)
         CASE(F32, float)
@@ -98,10 +99,10 @@ double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i)
 int64_t cw_num_get_i64(enum cw_dtype dtype, const void *array, size_t i)
 {
     switch (dtype) {
-#define CASE(name, type)                                                                                          \
-    case CW_DTYPE_##name: {                                                                                       \
-        LOAD(type, array, i);                                                                                     \
-        return (int64_t)v;                                                                                        \
+#define CASE(name, type)                                                                           \
+    case CW_DTYPE_##name: {                                                                        \
+        LOAD(type, array, i);                                                                      \
+        return (int64_t)v;                                                                         \
     }
         SIMPLE_DTYPES(CASE)
 #undef CASE
@@ -128,11 +129,11 @@ static void store(void *array, size_t i, const void *v, size_t bytes)
 void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i, int64_t value)
 {
     switch (dtype) {
-#define CASE(name, type)                                                                                          \
-    case CW_DTYPE_##name: {                                                                                       \
-        type v = (type)value;                                                                                     \
-        store(array, i, &v, sizeof(v));                                                                           \
-        return;                                                                                                   \
+#define CASE(name, type)                                                                           \
+    case CW_DTYPE_##name: {                                                                        \
+        type v = (type)value;                                                                      \
+        store(array, i, &v, sizeof(v));                                                            \
+        return;                                                                                    \
     }
         SIMPLE_DTYPES(CASE)
         CASE(F32, float)
@@ -160,10 +161,10 @@ static int64_t cut_to(enum cw_dtype dtype, double v)
     int64_t wide = cut_i64(v);
     int64_t hi = dtype == CW_DTYPE_I64 ? INT64_MAX : 0, lo = dtype == CW_DTYPE_I64 ? INT64_MIN : 0;
     switch (dtype) {
-#define CASE(name, low, high)                                                                                     \
-    case CW_DTYPE_##name:                                                                                         \
-        lo = low;                                                                                                 \
-        hi = high;                                                                                                \
+#define CASE(name, low, high)                                                                      \
+    case CW_DTYPE_##name:                                                                          \
+        lo = low;                                                                                  \
+        hi = high;                                                                                 \
         break
         CASE(U8, 0, UINT8_MAX);
         CASE(I8, INT8_MIN, INT8_MAX);

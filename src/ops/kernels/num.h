@@ -15,7 +15,8 @@ double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i);
 /* Floats are cut towards zero, beyond the range they give its end, NaN gives 0. u64 wraps. */
 int64_t cw_num_get_i64(enum cw_dtype dtype, const void *array, size_t i);
 void cw_num_put_f64(enum cw_dtype dtype, void *array, size_t i, double v);
-void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i, int64_t v); /* wraps to fewer bits */
+void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i,
+                    int64_t v); /* wraps to fewer bits */
 /* n values of one dtype as another (op_cast.c says how). dst and src do not overlap. */
 void cw_num_convert(enum cw_dtype to, void *dst, enum cw_dtype from, const void *src, size_t n);
 

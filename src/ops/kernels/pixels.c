@@ -4,7 +4,8 @@
 #include <string.h>
 #include "ops/kernels/cpu.h"
 
-static inline __attribute__((always_inline)) void mirror_row(uint8_t *dst, const uint8_t *src, size_t n, size_t pixel_bytes)
+static inline __attribute__((always_inline)) void mirror_row(uint8_t *dst, const uint8_t *src,
+                                                             size_t n, size_t pixel_bytes)
 {
     src += n * pixel_bytes;
     for (size_t i = 0; i < n; i++, dst += pixel_bytes) {

@@ -16,9 +16,9 @@ struct cw_png {
     const uint8_t *bytes;
     size_t n, at;
     int64_t h, w;
-    int channels;      /* that are given out */
-    bool to_grey;      /* the file is in colour and one channel is wanted */
-    uint8_t *wide;     /* to_grey: the image in colour */
+    int channels;  /* that are given out */
+    bool to_grey;  /* the file is in colour and one channel is wanted */
+    uint8_t *wide; /* to_grey: the image in colour */
     png_bytep *rows;
     char damage[128];
 };
@@ -92,14 +92,16 @@ static int read_header(struct cw_png *png, int channels, struct cw_err *err)
     return 0;
 }
 
-int cw_png_open(const void *bytes, size_t n, int channels, struct cw_png **ret_png, struct cw_err *err)
+int cw_png_open(const void *bytes, size_t n, int channels, struct cw_png **ret_png,
+                struct cw_err *err)
 {
     struct cw_png *png = CW_NEW(struct cw_png);
     png->bytes = bytes;
     png->n = n;
     png->read = png_create_read_struct(PNG_LIBPNG_VER_STRING, png, on_error, on_warning);
     png->info = png->read ? png_create_info_struct(png->read) : NULL;
-    int rc = png->info ? read_header(png, channels, err) : cw_err_set(err, CW_E_NOMEM, "no memory to decode a PNG image");
+    int rc = png->info ? read_header(png, channels, err)
+                       : cw_err_set(err, CW_E_NOMEM, "no memory to decode a PNG image");
     if (rc < 0) {
         cw_png_close(png);
         return rc;
@@ -126,7 +128,8 @@ static int decode(struct cw_png *png, struct cw_err *err)
 
 int cw_png_read(struct cw_png *png, uint8_t *dst, struct cw_err *err)
 {
-    const size_t h = (size_t)png->h, w = (size_t)png->w, stride = w * (png->to_grey ? 3 : (size_t)png->channels);
+    const size_t h = (size_t)png->h, w = (size_t)png->w,
+                 stride = w * (png->to_grey ? 3 : (size_t)png->channels);
     uint8_t *image = dst;
     if (png->to_grey)
         image = png->wide = cw_mem_try(h * stride);

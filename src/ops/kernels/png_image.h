@@ -11,7 +11,8 @@ struct cw_png; /* one image being read */
 
 bool cw_png_is(const void *bytes, size_t n);
 /* Reads the header. channels: 0 = as in the file, 1 or 3. The bytes must stay until close. */
-int cw_png_open(const void *bytes, size_t n, int channels, struct cw_png **ret_png, struct cw_err *err);
+int cw_png_open(const void *bytes, size_t n, int channels, struct cw_png **ret_png,
+                struct cw_err *err);
 void cw_png_size(const struct cw_png *png, int64_t *ret_h, int64_t *ret_w, int64_t *ret_channels);
 /* Decodes to dst, rows without gaps. CORRUPT for damaged and truncated files. */
 int cw_png_read(struct cw_png *png, uint8_t *dst, struct cw_err *err);

@@ -41,7 +41,8 @@ void cw_resample_y_tail(const struct cw_resample_y *pass, int32_t row, size_t fr
 {
     const struct cw_filter_axis *axis = pass->axis;
     const int32_t *weight = axis->weight + (size_t)row * (size_t)axis->taps;
-    const uint8_t *src = pass->src + (size_t)(axis->first[row] - pass->first_row) * pass->src_stride;
+    const uint8_t *src =
+        pass->src + (size_t)(axis->first[row] - pass->first_row) * pass->src_stride;
     uint8_t *dst = pass->dst + (size_t)row * pass->row_bytes;
     for (size_t x = from; x < pass->row_bytes; x++) {
         int32_t sum = HALF;
@@ -89,12 +90,14 @@ static int reserve_rows(struct cw_resample *resample, size_t bytes, struct cw_er
     resample->rows = cw_mem_try_aligned(64, CW_ALIGN_UP(room, (size_t)64));
     resample->rows_bytes = resample->rows ? room : 0;
     if (!resample->rows)
-        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes between the passes of a resize", room);
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes between the passes of a resize",
+                          room);
     return 0;
 }
 
 /* Both axes change: rows that the vertical filter needs go through the horizontal one first. */
-static int resize_both(struct cw_resample *resample, const struct cw_resample_job *job, struct cw_err *err)
+static int resize_both(struct cw_resample *resample, const struct cw_resample_job *job,
+                       struct cw_err *err)
 {
     const struct cw_filter_axis *y = &resample->y;
     const int32_t last = job->dst_h - 1, first_row = y->first[0];
@@ -103,11 +106,20 @@ static int resize_both(struct cw_resample *resample, const struct cw_resample_jo
     const int rc = reserve_rows(resample, (size_t)rows * row_bytes, err);
     if (rc < 0)
         return rc;
-    run_x(&(struct cw_resample_x){.src = job->src + (size_t)first_row * job->src_stride, .src_stride = job->src_stride,
-                                  .src_bytes = (size_t)job->src_w * (size_t)job->channels, .dst = resample->rows, .dst_stride = row_bytes,
-                                  .rows = rows, .channels = job->channels, .axis = &resample->x});
-    run_y(&(struct cw_resample_y){.src = resample->rows, .src_stride = row_bytes, .first_row = first_row, .dst = job->dst,
-                                  .row_bytes = row_bytes, .axis = y});
+    run_x(&(struct cw_resample_x){.src = job->src + (size_t)first_row * job->src_stride,
+                                  .src_stride = job->src_stride,
+                                  .src_bytes = (size_t)job->src_w * (size_t)job->channels,
+                                  .dst = resample->rows,
+                                  .dst_stride = row_bytes,
+                                  .rows = rows,
+                                  .channels = job->channels,
+                                  .axis = &resample->x});
+    run_y(&(struct cw_resample_y){.src = resample->rows,
+                                  .src_stride = row_bytes,
+                                  .first_row = first_row,
+                                  .dst = job->dst,
+                                  .row_bytes = row_bytes,
+                                  .axis = y});
     return 0;
 }
 
@@ -125,11 +137,19 @@ int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job,
     if (change_x && change_y)
         return resize_both(resample, job, err);
     if (change_x)
-        run_x(&(struct cw_resample_x){.src = job->src, .src_stride = job->src_stride, .src_bytes = (size_t)job->src_w * (size_t)job->channels,
-                                      .dst = job->dst, .dst_stride = row_bytes, .rows = job->src_h, .channels = job->channels,
+        run_x(&(struct cw_resample_x){.src = job->src,
+                                      .src_stride = job->src_stride,
+                                      .src_bytes = (size_t)job->src_w * (size_t)job->channels,
+                                      .dst = job->dst,
+                                      .dst_stride = row_bytes,
+                                      .rows = job->src_h,
+                                      .channels = job->channels,
                                       .axis = &resample->x});
     else if (change_y)
-        run_y(&(struct cw_resample_y){.src = job->src, .src_stride = job->src_stride, .dst = job->dst, .row_bytes = row_bytes,
+        run_y(&(struct cw_resample_y){.src = job->src,
+                                      .src_stride = job->src_stride,
+                                      .dst = job->dst,
+                                      .row_bytes = row_bytes,
                                       .axis = &resample->y});
     else
         copy_rows(job);

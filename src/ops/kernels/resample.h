@@ -21,7 +21,8 @@ struct cw_resample_job {
     enum cw_filter filter;
 };
 /* Sizes must be > 0. NOMEM. */
-int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job, struct cw_err *err);
+int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job,
+                struct cw_err *err);
 void cw_resample_fini(struct cw_resample *resample);
 
 /* The two passes, for cw_resample and for the test that compares them. */

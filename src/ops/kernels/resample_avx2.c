@@ -32,7 +32,8 @@ INLINE_AVX2 __m256i load_rows(const uint8_t *a, const uint8_t *b)
 INLINE_AVX2 __m256i join(__m256i high, __m256i low)
 {
     const __m256i half = _mm256_set1_epi32(1 << (CW_FILTER_BITS - 1));
-    const __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(high, CW_FILTER_LOW), _mm256_add_epi32(low, half));
+    const __m256i sum =
+        _mm256_add_epi32(_mm256_slli_epi32(high, CW_FILTER_LOW), _mm256_add_epi32(low, half));
     return _mm256_srai_epi32(sum, CW_FILTER_BITS);
 }
 
@@ -42,22 +43,29 @@ INLINE_AVX2 void store_pixel(uint8_t *dst, int32_t rgb0)
 }
 
 /* One output pixel of four rows; the fourth byte that is written is the next pixel's, and 0. */
-INLINE_AVX2 void pixel_of_rows(const uint8_t *const src[ROWS], uint8_t *const dst[ROWS], size_t from, size_t to,
-                               const int16_t *split, int32_t blocks)
+INLINE_AVX2 void pixel_of_rows(const uint8_t *const src[ROWS], uint8_t *const dst[ROWS],
+                               size_t from, size_t to, const int16_t *split, int32_t blocks)
 {
-    const __m256i taps01 = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));
-    const __m256i taps23 = _mm256_broadcastsi128_si256(_mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
+    const __m256i taps01 = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1));
+    const __m256i taps23 = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
     __m256i high_a = _mm256_setzero_si256(), low_a = high_a, high_b = high_a, low_b = high_a;
     for (int32_t i = 0; i < blocks; i++, from += 12, split += 8) {
-        const __m256i a = load_rows(src[0] + from, src[1] + from), b = load_rows(src[2] + from, src[3] + from);
+        const __m256i a = load_rows(src[0] + from, src[1] + from),
+                      b = load_rows(src[2] + from, src[3] + from);
         const __m256i a01 = _mm256_shuffle_epi8(a, taps01), a23 = _mm256_shuffle_epi8(a, taps23);
         const __m256i b01 = _mm256_shuffle_epi8(b, taps01), b23 = _mm256_shuffle_epi8(b, taps23);
         const __m256i high01 = load_pair(split), low01 = load_pair(split + 2);
         const __m256i high23 = load_pair(split + 4), low23 = load_pair(split + 6);
-        high_a = _mm256_add_epi32(high_a, _mm256_add_epi32(_mm256_madd_epi16(a01, high01), _mm256_madd_epi16(a23, high23)));
-        low_a = _mm256_add_epi32(low_a, _mm256_add_epi32(_mm256_madd_epi16(a01, low01), _mm256_madd_epi16(a23, low23)));
-        high_b = _mm256_add_epi32(high_b, _mm256_add_epi32(_mm256_madd_epi16(b01, high01), _mm256_madd_epi16(b23, high23)));
-        low_b = _mm256_add_epi32(low_b, _mm256_add_epi32(_mm256_madd_epi16(b01, low01), _mm256_madd_epi16(b23, low23)));
+        high_a = _mm256_add_epi32(high_a, _mm256_add_epi32(_mm256_madd_epi16(a01, high01),
+                                                           _mm256_madd_epi16(a23, high23)));
+        low_a = _mm256_add_epi32(
+            low_a, _mm256_add_epi32(_mm256_madd_epi16(a01, low01), _mm256_madd_epi16(a23, low23)));
+        high_b = _mm256_add_epi32(high_b, _mm256_add_epi32(_mm256_madd_epi16(b01, high01),
+                                                           _mm256_madd_epi16(b23, high23)));
+        low_b = _mm256_add_epi32(
+            low_b, _mm256_add_epi32(_mm256_madd_epi16(b01, low01), _mm256_madd_epi16(b23, low23)));
     }
     const __m256i words = _mm256_packs_epi32(join(high_a, low_a), join(high_b, low_b));
     const __m256i bytes = _mm256_packus_epi16(words, words);
@@ -107,14 +115,16 @@ CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
 }
 
 /* Adds two rows' 32 bytes, times their weights, to the sums. */
-INLINE_AVX2 void add_pair(__m256i high[4], __m256i low[4], const uint8_t *a, const uint8_t *b, const int16_t *split)
+INLINE_AVX2 void add_pair(__m256i high[4], __m256i low[4], const uint8_t *a, const uint8_t *b,
+                          const int16_t *split)
 {
     const __m256i zero = _mm256_setzero_si256(), kh = load_pair(split), kl = load_pair(split + 2);
     const __m256i va = _mm256_loadu_si256((const __m256i *)(const void *)a);
     const __m256i vb = _mm256_loadu_si256((const __m256i *)(const void *)b);
     const __m256i first = _mm256_unpacklo_epi8(va, vb), second = _mm256_unpackhi_epi8(va, vb);
     const __m256i pair[4] = {_mm256_unpacklo_epi8(first, zero), _mm256_unpackhi_epi8(first, zero),
-                             _mm256_unpacklo_epi8(second, zero), _mm256_unpackhi_epi8(second, zero)};
+                             _mm256_unpacklo_epi8(second, zero),
+                             _mm256_unpackhi_epi8(second, zero)};
     for (int i = 0; i < 4; i++) {
         high[i] = _mm256_add_epi32(high[i], _mm256_madd_epi16(pair[i], kh));
         low[i] = _mm256_add_epi32(low[i], _mm256_madd_epi16(pair[i], kl));
@@ -136,7 +146,8 @@ CW_CPU_AVX2 void cw_resample_y_avx2(const struct cw_resample_y *pass)
             for (int i = 0; i < 4; i++)
                 high[i] = low[i] = _mm256_setzero_si256();
             const uint8_t *at = src + x;
-            for (int32_t i = 0; i < n; i += 2, at += 2 * stride) /* the weight of a row that is not there is 0 */
+            for (int32_t i = 0; i < n;
+                 i += 2, at += 2 * stride) /* the weight of a row that is not there is 0 */
                 add_pair(high, low, at, i + 1 < n ? at + stride : at, split + 2 * i);
             const __m256i lo = _mm256_packs_epi32(join(high[0], low[0]), join(high[1], low[1]));
             const __m256i hi = _mm256_packs_epi32(join(high[2], low[2]), join(high[3], low[3]));

@@ -21,8 +21,8 @@ struct file {
 struct shape {
     int w, h, components, h_samp, v_samp;
     bool progressive;
-    int restart; /* MCUs from marker to marker */
-    int quality; /* 0 = 88 */
+    int restart;   /* MCUs from marker to marker */
+    int quality;   /* 0 = 88 */
     bool optimize; /* Huffman codes of its own */
 };
 
@@ -31,7 +31,8 @@ static void draw(uint8_t *row, int y, int w, int components, const struct cw_rng
 {
     for (int x = 0; x < w; x++)
         for (int c = 0; c < components; c++) {
-            const int wave = (x * (3 + c) + y * (5 - c)) % 256, block = ((x / 9) ^ (y / 7)) % 2 ? 200 : 0;
+            const int wave = (x * (3 + c) + y * (5 - c)) % 256,
+                      block = ((x / 9) ^ (y / 7)) % 2 ? 200 : 0;
             const uint64_t noise = cw_rng_u64(rng, (uint32_t)(y * 70000 + x * 4 + c)) % 64;
             row[x * components + c] = (uint8_t)(((unsigned)(wave + block) / 2 + noise) % 256);
         }
@@ -95,8 +96,8 @@ static uint8_t *decode_fully(const struct file *file, int channels)
     return pixels;
 }
 
-static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const struct shape *shape, int channels,
-                       const uint8_t *full, const struct cw_rect *want)
+static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const struct shape *shape,
+                       int channels, const uint8_t *full, const struct cw_rect *want)
 {
     struct cw_err err = {0};
     struct cw_rect part;
@@ -104,7 +105,8 @@ static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const stru
     assert_int_equal(cw_jpeg_part(jpeg, want, &part, &err), 0);
     assert_true(part.y <= want->y && part.y + part.h >= want->y + want->h);
     assert_true(part.x <= want->x && part.x + part.w >= want->x + want->w);
-    assert_true(part.y >= 0 && part.x >= 0 && part.y + part.h <= shape->h && part.x + part.w <= shape->w);
+    assert_true(part.y >= 0 && part.x >= 0 && part.y + part.h <= shape->h &&
+                part.x + part.w <= shape->w);
     uint8_t *pixels = malloc((size_t)(part.h * part.w * channels));
     assert_non_null(pixels);
     assert_int_equal(cw_jpeg_finish(jpeg, pixels, &err), 0);
@@ -112,9 +114,9 @@ static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const stru
         const uint8_t *a = full + (y * shape->w + want->x) * channels;
         const uint8_t *b = pixels + ((y - part.y) * part.w + want->x - part.x) * channels;
         if (memcmp(a, b, (size_t)(want->w * channels)) != 0)
-            fail_msg("row %d of %dx%d at %d,%d of %dx%d %dx%d%s differs from a full decode", (int)y, (int)want->w, (int)want->h,
-                     (int)want->x, (int)want->y, shape->w, shape->h, shape->h_samp, shape->v_samp,
-                     shape->progressive ? " progressive" : "");
+            fail_msg("row %d of %dx%d at %d,%d of %dx%d %dx%d%s differs from a full decode", (int)y,
+                     (int)want->w, (int)want->h, (int)want->x, (int)want->y, shape->w, shape->h,
+                     shape->h_samp, shape->v_samp, shape->progressive ? " progressive" : "");
     }
     free(pixels);
 }
@@ -134,7 +136,8 @@ static void check_shape(struct cw_jpeg *jpeg, const struct shape *shape, uint32_
             want.x = (int64_t)cw_rng_below(&rng, 4 * i + 3, (uint64_t)(shape->w - want.w + 1));
             check_rect(jpeg, &file, shape, channels, full, &want);
         }
-        check_rect(jpeg, &file, shape, channels, full, &(struct cw_rect){.h = shape->h, .w = shape->w});
+        check_rect(jpeg, &file, shape, channels, full,
+                   &(struct cw_rect){.h = shape->h, .w = shape->w});
         free(full);
     }
     free(file.bytes);
@@ -143,16 +146,28 @@ static void check_shape(struct cw_jpeg *jpeg, const struct shape *shape, uint32_
 static void test_parts(void **state)
 {
     static const int sampling[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}, {4, 2}};
-    static const int sizes[][2] = {{149, 131}, {64, 48}, {33, 97}, {8, 8}, {1, 1}, {17, 16}, {200, 161}};
+    static const int sizes[][2] = {{149, 131}, {64, 48}, {33, 97},  {8, 8},
+                                   {1, 1},     {17, 16}, {200, 161}};
     (void)state;
     struct cw_jpeg *jpeg = cw_jpeg_new();
     assert_non_null(jpeg);
     for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++) {
         for (size_t i = 0; i < CW_ARRAY_LEN(sampling); i++)
             for (int kind = 0; kind < 3; kind++)
-                check_shape(jpeg, &(struct shape){.w = sizes[s][0], .h = sizes[s][1], .components = 3, .h_samp = sampling[i][0],
-                                                  .v_samp = sampling[i][1], .progressive = kind == 1, .restart = kind == 2 ? 5 : 0}, 40);
-        check_shape(jpeg, &(struct shape){.w = sizes[s][0], .h = sizes[s][1], .components = 1, .h_samp = 1, .v_samp = 1}, 40);
+                check_shape(jpeg,
+                            &(struct shape){.w = sizes[s][0],
+                                            .h = sizes[s][1],
+                                            .components = 3,
+                                            .h_samp = sampling[i][0],
+                                            .v_samp = sampling[i][1],
+                                            .progressive = kind == 1,
+                                            .restart = kind == 2 ? 5 : 0},
+                            40);
+        check_shape(
+            jpeg,
+            &(struct shape){
+                .w = sizes[s][0], .h = sizes[s][1], .components = 1, .h_samp = 1, .v_samp = 1},
+            40);
     }
     cw_jpeg_free(jpeg);
 }
@@ -162,7 +177,8 @@ static void check_fast(struct cw_jpeg_fast *fast, const struct shape *shape)
 {
     const struct file file = encode(shape);
     const int channels = shape->components;
-    uint8_t *full = decode_fully(&file, channels), *part = malloc((size_t)(shape->w * shape->h * channels));
+    uint8_t *full = decode_fully(&file, channels),
+            *part = malloc((size_t)(shape->w * shape->h * channels));
     assert_non_null(part);
     struct jpeg_decompress_struct d;
     struct jpeg_error_mgr errors;
@@ -172,10 +188,15 @@ static void check_fast(struct cw_jpeg_fast *fast, const struct shape *shape)
     jpeg_read_header(&d, TRUE);
     assert_true(cw_jpeg_fast_can(&d, channels));
     for (int i = 0; i < 4; i++) {
-        const struct cw_rect rect = {.y = i * shape->h / 5, .x = i * shape->w / 7, .h = shape->h - i * shape->h / 4, .w = shape->w - i * shape->w / 5};
+        const struct cw_rect rect = {.y = i * shape->h / 5,
+                                     .x = i * shape->w / 7,
+                                     .h = shape->h - i * shape->h / 4,
+                                     .w = shape->w - i * shape->w / 5};
         assert_true(cw_jpeg_fast_decode(fast, &d, channels, &rect, part));
         for (int64_t y = 0; y < rect.h; y++)
-            assert_memory_equal(part + y * rect.w * channels, full + ((rect.y + y) * shape->w + rect.x) * channels, (size_t)(rect.w * channels));
+            assert_memory_equal(part + y * rect.w * channels,
+                                full + ((rect.y + y) * shape->w + rect.x) * channels,
+                                (size_t)(rect.w * channels));
     }
     jpeg_destroy_decompress(&d);
     free(part);
@@ -192,16 +213,24 @@ static void test_fast(void **state)
     if (!cw_cpu_has_avx2())
         skip();
     struct cw_jpeg_fast *fast = cw_jpeg_fast_new();
-    for (size_t i = 0; i < CW_ARRAY_LEN(sampling) * CW_ARRAY_LEN(sizes) * CW_ARRAY_LEN(qualities) * 4; i++) {
+    for (size_t i = 0;
+         i < CW_ARRAY_LEN(sampling) * CW_ARRAY_LEN(sizes) * CW_ARRAY_LEN(qualities) * 4; i++) {
         const int *s = sampling[i % 4], *size = sizes[i / 4 % 5];
-        check_fast(fast, &(struct shape){.w = size[0], .h = size[1], .components = s[2], .h_samp = s[0], .v_samp = s[1],
-                                         .quality = qualities[i / 20 % 5], .restart = i / 100 % 2 ? 3 : 0, .optimize = i / 200 != 0});
+        check_fast(fast, &(struct shape){.w = size[0],
+                                         .h = size[1],
+                                         .components = s[2],
+                                         .h_samp = s[0],
+                                         .v_samp = s[1],
+                                         .quality = qualities[i / 20 % 5],
+                                         .restart = i / 100 % 2 ? 3 : 0,
+                                         .optimize = i / 200 != 0});
     }
     cw_jpeg_fast_free(fast);
 }
 
 /* Decodes all or a part; the code, and the message in err. */
-static int decode(struct cw_jpeg *jpeg, const void *bytes, size_t n, const struct cw_rect *want, struct cw_err *err)
+static int decode(struct cw_jpeg *jpeg, const void *bytes, size_t n, const struct cw_rect *want,
+                  struct cw_err *err)
 {
     struct cw_rect part;
     int rc = cw_jpeg_begin(jpeg, bytes, n, 3, err);
@@ -243,7 +272,8 @@ static void test_damage(void **state)
         struct cw_err err = {0};
         memcpy(bad, file.bytes, file.n);
         for (uint32_t k = 0; k < 1 + i % 4; k++)
-            bad[2 + cw_rng_below(&rng, 16 * i + 2 * k, file.n - 2)] = (uint8_t)cw_rng_u64(&rng, 16 * i + 2 * k + 1);
+            bad[2 + cw_rng_below(&rng, 16 * i + 2 * k, file.n - 2)] =
+                (uint8_t)cw_rng_u64(&rng, 16 * i + 2 * k + 1);
         const int rc = decode(jpeg, bad, file.n, i % 2 ? &top : NULL, &err);
         assert_true(rc == 0 || (rc == CW_E_CORRUPT && err.msg[0]) || rc == CW_E_NOMEM);
     }
@@ -257,6 +287,7 @@ static void test_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_fast), cmocka_unit_test(test_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_fast),
+                                       cmocka_unit_test(test_damage)};
     return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
 }

@@ -19,11 +19,13 @@ static uint8_t *noise(size_t n, uint64_t seed)
 {
     struct cw_rng rng;
     cw_rng_init(&rng, seed, 0, 0, 0, 0);
-    uint8_t *p = malloc(n ? n : 1); /* its own block, so that a sanitizer sees what is read beside it */
+    uint8_t *p =
+        malloc(n ? n : 1); /* its own block, so that a sanitizer sees what is read beside it */
     assert_non_null(p);
     for (size_t i = 0; i < n; i++)
         /* many samples at the ends of the range, where sums are clipped */
-        p[i] = (uint8_t)(cw_rng_u64(&rng, (uint32_t)i) % 3 ? cw_rng_u64(&rng, (uint32_t)i) >> 8 : (i / 7 % 2 ? 255 : 0));
+        p[i] = (uint8_t)(cw_rng_u64(&rng, (uint32_t)i) % 3 ? cw_rng_u64(&rng, (uint32_t)i) >> 8
+                                                           : (i / 7 % 2 ? 255 : 0));
     return p;
 }
 
@@ -56,9 +58,11 @@ static void test_normalize(void **state)
         cw_normalize_init(&normalize, 255.0f, mean, std, channels);
         any_fast |= normalize.fast;
         for (size_t i = 0; i < 202; i++) {
-            const size_t n = channels * (i < 200 ? i : 15000 + i); /* large ones are written in another way */
+            const size_t n =
+                channels * (i < 200 ? i : 15000 + i); /* large ones are written in another way */
             uint8_t *src = noise(n, n);
-            float *a = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32), *b = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32);
+            float *a = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32),
+                  *b = aligned_alloc(32, (n * sizeof(float) + 32) / 32 * 32);
             assert_true(a && b);
             cw_normalize_u8_plain(&normalize, a, src, n);
             cw_normalize_u8(&normalize, b, src, n);
@@ -93,26 +97,35 @@ static void test_normalize_odd(void **state)
 }
 
 /* Both ways through one pass of each kind. */
-static void compare_passes(int32_t in_h, int32_t in_w, int32_t out_h, int32_t out_w, enum cw_filter filter, int32_t channels)
+static void compare_passes(int32_t in_h, int32_t in_w, int32_t out_h, int32_t out_w,
+                           enum cw_filter filter, int32_t channels)
 {
     struct cw_err err = {0};
     struct cw_filter_axis x = {0}, y = {0};
     assert_int_equal(cw_filter_prepare(&x, in_w, out_w, filter, &err), 0);
     assert_int_equal(cw_filter_prepare(&y, in_h, out_h, filter, &err), 0);
-    const size_t in_row = (size_t)in_w * (size_t)channels, out_row = (size_t)out_w * (size_t)channels;
+    const size_t in_row = (size_t)in_w * (size_t)channels,
+                 out_row = (size_t)out_w * (size_t)channels;
     const size_t middle_n = out_row * (size_t)in_h, out_n = out_row * (size_t)out_h;
     uint8_t *src = noise(in_row * (size_t)in_h, (uint64_t)(in_h * 1000 + in_w));
     uint8_t *a = malloc(middle_n), *b = malloc(middle_n), *c = malloc(out_n), *d = malloc(out_n);
     assert_true(a && b && c && d);
-    struct cw_resample_x pass_x = {.src = src, .src_stride = in_row, .src_bytes = in_row, .dst = a, .dst_stride = out_row,
-                                   .rows = in_h, .channels = channels, .axis = &x};
+    struct cw_resample_x pass_x = {.src = src,
+                                   .src_stride = in_row,
+                                   .src_bytes = in_row,
+                                   .dst = a,
+                                   .dst_stride = out_row,
+                                   .rows = in_h,
+                                   .channels = channels,
+                                   .axis = &x};
     cw_resample_x_plain(&pass_x);
     if (channels == 3) {
         pass_x.dst = b;
         cw_resample_x_avx2(&pass_x);
         assert_memory_equal(a, b, middle_n);
     }
-    struct cw_resample_y pass_y = {.src = a, .src_stride = out_row, .dst = c, .row_bytes = out_row, .axis = &y};
+    struct cw_resample_y pass_y = {
+        .src = a, .src_stride = out_row, .dst = c, .row_bytes = out_row, .axis = &y};
     cw_resample_y_plain(&pass_y);
     pass_y.dst = d;
     cw_resample_y_avx2(&pass_y);
@@ -135,8 +148,10 @@ static void test_resample(void **state)
     cw_rng_init(&rng, 4, 4, 4, 4, 4);
     for (uint32_t i = 0; i < 400; i++) {
         const uint64_t most = i % 4 ? 40 : 400;
-        const int32_t in_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i, 60), in_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 1, most);
-        const int32_t out_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 2, 60), out_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 3, 90);
+        const int32_t in_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i, 60),
+                      in_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 1, most);
+        const int32_t out_h = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 2, 60),
+                      out_w = 1 + (int32_t)cw_rng_below(&rng, 8 * i + 3, 90);
         const enum cw_filter filter = (enum cw_filter)(i % 4);
         compare_passes(in_h, in_w, out_h, out_w, filter, i % 5 == 0 ? 1 : 3);
     }
@@ -149,8 +164,15 @@ static void test_resample_same(void **state)
     struct cw_resample resample = {0};
     struct cw_err err = {0};
     uint8_t *src = noise(30 * 20 * 3, 1), first[10 * 10 * 3], again[10 * 10 * 3], same[30 * 20 * 3];
-    struct cw_resample_job job = {.src = src, .src_stride = 30 * 3, .src_h = 20, .src_w = 30, .channels = 3, .dst = first,
-                                  .dst_h = 10, .dst_w = 10, .filter = CW_FILTER_BILINEAR};
+    struct cw_resample_job job = {.src = src,
+                                  .src_stride = 30 * 3,
+                                  .src_h = 20,
+                                  .src_w = 30,
+                                  .channels = 3,
+                                  .dst = first,
+                                  .dst_h = 10,
+                                  .dst_w = 10,
+                                  .filter = CW_FILTER_BILINEAR};
     assert_int_equal(cw_resample(&resample, &job, &err), 0);
     job.dst = same;
     job.dst_h = 20;
@@ -179,7 +201,9 @@ static void test_exact_math(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mirror), cmocka_unit_test(test_normalize), cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample),
-                                       cmocka_unit_test(test_resample_same), cmocka_unit_test(test_exact_math)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mirror),        cmocka_unit_test(test_normalize),
+        cmocka_unit_test(test_normalize_odd), cmocka_unit_test(test_resample),
+        cmocka_unit_test(test_resample_same), cmocka_unit_test(test_exact_math)};
     return cmocka_run_group_tests_name("pixels", tests, NULL, NULL);
 }
