@@ -214,8 +214,8 @@ void cw_client_send_workers(struct cw_client *client);
 void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason, int64_t but_consumer);
 
 /* ---- job.c ---- */
-struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
-struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
+struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name); /* also one that is over: the latest of that name */
+struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name); /* one that can be joined */
 /* Takes options, graph. */
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options, Cachew__V1__Graph *graph);
 void cw_job_free(struct cw_job *job);

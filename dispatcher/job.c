@@ -17,7 +17,13 @@ struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name)
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name)
 {
     struct cw_job *job = cw_strmap_get(&d->jobs_by_id, id_or_name);
-    return job ? job : cw_job_find_named(d, id_or_name);
+    if (!job)
+        job = cw_job_find_named(d, id_or_name);
+    bool past = !job && id_or_name[0] != '\0';
+    for (struct cw_job *other = past ? d->jobs : NULL; other; other = other->next)
+        if (strcmp(other->name, id_or_name) == 0 && (!job || other->created_ms > job->created_ms))
+            job = other;
+    return job;
 }
 
 static void read_layout(struct cw_job *job)

@@ -94,6 +94,8 @@ static int rebuild(struct replay *r, struct cw_err *err)
     const struct cw_recipe *recipe = &r->recipe;
     int rc = find_pipeline(r, err);
     if (rc == 0)
+        rc = tool_job_check_files(&r->job.manifest, err);
+    if (rc == 0)
         rc = make_plan(r, err);
     if (rc == 0)
         rc = tool_rebuild(r->plan, recipe->seed, recipe->epoch, recipe->number, &r->rebuilt, err);

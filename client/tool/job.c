@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/tool/job.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 #include "base/mem.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
@@ -62,6 +65,35 @@ int tool_job_find(const char *dispatcher, struct cw_hash fingerprint, uint64_t s
         return tool_job_get(dispatcher, id, ret_job, err);
     return cw_err_set(err, CW_E_NOT_FOUND,
                       "the dispatcher at %s has no job that this recipe is of: give the pipeline's file as well", dispatcher);
+}
+
+/* row: [path, size, mtime_ns, records] */
+static int check_file(const struct cw_value *row, struct cw_err *err)
+{
+    struct stat st;
+    if (row->type != CW_VALUE_LIST || row->n < 3 || row->items[0].type != CW_VALUE_STR)
+        return cw_err_set(err, CW_E_CORRUPT, "the job's list of source files cannot be read");
+    const char *path = row->items[0].s;
+    if (stat(path, &st) < 0)
+        return cw_err_errno(err, errno, "%s", path);
+    if (st.st_size != row->items[1].i)
+        return cw_err_set(err, CW_E_STATE, "%s: changed since: it had %lld bytes when the job was prepared, now it has %lld", path,
+                          (long long)row->items[1].i, (long long)st.st_size);
+    if ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != row->items[2].i)
+        return cw_err_set(err, CW_E_STATE, "%s: changed since the job was prepared (it has another time of change)", path);
+    return 0;
+}
+
+int tool_job_check_files(const struct cw_value *manifest, struct cw_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < manifest->n && rc == 0; i++) {
+        const struct cw_value *source = &manifest->items[i];
+        const struct cw_value *files = source->type == CW_VALUE_OBJECT ? cw_value_get(source, "files") : NULL;
+        for (size_t k = 0; files && k < files->n && rc == 0; k++)
+            rc = check_file(&files->items[k], err);
+    }
+    return rc;
 }
 
 void tool_job_fini(struct tool_job *job)

@@ -18,6 +18,8 @@ struct tool_job {
 int tool_job_get(const char *dispatcher, const char *name, struct tool_job *ret_job, struct cw_err *err);
 /* Any job of this fingerprint and seed: NOT_FOUND when the dispatcher knows none. */
 int tool_job_find(const char *dispatcher, struct cw_hash fingerprint, uint64_t seed, struct tool_job *ret_job, struct cw_err *err);
+/* STATE when a source file is not what the manifest says: size, time of change. */
+int tool_job_check_files(const struct cw_value *manifest, struct cw_err *err);
 void tool_job_fini(struct tool_job *job);
 /* The epoch that it is in; of a job that is over, the last. */
 uint64_t tool_job_epoch(const struct tool_job *job);
