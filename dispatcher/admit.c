@@ -210,6 +210,7 @@ static int take_place(struct cw_client *client, struct cw_err *err)
     if (!same && hello->job_id[0] != '\0' && place->client_id != 0)
         return cw_err_set(err, CW_E_STATE, "another client has taken the place of consumer %u of job %s", client->consumer, job->id);
     open_shares(job);
+    client->at_epoch = hello->position ? hello->position->epoch : job->first_epoch;
     if (same || hello->job_id[0] != '\0') {
         merge(client, hello);
         free_leased(job);

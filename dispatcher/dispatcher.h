@@ -162,6 +162,7 @@ struct cw_client {
     uint64_t id;
     struct cw_job *job;    /* NULL before hello */
     uint32_t consumer;
+    uint64_t at_epoch;     /* where it stood when it said hello */
     bool admitted;         /* holds its place in the job */
     bool welcome_due;      /* to be told after the commit */
     bool welcomed;

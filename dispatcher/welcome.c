@@ -113,6 +113,22 @@ void cw_client_send_workers(struct cw_client *client)
     cw_mem_free(infos);
 }
 
+/* Shared: what others have consumed will not come. A client that was away may not have heard of the end of epochs that are over. */
+static void send_others(struct cw_client *client, uint64_t at_epoch)
+{
+    const struct cw_job *job = client->job;
+    struct cw_set all = {0};
+    if (job->items > 0)
+        cw_set_add(&all, 0, job->items);
+    for (uint64_t n = at_epoch; n < job->first_epoch; n++)
+        send_skipped(client, n, &all, "shared");
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        if (job->epochs[i]->consumed.n > 0)
+            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->consumed, "shared");
+    }
+    cw_set_fini(&all);
+}
+
 void cw_client_welcome(struct cw_client *client)
 {
     struct cw_job *job = client->job;
@@ -147,8 +163,8 @@ void cw_client_welcome(struct cw_client *client)
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->skipped.n > 0)
             send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped, "left out before");
-        if (job->layout.mode == CW_MODE_SHARED && job->epochs[i]->consumed.n > 0)
-            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->consumed, "shared");
     }
+    if (job->layout.mode == CW_MODE_SHARED)
+        send_others(client, CW_MAX(client->at_epoch, job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
     cw_client_send_workers(client);
 }
