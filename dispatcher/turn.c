@@ -5,7 +5,7 @@
 
 #define TICK_BUSY_MS 250
 #define TICK_CALM_MS 1000
-#define WORKERS_BACK_MS 2000 /* after a start: how long known workers are waited for when the clients are back */
+#define WORKERS_BACK_MS 500 /* after a start: how long known workers are waited for when the clients are back; then what they hold is computed again */
 
 void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err)
 {
