@@ -10,8 +10,7 @@
 #include "ops/kernels/jpeg_fast.h"
 #include "ops/kernels/pixels.h"
 
-/* Upsampling of chroma looks at neighbours: pixels decoded beyond each side of what is wanted. Vertically a whole
- * row of blocks, since libjpeg does not keep the context of rows that it skipped. */
+/* Upsampling of chroma looks at neighbours: pixels decoded beyond each side of what is wanted. */
 #define MARGIN_X 2
 #define MARGIN_Y 2
 #define ROWS_AT_ONCE 16

@@ -14,10 +14,8 @@ CW_CPU_AVX2 void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows,
     const uint8_t *from = src;
     for (size_t y = 0; y < rows; y++, to += 3 * n, from += 3 * n) {
         size_t i = 0;
-        for (
-            ; i + 6 <= n;
-            i +=
-            5) { /* a byte before the five is read, one behind them is written: both are of this row */
+        /* A byte before the five is read, one behind them is written: both are of this row. */
+        for (; i + 6 <= n; i += 5) {
             const __m128i five =
                 _mm_loadu_si128((const __m128i *)(const void *)(from + 3 * (n - i) - 16));
             _mm_storeu_si128((__m128i *)(void *)(to + 3 * i), _mm_shuffle_epi8(five, order));
