@@ -135,18 +135,34 @@ size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)
     return lo;
 }
 
+static int check_same(const struct cw_file *file, const struct stat *st, struct cw_err *err)
+{
+    if (st->st_size == file->size && mtime_ns_of(st) == file->mtime_ns)
+        return 0;
+    return cw_err_set(err, CW_E_STATE,
+                      "%s: changed while it is read: it had %lld bytes when the job was prepared, now it has %lld%s",
+                      file->path, (long long)file->size, (long long)st->st_size,
+                      st->st_size == file->size ? " and another time of change" : "");
+}
+
+int cw_file_set_check(const struct cw_file_set *set, size_t file, struct cw_err *err)
+{
+    struct stat st;
+    if (stat(set->v[file].path, &st) == 0)
+        return check_same(&set->v[file], &st, err);
+    cw_err_errno(err, errno, "%s: changed while it is read", set->v[file].path);
+    if (err)
+        err->code = CW_E_STATE;
+    return CW_E_STATE;
+}
+
 static int open_checked(const struct cw_file *file, int *ret_fd, struct cw_err *err)
 {
     struct stat st;
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return cw_err_errno(err, errno, "%s", file->path);
-    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", file->path) : 0;
-    if (rc == 0 && (st.st_size != file->size || mtime_ns_of(&st) != file->mtime_ns))
-        rc = cw_err_set(err, CW_E_STATE,
-                        "%s: changed while it is read: it had %lld bytes when the job was prepared, now it has %lld%s",
-                        file->path, (long long)file->size, (long long)st.st_size,
-                        st.st_size == file->size ? " and another time of change" : "");
+    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", file->path) : check_same(file, &st, err);
     if (rc < 0)
         close(fd);
     else

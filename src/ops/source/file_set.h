@@ -42,6 +42,8 @@ int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
 void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value);
 /* The file that position pos lies in. */
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
+/* Whether the file is still there and as it was when the job was prepared; STATE if not. For those who only name it. */
+int cw_file_set_check(const struct cw_file_set *set, size_t file, struct cw_err *err);
 
 /* An open file in use. It must not move until it is given back: `readable` points into it. */
 struct cw_file_use {
