@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Several coordinated consumers, some of them killed and resumed: what they are given, put together by epoch and batch number, is the
+# list of one uninterrupted local: run, each batch at the consumer whose turn it is.
+. "$(dirname "$0")/lib.sh"
+
+# prepare PIPELINE: reference, dispatcher, two workers; sets file.
+prepare() {
+    write_long_pipelines
+    file=$work/$1_short.json
+    sed 's/{"op": "shuffle"}/{"op": "shuffle"}, {"op": "take", "count": 1800}/' "$work/fashion_long.json" >"$work/fashion_short.json"
+    sed 's/"count": 2900/"count": 1000/' "$work/sparse_long.json" >"$work/sparse_short.json"
+    DISPATCHER='' run reference "$file" --epochs 2 --seed 3 --batches "$work/reference.batches"
+    listen=unix:$work/dispatcher.sock
+    begin_dispatcher
+    begin_worker w1
+    begin_worker w2
+}
+# Consumer I of N: consume COMMAND I N ARGS..., where COMMAND is begin or begin_held. Its list is in cI.batches.
+arguments() { # I N: sets args
+    args=("$file" --epochs 2 --seed 3 --window 40 --name together --consumers "$2" --consumer "$1" --save-token "$work/c$1.token" --timeout 60s)
+}
+begin_consumer() { # I N ARGS...
+    arguments "$1" "$2"
+    begin "c$1" "$cachew" run "${args[@]}" --json --dispatcher "$DISPATCHER" --batches "$work/c$1.batches" "${@:3}"
+}
+begin_held_consumer() {
+    arguments "$1" "$2"
+    begin_held "c$1" "${args[@]}" "${@:3}"
+    # A pipe of one page: it stands still after a hundred lines.
+    /usr/bin/python3 -c 'import fcntl; fcntl.fcntl(0, 1031, 4096)' <&"$held_fd" || skip "the size of a pipe cannot be set"
+}
+# The consumer dies and goes on behind its token. A line of its list is written before the token, so that one may come again.
+resume_consumer() { # I N
+    local list=$work/c$1.batches
+    [ -z "${pid_of[c$1]:-}" ] || end "c$1" KILL
+    cp "$list" "$list.before"
+    : >"$list"
+    begin_consumer "$1" "$2" --resume "$work/c$1.token"
+}
+gather() { # I: joins what it was given before it died to what it was given after
+    local list=$work/c$1.batches
+    [ -e "$list.before" ] || return 0
+    if [ "$(tail -n 1 "$list.before")" = "$(head -n 1 "$list")" ]; then sed -i 1d "$list"; fi
+    cat "$list.before" "$list" >"$list.all"
+    mv "$list.all" "$list"
+    rm "$list.before"
+}
+has_batches() { [ -e "$work/c$1.batches" ] && [ "$(wc -l <"$work/c$1.batches")" -ge "$2" ]; } # I N
+end_consumers() { # N: waits for all that are not held
+    local i
+    for ((i = 0; i < $1; i++)); do
+        [ -n "${pid_of[c$i]:-}" ] || continue
+        wait_for "c$i" 120 || fail "consumer $i failed: $(cat "$work/c$i.log")"
+    done
+    for ((i = 0; i < $1; i++)); do gather "$i"; done
+}
+# Batch k is consumer k mod n's, and in its list the batches come in order.
+compare() { # N
+    local i lists=()
+    for ((i = 0; i < $1; i++)); do
+        awk -v n="$1" -v i="$i" '$2 % n != i { exit 1 }' "$work/c$i.batches" || fail "consumer $i has batches of others"
+        sort -s -n -k1,1 -k2,2 "$work/c$i.batches" | cmp -s - "$work/c$i.batches" || fail "consumer $i is given batches out of order"
+        lists+=("$work/c$i.batches")
+    done
+    cat "${lists[@]}" | sort -s -n -k1,1 -k2,2 | diff "$work/reference.batches" - >"$work/difference" ||
+        fail "lost, repeated or other batches: $(head -n 5 "$work/difference")"
+}
+
+together() { # PIPELINE N KILLED...: consumer 0 is held, so that the others cannot have finished when they die
+    local n=$2 i
+    prepare "$1"
+    shift 2
+    begin_held_consumer 0 "$n"
+    for ((i = 1; i < n; i++)); do begin_consumer "$i" "$n"; done
+    read_batches c0 20
+    for i in "$@"; do
+        wait_until 120 "consumer $i has begun" has_batches "$i" 5
+        resume_consumer "$i" "$n"
+        read_batches c0 10
+    done
+    release c0
+    end_consumers "$n"
+    compare "$n"
+}
+case_four_dense() { together fashion 4; }
+case_four_sparse() { together sparse 4; }
+case_one_dies_dense() { together fashion 4 2; }
+case_one_dies_sparse() { together sparse 4 1; }
+case_two_of_eight_die() { together fashion 8 3 5; }
+case_two_of_eight_die_sparse() { together sparse 8 2 7; }
+
+# All stop, and go on with another number of consumers: the rest of the same sequence, dealt anew.
+elastic() { # PIPELINE BEFORE AFTER
+    local n=$2 i
+    prepare "$1"
+    for ((i = 0; i < n; i++)); do begin_consumer "$i" "$n" --stop-after 110; done
+    end_consumers "$n"
+    compare_first $((n * 110)) "$n"
+    "$cachew" remove together --dispatcher "$DISPATCHER" >"$work/remove.log" 2>&1 || fail "cachew remove: $(cat "$work/remove.log")"
+    head -n $((n * 110)) "$work/reference.batches" >"$work/first.batches"
+    for ((i = 0; i < $3; i++)); do
+        [ "$i" -lt "$n" ] || cp "$work/c0.token" "$work/c$i.token"
+        cp "$work/c$i.token" "$work/c$i.resume"
+        rm -f "$work/c$i.batches"
+        begin_consumer "$i" "$3" --resume "$work/c$i.resume"
+    done
+    end_consumers "$3"
+    for ((i = 0; i < $3; i++)); do cat "$work/c$i.batches"; done | sort -s -n -k1,1 -k2,2 | cat "$work/first.batches" - |
+        diff "$work/reference.batches" - >"$work/difference" || fail "another sequence after the change: $(head -n 5 "$work/difference")"
+}
+compare_first() { # BATCHES N
+    local i
+    for ((i = 0; i < $2; i++)); do cat "$work/c$i.batches"; done | sort -s -n -k1,1 -k2,2 | cmp - <(head -n "$1" "$work/reference.batches") ||
+        fail "other batches before the change"
+}
+case_elastic_dense() { elastic fashion 2 3; }
+case_elastic_sparse() { elastic sparse 3 2; }
+
+# The dispatcher dies while four consume; one of them dies with it.
+case_dispatcher_dies() {
+    prepare fashion
+    local i
+    begin_held_consumer 0 4
+    for i in 1 2 3; do begin_consumer "$i" 4; done
+    read_batches c0 20
+    wait_until 120 "consumer 2 has begun" has_batches 2 5
+    end dispatcher KILL
+    end c2 KILL
+    begin_dispatcher
+    resume_consumer 2 4
+    read_batches c0 10
+    release c0
+    end_consumers 4
+    compare 4
+}
+run_case "$@"
