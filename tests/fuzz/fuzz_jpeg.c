@@ -132,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                                .w = 1 + (int64_t)(pick / 70000 % (uint64_t)w)};
         want.y = (int64_t)(pick >> 20) % (h - want.h + 1);
         want.x = (int64_t)(pick >> 40) % (w - want.w + 1);
+        cw_jpeg_set_plain(jpeg, pick >> 62 == 0);
         check(jpeg, data, n, NULL, &oracle, all_good);
         check(jpeg, data, n, &want, &oracle, all_good);
     }

@@ -27,6 +27,7 @@ struct cw_jpeg {
     int channels;
     struct cw_jpeg_fast *fast;
     bool is_fast; /* this image will be tried with it */
+    bool plain;   /* no image will */
 };
 
 CW_NORETURN static void on_error(j_common_ptr common)
@@ -95,6 +96,11 @@ void cw_jpeg_free(struct cw_jpeg *jpeg)
     jpeg_destroy_decompress(&jpeg->d);
     cw_jpeg_fast_free(jpeg->fast);
     cw_mem_free(jpeg);
+}
+
+void cw_jpeg_set_plain(struct cw_jpeg *jpeg, bool plain)
+{
+    jpeg->plain = plain;
 }
 
 void cw_jpeg_abort(struct cw_jpeg *jpeg)
@@ -202,7 +208,7 @@ int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rec
                  struct cw_err *err)
 {
     int rc = 0;
-    jpeg->is_fast = jpeg->ends && cw_jpeg_fast_can(&jpeg->d, jpeg->channels);
+    jpeg->is_fast = !jpeg->plain && jpeg->ends && cw_jpeg_fast_can(&jpeg->d, jpeg->channels);
     if (jpeg->is_fast)
         jpeg->part =
             want ? *want : (struct cw_rect){.h = jpeg->d.image_height, .w = jpeg->d.image_width};

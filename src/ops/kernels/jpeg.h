@@ -12,6 +12,9 @@ struct cw_jpeg;
 struct cw_jpeg *cw_jpeg_new(void) CW_MUST_CHECK;
 void cw_jpeg_free(struct cw_jpeg *jpeg);
 
+/* Without the fast decoder, as on a CPU that cannot run it: for tests, which compare. */
+void cw_jpeg_set_plain(struct cw_jpeg *jpeg, bool plain);
+
 bool cw_jpeg_is(const void *bytes, size_t n);
 /* Reads the header. channels: 0 = as in the file, 1 or 3. The bytes must stay until finish. */
 int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channels,

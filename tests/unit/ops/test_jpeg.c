@@ -96,8 +96,9 @@ static uint8_t *decode_fully(const struct file *file, int channels)
     return pixels;
 }
 
-static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const struct shape *shape,
-                       int channels, const uint8_t *full, const struct cw_rect *want)
+static void check_rect_once(struct cw_jpeg *jpeg, const struct file *file,
+                            const struct shape *shape, int channels, const uint8_t *full,
+                            const struct cw_rect *want)
 {
     struct cw_err err = {0};
     struct cw_rect part;
@@ -119,6 +120,16 @@ static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const stru
                      shape->h_samp, shape->v_samp, shape->progressive ? " progressive" : "");
     }
     free(pixels);
+}
+
+/* By the fast decoder where it can, and by libjpeg alone. */
+static void check_rect(struct cw_jpeg *jpeg, const struct file *file, const struct shape *shape,
+                       int channels, const uint8_t *full, const struct cw_rect *want)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        cw_jpeg_set_plain(jpeg, plain != 0);
+        check_rect_once(jpeg, file, shape, channels, full, want);
+    }
 }
 
 static void check_shape(struct cw_jpeg *jpeg, const struct shape *shape, uint32_t rects)
