@@ -108,6 +108,10 @@ struct cw_trouble { /* of an item that failed */
     uint32_t failures, deaths;
     uint64_t worker_id; /* the last that failed */
 };
+struct cw_job_skip {
+    uint64_t epoch;
+    struct cw_set items;
+};
 struct cw_job {
     struct cw_dispatcher *d;
     struct cw_job *next;
@@ -139,6 +143,8 @@ struct cw_job {
     struct cw_share *shares;
     struct cw_trouble *troubles;
     size_t troubles_n, troubles_cap;
+    struct cw_job_skip *skips; /* asked for, whichever epochs are open */
+    size_t skips_n, skips_cap;
     uint64_t window, window_told;
     bool want_fill, progress_dirty;
     int64_t hold_until_ms; /* after a restart: nothing is leased before */
@@ -244,6 +250,14 @@ bool cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, c
 /* Whoever held the place will not come back: what he had received and not consumed goes to others, or to the next. */
 void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
 uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, const char *reason);
+
+/* ---- skip.c ---- */
+/* Leaves items out of an epoch, past ones too: for when the trainer goes back. ret_consumed: how many of them it has consumed. The job is
+ * running and dense; lo < hi, at most its items. */
+int cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, uint64_t *ret_consumed, struct cw_err *err);
+void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch); /* to an epoch that was opened or set back; NULL is accepted */
+void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
+void cw_job_skips_free(struct cw_job *job);
 
 /* ---- lease.c ---- */
 void cw_lease_fill_all(struct cw_dispatcher *d);

@@ -168,6 +168,8 @@ static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item
     for (uint64_t i = item - item % n + consumer; i < top; i += n) {
         if (i < item)
             continue;
+        if (cw_set_has(&epoch->skipped, i))
+            continue;
         cw_set_remove(&epoch->consumed, i, i + 1);
         cw_set_remove(&epoch->received, i, i + 1);
     }

@@ -75,6 +75,7 @@ void cw_job_free(struct cw_job *job)
         cw_mem_free(job->epochs[i]);
     }
     cw_mem_free(job->epochs);
+    cw_job_skips_free(job);
     cw_mem_free(job->consumers);
     cw_mem_free(job->troubles);
     cachew__v1__job_options__free_unpacked(job->options, NULL);

@@ -133,6 +133,15 @@ static int on_worker(void *arg, uint64_t worker_id, const char *address, struct 
     return 0;
 }
 
+static int on_left_out(void *arg, const char *id, uint64_t number, const struct cw_set *items, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (job)
+        cw_job_skips_load(job, number, items);
+    return 0;
+}
+
 /* What was consumed after an owner was stored is nobody's. */
 static void disown_consumed(struct cw_job *job)
 {
@@ -147,7 +156,7 @@ static void disown_consumed(struct cw_job *job)
 
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker};
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out};
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);

@@ -18,6 +18,7 @@ struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
         cw_epoch_init(epoch, job->first_epoch + job->epochs_open, job->items, &job->layout);
         CW_GROW(job->epochs, job->epochs_open, job->epochs_cap);
         job->epochs[job->epochs_open++] = epoch;
+        cw_job_skips_apply(job, epoch);
     }
     return job->epochs[number - job->first_epoch];
 }
@@ -193,6 +194,8 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     } else if (epoch) {
         cw_epoch_reset(epoch, consumer, token->item, &token->beyond);
     }
+    for (size_t i = 0; i < job->epochs_open; i++)
+        cw_job_skips_apply(job, job->epochs[i]);
     job->progress_dirty = true;
     cw_job_advance(job);
 }

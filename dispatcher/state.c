@@ -13,6 +13,7 @@ static const char *const sql[CW_STATE_STATEMENTS_N] = {
     [CW_STATE_PUT_PROGRESS] = "INSERT OR REPLACE INTO progress SELECT ?1,?2,?3,?4 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
     [CW_STATE_CLEAR_PROGRESS] = "DELETE FROM progress WHERE job=?1",
     [CW_STATE_PUT_SKIPPED] = "INSERT OR REPLACE INTO skipped SELECT ?1,?2,?3 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
+    [CW_STATE_PUT_LEFT_OUT] = "INSERT OR REPLACE INTO left_out SELECT ?1,?2,?3 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
     [CW_STATE_PUT_POSITION] =
         "INSERT OR REPLACE INTO positions SELECT ?1,?2,?3,?4,?5,?6,?7,?8 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
     [CW_STATE_PUT_WORKER] = "INSERT OR REPLACE INTO workers VALUES(?,?)",
@@ -174,15 +175,25 @@ void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoc
     finish(state, stmt, "storing progress");
 }
 
-void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *skipped)
+static void put_items(struct cw_state *state, enum cw_state_statement which, const char *id, uint64_t epoch, const struct cw_set *items)
 {
-    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_SKIPPED);
+    sqlite3_stmt *stmt = begin(state, which);
     if (!stmt)
         return;
     bind_text(stmt, 1, id);
     bind_u64(stmt, 2, epoch);
-    bind_set(stmt, 3, skipped);
+    bind_set(stmt, 3, items);
     finish(state, stmt, "storing skipped items");
+}
+
+void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *skipped)
+{
+    put_items(state, CW_STATE_PUT_SKIPPED, id, epoch, skipped);
+}
+
+void cw_state_put_left_out(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *items)
+{
+    put_items(state, CW_STATE_PUT_LEFT_OUT, id, epoch, items);
 }
 
 void cw_state_put_position(struct cw_state *state, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position)

@@ -45,6 +45,8 @@ void cw_state_remove_job(struct cw_state *state, const char *id); /* and all tha
 void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed);
 void cw_state_clear_progress(struct cw_state *state, const char *id);
 void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *skipped);
+/* Items that were asked to be left out, of any epoch: kept as long as the job. */
+void cw_state_put_left_out(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *items);
 /* client_id: who holds the place now; 0 = nobody. */
 void cw_state_put_position(struct cw_state *state, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position);
 /* Workers that are attached, so that a restart knows whom to wait for. */
@@ -61,6 +63,7 @@ struct cw_state_reader {
     int (*skipped)(void *arg, const char *id, uint64_t epoch, const struct cw_set *skipped, struct cw_err *err);
     int (*position)(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position, struct cw_err *err);
     int (*worker)(void *arg, uint64_t worker_id, const char *address, struct cw_err *err);
+    int (*left_out)(void *arg, const char *id, uint64_t epoch, const struct cw_set *items, struct cw_err *err);
 };
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err);
 

@@ -68,6 +68,16 @@ static int on_skipped(sqlite3_stmt *stmt, const struct cw_state_reader *reader, 
     return rc;
 }
 
+static int on_left_out(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+{
+    struct cw_set set = {0};
+    int rc = set_at(stmt, 2, &set, err);
+    if (rc == 0)
+        rc = reader->left_out(arg, text_at(stmt, 0), u64_at(stmt, 1), &set, err);
+    cw_set_fini(&set);
+    return rc;
+}
+
 static int on_position(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
 {
     const struct cw_state_position position = {u64_at(stmt, 3), u64_at(stmt, 4), u64_at(stmt, 5), u64_at(stmt, 6), u64_at(stmt, 7)};
@@ -88,6 +98,7 @@ static const struct {
     {"SELECT * FROM skipped", on_skipped},
     {"SELECT * FROM positions", on_position},
     {"SELECT * FROM workers", on_worker},
+    {"SELECT * FROM left_out", on_left_out},
 };
 
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err)

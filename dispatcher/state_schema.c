@@ -17,6 +17,9 @@ static const char *const steps[] = {
     " epoch INTEGER NOT NULL, item INTEGER NOT NULL, row INTEGER NOT NULL, rows INTEGER NOT NULL, batches INTEGER NOT NULL,"
     " PRIMARY KEY(job, consumer)) WITHOUT ROWID;"
     "CREATE TABLE workers(id INTEGER PRIMARY KEY, address TEXT NOT NULL);",
+    /* 2 */
+    "CREATE TABLE left_out(job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, epoch INTEGER NOT NULL, items BLOB NOT NULL,"
+    " PRIMARY KEY(job, epoch)) WITHOUT ROWID;",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

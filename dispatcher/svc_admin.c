@@ -187,14 +187,21 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         return;
     const Cachew__V1__SkipItemsRequest *skip = (const Cachew__V1__SkipItemsRequest *)message;
     struct cw_job *job = find_job(arg, call, skip->job);
-    if (job && (job->status != CW_JOB_RUNNING || skip->lo >= skip->hi || skip->lo >= job->items)) {
-        cw_call_fail(call, CW_E_INVALID, job->status != CW_JOB_RUNNING ? "the job is not running" : "there are no such items in an epoch");
+    bool exists = job && skip->lo < skip->hi && skip->lo < job->items && (job->epochs_n == 0 || skip->epoch < job->epochs_n);
+    if (job && (job->status != CW_JOB_RUNNING || !exists)) {
+        cw_call_fail(call, CW_E_INVALID, job->status != CW_JOB_RUNNING ? "the job is not running" : "the job has no such batches");
     } else if (job && job->info->sparse) {
         cw_call_fail(call, CW_E_UNSUPPORTED, "items of a pipeline whose number of elements depends on the data are no batches: they cannot be skipped");
     } else if (job) {
         Cachew__V1__SkipItemsReply answer = CACHEW__V1__SKIP_ITEMS_REPLY__INIT;
-        answer.skipped = cw_job_skip(job, skip->epoch, skip->lo, skip->hi, "skipped by request");
-        reply(call, &answer.base);
+        struct cw_err err = {0};
+        uint64_t hi = CW_MIN(skip->hi, job->items);
+        answer.skipped = hi - skip->lo;
+        int rc = cw_job_skip_for_good(job, skip->epoch, skip->lo, hi, &answer.consumed, &err);
+        if (rc < 0)
+            cw_call_fail(call, rc, err.msg);
+        else
+            reply(call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
 }

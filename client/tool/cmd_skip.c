@@ -37,10 +37,11 @@ static int skip(const char *dispatcher, const char *job, uint64_t lo, uint64_t h
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/SkipItems", &request.base,
                         &cachew__v1__skip_items_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
-    uint64_t skipped = ((const Cachew__V1__SkipItemsReply *)(const void *)message)->skipped;
+    const Cachew__V1__SkipItemsReply *reply = (const Cachew__V1__SkipItemsReply *)(const void *)message;
+    printf("job %s, epoch %" PRIu64 ": left out: %" PRIu64 "\n", job, epoch, reply->skipped);
+    if (reply->consumed)
+        printf("the trainer has consumed %" PRIu64 " of them: they are left out when it goes back to before them\n", reply->consumed);
     protobuf_c_message_free_unpacked(message, NULL);
-    printf("job %s, epoch %" PRIu64 ": %" PRIu64 " of %" PRIu64 " batches are left out%s\n", job, epoch, skipped, hi - lo,
-           skipped < hi - lo ? "; the trainer has the others, or the epoch does not" : "");
     return TOOL_OK;
 }
 
@@ -56,8 +57,9 @@ int tool_cmd_skip(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew skip",
         .usage = "JOB RANGE [options]",
-        .about = "Leaves batches of a job out: RANGE is a number, or FIRST-LAST. The others keep their numbers and bytes. Batches that "
-                 "the trainer's process has received already still come.",
+        .about = "Leaves batches of a job out, for as long as there is the job: RANGE is a number, or FIRST-LAST. The others keep their "
+                 "numbers and bytes. What the trainer's process holds already still comes; what it has consumed is left out when it "
+                 "goes back to before it (a resume from a checkpoint).",
         .rows = rows,
         .tail = "examples:\n  cachew skip resnet 120 --dispatcher host:7000\n  cachew skip resnet 120-139 --epoch 3 --dispatcher host:7000\n",
     };

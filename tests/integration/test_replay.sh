@@ -102,7 +102,7 @@ for i in range(64):
 PY
 }
 
-# A range that nobody has received is left out, and nothing else changes.
+# A range that nobody has received is left out, and nothing else changes; also after the dispatcher was killed.
 case_skip() {
     write_long_pipelines
     begin_dispatcher
@@ -112,12 +112,36 @@ case_skip() {
     read_batches cut 1
     timeout 60 "$cachew" skip cut 10-19 --epoch 1 --dispatcher "$DISPATCHER" >"$work/skip.txt" || fail "skip"
     timeout 60 "$cachew" skip cut 3000 --dispatcher "$DISPATCHER" >>"$work/skip.txt" || fail "skip of one"
-    same "what skip says" "job cut, epoch 1: 10 of 10 batches are left out|job cut, epoch 0: 1 of 1 batches are left out" "$(paste -sd'|' "$work/skip.txt")"
+    same "what skip says" "job cut, epoch 1: left out: 10|job cut, epoch 0: left out: 1" "$(paste -sd'|' "$work/skip.txt")"
     expect_error range 'no range of batches' "$cachew" skip cut 9-3 --dispatcher "$DISPATCHER"
-    expect_error far 'there are no such items' "$cachew" skip cut 100000 --dispatcher "$DISPATCHER"
+    expect_error far 'the job has no such batches' "$cachew" skip cut 100000 --dispatcher "$DISPATCHER"
+    expect_error none 'there is no job' "$cachew" skip other 1 --dispatcher "$DISPATCHER"
+    end dispatcher KILL
+    listen=$DISPATCHER begin_dispatcher
     release cut
     awk '!($1 == 1 && $2 >= 10 && $2 <= 19) && !($1 == 0 && $2 == 3000)' "$work/whole.txt" >"$work/expected.txt"
     cmp "$work/expected.txt" "$work/cut.batches" || fail "other batches came"
     same "left out" 11 "$(field lost_items "$work/cut.out")"
+}
+
+is_in_epoch() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep -q "\"name\":\"$1\".*\"epoch\":$2,"; }
+# After a bad step: batches that were consumed are left out when the trainer goes back to its checkpoint.
+case_skip_back() {
+    write_pipelines
+    begin_dispatcher
+    begin_worker w
+    run whole "$work/fashion.json" --seed 7 --epochs 2 --batches "$work/whole.txt"
+    run first "$work/fashion.json" --seed 7 --epochs 2 --name back --stop-after 40 --save-token "$work/checkpoint"
+    run second "$work/fashion.json" --seed 7 --epochs 2 --name back --resume "$work/checkpoint" --stop-after 75 --batches "$work/second.txt"
+    sed -n 41,115p "$work/whole.txt" | cmp - "$work/second.txt" || fail "it did not go on behind the checkpoint"
+    wait_until 60 "the first epoch is known to be consumed" is_in_epoch back 1
+    timeout 60 "$cachew" skip back 60-69 --epoch 0 --dispatcher "$DISPATCHER" >"$work/skip.txt" || fail "skip"
+    timeout 60 "$cachew" skip back 100 --epoch 1 --dispatcher "$DISPATCHER" >>"$work/skip.txt" || fail "skip of one"
+    grep -q '^the trainer has consumed 10 of them' "$work/skip.txt" || fail "skip says: $(cat "$work/skip.txt")"
+    end dispatcher KILL
+    listen=$DISPATCHER begin_dispatcher
+    run third "$work/fashion.json" --seed 7 --epochs 2 --name back --resume "$work/checkpoint" --batches "$work/third.txt"
+    sed 1,40d "$work/whole.txt" | awk '!($1 == 0 && $2 >= 60 && $2 <= 69) && !($1 == 1 && $2 == 100)' >"$work/expected.txt"
+    cmp "$work/expected.txt" "$work/third.txt" || fail "other batches came"
 }
 run_case "$@"

@@ -152,6 +152,9 @@ static void reset_goes_back_and_forth(void **state)
     assert_int_equal(cw_epoch_next_of(&epoch, 1), 5);
     assert_true(cw_set_has(&epoch.consumed, 8));
     assert_false(cw_set_has(&epoch.consumed, 9));
+    cw_epoch_skip(&epoch, 7, 8, &fresh);
+    cw_epoch_reset(&epoch, 1, 4, NULL); /* what is left out stays so */
+    assert_true(cw_set_has(&epoch.consumed, 7));
     cw_set_fini(&beyond);
     cw_set_fini(&fresh);
     cw_epoch_fini(&epoch);

@@ -65,7 +65,7 @@ static void put(struct cw_state *state, const char *id)
 
 struct seen {
     int jobs, progress, positions, workers, skipped;
-    uint64_t first_epoch, client_id, count;
+    uint64_t first_epoch, client_id, count, left_out;
     struct cw_state_position position;
 };
 
@@ -98,6 +98,13 @@ static int on_skipped(void *arg, const char *id, uint64_t epoch, const struct cw
     return 0;
 }
 
+static int on_left_out(void *arg, const char *id, uint64_t epoch, const struct cw_set *items, struct cw_err *err)
+{
+    (void)id, (void)err;
+    ((struct seen *)arg)->left_out += epoch + cw_set_count(items);
+    return 0;
+}
+
 static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position, struct cw_err *err)
 {
     (void)id, (void)consumer, (void)err;
@@ -117,7 +124,7 @@ static int on_worker(void *arg, uint64_t worker_id, const char *address, struct 
 
 static struct seen load(struct cw_state *state)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker};
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out};
     struct seen seen = {0};
     struct cw_err err = {0};
     if (cw_state_load(state, &reader, &seen, &err) != 0)
@@ -144,6 +151,10 @@ static void what_is_committed_comes_back(void **unused)
     cw_state_put_progress(state, "a", 0, -1, &set);
     cw_state_put_progress(state, "a", 1, -1, &set);
     cw_state_put_skipped(state, "a", 1, &set);
+    cw_set_clear(&set);
+    cw_set_add(&set, 3, 6);
+    cw_state_put_left_out(state, "a", 0, &set);
+    cw_state_put_left_out(state, "gone", 0, &set);
     cw_state_put_progress(state, "gone", 0, -1, &set); /* of no job: not kept */
     const struct cw_state_position position = {1, 2, 3, 4, 5};
     cw_state_put_position(state, "a", 0, UINT64_MAX - 1, &position);
@@ -161,17 +172,19 @@ static void what_is_committed_comes_back(void **unused)
     assert_int_equal(seen.workers, 1);
     assert_true(seen.client_id == UINT64_MAX - 1);
     assert_memory_equal(&seen.position, &position, sizeof(position));
+    assert_int_equal(seen.left_out, 3);
     cw_state_set_job(state, "a", CW_JOB_RUNNING, 1, 0, "");
     cw_state_remove_worker(state, UINT64_MAX);
     commit_ok(state);
     seen = load(state);
     assert_int_equal(seen.first_epoch, 1);
     assert_int_equal(seen.progress, 1);
+    assert_int_equal(seen.left_out, 3); /* of a past epoch, too */
     assert_int_equal(seen.workers, 0);
     cw_state_remove_job(state, "a");
     commit_ok(state);
     seen = load(state);
-    assert_int_equal(seen.jobs + seen.progress + seen.positions + seen.skipped, 0);
+    assert_int_equal(seen.jobs + seen.progress + seen.positions + seen.skipped + (int)seen.left_out, 0);
     cw_set_fini(&set);
     cw_state_close(state);
 }
