@@ -7,6 +7,10 @@
 
 #include "data/spec.h"
 
+/* What a file was when the job was prepared. */
+struct cw_file_stamp {
+    int64_t size, mtime_ns;
+};
 struct cw_view {
     void *data;  /* numeric: aligned for its dtype only when an operator made it; a source may hand out unaligned bytes as STR */
     size_t bytes;
@@ -16,6 +20,7 @@ struct cw_view {
     /* An image of which only a part was decoded because the next operator needs no more (op.h `want`):
      * where the part lies in the whole. full_h = 0: the view is whole. */
     int64_t part_y, part_x, full_h, full_w;
+    const struct cw_file_stamp *stamp; /* of a path: what its file has to be; NULL = not known */
 };
 struct cw_element {
     uint64_t id;  /* position in the source (mixed when several sources were zipped) */

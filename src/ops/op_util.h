@@ -3,6 +3,8 @@
 #ifndef CW_OPS_OP_UTIL_H
 #define CW_OPS_OP_UTIL_H
 
+#include <sys/stat.h>
+
 #include "ops/op.h"
 
 /* infer of operators whose elements look as those that come in. */
@@ -13,5 +15,9 @@ int64_t cw_op_map_same(const void *opts, void *state, struct cw_at *at, int64_t 
 /* The spec of a source with one field. */
 int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int64_t *dims,
                     struct cw_spec *ret_spec, struct cw_err *err);
+
+/* A file as it is, and whether it still is what it was: CW_E_STATE, "changed while it is read". */
+struct cw_file_stamp cw_file_stamp_of(const struct stat *st);
+int cw_file_stamp_check(const struct cw_file_stamp *stamp, const struct stat *st, const char *path, struct cw_err *err);
 
 #endif

@@ -26,7 +26,7 @@ case_pipelines() {
     bad option_type 'batch.*size' "$(chain '{"op": "range", "stop": 3}, {"op": "batch", "size": "many"}')"
     bad cyclic 'cycl' '{"pipeline": [{"op": "take", "name": "a", "count": 1, "inputs": ["b"]}, {"op": "skip", "name": "b", "count": 1, "inputs": ["a"]}]}'
     bad dtype 'decode_image' "$(chain '{"op": "range", "stop": 3}, {"op": "decode_image"}')"
-    bad not_json 'line 1' 'no json'
+    bad not_json 'json:1:' 'no json'
     bad expression 'nosuch' "$(chain '{"op": "range", "stop": 3}, {"op": "eval", "expr": "nosuch + 1"}')"
     expect_error no_file 'missing.json' "$cachew" run "$work/missing.json"
     expect_error check 'did you mean' "$cachew" check "$work/unknown_op.json"
@@ -69,7 +69,7 @@ case_connections() {
     begin_worker w1
     expect_error wrong_port '' "$cachew" run "$work/good.json" --dispatcher "$(sed -n 's/^ready //p' "$work/w1.out")" --timeout 5s
     expect_error second_dispatcher 'state' "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/state"
-    expect_error port_taken 'in use|already' "$CACHEW_BIN/cachew-dispatcher" --listen "$DISPATCHER" --state-dir "$work/state2"
+    expect_error port_taken 'another process uses' "$CACHEW_BIN/cachew-dispatcher" --listen "$DISPATCHER" --state-dir "$work/state2"
     expect_error option 'did you mean' "$CACHEW_BIN/cachew-worker" --dispatcherr x
     printf 'GET / HTTP/1.0\r\n\r\n' | timeout 10 bash -c "cat >/dev/tcp/${DISPATCHER%:*}/${DISPATCHER##*:}"
     head -c 65536 /dev/urandom | timeout 10 bash -c "cat >/dev/tcp/${DISPATCHER%:*}/${DISPATCHER##*:}"

@@ -54,16 +54,20 @@ static int read_whole(int fd, char *dst, size_t n, const char *path, struct cw_e
     return 0;
 }
 
-static int read_open(const struct cw_op_ctx *ctx, int fd, const char *path, struct cw_view *out,
-                     struct cw_err *err)
+static int read_open(const struct cw_op_ctx *ctx, int fd, const char *path, const struct cw_file_stamp *stamp,
+                     struct cw_view *out, struct cw_err *err)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return cw_err_errno(err, errno, "%s", path);
     if (!S_ISREG(st.st_mode))
         return cw_err_set(err, CW_E_INVALID, "%s: is not a regular file", path);
+    int rc = stamp ? cw_file_stamp_check(stamp, &st, path, err) : 0;
+    if (rc < 0)
+        return rc;
+    out->stamp = NULL;
     out->bytes = (size_t)st.st_size;
-    int rc = cw_op_output(ctx, out, err);
+    rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return cw_err_wrap(err, "%s", path);
     return read_whole(fd, out->data, out->bytes, path, err);
@@ -83,7 +87,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return cw_err_errno(err, errno, "%s", path);
-    rc = read_open(ctx, fd, path, out, err);
+    rc = read_open(ctx, fd, path, in->stamp, out, err);
     close(fd);
     return rc;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/source/file_set.h"
 
+#include "ops/op_util.h"
+
 #include "base/mem.h"
 #include "format/glob.h"
 
@@ -8,11 +10,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int64_t mtime_ns_of(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + (int64_t)st->st_mtim.tv_nsec;
-}
 
 /* Patterns for messages: the first, and how many more. */
 static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
@@ -40,7 +37,7 @@ static int find(struct cw_file_set *set, const struct cw_str_list *patterns, str
         if (stat(paths.v[i], &st) < 0)
             rc = cw_err_errno(err, errno, "%s", paths.v[i]);
         else
-            set->v[set->n++] = (struct cw_file){cw_steal(&paths.v[i]), (int64_t)st.st_size, mtime_ns_of(&st), 0, 0, -1};
+            set->v[set->n++] = (struct cw_file){cw_steal(&paths.v[i]), cw_file_stamp_of(&st), 0, 0, -1};
     }
     cw_paths_fini(&paths);
     return rc;
@@ -64,7 +61,7 @@ static int take_manifest(struct cw_file_set *set, const struct cw_value *manifes
         const struct cw_value *row = &rows->items[i];
         if (!is_file_row(row))
             return cw_err_set(err, CW_E_CORRUPT, "manifest: file %zu is not [path, size, mtime_ns, records]", i);
-        set->v[set->n++] = (struct cw_file){cw_mem_strdup(row->items[0].s), row->items[1].i, row->items[2].i,
+        set->v[set->n++] = (struct cw_file){cw_mem_strdup(row->items[0].s), {row->items[1].i, row->items[2].i},
                                             row->items[3].i, 0, -1};
     }
     return 0;
@@ -115,8 +112,8 @@ void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_va
     for (size_t i = 0; i < set->n; i++) {
         struct cw_value *row = cw_value_set_list(&rows[i], 4);
         cw_value_set_str(&row[0], set->v[i].path);
-        cw_value_set_i64(&row[1], set->v[i].size);
-        cw_value_set_i64(&row[2], set->v[i].mtime_ns);
+        cw_value_set_i64(&row[1], set->v[i].stamp.size);
+        cw_value_set_i64(&row[2], set->v[i].stamp.mtime_ns);
         cw_value_set_i64(&row[3], set->v[i].records);
     }
 }
@@ -135,34 +132,14 @@ size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)
     return lo;
 }
 
-static int check_same(const struct cw_file *file, const struct stat *st, struct cw_err *err)
-{
-    if (st->st_size == file->size && mtime_ns_of(st) == file->mtime_ns)
-        return 0;
-    return cw_err_set(err, CW_E_STATE,
-                      "%s: changed while it is read: it had %lld bytes when the job was prepared, now it has %lld%s",
-                      file->path, (long long)file->size, (long long)st->st_size,
-                      st->st_size == file->size ? " and another time of change" : "");
-}
-
-int cw_file_set_check(const struct cw_file_set *set, size_t file, struct cw_err *err)
-{
-    struct stat st;
-    if (stat(set->v[file].path, &st) == 0)
-        return check_same(&set->v[file], &st, err);
-    cw_err_errno(err, errno, "%s: changed while it is read", set->v[file].path);
-    if (err)
-        err->code = CW_E_STATE;
-    return CW_E_STATE;
-}
-
 static int open_checked(const struct cw_file *file, int *ret_fd, struct cw_err *err)
 {
-    struct stat st;
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return cw_err_errno(err, errno, "%s", file->path);
-    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", file->path) : check_same(file, &st, err);
+    struct stat st;
+    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", file->path)
+                                : cw_file_stamp_check(&file->stamp, &st, file->path, err);
     if (rc < 0)
         close(fd);
     else
@@ -228,7 +205,7 @@ int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *re
             return rc;
         keep_open(set, file, fd, ret_use);
     }
-    ret_use->readable = cw_readable_fd(set->v[file].path, (uint64_t)set->v[file].size, &ret_use->fd);
+    ret_use->readable = cw_readable_fd(set->v[file].path, (uint64_t)set->v[file].stamp.size, &ret_use->fd);
     return 0;
 }
 

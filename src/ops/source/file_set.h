@@ -6,11 +6,12 @@
 
 #include "base/thread.h"
 #include "conf/opt.h"
+#include "data/element.h"
 #include "format/read_at.h"
 
 struct cw_file {
     char *path;
-    int64_t size, mtime_ns;
+    struct cw_file_stamp stamp;
     int64_t records; /* set by the operator, or by the manifest */
     int64_t first;   /* position of its first record, from cw_file_set_sum */
     int slot;        /* where its open descriptor is; -1 = none (lock: mutex) */
@@ -42,8 +43,6 @@ int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
 void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value);
 /* The file that position pos lies in. */
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
-/* Whether the file is still there and as it was when the job was prepared; STATE if not. For those who only name it. */
-int cw_file_set_check(const struct cw_file_set *set, size_t file, struct cw_err *err);
 
 /* An open file in use. It must not move until it is given back: `readable` points into it. */
 struct cw_file_use {

@@ -67,11 +67,9 @@ static int read_path(const struct cw_op_ctx *ctx, const void *opts, void *state,
     char *path = set->v[pos].path;
     (void)ctx;
     (void)opts;
-    int rc = cw_file_set_check(set, (size_t)pos, err);
-    if (rc < 0)
-        return rc;
+    (void)err;
     ret_element->n = 1;
-    ret_element->fields[0] = (struct cw_view){.data = path, .bytes = strlen(path), .dtype = CW_DTYPE_STR};
+    ret_element->fields[0] = (struct cw_view){.data = path, .bytes = strlen(path), .dtype = CW_DTYPE_STR, .stamp = &set->v[pos].stamp};
     return 0;
 }
 
@@ -95,7 +93,7 @@ const struct cw_op cw_op_files = {
     .doc = "Gives the paths, sorted bytewise, each once, of the regular files that match. In a pattern `*`, `?` and\n"
            "`[...]` work inside a path component, and `**` stands for any number of directories. Names that begin\n"
            "with a dot have to be written out. No match at all is an error. The list is made once for a job, when it\n"
-           "is prepared; all workers use that list, and a file that is not as it was then is an error.",
+           "is prepared; all workers use that list, and read_file refuses a file that is not as it was then.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,

@@ -149,13 +149,13 @@ static int check_header(const struct idx_state *s, size_t i, const struct cw_idx
                          err);
     if (i > 0 && !header_fits(h, s->header.dtype, s->header.rank, s->header.dims))
         return bad_shape(file->path, h, s->files->v[0].path, err);
-    if (!cw_gz_is_name(file->path) && (uint64_t)file->size < h->file_bytes)
+    if (!cw_gz_is_name(file->path) && (uint64_t)file->stamp.size < h->file_bytes)
         return cw_err_set(err, CW_E_CORRUPT, "%s: truncated: %lld records need %llu bytes, the file ends at byte %lld",
                           file->path, (long long)h->records, (unsigned long long)h->file_bytes,
-                          (long long)file->size);
-    if (!cw_gz_is_name(file->path) && (uint64_t)file->size > h->file_bytes)
+                          (long long)file->stamp.size);
+    if (!cw_gz_is_name(file->path) && (uint64_t)file->stamp.size > h->file_bytes)
         return cw_err_set(err, CW_E_CORRUPT, "%s: %lld bytes too many behind its %lld records", file->path,
-                          (long long)((uint64_t)file->size - h->file_bytes), (long long)h->records);
+                          (long long)((uint64_t)file->stamp.size - h->file_bytes), (long long)h->records);
     return 0;
 }
 
