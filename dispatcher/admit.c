@@ -166,13 +166,13 @@ static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello
         first = CW_MIN(first, hello->received[i]->epoch);
     for (size_t i = 0; i < hello->n_consumed; i++)
         first = CW_MIN(first, hello->consumed[i]->epoch);
-    Cachew__V1__Interval all = CACHEW__V1__INTERVAL__INIT, *alls[] = {&all};
+    Cachew__V1__Interval all = CACHEW__V1__INTERVAL__INIT, *whole[] = {&all};
     all.hi = job->items;
     for (uint64_t n = job->first_epoch; first != UINT64_MAX && n < first && cw_job_open_epoch(job, n); n++) {
         Cachew__V1__EpochSet past = CACHEW__V1__EPOCH_SET__INIT, *pasts[] = {&past};
         past.epoch = n;
         past.n_items = 1;
-        past.items = alls;
+        past.items = whole;
         cw_job_ack(job, client->consumer, pasts, 1, true);
     }
     cw_job_ack(job, client->consumer, hello->received, hello->n_received, false);
