@@ -53,7 +53,10 @@ photos=$PWD/build/data/photos
 if [ ! -e "$photos/.done" ]; then
     rm -rf "$photos" && mkdir -p "$photos"
     # Photographs: the JPEG files of 40 kB and more (the smaller ones are figures).
-    find build/data/opencv-doc -name '*.jpg' -size +40k -exec cp -t "$photos" {} +
+    n=0
+    while read -r file; do
+        cp "$file" "$photos/$((n += 1))-$(basename "$file")"
+    done < <(find build/data/opencv-doc -name '*.jpg' -size +40k | sort)
     touch "$photos/.done"
 fi
 echo "70,000 images of Fashion-MNIST; $(find "$photos" -name '*.jpg' | wc -l) photographs"
