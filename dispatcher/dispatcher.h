@@ -31,6 +31,7 @@
 #define CW_CONSUMERS_MAX 4096
 #define CW_OWNED_BASE (1 << 30) /* stored sets of consumer c that are what it owns: number CW_OWNED_BASE + c */
 #define CW_LEASE_MAX 1024       /* items of one lease */
+#define CW_DEAD_KEPT 4          /* workers lost at an item that are remembered by id */
 #define CW_ATTEMPTS_MAX 3       /* failures of an item on workers before its job fails */
 #define CW_WORKER_TAG 0x574b5231u
 #define CW_CLIENT_TAG 0x434c5431u
@@ -107,6 +108,7 @@ struct cw_trouble { /* of an item that failed */
     uint64_t epoch, item;
     uint32_t failures, deaths;
     uint64_t worker_id; /* the last that failed */
+    uint64_t dead[CW_DEAD_KEPT]; /* workers that were lost at it; 0 = free */
 };
 struct cw_job_skip {
     uint64_t epoch;
@@ -133,6 +135,7 @@ struct cw_job {
     struct cw_buf *manifest;
     struct cw_worker *preparing;
     uint32_t prepare_deaths;
+    uint64_t prepare_dead_id; /* the last worker that was lost at it */
     int error_code;
     char *error;
     /* progress */
@@ -280,6 +283,7 @@ uint64_t cw_window_items(const struct cw_job *job, size_t threads);
 struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item);
 void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker, const Cachew__V1__ItemFailed *failed);
 void cw_trouble_died(struct cw_share *share); /* its worker is gone: blames what it was computing. May fail the job. */
+void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id); /* it was only its connection that died */
 void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch);
 
 /* ---- turn.c ---- */

@@ -51,6 +51,9 @@ static void release(struct cw_worker *worker, bool died)
         if (job->preparing != worker)
             continue;
         job->preparing = NULL;
+        if (job->prepare_dead_id == worker->id) /* it was only its connection that died */
+            continue;
+        job->prepare_dead_id = died ? worker->id : 0;
         if (died && ++job->prepare_deaths >= d->options.deaths_max)
             cw_job_fail(job, CW_E_INTERNAL, "the workers that looked at its sources died, one after the other; it is not tried again");
     }
@@ -174,6 +177,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->hello = true;
     d->workers_n++;
     d->workers_changed = true;
+    cw_trouble_alive(d, worker->id);
     cw_map_remove(&d->expected_workers, worker->id);
     cw_state_put_worker(d->state, worker->id, worker->address);
     cw_log_info(CW_LOG_MOD, "worker=%s pid=%u threads=%u joins", worker->address, worker->pid, worker->threads);

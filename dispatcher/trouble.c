@@ -118,6 +118,15 @@ void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker, const
 static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struct cw_worker *worker)
 {
     struct cw_trouble *trouble = note(job, epoch, item);
+    size_t free_at = CW_DEAD_KEPT;
+    for (size_t i = 0; i < CW_DEAD_KEPT; i++) {
+        if (trouble->dead[i] == worker->id)
+            return false;
+        if (trouble->dead[i] == 0)
+            free_at = i;
+    }
+    if (free_at < CW_DEAD_KEPT)
+        trouble->dead[free_at] = worker->id;
     if (++trouble->deaths < job->d->options.deaths_max)
         return false;
     char msg[512];
@@ -125,6 +134,21 @@ static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struc
              (unsigned long long)item, (unsigned long long)epoch, trouble->deaths, worker->address);
     cw_job_fail(job, CW_E_INTERNAL, msg);
     return true;
+}
+
+void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        for (size_t i = 0; i < job->troubles_n; i++) {
+            struct cw_trouble *trouble = &job->troubles[i];
+            for (size_t k = 0; k < CW_DEAD_KEPT; k++) {
+                if (trouble->dead[k] != worker_id)
+                    continue;
+                trouble->dead[k] = 0;
+                trouble->deaths--;
+            }
+        }
+    }
 }
 
 void cw_trouble_died(struct cw_share *share)
