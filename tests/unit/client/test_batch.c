@@ -182,10 +182,33 @@ static void test_fork(void **arg)
     cachew_batch_release(batch);
 }
 
+static void test_recipe(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "", "cachew1:", "cachew1:00112233445566778899aabbccddeeff:1:2", "cachew1:00112233445566778899aabbccddeeff:1:2:3:4",
+        "cachew1:00112233445566778899aabbccddeeff:1:2:", "cachew1:00112233445566778899aabbccddeef:1:2:3",
+        "cachew2:00112233445566778899aabbccddeeff:1:2:3", "cachew1:00112233445566778899aabbccddeeff:1:-2:3",
+        "cachew1:00112233445566778899aabbccddeeff:1:2:18446744073709551616",
+    };
+    char text[CW_RECIPE_BYTES];
+    struct cw_recipe recipe;
+    assert_int_equal(cw_recipe_print((struct cw_hash){1, UINT64_MAX}, UINT64_MAX, UINT64_MAX - 1, 0, text, sizeof(text)), 0);
+    assert_true(cw_recipe_parse(text, &recipe));
+    assert_true(recipe.fingerprint.hi == 1 && recipe.fingerprint.lo == UINT64_MAX);
+    assert_true(recipe.seed == UINT64_MAX && recipe.epoch == UINT64_MAX - 1 && recipe.number == 0);
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++)
+        assert_false(cw_recipe_parse(bad[i], &recipe));
+    memset(text, '1', sizeof(text));
+    memcpy(text, "cachew1:", 8);
+    text[sizeof(text) - 1] = 0;
+    assert_false(cw_recipe_parse(text, &recipe));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tensors), cmocka_unit_test(test_dlpack), cmocka_unit_test(test_recvpool),
+        cmocka_unit_test(test_recipe), cmocka_unit_test(test_tensors), cmocka_unit_test(test_dlpack), cmocka_unit_test(test_recvpool),
         cmocka_unit_test(test_fork), cmocka_unit_test(test_bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
