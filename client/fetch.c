@@ -7,28 +7,17 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/thread.h"
 #include "base/version.h"
 #include "client/deliver.h"
 #include "client/session.h"
+#include "client/slots.h"
 #include "shm/shm.h"
 #include "wire/wire.h"
 
 #define BACKOFF_MIN_MS 50
 #define BACKOFF_MAX_MS 2000
 #define PROMPT_SLOT_BYTES (256u << 10) /* slots of this size and up go back at once: they hold the worker's memory */
-#define BULK_SLOTS 32
 
-/* The slots of one connection that the trainer gave back, from whatever thread. Outlives the connection for as long as
- * buffers are out. */
-struct slots {
-    _Atomic int refs;
-    struct cw_mutex mutex;
-    struct cachew_job *job; /* lock: mutex; NULL = the connection is over: nobody to tell */
-    uint64_t *back;         /* lock: mutex */
-    size_t back_n, back_cap;
-    size_t kick_n; /* lock: mutex; the loop is woken when so many have gathered */
-};
 struct cw_link {
     int refs;
     struct cw_session *session; /* NULL once closed */
@@ -49,55 +38,10 @@ struct cw_link {
     int64_t granted; /* of this connection: credit out there (less than 0 when an output was larger than it), and bytes buffered here */
     struct cw_shm_view *view;
     int shm_fd;
-    struct slots *slots;
+    struct cw_slots *slots;
 };
 
 static void link_open(void *arg);
-
-/* ---- slots ---- */
-
-static struct slots *slots_new(struct cachew_job *job)
-{
-    struct slots *slots = CW_NEW(struct slots);
-    slots->refs = 1;
-    cw_mutex_init(&slots->mutex);
-    slots->job = job;
-    slots->kick_n = BULK_SLOTS;
-    return slots;
-}
-
-static void slots_unref(struct slots *slots)
-{
-    if (!slots || atomic_fetch_sub_explicit(&slots->refs, 1, memory_order_acq_rel) > 1)
-        return;
-    cw_mutex_fini(&slots->mutex);
-    cw_mem_free(slots->back);
-    cw_mem_free(slots);
-}
-
-static void on_slot_released(void *arg, uint64_t slot)
-{
-    struct slots *slots = arg;
-    cw_mutex_lock(&slots->mutex);
-    if (slots->job) {
-        CW_GROW(slots->back, slots->back_n, slots->back_cap);
-        slots->back[slots->back_n++] = slot;
-        if (slots->back_n >= slots->kick_n)
-            cw_job_kick(slots->job); /* only posts; the job outlives its connections */
-    }
-    cw_mutex_unlock(&slots->mutex);
-    slots_unref(slots);
-}
-
-static void slots_close(struct slots *slots)
-{
-    if (!slots)
-        return;
-    cw_mutex_lock(&slots->mutex);
-    slots->job = NULL;
-    cw_mutex_unlock(&slots->mutex);
-    slots_unref(slots);
-}
 
 /* ---- messages to the worker ---- */
 
@@ -142,15 +86,7 @@ static void send_ready(struct cw_link *link, bool ok)
 static void send_slots(struct cw_link *link, bool all)
 {
     uint64_t *back = NULL;
-    size_t n = 0;
-    cw_mutex_lock(&link->slots->mutex);
-    if (link->slots->back_n >= (all ? 1 : link->slots->kick_n)) {
-        back = link->slots->back;
-        n = link->slots->back_n;
-        link->slots->back = NULL;
-        link->slots->back_n = link->slots->back_cap = 0;
-    }
-    cw_mutex_unlock(&link->slots->mutex);
+    size_t n = cw_slots_take(link->slots, all, &back);
     if (n == 0)
         return;
     Cachew__V1__Release release = CACHEW__V1__RELEASE__INIT;
@@ -206,7 +142,7 @@ static void shm_stop(struct cw_link *link)
 {
     cw_shm_view_free(link->view);
     link->view = NULL;
-    slots_close(link->slots);
+    cw_slots_close(link->slots);
     link->slots = NULL;
     if (link->shm_fd >= 0)
         close(link->shm_fd);
@@ -221,7 +157,7 @@ static void shm_start(struct cw_link *link, const Cachew__V1__DataWelcome *welco
     bool ok = link->want_shm && cw_shm_connect(welcome->shm_name, welcome->shm_token, &link->shm_fd, &err) == 0;
     if (ok) {
         link->view = cw_shm_view_new();
-        link->slots = slots_new(link->job);
+        link->slots = cw_slots_new(link->job);
     } else {
         link->shm_fd = -1;
         if (link->want_shm)
@@ -251,20 +187,17 @@ static int shm_buf(struct cw_link *link, uint64_t slot, size_t bytes, struct cw_
 {
     if (!link->view)
         return cw_err_set(err, CW_E_CORRUPT, "worker %s sent a shared-memory slot without shared memory", link->address);
-    atomic_fetch_add_explicit(&link->slots->refs, 1, memory_order_relaxed);
-    int rc = cw_shm_view_buf(link->view, slot, bytes, on_slot_released, link->slots, ret_buf, err);
+    struct cw_slots *slots = cw_slots_ref(link->slots);
+    int rc = cw_shm_view_buf(link->view, slot, bytes, cw_slots_released, slots, ret_buf, err);
     if (rc == CW_E_NOT_FOUND) {
         rc = shm_take_fds(link, err);
         if (rc == 0)
-            rc = cw_shm_view_buf(link->view, slot, bytes, on_slot_released, link->slots, ret_buf, err);
+            rc = cw_shm_view_buf(link->view, slot, bytes, cw_slots_released, slots, ret_buf, err);
     }
     if (rc != 0)
-        slots_unref(link->slots);
-    else if (bytes >= PROMPT_SLOT_BYTES) {
-        cw_mutex_lock(&link->slots->mutex);
-        link->slots->kick_n = 1;
-        cw_mutex_unlock(&link->slots->mutex);
-    }
+        cw_slots_unref(slots);
+    else if (bytes >= PROMPT_SLOT_BYTES)
+        cw_slots_set_prompt(slots);
     return rc;
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+#include <string.h>
+#include "base/log.h"
+#include "client/session_int.h"
+#include "wire/wire.h"
+
+static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome)
+{
+    struct cw_err err = {0};
+    bool first = !session->begun;
+    session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
+    if (first && cw_session_begin(session, welcome, &err) != 0) {
+        cw_job_fail(session->job, &err);
+        return;
+    }
+    session->welcome = true;
+    cw_session_set_window(session, welcome->window);
+    if (!first)
+        atomic_fetch_add_explicit(&session->job->counts.reconnects, 1, memory_order_relaxed);
+    for (size_t i = 0; i < session->links_n; i++)
+        cw_link_retell(session->links[i]);
+    cw_session_move(session, true);
+    cw_mutex_lock(&session->job->mutex);
+    session->job->started = true;
+    session->job->reason[0] = 0;
+    cw_mutex_unlock(&session->job->mutex);
+    cw_cond_broadcast(&session->job->cond);
+}
+
+static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *skipped)
+{
+    bool lost = strcmp(skipped->reason, "shared") != 0;
+    if (!session->begun)
+        return;
+    for (size_t i = 0; i < skipped->n_items; i++) {
+        const Cachew__V1__EpochSet *set = skipped->items[i];
+        for (size_t k = 0; k < set->n_items; k++)
+            cw_deliver_skip(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi, lost);
+    }
+    cw_session_move(session, false);
+}
+
+static void on_error(struct cw_session *session, const Cachew__V1__JobError *error)
+{
+    struct cw_err err = {0};
+    int code = error->code < 0 && error->code > -(int)CW_ORD_N ? error->code : CW_E_INTERNAL;
+    if (cw_err_is_retryable(code)) { /* the dispatcher stops, or cannot now: the stream ends, and we come again */
+        cw_session_set_reason(session, error->error, false);
+        return;
+    }
+    cw_err_set(&err, code, "%s", *error->error ? error->error : cw_err_text(code));
+    cw_job_fail(session->job, &err);
+}
+
+void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
+{
+    struct cw_session *session = arg;
+    struct cw_err err = {0};
+    ProtobufCMessage *base = cw_wire_unpack(&cachew__v1__client_command__descriptor, msg, &err);
+    if (!base) {
+        cw_log_warn("client", "message from dispatcher %s: %s", session->job->client->address, err.msg);
+        return;
+    }
+    const Cachew__V1__ClientCommand *command = (const Cachew__V1__ClientCommand *)(void *)base;
+    if (command->generation >= session->generation) { /* else: a dispatcher that was replaced */
+        session->generation = command->generation;
+        switch (command->kind_case) {
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME:
+            on_welcome(session, command->welcome);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WORKERS:
+            if (session->begun)
+                cw_session_set_workers(session, command->workers);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_ERROR:
+            on_error(session, command->error);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
+            cw_session_set_reason(session, command->waiting->reason, strncmp(command->waiting->reason, "no worker", 9) != 0);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
+            on_skipped(session, command->skipped);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WINDOW:
+            cw_session_set_window(session, command->window->items);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND__NOT_SET:
+        default:
+            break; /* of a later version */
+        }
+    }
+    protobuf_c_message_free_unpacked(base, NULL);
+}

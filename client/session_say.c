@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+#include "base/clock.h"
+#include "base/version.h"
+#include "client/report.h"
+#include "client/session_int.h"
+#include "wire/wire.h"
+
+#define ACK_MS 200
+#define ACK_GAP_NS 5000000 /* at most 200 acknowledgements a second, unless the window is tiny */
+#define TINY_WINDOW 64
+
+static void send(struct cw_session *session, Cachew__V1__ClientMessage *message)
+{
+    message->generation = session->generation;
+    cw_wire_send(session->stream, &message->base);
+}
+
+void cw_session_say_hello(struct cw_session *session)
+{
+    struct cw_session_conf *conf = &session->conf;
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    Cachew__V1__JobOptions job = CACHEW__V1__JOB_OPTIONS__INIT;
+    Cachew__V1__Position position;
+    struct cw_report report = {0};
+    hello.protocol = CW_PROTOCOL;
+    hello.version = (char *)(uintptr_t)CW_VERSION;
+    hello.client_id = session->client_id;
+    hello.consumer = conf->consumer;
+    hello.host_id = session->job->client->host_id;
+    if (session->begun) {
+        hello.job_id = session->job->id;
+        cw_report_all(&report, &session->deliver);
+        cw_report_position(&session->deliver, &position);
+        hello.received = report.received;
+        hello.n_received = report.received_n;
+        hello.consumed = report.consumed;
+        hello.n_consumed = report.consumed_n;
+        hello.position = &position;
+    } else {
+        hello.job = &job;
+        job.name = conf->name ? conf->name : job.name;
+        job.graph = cw_wire_graph_to(conf->graph);
+        job.seed = conf->seed;
+        job.epochs = conf->epochs;
+        job.unordered = conf->unordered;
+        job.skip_bad = conf->skip_bad;
+        job.window = conf->window;
+        job.buffer_bytes = conf->buffer_bytes;
+        job.mode = (Cachew__V1__ConsumerMode)conf->mode;
+        job.consumers = conf->consumers;
+        job.at_most_once = conf->at_most_once;
+        job.lease_items = conf->lease_items;
+        hello.token.data = conf->token_bytes;
+        hello.token.len = conf->token_n;
+    }
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
+    message.hello = &hello;
+    send(session, &message);
+    if (job.graph)
+        cw_wire_graph_free(job.graph);
+    cw_report_fini(&report);
+}
+
+static double wait_share(struct cw_session *session, int64_t now)
+{
+    uint64_t waited = atomic_load_explicit(&session->job->counts.wait_ns, memory_order_relaxed);
+    double share = session->acked_ns ? (double)(waited - session->acked_wait_ns) / (double)CW_MAX(now - session->acked_ns, 1) : 0;
+    session->acked_wait_ns = waited;
+    return CW_MIN(share, 1.0);
+}
+
+static bool has_news(const struct cw_session *session)
+{
+    return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 || session->deliver.consumed_n > 0;
+}
+
+void cw_session_ack(struct cw_session *session)
+{
+    if (!session->welcome || !has_news(session))
+        return;
+    int64_t now = cw_clock_ns();
+    struct cw_deliver *deliver = &session->deliver;
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    Cachew__V1__Position position;
+    struct cw_report report = {0};
+    cw_report_news(&report, deliver); /* clears them: should the stream break now, the next hello tells all */
+    cw_report_position(deliver, &position);
+    ack.received = report.received;
+    ack.n_received = report.received_n;
+    ack.consumed = report.consumed;
+    ack.n_consumed = report.consumed_n;
+    ack.wait_share = wait_share(session, now);
+    ack.buffered_bytes = deliver->buffered;
+    ack.ready = deliver->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
+    ack.position = &position;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
+    message.ack = &ack;
+    send(session, &message);
+    cw_report_fini(&report);
+    deliver->consumed_n = 0;
+    session->acked_ns = now;
+}
+
+bool cw_session_ack_is_due(const struct cw_session *session)
+{
+    int64_t age = cw_clock_ns() - session->acked_ns;
+    if (age >= ACK_MS * 1000000ll)
+        return true;
+    bool quarter = session->deliver.consumed_n >= CW_MAX(session->window / 4, 1);
+    return quarter && (session->window < TINY_WINDOW || age >= ACK_GAP_NS);
+}
+
+bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__WorkerLost lost = CACHEW__V1__WORKER_LOST__INIT;
+    if (!session->welcome)
+        return false;
+    cw_deliver_settle(&session->deliver);
+    cw_session_ack(session); /* first what did come from it */
+    lost.worker_id = worker_id;
+    lost.error = (char *)(uintptr_t)why;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST;
+    message.worker_lost = &lost;
+    send(session, &message);
+    return true;
+}
+
+void cw_session_worker_found(struct cw_session *session, uint64_t worker_id)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__WorkerFound found = CACHEW__V1__WORKER_FOUND__INIT;
+    if (!session->welcome)
+        return;
+    found.worker_id = worker_id;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_FOUND;
+    message.worker_found = &found;
+    send(session, &message);
+}
+
+void cw_session_say_bye(struct cw_session *session)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__Bye bye = CACHEW__V1__BYE__INIT;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_BYE;
+    message.bye = &bye;
+    send(session, &message);
+}
