@@ -25,15 +25,13 @@ read_while_alive() { # NAME N
     while [ "$n" -lt "$2" ] && ! is_gone_or_zombie "$1"; do
         [ $SECONDS -lt $deadline ] || fail "no batch comes"
         if read -r -t 0.2 -u "$held_fd" line; then
-            echo "$partial$line" >>"$work/job.batches"
-            partial=
+            echo "$line" >>"$work/job.batches"
             n=$((n + 1))
         else
-            partial+=$line
+            printf '%s' "$line" >>"$work/job.batches" # its beginning
         fi
     done
 }
-partial=
 try_dispatcher() { # FAULT: it may be dead when this returns
     CACHEW_FAULT=$1 begin dispatcher "$CACHEW_BIN/cachew-dispatcher" --listen "$listen" --state-dir "$work/state" --poison-deaths 1000
     wait_until 60 "dispatcher ready" is_ready_or_dead dispatcher

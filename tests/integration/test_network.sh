@@ -60,4 +60,93 @@ case_proxy_client_dispatcher() { proxies fashion client_dispatcher; }
 case_proxy_client_worker() { proxies fashion client_worker; }
 case_proxy_everywhere() { proxies fashion worker_dispatcher client_dispatcher client_worker; }
 case_proxy_everywhere_sparse() { proxies sparse worker_dispatcher client_dispatcher client_worker; }
+# ---- network namespaces ----
+# Dispatcher, worker and client each in a namespace of its own, every two joined by a link that can be taken down: dw, dc, cw.
+
+netns_begin() {
+    ns=cw$$
+    ip netns add "${ns}d" 2>/dev/null || skip "network namespaces are not permitted"
+    trap netns_end EXIT
+    ip netns add "${ns}w" && ip netns add "${ns}c" || skip "network namespaces are not permitted"
+    link dw 10.99.1 d w
+    link dc 10.99.2 d c
+    link cw 10.99.3 c w
+    local one
+    for one in d w c; do ip -n "$ns$one" link set lo up; done
+}
+netns_end() {
+    local status=$? one
+    for one in d w c; do ip netns pids "$ns$one" 2>/dev/null | xargs -r kill -9 2>/dev/null; done
+    for one in d w c; do ip netns del "$ns$one" 2>/dev/null; done
+    (exit $status)
+    finish
+}
+link() { # NAME SUBNET A B: A has address .1, B .2
+    ip -n "$ns$3" link add "$1$3" type veth peer name "$1$4" netns "$ns$4" 2>/dev/null || skip "veth links are not permitted"
+    ip -n "$ns$3" addr add "$2.1/24" dev "$1$3"
+    ip -n "$ns$4" addr add "$2.2/24" dev "$1$4"
+    ip -n "$ns$3" link set "$1$3" up
+    ip -n "$ns$4" link set "$1$4" up
+}
+sever() { ip -n "$ns${1:0:1}" link set "$1${1:0:1}" down; }
+heal() { ip -n "$ns${1:0:1}" link set "$1${1:0:1}" up; }
+
+# Sets job going. A second worker, if any, is where the dispatcher is.
+netns_job() { # WORKERS
+    netns_begin
+    reference fashion
+    begin dispatcher ip netns exec "${ns}d" "$CACHEW_BIN/cachew-dispatcher" --listen 0.0.0.0:7070 --state-dir "$work/state"
+    wait_until 60 "dispatcher ready" is_ready_or_gone dispatcher
+    is_ready dispatcher || fail "the dispatcher ended"
+    netns_worker w1 w 10.99.1.1:7070 10.99.3.2:0
+    [ "$1" -lt 2 ] || netns_worker w2 d 10.99.2.1:7070 10.99.2.1:0
+    mkfifo "$work/job.fifo"
+    begin job ip netns exec "${ns}c" "$cachew" run "$file" --epochs 2 --seed 3 --window 40 --json --stats --no-shm --timeout 60s \
+        --dispatcher 10.99.2.1:7070 --batches "$work/job.fifo"
+    exec {held_fd}<"$work/job.fifo"
+    : >"$work/job.batches"
+    /usr/bin/python3 -c 'import fcntl; fcntl.fcntl(0, 1031, 4096)' <&"$held_fd" || skip "the size of a pipe cannot be set"
+    read_batches job 200
+}
+netns_worker() { # NAME WHERE DISPATCHER LISTEN
+    begin "$1" ip netns exec "$ns$2" "$CACHEW_BIN/cachew-worker" --dispatcher "$3" --listen "$4" --threads 1
+    wait_until 60 "worker $1 ready" is_ready_or_gone "$1"
+    is_ready "$1" || fail "worker $1 ended"
+}
+# partition LINK: cut while a trainer runs, for longer than the heartbeat limit, healed, and once more for a moment.
+partition() {
+    netns_job 1
+    sever "$1"
+    take_for 6
+    heal "$1"
+    read_batches job 300
+    sever "$1"
+    take_for 1
+    heal "$1"
+    release job
+    compare
+}
+# Not healed at all: another worker does it.
+partition_stays() {
+    netns_job 2
+    sever "$1"
+    release job
+    compare
+}
+take_for() { # SECONDS: what comes in this time
+    local line end=$((SECONDS + $1))
+    while [ $SECONDS -lt $end ]; do
+        if read -r -t 0.2 -u "$held_fd" line; then
+            echo "$line" >>"$work/job.batches"
+            sleep 0.02
+        else
+            printf '%s' "$line" >>"$work/job.batches" # its beginning
+        fi
+    done
+}
+case_partition_worker_dispatcher() { partition dw; }
+case_partition_client_dispatcher() { partition dc; }
+case_partition_client_worker() { partition cw; }
+case_partition_stays_worker_dispatcher() { partition_stays dw; }
+case_partition_stays_client_worker() { partition_stays cw; }
 run_case "$@"
