@@ -75,6 +75,14 @@ case_connections() {
     head -c 65536 /dev/urandom | timeout 10 bash -c "cat >/dev/tcp/${DISPATCHER%:*}/${DISPATCHER##*:}"
     still_serving
 }
+case_other_version() {
+    /usr/bin/python3 -c 'import grpc' 2>/dev/null || skip "python3-grpcio is not here"
+    begin_dispatcher
+    begin_worker w1
+    /usr/bin/python3 "$(dirname "$0")/other_version.py" "$DISPATCHER" "$(sed -n 's/^ready //p' "$work/w1.out")" ||
+        fail "a peer of another version is not told so"
+    still_serving
+}
 case_full() {
     begin_dispatcher --max-jobs 1
     begin_worker w1
