@@ -10,7 +10,7 @@
 #define TARGET_MAX 8192
 #define GROWTH 8
 
-uint64_t cw_window_items(const struct cw_job *job, size_t threads)
+static uint64_t chosen_window(const struct cw_job *job, size_t threads)
 {
     if (job->options->window > 0)
         return CW_MIN(job->options->window, WINDOW_MAX);
@@ -25,6 +25,13 @@ uint64_t cw_window_items(const struct cw_job *job, size_t threads)
     }
     items = CW_MIN(items, WINDOW_MAX);
     return (uint64_t)CW_MAX(items, 2 * parts);
+}
+
+uint64_t cw_window_items(const struct cw_job *job, size_t threads)
+{
+    uint64_t items = chosen_window(job, threads);
+    /* Only so many epochs are open: clients must not wait with their word for a window that is never reached. */
+    return job->items > 0 && job->items < WINDOW_MAX ? CW_MIN(items, job->items * CW_EPOCHS_AHEAD) : items;
 }
 
 /* What a new worker gets follows from what the others do; the first of a job gets a little. */
