@@ -250,7 +250,7 @@ int tool_cmd_replay(int argc, char **argv)
                  "dispatcher stored of the job. Refuses when pipeline or source files are not what they were.",
         .rows = rows,
         .tail = "examples:\n  cachew replay cachew1:8f...:7:0:120 photos.json --dump batch120\n"
-                "  cachew replay --job resnet --step 120 --dispatcher host:7000\n",
+                "  cachew replay --job resnet --step 120 --dispatcher host:7070\n",
     };
     const char *words[2];
     size_t n = 0;

@@ -328,7 +328,7 @@ int tool_cmd_run(int argc, char **argv)
         .about = "Runs a pipeline through the service and consumes its batches. Prints for each epoch what came, and a "
                  "128-bit hash of it: equal for the same pipeline and seed, whatever computed it.",
         .rows = rows,
-        .tail = "examples:\n  cachew run photos.json\n  cachew run photos.json --dispatcher host:7000 --epochs 3 --json\n",
+        .tail = "examples:\n  cachew run photos.json\n  cachew run photos.json --dispatcher host:7070 --epochs 3 --json\n",
     };
     const char *files[1];
     size_t n = 0;

@@ -61,7 +61,7 @@ int tool_cmd_skip(int argc, char **argv)
                  "numbers and bytes. What the trainer's process holds already still comes; what it has consumed is left out when it "
                  "goes back to before it (a resume from a checkpoint).",
         .rows = rows,
-        .tail = "examples:\n  cachew skip resnet 120 --dispatcher host:7000\n  cachew skip resnet 120-139 --epoch 3 --dispatcher host:7000\n",
+        .tail = "examples:\n  cachew skip resnet 120 --dispatcher host:7070\n  cachew skip resnet 120-139 --epoch 3 --dispatcher host:7070\n",
     };
     const char *words[2];
     size_t n = 0;

@@ -82,6 +82,22 @@ stop_and_continue() {
 }
 case_stopped_worker() { against fashion stop_and_continue; }
 
+# A worker that stands still and is not given up for an hour: what it holds is computed by another as well.
+stand_still() { kill -STOP "${pid_of[w1]}"; }
+case_hedging() {
+    local file=$work/fashion_long.json
+    write_long_pipelines
+    DISPATCHER='' run reference "$file" --seed 3 --batches "$work/reference.batches"
+    begin_dispatcher --heartbeat 1h
+    begin_worker w1
+    begin_worker w2
+    begin_held job "$file" --seed 3 --window 40
+    read_batches job 300
+    stand_still
+    release job
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
+}
+
 # The trainer dies and is started again with its token: it goes on at the very next batch.
 resume() { # PIPELINE ARGS of the second run...
     local file=$work/$1_long.json
