@@ -24,9 +24,7 @@ install(EXPORT cachewTargets NAMESPACE cachew:: DESTINATION "${config_dir}")
 
 foreach(page IN ITEMS cachew.1 cachew-dispatcher.8 cachew-worker.8)
     string(REGEX REPLACE ".*\\." "" section "${page}")
-    if(EXISTS "${CMAKE_SOURCE_DIR}/docs/man/${page}")
-        install(FILES "docs/man/${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
-    endif()
+    install(FILES "docs/man/${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()
 
 install(FILES deploy/systemd/cachew-dispatcher.service deploy/systemd/cachew-worker.service DESTINATION lib/systemd/system)
