@@ -135,13 +135,6 @@ void cw_serve_pump(struct cw_client *c)
     }
 }
 
-void cw_serve_pump_job(struct cw_wjob *job)
-{
-    for (uint32_t i = 0; i < job->consumers; i++)
-        if (job->clients[i])
-            cw_serve_pump(job->clients[i]);
-}
-
 void cw_serve_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
     for (uint32_t i = 0; i < job->consumers; i++) {

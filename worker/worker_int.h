@@ -274,7 +274,6 @@ void cw_serve_add_methods(struct cw_worker *w);
 void cw_serve_bind(struct cw_wjob *job); /* a job came: clients may be waiting for it */
 void cw_serve_unbind(struct cw_wjob *job);
 void cw_serve_pump(struct cw_client *client);
-void cw_serve_pump_job(struct cw_wjob *job);
 void cw_serve_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
 void cw_serve_close_all(struct cw_worker *w);
 

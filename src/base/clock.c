@@ -2,7 +2,6 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
 static int64_t read_ns(clockid_t clock)
@@ -47,15 +46,4 @@ void cw_clock_sleep_ns(int64_t ns)
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
         ;
-}
-
-void cw_clock_wall_text(int64_t wall_ms, char ret_text[CW_CLOCK_TEXT_BYTES])
-{
-    int64_t ms = ((wall_ms % 1000) + 1000) % 1000;
-    time_t seconds = (time_t)((wall_ms - ms) / 1000);
-    struct tm tm = {0};
-
-    gmtime_r(&seconds, &tm);
-    size_t n = strftime(ret_text, CW_CLOCK_TEXT_BYTES - 6, "%Y-%m-%dT%H:%M:%S", &tm);
-    snprintf(ret_text + n, CW_CLOCK_TEXT_BYTES - n, ".%03dZ", (int)ms);
 }

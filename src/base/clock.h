@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time. Monotonic inside; wall time only for people. */
+/* Time. Monotonic inside; wall time only for what outlives a process. */
 #ifndef CW_BASE_CLOCK_H
 #define CW_BASE_CLOCK_H
 
@@ -11,8 +11,5 @@ int64_t cw_clock_wall_ms(void);    /* since 1970 */
 int64_t cw_clock_thread_cpu_ns(void);
 int64_t cw_clock_process_cpu_ns(void);
 void cw_clock_sleep_ns(int64_t ns); /* only where blocking is the purpose (operator sleep, retries off loop threads) */
-/* "2026-01-31T12:34:56.789Z" */
-#define CW_CLOCK_TEXT_BYTES 32
-void cw_clock_wall_text(int64_t wall_ms, char ret_text[CW_CLOCK_TEXT_BYTES]);
 
 #endif

@@ -47,7 +47,7 @@ static const ProtobufCMessageDescriptor *child_type(const ProtobufCMessageDescri
     return known && known->type == PROTOBUF_C_TYPE_MESSAGE ? known->descriptor : NULL;
 }
 
-int cw_wire_check(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err)
+static int check_packed(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err)
 {
     struct frame frames[CW_WIRE_DEPTH_MAX];
     size_t depth = 0, count = 1;
@@ -75,7 +75,7 @@ int cw_wire_check(const ProtobufCMessageDescriptor *type, const void *p, size_t 
 
 ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err)
 {
-    if (cw_wire_check(type, p, n, err) != 0)
+    if (check_packed(type, p, n, err) != 0)
         return NULL;
     ProtobufCMessage *message = protobuf_c_message_unpack(type, NULL, n, p);
     if (!message)

@@ -11,8 +11,6 @@ extern ProtobufCAllocator cw_wire_allocator;
 #define CW_WIRE_DEPTH_MAX 100        /* of messages in messages: pipelines' options (JSON depth 32) need 70 */
 #define CW_WIRE_MESSAGES_MAX 2000000 /* in one message */
 /* protobuf-c unpacks nested messages by recursion and without a limit: so depth and number are checked before. */
-int cw_wire_check(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err);
-/* The same, then unpacked. */
 ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err) CW_MUST_CHECK;
 
 #endif

@@ -22,7 +22,6 @@ LAYER = {
 # plan's results and rpc's messages together; operators read record formats.
 BESIDE = {
     ("src/exec", "src/plan"), ("src/wire", "src/plan"), ("src/wire", "src/rpc"), ("src/ops", "src/format"),
-    ("src/conf", "src/codec"),
 }
 # Third-party headers: who alone may include them.
 THIRD = {

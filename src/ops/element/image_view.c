@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/element/image_view.h"
 
+#include "base/mem.h"
+#include "ops/kernels/resample.h"
+
 #define SIDE_LIMIT (1 << 24) /* so that 32-bit arithmetic on positions is safe */
 
 bool cw_image_accepts(const struct cw_field *field)
@@ -81,4 +84,17 @@ int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
 struct cw_image_size cw_image_size(const struct cw_i64_list *size)
 {
     return (struct cw_image_size){.h = size->v[0], .w = size->v[size->n - 1]};
+}
+
+void *cw_image_resample_new(const void *opts, void *state)
+{
+    (void)opts;
+    (void)state;
+    return CW_NEW(struct cw_resample);
+}
+
+void cw_image_resample_free(void *scratch)
+{
+    cw_resample_fini(scratch);
+    cw_mem_free(scratch);
 }

@@ -31,6 +31,10 @@ static inline size_t cw_image_stride(const struct cw_image *image)
     return (size_t)image->w * image->pixel_bytes;
 }
 
+/* scratch_new and scratch_free of operators that resize: a struct cw_resample. */
+void *cw_image_resample_new(const void *opts, void *state);
+void cw_image_resample_free(void *scratch);
+
 /* Option `size`: one number or [h, w]. */
 #define CW_IMAGE_SIDE_MAX 65535
 struct cw_image_size {

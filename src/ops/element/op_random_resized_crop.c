@@ -112,19 +112,6 @@ static int want(const struct cw_op_ctx *ctx, const void *opts, int64_t h, int64_
     return 0;
 }
 
-static void *scratch_new(const void *opts, void *state)
-{
-    (void)opts;
-    (void)state;
-    return CW_NEW(struct cw_resample);
-}
-
-static void scratch_free(void *scratch)
-{
-    cw_resample_fini(scratch);
-    cw_mem_free(scratch);
-}
-
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
@@ -173,8 +160,8 @@ const struct cw_op cw_op_random_resized_crop = {
     .check = check,
     .accepts = cw_image_accepts_u8,
     .infer_field = infer_field,
-    .scratch_new = scratch_new,
-    .scratch_free = scratch_free,
+    .scratch_new = cw_image_resample_new,
+    .scratch_free = cw_image_resample_free,
     .apply_field = apply_field,
     .want = want,
 };

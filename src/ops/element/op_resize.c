@@ -48,19 +48,6 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return cw_image_infer(in, size.h, size.w, true, ret_field, err);
 }
 
-static void *scratch_new(const void *opts, void *state)
-{
-    (void)opts;
-    (void)state;
-    return CW_NEW(struct cw_resample);
-}
-
-static void scratch_free(void *scratch)
-{
-    cw_resample_fini(scratch);
-    cw_mem_free(scratch);
-}
-
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
@@ -109,7 +96,7 @@ const struct cw_op cw_op_resize = {
     .options_bytes = sizeof(struct resize_opts),
     .accepts = cw_image_accepts_u8,
     .infer_field = infer_field,
-    .scratch_new = scratch_new,
-    .scratch_free = scratch_free,
+    .scratch_new = cw_image_resample_new,
+    .scratch_free = cw_image_resample_free,
     .apply_field = apply_field,
 };

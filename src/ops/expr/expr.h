@@ -80,7 +80,5 @@ int cw_expr_bind(struct cw_expr *expr, const struct cw_spec *in, struct cw_err *
 /* Of a bound one. ret_view: the result, in the element's memory. */
 int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx, const struct cw_element *element,
                  struct cw_view *ret_view, struct cw_err *err);
-/* "+", "min", ... for messages */
-const char *cw_expr_code_name(enum cw_expr_code code);
 
 #endif

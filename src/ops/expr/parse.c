@@ -43,19 +43,6 @@ static const struct {
                  {"log", CW_EXPR_LOG, 1, 1},     {"floor", CW_EXPR_FLOOR, 1, 1}, {"ceil", CW_EXPR_CEIL, 1, 1},
                  {"round", CW_EXPR_ROUND, 1, 1}};
 
-const char *cw_expr_code_name(enum cw_expr_code code)
-{
-    for (size_t i = 0; i < CW_ARRAY_LEN(signs); i++) {
-        if (signs[i].code == code)
-            return signs[i].s;
-    }
-    for (size_t i = 0; i < CW_ARRAY_LEN(functions); i++) {
-        if (functions[i].code == code && strcmp(functions[i].name, "clip") != 0)
-            return functions[i].name;
-    }
-    return code == CW_EXPR_NEG ? "-" : "a value";
-}
-
 static size_t column(const struct parser *p)
 {
     return (size_t)(p->token.s - p->text) + 1;

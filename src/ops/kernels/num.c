@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-double cw_num_from_half(uint16_t half)
+static double from_half(uint16_t half)
 {
     int exponent = (half >> 10) & 31;
     double fraction = half & 1023;
@@ -35,7 +35,8 @@ static uint16_t magnitude_to_half(double v)
     return (uint16_t)(((exponent + 14) << 10) + ((int)mantissa - 1024));
 }
 
-uint16_t cw_num_to_half(double v)
+/* Round to nearest even. */
+static uint16_t to_half(double v)
 {
     uint16_t sign = signbit(v) ? 0x8000 : 0;
     if (isnan(v))
@@ -87,7 +88,7 @@ double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i)
     }
     case CW_DTYPE_F16: {
         LOAD(uint16_t, array, i);
-        return cw_num_from_half(v);
+        return from_half(v);
     }
     case CW_DTYPE_STR:
     case CW_DTYPE_N:
@@ -145,7 +146,7 @@ void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i, int64_t value)
         return;
     }
     case CW_DTYPE_F16: {
-        uint16_t v = cw_num_to_half((double)value);
+        uint16_t v = to_half((double)value);
         store(array, i, &v, sizeof(v));
         return;
     }
@@ -183,7 +184,7 @@ void cw_num_put_f64(enum cw_dtype dtype, void *array, size_t i, double value)
 {
     switch (dtype) {
     case CW_DTYPE_F16: {
-        uint16_t v = cw_num_to_half(value);
+        uint16_t v = to_half(value);
         store(array, i, &v, sizeof(v));
         return;
     }

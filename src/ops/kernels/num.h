@@ -6,10 +6,6 @@
 
 #include "data/spec.h"
 
-/* IEEE half precision, round to nearest even. */
-double cw_num_from_half(uint16_t half);
-uint16_t cw_num_to_half(double v);
-
 /* Value i of an array. Integers beyond 2^53 lose their low bits in a double: see cw_num_get_i64. */
 double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i);
 /* Floats are cut towards zero, beyond the range they give its end, NaN gives 0. u64 wraps. */

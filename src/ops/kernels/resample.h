@@ -4,7 +4,7 @@
 #ifndef CW_OPS_KERNELS_RESAMPLE_H
 #define CW_OPS_KERNELS_RESAMPLE_H
 
-#include "ops/kernels/filter.h"
+#include "ops/kernels/resample_filter.h"
 
 /* Memory that is kept from image to image; one thread. Zero-initialise. */
 struct cw_resample {

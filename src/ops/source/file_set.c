@@ -132,6 +132,12 @@ size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)
     return lo;
 }
 
+void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out)
+{
+    const struct cw_file *file = &set->v[cw_file_set_locate(set, pos)];
+    cw_str_addf(out, "%s record %lld", file->path, (long long)(pos - file->first));
+}
+
 static int open_checked(const struct cw_file *file, int *ret_fd, struct cw_err *err)
 {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);

@@ -43,6 +43,8 @@ int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
 void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value);
 /* The file that position pos lies in. */
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
+/* "/data/a.tfrecord record 17" */
+void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 
 /* An open file in use. It must not move until it is given back: `readable` points into it. */
 struct cw_file_use {

@@ -160,9 +160,8 @@ static void manifest(const void *opts, void *state, struct cw_value *ret_value)
 static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
 {
     const struct tfrecord_state *s = state;
-    const struct cw_file *file = &s->files->v[cw_file_set_locate(s->files, pos)];
     (void)opts;
-    cw_str_addf(out, "%s record %lld", file->path, (long long)(pos - file->first));
+    cw_file_set_describe(s->files, pos, out);
 }
 
 const struct cw_op cw_op_tfrecord = {

@@ -18,7 +18,6 @@
 
 static void times_are_sane(void **state)
 {
-    char text[CW_CLOCK_TEXT_BYTES];
     int64_t before = cw_clock_ns();
 
     (void)state;
@@ -26,10 +25,6 @@ static void times_are_sane(void **state)
     assert_true(cw_clock_ns() - before >= 2000000);
     cw_clock_sleep_ns(-5);
     assert_true(cw_clock_ms() > 0 && cw_clock_process_cpu_ns() > 0 && cw_clock_thread_cpu_ns() > 0);
-    cw_clock_wall_text(1769862896789, text);
-    assert_string_equal(text, "2026-01-31T12:34:56.789Z");
-    cw_clock_wall_text(-1, text);
-    assert_string_equal(text, "1969-12-31T23:59:59.999Z");
 }
 
 struct shared {

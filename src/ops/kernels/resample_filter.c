@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ops/kernels/filter.h"
+#include "ops/kernels/resample_filter.h"
 
 #include <math.h>
 #include <string.h>
