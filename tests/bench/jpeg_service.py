@@ -13,10 +13,11 @@ import glob
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
+
+from daemons import start, stop
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGES = 12000  # at least: short runs show start-up costs
@@ -32,15 +33,6 @@ def bare_cpu_s(build, photos):
     rounds = str(max(1, 2000 // len(photos)))
     out = subprocess.run([os.path.join(build, "tests/bare_decode"), "-n", rounds] + photos, check=True, capture_output=True, text=True)
     return float(out.stdout.split("cpu_s_per_image=")[1].split()[0])
-
-
-def start(program, *arguments):
-    """A daemon and the address on which it is ready."""
-    process = subprocess.Popen([program] + list(arguments), stdout=subprocess.PIPE, text=True, env=dict(os.environ, CACHEW_LOG="warn"))
-    line = process.stdout.readline().split()
-    if len(line) != 2 or line[0] != "ready":
-        sys.exit("%s did not start" % program)
-    return process, line[1]
 
 
 def service_cpu_s(build, photos, work):
@@ -59,9 +51,8 @@ def service_cpu_s(build, photos, work):
     worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", "2")
     out = subprocess.run([os.path.join(programs, "cachew"), "run", pipeline, "--dispatcher", address, "--json", "--no-hash"], check=True,
                          capture_output=True, text=True)
-    for process in (worker, dispatcher):
-        process.send_signal(signal.SIGTERM)
-        process.wait()
+    stop(worker)
+    stop(dispatcher)
     return (children_cpu_s() - before) / json.loads(out.stdout.splitlines()[0])["elements"]
 
 
