@@ -21,7 +21,8 @@ STALL_S = 300  # no batch for so long: something waits in vain
 
 DENSE = """{"pipeline": [{"op": "range", "stop": 2000}, {"op": "shuffle"}, {"op": "eval", "expr": "x * 3 + 1"}, {"op": "sleep", "ms": 1},
  {"op": "batch", "size": 5}]}"""
-SPARSE = """{"pipeline": [{"op": "range", "stop": 3000}, {"op": "shuffle"}, {"op": "sleep", "ms": 1}, {"op": "filter", "expr": "x % 3 != 1"}, {"op": "skip", "count": 7},
+SPARSE = """{"pipeline": [{"op": "range", "stop": 3000}, {"op": "shuffle"}, {"op": "sleep", "ms": 1}, {"op": "filter", "expr": "x % 3 != 1"},
+ {"op": "inflate", "factor": 200}, {"op": "skip", "count": 7},
  {"op": "batch", "size": 8}]}"""
 REAL = """{"pipeline": [{"op": "idx", "name": "i", "pattern": "%s/t10k-images-idx3-ubyte.gz", "field": "image"},
  {"op": "idx", "name": "l", "pattern": "%s/t10k-labels-idx1-ubyte.gz", "field": "label"},
@@ -42,7 +43,8 @@ class Service:
         return process
 
     def start_dispatcher(self):
-        self.dispatcher = self.start("dispatcher", [f"{self.bin}/cachew-dispatcher", "--listen", self.address, "--state-dir", f"{self.work}/state"])
+        self.dispatcher = self.start("dispatcher", [f"{self.bin}/cachew-dispatcher", "--listen", self.address, "--state-dir", f"{self.work}/state",
+                                                  "--poison-deaths", "1000000"])  # no item is to blame for what happens here
         line = self.dispatcher.stdout.readline()
         assert line.startswith(b"ready"), f"the dispatcher does not start: {line}"
 
