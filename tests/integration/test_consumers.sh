@@ -134,4 +134,4 @@ case_dispatcher_dies() {
     end_consumers 4
     compare 4
 }
-run_case "$@"
+run_case "$@"; exit

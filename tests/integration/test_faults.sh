@@ -161,4 +161,4 @@ worker_points() { # PIPELINE N...
 }
 case_worker_points() { worker_points fashion 1 2 3 4 5 6 7 8 10 12 15 19 24 30 40 60 90; }
 case_worker_points_sparse() { worker_points sparse 1 2 3 4 5 6 8 11 15 22 40; }
-run_case "$@"
+run_case "$@"; exit

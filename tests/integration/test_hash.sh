@@ -51,4 +51,4 @@ case_unordered() {
     run unordered "$work/fashion.json" --batches "$work/unordered.txt" --epochs 2 --no-order --workers 2
     cmp <(sort "$work/ordered.txt") <(sort "$work/unordered.txt") || fail "other batches"
 }
-run_case "$@"
+run_case "$@"; exit

@@ -149,4 +149,4 @@ case_partition_client_dispatcher() { partition dc; }
 case_partition_client_worker() { partition cw; }
 case_partition_stays_worker_dispatcher() { partition_stays dw; }
 case_partition_stays_client_worker() { partition_stays cw; }
-run_case "$@"
+run_case "$@"; exit

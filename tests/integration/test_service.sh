@@ -137,4 +137,4 @@ case_unix_socket() {
     same "hash" "$(hashes expected)" "$(hashes job)"
     end dispatcher || fail "the dispatcher's exit status is not 0"
 }
-run_case "$@"
+run_case "$@"; exit
