@@ -31,6 +31,10 @@ finish() {
         kill -9 "${pid_of[$name]}" 2>/dev/null
     done
     wait 2>/dev/null
+    if [ $status -eq 0 ] && grep -lE 'WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer|runtime error:' "$work"/*.log 2>/dev/null; then
+        echo "FAILED: $case_name: a sanitizer complained" >&2
+        status=1
+    fi
     if [ $status -ne 0 ] && [ $status -ne 77 ]; then
         for name in "$work"/*.log; do
             [ -s "$name" ] && { echo "--- $(basename "$name")"; tail -n 40 "$name"; }
