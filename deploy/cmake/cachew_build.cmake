@@ -15,7 +15,7 @@ find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
-# Equal bytes on every CPU: no contraction to FMA behind our back (design.md 3.1).
+# Equal bytes on every CPU: no contraction to FMA behind our back.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 add_compile_definitions(_GNU_SOURCE)
 if(CACHEW_FAULTS)

@@ -10,8 +10,6 @@
 #define CW_MUST_CHECK __attribute__((warn_unused_result))
 #define CW_PRINTF(fmt_idx, args_idx) __attribute__((format(printf, fmt_idx, args_idx)))
 #define CW_NORETURN __attribute__((noreturn))
-#define CW_UNUSED __attribute__((unused))
-#define CW_EXPORT __attribute__((visibility("default")))
 #define CW_CLEANUP(fn) __attribute__((cleanup(fn)))
 #define CW_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CW_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory. Small control structures come from cw_mem_new and friends, which never return NULL: a
- * process that cannot get a few bytes ends with a message (docs/decisions/0001). Sizes that data, a
+ * process that cannot get a few bytes ends with a message (docs/decisions/0001-memory.md). Sizes that data, a
  * peer or a file decide go through cw_mem_try*, whose NULL the caller turns into CW_E_NOMEM. */
 #ifndef CW_BASE_MEM_H
 #define CW_BASE_MEM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counter-based randomness: no state anywhere (design.md 3.1). A stream is named by (seed, tag,
+/* Counter-based randomness: no state anywhere (docs/pipelines.md). A stream is named by (seed, tag,
  * epoch, repetition, element id); draws of it are numbered. Philox4x32-10: Salmon et al., "Parallel
  * random numbers: as easy as 1, 2, 3", SC'11. */
 #ifndef CW_BASE_RNG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread pool that computes items (design.md 5). Threads take (item, run of elements), run the whole chain
+/* The thread pool that computes items (docs/architecture.md). Threads take (item, run of elements), run the whole chain
  * for an element while it is in their cache, and the last operator writes into the element's slot of the
  * batch buffer. The element that finishes last completes the item, whose done is called on an exec
  * thread (post to your loop there). */

@@ -2,7 +2,7 @@
 /* The operator contract (docs/adding-an-operator.md). One file an operator, with one descriptor; one
  * line in op_list.h; one in CMakeLists.txt; one case file under tests/ops.
  *
- * Kinds (design.md 3.1):
+ * Kinds:
  *   source   how many elements there are, and element p of them
  *   index    a pure map on positions: count, and which upstream position position p is
  *   element  a pure function of one element and of its random stream

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gRPC (core C API) behind three objects: environment, channel, server; and two shapes of call: unary, and
  * bidirectional stream. Every callback runs on the loop thread given to cw_rpc_new, and every function here
- * is for that thread. One pump thread takes events off the completion queue (grpc-from-c.md 5.6). */
+ * is for that thread. One pump thread takes events off the completion queue. */
 #ifndef CW_RPC_RPC_H
 #define CW_RPC_RPC_H
 

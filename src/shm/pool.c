@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker's pool of memfd slots. A slot is made once, mapped once on each side, and used again for batches of
- * about its size: a fresh memfd a batch costs more in page faults than a copy (feasibility.md 1).
+ * about its size: a fresh memfd a batch costs more in page faults than a copy.
  *
  * Sealed against shrinking, so that no reader can be hit by SIGBUS; the pages are reserved when a slot is made, so that a
  * host short of memory gives an error and not a signal. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batch buffers in shared memory between processes on one host: memfds mapped once on both sides
- * (feasibility.md 1: built and read in place, 20 GB/s). The worker builds batches in slots of a pool; a client of the same
+ * (docs/performance.md: built and read in place). The worker builds batches in slots of a pool; a client of the same
  * host gets a slot's memfd once over an abstract unix socket, and then only slot numbers.
  * No names in any file system, so nothing is left after any kill. */
 #ifndef CW_SHM_SHM_H

@@ -4,7 +4,7 @@
 
 Of README.md, docs/*.md and docs/decisions/*.md: each path and each cw_ or cachew_ name in them is in the tree; links lead to files; where a table row or
 the words "`f` in `file.c`" say that a function is in a file, it is; each page is linked from README.md or docs/architecture.md;
-pipelines in JSON pass `cachew check`. Prints one line per offence."""
+pipelines in JSON pass `cachew check`. And the pages that sources refer to are there. Prints one line per offence."""
 import json
 import pathlib
 import re
@@ -94,12 +94,22 @@ def check_pipelines(page, text):
             yield f"{page}: {block[:60]!r}: {done.stderr.strip()}"
 
 
+def check_sources():
+    for name in files:
+        if pathlib.Path(name).suffix not in {".c", ".h", ".proto", ".cmake"} or name.startswith("proto/grpc/"):
+            continue
+        for page in sorted(set(re.findall(r"[\w./-]+\.md\b", (root / name).read_text(errors="replace")))):
+            if not any((root / base / page).exists() for base in (".", "docs", pathlib.Path(name).parent)):
+                yield f"{name}: {page} is not there"
+
+
 def offences():
     for page in pages:
         text = (root / page).read_text()
         yield from check_page(page, text)
         yield from check_pipelines(page, text)
     yield from check_linked()
+    yield from check_sources()
 
 
 found = list(offences())

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""House rules that a machine can check (docs/style in short): SPDX lines, banned functions, no machine paths, no tabs in C."""
+"""House rules that a machine can check: SPDX lines, banned functions, no machine paths, no tabs in C."""
 import pathlib
 import re
 import subprocess
