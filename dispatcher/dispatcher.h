@@ -30,6 +30,7 @@
 #define CW_EPOCHS_AHEAD 64      /* epochs begun and not done */
 #define CW_CONSUMERS_MAX 4096
 #define CW_OWNED_BASE (1 << 30) /* stored sets of consumer c that are what it owns: number CW_OWNED_BASE + c */
+#define CW_GIVEN_EPOCHS 2      /* of which it is known who computed what */
 #define CW_LEASE_MAX 1024       /* items of one lease */
 #define CW_DEAD_KEPT 4          /* workers lost at an item that are remembered by id */
 #define CW_ATTEMPTS_MAX 3       /* failures of an item on workers before its job fails */
@@ -63,6 +64,10 @@ struct cw_lease {
     int64_t given_ms;
     bool hedge;          /* the items are leased to another worker too */
 };
+struct cw_given { /* what a worker was leased of an epoch, received or not: of this it may have the results for another job */
+    uint64_t epoch;
+    struct cw_set items;
+};
 struct cw_share { /* of a worker in a job */
     struct cw_share *next_of_job, *next_of_worker;
     struct cw_job *job;
@@ -76,6 +81,7 @@ struct cw_share { /* of a worker in a job */
     int64_t done_ms;     /* when it last reported something */
     int64_t shut_until_ms; /* a client cannot reach the worker: no leases until then */
     uint64_t done_n;
+    struct cw_given given[CW_GIVEN_EPOCHS]; /* the latest epochs */
 };
 struct cw_worker {
     uint32_t magic;
@@ -144,6 +150,7 @@ struct cw_job {
     uint64_t first_epoch;
     struct cw_consumer *consumers; /* layout.consumers of them */
     struct cw_share *shares;
+    struct cw_job *sibling; /* ring of the jobs of the same function; itself when there is no other */
     struct cw_trouble *troubles;
     size_t troubles_n, troubles_cap;
     struct cw_job_skip *skips; /* asked for, whichever epochs are open */
@@ -153,7 +160,7 @@ struct cw_job {
     int64_t hold_until_ms; /* after a restart: nothing is leased before */
     /* measured */
     double item_bytes, item_ns, consume_rate;
-    uint64_t consumed_since, elements, bytes, skipped, cpu_ns, recomputed, hedged, hedges_out, skipped_items, leased_n;
+    uint64_t consumed_since, elements, bytes, skipped, cpu_ns, recomputed, hedged, hedges_out, skipped_items, leased_n, shared;
     int64_t rate_ms;
     int64_t created_ms;    /* wall */
     int64_t alone_ms;      /* since when there is no client; 0 = there is one */

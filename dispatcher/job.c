@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/lease.h"
 
 #include <string.h>
 
@@ -38,6 +38,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
 {
     struct cw_job *job = CW_NEW(struct cw_job);
     job->d = d;
+    job->sibling = job;
     job->id = cw_mem_strdup(id);
     job->name = cw_mem_strdup(options->name);
     job->options = options;
@@ -60,6 +61,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
 void cw_job_free(struct cw_job *job)
 {
     struct cw_dispatcher *d = job->d;
+    cw_sibling_leave(job);
     while (job->shares)
         cw_share_remove(job->shares);
     for (struct cw_job **at = &d->jobs; *at; at = &(*at)->next) {
@@ -175,6 +177,7 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
     job->layout.to_all = info->sparse && job->layout.mode == CW_MODE_COORDINATED && job->layout.consumers > 1;
     job->item_bytes = info->item_bytes > 0 ? (double)info->item_bytes : 0;
     job->window = cw_window_items(job, 1);
+    cw_sibling_join(job);
     return 0;
 }
 

@@ -44,6 +44,7 @@ void cw_share_remove(struct cw_share *share)
     while (*at != share)
         at = &(*at)->next_of_worker;
     *at = share->next_of_worker;
+    cw_sibling_forget(share);
     while (share->leases) {
         struct cw_lease *lease = share->leases;
         share->leases = lease->next;
@@ -95,6 +96,7 @@ void cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, const struct c
     cw_set_copy(&lease->items, items);
     cw_set_copy(&lease->todo, items);
     cw_set_add_all(&epoch->leased, items);
+    cw_sibling_note(share, epoch->number, items);
     share->todo_n += cw_set_count(items);
     job->leased_n += cw_set_count(items);
     job->hedges_out += hedge;
@@ -207,8 +209,9 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
     job->bytes += done->bytes;
     job->skipped += done->skipped;
     job->cpu_ns += done->cpu_ns;
+    job->shared += CW_MIN(done->shared, n);
     if (n > 0)
-        cw_share_retarget(share, n, done->wall_ns, done->bytes, cw_clock_ms());
+        cw_share_retarget(share, n, n - CW_MIN(done->shared, n), done->wall_ns, done->bytes, cw_clock_ms());
     job->want_fill = true;
 }
 

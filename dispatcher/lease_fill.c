@@ -92,8 +92,9 @@ static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch, s
     return pick_consumer(job, ret_consumer);
 }
 
-/* The lowest free run that this share may have, in the first epoch that has one below the window's end. */
-static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret_run, uint32_t *ret_consumer)
+/* The lowest free run that this share may have, in the first epoch that has one below the window's end. Idle: there was none but what is
+ * better done by others. */
+static struct cw_epoch *find_run(struct cw_share *share, size_t jobs_n, bool idle, struct cw_interval *ret_run, uint32_t *ret_consumer)
 {
     struct cw_job *job = share->job;
     if (job->items == 0)
@@ -113,7 +114,7 @@ static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret
             break;
         uint64_t from = 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
-            if (shared && !find_owner(job, epoch, ret_run, ret_consumer)) {
+            if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) || !cw_sibling_allows(share, epoch->number, ret_run, jobs_n, idle)) {
                 from = ret_run->hi;
                 continue;
             }
@@ -131,7 +132,7 @@ static struct cw_epoch *find_run(struct cw_share *share, struct cw_interval *ret
 
 /* How many items the share may get: up to its target when it has less than half of that; and what was lost elsewhere even when it has
  * enough, since workers compute the lowest items first and the client waits for them (hole). */
-static uint64_t may_take(const struct cw_share *share, size_t jobs_n, bool hole)
+uint64_t cw_share_room(const struct cw_share *share, size_t jobs_n, bool hole)
 {
     const struct cw_job *job = share->job;
     uint64_t fixed = job->options->lease_items;
@@ -159,11 +160,13 @@ static bool fill_one(struct cw_share *share, int64_t now, size_t jobs_n, size_t 
     struct cw_interval run;
     if (share->shut_until_ms > now)
         return false;
-    struct cw_epoch *epoch = find_run(share, &run, &consumer);
+    struct cw_epoch *epoch = find_run(share, jobs_n, false, &run, &consumer);
+    if (!epoch && share->todo_n == 0)
+        epoch = find_run(share, jobs_n, true, &run, &consumer);
     share->full = epoch != NULL;
     if (!epoch)
         return false;
-    uint64_t max = may_take(share, jobs_n, is_hole(share->job, epoch, run.lo));
+    uint64_t max = cw_share_room(share, jobs_n, is_hole(share->job, epoch, run.lo));
     if (max == 0)
         return false;
     uint64_t n = run.hi - run.lo;

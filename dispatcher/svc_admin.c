@@ -97,6 +97,7 @@ static void fill_row(struct cw_job *job, struct row *row)
     r->seed = job->seed;
     r->recomputed = job->recomputed;
     r->hedged = job->hedged;
+    r->shared = job->shared;
     r->cpu_ns = job->cpu_ns;
     r->created_ms = job->created_ms;
     r->tenant = job->options->tenant ? job->options->tenant : empty;

@@ -49,13 +49,15 @@ static double mix(double old, double fresh)
     return old > 0 ? old + (fresh - old) / 4 : fresh;
 }
 
-void cw_share_retarget(struct cw_share *share, uint64_t done_n, uint64_t wall_ns, uint64_t bytes, int64_t now)
+void cw_share_retarget(struct cw_share *share, uint64_t done_n, uint64_t computed_n, uint64_t wall_ns, uint64_t bytes, int64_t now)
 {
     struct cw_job *job = share->job;
     if (bytes > 0)
         job->item_bytes = mix(job->item_bytes, (double)bytes / (double)done_n);
-    if (wall_ns > 0)
-        job->item_ns = mix(job->item_ns, (double)wall_ns / (double)done_n);
+    if (wall_ns > 0 && computed_n > 0)
+        job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
+    if (job->item_ns <= 0) /* another job of the function computes them all */
+        job->item_ns = job->sibling->item_ns;
     /* Observed while it was busy; and what one item's time promises when they are not overlapped. */
     int64_t took_ms = share->done_ms > 0 ? CW_MAX(now - share->done_ms, 1) : 0;
     if (took_ms > 0)
@@ -63,7 +65,7 @@ void cw_share_retarget(struct cw_share *share, uint64_t done_n, uint64_t wall_ns
     share->done_ms = now;
     double rate = share->rate;
     if (wall_ns > 0)
-        rate = CW_MAX(rate, (double)done_n * 1e9 / (double)wall_ns);
+        rate = CW_MAX(rate, (double)computed_n * 1e9 / (double)wall_ns);
     double want = rate * (double)job->d->options.lease_ms / 1000;
     if (share->todo_n == 0 && share->full) /* it ran dry though there was work: it can do more than was seen */
         want = CW_MAX(want, 2 * (double)share->target);

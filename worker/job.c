@@ -111,6 +111,13 @@ void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease)
         fail_leases(job);
 }
 
+/* What decides the bytes of an item, and which elements are in it. */
+static void join_function(struct cw_wjob *job, const struct cw_plan_info *info)
+{
+    const uint64_t key[] = {info->fingerprint.hi, info->fingerprint.lo, job->seed, job->skip_bad, info->items, info->chunk};
+    job->function = cw_window_join(&job->worker->window, cw_hash_bytes(key, sizeof(key)), &job->member);
+}
+
 void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error)
 {
     cw_fault_point("worker.job_opened");
@@ -125,6 +132,7 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     const struct cw_plan_info *info = cw_plan_info(plan);
     job->plan = plan;
     job->state = CW_WJOB_READY;
+    join_function(job, info);
     job->item_bytes = info->item_bytes > 0 ? (size_t)info->item_bytes : (size_t)1 << 20;
     cw_log_info("worker", "job=%s is ready: %llu items an epoch", job->id, (unsigned long long)info->items);
     for (size_t i = 0; i < job->epochs_n; i++) /* what was leased before the number was known here */
@@ -187,6 +195,8 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
             break;
         }
     job->forgotten = true;
+    if (job->function)
+        cw_window_leave(&w->window, job->function, &job->member);
     cw_serve_unbind(job);
     cw_lease_clear(job);
     cw_outq_clear(job);
@@ -210,6 +220,7 @@ void cw_wjob_free_if_idle(struct cw_wjob *job)
     cw_mem_free(job->epochs);
     cw_mem_free(job->queues);
     cw_mem_free(job->clients);
+    cw_window_unref(&job->worker->window, job->function);
     cw_plan_unref(job->plan);
     cw_graph_unref(job->graph);
     cw_buf_unref(job->manifest);

@@ -87,7 +87,7 @@ static int run(const struct cw_worker_options *options, bool exit_with_stdin, st
 
 int main(int argc, char **argv)
 {
-    struct cw_worker_options o = {.listen = "127.0.0.1:0"};
+    struct cw_worker_options o = {.listen = "127.0.0.1:0", .share_window = UINT64_MAX};
     uint64_t threads = 0;
     int64_t nice_level = 0;
     bool exit_with_stdin = false, shm = true;
@@ -99,6 +99,7 @@ int main(int argc, char **argv)
         {"budget", 0, CW_ARG_BYTES, &o.budget, "BYTES", "memory for items in hand and outputs not yet sent (default: a quarter of the RAM, at most 8G)", 0, 0},
         {"shm-limit", 0, CW_ARG_BYTES, &o.shm_limit, "BYTES", "shared memory of batches, those that clients hold included (default: the budget)", 0, 0},
         {"shm", 0, CW_ARG_FLAG, &shm, NULL, "hand batches to clients of this host in shared memory (default; --no-shm: never)", 0, 0},
+        {"share-window", 0, CW_ARG_BYTES, &o.share_window, "BYTES", "of the budget: items kept for other jobs of the same pipeline and seed (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
         {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME", "after SIGTERM, longest time to serve what is computed (default 30s)", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL, "leave when standard input ends: with the process that started us", 0, 0},

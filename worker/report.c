@@ -47,9 +47,10 @@ static void add_done(Cachew__V1__Progress *progress, struct cw_wjob *job)
         d->bytes = e->bytes;
         d->elements = e->elements;
         d->skipped = e->skipped;
+        d->shared = e->shared;
         progress->done[progress->n_done++] = d;
         cw_set_clear(&e->done);
-        e->cpu_ns = e->wall_ns = e->bytes = e->elements = e->skipped = 0;
+        e->cpu_ns = e->wall_ns = e->bytes = e->elements = e->skipped = e->shared = 0;
     }
 }
 
@@ -95,7 +96,7 @@ void cw_report_now(struct cw_worker *w)
     w->reported_ms = now;
     measure_cpu(w, now);
     Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
-    progress.budget_used = w->bytes + cw_tasks_stream_bytes(w);
+    progress.budget_used = w->bytes + w->window.bytes + cw_tasks_stream_bytes(w);
     progress.cpu_share = w->cpu_share;
     progress.done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, epochs_of_all(w));
     bool with_counts = now - w->counts_ms >= COUNTS_MS;
@@ -134,6 +135,7 @@ void cw_report_done(struct cw_worker *w, struct cw_epoch *epoch, const struct cw
     epoch->bytes += task->batch->buf ? task->batch->buf->len : 0;
     epoch->elements += task->batch->elements;
     epoch->skipped += task->batch->skipped;
+    epoch->shared += task->shared;
     cw_report_soon(w);
 }
 

@@ -51,6 +51,24 @@ static void task_unlink(struct cw_wjob *job, struct cw_task *task)
     job->worker->tasks_n--;
 }
 
+/* Its result comes from exec, from another job's task, or from the window; all through the list of what is done. */
+static void start(struct cw_wjob *job, struct cw_task *task)
+{
+    struct cw_worker *w = job->worker;
+    switch (cw_window_ask(&w->window, job->function, &job->member, task)) {
+    case CW_WINDOW_WAIT:
+        w->waiting_n++;
+        break;
+    case CW_WINDOW_HAVE:
+        task->shared = true;
+        on_item_done(&task->exec, cw_steal(&task->batch), NULL);
+        break;
+    case CW_WINDOW_COMPUTE:
+    default:
+        cw_exec_submit(w->exec, &task->exec);
+    }
+}
+
 static void submit(struct cw_wjob *job)
 {
     struct cw_worker *w = job->worker;
@@ -67,7 +85,7 @@ static void submit(struct cw_wjob *job)
     task->exec.alloc_arg = w;
     task->exec.done = on_item_done;
     task->exec.arg = task;
-    cw_exec_submit(w->exec, &task->exec);
+    start(job, task);
 }
 
 /* Nothing that this job computes or has queued comes before its next item. */
@@ -126,7 +144,9 @@ static size_t share_of_a_job(const struct cw_worker *w)
 void cw_tasks_pump(struct cw_worker *w)
 {
     size_t limit = ahead(w), streams = cw_tasks_stream_bytes(w), share = share_of_a_job(w), refused = 0;
-    while (w->tasks_n < limit && refused < w->turn_n) {
+    /* The window has what is left of the budget. */
+    cw_window_trim(&w->window, w->budget - CW_MIN(w->bytes + streams, w->budget));
+    while (w->tasks_n - w->waiting_n < limit && refused < w->turn_n) {
         struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
         if (may_submit(job, w->bytes + streams, share)) {
             submit(job);
@@ -144,7 +164,7 @@ static void keep_output(struct cw_wjob *job, struct cw_task *task)
     output->item = task->exec.item;
     output->lease = task->lease;
     output->batch = cw_steal(&task->batch);
-    output->batch->epoch = output->epoch;
+    output->batch->epoch = output->epoch; /* of a shared one: the same again */
     output->batch->item = output->item;
     output->bytes = output->batch->buf ? output->batch->buf->len : 0;
     job->item_bytes = CW_MAX(job->item_bytes, output->bytes);
@@ -157,9 +177,30 @@ static void keep_output(struct cw_wjob *job, struct cw_task *task)
         cw_outq_push(&job->queues[i], output);
 }
 
+static void finish_task(struct cw_worker *w, struct cw_task *task);
+
+/* When the job that computed it failed or was forgotten, this one goes on by itself. */
+static void finish_waiter(struct cw_worker *w, struct cw_task *task, struct cw_batch *batch)
+{
+    w->waiting_n--;
+    if (!batch && !task->revoked && !w->closing) {
+        start(task->job, task);
+        return;
+    }
+    task->shared = batch != NULL;
+    if (batch)
+        task->batch = cw_batch_ref(batch);
+    finish_task(w, task);
+}
+
 static void finish_task(struct cw_worker *w, struct cw_task *task)
 {
     struct cw_wjob *job = task->job;
+    struct cw_task *waiters = cw_window_made(&w->window, task), *next;
+    for (; waiters; waiters = next) {
+        next = waiters->wait_next;
+        finish_waiter(w, waiters, task->batch);
+    }
     task_unlink(job, task);
     job->bytes -= task->bytes;
     w->bytes -= task->bytes;
@@ -171,7 +212,7 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
         struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
         cw_report_done(w, epoch, task);
         keep_output(job, task);
-    } else if (!task->revoked && task->error->code != CW_E_CANCELLED) {
+    } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED) {
         cw_report_failed(w, job, task->lease, task->exec.epoch, task->exec.item, task->error);
         cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
     }

@@ -70,7 +70,11 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struc
     w->threads = o->threads ? o->threads : default_threads();
     w->budget = (size_t)(o->budget ? o->budget : default_budget());
     w->drain_limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
-    w->pool = cw_shm_pool_new((size_t)(o->shm_limit ? o->shm_limit : w->budget));
+    uint64_t shm_limit = o->shm_limit ? o->shm_limit : w->budget;
+    w->pool = cw_shm_pool_new((size_t)shm_limit);
+    /* What is kept holds slots that others then lack. */
+    uint64_t quarter = CW_MIN(shm_limit, (uint64_t)w->budget) / 4;
+    w->window.limit = (size_t)(o->share_window == UINT64_MAX ? quarter : CW_MIN(o->share_window, (uint64_t)w->budget));
     w->exec = cw_exec_new(w->threads);
     w->done_node = (struct cw_loop_node){.fn = cw_tasks_collect, .arg = w};
     cw_handover_start(w, !o->no_shm);

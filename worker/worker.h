@@ -17,6 +17,7 @@ struct cw_worker_options {
     size_t threads;          /* 0 = CPUs of this process */
     uint64_t budget;         /* bytes of items in hand and outputs not yet sent; 0 = a default from the RAM */
     uint64_t shm_limit;      /* bytes of shared memory; 0 = the budget */
+    uint64_t share_window;   /* bytes of items kept for other jobs of the same function; 0 = none, UINT64_MAX = a quarter of the budget */
     int64_t drain_limit_ms;  /* 0 = 30 s */
     bool no_shm;             /* never offered to clients */
 };

@@ -6,6 +6,7 @@
  *   job.c       jobs by id                          open.c      plans opened on other threads
  *   lease.c     items of a job not yet begun        tasks.c     items in hand, under the budget
  *   outq.c      finished outputs by number          serve.c     streams of clients
+ *   window.c    items that several jobs want
  *   handover.c  shared memory with a client of the same host
  */
 #ifndef CW_WORKER_WORKER_INT_H
@@ -22,6 +23,7 @@
 #include "exec/exec.h"
 #include "rpc/rpc.h"
 #include "shm/shm.h"
+#include "worker/window.h"
 #include "worker/worker.h"
 
 #define CW_WORKER_ADDRESS_BYTES 300
@@ -45,7 +47,7 @@ struct cw_epoch {
     uint64_t epoch;
     struct cw_set held; /* pending, being computed, or queued: not to be leased to us again */
     struct cw_set done; /* since the last report */
-    uint64_t cpu_ns, wall_ns, bytes, elements, skipped; /* of those */
+    uint64_t cpu_ns, wall_ns, bytes, elements, skipped, shared; /* of those */
 };
 /* A finished item. */
 struct cw_output {
@@ -83,6 +85,8 @@ struct cw_wjob {
     struct cw_err *error; /* FAILED */
     uint64_t open_serial; /* of the opening under way */
     struct cw_plan *plan; /* READY */
+    struct cw_function *function; /* READY */
+    struct cw_member member;
     struct cw_lease *leases; /* by first pending (epoch, item) */
     size_t leases_n, leases_cap;
     struct cw_epoch *epochs; /* few, ascending */
@@ -105,6 +109,9 @@ struct cw_task {
     uint32_t consumer;
     size_t bytes; /* estimated */
     bool revoked;
+    bool shared;                   /* another job's work: nothing was computed */
+    struct cw_window_item *making; /* others may wait for it */
+    struct cw_task *wait_next;
     struct cw_task *prev, *next;
     struct cw_task *done_next; /* exec, then loop */
     struct cw_batch *batch;    /* exec, then loop */
@@ -178,6 +185,8 @@ struct cw_worker {
     /* tasks.c */
     size_t bytes; /* of tasks and queued outputs of all jobs */
     size_t tasks_n;
+    size_t waiting_n; /* of these: for another job's */
+    struct cw_window window;
     int64_t item_ns; /* what an item takes a thread, lately */
     _Atomic(struct cw_task *) done; /* any: finished, newest first */
     struct cw_loop_node done_node; /* cw_tasks_collect */

@@ -23,7 +23,7 @@ static void print_json_row(const Cachew__V1__JobRow *job)
     } numbers[] = {{"seed", job->seed}, {"epoch", job->epoch}, {"epochs", job->epochs}, {"items", job->items},
                    {"consumed", job->consumed}, {"elements", job->elements}, {"bytes", job->bytes},
                    {"skipped", job->skipped}, {"skipped_items", job->skipped_items}, {"clients", job->clients},
-                   {"consumers", job->consumers}, {"recomputed", job->recomputed}, {"hedged", job->hedged}};
+                   {"consumers", job->consumers}, {"recomputed", job->recomputed}, {"hedged", job->hedged}, {"shared", job->shared}};
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
         cw_str_addf(&out, ",\"%s\":%" PRIu64, numbers[i].key, numbers[i].number);
     cw_str_addf(&out, ",\"wait_share\":%.4f,\"cpu_seconds\":%.3f}", job->wait_share, (double)job->cpu_ns / 1e9);

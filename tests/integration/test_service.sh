@@ -137,4 +137,50 @@ case_unix_socket() {
     same "hash" "$(hashes expected)" "$(hashes job)"
     end dispatcher || fail "the dispatcher's exit status is not 0"
 }
+# Two jobs with the same pipeline and seed compute each item about once, though each gets all of them; one with another seed shares
+# nothing. A worker that is killed in the middle changes no byte.
+shared_items() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep "\"name\":\"$1\"" | sed 's/.*"shared":\([0-9]*\).*/\1/'; }
+case_sharing() {
+    slow_pipeline 1200 5
+    begin_dispatcher
+    DISPATCHER='' run expected "$work/slow.json" --seed 7 --threads 4
+    DISPATCHER='' run expected_other "$work/slow.json" --seed 8 --threads 4
+    one() { begin "$1" timeout 300 "$cachew" run "$work/slow.json" --json --name "$1" --dispatcher "$DISPATCHER" "${@:2}"; }
+    one first --seed 7
+    one second --seed 7
+    both_wait() { [ -n "$(state_of first)" ] && [ -n "$(state_of second)" ]; }
+    wait_until 60 "both jobs wait for a worker" both_wait
+    begin_worker w1
+    begin_worker w2
+    wait_for first 300 || fail "the first job failed: $(cat "$work/first.log")"
+    wait_for second 300 || fail "the second job failed: $(cat "$work/second.log")"
+    one other --seed 8
+    wait_for other 300 || fail "the third job failed: $(cat "$work/other.log")"
+    same "first" "$(hashes expected)" "$(hashes first)"
+    same "second" "$(hashes expected)" "$(hashes second)"
+    same "other" "$(hashes expected_other)" "$(hashes other)"
+    # 300 items each; what is shared was computed once for both.
+    local shared=$(($(shared_items first) + $(shared_items second)))
+    echo "shared: $shared of 300"
+    [ $shared -ge 90 ] || fail "only $shared of 300 items were shared: $("$cachew" jobs --json --dispatcher "$DISPATCHER")"
+    [ "$(shared_items other)" = 0 ] || fail "jobs of other seeds shared items"
+}
+case_sharing_killed() {
+    slow_pipeline 1200 5
+    begin_dispatcher
+    begin_worker w1
+    begin_worker w2
+    DISPATCHER='' run expected "$work/slow.json" --seed 7 --threads 4
+    local name
+    for name in first second; do
+        begin $name timeout 300 "$cachew" run "$work/slow.json" --json --seed 7 --name $name --dispatcher "$DISPATCHER" --batches "$work/$name.batches"
+    done
+    wait_until 60 "batches come" test -s "$work/first.batches"
+    wait_until 60 "batches come" test -s "$work/second.batches"
+    end w1 KILL
+    for name in first second; do
+        wait_for $name 300 || fail "job $name failed: $(cat "$work/$name.log")"
+        same $name "$(hashes expected)" "$(hashes $name)"
+    done
+}
 run_case "$@"; exit

@@ -128,6 +128,60 @@ static void leases_are_disjoint_and_within_the_window(void **state)
     cw_set_fini(&b);
 }
 
+/* Two jobs of one function: what a worker was leased for the first it gets for the second; but nobody is idle for that. */
+static void siblings_go_to_the_same_worker(void **state)
+{
+    (void)state;
+    struct cw_job *first = add_job("a", 100, 1, 8);
+    struct cw_worker *w1 = add_worker(1, 2), *w2 = add_worker(2, 2);
+    cw_lease_fill_all(&d);
+    struct cw_set a = {0}, b = {0};
+    assert_int_equal(leased_of(cw_share_find(first, w1), &a, 0), 4);
+    assert_int_equal(leased_of(cw_share_find(first, w2), &b, 0), 4);
+    ack(first, 0, 0, 2, true); /* who computed it is still known */
+    struct cw_job *second = add_job("b", 100, 1, 6);
+    assert_ptr_equal(second->sibling, first);
+    assert_ptr_equal(first->sibling, second);
+    struct cw_set a2 = {0}, b2 = {0};
+    cw_lease_fill_all(&d);
+    uint64_t n = leased_of(cw_share_find(second, w1), &a2, 0) + leased_of(cw_share_find(second, w2), &b2, 0);
+    assert_in_range(n, 4, 6);
+    for (uint64_t i = 0; i < 6; i++) {
+        assert_true(cw_set_has(&a, i) || !cw_set_has(&a2, i));
+        assert_true(cw_set_has(&b, i) || !cw_set_has(&b2, i));
+    }
+    /* With the first worker gone the other takes all. */
+    cw_lease_free_all(cw_share_find(second, w1), false);
+    w1->draining = true;
+    cw_share_find(second, w2)->target = 100;
+    cw_lease_fill_all(&d);
+    assert_int_equal(leased_of(cw_share_find(second, w2), &b2, 0), 6);
+    cw_job_free(first);
+    assert_ptr_equal(second->sibling, second);
+    cw_set_fini(&a);
+    cw_set_fini(&b);
+    cw_set_fini(&a2);
+    cw_set_fini(&b2);
+}
+
+/* One worker has all that the first job was leased; a second worker comes, and helps with the second job. */
+static void nobody_is_idle_for_a_sibling(void **state)
+{
+    (void)state;
+    struct cw_job *first = add_job("a", 100, 1, 50);
+    struct cw_worker *w1 = add_worker(1, 2);
+    cw_lease_fill_all(&d);
+    cw_share_find(first, w1)->target = 100;
+    first->want_fill = true;
+    cw_lease_fill_all(&d);
+    assert_int_equal(cw_set_count(&cw_job_epoch(first, 0)->leased), 50);
+    struct cw_worker *w2 = add_worker(2, 2);
+    struct cw_job *second = add_job("b", 100, 1, 50);
+    cw_lease_fill_all(&d);
+    assert_true(cw_share_find(second, w1)->todo_n > 0);
+    assert_true(cw_share_find(second, w2)->todo_n > 0);
+}
+
 static void the_next_epoch_begins_before_the_last_is_drained(void **state)
 {
     (void)state;
@@ -342,6 +396,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(leases_are_disjoint_and_within_the_window, setup, teardown),
+        cmocka_unit_test_setup_teardown(siblings_go_to_the_same_worker, setup, teardown),
+        cmocka_unit_test_setup_teardown(nobody_is_idle_for_a_sibling, setup, teardown),
         cmocka_unit_test_setup_teardown(the_next_epoch_begins_before_the_last_is_drained, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_lost_worker_held_is_leased_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hedge_ends_with_the_first_copy, setup, teardown),

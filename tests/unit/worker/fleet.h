@@ -63,7 +63,7 @@ struct fleet {
     struct cw_buf *manifest;
     uint64_t items;
     uint64_t leases;
-    uint64_t skipped;
+    uint64_t skipped, shared;
 };
 
 static void fleet_send(struct fleet *f, Cachew__V1__WorkerCommand *m)
@@ -96,6 +96,7 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
         for (size_t i = 0; i < m->progress->n_done; i++) {
             assert_int_equal(cw_wire_set_from(m->progress->done[i]->items, m->progress->done[i]->n_items, &f->done, NULL), 0);
             f->skipped += m->progress->done[i]->skipped;
+            f->shared += m->progress->done[i]->shared;
         }
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK:

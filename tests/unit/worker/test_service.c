@@ -221,6 +221,53 @@ static void test_shared_memory(void **state)
     fleet_down(&f);
 }
 
+/* Two jobs of one function: each gets every item, and each item is computed once. Slots that both clients have stay until both give
+ * them back, and one that goes takes nothing from the other. */
+static void test_sharing(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c[2];
+    const char *const ids[] = {"a", "b"};
+    fleet_up(&f, &(struct cw_worker_options){.budget = 256u << 20, .share_window = 128u << 20});
+    for (int i = 0; i < 2; i++) {
+        client_open(&c[i], &f);
+        client_hello(&c[i], ids[i], 0, 1u << 30, true);
+        fleet_job(&f, ids[i], LARGE, 1, false);
+        fleet_lease(&f, ids[i], 0, 0, 1);
+        fleet_wait(&f, c[i].outputs == 1); /* the job is open */
+    }
+    fleet_wait(&f, c[0].welcomed && c[1].welcomed);
+    uint64_t before = f.shared;
+    for (int i = 0; i < 2; i++)
+        fleet_lease(&f, ids[i], 0, 1, 20);
+    fleet_wait(&f, c[0].outputs == 20 && c[1].outputs == 20 && f.shared - before == 19);
+    /* The first goes with slots in its hands. */
+    client_close(&c[0]);
+    client_release(&c[1]);
+    c[1].auto_release = true;
+    fleet_lease(&f, "b", 0, 20, 40);
+    fleet_wait(&f, c[1].outputs == 40);
+    client_open(&c[0], &f);
+    client_hello(&c[0], "a", 0, 1u << 30, true);
+    c[0].auto_release = true;
+    fleet_lease(&f, "a", 0, 20, 40); /* what was kept */
+    fleet_wait(&f, c[0].outputs >= 20 && f.shared - before == 39);
+    for (uint64_t i = 20; i < 40; i++)
+        assert_int_equal(c[0].first_value[i], 10 * i);
+    for (uint64_t i = 0; i < 40; i++)
+        assert_int_equal(c[1].first_value[i], 10 * i);
+    assert_int_equal(c[0].duplicates + c[1].duplicates, 0);
+    /* One job goes while the other waits for what it computes. */
+    fleet_lease(&f, "a", 1, 0, 40);
+    fleet_lease(&f, "b", 1, 0, 40);
+    fleet_forget(&f, "a");
+    fleet_wait(&f, c[1].outputs == 80);
+    for (int i = 0; i < 2; i++)
+        client_close(&c[i]);
+    fleet_down(&f);
+}
+
 static void on_drained(void *arg)
 {
     ((struct fleet *)arg)->drained = true;
@@ -343,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_consumers),
         cmocka_unit_test(test_dispatcher_comes_back),
         cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_drain),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_bad_peers),
