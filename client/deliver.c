@@ -346,6 +346,8 @@ int cw_deliver_drain(struct cw_deliver *deliver, struct cw_err *err)
             pass_gone(deliver, &out);
         }
     }
+    if (rc != 0)
+        deliver->err = *err;
     if (deliver->out_head) {
         atomic_store_explicit(&deliver->job->counts.pushed, deliver->serial, memory_order_relaxed);
         cw_job_push(deliver->job, deliver->out_head, deliver->out_tail);

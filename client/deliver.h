@@ -37,7 +37,7 @@ struct cw_deliver {
     uint64_t ends_open;     /* ends of epochs pushed and not consumed */
     uint64_t buffered;      /* bytes received and not given out */
     struct cachew_batch *out_head, *out_tail; /* made in this drain */
-    struct cw_err err;      /* the join's first error */
+    struct cw_err err;      /* of the join: nothing is handed on any more */
     struct cw_map received, consumed; /* epoch -> struct cw_set *: local numbers not yet acknowledged */
     struct cw_map all_consumed;       /* epoch -> struct cw_set *: of the present epochs */
     struct cw_pos pos;      /* consumed up to here (ordered) */

@@ -275,7 +275,9 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct cw_wire_data data = {0};
     struct cw_err err = {0};
     int rc = cw_wire_data_parse(msg, &data, &err);
-    if (rc == 0 && data.head->welcome)
+    if (rc == 0 && data.head->welcome && link->up)
+        rc = cw_err_set(&err, CW_E_CORRUPT, "it welcomed this client twice");
+    else if (rc == 0 && data.head->welcome)
         on_welcome(link, data.head->welcome);
     struct payload payload = {msg, data.payload_offset, data.payload_len};
     for (size_t i = 0; rc == 0 && i < data.head->n_outputs; i++)

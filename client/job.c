@@ -182,8 +182,8 @@ void cachew_job_cancel(struct cachew_job *job)
     cw_mutex_lock(&job->mutex);
     atomic_store_explicit(&job->cancelled, 1, memory_order_relaxed);
     job->waiting = false;
+    cw_cond_broadcast(&job->cond); /* under the lock: the trainer may close the job as soon as it is awake */
     cw_mutex_unlock(&job->mutex);
-    cw_cond_broadcast(&job->cond);
 }
 
 const char *cachew_job_id(const struct cachew_job *job)

@@ -56,8 +56,8 @@ static int check_rows(const struct cw_batch *head, struct cw_err *err)
     for (size_t i = 0; i < head->n; i++) {
         const struct cw_field *field = &head->tensors[i].field;
         bool fits = field->rank >= 1 && field->dims[0] == (int64_t)head->elements;
-        if (fits && field->dtype != CW_DTYPE_STR)
-            fits = cw_field_bytes(field) == (int64_t)head->tensors[i].bytes;
+        if (fits)
+            fits = field->dtype == CW_DTYPE_STR ? field->rank == 1 : cw_field_bytes(field) == (int64_t)head->tensors[i].bytes;
         if (!fits)
             return cw_err_set(err, CW_E_CORRUPT, "item %llu: tensor %s does not have the %llu rows of its item",
                               (unsigned long long)head->item, field->name, (unsigned long long)head->elements);

@@ -35,9 +35,10 @@ void cw_session_move(struct cw_session *session, bool all)
     if (!session->begun)
         return;
     cw_deliver_settle(&session->deliver);
-    if (cw_deliver_drain(&session->deliver, &err) != 0)
+    if (session->deliver.err.code == 0 && cw_deliver_drain(&session->deliver, &err) != 0)
         cw_job_fail(session->job, &err);
-    for (size_t i = 0; i < session->links_n; i++)
+    /* A failed job stays until it is closed: what comes then would never be given out, so no more is asked for. */
+    for (size_t i = 0; session->deliver.err.code == 0 && i < session->links_n; i++)
         cw_link_flush(session->links[i], all);
     if (cw_session_ack_is_due(session))
         cw_session_ack(session);
@@ -76,7 +77,7 @@ static void session_tick(void *arg)
     struct cw_session *session = arg;
     cw_session_drop_links(session);
     cw_session_move(session, true);
-    if (session->begun)
+    if (session->begun && session->deliver.err.code == 0)
         help_starving(session);
 }
 

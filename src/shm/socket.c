@@ -79,6 +79,20 @@ int cw_shm_accept(int listen_fd, int *ret_fd, struct cw_err *err)
     }
 }
 
+/* The control buffer is rounded up, and so has room for two: a peer that sends two must not leave any open here. */
+static void take_fds(const struct cmsghdr *c, int *ret_fd)
+{
+    size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < n; i++) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+        if (n == 1)
+            *ret_fd = fd;
+        else
+            close(fd);
+    }
+}
+
 /* One message, with at most one descriptor. Returns its length, 0 at the end, or a code. */
 static int receive(int fd, void *p, size_t n, int *ret_passed_fd, struct cw_err *err)
 {
@@ -100,8 +114,8 @@ static int receive(int fd, void *p, size_t n, int *ret_passed_fd, struct cw_err 
     if (got <= 0)
         return 0;
     const struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(ret_passed_fd, CMSG_DATA(c), sizeof(int));
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        take_fds(c, ret_passed_fd);
     return (msg.msg_flags & MSG_TRUNC) ? (int)n + 1 : (int)got;
 }
 

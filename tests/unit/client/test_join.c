@@ -215,6 +215,11 @@ static void test_bad_rows(void **arg)
     rows->head->tensors[1].field.dims[0] = 4;
     assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
     rows->head->tensors[1].field.dims[0] = 5;
+    struct cw_field *text = &rows->head->tensors[2].field; /* a table of strings has one dimension, or its length would be another one */
+    text->rank = 2;
+    text->dims[1] = 1000;
+    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
+    text->rank = 1;
     int64_t *offsets = (int64_t *)(void *)((char *)rows->head->buf->data + rows->head->tensors[2].offset);
     offsets[3] = 1 << 30;
     assert_int_equal(cw_join_item(&join, rows, &err), 0); /* looked at when the batch is made */

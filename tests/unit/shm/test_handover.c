@@ -114,6 +114,38 @@ static void test_bad_tokens(void **state)
     link_down(&l);
 }
 
+/* One descriptor too many: the message is refused, and none of them stays open here. */
+static void test_two_descriptors(void **state)
+{
+    (void)state;
+    struct cw_err err = {0};
+    struct link l = link_up(5);
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(2 * sizeof(int))];
+    } control = {.room = {0}};
+    uint64_t words[3] = {0x4341434845575330u, 1, MIB};
+    struct iovec iov = {words, sizeof(words)};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(2 * sizeof(int));
+    int fds[2] = {l.listen_fd, l.worker_fd};
+    memcpy(CMSG_DATA(c), fds, sizeof(fds));
+    int before = dup(l.client_fd);
+    close(before);
+    assert_int_equal(sendmsg(l.worker_fd, &msg, 0), (int)sizeof(words));
+    uint64_t slot;
+    size_t cap;
+    int memfd = -1;
+    assert_int_equal(cw_shm_recv_fd(l.client_fd, &slot, &cap, &memfd, &err), CW_E_CORRUPT);
+    int after = dup(l.client_fd);
+    close(after);
+    assert_int_equal(after, before);
+    link_down(&l);
+}
+
 static int memfd_of(size_t bytes, bool sealed)
 {
     int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -173,7 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_readers_bytes_are_the_writers),
-        cmocka_unit_test(test_bad_tokens),
+        cmocka_unit_test(test_two_descriptors), cmocka_unit_test(test_bad_tokens),
         cmocka_unit_test(test_bad_slots),
         cmocka_unit_test(test_host_id),
     };
