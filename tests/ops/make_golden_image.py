@@ -185,6 +185,8 @@ def resize_cases():
     cases.append({"name": "refuses floats", "options": {"size": 4}, "fields": ["x"],
                   "input": [{"x": {"dtype": "f32", "shape": [1, 1], "data": [1]}}], "expect": {"error": "only u8 images"}})
     cases.append({"name": "refuses size 0", "options": {"size": 0}, "input": [{"image": stored}], "expect": {"error": "size"}})
+    cases.append({"name": "refuses 2^32 pixels", "options": {"size": [65535, 65535]}, "input": [{"image": stored}],
+                  "expect": {"error": "option size: an image of 65535 x 65535 pixels is too large"}})
     write("resize", cases)
 
 
@@ -243,6 +245,8 @@ def center_crop_cases():
                   "expect": {"elements": [{"image": tensor(floats[1:3, 2:4])}]}})
     cases.append({"name": "refuses vectors", "options": {"size": 2}, "fields": ["v"], "input": [{"v": tensor(floats[0])}],
                   "expect": {"error": "not an image"}})
+    cases.append({"name": "refuses 2^32 pixels", "options": {"size": 65535}, "input": [{"image": tensor(pixels)}],
+                  "expect": {"error": "option size: an image of 65535 x 65535 pixels is too large"}})
     write("center_crop", cases)
 
 

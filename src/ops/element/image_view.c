@@ -16,6 +16,15 @@ bool cw_image_accepts_u8(const struct cw_field *field)
     return field->dtype == CW_DTYPE_U8 && cw_image_accepts(field);
 }
 
+static int check_pixels(int64_t h, int64_t w, struct cw_err *err)
+{
+    if (h <= 0 || w <= 0 || h <= CW_IMAGE_PIXELS_MAX / w)
+        return 0;
+    return cw_err_set(err, CW_E_LIMIT,
+                      "option size: an image of %lld x %lld pixels is too large: at most %lld",
+                      (long long)h, (long long)w, (long long)CW_IMAGE_PIXELS_MAX);
+}
+
 int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only,
                    struct cw_field *ret_field, struct cw_err *err)
 {
@@ -29,7 +38,7 @@ int cw_image_infer(const struct cw_field *in, int64_t h, int64_t w, bool u8_only
     *ret_field = *in;
     ret_field->dims[0] = h;
     ret_field->dims[1] = w;
-    return 0;
+    return check_pixels(h, w, err);
 }
 
 int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct cw_err *err)
@@ -60,6 +69,9 @@ int cw_image_get(const struct cw_view *view, struct cw_image *ret_image, struct 
 int cw_image_output(const struct cw_op_ctx *ctx, struct cw_view *out, int64_t h, int64_t w,
                     struct cw_err *err)
 {
+    int rc = check_pixels(h, w, err);
+    if (rc < 0)
+        return rc;
     out->dims[0] = h;
     out->dims[1] = w;
     out->part_y = out->part_x = out->full_h = out->full_w = 0;

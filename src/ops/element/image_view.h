@@ -37,6 +37,7 @@ void cw_image_resample_free(void *scratch);
 
 /* Option `size`: one number or [h, w]. */
 #define CW_IMAGE_SIDE_MAX 65535
+#define CW_IMAGE_PIXELS_MAX ((int64_t)1 << 28) /* of one image; a header must not take all memory */
 struct cw_image_size {
     int64_t h, w;
 };

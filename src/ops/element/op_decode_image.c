@@ -8,8 +8,6 @@
 #include "ops/kernels/jpeg.h"
 #include "ops/kernels/png_image.h"
 
-#define PIXELS_MAX ((int64_t)1 << 28)
-
 struct decode_image_opts {
     int64_t channels;
 };
@@ -65,11 +63,11 @@ static void scratch_free(void *scratch)
 
 static int check_size(int64_t h, int64_t w, struct cw_err *err)
 {
-    if (h > CW_IMAGE_SIDE_MAX || w > CW_IMAGE_SIDE_MAX || h * w > PIXELS_MAX)
+    if (h > CW_IMAGE_SIDE_MAX || w > CW_IMAGE_SIDE_MAX || h * w > CW_IMAGE_PIXELS_MAX)
         return cw_err_set(
             err, CW_E_LIMIT,
             "image of %lld x %lld pixels is too large: at most %d a side and %lld in all",
-            (long long)h, (long long)w, CW_IMAGE_SIDE_MAX, (long long)PIXELS_MAX);
+            (long long)h, (long long)w, CW_IMAGE_SIDE_MAX, (long long)CW_IMAGE_PIXELS_MAX);
     return 0;
 }
 
