@@ -17,6 +17,7 @@
 
 enum { DTYPE_AUTO = 0 };
 enum { LOOK_ENTRIES_MAX = 1000 };
+enum { GZ_GROWTH_MAX = 1032 }; /* deflate makes one byte of at most so many */
 static const char *const dtype_words[] = {"auto", "u8", "i8", "i16", "i32", "f32", "f64", NULL};
 
 struct idx_opts {
@@ -86,17 +87,37 @@ static int read_header_at(const char *path, struct cw_idx_header *ret_header, st
 }
 
 /* Looks at the first file when it is on this machine and near at hand: a dispatcher that checks a pipeline must
- * not walk a whole file system. Only a hint: open compares it with the real file. */
-static bool first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_header)
+ * not walk a whole file system. Only a hint: open compares it with the real file. Returns 1 when the file says,
+ * 0 when there is none to look at, or what is wrong with it. */
+static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_header, struct cw_err *err)
 {
     struct cw_paths paths = {0};
     bool whole = o->pattern.n <= LOOK_ENTRIES_MAX;
     for (size_t i = 0; i < o->pattern.n && whole; i++)
         whole = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, &paths, NULL) == 0;
     cw_paths_sort(&paths);
-    bool said = whole && paths.n > 0 && read_header_at(paths.v[0], ret_header, NULL) == 0;
+    int rc = 0;
+    if (whole && paths.n > 0) {
+        rc = read_header_at(paths.v[0], ret_header, err);
+        rc = rc == 0 ? 1 : rc;
+    }
     cw_paths_fini(&paths);
-    return said;
+    return rc;
+}
+
+/* By the first file, by its name, or not at all; a file that is no idx file is told from one that is not here. */
+static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_header, struct cw_err *err)
+{
+    struct cw_err of_file = {0};
+    int said = first_file_says(o, ret_header, &of_file);
+    if (said > 0 || cw_idx_name_says(o->pattern.v[0], &ret_header->dtype, &ret_header->rank))
+        return 0;
+    if (said < 0)
+        return cw_err_set(err, said, "%s", of_file.msg);
+    return cw_err_set(err, CW_E_INVALID,
+                      "option dtype: neither a file nor the name in pattern \"%s\" tells dtype and dims here; "
+                      "give dtype and dims",
+                      o->pattern.v[0]);
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -111,11 +132,10 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         h.rank = (int)o->dims.n;
         for (size_t i = 0; i < o->dims.n; i++)
             h.dims[i] = o->dims.v[i];
-    } else if (!first_file_says(o, &h) && !cw_idx_name_says(o->pattern.v[0], &h.dtype, &h.rank)) {
-        return cw_err_set(err, CW_E_INVALID,
-                          "option dtype: neither a file nor the name in pattern \"%s\" tells dtype and dims here; "
-                          "give dtype and dims",
-                          o->pattern.v[0]);
+    } else {
+        int rc = find_header(o, &h, err);
+        if (rc < 0)
+            return rc;
     }
     return cw_op_infer_one(o->field, h.dtype, h.rank, h.dims, ret_spec, err);
 }
@@ -149,6 +169,10 @@ static int check_header(const struct idx_state *s, size_t i, const struct cw_idx
                          err);
     if (i > 0 && !header_fits(h, s->header.dtype, s->header.rank, s->header.dims))
         return bad_shape(file->path, h, s->files->v[0].path, err);
+    if (cw_gz_is_name(file->path) && h->file_bytes / GZ_GROWTH_MAX > (uint64_t)file->stamp.size)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s: its %lld records need %llu bytes, which %lld bytes of gzip data cannot hold", file->path,
+                          (long long)h->records, (unsigned long long)h->file_bytes, (long long)file->stamp.size);
     if (!cw_gz_is_name(file->path) && (uint64_t)file->stamp.size < h->file_bytes)
         return cw_err_set(err, CW_E_CORRUPT, "%s: truncated: %lld records need %llu bytes, the file ends at byte %lld",
                           file->path, (long long)h->records, (unsigned long long)h->file_bytes,
