@@ -37,8 +37,15 @@ int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *
 {
     size_t bytes = 0;
     int rc = cw_batch_layout(batch, &bytes, err);
-    if (rc < 0 || !bytes)
-        return rc;
+    if (rc < 0) {
+        size_t group = task->cut.group;
+        const struct cw_node *node =
+            task->plan->nodes[group != SIZE_MAX ? group : task->cut.node].node;
+        return cw_err_wrap(err, "node \"%s\" (%s), item %llu", node->name, node->op,
+                           (unsigned long long)task->item->item);
+    }
+    if (!bytes)
+        return 0;
     if (final && task->item->alloc)
         batch->buf = task->item->alloc(task->item->alloc_arg, bytes, err);
     else

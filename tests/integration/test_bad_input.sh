@@ -28,6 +28,7 @@ case_pipelines() {
     bad dtype 'decode_image' "$(chain '{"op": "range", "stop": 3}, {"op": "decode_image"}')"
     bad not_json 'json:1:' 'no json'
     bad expression 'nosuch' "$(chain '{"op": "range", "stop": 3}, {"op": "eval", "expr": "nosuch + 1"}')"
+    bad batch_bytes 'node "batch" .*larger than 1 TiB' "$(chain '{"op": "range", "stop": 4}, {"op": "inflate", "factor": 1048576}, {"op": "inflate", "factor": 1048576}, {"op": "batch", "size": 4}')"
     expect_error no_file 'missing.json' "$cachew" run "$work/missing.json"
     expect_error check 'did you mean' "$cachew" check "$work/unknown_op.json"
     still_serving
@@ -43,6 +44,11 @@ case_files() {
     bad tfrecord 'a.tfrecord' "$(chain "{\"op\": \"tfrecord\", \"pattern\": \"$work/data/a.tfrecord\"}, {\"op\": \"batch\", \"size\": 1}")"
     echo 'no idx' >"$work/data/a.idx"
     bad idx 'a.idx' "$(chain "{\"op\": \"idx\", \"pattern\": \"$work/data/a.idx\"}, {\"op\": \"batch\", \"size\": 1}")"
+    bad idx_kind 'a.idx: not an idx file' "$(chain "{\"op\": \"idx\", \"pattern\": \"$work/data/a.idx\"}, {\"op\": \"batch\", \"size\": 1}")"
+    echo 'no gzip' >"$work/data/b.idx.gz"
+    bad gzip 'b.idx.gz: gzip data damaged' "$(chain "{\"op\": \"idx\", \"pattern\": \"$work/data/b.idx.gz\"}, {\"op\": \"batch\", \"size\": 1}")"
+    printf '\0\0\010\002\377\377\377\377\0\001\0\0' | gzip >"$work/data/c.idx.gz" # says that it holds 2^48 bytes
+    bad gzip_size 'c.idx.gz: its 4294967295 records' "$(chain "{\"op\": \"idx\", \"pattern\": \"$work/data/c.idx.gz\"}, {\"op\": \"batch\", \"size\": 1}")"
     still_serving
 }
 case_skip_bad() {
