@@ -105,7 +105,7 @@ is_gone_or_zombie() {
 run() {
     local name=$1 file=$2
     shift 2
-    timeout 300 "$cachew" run "$file" --json --dispatcher "${DISPATCHER:-local:}" "$@" >"$work/$name.out" 2>"$work/$name.log" ||
+    timeout 900 "$cachew" run "$file" --json --dispatcher "${DISPATCHER:-local:}" "$@" >"$work/$name.out" 2>"$work/$name.log" ||
         fail "cachew run $file $*: $(cat "$work/$name.log")"
 }
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$2"; } # KEY FILE: one value a line
@@ -196,7 +196,7 @@ write_long_pipelines() {
     write_pipelines
     sed 's/"size": 96/"size": 3/' "$work/fashion.json" >"$work/fashion_long.json"
     sed -e 's/"size": 64}/"size": 1}/' -e 's/"take", "count": 2500/"take", "count": 2900/' "$work/sparse.json" >"$work/sparse_long.json"
-    sed -e 's/{"op": "read_file"}/{"op": "repeat", "count": 60}, {"op": "read_file"}/' -e 's/\[64, 64\]/[8, 8]/' -e 's/"size": 7/"size": 1/' \
+    sed -e 's/{"op": "read_file"}/{"op": "repeat", "count": 30}, {"op": "read_file"}/' -e 's/\[64, 64\]/[8, 8]/' -e 's/"size": 7/"size": 1/' \
         "$work/photos.json" >"$work/photos_long.json"
 }
 

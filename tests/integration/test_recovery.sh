@@ -37,7 +37,7 @@ all_workers() {
     end w1 KILL
     end w2 KILL
     begin_worker w3
-    read_batches job 1500
+    read_batches job 500
     end w3 KILL
     begin_worker w4
 }
