@@ -29,7 +29,8 @@ fill() { dd if=/dev/zero of="$work/disk/filler" bs=1k 2>/dev/null; ! [ "$(stat -
 is_full_logged() { [ "$(grep -c 'no space left' "$work/dispatcher.log")" -gt "$1" ]; }
 case_disk_full() {
     mkdir "$work/disk"
-    mount -t tmpfs -o size=1m tmpfs "$work/disk" 2>/dev/null || skip "mounting a tmpfs is not permitted"
+    # The write-ahead log of the state takes some megabytes before it begins anew.
+    mount -t tmpfs -o size=16m tmpfs "$work/disk" 2>/dev/null || skip "mounting a tmpfs is not permitted"
     trap unmount EXIT
     state=$work/disk/state
     listen=unix:$work/dispatcher.sock
