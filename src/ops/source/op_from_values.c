@@ -83,6 +83,39 @@ static bool fits(const struct cw_value *v, struct cw_field *field, int axis)
     return true;
 }
 
+/* Whether a number of the pipeline is a value of the dtype that the user asked for. Fractions are for floats. */
+static bool is_of(const struct cw_value *v, enum cw_dtype dtype)
+{
+    for (size_t i = 0; v->type == CW_VALUE_LIST && i < v->n; i++) {
+        if (!is_of(&v->items[i], dtype))
+            return false;
+    }
+    if (v->type == CW_VALUE_LIST || cw_dtype_is_float(dtype) || v->type == CW_VALUE_BOOL)
+        return true;
+    if (v->type != CW_VALUE_I64)
+        return false;
+    unsigned bits = dtype == CW_DTYPE_BOOL ? 1 : 8 * (unsigned)cw_dtype_bytes(dtype);
+    bool is_signed = dtype == CW_DTYPE_I8 || dtype == CW_DTYPE_I16 || dtype == CW_DTYPE_I32 || dtype == CW_DTYPE_I64;
+    if (bits == 64)
+        return is_signed || v->i >= 0;
+    int64_t lo = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
+    int64_t hi = ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1;
+    return v->i >= lo && v->i <= hi;
+}
+
+/* The dtype that the option asks for, if every number is one of it. */
+static int take_dtype(const struct from_values_opts *o, const char *name, struct cw_field *field, struct cw_err *err)
+{
+    const char *word = dtype_words[o->dtype];
+    int rc = cw_dtype_parse(word, &field->dtype);
+    for (size_t i = 0; i < o->values.n && rc == 0; i++) {
+        if (!is_of(value_at(o, i, name), field->dtype))
+            return cw_err_set(err, CW_E_INVALID, "option values: field \"%s\" of element %zu has a number that is no %s", name, i,
+                              word);
+    }
+    return rc;
+}
+
 static int infer_field_of(const struct from_values_opts *o, const char *name, struct cw_spec *spec,
                           struct cw_err *err)
 {
@@ -100,7 +133,7 @@ static int infer_field_of(const struct from_values_opts *o, const char *name, st
                               name, i);
     }
     if (rc == 0 && o->dtype != DTYPE_AUTO && field.dtype != CW_DTYPE_STR)
-        rc = cw_dtype_parse(dtype_words[o->dtype], &field.dtype);
+        rc = take_dtype(o, name, &field, err);
     return rc < 0 ? rc : cw_spec_add(spec, name, field.dtype, field.rank, field.dims, err);
 }
 
