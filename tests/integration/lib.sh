@@ -172,10 +172,25 @@ JSON
 begin_held() {
     local name=$1 file=$2
     shift 2
-    mkfifo "$work/$name.fifo"
+    [ -p "$work/$name.fifo" ] || mkfifo "$work/$name.fifo"
     begin "$name" "$cachew" run "$file" --json --stats --dispatcher "$DISPATCHER" --batches "$work/$name.fifo" "$@"
-    exec {held_fd}<"$work/$name.fifo"
-    : >"$work/$name.batches"
+    hold "$name"
+}
+hold() { # NAME: it has begun
+    exec {held_fd}<"$work/$1.fifo"
+    : >"$work/$1.batches"
+    [ -n "$tight_fd" ] || return 0
+    wait_until 240 "$1 gives a batch" has_line_or_gone "$1"
+    exec {tight_fd}>&-
+    tight_fd=
+}
+has_line_or_gone() { is_gone_or_zombie "$1" || read -r -t 0 -u "$held_fd"; }
+# tight_pipe NAME: before begin_held: a pipe of one page, which is full after a hundred batches.
+tight_fd=
+tight_pipe() {
+    mkfifo "$work/$1.fifo"
+    exec {tight_fd}<>"$work/$1.fifo"
+    /usr/bin/python3 -c 'import fcntl; fcntl.fcntl(0, 1031, 4096)' <&"$tight_fd" || skip "the size of a pipe cannot be set"
 }
 # read_batches NAME N: the next N lines of the list.
 read_batches() {

@@ -26,9 +26,8 @@ begin_consumer() { # I N ARGS...
 }
 begin_held_consumer() {
     arguments "$1" "$2"
+    tight_pipe "c$1"
     begin_held "c$1" "${args[@]}" "${@:3}"
-    # A pipe of one page: it stands still after a hundred lines.
-    /usr/bin/python3 -c 'import fcntl; fcntl.fcntl(0, 1031, 4096)' <&"$held_fd" || skip "the size of a pipe cannot be set"
 }
 # The consumer dies and goes on behind its token. A line of its list is written before the token, so that one may come again.
 resume_consumer() { # I N

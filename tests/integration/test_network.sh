@@ -100,12 +100,10 @@ netns_job() { # WORKERS
     is_ready dispatcher || fail "the dispatcher ended"
     netns_worker w1 w 10.99.1.1:7070 10.99.3.2:0
     [ "$1" -lt 2 ] || netns_worker w2 d 10.99.2.1:7070 10.99.2.1:0
-    mkfifo "$work/job.fifo"
+    tight_pipe job
     begin job ip netns exec "${ns}c" "$cachew" run "$file" --epochs 2 --seed 3 --window 40 --json --stats --no-shm --timeout 60s \
         --dispatcher 10.99.2.1:7070 --batches "$work/job.fifo"
-    exec {held_fd}<"$work/job.fifo"
-    : >"$work/job.batches"
-    /usr/bin/python3 -c 'import fcntl; fcntl.fcntl(0, 1031, 4096)' <&"$held_fd" || skip "the size of a pipe cannot be set"
+    hold job
     read_batches job 200
 }
 netns_worker() { # NAME WHERE DISPATCHER LISTEN
