@@ -57,15 +57,16 @@ static bool give(struct cw_share *share, struct cw_epoch *epoch, const struct cw
     return true;
 }
 
-/* Shared: the attached consumer that has least in hand. */
-static bool pick_consumer(const struct cw_job *job, uint32_t *ret_consumer)
+/* Shared: the attached consumer that has least in hand. Of later epochs nothing counts: it waits until this one is done, and the
+ * items of a consumer that died must find somebody. */
+static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch, uint32_t *ret_consumer)
 {
     uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         if (!job->consumers[c].client)
             continue;
         uint64_t n = 0;
-        for (size_t e = 0; e < job->epochs_open; e++)
+        for (size_t e = 0; e < job->epochs_open && job->epochs[e]->number <= epoch->number; e++)
             n += cw_set_count(&job->epochs[e]->parts[c].owned);
         if (n < best && n < bound) {
             best = n;
@@ -89,7 +90,7 @@ static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch, s
         if (cw_set_first_present(owned, run->lo, &next))
             run->hi = CW_MIN(run->hi, next);
     }
-    return pick_consumer(job, ret_consumer);
+    return pick_consumer(job, epoch, ret_consumer);
 }
 
 /* The lowest free run that this share may have, in the first epoch that has one below the window's end. Idle: there was none but what is

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Several coordinated consumers, some of them killed and resumed: what they are given, put together by epoch and batch number, is the
-# list of one uninterrupted local: run, each batch at the consumer whose turn it is.
+# list of one uninterrupted local: run, each batch at the consumer whose turn it is. Several shared ones: each batch at one of them.
 . "$(dirname "$0")/lib.sh"
 
-# prepare PIPELINE: reference, dispatcher, two workers; sets file.
+# prepare PIPELINE ARGS of the dispatcher...: reference, dispatcher, two workers; sets file.
 prepare() {
     write_long_pipelines
     file=$work/$1_short.json
@@ -12,13 +12,15 @@ prepare() {
     sed 's/"count": 2900/"count": 1000/' "$work/sparse_long.json" >"$work/sparse_short.json"
     DISPATCHER='' run reference "$file" --epochs 2 --seed 3 --batches "$work/reference.batches"
     listen=unix:$work/dispatcher.sock
-    begin_dispatcher
+    begin_dispatcher "${@:2}"
     begin_worker w1
     begin_worker w2
 }
 # Consumer I of N: consume COMMAND I N ARGS..., where COMMAND is begin or begin_held. Its list is in cI.batches.
+shared=
 arguments() { # I N: sets args
-    args=("$file" --epochs 2 --seed 3 --window 40 --name together --consumers "$2" --consumer "$1" --save-token "$work/c$1.token" --timeout 60s)
+    args=("$file" --epochs 2 --seed 3 --window 40 --name together --consumers "$2" --consumer "$1" --timeout 60s)
+    if [ -n "$shared" ]; then args+=(--mode shared); else args+=(--save-token "$work/c$1.token"); fi
 }
 begin_consumer() { # I N ARGS...
     arguments "$1" "$2"
@@ -132,5 +134,46 @@ case_dispatcher_dies() {
     release c0
     end_consumers 4
     compare 4
+}
+
+# ---- shared ----
+
+shared_begin() { # ARGS of the dispatcher...: three, of which consumer 0 is held
+    shared=1
+    prepare fashion "$@"
+    begin_held_consumer 0 3
+    begin_consumer 1 3
+    begin_consumer 2 3
+    read_batches c0 20
+    wait_until 120 "consumer 1 has begun" has_batches 1 5
+}
+# shared_end KILLED...: every batch came; once, but for what somebody who was killed had not acknowledged yet.
+shared_end() {
+    local i
+    release c0
+    for i in 1 2; do
+        [ -z "${pid_of[c$i]:-}" ] || wait_for "c$i" 120 || fail "consumer $i failed: $(cat "$work/c$i.log")"
+    done
+    sort -u "$work"/c[012].batches "$@" | sort -s -n -k1,1 -k2,2 | diff "$work/reference.batches" - >"$work/difference" ||
+        fail "lost or other batches: $(head -n 5 "$work/difference")"
+    [ -z "$(sort "$work"/c[012].batches | uniq -d)" ] || fail "batches came twice"
+}
+case_shared() {
+    shared_begin
+    shared_end
+}
+case_shared_one_dies() {
+    shared_begin --client-grace 1s
+    end c1 KILL
+    mv "$work/c1.batches" "$work/killed.batches"
+    : >"$work/c1.batches"
+    shared_end "$work/killed.batches"
+}
+case_shared_one_returns() {
+    shared_begin
+    end c1 KILL
+    mv "$work/c1.batches" "$work/killed.batches"
+    begin_consumer 1 3
+    shared_end "$work/killed.batches"
 }
 run_case "$@"; exit
