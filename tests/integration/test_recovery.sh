@@ -162,4 +162,29 @@ case_unreachable_worker() {
     run job "$work/job.json" --epochs 2
     same "elements" "2000 2000" "$(field elements "$work/job.out" | paste -sd' ')"
 }
+# The two cases of the thesis that need a cache: a worker dies while it writes one (putfail), and while it reads one (getfail).
+# They run as soon as there is an operator `cache`.
+with_cache() { # BODY: two epochs, of which the first fills the cache and the second reads it
+    "$cachew" ops cache >/dev/null 2>&1 || skip "there is no operator cache yet"
+    write_long_pipelines
+    DISPATCHER='' run reference "$work/fashion_long.json" --epochs 2 --seed 3 --batches "$work/reference.batches"
+    sed 's/{"op": "batch"/{"op": "cache"}, {"op": "batch"/' "$work/fashion_long.json" >"$work/cached.json"
+    begin_dispatcher --cache-store "dir:$work/cache"
+    begin_worker w1
+    begin_worker w2
+    begin_held job "$work/cached.json" --epochs 2 --seed 3 --window 40
+    "$1"
+    release job
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
+}
+dies_writing() {
+    read_batches job 300
+    end w1 KILL
+}
+dies_reading() {
+    read_batches job 3600
+    end w1 KILL
+}
+case_putfail() { with_cache dies_writing; }
+case_getfail() { with_cache dies_reading; }
 run_case "$@"; exit
