@@ -96,6 +96,7 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
     struct probe *probe = arg;
     const char *address = probe->client->address;
     if (reply) {
+        probe->err = (struct cw_err){0}; /* of attempts before */
         check_info(probe, reply);
         probe_end(probe);
         return;

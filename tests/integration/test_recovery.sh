@@ -162,6 +162,21 @@ case_unreachable_worker() {
     run job "$work/job.json" --epochs 2
     same "elements" "2000 2000" "$(field elements "$work/job.out" | paste -sd' ')"
 }
+# Who starts before the dispatcher waits for it.
+case_early_birds() {
+    write_pipelines
+    DISPATCHER='' run reference "$work/fashion.json"
+    listen=unix:$work/dispatcher.sock
+    DISPATCHER=$listen
+    begin_worker w1
+    begin job timeout 300 "$cachew" run "$work/fashion.json" --json --dispatcher "$listen" --timeout 240s
+    sleep 1
+    [ -d "/proc/${pid_of[job]}" ] || fail "the trainer did not wait"
+    begin_dispatcher
+    wait_for job 240 || fail "the trainer failed: $(cat "$work/job.log")"
+    same "hash" "$(hashes reference)" "$(hashes job)"
+}
+
 # The two cases of the thesis that need a cache: a worker dies while it writes one (putfail), and while it reads one (getfail).
 # They run as soon as there is an operator `cache`.
 with_cache() { # BODY: two epochs, of which the first fills the cache and the second reads it
