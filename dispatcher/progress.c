@@ -145,7 +145,8 @@ bool cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, c
     bool ok = cw_set_eq(&before, owned);
     if (!ok && job->d->commit_retry_ms <= cw_clock_ms()) {
         struct cw_err err = {0};
-        cw_state_put_progress(job->d->state, job->id, epoch->number, CW_OWNED_BASE + (int)consumer, owned);
+        /* With what is consumed: those items are not owned any more, and must not look as if they were nobody's. */
+        flush_epoch(job, epoch);
         ok = cw_state_commit(job->d->state, &err) == 0;
         if (!ok)
             cw_turn_unwritten(job->d, &err);

@@ -162,6 +162,15 @@ case_shared() {
     shared_begin
     shared_end
 }
+case_shared_worker_and_dispatcher_die() {
+    shared_begin
+    end w1 KILL
+    read_batches c0 10
+    end dispatcher KILL
+    begin_dispatcher
+    begin_worker w3
+    shared_end
+}
 case_shared_one_dies() {
     shared_begin --client-grace 1s
     end c1 KILL
