@@ -31,7 +31,7 @@ static float float_at(const struct cw_view *view, size_t i)
 
 static void find_range(const struct cw_view *view, size_t n, double *ret_min, double *ret_max)
 {
-    double min = INFINITY, max = -INFINITY;
+    double min = HUGE_VAL, max = -HUGE_VAL;
     for (size_t i = 0; i < n; i++) {
         double v = (double)float_at(view, i);
         if (isfinite(v)) {

@@ -118,7 +118,7 @@ static void on_sink_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct sink *sink = arg;
     struct cw_wire_data data;
-    struct cw_batch *batch;
+    struct cw_batch *batch = NULL;
     struct cw_err err = {0};
     if (cw_wire_data_parse(msg, &data, &err) != 0 || cw_wire_output_from(data.head->outputs[0], &batch, &err) != 0)
         die(err.msg);
