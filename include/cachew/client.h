@@ -26,9 +26,10 @@ struct cachew_connect_options {
     int local_threads;       /* "local:" only: threads of each; 0 = number of CPUs */
     int no_shared_memory;    /* 1 = batches always come by gRPC */
     const char *state_dir;   /* "local:" only: where the private dispatcher keeps its state; NULL = temporary */
-    const char *cache_store; /* reserved: must be NULL */
+    const char *cache_store; /* "local:" only: where caches are kept, for example "dir:/var/cache/cachew" (docs/cache.md); NULL = nowhere */
+    uint64_t cache_quota;    /* "local:" only: bytes there at most; 0 = no limit of ours */
 };
-#define CACHEW_CONNECT_OPTIONS_INIT {sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL}
+#define CACHEW_CONNECT_OPTIONS_INIT {sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0}
 
 /* address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:", which starts a private dispatcher and worker on this host and
  * stops them with cachew_disconnect (they also end when this process does, however it dies). options may be NULL. */
@@ -55,8 +56,10 @@ struct cachew_job_options {
     const void *token;      /* resume here (cachew_job_token); NULL = from the start, or where a named job stands */
     size_t token_bytes;
     uint64_t lease_items;   /* 0 = adapts; a fixed length is for tests */
+    const char *autocache;  /* what is cached of this job: "auto", "cachew", "off", "force:NODE"; NULL = as the dispatcher was told (docs/cache.md) */
+    const char *tenant;     /* whose job it is: caches are shared within a tenant only; NULL = "default" */
 };
-#define CACHEW_JOB_OPTIONS_INIT {sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, 0, 0, NULL, 0, 0}
+#define CACHEW_JOB_OPTIONS_INIT {sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, 0, 0, NULL, 0, 0, NULL, NULL}
 
 /* Starts (or joins, or resumes) a job. The pipeline is checked by the dispatcher and prepared by a worker before this returns; waits
  * for a worker if there is none (timeout of cachew_connect). The pipeline may be released afterwards. options may be NULL. */

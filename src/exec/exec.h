@@ -31,6 +31,9 @@ struct cw_exec_item {
 /* Per-node counters of a plan, summed over threads since it was made. */
 struct cw_exec_count {
     uint64_t elements, cpu_ns, bytes_out;
+    uint64_t wall_ns;       /* of the same calls: more than cpu_ns when it slept or waited */
+    uint64_t element_bytes; /* of whole elements as the node leaves them: what a cache would store */
+    uint64_t hits;          /* elements that came from the cache here; they are not in `elements` */
 };
 
 struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
@@ -40,6 +43,8 @@ void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item);
 /* Items of this plan that have not begun are done with CANCELLED; those running finish. */
 void cw_exec_cancel(struct cw_exec *exec, struct cw_plan *plan);
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts /* one per node of the graph */);
+/* Begins to read what the caches of the plan have of an item's rows (cw_cache_prefetch). Any thread. */
+void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item);
 /* One item on the calling thread, for tests, replay and prepare-time trials. */
 int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad_elements bad, struct cw_batch **ret_batch, struct cw_err *err);
 /* Each intermediate tensor of each element of an item, in order, on the calling thread: what `replay --dump` shows. An element that is

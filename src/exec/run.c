@@ -51,3 +51,8 @@ int cw_exec_trace(struct cw_plan *plan, uint64_t epoch, uint64_t item, cw_exec_t
     struct trace trace = {fn, arg};
     return run(plan, &it, &trace, NULL, err);
 }
+
+void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item)
+{
+    (void)plan, (void)epoch, (void)item;
+}

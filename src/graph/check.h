@@ -21,6 +21,10 @@ struct cw_checked_node {
     bool sparse;                  /* the number of its elements depends on data */
     bool random;                  /* more than the element's id decides what it is: a random operator at or above it, or
                                      shuffled inputs zipped or batched (shuffle alone does not count: ids survive it) */
+    struct cw_hash element;       /* like fingerprint, but of one element given its id: operators that only choose and order positions (shuffle, take,
+                                     shard, ...) do not count, nor do cache and mark */
+    bool frozen;                  /* below a `freeze`: its random operators draw as in epoch 0, repetition 0 */
+    const char *uncacheable;      /* why elements here cannot be cached; NULL = they can */
     uint64_t order;               /* which shuffles its positions went through; 0 = none */
 };
 struct cw_checked {

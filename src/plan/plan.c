@@ -97,3 +97,16 @@ void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value)
                                cw_value_member(ret_value, node->node->name));
     }
 }
+
+void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_cacheable *ret)
+{
+    (void)plan, (void)node;
+    *ret = (struct cw_plan_cacheable){.why_not = "not yet"};
+}
+
+int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_node *cache, bool read,
+                      bool write, struct cw_err *err)
+{
+    (void)plan, (void)node, (void)cache, (void)read, (void)write;
+    return cw_err_set(err, CW_E_INVALID, "not yet");
+}

@@ -9,6 +9,7 @@
 #ifndef CW_PLAN_PLAN_H
 #define CW_PLAN_PLAN_H
 
+#include "cache/cache.h"
 #include "data/batch.h"
 #include "graph/check.h"
 
@@ -39,6 +40,19 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
 struct cw_plan *cw_plan_ref(struct cw_plan *plan);
 struct cw_plan *cw_plan_unref(struct cw_plan *plan);
 const struct cw_plan_info *cw_plan_info(const struct cw_plan *plan);
+/* What may be cached, and under which key (docs/cache.md). One entry a node of the graph. */
+struct cw_plan_cacheable {
+    const char *why_not;  /* NULL = it may be; else the reason, one sentence (static text) */
+    struct cw_hash key;   /* of its elements: what they are a function of besides their ids */
+    uint64_t ids;         /* below this are their ids (0 = not known): elements of the source */
+    bool asked;           /* an operator `cache` stands there */
+    const char *mark;     /* name of the `mark` there, or NULL */
+    bool whole;           /* an element is a whole batch (the node is the batch, or behind it) */
+};
+void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_cacheable *ret);
+/* From now on elements of the node are looked up in `cache` (read), kept there (write), both or neither; changes at any time, and never changes
+ * the data. Any thread. Takes no ref of its own to the caller's: the plan refs the cache until it ends. INVALID: why_not. */
+int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_node *cache, bool read, bool write, struct cw_err *err);
 /* An object: source node's name -> its manifest. */
 void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value);
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One element as bytes in a chunk (docs/cache-format.md): for each field that is not of fixed size its dims (i64) and number of bytes (u64), then the
+ * fields' bytes, each aligned (8, or 64 from 256 bytes on) relative to the record, which itself begins at a multiple of 64 or 8 by the same
+ * rule. Reading copies nothing. */
+#ifndef CW_CACHE_RECORD_H
+#define CW_CACHE_RECORD_H
+
+#include "data/element.h"
+
+/* -1: the element cannot be kept: a part of an image, a path whose file is to be compared (view.stamp), more than 2^31 bytes. */
+int64_t cw_record_bytes(const struct cw_spec *spec, const struct cw_element *element);
+size_t cw_record_align(size_t record_bytes);
+void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst);
+/* Sets element->n and its fields (views into p), not id and rep. CORRUPT when it does not fit the spec or n. */
+int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct cw_element *element, struct cw_err *err);
+
+#endif

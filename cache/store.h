@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where chunks are kept: whole files under names, put atomically, read in ranges (docs/adding-a-store.md). One file a store, one line
+ * in store_list.h.
+ *
+ *   dir:/path                                     any mounted file system: fsync, rename, mapped reads
+ *   gluster://host[:port][,host2...]/volume/path  GlusterFS through libgfapi
+ *   mem:NAME                                      memory of this process (tests); equal names share it
+ *
+ * After the address may stand ?key=value&...: timeout (longest time of one operation, default 5s); read_rate, write_rate
+ * (bytes/s) and latency (per operation) throttle it, for experiments.
+ *
+ * Names are relative paths of [A-Za-z0-9._-] and '/', at most CW_STORE_NAME_MAX bytes, no part begins with '.'; directories are made when
+ * needed and are not seen. Any thread. An operation that the store does not answer in time is CW_E_TIMEOUT; an unreachable
+ * store is CW_E_UNAVAILABLE; after either the store is "away": operations fail at once with UNAVAILABLE, but one now and then
+ * (after 0.5 s, doubling to 10 s) is let through to see whether it is back. */
+#ifndef CW_CACHE_STORE_H
+#define CW_CACHE_STORE_H
+
+#include <stdbool.h>
+#include <sys/uio.h>
+#include "base/err.h"
+
+#define CW_STORE_NAME_MAX 240
+#define CW_STORE_URL_MAX 1024
+
+struct cw_store;
+struct cw_store_file; /* one file, open for reading */
+
+/* Opens and tries the store (makes the directory, connects). Errors name the URL and say what to do. `url` is checked by cw_store_url_check
+ * without opening anything: for the dispatcher's command line. */
+int cw_store_url_check(const char *url, struct cw_err *err);
+int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *err);
+/* A store of a URL that cannot be reached now: opened as soon as it can be; until then it is away. Never fails for that. */
+int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw_err *err);
+void cw_store_close(struct cw_store *store); /* files must be closed; accepts NULL */
+const char *cw_store_url(const struct cw_store *store);
+bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why /* may be NULL */);
+
+/* Puts a whole file: written under a temporary name in pieces of 1 MiB, synced with the result checked, renamed. On an error (LIMIT: the disk
+ * or quota is full) nothing is left under `name`. An existing file is replaced. */
+int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, struct cw_err *err);
+int cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err); /* one that is not there is no error */
+int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes, struct cw_err *err);
+/* Every file below `prefix` ("" = all), in any order; temporary ones are left out, and removed when they are old (1 h). fn != 0 ends it and is
+ * returned. bytes is what the file takes. */
+typedef int cw_store_list_fn(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms);
+int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err);
+/* UNSUPPORTED when the store does not know. */
+int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_free, struct cw_err *err);
+
+/* Reading. A file that is removed while it is open can be read on, or fails: both must be expected. */
+int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store_file **ret_file, uint64_t *ret_bytes, struct cw_err *err);
+void cw_store_file_close(struct cw_store_file *file); /* no read may be under way; accepts NULL */
+/* All of it in memory, mapped, until close; NULL when the store cannot do that. (A file is never changed once it is there.) */
+const void *cw_store_file_map(struct cw_store_file *file);
+/* Exactly n bytes, or an error (CORRUPT: the file is shorter). */
+int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err);
+/* The same without waiting, several at once: done is called exactly once, on a thread of the store (or from within start), and must not wait.
+ * The struct is the caller's and must stay until then. */
+struct cw_store_read {
+    struct cw_store_file *file;
+    uint64_t offset;
+    void *dst;
+    size_t n;
+    void (*done)(struct cw_store_read *read, int rc);
+    struct cw_err err;
+    void *arg;
+    struct cw_store_read *next; /* the store's own */
+    int64_t begin_ns;           /* the store's own */
+};
+void cw_store_file_read_start(struct cw_store_read *read);
+
+/* What was measured so far. Any thread. */
+struct cw_store_rates {
+    uint64_t reads, read_bytes, read_ns;    /* ns: sum over operations of the time each took */
+    uint64_t writes, write_bytes, write_ns; /* a put is one */
+    uint64_t errors;
+};
+void cw_store_rates(const struct cw_store *store, struct cw_store_rates *ret_rates);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policies are pure: snapshot, options and state in, decision and reasons out. No I/O, no clock, no globals; the caller builds snapshots and
+ * carries decisions out. One file a policy, one line in policy_list.h. Snapshots and decisions exist as JSON too (the dispatcher writes them
+ * down), so that what was recorded can be replayed in tests. */
+#ifndef CW_POLICIES_POLICY_H
+#define CW_POLICIES_POLICY_H
+
+#include <stdbool.h>
+#include "base/err.h"
+#include "base/str.h"
+
+#define CW_POLICY_NODES_MAX 1024
+#define CW_POLICY_NONE SIZE_MAX
+
+/* ---- autocache: at which node of a pipeline elements are cached ---- */
+
+/* A node as measured; costs are per element of the node, of the node's own work (not of what lies above it). */
+struct cw_autocache_node {
+    const char *name, *op;
+    const char *why_not;   /* it cannot be cached; NULL = it can */
+    bool asked;            /* an operator `cache`: it is cached whatever a policy says, so policies see it as given */
+    const char *mark;      /* name of its mark, or NULL */
+    size_t inputs_n;
+    const size_t *inputs;  /* indices of earlier nodes */
+    double per_output;     /* elements of it that one element of the output needs (batch of 32 behind it: 32) */
+    double elements_n;     /* elements of it in an epoch */
+    double samples;        /* elements measured; 0 = nothing is known of the rest */
+    double cpu_ns, wall_ns;
+    double bytes;          /* of an element as the node leaves it */
+    double cached;         /* records already in the cache, 0 to elements_n */
+};
+struct cw_autocache_store { /* as measured, or (samples 0) assumed by the caller */
+    double read_ns, read_byte_ns;   /* reading a record of b bytes takes a thread read_ns + b * read_byte_ns */
+    double write_ns, write_byte_ns; /* keeping one in the cache: CPU time of a worker */
+    double write_bytes_s;           /* what the store takes of all workers together; 0 = unknown */
+    double read_bytes_s;            /* what it gives, all workers together; 0 = unknown */
+    double samples;
+    double free_bytes;              /* within quota and store; < 0 = no limit */
+};
+struct cw_autocache_snapshot {
+    size_t n;
+    const struct cw_autocache_node *nodes; /* in the graph's order: inputs before users; the last is the output */
+    struct cw_autocache_store store;
+    double workers, threads;   /* now; threads of all workers together */
+    double epochs_left;        /* expected, this one included */
+    double elements_measured;  /* outputs (as per_output counts them) measured so far, over all epochs */
+    double epoch_ns;           /* measured length of the last whole epoch; 0 = none yet */
+    double wait_share;         /* of the trainer's time, 0 to 1; < 0 = unknown */
+    size_t current;            /* the node cached now, or CW_POLICY_NONE */
+    double predicted_ns;       /* what the standing decision said an epoch would take; 0 = none */
+};
+struct cw_autocache_decision {
+    bool decided;     /* false: not enough is known yet; ask again */
+    size_t node;      /* CW_POLICY_NONE = compute */
+    double epoch_ns;  /* predicted, of an epoch read from the cache */
+    double total_ns;  /* predicted, of all epochs left */
+    struct cw_str reason;     /* one sentence */
+    struct cw_str candidates; /* one line each, '\n' between */
+};
+void cw_autocache_decision_fini(struct cw_autocache_decision *decision);
+
+struct cw_autocache_policy {
+    const char *name, *summary;
+    /* argument: what stands behind ':' of the option ("force:NODE"), or NULL. INVALID when it makes no sense. */
+    int (*decide)(const struct cw_autocache_snapshot *snapshot, const char *argument, struct cw_autocache_decision *ret_decision, struct cw_err *err);
+};
+/* "auto", "cachew", "off", "force:NODE": the policy and what stands behind the colon. INVALID names those that there are. */
+int cw_autocache_find(const char *option, const struct cw_autocache_policy **ret_policy, const char **ret_argument, struct cw_err *err);
+/* The snapshot as JSON and back: what is stored with decisions, and what tests replay. */
+void cw_autocache_snapshot_print(const struct cw_autocache_snapshot *snapshot, struct cw_str *out);
+
+/* ---- evict: which chunks leave when a quota is reached ---- */
+
+struct cw_evict_entry {
+    double bytes, records;
+    double saved_ns;   /* CPU time that its hits have saved so far */
+    double cost_ns;    /* CPU time to compute it again */
+    double hits;
+    double age_s, idle_s; /* since it was written, since it was used last */
+    bool pinned;       /* stays */
+    bool used;         /* a running job reads its node */
+};
+struct cw_evict_policy {
+    const char *name, *summary;
+    /* Lower leaves first. */
+    double (*worth)(const struct cw_evict_entry *entry);
+};
+const struct cw_evict_policy *cw_evict_find(const char *name); /* "benefit" (default), "lru"; NULL */
+
+#endif
