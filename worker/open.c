@@ -125,7 +125,7 @@ static void on_opened(void *arg)
             cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
         else
             keep_prepared(w, o);
-        cw_report_prepared(w, o->job_id, failed ? NULL : o->plan, o->manifest_out, &o->error);
+        cw_report_prepared(w, o->job_id, o->graph, failed ? NULL : o->plan, o->manifest_out, &o->error);
     } else {
         struct cw_wjob *job = cw_wjob_get(w, o->job_id);
         if (job && job->open_serial == o->serial)

@@ -223,7 +223,17 @@ void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch
     cw_mem_free(id);
 }
 
-void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_plan *plan, struct cw_buf *manifest, const struct cw_err *error)
+static void add_cacheable(Cachew__V1__PlanInfo *info, const struct cw_graph *graph, const struct cw_plan *plan)
+{
+    struct cw_plan_cacheable *nodes = CW_NEW_ARRAY(struct cw_plan_cacheable, graph->n);
+    for (size_t i = 0; i < graph->n; i++)
+        cw_plan_cacheable(plan, i, &nodes[i]);
+    cw_wire_cacheable_to(graph, nodes, info);
+    cw_mem_free(nodes);
+}
+
+void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_graph *graph, const struct cw_plan *plan, struct cw_buf *manifest,
+                        const struct cw_err *error)
 {
     char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(plan ? "" : error->msg);
     Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
@@ -231,8 +241,10 @@ void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw
     prepared.error = msg;
     prepared.code = plan ? 0 : error->code;
     prepared.info = plan ? cw_wire_info_to(cw_plan_info(plan)) : NULL;
-    if (plan)
+    if (plan) {
+        add_cacheable(prepared.info, graph, plan);
         prepared.manifest = (ProtobufCBinaryData){manifest->len, manifest->data};
+    }
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PREPARED;
     m.prepared = &prepared;

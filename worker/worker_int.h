@@ -229,7 +229,8 @@ void cw_report_soon(struct cw_worker *w);
 void cw_report_now(struct cw_worker *w);
 void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_lease_id lease, uint64_t epoch, uint64_t item, const struct cw_err *error);
 void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch, const struct cw_set *items);
-void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_plan *plan, struct cw_buf *manifest, const struct cw_err *error);
+void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_graph *graph, const struct cw_plan *plan, struct cw_buf *manifest,
+                        const struct cw_err *error); /* plan NULL: it could not be */
 
 /* job.c */
 struct cw_wjob *cw_wjob_get(const struct cw_worker *w, const char *id);

@@ -97,6 +97,12 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
     int code = spec_from(message->out, &info.out, err);
     if (code)
         return cw_err_wrap(err, "facts of the pipeline");
+    for (size_t i = 0; i < message->n_cacheable; i++) {
+        struct cw_plan_cacheable node;
+        code = cw_wire_cacheable_from(message->cacheable[i], &node, err);
+        if (code)
+            return code;
+    }
     *ret_info = info;
     return 0;
 }

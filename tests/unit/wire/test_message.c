@@ -44,6 +44,41 @@ static void test_info(void **state)
     cw_wire_info_free(NULL);
 }
 
+static void test_cacheable(void **state)
+{
+    (void)state;
+    struct cw_graph *graph = NULL;
+    struct cw_err err = {0};
+    char json[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 3}, {\"op\": \"random_flip\"}]}";
+    assert_int_equal(cw_graph_parse(json, strlen(json), "test", &graph, &err), 0);
+    const struct cw_plan_cacheable nodes[2] = {
+        {.key = {0x0102030405060708u, 0x090a0b0c0d0e0f10u}, .ids = 3, .asked = true, .mark = "here", .whole = true},
+        {.why_not = "it is random"},
+    };
+    const struct cw_plan_info info = {.items = 3, .item_bytes = -1, .join = {.take = -1}};
+    Cachew__V1__PlanInfo *message = cw_wire_info_to(&info);
+    cw_wire_cacheable_to(graph, nodes, message);
+    struct cw_plan_cacheable back;
+    struct cw_plan_info info_back;
+    assert_int_equal(message->n_cacheable, 2);
+    assert_string_equal(message->cacheable[0]->op, "range");
+    assert_string_equal(message->cacheable[1]->node, "random_flip");
+    assert_int_equal(message->cacheable[0]->key.data[1], 2);
+    assert_int_equal(message->cacheable[0]->key.data[15], 16);
+    assert_int_equal(cw_wire_cacheable_from(message->cacheable[0], &back, &err), 0);
+    assert_true(!back.why_not && back.ids == 3 && back.asked && back.whole && cw_hash_eq(back.key, nodes[0].key));
+    assert_string_equal(back.mark, "here");
+    assert_int_equal(cw_wire_cacheable_from(message->cacheable[1], &back, &err), 0);
+    assert_string_equal(back.why_not, "it is random");
+    assert_true(!back.mark && !back.asked && !back.whole);
+    assert_int_equal(cw_wire_info_from(message, &info_back, &err), 0);
+    message->cacheable[0]->key.len = 15;
+    assert_int_equal(cw_wire_info_from(message, &info_back, &err), CW_E_CORRUPT);
+    assert_non_null(strstr(err.msg, "range"));
+    cw_wire_info_free(message);
+    cw_graph_unref(graph);
+}
+
 static void test_sets(void **state)
 {
     (void)state;
@@ -123,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),
+        cmocka_unit_test(test_cacheable),
         cmocka_unit_test(test_sets),
         cmocka_unit_test(test_manifest),
         cmocka_unit_test(test_unpack),
