@@ -2,8 +2,8 @@
 /* One element as bytes in a chunk (docs/cache-format.md): for each field that is not of fixed size its dims (i64) and number of bytes (u64), then the
  * fields' bytes, each aligned (8, or 64 from 256 bytes on) relative to the record, which itself begins at a multiple of 64 or 8 by the same
  * rule. Reading copies nothing. */
-#ifndef CW_CACHE_RECORD_H
-#define CW_CACHE_RECORD_H
+#ifndef CW_FORMAT_RECORD_H
+#define CW_FORMAT_RECORD_H
 
 #include "data/element.h"
 
