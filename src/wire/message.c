@@ -97,3 +97,24 @@ ProtobufCMessage *cw_wire_unpack(const ProtobufCMessageDescriptor *type, struct 
     }
     return cw_wire_unpack_bytes(type, flat, n, err);
 }
+
+void cw_wire_hash_to(struct cw_hash hash, uint8_t ret_bytes[CW_WIRE_HASH_BYTES])
+{
+    for (int i = 0; i < 8; i++) {
+        ret_bytes[i] = (uint8_t)(hash.hi >> (56 - 8 * i));
+        ret_bytes[8 + i] = (uint8_t)(hash.lo >> (56 - 8 * i));
+    }
+}
+
+bool cw_wire_hash_from(ProtobufCBinaryData bytes, struct cw_hash *ret_hash)
+{
+    if (bytes.len != CW_WIRE_HASH_BYTES)
+        return false;
+    struct cw_hash hash = {0};
+    for (int i = 0; i < 8; i++) {
+        hash.hi = hash.hi << 8 | bytes.data[i];
+        hash.lo = hash.lo << 8 | bytes.data[8 + i];
+    }
+    *ret_hash = hash;
+    return true;
+}

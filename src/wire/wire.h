@@ -6,6 +6,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/interval.h"
 #include "cachew/v1/data.pb-c.h"
 #include "cachew/v1/graph.pb-c.h"
@@ -20,6 +21,11 @@ struct cw_buf *cw_wire_pack(const ProtobufCMessage *message) CW_MUST_CHECK;
 ProtobufCMessage *cw_wire_unpack(const ProtobufCMessageDescriptor *type, struct cw_rpc_msg *msg, struct cw_err *err) CW_MUST_CHECK;
 /* Sends one packed message on a stream. */
 void cw_wire_send(struct cw_stream *stream, const ProtobufCMessage *message);
+
+/* Hashes as 16 bytes, so that their hex is cw_hash_text's. from: false when there are not 16. */
+#define CW_WIRE_HASH_BYTES 16
+void cw_wire_hash_to(struct cw_hash hash, uint8_t ret_bytes[CW_WIRE_HASH_BYTES]);
+bool cw_wire_hash_from(ProtobufCBinaryData bytes, struct cw_hash *ret_hash);
 
 /* Graphs. The packed form is what fingerprints and state.db hold. Depth, nodes and sizes are limited; a lying peer gets an error. */
 struct cw_buf *cw_wire_graph_pack(const struct cw_graph *graph) CW_MUST_CHECK;

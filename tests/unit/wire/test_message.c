@@ -154,6 +154,21 @@ static void test_unpack(void **state)
     cw_buf_unref(buf);
 }
 
+static void test_hash(void **state)
+{
+    (void)state;
+    const struct cw_hash hash = {0x0123456789abcdefu, 0xfedcba9876543210u};
+    static const uint8_t expected[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10};
+    uint8_t bytes[CW_WIRE_HASH_BYTES];
+    struct cw_hash back = {0};
+    cw_wire_hash_to(hash, bytes);
+    assert_memory_equal(bytes, expected, sizeof bytes);
+    assert_true(cw_wire_hash_from((ProtobufCBinaryData){sizeof bytes, bytes}, &back));
+    assert_true(cw_hash_eq(hash, back));
+    assert_false(cw_wire_hash_from((ProtobufCBinaryData){15, bytes}, &back));
+    assert_false(cw_wire_hash_from((ProtobufCBinaryData){0, NULL}, &back));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_sets),
         cmocka_unit_test(test_manifest),
         cmocka_unit_test(test_unpack),
+        cmocka_unit_test(test_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
