@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The default. It knows what the published climb has to find out: what the trainer would take if it never waited (its own step), and what one worker
+ * gives when nothing holds it up. So it jumps to the number that should do, and then lets measurement decide:
+ *
+ *   rate of n workers   n * r / (1 + a * (n - 1)): one worker's rate, and what each further one costs of it; a follows from two
+ *                       windows in which the trainer waited (so that the workers were what was measured)
+ *   enough              the trainer waits at most max_stall of its time
+ *   too many            the same demand could be met with fewer, in three windows one after the other
+ *   not enough          a number at which the trainer waited is not tried again until its demand changes by a tenth */
+#include "policies/scale_int.h"
+
+#include <math.h>
+
+#define STALL 0.05
+#define DEMAND_CHANGED 0.1
+#define ROUND_DOWN 0.05   /* 2.05 workers are 2: measurement says whether they are */
+#define GAIN_LEAST 0.15   /* a worker that brings less than this share of a usual one is not worth having */
+#define DOUBTS 3
+#define PROBE_AFTER 8     /* calm windows until one worker less is tried, when a worker's rate is not known */
+#define LOSS_MAX 1.0
+
+static double model(const struct cw_scale_state *s, double n)
+{
+    return n * s->worker_rate / (1 + s->loss * (n - 1));
+}
+
+/* What the trainer takes when it does not wait; 0 = unknown. */
+static double demand_of(const struct cw_scale_window *w)
+{
+    if (w->step_s > 0)
+        return 1 / w->step_s;
+    double busy = w->seconds * (1 - w->wait_share);
+    return busy > 0.02 * w->seconds ? w->batches / busy : 0;
+}
+
+static void follow_demand(struct cw_scale_state *s, const struct cw_scale_window *w)
+{
+    double demand = demand_of(w);
+    if (demand <= 0)
+        return;
+    if (s->demand <= 0 || fabs(demand / s->demand - 1) > DEMAND_CHANGED) {
+        s->demand = demand;
+        s->floor = 0;
+        s->calm = 0;
+        s->doubt = 0;
+    } else {
+        s->demand += (demand - s->demand) / 4;
+    }
+}
+
+/* Two windows of different numbers in which the workers were the limit give rate and loss. */
+static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
+{
+    double n = w->remote, t = w->batches / w->seconds;
+    const struct cw_scale_window *other = NULL;
+    for (size_t i = s->history_n; i-- > 0 && !other;)
+        if (s->history[i].remote != n && s->history[i].wait_share > stall)
+            other = &s->history[i];
+    if (!other || n <= 0 || t <= 0) {
+        s->worker_rate = n > 0 ? t * (1 + s->loss * (n - 1)) / n : 0;
+        return;
+    }
+    double m = other->remote, u = other->batches / other->seconds;
+    double below = m * t * (n - 1) - n * u * (m - 1);
+    double loss = fabs(below) > 0 ? (n * u - m * t) / below : 0;
+    s->loss = isfinite(loss) ? fmin(fmax(loss, 0), LOSS_MAX) : 0;
+    s->worker_rate = t * (1 + s->loss * (n - 1)) / n;
+}
+
+/* The fewest workers that should meet the demand; where more bring nothing, the last that brings something. */
+static double enough(const struct cw_scale_state *s, double from, double most)
+{
+    double n = from;
+    while (n < most && model(s, n + ROUND_DOWN) < s->demand && (model(s, n + 1) / model(s, n) - 1) * n >= GAIN_LEAST)
+        n++;
+    return n;
+}
+
+static double grow(struct cw_scale_state *s, const struct cw_scale_window *w, double stall, double most, struct cw_str *reason)
+{
+    double n = w->remote;
+    s->floor = fmax(s->floor, n);
+    s->doubt = s->calm = 0;
+    fit(s, w, stall);
+    double to = s->demand > 0 && s->worker_rate > 0 ? enough(s, n + 1, most) : fmin(2 * n, most);
+    const struct cw_scale_window *prev = cw_scale_other(s, false);
+    double t = w->batches / w->seconds;
+    if (n >= most) {
+        cw_str_addf(reason, "the trainer waits %.0f %% of its time, and there are no more than %.0f workers", 100 * w->wait_share, most);
+        return most;
+    }
+    if (prev && prev->remote < n && prev->wait_share > stall &&
+        t / (prev->batches / prev->seconds) - 1 < GAIN_LEAST * (n / prev->remote - 1)) {
+        cw_str_addf(reason, "%.0f workers give %.1f batches/s, %.0f gave %.1f: more workers do not help", n, t, prev->remote,
+                    prev->batches / prev->seconds);
+        return prev->remote;
+    }
+    if (s->demand > 0)
+        cw_str_addf(reason, "the trainer waits %.0f %% of its time and would take %.1f batches/s; %.0f workers give %.1f, %.0f should give %.1f",
+                    100 * w->wait_share, s->demand, n, t, to, model(s, to));
+    else
+        cw_str_addf(reason, "the trainer waits %.0f %% of its time with %.0f workers: twice as many", 100 * w->wait_share, n);
+    return to;
+}
+
+/* Fewer that would do, or as many as there are. */
+static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w, struct cw_str *reason)
+{
+    double n = w->remote, to = n;
+    s->calm++;
+    if (w->rate > 0 && s->demand > 0)
+        to = fmax(ceil(s->demand / w->rate - ROUND_DOWN), 1);
+    else if (s->calm > PROBE_AFTER)
+        to = n - 1;
+    to = fmax(to, s->floor + 1);
+    s->doubt = to < n ? s->doubt + 1 : 0;
+    if (to >= n || s->doubt < DOUBTS)
+        return n;
+    s->doubt = s->calm = 0;
+    cw_str_addf(reason, "the trainer takes %.1f batches/s and hardly waits; %.0f workers should be enough", s->demand, to);
+    return to;
+}
+
+static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
+                  const char *argument, struct cw_scale_state *state, struct cw_scale_decision *decision, struct cw_err *err)
+{
+    (void)argument, (void)err;
+    double stall = cw_scale_or(options->max_stall, STALL), target = window->remote;
+    double most = cw_scale_clamp(INFINITY, available, options);
+    if (state->phase == CW_SCALE_BEGIN) {
+        state->phase = CW_SCALE_REMOTE_UP;
+        state->remote = window->remote;
+    }
+    if (window->remote != state->remote && window->remote < cw_scale_clamp(state->remote, available, options)) {
+        cw_scale_target(state, decision, state->remote, 0); /* on its way */
+        return 0;
+    }
+    follow_demand(state, window);
+    cw_scale_remember(state, window);
+    bool no_help = state->phase == CW_SCALE_STABLE && state->converged.remote == window->remote && state->demand <= state->converged.rate;
+    if (window->wait_share > stall && !no_help)
+        target = grow(state, window, stall, most, &decision->reason);
+    else if (window->wait_share <= stall)
+        target = shrink(state, window, &decision->reason);
+    target = cw_scale_clamp(target, available, options);
+    state->phase = target == window->remote ? CW_SCALE_STABLE : CW_SCALE_REMOTE_UP;
+    if (window->wait_share > stall && target <= window->remote) { /* nothing helps this demand: remembered in converged.rate */
+        state->converged = *window;
+        state->converged.remote = target;
+        state->converged.rate = state->demand * (1 + DEMAND_CHANGED);
+        state->phase = CW_SCALE_STABLE;
+    }
+    cw_scale_target(state, decision, target, 0);
+    decision->settled = state->phase == CW_SCALE_STABLE;
+    return 0;
+}
+
+const struct cw_scale_policy cw_policy_autoscale_auto = {
+    .name = "auto", .summary = "the trainer's demand over a worker's rate, confirmed by measurement (default)", .decide = decide};

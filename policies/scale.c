@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policies/scale_int.h"
+
+#include <string.h>
+
+#define CW_AUTOSCALE(name) extern const struct cw_scale_policy cw_policy_autoscale_##name;
+#define CW_AUTOPLACE(name) extern const struct cw_scale_policy cw_policy_autoplace_##name;
+#include "policies/scale_list.h"
+#undef CW_AUTOSCALE
+#undef CW_AUTOPLACE
+
+static const struct cw_scale_policy *const autoscales[] = {
+#define CW_AUTOSCALE(name) &cw_policy_autoscale_##name,
+#include "policies/scale_list.h"
+#undef CW_AUTOSCALE
+    NULL};
+static const struct cw_scale_policy *const autoplaces[] = {
+#define CW_AUTOPLACE(name) &cw_policy_autoplace_##name,
+#include "policies/scale_list.h"
+#undef CW_AUTOPLACE
+    NULL};
+
+static int find(const char *kind, const struct cw_scale_policy *const *all, const char *option, const struct cw_scale_policy **ret_policy,
+                const char **ret_argument, struct cw_err *err)
+{
+    size_t n = strcspn(option, ":");
+    CW_STR_AUTO names = {0};
+    for (; *all; all++) {
+        if (strlen((*all)->name) == n && memcmp((*all)->name, option, n) == 0) {
+            *ret_policy = *all;
+            *ret_argument = option[n] ? option + n + 1 : NULL;
+            return 0;
+        }
+        cw_str_addf(&names, "%s%s", names.len ? ", " : "", (*all)->name);
+    }
+    return cw_err_set(err, CW_E_INVALID, "%s policy \"%s\" is not known; there are: %s", kind, option, cw_str_text(&names));
+}
+
+int cw_autoscale_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err)
+{
+    return find("autoscale", autoscales, option, ret_policy, ret_argument, err);
+}
+
+int cw_autoplace_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err)
+{
+    return find("autoplace", autoplaces, option, ret_policy, ret_argument, err);
+}
+
+void cw_scale_decision_fini(struct cw_scale_decision *decision)
+{
+    cw_str_fini(&decision->reason);
+}
+
+double cw_scale_batch_s(const struct cw_scale_window *window)
+{
+    return window->batches > 0 ? window->seconds / window->batches : 0;
+}
+
+void cw_scale_remember(struct cw_scale_state *state, const struct cw_scale_window *window)
+{
+    if (state->history_n == CW_SCALE_HISTORY)
+        memmove(state->history, state->history + 1, --state->history_n * sizeof(state->history[0]));
+    state->history[state->history_n++] = *window;
+}
+
+const struct cw_scale_window *cw_scale_other(const struct cw_scale_state *state, bool locals_count)
+{
+    if (state->history_n == 0)
+        return NULL;
+    const struct cw_scale_window *last = &state->history[state->history_n - 1];
+    for (size_t i = state->history_n - 1; i-- > 0;) {
+        const struct cw_scale_window *w = &state->history[i];
+        if (w->remote != last->remote || (locals_count && w->local != last->local))
+            return w;
+    }
+    return NULL;
+}
+
+double cw_scale_clamp(double remote, const struct cw_scale_available *available, const struct cw_scale_options *options)
+{
+    double most = options->max_workers > 0 && options->max_workers < available->remote ? options->max_workers : available->remote;
+    double least = cw_scale_or(options->min_workers, 1);
+    if (remote > most)
+        remote = most;
+    return remote < least ? least : remote;
+}
+
+void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision, double remote, double local)
+{
+    decision->changed = remote != state->remote || local != state->local;
+    decision->remote = state->remote = remote;
+    decision->local = state->local = local;
+}

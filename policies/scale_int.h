@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the policies of scale.h share. */
+#ifndef CW_POLICIES_SCALE_INT_H
+#define CW_POLICIES_SCALE_INT_H
+
+#include "policies/scale.h"
+
+static inline double cw_scale_or(double given, double otherwise)
+{
+    return given > 0 ? given : otherwise;
+}
+/* Seconds a batch takes. */
+double cw_scale_batch_s(const struct cw_scale_window *window);
+/* Appends; the oldest goes when it is full. */
+void cw_scale_remember(struct cw_scale_state *state, const struct cw_scale_window *window);
+/* The newest window in the history before the last one that had other workers; NULL. */
+const struct cw_scale_window *cw_scale_other(const struct cw_scale_state *state, bool locals_count);
+/* Within the limits of options and of what there is; at least 1 in all. */
+double cw_scale_clamp(double remote, const struct cw_scale_available *available, const struct cw_scale_options *options);
+/* Sets the target in state and decision. */
+void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision, double remote, double local);
+
+#endif
