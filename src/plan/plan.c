@@ -100,8 +100,7 @@ void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value)
 
 void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_cacheable *ret)
 {
-    (void)plan, (void)node;
-    *ret = (struct cw_plan_cacheable){.why_not = "not yet"};
+    *ret = (struct cw_plan_cacheable){.why_not = "not yet", .out = &plan->nodes[node].out};
 }
 
 int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_node *cache, bool read,

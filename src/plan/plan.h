@@ -47,6 +47,7 @@ struct cw_plan_cacheable {
     uint64_t ids;         /* below this are their ids (0 = not known): elements of the source */
     bool asked;           /* an operator `cache` stands there */
     const char *mark;     /* name of the `mark` there, or NULL */
+    const struct cw_spec *out; /* of its elements; the plan's */
     bool whole;           /* an element is a whole batch (the node is the batch, or behind it) */
 };
 void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_cacheable *ret);

@@ -39,10 +39,6 @@ Cachew__V1__PlanInfo *cw_wire_info_to(const struct cw_plan_info *info) CW_MUST_C
 void cw_wire_info_free(Cachew__V1__PlanInfo *message);
 int cw_wire_info_from(const Cachew__V1__PlanInfo *message, struct cw_plan_info *ret_info, struct cw_err *err);
 
-/* Keys of the cache: 16 bytes, in the order of their hex digits. */
-#define CW_WIRE_KEY_BYTES 16
-void cw_wire_key_to(struct cw_hash key, uint8_t ret_bytes[CW_WIRE_KEY_BYTES]);
-int cw_wire_key_from(const ProtobufCBinaryData *bytes, struct cw_hash *ret_key, struct cw_err *err);
 /* What may be cached: one entry a node of the graph, put into facts of a pipeline (which are freed with it). */
 void cw_wire_cacheable_to(const struct cw_graph *graph, const struct cw_plan_cacheable *nodes, Cachew__V1__PlanInfo *message);
 /* One entry back; its texts are the message's. cw_wire_info_from has checked them all. */
