@@ -30,6 +30,7 @@ finish() {
         kill -CONT "${pid_of[$name]}" 2>/dev/null
         kill -9 "${pid_of[$name]}" 2>/dev/null
     done
+    if declare -F gluster_end >/dev/null; then gluster_end; fi
     wait 2>/dev/null
     if [ $status -eq 0 ] && grep -lE 'WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer|runtime error:' "$work"/*.log 2>/dev/null; then
         echo "FAILED: $case_name: a sanitizer complained" >&2
