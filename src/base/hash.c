@@ -67,6 +67,12 @@ struct cw_hash cw_hasher_get(const struct cw_hasher *hasher)
     return from_xxh(XXH3_128bits_digest(hasher->state));
 }
 
+/* The two lengths of hash have one state. */
+uint64_t cw_hasher_get_u64(const struct cw_hasher *hasher)
+{
+    return XXH3_64bits_digest(hasher->state);
+}
+
 struct cw_hash cw_hash_bytes(const void *p, size_t n)
 {
     return from_xxh(XXH3_128bits(n ? p : "", n));

@@ -3,6 +3,8 @@
 
 #include <zstd.h>
 
+#include "base/mem.h"
+
 #define LEVEL 3
 
 struct cw_buf *cw_codec_pack(const void *p, size_t n)
@@ -28,13 +30,55 @@ int cw_codec_unpack(const void *p, size_t n, size_t limit, const char *what, str
     struct cw_buf *buf = cw_buf_new((size_t)bytes + 1);
     if (!buf)
         return cw_err_set(err, CW_E_NOMEM, "%s: no memory for %llu bytes", what, bytes);
-    size_t got = ZSTD_decompress(buf->data, (size_t)bytes, p, n);
-    if (ZSTD_isError(got) || got != bytes) {
+    int rc = cw_codec_unpack_to(buf->data, (size_t)bytes, p, n, what, err);
+    if (rc < 0) {
         cw_buf_unref(buf);
-        return cw_err_set(err, CW_E_CORRUPT, "%s: cannot be decompressed", what);
+        return rc;
     }
-    ((char *)buf->data)[got] = '\0';
-    buf->len = got;
+    ((char *)buf->data)[bytes] = '\0';
+    buf->len = (size_t)bytes;
     *ret_buf = buf;
     return 0;
+}
+
+int cw_codec_unpack_to(void *dst, size_t bytes, const void *p, size_t n, const char *what, struct cw_err *err)
+{
+    size_t got = ZSTD_decompress(dst, bytes, p, n);
+    if (ZSTD_isError(got) || got != bytes)
+        return cw_err_set(err, CW_E_CORRUPT, "%s: cannot be decompressed", what);
+    return 0;
+}
+
+struct cw_codec_packer {
+    ZSTD_CCtx *zstd;
+};
+
+struct cw_codec_packer *cw_codec_packer_new(int level)
+{
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    if (!zstd)
+        return NULL;
+    struct cw_codec_packer *packer = CW_NEW(struct cw_codec_packer);
+    packer->zstd = zstd;
+    ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level);
+    return packer;
+}
+
+void cw_codec_packer_free(struct cw_codec_packer *packer)
+{
+    if (!packer)
+        return;
+    ZSTD_freeCCtx(packer->zstd);
+    cw_mem_free(packer);
+}
+
+size_t cw_codec_bound(size_t n)
+{
+    return ZSTD_compressBound(n);
+}
+
+size_t cw_codec_pack_to(struct cw_codec_packer *packer, void *dst, size_t cap, const void *p, size_t n)
+{
+    size_t packed = ZSTD_compress2(packer->zstd, dst, cap, p, n);
+    return ZSTD_isError(packed) ? 0 : packed;
 }

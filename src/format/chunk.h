@@ -3,7 +3,7 @@
  *
  *   head    magic, version, key of the node, spec of its elements
  *   frames  runs of records, each with a checksum (XXH3-64), zstd or not; begin at multiples of 64 bytes
- *   index   frames, then (id, frame, offset, bytes) of each record in ascending order of ids; checksummed
+ *   index   the head again, frames, then (id, frame, offset, bytes) of each record in ascending order of ids, zstd or not; checksummed
  *   footer  64 bytes: where the index is, its checksum, the chunk's length, key again, magic
  *
  * Equal key and records give equal bytes. A chunk's name says what is in it:
@@ -15,8 +15,10 @@
 
 #include <stdbool.h>
 #include <sys/uio.h>
+#include "base/buf.h"
 #include "base/hash.h"
 #include "data/spec.h"
+#include "format/read_at.h"
 
 #define CW_CHUNK_FOOTER_BYTES 64
 #define CW_CHUNK_RECORDS_MAX (1u << 24)
@@ -75,6 +77,15 @@ int cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame, con
 /* The plain bytes of a checked frame into dst (frame.plain bytes); only for compressed ones. */
 int cw_chunk_frame_unpack(const struct cw_chunk_index *index, uint32_t frame, const void *stored, void *dst, struct cw_err *err);
 
+/* ---- chunks in files ---- */
+
+/* Footer and index of a file. Messages begin with its name. */
+int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_index, struct cw_err *err);
+/* All of it, from end to end: every byte is looked at, every record decoded. */
+int cw_chunk_check(const struct cw_readable *file, struct cw_chunk_index **ret_index /* may be NULL */, struct cw_err *err);
+/* The plain bytes of a frame, read, checked and unpacked. */
+int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err);
+
 /* What a name (with its tenant) says, without reading the file; false when it is no chunk's. */
 #define CW_CHUNK_TENANT_BYTES 65
 struct cw_chunk_name {
@@ -83,5 +94,7 @@ struct cw_chunk_name {
     uint64_t first, count, ids_sum;
 };
 bool cw_chunk_name_parse(const char *name, struct cw_chunk_name *ret_name);
+/* Whether a name agrees with what is in the chunk. */
+bool cw_chunk_name_fits(const struct cw_chunk_name *name, const struct cw_chunk_index *index);
 
 #endif

@@ -31,6 +31,7 @@ static void streams_equal_one_shot(void **state)
             cw_hasher_add(hasher, data + at, n);
         }
         assert_true(cw_hash_eq(cw_hasher_get(hasher), cw_hash_bytes(data, sizeof(data))));
+        assert_true(cw_hasher_get_u64(hasher) == cw_hash_u64(data, sizeof(data)));
     }
     cw_hasher_reset(hasher);
     cw_hasher_add_str(hasher, "ab");

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The head of a chunk, which stands at its begin and again at the begin of its index:
+ *
+ *    0  8  "cachewC1"
+ *    8 16  key: hi, lo
+ *   24  4  bytes of the head, a multiple of 8
+ *   28  4  fields
+ *   32     a field: name length u8, name, dtype u8, rank u8, dims i64; then zeros up to the sum
+ *   -8  8  XXH3-64 of all before it */
+#include "format/chunk_int.h"
+
+#include <endian.h>
+#include <string.h>
+
+const char cw_chunk_magic[8] = {'c', 'a', 'c', 'h', 'e', 'w', 'C', '1'};
+const char cw_chunk_end_magic[8] = {'c', 'a', 'c', 'h', 'e', 'w', 'E', '1'};
+
+static void put_u64(struct cw_str *out, uint64_t v)
+{
+    v = htole64(v);
+    cw_str_add_bytes(out, &v, sizeof(v));
+}
+
+static void put_u32(struct cw_str *out, uint32_t v)
+{
+    v = htole32(v);
+    cw_str_add_bytes(out, &v, sizeof(v));
+}
+
+static void put_field(struct cw_str *out, const struct cw_field *field)
+{
+    size_t n = strlen(field->name);
+
+    cw_str_add_char(out, (char)n);
+    cw_str_add_bytes(out, field->name, n);
+    cw_str_add_char(out, (char)field->dtype);
+    cw_str_add_char(out, (char)field->rank);
+    for (int d = 0; d < field->rank; d++)
+        put_u64(out, (uint64_t)field->dims[d]);
+}
+
+void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out)
+{
+    size_t begin = out->len;
+
+    cw_str_add_bytes(out, cw_chunk_magic, sizeof(cw_chunk_magic));
+    put_u64(out, head->key.hi);
+    put_u64(out, head->key.lo);
+    put_u32(out, 0);
+    put_u32(out, (uint32_t)head->spec.n);
+    for (size_t i = 0; i < head->spec.n; i++)
+        put_field(out, &head->spec.fields[i]);
+    while ((out->len - begin) % 8)
+        cw_str_add_char(out, '\0');
+    uint32_t bytes = htole32((uint32_t)(out->len - begin + 8));
+    memcpy(out->s + begin + 24, &bytes, sizeof(bytes));
+    put_u64(out, cw_hash_u64(out->s + begin, out->len - begin));
+}
+
+static uint64_t u64_at(const unsigned char *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return le64toh(v);
+}
+
+static uint32_t u32_at(const unsigned char *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return le32toh(v);
+}
+
+/* One field from p[*at, n). */
+static int get_field(const unsigned char *p, size_t n, size_t *at, struct cw_spec *spec, struct cw_err *err)
+{
+    char name[CW_FIELD_NAME_BYTES] = {0};
+    int64_t dims[CW_RANK_MAX] = {0};
+    size_t name_n = *at < n ? p[*at] : 0;
+
+    if (*at + 1 + name_n + 2 > n || name_n >= sizeof(name))
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: field %zu: its name does not fit", spec->n);
+    memcpy(name, p + *at + 1, name_n);
+    unsigned dtype = p[*at + 1 + name_n], rank = p[*at + 2 + name_n];
+    *at += 3 + name_n;
+    if (strlen(name) != name_n || dtype >= CW_DTYPE_N || rank > CW_RANK_MAX || 8 * rank > n - *at)
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: field %zu: dtype %u, rank %u", spec->n, dtype, rank);
+    for (unsigned d = 0; d < rank; d++, *at += 8)
+        dims[d] = (int64_t)u64_at(p + *at);
+    if (cw_spec_add(spec, name, (enum cw_dtype)dtype, (int)rank, dims, err) < 0) {
+        cw_err_wrap(err, "chunk: head");
+        return err ? (err->code = CW_E_CORRUPT) : CW_E_CORRUPT;
+    }
+    return 0;
+}
+
+int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes, struct cw_err *err)
+{
+    struct cw_chunk_head head = {0};
+    const unsigned char *bytes = p;
+    size_t at = CW_CHUNK_PREFIX_BYTES;
+
+    if (n < CW_CHUNK_PREFIX_BYTES + 8 || memcmp(p, cw_chunk_magic, sizeof(cw_chunk_magic)) != 0)
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: does not begin with cachewC1");
+    size_t head_n = u32_at(bytes + 24), fields_n = u32_at(bytes + 28);
+    if (head_n > n || head_n > CW_CHUNK_HEAD_MAX || head_n < CW_CHUNK_PREFIX_BYTES + 8 || head_n % 8 || fields_n > CW_FIELDS_MAX)
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: impossible sizes: %zu bytes, %zu fields", head_n, fields_n);
+    if (cw_hash_u64(p, head_n - 8) != u64_at(bytes + head_n - 8))
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: checksum is wrong");
+    head.key = (struct cw_hash){u64_at(bytes + 8), u64_at(bytes + 16)};
+    for (size_t i = 0; i < fields_n; i++) {
+        int rc = get_field(bytes, head_n - 8, &at, &head.spec, err);
+        if (rc < 0)
+            return rc;
+    }
+    if (CW_ALIGN_UP(at, (size_t)8) != head_n - 8)
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: %zu bytes, its fields take %zu", head_n, at);
+    *ret_head = head;
+    *ret_bytes = head_n;
+    return 0;
+}

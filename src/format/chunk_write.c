@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing: frames are added, what is packed lies in blocks of the writer's, and finish lays everything out as parts. Plain frames are
+ * written from where the records lie. */
+#include <endian.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/codec.h"
+#include "format/chunk_int.h"
+
+#define BLOCK_BYTES ((size_t)1 << 20)
+#define AUTO_LEVEL 1
+#define INDEX_LEVEL 1
+#define TRIAL_FRAMES 4
+#define TRIAL_BYTES ((size_t)256 << 10)
+
+/* Frames and index are packed when that saves a 16th: less is not worth what reading them costs. */
+static bool is_worth_it(size_t packed, size_t plain)
+{
+    return packed > 0 && packed < plain - plain / 16;
+}
+
+struct frame {
+    const void *data; /* as stored */
+    size_t stored, plain;
+};
+struct block {
+    struct block *next;
+    size_t used, cap;
+    char bytes[];
+};
+struct cw_chunk_writer {
+    struct cw_chunk_head head;
+    bool packs, tries;
+    struct cw_codec_packer *packer; /* NULL: nothing is packed */
+    size_t tried, tried_plain, tried_packed;
+    struct block *blocks; /* newest first */
+    struct frame *frames;
+    size_t frames_n, frames_cap;
+    struct cw_chunk_record *records;
+    size_t records_n, records_cap;
+    bool sorted; /* so far */
+    /* finish */
+    struct cw_str head_bytes;
+    void *index, *index_packed;
+    unsigned char footer[CW_CHUNK_FOOTER_BYTES];
+    struct iovec *parts;
+    size_t parts_n;
+};
+
+struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head, int level)
+{
+    struct cw_chunk_writer *writer = CW_NEW(struct cw_chunk_writer);
+
+    writer->head = *head;
+    writer->sorted = true;
+    if (level != CW_CHUNK_PLAIN)
+        writer->packer = cw_codec_packer_new(level == CW_CHUNK_AUTO ? AUTO_LEVEL : level);
+    writer->packs = writer->packer != NULL;
+    writer->tries = level == CW_CHUNK_AUTO;
+    return writer;
+}
+
+void cw_chunk_writer_free(struct cw_chunk_writer *writer)
+{
+    if (!writer)
+        return;
+    while (writer->blocks) {
+        struct block *block = writer->blocks;
+        writer->blocks = block->next;
+        cw_mem_free(block);
+    }
+    cw_codec_packer_free(writer->packer);
+    cw_mem_free(writer->frames);
+    cw_mem_free(writer->records);
+    cw_str_fini(&writer->head_bytes);
+    cw_mem_free(writer->index);
+    cw_mem_free(writer->index_packed);
+    cw_mem_free(writer->parts);
+    cw_mem_free(writer);
+}
+
+/* Room for n bytes more in the newest block. */
+static void *block_room(struct cw_chunk_writer *writer, size_t n)
+{
+    struct block *block = writer->blocks;
+
+    if (!block || block->cap - block->used < n) {
+        size_t cap = CW_MAX(n, BLOCK_BYTES);
+        block = cw_mem_try(sizeof(*block) + cap);
+        if (!block)
+            return NULL;
+        *block = (struct block){.next = writer->blocks, .cap = cap};
+        writer->blocks = block;
+    }
+    return block->bytes + block->used;
+}
+
+/* Leaves off when the first frames did not shrink. */
+static void judge_trial(struct cw_chunk_writer *writer, size_t plain, size_t packed)
+{
+    writer->tried++;
+    writer->tried_plain += plain;
+    writer->tried_packed += packed;
+    if (writer->tried < TRIAL_FRAMES && writer->tried_plain < TRIAL_BYTES)
+        return;
+    writer->tries = false;
+    writer->packs = writer->tried_packed < writer->tried_plain - writer->tried_plain / 10;
+}
+
+/* The frame packed, or as it is when that saves nothing, or there is no memory to pack. */
+static void pack(struct cw_chunk_writer *writer, struct frame *frame)
+{
+    size_t bound = cw_codec_bound(frame->plain);
+    void *dst = block_room(writer, bound);
+
+    if (!dst)
+        return;
+    size_t packed = cw_codec_pack_to(writer->packer, dst, bound, frame->data, frame->plain);
+    if (is_worth_it(packed, frame->plain)) {
+        frame->data = dst;
+        frame->stored = packed;
+        writer->blocks->used += packed;
+    }
+    if (writer->tries)
+        judge_trial(writer, frame->plain, frame->stored);
+}
+
+static int grow(void *array_to_pointer, size_t need, size_t *cap, size_t size, struct cw_err *err)
+{
+    void *old, *bigger;
+    size_t n = CW_MAX(*cap, (size_t)64);
+
+    if (need <= *cap)
+        return 0;
+    while (n < need)
+        n *= 2;
+    memcpy(&old, array_to_pointer, sizeof(old));
+    bigger = cw_mem_try(n * size);
+    if (!bigger)
+        return cw_err_set(err, CW_E_NOMEM, "chunk: no memory for an index of %zu", n);
+    if (*cap)
+        memcpy(bigger, old, *cap * size);
+    cw_mem_free(old);
+    memcpy(array_to_pointer, &bigger, sizeof(bigger));
+    *cap = n;
+    return 0;
+}
+
+static int add_record(struct cw_chunk_writer *writer, struct cw_chunk_record record, bool has_frame, size_t n, struct cw_err *err)
+{
+    bool left_out = record.bytes == CW_CHUNK_LEFT_OUT;
+
+    if (!left_out && (!has_frame || record.offset > n || record.bytes > n - record.offset))
+        return cw_err_set(err, CW_E_INVALID, "chunk: record %" PRIu64 ": is not inside its frame", record.id);
+    record.frame = left_out ? 0 : (uint32_t)writer->frames_n;
+    record.offset = left_out ? 0 : record.offset;
+    record.unused = 0;
+    if (writer->records_n > 0 && record.id <= writer->records[writer->records_n - 1].id)
+        writer->sorted = false;
+    writer->records[writer->records_n++] = record;
+    return 0;
+}
+
+int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const struct cw_chunk_record *records, size_t records_n,
+                        struct cw_err *err)
+{
+    struct frame frame = {.data = data, .stored = n, .plain = n};
+    size_t before = writer->records_n;
+    bool has_frame = n > 0;
+
+    if (records_n > CW_CHUNK_RECORDS_MAX - before)
+        return cw_err_set(err, CW_E_LIMIT, "chunk: more than %u records", CW_CHUNK_RECORDS_MAX);
+    if (n > UINT32_MAX - CW_CHUNK_ALIGN)
+        return cw_err_set(err, CW_E_LIMIT, "chunk: a frame of %zu bytes", n);
+    int rc = grow(&writer->records, before + records_n, &writer->records_cap, sizeof(*records), err);
+    if (rc == 0)
+        rc = grow(&writer->frames, writer->frames_n + 1, &writer->frames_cap, sizeof(frame), err);
+    for (size_t i = 0; i < records_n; i++)
+        has_frame = has_frame || records[i].bytes != CW_CHUNK_LEFT_OUT; /* a record without bytes lies in an empty frame */
+    if (rc == 0 && n > 0 && records_n == 0)
+        rc = cw_err_set(err, CW_E_INVALID, "chunk: a frame without records");
+    for (size_t i = 0; i < records_n && rc == 0; i++)
+        rc = add_record(writer, records[i], has_frame, n, err);
+    if (rc < 0) {
+        writer->records_n = before;
+        return rc;
+    }
+    if (writer->packs && n > 0)
+        pack(writer, &frame);
+    if (has_frame)
+        writer->frames[writer->frames_n++] = frame;
+    return 0;
+}
+
+/* ---- finish ---- */
+
+/* By ids, a byte at a time: millions of records of a shuffled epoch. */
+static int sort_records(struct cw_chunk_writer *writer, struct cw_err *err)
+{
+    size_t n = writer->records_n;
+    struct cw_chunk_record *from = writer->records, *to = cw_mem_try(writer->records_cap * sizeof(*to));
+
+    if (!to)
+        return cw_err_set(err, CW_E_NOMEM, "chunk: no memory to sort %zu records", n);
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t ends[257] = {0};
+        for (size_t i = 0; i < n; i++)
+            ends[(from[i].id >> shift & 255) + 1]++;
+        if (ends[(from[0].id >> shift & 255) + 1] == n)
+            continue; /* all alike */
+        for (size_t k = 1; k < 257; k++)
+            ends[k] += ends[k - 1];
+        for (size_t i = 0; i < n; i++)
+            to[ends[from[i].id >> shift & 255]++] = from[i];
+        struct cw_chunk_record *swap = from;
+        from = to;
+        to = swap;
+    }
+    writer->records = from;
+    cw_mem_free(to);
+    return 0;
+}
+
+static int order_records(struct cw_chunk_writer *writer, struct cw_err *err)
+{
+    if (writer->records_n == 0)
+        return cw_err_set(err, CW_E_INVALID, "chunk: no records");
+    int rc = writer->sorted ? 0 : sort_records(writer, err);
+    for (size_t i = 1; rc == 0 && i < writer->records_n; i++)
+        if (writer->records[i].id == writer->records[i - 1].id)
+            rc = cw_err_set(err, CW_E_INVALID, "chunk: record %" PRIu64 " is there twice", writer->records[i].id);
+    return rc;
+}
+
+static unsigned char *put_u32(unsigned char *p, uint32_t v)
+{
+    v = htole32(v);
+    memcpy(p, &v, sizeof(v));
+    return p + sizeof(v);
+}
+
+static unsigned char *put_u64(unsigned char *p, uint64_t v)
+{
+    v = htole64(v);
+    memcpy(p, &v, sizeof(v));
+    return p + sizeof(v);
+}
+
+/* Columns of differences: neighbours are alike, so they pack to almost nothing. */
+static unsigned char *put_records(unsigned char *p, const struct cw_chunk_record *records, size_t n)
+{
+    const struct cw_chunk_record none = {0};
+
+    for (size_t i = 0; i < n; i++)
+        p = put_u64(p, records[i].id - (i ? records[i - 1].id : 0));
+    for (size_t i = 0; i < n; i++)
+        p = put_u32(p, records[i].frame - (i ? records[i - 1] : none).frame);
+    for (size_t i = 0; i < n; i++)
+        p = put_u32(p, records[i].offset - (i ? records[i - 1] : none).offset);
+    for (size_t i = 0; i < n; i++)
+        p = put_u32(p, records[i].bytes - (i ? records[i - 1] : none).bytes);
+    return p;
+}
+
+struct index {
+    const void *data;
+    size_t stored, plain;
+    uint64_t offset; /* in the file */
+};
+
+static void put_frames(struct cw_chunk_writer *writer, unsigned char *p, struct index *index)
+{
+    uint64_t at = cw_chunk_up(writer->head_bytes.len);
+
+    for (size_t i = 0; i < writer->frames_n; i++) {
+        const struct frame *frame = &writer->frames[i];
+        p = put_u64(p, at);
+        p = put_u32(p, (uint32_t)frame->stored);
+        p = put_u32(p, (uint32_t)frame->plain);
+        p = put_u64(p, cw_hash_u64(frame->data, frame->stored));
+        at = cw_chunk_up(at + frame->stored);
+    }
+    index->offset = at;
+}
+
+static int build_index(struct cw_chunk_writer *writer, struct index *index, struct cw_err *err)
+{
+    size_t head_n = writer->head_bytes.len, frames_n = writer->frames_n * CW_CHUNK_FRAME_ENTRY_BYTES;
+    size_t n = head_n + 8 + frames_n + writer->records_n * CW_CHUNK_RECORD_ENTRY_BYTES;
+    unsigned char *p = writer->index = cw_mem_try(n);
+
+    if (!p)
+        return cw_err_set(err, CW_E_NOMEM, "chunk: no memory for an index of %zu bytes", n);
+    memcpy(p, writer->head_bytes.s, head_n);
+    p = put_u32(p + head_n, (uint32_t)writer->frames_n);
+    p = put_u32(p, (uint32_t)writer->records_n);
+    put_frames(writer, p, index);
+    put_records(p + frames_n, writer->records, writer->records_n);
+    index->data = writer->index;
+    index->stored = index->plain = n;
+    size_t bound = cw_codec_bound(n);
+    struct cw_codec_packer *packer = cw_codec_packer_new(INDEX_LEVEL);
+    writer->index_packed = packer ? cw_mem_try(bound) : NULL;
+    size_t packed = writer->index_packed ? cw_codec_pack_to(packer, writer->index_packed, bound, writer->index, n) : 0;
+    cw_codec_packer_free(packer);
+    if (is_worth_it(packed, n)) {
+        index->data = writer->index_packed;
+        index->stored = packed;
+    }
+    return 0;
+}
+
+static void build_footer(struct cw_chunk_writer *writer, const struct index *index)
+{
+    unsigned char *p = writer->footer;
+
+    p = put_u64(p, index->offset);
+    p = put_u32(p, (uint32_t)index->stored);
+    p = put_u32(p, (uint32_t)index->plain);
+    p = put_u64(p, cw_hash_u64(index->data, index->stored));
+    p = put_u64(p, index->offset + index->stored + CW_CHUNK_FOOTER_BYTES);
+    p = put_u64(p, writer->head.key.hi);
+    p = put_u64(p, writer->head.key.lo);
+    p = put_u64(p, cw_hash_u64(writer->footer, 48));
+    memcpy(p, cw_chunk_end_magic, sizeof(cw_chunk_end_magic));
+}
+
+static void add_part(struct cw_chunk_writer *writer, const void *p, size_t n, bool pads)
+{
+    static const char zeros[CW_CHUNK_ALIGN];
+    size_t pad = (size_t)(cw_chunk_up(n) - n);
+
+    if (n > 0)
+        writer->parts[writer->parts_n++] = (struct iovec){(void *)(uintptr_t)p, n};
+    if (pads && pad > 0)
+        writer->parts[writer->parts_n++] = (struct iovec){(void *)(uintptr_t)zeros, pad};
+}
+
+static int build_parts(struct cw_chunk_writer *writer, const struct index *index, struct cw_err *err)
+{
+    writer->parts = cw_mem_try((2 * writer->frames_n + 4) * sizeof(*writer->parts));
+    if (!writer->parts)
+        return cw_err_set(err, CW_E_NOMEM, "chunk: no memory for a list of %zu frames", writer->frames_n);
+    add_part(writer, writer->head_bytes.s, writer->head_bytes.len, true);
+    for (size_t i = 0; i < writer->frames_n; i++)
+        add_part(writer, writer->frames[i].data, writer->frames[i].stored, true);
+    add_part(writer, index->data, index->stored, false);
+    add_part(writer, writer->footer, sizeof(writer->footer), false);
+    return 0;
+}
+
+int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts, size_t *ret_parts_n, uint64_t *ret_bytes,
+                           struct cw_str *ret_name, struct cw_err *err)
+{
+    struct index index = {0};
+    char key[CW_HASH_TEXT_BYTES];
+    int rc = order_records(writer, err);
+
+    if (rc == 0) {
+        cw_chunk_head_put(&writer->head, &writer->head_bytes);
+        rc = build_index(writer, &index, err);
+    }
+    if (rc < 0)
+        return rc;
+    build_footer(writer, &index);
+    rc = build_parts(writer, &index, err);
+    if (rc < 0)
+        return rc;
+    cw_hash_text(writer->head.key, key);
+    cw_str_addf(ret_name, "%s/%" PRIu64 "-%zu-%016" PRIx64 ".chunk", key, writer->records[0].id, writer->records_n,
+                cw_chunk_ids_sum(writer->records, writer->records_n));
+    *ret_parts = writer->parts;
+    *ret_parts_n = writer->parts_n;
+    *ret_bytes = index.offset + index.stored + CW_CHUNK_FOOTER_BYTES;
+    return 0;
+}

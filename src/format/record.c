@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/record.h"
+
+#include <endian.h>
+#include <string.h>
+
+#define BIG_BYTES 256 /* from here on things begin at a cache line */
+#define RECORD_MAX ((uint64_t)1 << 31)
+
+static size_t align_of(uint64_t bytes)
+{
+    return bytes >= BIG_BYTES ? 64 : 8;
+}
+
+size_t cw_record_align(size_t record_bytes)
+{
+    return align_of(record_bytes);
+}
+
+/* What stands at the record's begin: of each field that is not of fixed size its dims and its bytes. */
+static size_t head_bytes(const struct cw_spec *spec)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < spec->n; i++)
+        if (!cw_field_is_fixed(&spec->fields[i]))
+            n += 8 * ((size_t)spec->fields[i].rank + 1);
+    return n;
+}
+
+/* Whether a field of the spec can be this: dims that agree, bytes that follow from them. */
+static bool fits(const struct cw_field *field, const struct cw_view *view)
+{
+    struct cw_field found = {.dtype = field->dtype, .rank = field->rank};
+
+    if (view->dtype != field->dtype || view->rank != field->rank || view->bytes > RECORD_MAX)
+        return false;
+    if (field->dtype == CW_DTYPE_STR)
+        return field->rank == 0;
+    for (int d = 0; d < field->rank; d++) {
+        if (field->dims[d] >= 0 && field->dims[d] != view->dims[d])
+            return false;
+        found.dims[d] = view->dims[d];
+    }
+    return cw_field_bytes(&found) == (int64_t)view->bytes;
+}
+
+int64_t cw_record_bytes(const struct cw_spec *spec, const struct cw_element *element)
+{
+    uint64_t n = head_bytes(spec);
+
+    if (element->n != spec->n)
+        return -1;
+    for (size_t i = 0; i < spec->n; i++) {
+        const struct cw_view *view = &element->fields[i];
+        if (view->full_h || view->stamp || !fits(&spec->fields[i], view))
+            return -1;
+        n = CW_ALIGN_UP(n, align_of(view->bytes)) + view->bytes;
+    }
+    return n > RECORD_MAX ? -1 : (int64_t)n;
+}
+
+static unsigned char *put_u64(unsigned char *p, uint64_t v)
+{
+    v = htole64(v);
+    memcpy(p, &v, sizeof(v));
+    return p + sizeof(v);
+}
+
+void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst)
+{
+    unsigned char *head = dst;
+    size_t at = head_bytes(spec);
+
+    for (size_t i = 0; i < spec->n; i++) {
+        const struct cw_view *view = &element->fields[i];
+        if (!cw_field_is_fixed(&spec->fields[i])) {
+            for (int d = 0; d < spec->fields[i].rank; d++)
+                head = put_u64(head, (uint64_t)view->dims[d]);
+            head = put_u64(head, view->bytes);
+        }
+        size_t begin = CW_ALIGN_UP(at, align_of(view->bytes));
+        memset((char *)dst + at, 0, begin - at);
+        if (view->bytes)
+            memcpy((char *)dst + begin, view->data, view->bytes);
+        at = begin + view->bytes;
+    }
+}
+
+static uint64_t get_u64(const unsigned char **p)
+{
+    uint64_t v;
+
+    memcpy(&v, *p, sizeof(v));
+    *p += sizeof(v);
+    return le64toh(v);
+}
+
+int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct cw_element *element, struct cw_err *err)
+{
+    const unsigned char *head = p;
+    uint64_t at = head_bytes(spec);
+
+    if (n < at)
+        return cw_err_set(err, CW_E_CORRUPT, "record: %zu bytes, less than the sizes of its fields take", n);
+    element->n = spec->n;
+    for (size_t i = 0; i < spec->n; i++) {
+        const struct cw_field *field = &spec->fields[i];
+        struct cw_view view = {.dtype = field->dtype, .rank = field->rank};
+        bool fixed = cw_field_is_fixed(field);
+        for (int d = 0; d < field->rank; d++)
+            view.dims[d] = fixed ? field->dims[d] : (int64_t)get_u64(&head);
+        view.bytes = fixed ? (size_t)cw_field_bytes(field) : get_u64(&head);
+        if (!fits(field, &view))
+            return cw_err_set(err, CW_E_CORRUPT, "record: field \"%s\": its size is not what the spec says", field->name);
+        at = CW_ALIGN_UP(at, align_of(view.bytes));
+        if (at > n || view.bytes > n - at)
+            return cw_err_set(err, CW_E_CORRUPT, "record: field \"%s\": ends behind the record's %zu bytes", field->name, n);
+        view.data = (char *)(uintptr_t)p + at;
+        at += view.bytes;
+        element->fields[i] = view;
+    }
+    if (at != n)
+        return cw_err_set(err, CW_E_CORRUPT, "record: %zu bytes, its fields take %llu", n, (unsigned long long)at);
+    return 0;
+}
