@@ -9,21 +9,28 @@
 #define SAMPLE_NS 50000
 #define STRIDE_MAX 4096
 
-/* Begins the measurement of one call; 0 = this one is not measured. */
-static inline int64_t sample_begin(struct cw_work_node *node)
+struct sample {
+    int64_t cpu_ns; /* 0 = this call is not measured */
+    int64_t wall_ns;
+};
+
+static inline struct sample sample_begin(struct cw_work_node *node)
 {
     if (node->left > 1) {
         node->left--;
-        return 0;
+        return (struct sample){0};
     }
-    return cw_clock_thread_cpu_ns();
+    int64_t wall_ns = cw_clock_ns();
+    return (struct sample){cw_clock_thread_cpu_ns(), wall_ns};
 }
 
-static void sample_end(struct cw_work_node *node, int64_t begin, int64_t clock_ns)
+static void sample_end(struct cw_work_node *node, struct sample begin, int64_t clock_ns)
 {
-    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin - clock_ns, 1);
+    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
+    int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
     uint32_t stride = node->stride ? node->stride : 1;
     cw_work_add(&node->count.cpu_ns, (uint64_t)ns * stride);
+    cw_work_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
     next = CW_MIN(
         CW_MAX(next, 1),
@@ -44,7 +51,9 @@ static void set_stream(const struct cw_work *work, const struct cw_plan_node *no
                        struct cw_op_ctx *ctx, uint64_t id, uint64_t rep)
 {
     ctx->element_id = id;
-    if (node->op->traits & CW_OP_RANDOM)
+    if (node->frozen)
+        cw_rng_init(&ctx->rng, work->plan->seed, node->tag, 0, 0, id);
+    else if (node->op->traits & CW_OP_RANDOM)
         cw_rng_init(&ctx->rng, work->plan->seed, node->tag, work->epoch, rep, id);
 }
 
@@ -71,7 +80,10 @@ static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
 static void set_want(struct cw_work *work, const struct cw_plan_node *node, struct cw_op_ctx *ctx,
                      const struct cw_element *element)
 {
-    bool has = node->want != SIZE_MAX && !work->trace;
+    /* the crop has to be next: a cache between them wants the whole image */
+    bool has = node->want != SIZE_MAX && !work->trace && work->pending_n &&
+               work->pending[work->pending_n - 1].node == node->want &&
+               !work->pending[work->pending_n - 1].put;
     work->want_element = element;
     work->want_node = node->want;
     ctx->next_want = has ? ask_want : NULL;
@@ -97,15 +109,12 @@ static int apply_fields(struct cw_work *work, const struct cw_work_pending *pend
 }
 
 static int apply_whole(struct cw_work *work, const struct cw_work_pending *pending,
-                       struct cw_element *element, uint64_t *bytes, struct cw_err *err)
+                       struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
     struct cw_work_node *mine = &work->nodes[pending->node];
     set_slot(work, &mine->ctx, pending->live, 0, pending->shift);
-    int rc = node->op->apply(&mine->ctx, node->opts, node->state, mine->scratch, element, err);
-    for (size_t k = 0; rc == 0 && k < element->n; k++)
-        *bytes += element->fields[k].bytes;
-    return rc;
+    return node->op->apply(&mine->ctx, node->opts, node->state, mine->scratch, element, err);
 }
 
 int cw_call_apply(struct cw_work *work, const struct cw_work_pending *pending,
@@ -114,15 +123,17 @@ int cw_call_apply(struct cw_work *work, const struct cw_work_pending *pending,
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
     struct cw_work_node *mine = &work->nodes[pending->node];
     uint64_t bytes = 0;
-    int64_t begin = sample_begin(mine);
+    struct sample begin = sample_begin(mine);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
     set_want(work, node, &mine->ctx, element);
     int rc = node->op->apply_field ? apply_fields(work, pending, element, &bytes, err)
-                                   : apply_whole(work, pending, element, &bytes, err);
-    if (begin)
+                                   : apply_whole(work, pending, element, err);
+    if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns);
+    uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
     cw_work_add(&mine->count.elements, 1);
-    cw_work_add(&mine->count.bytes_out, bytes);
+    cw_work_add(&mine->count.bytes_out, node->op->apply_field ? bytes : all);
+    cw_work_add(&mine->count.element_bytes, all);
     if (rc == 0 && work->trace)
         rc = cw_call_trace(work, pending->node, element, err);
     if (rc < 0)
@@ -136,7 +147,7 @@ int cw_call_read(struct cw_work *work, const struct cw_work_at *at, bool bare,
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     struct cw_work_node *mine = &work->nodes[at->node];
     uint64_t bytes = 0;
-    int64_t begin = sample_begin(mine);
+    struct sample begin = sample_begin(mine);
     int rc;
     if (bare && node->op->read_run && node->out.n == 1 && (at->live & 1)) {
         rc = node->op->read_run(node->opts, node->state, at->pos, 1, 1, work->slot[at->shift]);
@@ -153,13 +164,13 @@ int cw_call_read(struct cw_work *work, const struct cw_work_at *at, bool bare,
         set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
         set_want(work, node, &mine->ctx, element);
         rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
-        for (size_t k = 0; rc == 0 && k < element->n; k++)
-            bytes += element->fields[k].bytes;
+        bytes = rc == 0 ? cw_element_bytes(element) : 0;
     }
-    if (begin)
+    if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns);
     cw_work_add(&mine->count.elements, 1);
     cw_work_add(&mine->count.bytes_out, bytes);
+    cw_work_add(&mine->count.element_bytes, bytes);
     if (rc == 0 && work->trace)
         rc = cw_call_trace(work, at->node, element, err);
     if (rc < 0)

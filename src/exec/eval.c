@@ -3,6 +3,7 @@
  * recursion; frames hold merges and inner groups while their inputs are computed. */
 #include "exec/eval.h"
 
+#include "exec/cached.h"
 #include "exec/call.h"
 #include "exec/rows.h"
 
@@ -76,13 +77,18 @@ static int push_frame(struct cw_work *work, struct cw_work_at *at, struct cw_err
     return 0;
 }
 
-/* Down to a source; element operators stay on the stack. */
+/* Down to a source or to what a cache has; element operators stay on the stack. */
 static int descend(struct cw_work *work, struct cw_work_at *at, struct cw_element *element,
                    struct cw_err *err)
 {
     for (;;) {
         const struct cw_plan_node *node = &work->plan->nodes[at->node];
         int rc = 0;
+        if (CW_UNLIKELY(work->caching)) {
+            enum cw_cached found = cw_cached_find(work, at, element);
+            if (found != CW_CACHED_NOT)
+                return found == CW_CACHED_FOUND ? 0 : CW_EVAL_DROP;
+        }
         switch (node->step) {
         case CW_STEP_SOURCE:
             return cw_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
@@ -172,6 +178,7 @@ static int close_frame(struct cw_work *work, struct cw_work_frame *frame,
     if (rc < 0)
         work->failed = frame->node;
     cw_work_add(&mine->count.elements, 1);
+    cw_work_add(&mine->count.element_bytes, rc == 0 ? cw_element_bytes(element) : 0);
     return rc == 0 && work->trace ? cw_call_trace(work, frame->node, element, err) : rc;
 }
 
@@ -180,18 +187,23 @@ static int ascend(struct cw_work *work, struct cw_element *element, struct cw_er
 {
     size_t base = work->frames_n ? work->frames[work->frames_n - 1].base : 0;
     while (work->pending_n > base) {
-        int rc = cw_call_apply(work, &work->pending[--work->pending_n], element, err);
+        const struct cw_work_pending *pending = &work->pending[--work->pending_n];
+        if (CW_UNLIKELY(pending->put)) {
+            cw_cached_put(work, pending, element);
+            continue;
+        }
+        int rc = cw_call_apply(work, pending, element, err);
         if (rc)
             return rc;
     }
     return 0;
 }
 
-int cw_eval(struct cw_work *work, const struct cw_work_at *from, struct cw_element *element,
-            struct cw_err *err)
+static int eval(struct cw_work *work, const struct cw_work_at *from, struct cw_element *element,
+                struct cw_err *err)
 {
     struct cw_work_at at = *from;
-    work->pending_n = work->frames_n = 0;
+    work->pending_n = work->frames_n = work->puts_n = 0;
     for (;;) {
         int rc = descend(work, &at, element, err);
         if (rc)
@@ -217,4 +229,13 @@ int cw_eval(struct cw_work *work, const struct cw_work_at *from, struct cw_eleme
             work->frames_n--;
         }
     }
+}
+
+int cw_eval(struct cw_work *work, const struct cw_work_at *from, struct cw_element *element,
+            struct cw_err *err)
+{
+    int rc = eval(work, from, element, err);
+    if (rc == CW_EVAL_DROP && work->puts_n)
+        cw_cached_drop(work, work->frames_n ? work->frames[work->frames_n - 1].base : 0);
+    return rc;
 }

@@ -2,6 +2,7 @@
 #include "exec/task.h"
 
 #include "base/mem.h"
+#include "exec/cached.h"
 #include "exec/positions.h"
 #include <string.h>
 
@@ -119,7 +120,8 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
     task->fixed = all_fixed(task->spec);
     task->mapped = cw_positions_help(plan, task->cut.node);
-    task->affine = task->fixed && is_affine(plan, task->cut.node);
+    task->affine = task->fixed && is_affine(plan, task->cut.node) &&
+                   !(cw_cached_any(plan) && cw_cached_below(plan, task->cut.node));
     task->dropped = cw_mem_try((size_t)task->rows);
     if (!task->dropped)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
@@ -279,6 +281,7 @@ static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t 
         return false;
     cw_work_add(&count->elements, (uint64_t)(hi - lo));
     cw_work_add(&count->bytes_out, (uint64_t)(hi - lo) * task->row_bytes[0]);
+    cw_work_add(&count->element_bytes, (uint64_t)(hi - lo) * task->row_bytes[0]);
     return true;
 }
 
@@ -290,6 +293,8 @@ static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_w
     err.code = 0;
     err.msg[0] = 0;
     int rc = compute_row(task, work, at, element, row, &err);
+    if (CW_UNLIKELY(work->hold.n))
+        cw_cache_release(&work->hold); /* the row is where it belongs */
     if (rc == 0)
         return true;
     if (rc > 0) {

@@ -92,6 +92,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_work *work, struct c
     cw_arena_reset(work->arena);
     cw_rows_view(below, below->buf ? below->buf->data : NULL, &element);
     work->trace_row = -1;
+    work->pending_n = 0;
     for (size_t k = task->cut.above_n; k > 0; k--) {
         struct cw_work_pending pending = {.node = task->cut.above[k - 1]};
         int rc = cw_call_apply(work, &pending, &element, err);
@@ -169,6 +170,7 @@ struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work,
         struct cw_work_count *count = &work->nodes[task->cut.group].count;
         cw_work_add(&count->elements, 1);
         cw_work_add(&count->bytes_out, batch->buf ? batch->buf->len : 0);
+        cw_work_add(&count->element_bytes, batch->buf ? batch->buf->len : 0);
     }
     return batch;
 }

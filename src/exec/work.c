@@ -13,6 +13,7 @@ static void work_free(struct cw_work *work)
     cw_str_fini(&work->trace_source);
     cw_mem_free(work->nodes);
     cw_mem_free(work->pending);
+    cw_mem_free(work->puts);
     cw_mem_free(work->frames);
     cw_mem_free(work);
 }
@@ -59,7 +60,8 @@ static struct cw_work *work_new(struct cw_plan *plan)
     work->plan = plan;
     work->clock_ns = clock_cost();
     work->nodes = CW_NEW_ARRAY(struct cw_work_node, plan->n);
-    work->pending = CW_NEW_ARRAY(struct cw_work_pending, plan->n + 1);
+    work->pending = CW_NEW_ARRAY(struct cw_work_pending, 2 * plan->n + 1);
+    work->puts = CW_NEW_ARRAY(struct cw_work_put, plan->n + 1);
     work->frames = CW_NEW_ARRAY(struct cw_work_frame, plan->nodes[plan->n - 1].frames + 1);
     for (size_t i = 0; i < plan->n; i++) {
         const struct cw_plan_node *node = &plan->nodes[i];
@@ -91,6 +93,8 @@ struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64
     }
     work->arena = arena;
     work->epoch = epoch;
+    work->caching = atomic_load_explicit(&plan->uses_n, memory_order_relaxed) > 0;
+    work->pending_n = work->puts_n = 0;
     for (size_t i = 0; i < plan->n; i++)
         work->nodes[i].ctx.arena = arena;
     return work;
@@ -106,6 +110,33 @@ void cw_work_put(struct cw_work *work)
     cw_mutex_unlock(&share->mutex);
 }
 
+static uint64_t load(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void add_counts(const struct cw_work_count *count, struct cw_exec_count *sum)
+{
+    sum->elements += load(&count->elements);
+    sum->cpu_ns += load(&count->cpu_ns);
+    sum->wall_ns += load(&count->wall_ns);
+    sum->bytes_out += load(&count->bytes_out);
+    sum->element_bytes += load(&count->element_bytes);
+    sum->hits += load(&count->hits);
+}
+
+/* Operators that are passed by, and those on positions, never see elements: theirs are their
+ * inputs'. */
+static void take_over(const struct cw_plan_node *node, const struct cw_exec_count *in,
+                      struct cw_exec_count *mine)
+{
+    if (node->step == CW_STEP_PASS)
+        mine->elements = in->elements + in->hits;
+    if (in->elements)
+        mine->element_bytes =
+            (uint64_t)((double)in->element_bytes / (double)in->elements * (double)mine->elements);
+}
+
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts)
 {
     for (size_t i = 0; i < plan->n; i++)
@@ -114,14 +145,13 @@ void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts
     if (!share)
         return;
     cw_mutex_lock(&share->mutex);
-    for (const struct cw_work *work = share->all; work; work = work->next_all) {
-        for (size_t i = 0; i < plan->n; i++) {
-            const struct cw_work_count *count = &work->nodes[i].count;
-            ret_counts[i].elements += atomic_load_explicit(&count->elements, memory_order_relaxed);
-            ret_counts[i].cpu_ns += atomic_load_explicit(&count->cpu_ns, memory_order_relaxed);
-            ret_counts[i].bytes_out +=
-                atomic_load_explicit(&count->bytes_out, memory_order_relaxed);
-        }
-    }
+    for (const struct cw_work *work = share->all; work; work = work->next_all)
+        for (size_t i = 0; i < plan->n; i++)
+            add_counts(&work->nodes[i].count, &ret_counts[i]);
     cw_mutex_unlock(&share->mutex);
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct cw_plan_node *node = &plan->nodes[i];
+        if (node->step == CW_STEP_PASS || (node->step == CW_STEP_INDEX && node->inputs_n == 1))
+            take_over(node, &ret_counts[node->inputs[0]], &ret_counts[i]);
+    }
 }

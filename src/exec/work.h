@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 struct cw_work_count {
-    _Atomic uint64_t elements, cpu_ns,
-        bytes_out; /* written by the thread that has the work, read by any */
+    /* written by the thread that has the work, read by any */
+    _Atomic uint64_t elements, cpu_ns, wall_ns, bytes_out, element_bytes, hits;
 };
 struct cw_work_node {
     struct cw_op_ctx ctx;
@@ -20,11 +20,18 @@ struct cw_work_node {
     struct cw_work_count count;
     uint32_t stride, left; /* the clock is read at every stride-th element */
 };
-/* An element operator met on the way down, to be applied on the way up. */
+/* An element operator met on the way down, to be applied on the way up; or a cache, which gets the
+ * element of its node then. */
 struct cw_work_pending {
     uint32_t node;
+    uint32_t put;   /* puts[put - 1] says what; 0 = an operator */
     uint32_t live;  /* fields whose finished value belongs into the row's slot */
     uint32_t shift; /* field i of here is field i + shift of the row */
+};
+struct cw_work_put {
+    struct cw_cache_node *cache;
+    uint64_t id;
+    int64_t begin_ns;
 };
 /* A merge or inner group that waits for its inputs. */
 struct cw_work_frame {
@@ -43,7 +50,8 @@ struct cw_work_at {
     int64_t pos;
     uint64_t rep;
     uint32_t live, shift;
-    bool mapped; /* pos is that of the next source, merge or group below: index operators are done */
+    bool
+        mapped; /* pos is that of the next source, merge or group below: index operators are done */
 };
 struct cw_work {
     struct cw_plan *plan; /* no ref: the plan owns the work */
@@ -54,6 +62,10 @@ struct cw_work {
     struct cw_work_node *nodes;
     struct cw_work_pending *pending;
     size_t pending_n;
+    bool caching; /* some node may have a cache */
+    struct cw_work_put *puts;
+    size_t puts_n;
+    struct cw_cache_hold hold;    /* what the row being computed points into */
     struct cw_work_frame *frames; /* as many as the plan's output needs */
     size_t frames_n;
     void *slot[CW_FIELDS_MAX]; /* of the row being computed; slot_bytes 0 = none */
@@ -77,6 +89,14 @@ struct cw_share {
 struct cw_share *cw_share_of(struct cw_plan *plan);
 struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch);
 void cw_work_put(struct cw_work *work);
+
+static inline uint64_t cw_element_bytes(const struct cw_element *element)
+{
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < element->n; k++)
+        bytes += element->fields[k].bytes;
+    return bytes;
+}
 
 static inline void cw_work_add(_Atomic uint64_t *counter, uint64_t n)
 {

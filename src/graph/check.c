@@ -4,6 +4,7 @@
 #include "graph/check.h"
 
 #include "base/mem.h"
+#include "graph/cacheable.h"
 #include "graph/infer.h"
 #include "graph/sparse.h"
 #include <stdatomic.h>
@@ -68,7 +69,7 @@ static void find_flags(const struct cw_checked *checked, size_t i)
     struct cw_checked_node *node = &checked->nodes[i];
     const struct cw_op *op = node->op;
     node->sparse = (op->traits & CW_OP_CHANGES_COUNT) != 0;
-    node->random = op->kind == CW_OP_ELEMENT && (op->traits & CW_OP_RANDOM);
+    node->random = op->kind == CW_OP_ELEMENT && (op->traits & CW_OP_RANDOM) && !node->frozen;
     bool same = true;
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
@@ -100,6 +101,10 @@ static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_ha
 {
     static const struct cw_opt none[] = {{0}};
     struct cw_checked_node *node = &checked->nodes[i];
+    if (cw_passes_by(node->op)) { /* what its `freeze` does shows in the nodes that are frozen */
+        node->fingerprint = checked->nodes[node->inputs[0]].fingerprint;
+        return;
+    }
     CW_STR_AUTO canon = {0};
     cw_opt_canon(node->op->options ? node->op->options : none, node->opts, &canon);
     cw_hasher_reset(hasher);
@@ -110,6 +115,8 @@ static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_ha
     for (size_t k = 0; k < node->fields_n; k++)
         cw_hasher_add_u64(hasher, node->fields[k]);
     cw_hasher_add_u64(hasher, node->op->traits & CW_OP_RANDOM ? node->tag : 0);
+    if (node->frozen && (node->op->traits & CW_OP_RANDOM) && node->op->kind == CW_OP_ELEMENT)
+        cw_hasher_add_str(hasher, "frozen");
     cw_hasher_add_u64(hasher, node->inputs_n);
     for (size_t k = 0; k < node->inputs_n; k++) {
         cw_hasher_add_u64(hasher, checked->nodes[node->inputs[k]].fingerprint.hi);
@@ -132,7 +139,6 @@ static int check_node(const struct cw_checked *checked, size_t i, struct cw_err 
     if (rc < 0)
         return cw_err_wrap(err, "node \"%s\" (%s)", node->name, node->op);
     mine->tag = stream_tag(node);
-    find_flags(checked, i);
     return 0;
 }
 
@@ -166,6 +172,10 @@ static int check_all(struct cw_checked *checked, struct cw_err *err)
     }
     int rc = check_unused(checked, err);
     if (rc >= 0)
+        rc = cw_frozen_find(checked, err);
+    for (size_t i = 0; rc >= 0 && i < n; i++)
+        find_flags(checked, i);
+    if (rc >= 0)
         rc = cw_sparse_find(checked, &sparse, err);
     if (rc < 0)
         return rc;
@@ -174,7 +184,7 @@ static int check_all(struct cw_checked *checked, struct cw_err *err)
         fingerprint(checked, i, hasher);
     cw_hasher_free(hasher);
     checked->fingerprint = checked->nodes[n - 1].fingerprint;
-    return 0;
+    return cw_cacheable_find(checked, err);
 }
 
 int cw_graph_check(struct cw_graph *graph, struct cw_checked **ret_checked, struct cw_err *err)

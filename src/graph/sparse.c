@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/sparse.h"
 
+#include "graph/cacheable.h"
+
 /* "Infinitely many" elements, to ask an index operator what it does to a stream of unknown length.
  */
 #define MANY (INT64_C(1) << 62)
@@ -77,6 +79,10 @@ static int add_element(const struct cw_checked *checked, size_t i, struct cw_spa
                        struct cw_err *err)
 {
     const struct cw_op *op = checked->nodes[i].op;
+    if (cw_passes_by(op)) {
+        sparse->rows = sparse->batch ? sparse->rows : i;
+        return 0;
+    }
     if (sparse->batch)
         return refuse(checked, i, sparse->first,
                       "cannot work on whole batches; put it before the batch", err);

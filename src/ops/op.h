@@ -34,7 +34,10 @@ enum cw_op_traits {
     CW_OP_FIELDWISE = 1u << 9,     /* works on one field at a time: `fields` picks which */
     CW_OP_FILES = 1u << 10,        /* a source that reads files: has `pattern` and a manifest */
     CW_OP_AFFINE = 1u << 11,       /* index, one input: position p is upstream position a + b * p (take, skip, shard) */
-    CW_OP_MERGE = 1u << 12         /* index: one element of every input, fields side by side (zip) */
+    CW_OP_MERGE = 1u << 12,        /* index: one element of every input, fields side by side (zip) */
+    CW_OP_CACHE = 1u << 13,        /* passed by; a cache shall stand there (cache) */
+    CW_OP_MARK = 1u << 14,         /* passed by; a cache may stand there (mark) */
+    CW_OP_PATHS = 1u << 15         /* a source of paths whose files are compared when they are read (files) */
 };
 
 struct cw_rect {

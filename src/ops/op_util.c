@@ -20,6 +20,18 @@ int64_t cw_op_map_same(const void *opts, void *state, struct cw_at *at, int64_t 
     return pos;
 }
 
+int cw_op_apply_same(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
+                     struct cw_element *element, struct cw_err *err)
+{
+    (void)ctx;
+    (void)opts;
+    (void)state;
+    (void)scratch;
+    (void)element;
+    (void)err;
+    return 0;
+}
+
 int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int64_t *dims,
                     struct cw_spec *ret_spec, struct cw_err *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes to steps: one pass in topological order. */
 #include "base/mem.h"
+#include "graph/cacheable.h"
 #include "graph/infer.h"
 #include "ops/op_util.h"
 #include "plan/plan_int.h"
@@ -53,7 +54,7 @@ static enum cw_step step_of(const struct cw_plan *plan, size_t i)
     case CW_OP_SOURCE:
         return CW_STEP_SOURCE;
     case CW_OP_ELEMENT:
-        return CW_STEP_ELEMENT;
+        return cw_passes_by(op) ? CW_STEP_PASS : CW_STEP_ELEMENT;
     case CW_OP_GROUP:
         return CW_STEP_GROUP;
     case CW_OP_INDEX:
@@ -159,6 +160,7 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     node->op = checked->op;
     node->opts = checked->opts;
     node->tag = checked->tag;
+    node->frozen = checked->frozen && (node->op->traits & CW_OP_RANDOM);
     node->inputs = checked->inputs;
     node->inputs_n = checked->inputs_n;
     node->out = checked->out;

@@ -178,7 +178,10 @@ static void cut_dense(struct cw_plan *plan)
     info->batch = group == SIZE_MAX ? 1 : plan->nodes[group].group;
     info->elements = count_rows(plan, group, plain);
     int64_t bytes = row_bytes(&output->out);
-    if (bytes < 0 && group == plan->output)
+    size_t at = plan->output;
+    while (plan->nodes[at].step == CW_STEP_PASS)
+        at = plan->nodes[at].inputs[0];
+    if (bytes < 0 && group == at)
         bytes = times(row_bytes(plan->nodes[group].in),
                       CW_MIN(info->batch, plan->nodes[group].in_n[0]));
     info->item_bytes = bytes;

@@ -36,6 +36,7 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
     err = err ? err : &local;
     struct cw_plan *plan = CW_NEW(struct cw_plan);
     plan->refs = 1;
+    cw_mutex_init(&plan->uses_mutex);
     plan->checked = cw_checked_ref(checked);
     plan->seed = seed;
     plan->n = checked->graph->n;
@@ -53,6 +54,7 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
         return rc;
     }
     plan->info.fingerprint = fingerprint(plan);
+    cw_plan_find_files(plan);
     *ret_plan = plan;
     return 0;
 }
@@ -77,6 +79,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
         cw_mem_free(node->in_n);
     }
     cw_mem_free(plan->nodes);
+    cw_plan_free_uses(plan);
     cw_checked_unref(plan->checked);
     cw_mem_free(plan);
     return NULL;
@@ -96,16 +99,4 @@ void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value)
             node->op->manifest(node->opts, node->state,
                                cw_value_member(ret_value, node->node->name));
     }
-}
-
-void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_cacheable *ret)
-{
-    *ret = (struct cw_plan_cacheable){.why_not = "not yet", .out = &plan->nodes[node].out};
-}
-
-int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_node *cache, bool read,
-                      bool write, struct cw_err *err)
-{
-    (void)plan, (void)node, (void)cache, (void)read, (void)write;
-    return cw_err_set(err, CW_E_INVALID, "not yet");
 }

@@ -48,7 +48,7 @@ struct cw_plan_cacheable {
     bool asked;           /* an operator `cache` stands there */
     const char *mark;     /* name of the `mark` there, or NULL */
     const struct cw_spec *out; /* of its elements; the plan's */
-    bool whole;           /* an element is a whole batch (the node is the batch, or behind it) */
+    bool whole;           /* an element is a whole batch (the node is a batch, or behind it) */
 };
 void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_cacheable *ret);
 /* From now on elements of the node are looked up in `cache` (read), kept there (write), both or neither; changes at any time, and never changes

@@ -9,5 +9,8 @@
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
 /* Fills plan->info from plan->nodes. */
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
+/* Fills files and drawn of plan->nodes. */
+void cw_plan_find_files(struct cw_plan *plan);
+void cw_plan_free_uses(struct cw_plan *plan);
 
 #endif

@@ -5,8 +5,10 @@
 #ifndef CW_PLAN_PROGRAM_H
 #define CW_PLAN_PROGRAM_H
 
+#include "base/thread.h"
 #include "graph/sparse.h"
 #include "plan/plan.h"
+#include <stdatomic.h>
 
 /* Merges and batches below each other, at most: each is a frame with an element in it. */
 #define CW_PLAN_FRAMES_MAX 32
@@ -14,14 +16,23 @@
 enum cw_step {
     CW_STEP_SOURCE,
     CW_STEP_INDEX, /* maps the position to one input's */
-    CW_STEP_PASS,  /* the position is the input's: take and skip of a sparse pipeline, which the
-                      client does */
+    CW_STEP_PASS,  /* the position is the input's: cache and mark; take and skip of a sparse
+                      pipeline, which the client does */
     CW_STEP_ELEMENT,
     CW_STEP_MERGE, /* one element of each input */
     CW_STEP_GROUP  /* several elements of the input */
 };
+/* What is done with the cache at a node. Immutable, and stays until the plan ends. */
+struct cw_plan_use {
+    struct cw_plan_use *next;
+    struct cw_cache_node *cache; /* one ref */
+    bool read, write;
+};
 struct cw_plan_node {
     enum cw_step step;
+    bool frozen; /* a random operator that draws as in epoch 0, repetition 0 */
+    bool drawn;  /* there is a random operator at or below it */
+    const struct cw_plan_use *_Atomic use; /* NULL = no cache; any thread: acquire */
     const struct cw_node *node;
     const struct cw_op *op;
     const void *opts;
@@ -40,6 +51,7 @@ struct cw_plan_node {
     int64_t group; /* GROUP: elements in one */
     size_t frames; /* merges and groups at and below it */
     size_t want;   /* the crop that alone reads what this makes, SIZE_MAX = none (op.h next_want) */
+    struct cw_hash files; /* which files are behind it */
 };
 struct cw_plan {
     _Atomic int refs;
@@ -50,6 +62,9 @@ struct cw_plan {
     size_t output; /* dense: the last node; sparse: the node whose elements are rows */
     struct cw_sparse sparse;
     struct cw_plan_info info;
+    struct cw_mutex uses_mutex;
+    struct cw_plan_use *uses; /* uses_mutex: all that were ever set */
+    _Atomic int uses_n;       /* nodes that have one now */
     void *_Atomic exec;                    /* what src/exec keeps with a plan; */
     void (*_Atomic exec_free)(void *exec); /* ends it */
 };

@@ -95,7 +95,7 @@ const struct cw_op cw_op_files = {
            "with a dot have to be written out. No match at all is an error. The list is made once for a job, when it\n"
            "is prepared; all workers use that list, and read_file refuses a file that is not as it was then.",
     .kind = CW_OP_SOURCE,
-    .traits = CW_OP_FILES,
+    .traits = CW_OP_FILES | CW_OP_PATHS,
     .options = options,
     .options_bytes = sizeof(struct files_opts),
     .infer = infer,

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/cacheable.h"
+
+#include "base/mem.h"
+#include "ops/element/cache_opts.h"
+
+/* Why not: what is the matter; what to do about it. The first that holds is told. */
+enum reason { RANDOM, SHUFFLED, ZIPPED, INPUTS, JOINED, PATHS, REASONS };
+static const char *const texts[REASONS] = {
+    [RANDOM] =
+        "a random operator before it draws anew in each epoch; put it before that operator, or set "
+        "freeze: true, which keeps the first draws",
+    [SHUFFLED] =
+        "batches of shuffled elements are other ones in each epoch; put it before the batch, or "
+        "the shuffle behind the batch",
+    [ZIPPED] = "inputs of a zip were permuted, cut or repeated each by itself, so ids do not tell "
+               "what met "
+               "what; put it before the zip, or those operators behind the zip",
+    [INPUTS] = "elements of several inputs have equal ids here; put it before they meet",
+    [JOINED] =
+        "batches of a pipeline with a filter are put together in the trainer's process; put it "
+        "before the batch",
+    [PATHS] = "a cached path would not know what its file has to be; put it behind read_file"};
+
+/* What is known of a node besides what check.h has. */
+struct facts {
+    uint32_t reasons; /* bits */
+    bool by_position; /* ids are positions: no index operator since the source, batch or zip */
+    bool shuffled;    /* something at or below it permutes by seed and epoch */
+    uint32_t paths;   /* fields that are paths with a stamp */
+};
+
+bool cw_freezes(const struct cw_checked_node *node)
+{
+    return cw_passes_by(node->op) && ((const struct cw_cache_opts *)node->opts)->freeze;
+}
+
+static bool draws(const struct cw_checked_node *node)
+{
+    return node->op->kind == CW_OP_ELEMENT && (node->op->traits & CW_OP_RANDOM);
+}
+
+int cw_frozen_find(struct cw_checked *checked, struct cw_err *err)
+{
+    size_t n = checked->graph->n;
+    cw_autofree bool *around =
+        CW_NEW_ARRAY(bool, n); /* some way from it to the output has no freeze */
+    around[n - 1] = true;
+    for (size_t i = n; i-- > 0;) {
+        struct cw_checked_node *node = &checked->nodes[i];
+        if (node->frozen && around[i] && draws(node))
+            return cw_err_set(err, CW_E_INVALID,
+                              "node \"%s\" (%s): is read through a node with freeze: true and also "
+                              "around it, so it would have to draw in two "
+                              "ways; make two nodes of it",
+                              checked->graph->nodes[i].name, node->op->name);
+        bool freezes = cw_freezes(node);
+        for (size_t k = 0; k < node->inputs_n; k++) {
+            struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
+            in->frozen = in->frozen || freezes || node->frozen;
+            around[node->inputs[k]] = around[node->inputs[k]] || (around[i] && !freezes);
+        }
+    }
+    return 0;
+}
+
+/* The fields that may still be paths of `files` behind an operator. */
+static uint32_t paths_of(const struct cw_checked *checked, size_t i, const struct facts *facts)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    uint32_t mask = 0, shift = 0;
+    if (node->op->kind == CW_OP_SOURCE)
+        return node->op->traits & CW_OP_PATHS ? UINT32_MAX : 0;
+    if (node->op->kind == CW_OP_GROUP)
+        return 0; /* nobody can read the files any more */
+    for (size_t k = 0; k < node->inputs_n; k++) {
+        const struct cw_spec *in = &checked->nodes[node->inputs[k]].out;
+        mask |= (facts[node->inputs[k]].paths & ((1u << in->n) - 1)) << shift;
+        shift += (node->op->traits & CW_OP_MERGE) ? (uint32_t)in->n : 0;
+    }
+    for (size_t k = 0; k < node->fields_n; k++)
+        mask &= ~(1u << node->fields[k]);
+    for (size_t k = 0; k < node->out.n; k++)
+        if (node->out.fields[k].dtype != CW_DTYPE_STR)
+            mask &= ~(1u << k);
+    return mask;
+}
+
+static void find_facts(const struct cw_checked *checked, size_t i, struct facts *facts)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    const struct cw_op *op = node->op;
+    struct facts *mine = &facts[i];
+    bool group = op->kind == CW_OP_GROUP, merge = (op->traits & CW_OP_MERGE) != 0;
+    bool index = op->kind == CW_OP_INDEX && !merge;
+    mine->by_position = !index;
+    mine->shuffled = index && (op->traits & CW_OP_RANDOM);
+    for (size_t k = 0; k < node->inputs_n; k++) {
+        const struct facts *in = &facts[node->inputs[k]];
+        mine->by_position = mine->by_position && (in->by_position || group);
+        mine->shuffled = mine->shuffled || in->shuffled;
+        mine->reasons |= in->reasons;
+    }
+    mine->paths = paths_of(checked, i, facts);
+    mine->reasons &= ~(1u << PATHS);
+    if (group) /* what its elements are is told by its position, wherever they come from */
+        mine->reasons &= ~(1u << ZIPPED | 1u << INPUTS);
+    mine->reasons |= (uint32_t)(draws(node) && !node->frozen) << RANDOM |
+                     (uint32_t)(group && mine->shuffled) << SHUFFLED |
+                     (uint32_t)(merge && !mine->by_position) << ZIPPED |
+                     (uint32_t)(index && node->inputs_n > 1) << INPUTS |
+                     (uint32_t)(group && node->sparse) << JOINED |
+                     (uint32_t)(mine->paths != 0) << PATHS;
+}
+
+static const char *first_reason(uint32_t reasons)
+{
+    for (size_t k = 0; k < REASONS; k++)
+        if ((reasons >> k) & 1)
+            return texts[k];
+    return NULL;
+}
+
+static void add_hash(struct cw_hasher *hasher, struct cw_hash hash)
+{
+    cw_hasher_add_u64(hasher, hash.hi);
+    cw_hasher_add_u64(hasher, hash.lo);
+}
+
+/* What an element is a function of besides its id, the sources' files and (random operators) the
+ * seed. */
+static struct cw_hash hash_element(const struct cw_checked *checked, size_t i,
+                                   struct cw_hasher *hasher)
+{
+    static const struct cw_opt none[] = {{0}};
+    const struct cw_checked_node *node = &checked->nodes[i];
+    const struct cw_op *op = node->op;
+    bool chooses = op->kind == CW_OP_INDEX && !(op->traits & CW_OP_MERGE);
+    if (cw_passes_by(op) || (chooses && node->inputs_n == 1))
+        return checked->nodes[node->inputs[0]].element;
+    CW_STR_AUTO canon = {0};
+    cw_opt_canon(op->options ? op->options : none, node->opts, &canon);
+    cw_hasher_reset(hasher);
+    cw_hasher_add_str(hasher, "element 1");
+    cw_hasher_add_str(hasher, op->name);
+    cw_hasher_add_u64(hasher, op->version);
+    cw_hasher_add_str(hasher, cw_str_text(&canon));
+    cw_hasher_add_u64(hasher, node->fields_n);
+    for (size_t k = 0; k < node->fields_n; k++)
+        cw_hasher_add_u64(hasher, node->fields[k]);
+    cw_hasher_add_u64(hasher, draws(node) ? node->tag : 0);
+    cw_hasher_add_u64(hasher, node->frozen && draws(node));
+    cw_hasher_add_u64(hasher, node->inputs_n);
+    for (size_t k = 0; k < node->inputs_n; k++) {
+        const struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
+        /* which elements a batch has depends on all that chose their positions */
+        add_hash(hasher, op->kind == CW_OP_GROUP ? in->fingerprint : in->element);
+    }
+    return cw_hasher_get(hasher);
+}
+
+static int check_place(const struct cw_checked *checked, size_t i, struct cw_err *err)
+{
+    const struct cw_checked_node *node = &checked->nodes[i];
+    const struct cw_node *in_graph = &checked->graph->nodes[i];
+    if ((node->op->traits & CW_OP_MARK) && !in_graph->named)
+        return cw_err_set(err, CW_E_INVALID,
+                          "node \"%s\" (mark): needs a `name`: it is what the place is called",
+                          in_graph->name);
+    if ((node->op->traits & CW_OP_CACHE) && node->uncacheable)
+        return cw_err_set(err, CW_E_INVALID,
+                          "node \"%s\" (cache): elements cannot be cached here: %s", in_graph->name,
+                          node->uncacheable);
+    return 0;
+}
+
+int cw_cacheable_find(struct cw_checked *checked, struct cw_err *err)
+{
+    size_t n = checked->graph->n;
+    cw_autofree struct facts *facts = CW_NEW_ARRAY(struct facts, n);
+    struct cw_hasher *hasher = cw_hasher_new();
+    int rc = 0;
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        struct cw_checked_node *node = &checked->nodes[i];
+        find_facts(checked, i, facts);
+        node->uncacheable = first_reason(facts[i].reasons);
+        node->element = hash_element(checked, i, hasher);
+        rc = check_place(checked, i, err);
+    }
+    cw_hasher_free(hasher);
+    return rc;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a plan may be cached, and what is done with caches while it runs. */
+#include "graph/cacheable.h"
+#include "base/mem.h"
+#include "plan/plan_int.h"
+
+static void add_hash(struct cw_hasher *hasher, struct cw_hash hash)
+{
+    cw_hasher_add_u64(hasher, hash.hi);
+    cw_hasher_add_u64(hasher, hash.lo);
+}
+
+static struct cw_hash hash_manifest(const struct cw_plan_node *node)
+{
+    struct cw_value value = {0};
+    CW_STR_AUTO text = {0};
+    if (node->op->manifest) {
+        node->op->manifest(node->opts, node->state, &value);
+        cw_value_print(&value, &text);
+        cw_value_fini(&value);
+    }
+    return cw_hash_bytes(cw_str_text(&text), text.len);
+}
+
+/* Which files are behind a node, in the order in which it reads its inputs. */
+static struct cw_hash hash_files(const struct cw_plan *plan, size_t i, struct cw_hasher *hasher)
+{
+    const struct cw_plan_node *node = &plan->nodes[i];
+    if (!node->inputs_n)
+        return hash_manifest(node);
+    if (node->inputs_n == 1)
+        return plan->nodes[node->inputs[0]].files;
+    cw_hasher_reset(hasher);
+    for (size_t k = 0; k < node->inputs_n; k++)
+        add_hash(hasher, plan->nodes[node->inputs[k]].files);
+    return cw_hasher_get(hasher);
+}
+
+static bool is_drawn(const struct cw_plan *plan, size_t i)
+{
+    const struct cw_plan_node *node = &plan->nodes[i];
+    bool drawn = node->step == CW_STEP_ELEMENT && (node->op->traits & CW_OP_RANDOM);
+    for (size_t k = 0; k < node->inputs_n; k++)
+        drawn = drawn || plan->nodes[node->inputs[k]].drawn;
+    return drawn;
+}
+
+void cw_plan_find_files(struct cw_plan *plan)
+{
+    struct cw_hasher *hasher = cw_hasher_new();
+    for (size_t i = 0; i < plan->n; i++) {
+        plan->nodes[i].files = hash_files(plan, i, hasher);
+        plan->nodes[i].drawn = is_drawn(plan, i);
+    }
+    cw_hasher_free(hasher);
+}
+
+/* Ids are positions of the first node below (or at) it that does not take them from its input. */
+static uint64_t count_ids(const struct cw_plan *plan, size_t i)
+{
+    while (plan->nodes[i].step == CW_STEP_ELEMENT || plan->nodes[i].step == CW_STEP_PASS ||
+           (plan->nodes[i].step == CW_STEP_INDEX && plan->nodes[i].inputs_n == 1))
+        i = plan->nodes[i].inputs[0];
+    return (uint64_t)plan->nodes[i].n;
+}
+
+static bool is_whole(const struct cw_plan *plan, size_t i)
+{
+    while (plan->nodes[i].inputs_n == 1 && plan->nodes[i].step != CW_STEP_GROUP)
+        i = plan->nodes[i].inputs[0];
+    return plan->nodes[i].step == CW_STEP_GROUP;
+}
+
+static struct cw_hash hash_key(const struct cw_plan *plan, size_t i)
+{
+    const struct cw_plan_node *node = &plan->nodes[i];
+    struct cw_hasher *hasher = cw_hasher_new();
+    add_hash(hasher, plan->checked->nodes[i].element);
+    add_hash(hasher, node->files);
+    cw_hasher_add_u64(hasher, node->drawn);
+    cw_hasher_add_u64(hasher, node->drawn ? plan->seed : 0);
+    struct cw_hash hash = cw_hasher_get(hasher);
+    cw_hasher_free(hasher);
+    return hash;
+}
+
+void cw_plan_cacheable(const struct cw_plan *plan, size_t i, struct cw_plan_cacheable *ret)
+{
+    const struct cw_plan_node *node = &plan->nodes[i];
+    *ret =
+        (struct cw_plan_cacheable){.why_not = plan->checked->nodes[i].uncacheable,
+                                   .key = hash_key(plan, i),
+                                   .ids = count_ids(plan, i),
+                                   .asked = (node->op->traits & CW_OP_CACHE) != 0,
+                                   .mark = node->op->traits & CW_OP_MARK ? node->node->name : NULL,
+                                   .whole = is_whole(plan, i),
+                                   .out = &node->out};
+}
+
+/* The use, which may have been set before: switching on and off takes no memory. Lock held. */
+static const struct cw_plan_use *find_use(struct cw_plan *plan, struct cw_cache_node *cache,
+                                          bool read, bool write)
+{
+    for (struct cw_plan_use *use = plan->uses; use; use = use->next)
+        if (use->cache == cache && use->read == read && use->write == write)
+            return use;
+    struct cw_plan_use *use = CW_NEW(struct cw_plan_use);
+    *use = (struct cw_plan_use){
+        .next = plan->uses, .cache = cw_cache_node_ref(cache), .read = read, .write = write};
+    plan->uses = use;
+    return use;
+}
+
+int cw_plan_set_cache(struct cw_plan *plan, size_t i, struct cw_cache_node *cache, bool read,
+                      bool write, struct cw_err *err)
+{
+    if (i >= plan->n)
+        return cw_err_set(err, CW_E_INVALID, "there is no node %zu", i);
+    struct cw_plan_node *node = &plan->nodes[i];
+    const char *why = plan->checked->nodes[i].uncacheable;
+    bool on = cache && (read || write);
+    if (on && why)
+        return cw_err_set(err, CW_E_INVALID, "node \"%s\" (%s): elements cannot be cached here: %s",
+                          node->node->name, node->op->name, why);
+    cw_mutex_lock(&plan->uses_mutex);
+    const struct cw_plan_use *use = on ? find_use(plan, cache, read, write) : NULL;
+    const struct cw_plan_use *old = atomic_exchange_explicit(&node->use, use, memory_order_acq_rel);
+    int more = (use != NULL) - (old != NULL);
+    atomic_fetch_add_explicit(&plan->uses_n, more, memory_order_release);
+    cw_mutex_unlock(&plan->uses_mutex);
+    return 0;
+}
+
+void cw_plan_free_uses(struct cw_plan *plan)
+{
+    while (plan->uses) {
+        struct cw_plan_use *next = plan->uses->next;
+        cw_cache_node_unref(plan->uses->cache);
+        cw_mem_free(plan->uses);
+        plan->uses = next;
+    }
+    cw_mutex_fini(&plan->uses_mutex);
+}

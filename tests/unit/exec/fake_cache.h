@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cache for tests of src/exec that takes the place of cache/cache.h's functions which exec and
+ * plan call: it keeps each record in pages of its own that cannot be written to, loses none, and
+ * tells what happened. Several threads may use it. */
+#ifndef CW_TESTS_FAKE_CACHE_H
+#define CW_TESTS_FAKE_CACHE_H
+
+#include "cache/cache.h"
+
+struct fake_counts {
+    size_t gets, hits, left_out;          /* left_out: gets that found that there is nothing */
+    size_t puts, puts_left_out, puts_bad; /* bad: an element that must not be kept */
+    size_t puts_again;                    /* of a record that is there; its bytes were the same */
+    size_t held;                          /* records that are held now */
+    size_t held_most;
+    size_t prefetched;
+    size_t records;
+};
+struct cw_cache_node *fake_cache_new(const struct cw_spec *spec);
+void fake_cache_free(struct cw_cache_node *node);
+struct fake_counts fake_cache_counts(struct cw_cache_node *node);
+/* Forgets all records whose id is in [lo, hi). */
+void fake_cache_forget(struct cw_cache_node *node, uint64_t lo, uint64_t hi);
+
+#endif
