@@ -5,9 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static int read_fd(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err)
 {
-    int fd = *(const int *)arg;
     char *p = dst;
     while (n > 0) {
         ssize_t got = pread(fd, p, n, (off_t)offset);
@@ -23,6 +22,11 @@ static int read_fd(void *arg, uint64_t offset, void *dst, size_t n, struct cw_er
         n -= (size_t)got;
     }
     return 0;
+}
+
+static int read_fd(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    return cw_read_fd(*(const int *)arg, offset, dst, n, err);
 }
 
 static int read_mem(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)

@@ -15,6 +15,8 @@ struct cw_readable {
     void *arg;
 };
 
+/* Exactly n bytes of an open file. */
+int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err);
 /* An open file: fd must stay open while this is used. */
 struct cw_readable cw_readable_fd(const char *name, uint64_t size, const int *fd);
 /* Bytes in memory. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element: a path becomes the bytes of that file. */
+#include "format/source_file.h"
 #include "ops/op_util.h"
 
 #include <errno.h>
@@ -38,22 +39,6 @@ static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char
     return 0;
 }
 
-static int read_whole(int fd, char *dst, size_t n, const char *path, struct cw_err *err)
-{
-    while (n > 0) {
-        ssize_t got = read(fd, dst, n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return cw_err_errno(err, errno, "%s", path);
-        if (got == 0)
-            return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter", path);
-        dst += got;
-        n -= (size_t)got;
-    }
-    return 0;
-}
-
 static int read_open(const struct cw_op_ctx *ctx, int fd, const char *path, const struct cw_file_stamp *stamp,
                      struct cw_view *out, struct cw_err *err)
 {
@@ -70,7 +55,11 @@ static int read_open(const struct cw_op_ctx *ctx, int fd, const char *path, cons
     rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return cw_err_wrap(err, "%s", path);
-    return read_whole(fd, out->data, out->bytes, path, err);
+    const struct cw_source_file file = {path, cw_file_stamp_of(&st), fd};
+    rc = cw_source_read(&file, 0, out->data, out->bytes, err);
+    if (rc == CW_E_CORRUPT)
+        return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter", path);
+    return rc < 0 ? cw_err_wrap(err, "%s", path) : 0;
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,

@@ -174,7 +174,7 @@ static void take_slot(struct cw_file_set *set, int slot, struct cw_file_use *use
 {
     set->slots[slot].users++;
     set->slots[slot].used_at = ++set->clock;
-    use->fd = set->slots[slot].fd;
+    use->source.fd = set->slots[slot].fd;
     use->slot = slot;
 }
 
@@ -191,7 +191,7 @@ static void keep_open(struct cw_file_set *set, size_t file, int fd, struct cw_fi
         set->v[file].slot = slot;
         take_slot(set, slot, use);
     } else {
-        use->fd = fd;
+        use->source.fd = fd;
         use->slot = -1;
     }
     cw_mutex_unlock(&set->mutex);
@@ -211,14 +211,16 @@ int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *re
             return rc;
         keep_open(set, file, fd, ret_use);
     }
-    ret_use->readable = cw_readable_fd(set->v[file].path, (uint64_t)set->v[file].stamp.size, &ret_use->fd);
+    ret_use->source.path = set->v[file].path;
+    ret_use->source.stamp = set->v[file].stamp;
+    ret_use->readable = cw_source_readable(&ret_use->source);
     return 0;
 }
 
 void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use)
 {
     if (use->slot < 0) {
-        close(use->fd);
+        close(use->source.fd);
         return;
     }
     cw_mutex_lock(&set->mutex);

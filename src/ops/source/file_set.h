@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "conf/opt.h"
 #include "data/element.h"
-#include "format/read_at.h"
+#include "format/source_file.h"
 
 struct cw_file {
     char *path;
@@ -46,10 +46,12 @@ size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
 /* "/data/a.tfrecord record 17" */
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 
-/* An open file in use. It must not move until it is given back: `readable` points into it. */
+/* An open file in use. It must not move until it is given back: `readable` points into it. What is read comes through the process's cache of
+ * source blocks, if it has one (format/source_file.h). */
 struct cw_file_use {
     struct cw_readable readable;
-    int fd, slot;
+    struct cw_source_file source;
+    int slot;
 };
 /* Opens it if need be, and then compares size and mtime with what the set says. */
 int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use, struct cw_err *err);
