@@ -24,6 +24,10 @@ struct tool_command {
 #define TOOL(name, summary) int tool_cmd_##name(int argc, char **argv);
 #include "client/tool/tool_list.h"
 #undef TOOL
+/* int tool_cache_NAME(int argc, char **argv) of every subcommand in cache_list.h. */
+#define TOOL(name, summary) int tool_cache_##name(int argc, char **argv);
+#include "client/tool/cache_list.h"
+#undef TOOL
 
 /* Parses the command's arguments by its table. Returns true when the command should run; else *ret_exit is set
  * (help was printed, or an error was). */

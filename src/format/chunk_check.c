@@ -15,7 +15,7 @@ static int load(const struct cw_readable *file, struct cw_chunk_index **ret_inde
 
     if (file->size < sizeof(footer))
         return cw_chunk_footer_read(footer, file->size, &offset, &n, err);
-    int rc = cw_readable_get(file, file->size - sizeof(footer), footer, sizeof(footer), err);
+    int rc = file->read_at(file->arg, file->size - sizeof(footer), footer, sizeof(footer), err);
     if (rc == 0)
         rc = cw_chunk_footer_read(footer, file->size, &offset, &n, err);
     if (rc < 0)
@@ -23,7 +23,7 @@ static int load(const struct cw_readable *file, struct cw_chunk_index **ret_inde
     cw_autofree void *bytes = cw_mem_try(n + sizeof(footer));
     if (!bytes)
         return cw_err_set(err, CW_E_NOMEM, "no memory for an index of %zu bytes", n);
-    rc = cw_readable_get(file, offset, bytes, n + sizeof(footer), err);
+    rc = file->read_at(file->arg, offset, bytes, n + sizeof(footer), err);
     return rc < 0 ? rc : cw_chunk_index_read(bytes, n + sizeof(footer), file->size, ret_index, err);
 }
 
@@ -45,7 +45,7 @@ static int read_stored(const struct cw_readable *file, const struct cw_chunk_ind
 
     if (!buf)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a frame of %u bytes", f->stored);
-    int rc = cw_readable_get(file, f->offset, buf->data, n, err);
+    int rc = file->read_at(file->arg, f->offset, buf->data, n, err);
     if (rc == 0)
         rc = cw_chunk_frame_check(index, frame, buf->data, err);
     for (size_t i = f->stored; rc == 0 && i < n; i++)
@@ -101,7 +101,7 @@ static int check_head(const struct cw_readable *file, const struct cw_chunk_inde
     cw_chunk_head_put(&index->head, &head);
     while (head.len % CW_CHUNK_ALIGN)
         cw_str_add_char(&head, '\0');
-    int rc = cw_readable_get(file, 0, found, head.len, err); /* the index would not be in its place if the file were shorter */
+    int rc = file->read_at(file->arg, 0, found, head.len, err); /* the index would not be in its place if the file were shorter */
     if (rc == 0 && memcmp(found, head.s, head.len) != 0)
         rc = cw_err_set(err, CW_E_CORRUPT, "chunk: its head is not the one in its index");
     return rc;

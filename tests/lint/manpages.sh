@@ -20,5 +20,8 @@ check "$src/docs/man/cachew-dispatcher.8" "$bin/cachew-dispatcher"
 check "$src/docs/man/cachew-worker.8" "$bin/cachew-worker"
 for command in $("$bin/cachew" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
     check "$src/docs/man/cachew.1" "$bin/cachew" "$command"
+    for sub in $("$bin/cachew" "$command" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p'); do
+        check "$src/docs/man/cachew.1" "$bin/cachew" "$command" "$sub"
+    done
 done
 exit $failed
