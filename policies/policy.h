@@ -6,6 +6,7 @@
 #define CW_POLICIES_POLICY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "base/err.h"
 #include "base/str.h"
 
@@ -24,10 +25,15 @@ struct cw_autocache_node {
     const size_t *inputs;  /* indices of earlier nodes */
     double per_output;     /* elements of it that one element of the output needs (batch of 32 behind it: 32) */
     double elements_n;     /* elements of it in an epoch */
-    double samples;        /* elements measured; 0 = nothing is known of the rest */
+    double records;        /* different ones among them: what a cache of it would hold; 0 = all of them */
+    double samples;        /* elements measured; 0 = nothing is known of the rest. Of an operator that does no work of its own: as its output's */
     double cpu_ns, wall_ns;
     double bytes;          /* of an element as the node leaves it */
     double cached;         /* records already in the cache, 0 to elements_n */
+    double epoch_ns;       /* measured length of an epoch that was read from here (almost) alone, with the present workers; 0 = none */
+};
+struct cw_autocache_point {
+    double bytes, ns; /* reading a record of so many bytes took so long */
 };
 struct cw_autocache_store { /* as measured, or (samples 0) assumed by the caller */
     double read_ns, read_byte_ns;   /* reading a record of b bytes takes a thread read_ns + b * read_byte_ns */
@@ -36,6 +42,9 @@ struct cw_autocache_store { /* as measured, or (samples 0) assumed by the caller
     double read_bytes_s;            /* what it gives, all workers together; 0 = unknown */
     double samples;
     double free_bytes;              /* within quota and store; < 0 = no limit */
+    const struct cw_autocache_point *points; /* measured by reading alone, ascending bytes; what the published policy asks */
+    size_t points_n;
+    const char *assumed;            /* what of this was not measured in use but assumed, and from what; NULL = nothing */
 };
 struct cw_autocache_snapshot {
     size_t n;
@@ -48,12 +57,15 @@ struct cw_autocache_snapshot {
     double wait_share;         /* of the trainer's time, 0 to 1; < 0 = unknown */
     size_t current;            /* the node cached now, or CW_POLICY_NONE */
     double predicted_ns;       /* what the standing decision said an epoch would take; 0 = none */
+    bool standing;             /* there is a decision: `current`, be it none */
+    double compute_ns;         /* measured length of an epoch that was computed without the policy's cache, with the present workers; 0 = none */
+    double trainer_ns;         /* what the trainer itself needs for an epoch, without its waiting; 0 = unknown */
 };
 struct cw_autocache_decision {
     bool decided;     /* false: not enough is known yet; ask again */
     size_t node;      /* CW_POLICY_NONE = compute */
     double epoch_ns;  /* predicted, of an epoch read from the cache */
-    double total_ns;  /* predicted, of all epochs left */
+    double total_ns;  /* predicted, of all epochs left; both are 0 when nothing was predicted */
     struct cw_str reason;     /* one sentence */
     struct cw_str candidates; /* one line each, '\n' between */
 };
@@ -61,13 +73,24 @@ void cw_autocache_decision_fini(struct cw_autocache_decision *decision);
 
 struct cw_autocache_policy {
     const char *name, *summary;
-    /* argument: what stands behind ':' of the option ("force:NODE"), or NULL. INVALID when it makes no sense. */
+    /* argument: what stands behind ':' of the option ("force:NODE"), or NULL. INVALID when it makes no sense. check needs no snapshot; a policy
+     * without it takes no argument. */
+    int (*check)(const char *argument, struct cw_err *err);
     int (*decide)(const struct cw_autocache_snapshot *snapshot, const char *argument, struct cw_autocache_decision *ret_decision, struct cw_err *err);
 };
 /* "auto", "cachew", "off", "force:NODE": the policy and what stands behind the colon. INVALID names those that there are. */
 int cw_autocache_find(const char *option, const struct cw_autocache_policy **ret_policy, const char **ret_argument, struct cw_err *err);
-/* The snapshot as JSON and back: what is stored with decisions, and what tests replay. */
+/* One line a policy, for --help and errors: "auto, cachew, force:NODE, off". */
+const char *cw_autocache_names(void);
+
+/* Snapshot and decision as JSON, and the snapshot back: what is stored with decisions, and what tests replay. The parsed one owns what it points
+ * to. Members that are missing are zero (free_bytes and wait_share: -1, current: none); INVALID for what is not a snapshot. */
 void cw_autocache_snapshot_print(const struct cw_autocache_snapshot *snapshot, struct cw_str *out);
+struct cw_value;
+int cw_autocache_snapshot_from(const struct cw_value *value, struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err);
+int cw_autocache_snapshot_parse(const char *text, size_t n, struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err);
+void cw_autocache_snapshot_free(struct cw_autocache_snapshot *snapshot); /* of parse; accepts NULL */
+void cw_autocache_decision_print(const struct cw_autocache_snapshot *snapshot, const struct cw_autocache_decision *decision, struct cw_str *out);
 
 /* ---- evict: which chunks leave when a quota is reached ---- */
 

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every node that can be cached is a candidate, and so is caching nothing. Each is priced over all epochs that are left, the filling ones included
+ * (autocache_model.c), and the cheapest is chosen: time, plus a little for CPU time, so that of plans equally fast the one that leaves more CPU to others
+ * wins. A standing decision is kept unless another beats it clearly, or measurement has contradicted what it promised. */
+#include <math.h>
+#include "base/mem.h"
+#include "policies/autocache_model.h"
+#include "policies/text.h"
+
+#define CPU_WEIGHT 0.05     /* a second of every thread's CPU time counts as so many seconds of waiting */
+#define GAIN_MIN 0.02       /* of the score: below that nothing is cached ... */
+#define CPU_GAIN_MIN 0.2    /* ... unless so much CPU time is saved */
+#define BEATS 0.10          /* a standing decision falls when another is cheaper by so much */
+#define BEATS_REFUTED 0.02  /* the same when it promised something else than what was measured */
+#define CONTRADICTION 1.5   /* measured epoch against promised, either way */
+#define OUTPUTS_MIN 2.0     /* evidence before the first decision */
+#define ELEMENTS_MIN 32.0
+
+struct plan {
+    size_t node;
+    struct cw_plan_cost cost;
+    double score;
+};
+
+static double score(const struct cw_autocache_snapshot *s, const struct cw_plan_cost *cost)
+{
+    return cost->total_ns + CPU_WEIGHT * cost->cpu_ns / fmax(s->threads, 1);
+}
+
+/* What an epoch takes besides what the nodes account for: leases, sending, starting. Known once an epoch was computed. */
+static double overhead(const struct cw_autocache_snapshot *s)
+{
+    struct cw_plan_cost cost;
+    if (s->compute_ns <= 0)
+        return 0;
+    struct cw_autocache_snapshot bare = *s;
+    bare.compute_ns = 0;
+    cw_autocache_cost(&bare, CW_POLICY_NONE, 0, &cost);
+    return cost.by_trainer || !cost.known ? 0 : fmax(0, s->compute_ns - cost.epoch_ns);
+}
+
+/* ---- one line per candidate ---- */
+
+static void add_cost(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct cw_plan_cost *cost)
+{
+    if (!cost->known) {
+        cw_str_add(out, "not measured");
+        return;
+    }
+    cw_str_add(out, "epoch ");
+    cw_policy_add_time(out, cost->epoch_ns);
+    cw_str_addf(out, ", %.3g epochs left ", s->epochs_left);
+    cw_policy_add_time(out, cost->total_ns);
+    cw_str_add(out, ", CPU ");
+    cw_policy_add_time(out, cost->cpu_ns);
+}
+
+static void add_candidate(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan)
+{
+    const struct cw_plan_cost *cost = &plan->cost;
+    if (plan->node == CW_POLICY_NONE) {
+        cw_str_add(out, "compute: ");
+        add_cost(out, s, cost);
+    } else {
+        cw_str_addf(out, "\n%s: ", s->nodes[plan->node].name);
+        add_cost(out, s, cost);
+        cw_str_add(out, ", takes ");
+        cw_policy_add_bytes(out, cost->bytes);
+        if (cost->share < 0.995)
+            cw_str_addf(out, " (%.0f %% of it fits)", 100 * cost->share);
+        if (cost->cached > 0)
+            cw_str_addf(out, ", %.0f %% is there", 100 * cost->cached);
+    }
+    if (cost->known && (cost->by_store || cost->by_trainer))
+        cw_str_addf(out, cost->by_store ? ", as fast as the store" : ", as fast as the trainer");
+}
+
+static void add_refused(struct cw_str *out, const struct cw_autocache_node *node)
+{
+    cw_str_addf(out, "\n%s: %s", node->name, node->asked ? "cached because the pipeline asks for it" : node->why_not);
+}
+
+/* ---- the choice ---- */
+
+/* Whether it is worth the store's room: some time, or a good deal of CPU time. */
+static bool is_worth(const struct plan *plan, const struct plan *compute)
+{
+    return !compute->cost.known || plan->score < (1 - GAIN_MIN) * compute->score ||
+           (plan->score < compute->score && plan->cost.cpu_ns < (1 - CPU_GAIN_MIN) * compute->cost.cpu_ns);
+}
+
+static struct plan evaluate(const struct cw_autocache_snapshot *s, size_t node, double overhead_ns)
+{
+    struct plan plan = {.node = node};
+    cw_autocache_cost(s, node, overhead_ns, &plan.cost);
+    plan.score = score(s, &plan.cost);
+    return plan;
+}
+
+/* Prices all; ret_current is the standing decision's plan. The candidates' lines go to out. */
+static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *ret_compute, struct plan *ret_current, struct cw_str *out)
+{
+    double overhead_ns = overhead(s);
+    struct plan compute = evaluate(s, CW_POLICY_NONE, overhead_ns), best = compute;
+    add_candidate(out, s, &compute);
+    *ret_compute = *ret_current = compute;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->nodes[i].why_not || s->nodes[i].asked) {
+            add_refused(out, &s->nodes[i]);
+            continue;
+        }
+        struct plan plan = evaluate(s, i, overhead_ns);
+        add_candidate(out, s, &plan);
+        if (i == s->current)
+            *ret_current = plan;
+        /* Of equals (a mark behind a node) the later one: nothing stands between. */
+        if (plan.cost.known && is_worth(&plan, &compute) && (!best.cost.known || plan.score <= best.score))
+            best = plan;
+    }
+    return best;
+}
+
+static bool is_enough(const struct cw_autocache_snapshot *s)
+{
+    double per_output = 1;
+    for (size_t i = 0; i < s->n; i++)
+        per_output = fmax(per_output, s->nodes[i].per_output);
+    double outputs = fmin(OUTPUTS_MIN, fmax(1, s->nodes[s->n - 1].elements_n));
+    return s->elements_measured >= outputs && s->elements_measured * per_output >= fmin(ELEMENTS_MIN, outputs * per_output);
+}
+
+/* Nothing is measured yet, but there are records: they are read. The node that has most of its records; of equals the last. */
+static size_t most_cached(const struct cw_autocache_snapshot *s)
+{
+    size_t best = CW_POLICY_NONE;
+    double best_share = 0.02;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct cw_autocache_node *node = &s->nodes[i];
+        double records = cw_autocache_records(node);
+        if (node->why_not || node->asked || records <= 0 || node->cached / records < best_share)
+            continue;
+        best = i;
+        best_share = fmin(1, node->cached / records);
+    }
+    return best;
+}
+
+static bool is_contradicted(const struct cw_autocache_snapshot *s)
+{
+    return s->standing && s->predicted_ns > 0 && s->epoch_ns > 0 &&
+           (s->epoch_ns > CONTRADICTION * s->predicted_ns || s->epoch_ns < s->predicted_ns / CONTRADICTION);
+}
+
+/* ---- the sentence ---- */
+
+static void add_name(struct cw_str *out, const struct cw_autocache_snapshot *s, size_t node)
+{
+    if (node == CW_POLICY_NONE)
+        cw_str_add(out, "Caching nothing");
+    else
+        cw_str_addf(out, "Caching \"%s\"", s->nodes[node].name);
+}
+
+static void add_comparison(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *compute)
+{
+    if (plan->node == CW_POLICY_NONE) {
+        cw_str_add(out, " is cheapest: an epoch takes ");
+        cw_policy_add_time(out, plan->cost.epoch_ns);
+        cw_str_add(out, s->epochs_left <= 1 ? ", and there is no further epoch to read it" : ", and no cache would make up for filling and reading it");
+        return;
+    }
+    cw_str_add(out, " makes an epoch ");
+    cw_policy_add_time(out, plan->cost.epoch_ns);
+    if (compute->cost.known) {
+        cw_str_add(out, " instead of ");
+        cw_policy_add_time(out, compute->cost.epoch_ns);
+    }
+    cw_str_addf(out, ", the %.3g left ", s->epochs_left);
+    cw_policy_add_time(out, plan->cost.total_ns);
+    if (!compute->cost.known)
+        return;
+    cw_str_add(out, " instead of ");
+    cw_policy_add_time(out, compute->cost.total_ns);
+}
+
+static void add_notes(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *compute)
+{
+    if (plan->node == CW_POLICY_NONE)
+        return;
+    const struct cw_plan_cost *cost = &plan->cost;
+    if (compute->cost.by_trainer && compute->cost.known)
+        cw_str_addf(out, "; the trainer does not wait, so this saves only CPU time (%.0f %%)", 100 * (1 - cost->cpu_ns / fmax(compute->cost.cpu_ns, 1)));
+    else if (cost->by_store)
+        cw_str_add(out, "; the store sets the pace");
+    if (cost->share < 0.995)
+        cw_str_addf(out, "; %.0f %% of it fits into the room that is left", 100 * cost->share);
+    if (cost->cached > 0.005)
+        cw_str_addf(out, "; %.0f %% of it is there already", 100 * cost->cached);
+    if (s->store.assumed)
+        cw_str_addf(out, "; rates of the store: %s", s->store.assumed);
+}
+
+static void add_standing(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *current)
+{
+    if (!s->standing)
+        return;
+    if (is_contradicted(s)) {
+        cw_str_add(out, "; an epoch took ");
+        cw_policy_add_time(out, s->epoch_ns);
+        cw_str_add(out, " where ");
+        cw_policy_add_time(out, s->predicted_ns);
+        cw_str_add(out, " was predicted");
+    }
+    if (plan->node != current->node) {
+        cw_str_add(out, "; until now ");
+        if (current->node == CW_POLICY_NONE)
+            cw_str_add(out, "nothing was cached");
+        else
+            cw_str_addf(out, "\"%s\" was cached", s->nodes[current->node].name);
+        if (current->cost.known && current->node != CW_POLICY_NONE) {
+            cw_str_add(out, ", which would take ");
+            cw_policy_add_time(out, current->cost.total_ns);
+        }
+    }
+}
+
+static void explain(const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *compute, const struct plan *current,
+                    struct cw_autocache_decision *d)
+{
+    d->decided = true;
+    d->node = plan->node;
+    d->epoch_ns = plan->cost.epoch_ns;
+    d->total_ns = plan->cost.total_ns;
+    add_name(&d->reason, s, plan->node);
+    add_comparison(&d->reason, s, plan, compute);
+    add_notes(&d->reason, s, plan, compute);
+    add_standing(&d->reason, s, plan, current);
+    cw_str_add_char(&d->reason, '.');
+}
+
+static void decide_early(const struct cw_autocache_snapshot *s, struct cw_autocache_decision *d)
+{
+    size_t node = s->standing ? s->current : most_cached(s);
+    if (s->standing || node != CW_POLICY_NONE) {
+        d->decided = true;
+        d->node = node;
+        d->epoch_ns = s->predicted_ns;
+        d->total_ns = s->predicted_ns * s->epochs_left;
+        if (s->standing)
+            cw_str_add(&d->reason, "Too little is measured to think again.");
+        else
+            cw_str_addf(&d->reason, "%.0f %% of \"%s\" is in the cache already: it is read, until more is measured.",
+                        100 * fmin(1, s->nodes[node].cached / cw_autocache_records(&s->nodes[node])), s->nodes[node].name);
+    } else {
+        cw_str_addf(&d->reason, "Measuring: %.0f outputs so far.", s->elements_measured);
+    }
+}
+
+static int decide(const struct cw_autocache_snapshot *s, const char *argument, struct cw_autocache_decision *ret_decision, struct cw_err *err)
+{
+    (void)argument;
+    (void)err;
+    struct cw_autocache_decision d = {.node = CW_POLICY_NONE};
+    struct plan compute, current;
+    if (!is_enough(s)) {
+        decide_early(s, &d);
+        *ret_decision = d;
+        return 0;
+    }
+    struct plan best = best_of(s, &compute, &current, &d.candidates);
+    if (!best.cost.known) {
+        decide_early(s, &d);
+    } else {
+        double margin = is_contradicted(s) ? BEATS_REFUTED : BEATS;
+        bool keep = s->standing && current.cost.known && best.node != current.node && best.score > (1 - margin) * current.score;
+        explain(s, keep ? &current : &best, &compute, &current, &d);
+    }
+    *ret_decision = d;
+    return 0;
+}
+
+const struct cw_autocache_policy cw_policy_autocache_auto = {"auto", "the node whose caching makes all epochs left cheapest, by measurement", NULL, decide};
