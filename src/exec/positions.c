@@ -17,22 +17,22 @@ bool cw_positions_help(const struct cw_plan *plan, size_t at)
     return has && plan->nodes[at].step != CW_STEP_INDEX;
 }
 
-static void map_one_by_one(const struct cw_work *work, const struct cw_plan_node *node,
-                           struct cw_positions *positions)
+static void map_one_by_one(const struct cw_plan *plan, uint64_t epoch,
+                           const struct cw_plan_node *node, struct cw_positions *positions)
 {
     for (size_t i = 0; i < positions->n; i++)
-        cw_plan_map(work->plan, node, work->epoch, &positions->pos[i], &positions->rep[i]);
+        cw_plan_map(plan, node, epoch, &positions->pos[i], &positions->rep[i]);
 }
 
 /* Runs of one repetition. */
-static void map_runs(const struct cw_work *work, const struct cw_plan_node *node,
+static void map_runs(const struct cw_plan *plan, uint64_t epoch, const struct cw_plan_node *node,
                      struct cw_positions *positions)
 {
     for (size_t lo = 0, hi; lo < positions->n; lo = hi) {
         for (hi = lo + 1; hi < positions->n && positions->rep[hi] == positions->rep[lo];)
             hi++;
-        struct cw_at at = {.seed = work->plan->seed,
-                           .epoch = work->epoch,
+        struct cw_at at = {.seed = plan->seed,
+                           .epoch = epoch,
                            .tag = node->tag,
                            .rep = positions->rep[lo],
                            .in_n = node->in_n,
@@ -41,16 +41,19 @@ static void map_runs(const struct cw_work *work, const struct cw_plan_node *node
     }
 }
 
-void cw_positions_map(struct cw_work *work, size_t at, struct cw_positions *positions)
+size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_work *work, size_t at,
+                        struct cw_positions *positions)
 {
-    for (; goes_on(&work->plan->nodes[at]); at = work->plan->nodes[at].inputs[0]) {
-        const struct cw_plan_node *node = &work->plan->nodes[at];
+    for (; goes_on(&plan->nodes[at]); at = plan->nodes[at].inputs[0]) {
+        const struct cw_plan_node *node = &plan->nodes[at];
         if (node->step != CW_STEP_INDEX)
             continue;
         if (node->op->map_run)
-            map_runs(work, node, positions);
+            map_runs(plan, epoch, node, positions);
         else
-            map_one_by_one(work, node, positions);
-        cw_work_add(&work->nodes[at].count.elements, positions->n);
+            map_one_by_one(plan, epoch, node, positions);
+        if (work)
+            cw_work_add(&work->nodes[at].count.elements, positions->n);
     }
+    return at;
 }

@@ -20,6 +20,8 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
     work->trace = trace ? trace->fn : NULL;
     work->trace_arg = trace ? trace->arg : NULL;
     work->trace_rc = 0;
+    if (trace) /* shows what operators do */
+        task->uncached = true, work->caching = false;
     int rc = cw_task_begin(task, err);
     if (rc >= 0) {
         cw_task_run(task, work, 0, task->rows);
@@ -50,9 +52,4 @@ int cw_exec_trace(struct cw_plan *plan, uint64_t epoch, uint64_t item, cw_exec_t
     struct cw_exec_item it = {.plan = plan, .epoch = epoch, .item = item, .bad = CW_BAD_SKIP};
     struct trace trace = {fn, arg};
     return run(plan, &it, &trace, NULL, err);
-}
-
-void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item)
-{
-    (void)plan, (void)epoch, (void)item;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/task.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "exec/cached.h"
 #include "exec/positions.h"
+#include "exec/whole.h"
 #include <string.h>
 
 #define KEPT_ALIGN ((size_t)64)
@@ -14,6 +16,7 @@ struct cw_exec_task *cw_task_new(struct cw_exec_item *item)
     task->item = item;
     task->plan = item->plan;
     task->failed_row = INT64_MAX;
+    task->whole_hit = SIZE_MAX;
     cw_mutex_init(&task->mutex);
     item->task = task;
     item->cpu_ns = item->wall_ns = 0;
@@ -28,6 +31,7 @@ void cw_task_free(struct cw_exec_task *task)
         cw_mem_free((void *)(uintptr_t)task->kept[r]);
     cw_mem_free(task->kept);
     cw_mem_free(task->dropped);
+    cw_mem_free(task->whole);
     cw_batch_unref(task->batch);
     cw_mutex_fini(&task->mutex);
     cw_mem_free(task);
@@ -119,6 +123,11 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->spec = &plan->nodes[task->cut.node].out;
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
     task->fixed = all_fixed(task->spec);
+    int rc = cw_whole_find(task, err);
+    if (rc) {
+        task->rows = 0;
+        return rc < 0 ? rc : 0;
+    }
     task->mapped = cw_positions_help(plan, task->cut.node);
     task->affine = task->fixed && is_affine(plan, task->cut.node) &&
                    !(cw_cached_any(plan) && cw_cached_below(plan, task->cut.node));
@@ -319,7 +328,7 @@ static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct c
             positions.pos[i] = task->cut.pos + row + (int64_t)i;
             positions.rep[i] = task->cut.rep;
         }
-        cw_positions_map(work, task->cut.node, &positions);
+        cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
         for (size_t i = 0; i < positions.n; i++, row++) {
             row_at(task, row, &at);
             at.pos = positions.pos[i];
@@ -331,7 +340,7 @@ static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct c
     }
 }
 
-void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
+static void run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
 {
     if (task->affine && !work->trace && run_affine(task, work, lo, hi))
         return;
@@ -348,4 +357,14 @@ void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, in
         if (!run_row(task, work, &at, &element, row))
             return;
     }
+}
+
+void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
+{
+    if (lo >= hi)
+        return;
+    int64_t begin = task->whole_n ? cw_clock_ns() : 0;
+    run(task, work, lo, hi);
+    if (task->whole_n)
+        atomic_fetch_add_explicit(&task->run_ns, cw_clock_ns() - begin, memory_order_relaxed);
 }

@@ -13,6 +13,12 @@ enum cw_task_state {
     CW_TASK_OPEN,      /* rows may be taken */
     CW_TASK_SHUT       /* all rows are taken, or it has failed */
 };
+/* A cache of whole batches on the item's way. */
+struct cw_task_whole {
+    const struct cw_plan_use *use;
+    size_t node;
+    size_t above_n; /* operators of the cut between it and the output */
+};
 struct cw_exec_task {
     struct cw_exec_task *next, *prev; /* pool lock: the queue */
     struct cw_exec_item *item;
@@ -34,6 +40,11 @@ struct cw_exec_task {
     int64_t rows;
     struct cw_batch *batch;
     size_t row_bytes[CW_FIELDS_MAX];
+    struct cw_task_whole *whole; /* topmost first */
+    size_t whole_n;
+    bool uncached;           /* caches are not asked */
+    size_t whole_hit;       /* the node whose cache had the batch: no rows; SIZE_MAX = none */
+    _Atomic int64_t run_ns; /* what rows took, if a cache of whole batches wants to know */
 
     /* one entry a row, written by the thread that computes it */
     uint8_t *dropped;            /* enum row_fate */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "exec/call.h"
 #include "exec/task.h"
+#include "exec/whole.h"
 #include <string.h>
 
 static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate)
@@ -85,7 +86,8 @@ static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 }
 
 /* Element operators behind the batch, on the whole of it; then what they made is packed. */
-static int apply_above(struct cw_exec_task *task, struct cw_work *work, struct cw_err *err)
+static int apply_above(struct cw_exec_task *task, struct cw_work *work, bool keep,
+                       struct cw_err *err)
 {
     struct cw_batch *below = task->batch;
     struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
@@ -98,6 +100,8 @@ static int apply_above(struct cw_exec_task *task, struct cw_work *work, struct c
         int rc = cw_call_apply(work, &pending, &element, err);
         if (rc < 0)
             return wrap_shape(task, 0, err);
+        if (keep)
+            cw_whole_put(task, k - 1, &element);
     }
     const struct cw_view *row = element.fields;
     const struct cw_spec *spec = &task->plan->nodes[task->plan->output].out;
@@ -118,6 +122,27 @@ static int apply_above(struct cw_exec_task *task, struct cw_work *work, struct c
     return 0;
 }
 
+/* For caches right behind the batch. */
+static void keep_batch(const struct cw_exec_task *task)
+{
+    const struct cw_batch *batch = task->batch;
+    struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
+    if (!cw_whole_wants(task, task->cut.above_n))
+        return;
+    cw_rows_view(batch, batch->buf ? batch->buf->data : NULL, &element);
+    cw_whole_put(task, task->cut.above_n, &element);
+}
+
+/* Rows to the batch that they make. */
+static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err)
+{
+    if (task->whole_hit != SIZE_MAX)
+        return 0;
+    if (!task->fixed)
+        return assemble(task, left, err);
+    return left < task->rows && task->lead ? close_up(task, left, err) : 0;
+}
+
 /* An output whose only element was bad has no tensors. */
 static void make_empty(struct cw_exec_task *task)
 {
@@ -129,19 +154,18 @@ static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left
                   struct cw_err *err)
 {
     *bad = count_fate(task, CW_ROW_BAD);
-    *left = count_fate(task, CW_ROW_KEPT);
-    int rc = 0;
+    *left = task->whole_hit == SIZE_MAX ? count_fate(task, CW_ROW_KEPT) : task->cut.rows;
     if (!task->lead && !*left) {
         make_empty(task);
         return 0;
     }
-    if (!task->fixed)
-        rc = assemble(task, *left, err);
-    else if (*left < task->rows && task->lead)
-        rc = close_up(task, *left, err);
+    int rc = join_rows(task, *left, err);
+    bool keep = rc >= 0 && !*bad; /* a batch that lacks elements is no other run's */
+    if (keep)
+        keep_batch(task);
     if (rc < 0 || !task->cut.above_n)
         return rc;
-    rc = apply_above(task, work, err);
+    rc = apply_above(task, work, keep, err);
     if (rc < 0 && cw_task_may_skip(task, rc) && !work->trace_rc) {
         *bad += *left;
         *left = 0;
@@ -166,11 +190,14 @@ struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work,
     batch->item = task->item->item;
     batch->elements = (uint64_t)left;
     batch->skipped = (uint64_t)bad;
-    if (task->cut.group != SIZE_MAX) {
+    if (task->whole_hit != SIZE_MAX) {
+        cw_work_add(&work->nodes[task->whole_hit].count.hits, 1);
+    } else if (task->cut.group != SIZE_MAX) {
         struct cw_work_count *count = &work->nodes[task->cut.group].count;
         cw_work_add(&count->elements, 1);
         cw_work_add(&count->bytes_out, batch->buf ? batch->buf->len : 0);
-        cw_work_add(&count->element_bytes, batch->buf ? batch->buf->len : 0);
+        for (size_t f = 0; f < batch->n; f++)
+            cw_work_add(&count->element_bytes, batch->tensors[f].bytes);
     }
     return batch;
 }
