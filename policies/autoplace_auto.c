@@ -50,7 +50,7 @@ static void go(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_sc
     cw_scale_target(s, d, r, l);
 }
 
-/* converged: the best without local load. phase_count: local workers that were fine; floor: remote (or local) that were not. */
+/* converged: step and workers without local load, and the best time seen. phase_count: local workers that were fine; floor: remote (or local) that were not. */
 static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
     bool step_fine = s->converged.step_s <= 0 || w->step_s <= s->converged.step_s * (1 + stall);
@@ -87,15 +87,17 @@ static void begin_down(struct cw_scale_state *s, const struct cw_scale_window *w
 static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, double stall, double local_max, struct cw_scale_decision *d)
 {
     bool fine = is_fine(s, w, stall);
-    if (fine)
+    if (fine) {
         s->phase_count = w->local;
-    else
+        s->converged.seconds = fmin(s->converged.seconds, w->seconds);
+    } else {
         s->floor = w->local;
+    }
     double next = fine ? fmin(2 * w->local, local_max) : floor((s->phase_count + s->floor) / 2);
     if (fine && next >= s->floor)
         next = floor((s->phase_count + s->floor) / 2);
-    /* more than can replace all remote ones serve nobody */
-    bool all_replaced = fine && w->local >= s->converged.remote;
+    /* more than can replace all remote ones serve nobody, unless the trainer waits */
+    bool all_replaced = fine && w->local >= s->converged.remote && w->wait_share <= stall;
     if (next <= s->phase_count || all_replaced) {
         begin_down(s, w, s->phase_count, d);
         return;

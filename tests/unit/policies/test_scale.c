@@ -257,6 +257,10 @@ static void test_place_auto(void **state)
     struct loop o = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
     settle_place(&o, &slow_trainer, 60);
     assert_true(o.settled && o.remote == 0 && o.local == 1);
+    /* one remote worker is all there is: local ones make up for the rest */
+    struct loop p = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 10}, .remote = 1};
+    settle_place(&p, &idle, 60);
+    assert_true(p.settled && p.remote + p.local >= 5 && p.local >= 4);
 }
 
 /* One stall of a window must not end the search early; a trainer that changes for good reopens it. */

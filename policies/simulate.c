@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policies/simulate.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define NEVER ((double)INFINITY)
+#define NEARLY 1e-6 /* batches or seconds: what rounding may leave */
+#define TRACE_MAX 4096
+#define STALL_SHOWN 0.02
+
+struct run { /* a job under way */
+    const struct cw_sim_job_spec *spec;
+    struct cw_sim_job *out;
+    struct cw_scale_state state;
+    bool arrived, done;
+    double now_s;          /* its numbers are true for this time */
+    double remote, local;  /* that serve */
+    double target_remote, target_local; /* of the policy */
+    double granted;        /* of target_remote, by the fair share */
+    double ready_s;        /* when the granted ones serve; NEVER = they do */
+    size_t step;
+    double epoch_left, epochs_left, epoch_begin_s;
+    /* the window */
+    double discard_left, batches, seconds, wait_s;
+    double next_s;
+    size_t heap; /* its place */
+};
+struct sim {
+    const struct cw_sim_scenario *scenario;
+    struct cw_sim_result *result;
+    struct run *runs, **heap;
+    size_t heap_n;
+    double now_s;
+    struct cw_share_job *share_jobs;
+    double *shares;
+};
+
+/* ---- the heap of next events ---- */
+
+static void place(struct sim *sim, size_t at, struct run *run)
+{
+    sim->heap[at] = run;
+    run->heap = at;
+}
+
+static void sift(struct sim *sim, size_t at)
+{
+    struct run *run = sim->heap[at];
+    for (; at > 0 && sim->heap[(at - 1) / 2]->next_s > run->next_s; at = (at - 1) / 2)
+        place(sim, at, sim->heap[(at - 1) / 2]);
+    for (size_t child; (child = 2 * at + 1) < sim->heap_n; at = child) {
+        if (child + 1 < sim->heap_n && sim->heap[child + 1]->next_s < sim->heap[child]->next_s)
+            child++;
+        if (sim->heap[child]->next_s >= run->next_s)
+            break;
+        place(sim, at, sim->heap[child]);
+    }
+    place(sim, at, run);
+}
+
+/* ---- a job between two events ---- */
+
+static double step_of(const struct run *r)
+{
+    return r->spec->step_s[r->step] * (1 + r->spec->slow * fmax(r->local - r->spec->room, 0));
+}
+
+static double capacity_of(const struct run *r)
+{
+    const struct cw_sim_job_spec *s = r->spec;
+    double n = r->remote + r->local;
+    if (n <= 0)
+        return 0;
+    if (!s->epoch_s_n)
+        return n / (s->worker_s * (1 + s->loss * fmax(n - 1, 0)));
+    if (n < 1)
+        return n * s->batches / s->epoch_s[0];
+    return s->batches / s->epoch_s[CW_MIN((size_t)n, s->epoch_s_n) - 1];
+}
+
+static double rate_of(const struct run *r)
+{
+    return fmin(capacity_of(r), 1 / step_of(r));
+}
+
+static void advance(struct run *r, double to_s)
+{
+    double dt = to_s - r->now_s, rate = rate_of(r), did = rate * dt, wait = (1 - rate * step_of(r)) * dt;
+    r->now_s = to_s;
+    if (dt <= 0)
+        return;
+    r->epoch_left -= did;
+    r->out->batches += did;
+    r->out->busy_s += dt;
+    r->out->wait_s += wait;
+    r->out->remote_s += r->remote * dt;
+    r->out->local_s += r->local * dt;
+    if (1 - rate * step_of(r) > STALL_SHOWN)
+        r->out->best_wait_at_s = to_s;
+    double discarded = fmin(did, r->discard_left);
+    r->discard_left -= discarded;
+    if (did <= 0)
+        return;
+    double counted = (did - discarded) / did;
+    r->batches += did - discarded;
+    r->seconds += dt * counted;
+    r->wait_s += wait * counted;
+}
+
+static void trace(struct run *r)
+{
+    struct cw_sim_job *out = r->out;
+    if (out->trace_n >= TRACE_MAX)
+        return;
+    CW_GROW(out->trace, out->trace_n, out->trace_cap);
+    out->trace[out->trace_n++] = (struct cw_sim_point){r->now_s, r->remote, r->local, 1 - rate_of(r) * step_of(r)};
+}
+
+static void begin_window(const struct sim *sim, struct run *r)
+{
+    r->discard_left = sim->scenario->discard_batches;
+    r->batches = r->seconds = r->wait_s = 0;
+}
+
+static bool window_is_full(const struct sim *sim, const struct run *r)
+{
+    return r->discard_left <= NEARLY && r->batches >= sim->scenario->window_batches - NEARLY &&
+           r->seconds >= sim->scenario->window_least_s - NEARLY;
+}
+
+static void schedule(struct sim *sim, struct run *r)
+{
+    const struct cw_sim_scenario *sc = sim->scenario;
+    double next = r->ready_s, rate = rate_of(r);
+    if (!r->arrived) {
+        next = r->spec->arrive_s;
+    } else if (!r->done) {
+        if (r->step + 1 < r->spec->steps_n)
+            next = fmin(next, r->spec->arrive_s + r->spec->step_at_s[r->step + 1]);
+        if (rate > 0) {
+            double window = fmax((r->discard_left + sc->window_batches - r->batches) / rate,
+                                 r->discard_left / rate + sc->window_least_s - r->seconds);
+            if (r->ready_s == NEVER) /* else the workers are about to change */
+                next = fmin(next, r->now_s + fmax(window, 0));
+            next = fmin(next, r->now_s + fmax(r->epoch_left, 0) / rate);
+        }
+    }
+    r->next_s = r->done ? NEVER : next;
+    sift(sim, r->heap);
+}
+
+/* ---- the fleet ---- */
+
+/* The workers that it is to have begin to serve: fewer at once, more after start_s. */
+static void grant(struct sim *sim, struct run *r, double remote)
+{
+    if (remote == r->granted && r->local == r->target_local)
+        return;
+    advance(r, sim->now_s);
+    r->granted = remote;
+    if (remote <= r->remote && r->target_local <= r->local) {
+        r->ready_s = sim->now_s;
+    } else {
+        r->remote = fmin(r->remote, remote);
+        r->local = fmin(r->local, r->target_local);
+        r->ready_s = sim->now_s + sim->scenario->start_s;
+    }
+    schedule(sim, r);
+}
+
+static double wish_of(const struct run *r)
+{
+    return r->spec->most > 0 ? fmin(r->target_remote, r->spec->most) : r->target_remote;
+}
+
+static void share(struct sim *sim)
+{
+    double wanted = 0;
+    size_t n = sim->scenario->jobs_n;
+    for (size_t j = 0; j < n; j++) {
+        const struct run *r = &sim->runs[j];
+        double wish = r->arrived && !r->done ? wish_of(r) : 0;
+        sim->share_jobs[j] = (struct cw_share_job){.tenant = r->spec->tenant, .weight = r->spec->weight, .priority = r->spec->priority,
+                                                   .least = wish > 0 ? fmin(r->spec->least, wish) : 0, .want = wish};
+        wanted += wish;
+    }
+    bool limited = wanted > sim->scenario->workers;
+    for (size_t t = 0; t < sim->scenario->tenants_n; t++)
+        limited = limited || sim->scenario->tenants[t].most > 0;
+    if (limited)
+        cw_share_out(sim->scenario->workers, sim->scenario->tenants, sim->scenario->tenants_n, sim->share_jobs, n, sim->shares);
+    for (size_t j = 0; j < n; j++)
+        if (sim->runs[j].arrived && !sim->runs[j].done)
+            grant(sim, &sim->runs[j], limited ? sim->shares[j] : sim->share_jobs[j].want);
+}
+
+/* ---- events of a job ---- */
+
+static double noisy(const struct sim *sim, const struct run *r, double value)
+{
+    uint64_t draw = cw_mix64(cw_mix64((uint64_t)(r - sim->runs) + 1) + sim->result->windows);
+    return value * (1 + sim->scenario->noise * (2 * ((double)(draw >> 11) * 0x1p-53) - 1));
+}
+
+static int decide(struct sim *sim, struct run *r, struct cw_err *err)
+{
+    const struct cw_sim_scenario *sc = sim->scenario;
+    double capacity = capacity_of(r), rate = rate_of(r), n = r->remote + r->local;
+    struct cw_scale_window window = {.at_s = sim->now_s, .seconds = noisy(sim, r, r->seconds), .batches = r->batches,
+                                     .wait_share = r->wait_s / r->seconds, .queue = rate < capacity ? 8 : 0, .step_s = step_of(r),
+                                     .rate = n > 0 ? capacity / n : 0, .cpu = capacity > 0 ? rate / capacity : 0,
+                                     .remote = r->remote, .local = r->local};
+    struct cw_scale_available available = {.remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers, .local = sc->local};
+    struct cw_scale_decision decision = {0};
+    sim->result->windows++;
+    int rc = sc->policy->decide(&window, &available, &sc->options, sc->argument, &r->state, &decision, err);
+    bool changed = decision.remote != r->target_remote || decision.local != r->target_local;
+    cw_scale_decision_fini(&decision);
+    if (rc < 0)
+        return rc;
+    begin_window(sim, r);
+    if (!changed)
+        return 0;
+    r->discard_left = 0; /* the change itself begins a new window */
+    r->target_remote = decision.remote;
+    r->target_local = decision.local;
+    r->out->decisions++;
+    share(sim);
+    return 0;
+}
+
+static void arrive(struct sim *sim, struct run *r)
+{
+    r->arrived = true;
+    r->now_s = r->epoch_begin_s = r->out->begin_s = sim->now_s;
+    r->target_remote = fmax(r->spec->remote, 0);
+    r->target_local = r->spec->local;
+    r->local = r->spec->local;
+    begin_window(sim, r);
+    share(sim);
+}
+
+static void end_epoch(struct sim *sim, struct run *r)
+{
+    r->out->last_epoch_s = sim->now_s - r->epoch_begin_s;
+    r->epoch_begin_s = sim->now_s;
+    r->epoch_left = r->spec->batches;
+    if (r->spec->epochs > 0 && --r->epochs_left < 0.5) {
+        r->done = true;
+        r->out->end_s = sim->now_s;
+        trace(r);
+        share(sim);
+    }
+}
+
+static int event(struct sim *sim, struct run *r, struct cw_err *err)
+{
+    if (!r->arrived) {
+        arrive(sim, r);
+        return 0;
+    }
+    advance(r, sim->now_s);
+    if (r->ready_s <= sim->now_s) {
+        r->ready_s = NEVER;
+        r->remote = r->granted;
+        r->local = r->target_local;
+        begin_window(sim, r);
+        trace(r);
+    }
+    if (r->step + 1 < r->spec->steps_n && r->spec->arrive_s + r->spec->step_at_s[r->step + 1] <= sim->now_s) {
+        r->step++;
+        trace(r);
+    }
+    if (r->epoch_left <= NEARLY)
+        end_epoch(sim, r);
+    return !r->done && r->ready_s == NEVER && window_is_full(sim, r) ? decide(sim, r, err) : 0;
+}
+
+static void begin(struct sim *sim)
+{
+    const struct cw_sim_scenario *sc = sim->scenario;
+    for (size_t j = 0; j < sc->jobs_n; j++) {
+        struct run *r = &sim->runs[j];
+        r->spec = &sc->jobs[j];
+        r->out = &sim->result->jobs[j];
+        r->out->end_s = -1;
+        r->epoch_left = r->spec->batches;
+        r->epochs_left = r->spec->epochs;
+        r->ready_s = NEVER;
+        r->granted = -1;
+        r->next_s = r->spec->arrive_s;
+        place(sim, sim->heap_n++, r);
+        sift(sim, r->heap);
+    }
+}
+
+static void end(struct sim *sim)
+{
+    for (size_t j = 0; j < sim->scenario->jobs_n; j++) {
+        struct run *r = &sim->runs[j];
+        if (r->arrived && !r->done)
+            advance(r, sim->now_s);
+        r->out->remote = r->remote;
+        r->out->local = r->local;
+    }
+    sim->result->end_s = sim->now_s;
+}
+
+int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *ret_result, struct cw_err *err)
+{
+    struct sim sim = {.scenario = scenario, .result = ret_result};
+    size_t n = scenario->jobs_n;
+    cw_autofree struct run *runs = sim.runs = CW_NEW_ARRAY(struct run, n + 1);
+    cw_autofree struct run **heap = sim.heap = CW_NEW_ARRAY(struct run *, n + 1);
+    cw_autofree struct cw_share_job *share_jobs = sim.share_jobs = CW_NEW_ARRAY(struct cw_share_job, n + 1);
+    cw_autofree double *shares = sim.shares = CW_NEW_ARRAY(double, n + 1);
+    *ret_result = (struct cw_sim_result){.jobs = CW_NEW_ARRAY(struct cw_sim_job, n + 1), .jobs_n = n};
+    begin(&sim);
+    int rc = 0;
+    while (rc == 0 && n > 0 && sim.heap[0]->next_s < NEVER && (scenario->until_s <= 0 || sim.heap[0]->next_s <= scenario->until_s)) {
+        struct run *r = sim.heap[0];
+        sim.now_s = fmax(r->next_s, sim.now_s);
+        ret_result->events++;
+        rc = event(&sim, r, err);
+        schedule(&sim, r);
+    }
+    if (scenario->until_s > 0)
+        sim.now_s = scenario->until_s;
+    end(&sim);
+    return rc < 0 ? rc : 0;
+}
+
+void cw_sim_result_fini(struct cw_sim_result *result)
+{
+    for (size_t j = 0; j < result->jobs_n; j++)
+        cw_mem_free(result->jobs[j].trace);
+    cw_mem_free(result->jobs);
+    *result = (struct cw_sim_result){0};
+}
