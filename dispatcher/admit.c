@@ -2,6 +2,7 @@
 /* From a client's hello to its welcome: which job, which place in it, and from where it goes on. */
 #include "base/rng.h"
 #include "base/version.h"
+#include "dispatcher/catalogue.h"
 #include "dispatcher/dispatcher.h"
 #include "graph/check.h"
 
@@ -21,6 +22,9 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             return cw_err_set(err, CW_E_INVALID, "the job's name has control characters");
     }
+    if (!cw_catalogue_is_tenant(options->tenant))
+        return cw_err_set(err, CW_E_INVALID, "tenant \"%.80s\": letters, digits, '.', '_', '-', at most %d, no '.' first", options->tenant,
+                          CW_CATALOGUE_TENANT_MAX);
     if ((unsigned)options->mode > CACHEW__V1__CONSUMER_MODE__SHARED)
         return cw_err_set(err, CW_E_INVALID, "consumer mode %d is unknown", (int)options->mode);
     uint32_t n = options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);

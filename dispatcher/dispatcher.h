@@ -11,6 +11,7 @@
 #ifndef CW_DISPATCHER_DISPATCHER_H
 #define CW_DISPATCHER_DISPATCHER_H
 
+#include "base/args.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -20,8 +21,10 @@
 #include "cachew/v1/job.pb-c.h"
 #include "dispatcher/epoch.h"
 #include "dispatcher/state.h"
+#include "format/chunk.h"
 #include "loop/loop.h"
 #include "plan/plan.h"
+#include "policies/policy.h"
 #include "rpc/rpc.h"
 #include "wire/token.h"
 #include "wire/wire.h"
@@ -47,13 +50,25 @@ struct cw_options {
     int64_t takeover_ms;   /* a second client of a place waits so long for the first to go */
     uint64_t max_jobs;
     uint64_t deaths_max;   /* workers that an item may kill */
+    const char *cache_store; /* NULL = no cache */
+    uint64_t cache_quota;    /* 0 = what the store has */
+    struct cw_arg_list cache_tenant_quota; /* "TENANT=BYTES" */
+    const struct cw_evict_policy *cache_evict;
+    const char *autocache;   /* of jobs that ask for nothing else */
+    uint64_t cache_chunk_bytes; /* 0 = the worker's default */
+    int cache_level;         /* of compression: src/format/chunk.h */
     bool standby, exit_with_stdin;
 };
+/* One "TENANT=BYTES". */
+int cw_options_tenant_quota(const char *text, char *ret_tenant, size_t cap, uint64_t *ret_bytes, struct cw_err *err);
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err); /* enum cw_args_result or a code */
 
 struct cw_job;
 struct cw_worker;
 struct cw_client;
+
+struct cw_caching; /* caching.h */
+struct cw_catalogue_key;
 
 struct cw_lease {
     struct cw_lease *next; /* of the share, oldest first */
@@ -98,8 +113,19 @@ struct cw_worker {
     double cpu_share;
     int64_t heard_ms, since_ms;
     struct cw_share *shares;
+    /* cache */
+    bool counted_before;           /* its totals of the cache began under an earlier dispatcher */
+    struct cw_catalogue_key **cache_keys; /* of which it was told the chunks */
+    size_t cache_keys_n, cache_keys_cap;
+    Cachew__V1__StoreState *store; /* what it said last, or NULL */
 };
 
+/* What a job's plan does with the cache at a node. */
+struct cw_cache_use {
+    char *node;
+    struct cw_catalogue_key *key;
+    bool read, write;
+};
 struct cw_consumer {
     struct cw_client *client; /* who holds the place; NULL = nobody now */
     uint64_t client_id;       /* who held it last; 0 = never held */
@@ -166,6 +192,10 @@ struct cw_job {
     int64_t alone_ms;      /* since when there is no client; 0 = there is one */
     int64_t starved_ms;    /* since when it waits for a worker; 0 = it does not */
     int64_t waiting_told_ms;
+    /* cache */
+    struct cw_cache_use *uses;
+    size_t uses_n;
+    char *cached_node; /* what a policy chose (cw_job_set_cached_node); NULL = none */
 };
 
 struct cw_client {
@@ -201,6 +231,7 @@ struct cw_dispatcher {
     size_t workers_n, clients_n, jobs_n; /* workers that said hello; all clients; all jobs */
     struct cw_map expected_workers;      /* by id: attached before the restart */
     struct cw_poll *stdin_poll;
+    struct cw_caching *caching;          /* NULL = it has no cache */
     struct cw_timer *tick;
     int64_t tick_ms;                     /* its period now; 0 = stopped */
     int64_t started_ms;

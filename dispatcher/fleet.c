@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their streams, what they report, and how one is lost. */
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/caching.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +72,7 @@ static void release(struct cw_worker *worker, bool died)
         d->workers_changed = true;
     }
     worker->hello = false;
+    cw_caching_worker_gone(worker);
     jobs_want_fill(d);
 }
 
@@ -84,6 +85,7 @@ static void worker_free(struct cw_worker *worker)
             break;
         }
     }
+    cw_caching_worker_gone(worker);
     cw_stream_free(worker->stream);
     cw_mem_free(worker->address);
     cw_mem_free(worker->host_id);
@@ -178,12 +180,19 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     d->workers_n++;
     d->workers_changed = true;
     cw_trouble_alive(d, worker->id);
-    cw_map_remove(&d->expected_workers, worker->id);
+    worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);
     cw_log_info(CW_LOG_MOD, "worker=%s pid=%u threads=%u joins", worker->address, worker->pid, worker->threads);
     Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
     welcome.silence_ms = (uint32_t)d->options.silence_ms;
     welcome.heartbeat_ms = (uint32_t)CW_MAX(d->options.silence_ms / 4, 50);
+    Cachew__V1__CacheStore store = CACHEW__V1__CACHE_STORE__INIT;
+    if (d->caching) {
+        store.url = (char *)(uintptr_t)d->options.cache_store;
+        store.chunk_bytes = d->options.cache_chunk_bytes;
+        store.level = d->options.cache_level;
+        welcome.store = &store;
+    }
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_WELCOME;
     command.welcome = &welcome;
@@ -213,6 +222,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
         if (share)
             cw_lease_done(share, progress->done[i]);
     }
+    cw_caching_heard(worker, progress);
     cw_fault_point("dispatcher.progress");
 }
 

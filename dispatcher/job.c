@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
+#include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
 
 #include <string.h>
@@ -78,6 +79,7 @@ void cw_job_free(struct cw_job *job)
     }
     cw_mem_free(job->epochs);
     cw_job_skips_free(job);
+    cw_job_cache_fini(job);
     cw_mem_free(job->consumers);
     cw_mem_free(job->troubles);
     cachew__v1__job_options__free_unpacked(job->options, NULL);
@@ -105,6 +107,7 @@ static void tell_workers_forget(struct cw_job *job, const char *reason)
         command.forget = &forget;
         cw_worker_send(share->worker, &command);
         share->spec_sent = false;
+        cw_caching_untell(share->worker);
     }
 }
 
@@ -178,6 +181,7 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
     job->item_bytes = info->item_bytes > 0 ? (double)info->item_bytes : 0;
     job->window = cw_window_items(job, 1);
     cw_sibling_join(job);
+    cw_job_cache_changed(job);
     return 0;
 }
 

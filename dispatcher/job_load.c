@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs to and from the state directory. */
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/caching.h"
 #include "graph/check.h"
 
 static struct cw_state_blob blob_of(const struct cw_buf *buf)
@@ -142,6 +142,15 @@ static int on_left_out(void *arg, const char *id, uint64_t number, const struct 
     return 0;
 }
 
+static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct cw_err *err)
+{
+    (void)err;
+    struct cw_dispatcher *d = arg;
+    if (d->caching)
+        cw_catalogue_load_row(d->caching->catalogue, row);
+    return 0;
+}
+
 /* What was consumed after an owner was stored is nobody's. */
 static void disown_consumed(struct cw_job *job)
 {
@@ -156,7 +165,7 @@ static void disown_consumed(struct cw_job *job)
 
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out};
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key};
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);

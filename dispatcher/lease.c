@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leases in hand: giving one, and all the ways it shrinks: received, computed, taken back. lease_fill.c decides who gets what. */
+#include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
 
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
@@ -45,6 +46,7 @@ void cw_share_remove(struct cw_share *share)
         at = &(*at)->next_of_worker;
     *at = share->next_of_worker;
     cw_sibling_forget(share);
+    cw_caching_untell(share->worker);
     while (share->leases) {
         struct cw_lease *lease = share->leases;
         share->leases = lease->next;

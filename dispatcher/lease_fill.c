@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who computes what: the lowest free items first, to whoever has less to do than its target, job after job in turn; and hedges: a
  * second lease of what is late while somebody has nothing to do. */
+#include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
 
 #define HEDGE_FACTOR 3.0
@@ -10,6 +11,7 @@
 static void send_spec(struct cw_share *share)
 {
     const struct cw_job *job = share->job;
+    cw_caching_tell_share(share);
     Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
     spec.job_id = job->id;
     spec.graph = job->graph;
@@ -20,10 +22,13 @@ static void send_spec(struct cw_share *share)
     spec.consumers = job->layout.consumers;
     spec.each_item_to_all = job->layout.to_all;
     spec.shared = job->layout.mode == CW_MODE_SHARED;
+    spec.tenant = (char *)(uintptr_t)cw_job_tenant(job);
+    spec.cache = cw_job_cache_uses(job, &spec.n_cache);
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
     command.job = &spec;
     cw_worker_send(share->worker, &command);
+    cw_mem_free(spec.cache);
     share->spec_sent = true;
 }
 

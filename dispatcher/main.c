@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/args.h"
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/caching.h"
 #include "proto/descriptors.h"
 
 #define STANDBY_MS 200
@@ -80,9 +80,11 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     if (rc != 0)
         return rc;
     d->started_ms = cw_clock_ms();
+    cw_caching_open(d);
     rc = cw_job_load_all(d, err);
     if (rc != 0)
         return rc;
+    cw_caching_start(d);
     cw_loop_set_turn_end(d->loop, cw_turn_end, d);
     cw_turn_wake(d);
     cw_server_start(d->server);
@@ -121,6 +123,7 @@ static void finish(struct cw_dispatcher *d)
     cw_fleet_close_all(d);
     while (d->jobs)
         cw_job_free(d->jobs);
+    cw_caching_close(d);
     cw_timer_free(d->tick);
     cw_poll_free(d->stdin_poll);
     cw_state_close(d->state);
@@ -150,5 +153,6 @@ int main(int argc, char **argv)
     finish(&d);
     cw_rpc_free(d.rpc);
     cw_loop_free(d.loop);
+    cw_caching_free(&d);
     return 0;
 }

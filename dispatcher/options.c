@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/args.h"
+#include "dispatcher/catalogue.h"
 #include "dispatcher/dispatcher.h"
+
+#include <string.h>
 
 static const char about[] =
     "The dispatcher owns the state of all jobs: it leases work to workers and knows what the trainers have consumed. It prints one line, "
@@ -8,7 +11,60 @@ static const char about[] =
 static const char tail[] =
     "Examples:\n"
     "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew\n"
-    "  cachew-dispatcher --listen unix:/run/cachew/dispatcher.sock --state-dir /var/lib/cachew\n";
+    "  cachew-dispatcher --listen unix:/run/cachew/dispatcher.sock --state-dir /var/lib/cachew\n"
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --cache-store gluster://g1,g2/cache --cache-quota 2T\n";
+
+int cw_options_tenant_quota(const char *text, char *ret_tenant, size_t cap, uint64_t *ret_bytes, struct cw_err *err)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || !cw_str_to_bytes(equals + 1, ret_bytes) || *ret_bytes == 0)
+        return cw_err_set(err, CW_E_INVALID, "--cache-tenant-quota: not TENANT=BYTES: \"%s\" (as in team-a=20G)", text);
+    size_t n = (size_t)(equals - text);
+    if (n < cap) {
+        memcpy(ret_tenant, text, n);
+        ret_tenant[n] = '\0';
+    }
+    if (n >= cap || !cw_catalogue_is_tenant(ret_tenant))
+        return cw_err_set(err, CW_E_INVALID, "--cache-tenant-quota: \"%.*s\" is no name of a tenant: letters, digits, '.', '_', '-', at most %d", (int)n,
+                          text, CW_CATALOGUE_TENANT_MAX);
+    return 0;
+}
+
+static int read_compress(const char *text, int *ret_level, struct cw_err *err)
+{
+    uint64_t level;
+    if (strcmp(text, "auto") == 0)
+        *ret_level = CW_CHUNK_AUTO;
+    else if (strcmp(text, "off") == 0)
+        *ret_level = CW_CHUNK_PLAIN;
+    else if (cw_str_to_u64(text, &level) && level >= 1 && level <= 19)
+        *ret_level = (int)level;
+    else
+        return cw_err_set(err, CW_E_INVALID, "--cache-compress: \"%s\" is neither a level from 1 to 19 nor auto or off", text);
+    return 0;
+}
+
+static int read_cache(struct cw_options *o, const char *evict, const char *compress, struct cw_err *err)
+{
+    const struct cw_autocache_policy *policy;
+    const char *argument;
+    int rc = cw_autocache_find(o->autocache, &policy, &argument, err);
+    if (rc != 0)
+        return cw_err_wrap(err, "--autocache");
+    for (size_t i = 0; i < o->cache_tenant_quota.n; i++) {
+        char tenant[CW_CATALOGUE_TENANT_MAX + 1];
+        uint64_t bytes;
+        rc = cw_options_tenant_quota(o->cache_tenant_quota.v[i], tenant, sizeof(tenant), &bytes, err);
+        if (rc != 0)
+            return rc;
+    }
+    if (!o->cache_store && (o->cache_quota > 0 || o->cache_tenant_quota.n > 0))
+        return cw_err_set(err, CW_E_INVALID, "a quota of the cache without a cache: --cache-store URL is missing");
+    o->cache_evict = cw_evict_find(evict);
+    if (!o->cache_evict)
+        return cw_err_set(err, CW_E_INVALID, "--cache-evict: \"%s\" is no policy: benefit or lru", evict);
+    return read_compress(compress, &o->cache_level, err);
+}
 
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err)
 {
@@ -21,7 +77,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .takeover_ms = 5000,
         .max_jobs = 1000,
         .deaths_max = 3,
+        .autocache = "auto",
     };
+    const char *evict = "benefit", *compress = "off";
     const struct cw_arg rows[] = {
         {"listen", 0, CW_ARG_STR, &o.listen, "HOST:PORT", "where to serve; port 0 = any; also unix:/path (required)", 0, 0},
         {"state-dir", 0, CW_ARG_STR, &o.state_dir, "DIR", "where jobs and their progress are kept; made if it is not there (required)", 0, 0},
@@ -34,6 +92,13 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"takeover", 0, CW_ARG_MS, &o.takeover_ms, "TIME", "a second client of a consumer's place waits so long for the first (default 5s)", 0, 3600000},
         {"max-jobs", 0, CW_ARG_U64, &o.max_jobs, "N", "jobs at once (default 1000)", 1, 1000000},
         {"poison-deaths", 0, CW_ARG_U64, &o.deaths_max, "N", "a job fails when so many workers died at one of its items (default 3)", 2, 1000000},
+        {"cache-store", 0, CW_ARG_STR, &o.cache_store, "URL", "where the cache is: dir:/path, gluster://host/volume/path (default: no cache)", 0, 0},
+        {"cache-quota", 0, CW_ARG_BYTES, &o.cache_quota, "BYTES", "what the cache may hold (default: what the store has)", 0, 0},
+        {"cache-tenant-quota", 0, CW_ARG_LIST, &o.cache_tenant_quota, "TENANT=BYTES", "and of it a tenant; may stand several times", 0, 0},
+        {"cache-evict", 0, CW_ARG_STR, &evict, "POLICY", "what leaves when it is full: benefit or lru (default benefit)", 0, 0},
+        {"autocache", 0, CW_ARG_STR, &o.autocache, "POLICY", "what jobs cache that do not say: auto, cachew, off, force:NODE (default auto)", 0, 0},
+        {"cache-chunk-bytes", 0, CW_ARG_BYTES, &o.cache_chunk_bytes, "BYTES", "how large a file of the cache becomes (default 64M)", 4096, 1073741824},
+        {"cache-compress", 0, CW_ARG_STR, &compress, "LEVEL", "1 to 19 (zstd), off, or auto: where it helps (default off)", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL, "end when standard input reaches its end (the parent is gone)", 0, 0},
         {0},
     };
@@ -47,6 +112,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         return cw_err_set(err, CW_E_INVALID, "unexpected argument \"%s\" (see --help)", rest[0]);
     if (!o.listen || !o.state_dir)
         return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)", o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
+    rc = read_cache(&o, evict, compress, err);
+    if (rc != 0)
+        return rc;
     *ret_options = o;
     return CW_ARGS_RUN;
 }

@@ -18,6 +18,8 @@ static const char *const sql[CW_STATE_STATEMENTS_N] = {
         "INSERT OR REPLACE INTO positions SELECT ?1,?2,?3,?4,?5,?6,?7,?8 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
     [CW_STATE_PUT_WORKER] = "INSERT OR REPLACE INTO workers VALUES(?,?)",
     [CW_STATE_REMOVE_WORKER] = "DELETE FROM workers WHERE id=?",
+    [CW_STATE_PUT_CACHE_KEY] = "INSERT OR REPLACE INTO cache_keys VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [CW_STATE_REMOVE_CACHE_KEY] = "DELETE FROM cache_keys WHERE tenant=? AND key=?",
 };
 
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out)
@@ -51,8 +53,7 @@ static void note_failure(struct cw_state *state, const char *doing)
         cw_state_db_error(state->db, state->dir, doing, &state->failed);
 }
 
-/* The statement, ready for binding; NULL when the transaction has failed already. */
-static sqlite3_stmt *begin(struct cw_state *state, enum cw_state_statement which)
+sqlite3_stmt *cw_state_begin(struct cw_state *state, enum cw_state_statement which)
 {
     if (!state->open_tx) {
         state->open_tx = true;
@@ -70,7 +71,7 @@ static sqlite3_stmt *begin(struct cw_state *state, enum cw_state_statement which
     return state->stmts[which];
 }
 
-static void finish(struct cw_state *state, sqlite3_stmt *stmt, const char *doing)
+void cw_state_finish(struct cw_state *state, sqlite3_stmt *stmt, const char *doing)
 {
     if (sqlite3_step(stmt) != SQLITE_DONE)
         note_failure(state, doing);
@@ -78,17 +79,17 @@ static void finish(struct cw_state *state, sqlite3_stmt *stmt, const char *doing
     sqlite3_clear_bindings(stmt);
 }
 
-static void bind_text(sqlite3_stmt *stmt, int i, const char *s)
+void cw_state_bind_text(sqlite3_stmt *stmt, int i, const char *s)
 {
     sqlite3_bind_text(stmt, i, s ? s : "", -1, SQLITE_TRANSIENT);
 }
 
-static void bind_u64(sqlite3_stmt *stmt, int i, uint64_t v)
+void cw_state_bind_u64(sqlite3_stmt *stmt, int i, uint64_t v)
 {
     sqlite3_bind_int64(stmt, i, (sqlite3_int64)v);
 }
 
-static void bind_blob(sqlite3_stmt *stmt, int i, const void *p, size_t n)
+void cw_state_bind_blob(sqlite3_stmt *stmt, int i, const void *p, size_t n)
 {
     sqlite3_bind_blob64(stmt, i, n > 0 ? p : "", n, SQLITE_TRANSIENT);
 }
@@ -97,60 +98,60 @@ static void bind_set(sqlite3_stmt *stmt, int i, const struct cw_set *set)
 {
     CW_STR_AUTO bytes = {0};
     cw_state_set_bytes(set, &bytes);
-    bind_blob(stmt, i, bytes.s, bytes.len);
+    cw_state_bind_blob(stmt, i, bytes.s, bytes.len);
 }
 
 void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job)
 {
-    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_JOB);
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_JOB);
     if (!stmt)
         return;
-    bind_text(stmt, 1, job->id);
-    bind_text(stmt, 2, job->name);
+    cw_state_bind_text(stmt, 1, job->id);
+    cw_state_bind_text(stmt, 2, job->name);
     sqlite3_bind_int(stmt, 3, (int)job->status);
-    bind_blob(stmt, 4, job->options.p, job->options.n);
-    bind_blob(stmt, 5, job->graph.p, job->graph.n);
-    bind_blob(stmt, 6, job->manifest.p, job->manifest.n);
-    bind_blob(stmt, 7, job->info.p, job->info.n);
-    bind_u64(stmt, 8, job->first_epoch);
+    cw_state_bind_blob(stmt, 4, job->options.p, job->options.n);
+    cw_state_bind_blob(stmt, 5, job->graph.p, job->graph.n);
+    cw_state_bind_blob(stmt, 6, job->manifest.p, job->manifest.n);
+    cw_state_bind_blob(stmt, 7, job->info.p, job->info.n);
+    cw_state_bind_u64(stmt, 8, job->first_epoch);
     sqlite3_bind_int(stmt, 9, job->error_code);
-    bind_text(stmt, 10, job->error);
+    cw_state_bind_text(stmt, 10, job->error);
     sqlite3_bind_int64(stmt, 11, job->created_ms);
-    finish(state, stmt, "storing a job");
+    cw_state_finish(state, stmt, "storing a job");
 }
 
 static void drop_below(struct cw_state *state, enum cw_state_statement which, const char *id, uint64_t epoch)
 {
-    sqlite3_stmt *stmt = begin(state, which);
+    sqlite3_stmt *stmt = cw_state_begin(state, which);
     if (!stmt)
         return;
-    bind_text(stmt, 1, id);
-    bind_u64(stmt, 2, epoch);
-    finish(state, stmt, "dropping the progress of past epochs");
+    cw_state_bind_text(stmt, 1, id);
+    cw_state_bind_u64(stmt, 2, epoch);
+    cw_state_finish(state, stmt, "dropping the progress of past epochs");
 }
 
 void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status, uint64_t first_epoch, int error_code, const char *error)
 {
-    sqlite3_stmt *stmt = begin(state, CW_STATE_SET_JOB);
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_SET_JOB);
     if (!stmt)
         return;
-    bind_text(stmt, 1, id);
+    cw_state_bind_text(stmt, 1, id);
     sqlite3_bind_int(stmt, 2, (int)status);
-    bind_u64(stmt, 3, first_epoch);
+    cw_state_bind_u64(stmt, 3, first_epoch);
     sqlite3_bind_int(stmt, 4, error_code);
-    bind_text(stmt, 5, error);
-    finish(state, stmt, "storing a job's state");
+    cw_state_bind_text(stmt, 5, error);
+    cw_state_finish(state, stmt, "storing a job's state");
     drop_below(state, CW_STATE_DROP_PROGRESS, id, first_epoch);
     drop_below(state, CW_STATE_DROP_SKIPPED, id, first_epoch);
 }
 
 static void one_text(struct cw_state *state, enum cw_state_statement which, const char *id, const char *doing)
 {
-    sqlite3_stmt *stmt = begin(state, which);
+    sqlite3_stmt *stmt = cw_state_begin(state, which);
     if (!stmt)
         return;
-    bind_text(stmt, 1, id);
-    finish(state, stmt, doing);
+    cw_state_bind_text(stmt, 1, id);
+    cw_state_finish(state, stmt, doing);
 }
 
 void cw_state_remove_job(struct cw_state *state, const char *id)
@@ -165,25 +166,25 @@ void cw_state_clear_progress(struct cw_state *state, const char *id)
 
 void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed)
 {
-    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_PROGRESS);
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_PROGRESS);
     if (!stmt)
         return;
-    bind_text(stmt, 1, id);
-    bind_u64(stmt, 2, epoch);
+    cw_state_bind_text(stmt, 1, id);
+    cw_state_bind_u64(stmt, 2, epoch);
     sqlite3_bind_int(stmt, 3, consumer);
     bind_set(stmt, 4, consumed);
-    finish(state, stmt, "storing progress");
+    cw_state_finish(state, stmt, "storing progress");
 }
 
 static void put_items(struct cw_state *state, enum cw_state_statement which, const char *id, uint64_t epoch, const struct cw_set *items)
 {
-    sqlite3_stmt *stmt = begin(state, which);
+    sqlite3_stmt *stmt = cw_state_begin(state, which);
     if (!stmt)
         return;
-    bind_text(stmt, 1, id);
-    bind_u64(stmt, 2, epoch);
+    cw_state_bind_text(stmt, 1, id);
+    cw_state_bind_u64(stmt, 2, epoch);
     bind_set(stmt, 3, items);
-    finish(state, stmt, "storing skipped items");
+    cw_state_finish(state, stmt, "storing skipped items");
 }
 
 void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *skipped)
@@ -198,33 +199,58 @@ void cw_state_put_left_out(struct cw_state *state, const char *id, uint64_t epoc
 
 void cw_state_put_position(struct cw_state *state, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position)
 {
-    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_POSITION);
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_POSITION);
     if (!stmt)
         return;
-    bind_text(stmt, 1, id);
+    cw_state_bind_text(stmt, 1, id);
     const uint64_t v[] = {consumer, client_id, position->epoch, position->item, position->row, position->rows, position->batches};
     for (size_t i = 0; i < CW_ARRAY_LEN(v); i++)
-        bind_u64(stmt, (int)i + 2, v[i]);
-    finish(state, stmt, "storing a consumer's position");
+        cw_state_bind_u64(stmt, (int)i + 2, v[i]);
+    cw_state_finish(state, stmt, "storing a consumer's position");
 }
 
 void cw_state_put_worker(struct cw_state *state, uint64_t worker_id, const char *address)
 {
-    sqlite3_stmt *stmt = begin(state, CW_STATE_PUT_WORKER);
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_WORKER);
     if (!stmt)
         return;
-    bind_u64(stmt, 1, worker_id);
-    bind_text(stmt, 2, address);
-    finish(state, stmt, "storing a worker");
+    cw_state_bind_u64(stmt, 1, worker_id);
+    cw_state_bind_text(stmt, 2, address);
+    cw_state_finish(state, stmt, "storing a worker");
 }
 
 void cw_state_remove_worker(struct cw_state *state, uint64_t worker_id)
 {
-    sqlite3_stmt *stmt = begin(state, CW_STATE_REMOVE_WORKER);
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_REMOVE_WORKER);
     if (!stmt)
         return;
-    bind_u64(stmt, 1, worker_id);
-    finish(state, stmt, "removing a worker");
+    cw_state_bind_u64(stmt, 1, worker_id);
+    cw_state_finish(state, stmt, "removing a worker");
+}
+
+void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row)
+{
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_CACHE_KEY);
+    if (!stmt)
+        return;
+    const char *const texts[] = {row->tenant, row->key, row->pipeline, row->node, row->op};
+    const uint64_t numbers[] = {row->ids,          row->hits,  row->misses, row->saved_ns, row->cost_ns, row->cost_records,
+                                (uint64_t)row->created_ms, (uint64_t)row->used_ms, row->pinned};
+    for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
+        cw_state_bind_text(stmt, (int)i + 1, texts[i]);
+    for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
+        cw_state_bind_u64(stmt, (int)(CW_ARRAY_LEN(texts) + i) + 1, numbers[i]);
+    cw_state_finish(state, stmt, "storing a key of the cache");
+}
+
+void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const char *key)
+{
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_REMOVE_CACHE_KEY);
+    if (!stmt)
+        return;
+    cw_state_bind_text(stmt, 1, tenant);
+    cw_state_bind_text(stmt, 2, key);
+    cw_state_finish(state, stmt, "removing a key of the cache");
 }
 
 bool cw_state_is_dirty(const struct cw_state *state)

@@ -52,11 +52,21 @@ void cw_state_put_position(struct cw_state *state, const char *id, uint32_t cons
 /* Workers that are attached, so that a restart knows whom to wait for. */
 void cw_state_put_worker(struct cw_state *state, uint64_t worker_id, const char *address);
 void cw_state_remove_worker(struct cw_state *state, uint64_t worker_id);
+/* What is remembered of a key of the cache. Which chunks there are is asked of the store. */
+struct cw_state_cache_key {
+    const char *tenant, *key; /* key in hex */
+    const char *pipeline, *node, *op;
+    uint64_t ids, hits, misses, saved_ns, cost_ns, cost_records;
+    int64_t created_ms, used_ms; /* wall */
+    bool pinned;
+};
+void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row);
+void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const char *key);
 
 bool cw_state_is_dirty(const struct cw_state *state);
 int cw_state_commit(struct cw_state *state, struct cw_err *err);
 
-/* Reading back at start; strings and blobs are valid in the callback only. A non-zero return stops and is returned. */
+/* Reading back at start; what has no callback is passed over. Strings and blobs are valid in the callback only. A non-zero return stops and is returned. */
 struct cw_state_reader {
     int (*job)(void *arg, const struct cw_state_job *job, struct cw_err *err);
     int (*progress)(void *arg, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed, struct cw_err *err);
@@ -64,6 +74,7 @@ struct cw_state_reader {
     int (*position)(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position, struct cw_err *err);
     int (*worker)(void *arg, uint64_t worker_id, const char *address, struct cw_err *err);
     int (*left_out)(void *arg, const char *id, uint64_t epoch, const struct cw_set *items, struct cw_err *err);
+    int (*cache_key)(void *arg, const struct cw_state_cache_key *row, struct cw_err *err);
 };
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err);
 

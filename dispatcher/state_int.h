@@ -20,6 +20,8 @@ enum cw_state_statement {
     CW_STATE_PUT_POSITION,
     CW_STATE_PUT_WORKER,
     CW_STATE_REMOVE_WORKER,
+    CW_STATE_PUT_CACHE_KEY,
+    CW_STATE_REMOVE_CACHE_KEY,
     CW_STATE_STATEMENTS_N
 };
 struct cw_state {
@@ -36,6 +38,13 @@ struct cw_state {
 int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err);
 int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw_err *err);
 int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing, struct cw_err *err);
+
+/* One write: the statement ready for binding (NULL when the transaction has failed already), its parameters, and its end. */
+sqlite3_stmt *cw_state_begin(struct cw_state *state, enum cw_state_statement which);
+void cw_state_bind_text(sqlite3_stmt *stmt, int i, const char *s);
+void cw_state_bind_u64(sqlite3_stmt *stmt, int i, uint64_t v);
+void cw_state_bind_blob(sqlite3_stmt *stmt, int i, const void *p, size_t n);
+void cw_state_finish(struct cw_state *state, sqlite3_stmt *stmt, const char *doing);
 
 /* Sets of numbers as stored: pairs of little-endian 64-bit numbers. */
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out);

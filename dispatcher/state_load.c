@@ -89,6 +89,27 @@ static int on_worker(sqlite3_stmt *stmt, const struct cw_state_reader *reader, v
     return reader->worker(arg, u64_at(stmt, 0), text_at(stmt, 1), err);
 }
 
+static int on_cache_key(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+{
+    const struct cw_state_cache_key row = {
+        .tenant = text_at(stmt, 0),
+        .key = text_at(stmt, 1),
+        .pipeline = text_at(stmt, 2),
+        .node = text_at(stmt, 3),
+        .op = text_at(stmt, 4),
+        .ids = u64_at(stmt, 5),
+        .hits = u64_at(stmt, 6),
+        .misses = u64_at(stmt, 7),
+        .saved_ns = u64_at(stmt, 8),
+        .cost_ns = u64_at(stmt, 9),
+        .cost_records = u64_at(stmt, 10),
+        .created_ms = sqlite3_column_int64(stmt, 11),
+        .used_ms = sqlite3_column_int64(stmt, 12),
+        .pinned = sqlite3_column_int(stmt, 13) != 0,
+    };
+    return reader->cache_key ? reader->cache_key(arg, &row, err) : 0;
+}
+
 static const struct {
     const char *sql;
     row_fn *fn;
@@ -99,6 +120,7 @@ static const struct {
     {"SELECT * FROM positions", on_position},
     {"SELECT * FROM workers", on_worker},
     {"SELECT * FROM left_out", on_left_out},
+    {"SELECT * FROM cache_keys", on_cache_key},
 };
 
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err)

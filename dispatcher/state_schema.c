@@ -20,6 +20,11 @@ static const char *const steps[] = {
     /* 2 */
     "CREATE TABLE left_out(job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, epoch INTEGER NOT NULL, items BLOB NOT NULL,"
     " PRIMARY KEY(job, epoch)) WITHOUT ROWID;",
+    /* 3 */
+    "CREATE TABLE cache_keys(tenant TEXT NOT NULL, key TEXT NOT NULL, pipeline TEXT NOT NULL, node TEXT NOT NULL, op TEXT NOT NULL,"
+    " ids INTEGER NOT NULL, hits INTEGER NOT NULL, misses INTEGER NOT NULL, saved_ns INTEGER NOT NULL, cost_ns INTEGER NOT NULL,"
+    " cost_records INTEGER NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, pinned INTEGER NOT NULL,"
+    " PRIMARY KEY(tenant, key)) WITHOUT ROWID;",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

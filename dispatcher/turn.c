@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of each turn of the loop: commit what was written, tell what had to wait for that, lease; and the tick, the only timer, which
  * runs only while there is somebody to watch. */
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/caching.h"
 
 #define TICK_BUSY_MS 250
 #define TICK_CALM_MS 1000
@@ -11,6 +11,7 @@ void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err)
 {
     cw_log_error(CW_LOG_MOD, "state is not written, tried again soon: %s", err->msg);
     d->commit_retry_ms = cw_clock_ms() + 1000;
+    cw_caching_unwritten(d);
     for (struct cw_job *job = d->jobs, *next; job; job = next) {
         next = job->next;
         if (job->put && !job->stored) {
@@ -93,6 +94,7 @@ void cw_turn_end(void *dispatcher)
     struct cw_dispatcher *d = dispatcher;
     if (d->exited)
         return;
+    cw_caching_turn(d);
     commit(d);
     tell_clients(d);
     if (d->jobs_n > 0) {

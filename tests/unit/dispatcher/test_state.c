@@ -64,6 +64,8 @@ static void put(struct cw_state *state, const char *id)
 }
 
 struct seen {
+    int cache_keys;
+    struct cw_state_cache_key cache_key; /* without its texts */
     int jobs, progress, positions, workers, skipped;
     uint64_t first_epoch, client_id, count, left_out;
     struct cw_state_position position;
@@ -122,9 +124,22 @@ static int on_worker(void *arg, uint64_t worker_id, const char *address, struct 
     return 0;
 }
 
+static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct cw_err *err)
+{
+    (void)err;
+    struct seen *seen = arg;
+    assert_string_equal(row->tenant, "t");
+    assert_string_equal(row->pipeline, "p");
+    assert_string_equal(row->node, "n");
+    assert_string_equal(row->op, "decode");
+    seen->cache_keys++;
+    seen->cache_key = *row;
+    return 0;
+}
+
 static struct seen load(struct cw_state *state)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out};
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key};
     struct seen seen = {0};
     struct cw_err err = {0};
     if (cw_state_load(state, &reader, &seen, &err) != 0)
@@ -186,6 +201,37 @@ static void what_is_committed_comes_back(void **unused)
     seen = load(state);
     assert_int_equal(seen.jobs + seen.progress + seen.positions + seen.skipped + (int)seen.left_out, 0);
     cw_set_fini(&set);
+    cw_state_close(state);
+}
+
+static void keys_of_the_cache_come_back(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    struct cw_state_cache_key row = {.tenant = "t", .key = "k1", .pipeline = "p", .node = "n", .op = "decode", .ids = 1, .hits = 2, .misses = 3,
+                                     .saved_ns = UINT64_MAX, .cost_ns = 4, .cost_records = 5, .created_ms = 6, .used_ms = 7, .pinned = true};
+    cw_state_put_cache_key(state, &row);
+    row.hits = 20; /* replaces */
+    cw_state_put_cache_key(state, &row);
+    commit_ok(state);
+    cw_state_close(state);
+
+    state = open_ok();
+    struct seen seen = load(state);
+    assert_int_equal(seen.cache_keys, 1);
+    const struct cw_state_cache_key *key = &seen.cache_key;
+    assert_true(key->ids == 1 && key->hits == 20 && key->misses == 3 && key->saved_ns == UINT64_MAX && key->cost_ns == 4);
+    assert_true(key->cost_records == 5 && key->created_ms == 6 && key->used_ms == 7 && key->pinned);
+    row.key = "k2";
+    cw_state_put_cache_key(state, &row);
+    cw_state_remove_cache_key(state, "t", "k1");
+    cw_state_remove_cache_key(state, "other", "k2");
+    commit_ok(state);
+    assert_int_equal(load(state).cache_keys, 1);
+    cw_state_remove_cache_key(state, "t", "k2");
+    commit_ok(state);
+    assert_int_equal(load(state).cache_keys, 0);
     cw_state_close(state);
 }
 
@@ -302,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_committed_comes_back),
+        cmocka_unit_test(keys_of_the_cache_come_back),
         cmocka_unit_test(kill_loses_nothing_that_was_committed),
         cmocka_unit_test(two_dispatchers_do_not_share),
         cmocka_unit_test(a_newer_schema_is_refused),
