@@ -41,6 +41,11 @@ int cw_codec_unpack(const void *p, size_t n, size_t limit, const char *what, str
     return 0;
 }
 
+bool cw_codec_says(const void *p, size_t n, size_t bytes)
+{
+    return n > 0 && ZSTD_getFrameContentSize(p, n) == bytes;
+}
+
 int cw_codec_unpack_to(void *dst, size_t bytes, const void *p, size_t n, const char *what, struct cw_err *err)
 {
     size_t got = ZSTD_decompress(dst, bytes, p, n);

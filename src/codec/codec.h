@@ -3,6 +3,7 @@
 #ifndef CW_CODEC_CODEC_H
 #define CW_CODEC_CODEC_H
 
+#include <stdbool.h>
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -12,6 +13,8 @@ struct cw_buf *cw_codec_pack(const void *p, size_t n) CW_MUST_CHECK;
  * thing in messages ("manifest"). One zero byte stands behind the buffer's len. */
 int cw_codec_unpack(const void *p, size_t n, size_t limit, const char *what, struct cw_buf **ret_buf, struct cw_err *err);
 
+/* Whether a frame says that its content has `bytes` bytes: to ask before memory is taken for what a peer or a file claims. */
+bool cw_codec_says(const void *p, size_t n, size_t bytes);
 /* The same into memory of the caller's; the content must have exactly `bytes` bytes. */
 int cw_codec_unpack_to(void *dst, size_t bytes, const void *p, size_t n, const char *what, struct cw_err *err);
 

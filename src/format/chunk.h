@@ -23,6 +23,7 @@
 #define CW_CHUNK_FOOTER_BYTES 64
 #define CW_CHUNK_RECORDS_MAX (1u << 24)
 #define CW_CHUNK_FRAME_BYTES ((size_t)64 << 10) /* a frame ends with the record that reaches it; large records are frames of their own */
+#define CW_CHUNK_FRAME_MAX ((size_t)1 << 31)
 
 enum { CW_CHUNK_PLAIN = 0, CW_CHUNK_AUTO = -1 }; /* levels; else zstd 1 to 19 */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codec/codec.h"
 #include "format/chunk_int.h"
 #include "format/record.h"
 
@@ -69,8 +70,10 @@ static int frame_load(const struct cw_readable *file, const struct cw_chunk_inde
             *ret_buf = stored;
         return rc;
     }
-    struct cw_buf *plain = cw_buf_new(f->plain);
-    if (plain)
+    struct cw_buf *plain = cw_codec_says(stored->data, f->stored, f->plain) ? cw_buf_new(f->plain) : NULL;
+    if (!cw_codec_says(stored->data, f->stored, f->plain))
+        rc = cw_err_set(err, CW_E_CORRUPT, "chunk: frame %u: does not have %u bytes", frame, f->plain);
+    else if (plain)
         rc = cw_chunk_frame_unpack(index, frame, stored->data, plain->data, err);
     else
         rc = cw_err_set(err, CW_E_NOMEM, "no memory for a frame of %u bytes", f->plain);

@@ -69,7 +69,7 @@ static int read_frames(const unsigned char *p, struct cw_chunk_index *index, uin
 {
     for (uint32_t i = 0; i < index->frames_n; i++, p += CW_CHUNK_FRAME_ENTRY_BYTES) {
         struct cw_chunk_frame frame = {.offset = u64_at(p), .stored = u32_at(p + 8), .plain = u32_at(p + 12), .sum = u64_at(p + 16)};
-        if (frame.offset != at || frame.stored > frame.plain || frame.stored > footer->offset - CW_MIN(at, footer->offset))
+        if (frame.offset != at || frame.stored > frame.plain || frame.plain > CW_CHUNK_FRAME_MAX || frame.stored > footer->offset - CW_MIN(at, footer->offset))
             return cw_err_set(err, CW_E_CORRUPT, "chunk: index: frame %u: at %" PRIu64 ", %u bytes: must begin at %" PRIu64, i, frame.offset,
                               frame.stored, at);
         at = cw_chunk_up(at + frame.stored);
@@ -146,6 +146,8 @@ static int unpack_index(const unsigned char *p, const struct footer *footer, str
         return cw_err_set(err, CW_E_CORRUPT, "chunk: footer: an index of %zu bytes", footer->plain);
     if (footer->stored == footer->plain)
         return read_index(p, footer->plain, footer, index, err);
+    if (!cw_codec_says(p, footer->stored, footer->plain))
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: index: does not have %zu bytes", footer->plain);
     cw_autofree unsigned char *plain = cw_mem_try(footer->plain);
     if (!plain)
         return cw_err_set(err, CW_E_NOMEM, "chunk: no memory for an index of %zu bytes", footer->plain);

@@ -172,7 +172,7 @@ int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t
 
     if (records_n > CW_CHUNK_RECORDS_MAX - before)
         return cw_err_set(err, CW_E_LIMIT, "chunk: more than %u records", CW_CHUNK_RECORDS_MAX);
-    if (n > UINT32_MAX - CW_CHUNK_ALIGN)
+    if (n > CW_CHUNK_FRAME_MAX)
         return cw_err_set(err, CW_E_LIMIT, "chunk: a frame of %zu bytes", n);
     int rc = grow(&writer->records, before + records_n, &writer->records_cap, sizeof(*records), err);
     if (rc == 0)

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source: elements of chunks (docs/cache-format.md), as `cachew materialize` writes them. */
+#include "base/buf.h"
+#include "base/mem.h"
+#include "format/chunk.h"
+#include "format/glob.h"
+#include "format/record.h"
+#include "ops/source/file_set.h"
+#include "ops/op_util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_ENTRIES_MAX = 100000 };
+/* Threads that load indices of different files do not wait for each other, mostly. */
+enum { LOCKS_N = 32 };
+/* Frames that were read last: neighbours in one frame are read together. Larger frames hold one record each, mostly. */
+enum { KEPT_N = 64, KEPT_BYTES_MAX = 1 << 20 };
+
+struct chunks_opts {
+    struct cw_str_list pattern;
+};
+
+struct kept {
+    size_t file;
+    uint32_t frame;
+    struct cw_buf *buf; /* its plain bytes; NULL = free */
+    uint64_t used;
+};
+struct chunks_state {
+    struct cw_file_set *files;
+    struct cw_spec spec;
+    _Atomic(struct cw_chunk_index *) *indices; /* one a file, NULL until it is there; records that were left out are not in it */
+    struct cw_mutex locks[LOCKS_N];            /* file i: lock i % LOCKS_N, held while its index is loaded */
+    struct cw_mutex kept_lock;                 /* guards kept, clock */
+    struct kept kept[KEPT_N];
+    uint64_t clock;
+};
+
+#define OFFSET(member) offsetof(struct chunks_opts, member)
+static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)), {0}};
+
+/* ---- spec ---- */
+
+static int load_path(const char *path, struct cw_chunk_index **ret_index, struct cw_err *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return cw_err_errno(err, errno, "%s", path);
+    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", path) : 0;
+    struct cw_readable file = cw_readable_fd(path, rc == 0 ? (uint64_t)st.st_size : 0, &fd);
+    if (rc == 0)
+        rc = cw_chunk_load(&file, ret_index, err);
+    close(fd);
+    return rc;
+}
+
+/* By the first file, which must be readable where a pipeline is checked. */
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec, struct cw_err *err)
+{
+    const struct chunks_opts *o = opts;
+    struct cw_paths paths = {0};
+    struct cw_chunk_index *index = NULL;
+    int rc = 0;
+    (void)in;
+    (void)in_n;
+    for (size_t i = 0; i < o->pattern.n && rc == 0; i++)
+        rc = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, &paths, err);
+    cw_paths_sort(&paths);
+    if (rc == 0 && paths.n == 0)
+        rc = cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match here, and the first one says what the elements are", o->pattern.v[0]);
+    if (rc == 0)
+        rc = load_path(paths.v[0], &index, err);
+    if (rc == 0)
+        *ret_spec = index->head.spec;
+    cw_chunk_index_free(index);
+    cw_paths_fini(&paths);
+    return rc;
+}
+
+/* ---- files ---- */
+
+static void drop_left_out(struct cw_chunk_index *index)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < index->records_n; i++)
+        if (index->records[i].bytes != CW_CHUNK_LEFT_OUT)
+            index->records[n++] = index->records[i];
+    index->records_n = n;
+}
+
+static int bad_spec(const struct chunks_state *s, size_t i, const struct cw_spec *found, struct cw_err *err)
+{
+    CW_STR_AUTO has = {0};
+    CW_STR_AUTO wants = {0};
+    cw_spec_print(found, &has);
+    cw_spec_print(&s->spec, &wants);
+    return cw_err_set(err, CW_E_INVALID, "%s: other elements (%s) than the pipeline was checked with (%s)", s->files->v[i].path, cw_str_text(&has),
+                      cw_str_text(&wants));
+}
+
+/* Loads the index of file i. The caller holds its lock, or is alone. */
+static int load_index(struct chunks_state *s, size_t i, struct cw_err *err)
+{
+    struct cw_file_use use;
+    struct cw_chunk_index *index = NULL;
+    int rc = cw_file_set_use(s->files, i, &use, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_chunk_load(&use.readable, &index, err);
+    cw_file_set_release(s->files, &use);
+    if (rc == 0 && !cw_spec_eq(&index->head.spec, &s->spec))
+        rc = bad_spec(s, i, &index->head.spec, err);
+    if (rc < 0) {
+        cw_chunk_index_free(index);
+        return rc;
+    }
+    drop_left_out(index);
+    atomic_store_explicit(&s->indices[i], index, memory_order_release);
+    return 0;
+}
+
+static void close_files(void *state)
+{
+    struct chunks_state *s = state;
+    if (!s)
+        return;
+    for (size_t i = 0; s->indices && i < s->files->n; i++)
+        cw_chunk_index_free(atomic_load(&s->indices[i]));
+    for (size_t i = 0; i < KEPT_N; i++)
+        cw_buf_unref(s->kept[i].buf);
+    cw_mem_free(s->indices);
+    cw_file_set_free(s->files);
+    for (size_t i = 0; i < LOCKS_N; i++)
+        cw_mutex_fini(&s->locks[i]);
+    cw_mutex_fini(&s->kept_lock);
+    cw_mem_free(s);
+}
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+{
+    const struct chunks_opts *o = opts;
+    struct chunks_state *s = CW_NEW(struct chunks_state);
+    s->spec = *how->out;
+    for (size_t i = 0; i < LOCKS_N; i++)
+        cw_mutex_init(&s->locks[i]);
+    cw_mutex_init(&s->kept_lock);
+    int rc = cw_file_set_new(&o->pattern, how->manifest, &s->files, err);
+    if (rc == 0)
+        s->indices = cw_mem_new_array(s->files->n, sizeof(*s->indices));
+    for (size_t i = 0; rc == 0 && !how->manifest && i < s->files->n; i++) {
+        rc = load_index(s, i, err);
+        if (rc == 0)
+            s->files->v[i].records = (int64_t)atomic_load(&s->indices[i])->records_n;
+    }
+    if (rc == 0)
+        rc = cw_file_set_sum(s->files, err);
+    if (rc < 0)
+        close_files(s);
+    else
+        *ret_state = s;
+    return rc;
+}
+
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err)
+{
+    const struct chunks_state *s = state;
+    (void)opts;
+    (void)in_n;
+    (void)inputs_n;
+    (void)err;
+    *ret_n = s->files->records;
+    return 0;
+}
+
+static int index_of(struct chunks_state *s, size_t i, const struct cw_chunk_index **ret_index, struct cw_err *err)
+{
+    struct cw_chunk_index *index = atomic_load_explicit(&s->indices[i], memory_order_acquire);
+    int rc = 0;
+    if (!index) {
+        struct cw_mutex *lock = &s->locks[i % LOCKS_N];
+        cw_mutex_lock(lock);
+        if (!atomic_load(&s->indices[i]))
+            rc = load_index(s, i, err);
+        index = atomic_load(&s->indices[i]);
+        cw_mutex_unlock(lock);
+    }
+    if (rc == 0 && (int64_t)index->records_n != s->files->v[i].records)
+        rc = cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it had %lld elements when the job was prepared", s->files->v[i].path,
+                        (long long)s->files->v[i].records);
+    *ret_index = index;
+    return rc;
+}
+
+/* ---- frames ---- */
+
+static struct cw_buf *kept_get(struct chunks_state *s, size_t file, uint32_t frame)
+{
+    struct cw_buf *buf = NULL;
+    cw_mutex_lock(&s->kept_lock);
+    for (size_t i = 0; i < KEPT_N && !buf; i++) {
+        struct kept *kept = &s->kept[i];
+        if (kept->buf && kept->file == file && kept->frame == frame) {
+            kept->used = ++s->clock;
+            buf = cw_buf_ref(kept->buf);
+        }
+    }
+    cw_mutex_unlock(&s->kept_lock);
+    return buf;
+}
+
+/* Takes the place of the one that was used longest ago. */
+static void kept_put(struct chunks_state *s, size_t file, uint32_t frame, struct cw_buf *buf)
+{
+    if (buf->cap > KEPT_BYTES_MAX)
+        return;
+    cw_mutex_lock(&s->kept_lock);
+    struct kept *oldest = &s->kept[0];
+    for (size_t i = 1; i < KEPT_N; i++)
+        if (s->kept[i].used < oldest->used)
+            oldest = &s->kept[i];
+    struct cw_buf *was = oldest->buf;
+    *oldest = (struct kept){.file = file, .frame = frame, .buf = cw_buf_ref(buf), .used = ++s->clock};
+    cw_mutex_unlock(&s->kept_lock);
+    cw_buf_unref(was);
+}
+
+static int frame_of(struct chunks_state *s, size_t file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
+{
+    struct cw_file_use use;
+    *ret_buf = kept_get(s, file, frame);
+    if (*ret_buf)
+        return 0;
+    int rc = cw_file_set_use(s->files, file, &use, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_chunk_frame_load(&use.readable, index, frame, ret_buf, err);
+    cw_file_set_release(s->files, &use);
+    if (rc == 0)
+        kept_put(s, file, frame, *ret_buf);
+    return rc;
+}
+
+/* The record is copied: the frame may be given away while the element is in use. */
+static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element, struct cw_err *err)
+{
+    struct chunks_state *s = state;
+    size_t file = cw_file_set_locate(s->files, pos);
+    const struct cw_chunk_index *index = NULL;
+    struct cw_buf *frame = NULL;
+    (void)opts;
+    int rc = index_of(s, file, &index, err);
+    if (rc < 0)
+        return rc;
+    const struct cw_chunk_record *record = &index->records[pos - s->files->v[file].first];
+    void *p = cw_op_scratch(ctx, record->bytes, err);
+    if (!p)
+        return CW_E_NOMEM;
+    rc = frame_of(s, file, index, record->frame, &frame, err);
+    if (rc < 0)
+        return rc;
+    memcpy(p, (char *)frame->data + record->offset, record->bytes);
+    cw_buf_unref(frame);
+    rc = cw_record_decode(&s->spec, p, record->bytes, ret_element, err);
+    if (rc < 0)
+        cw_err_wrap(err, "%s: id %llu", s->files->v[file].path, (unsigned long long)record->id);
+    return rc;
+}
+
+static void manifest(const void *opts, void *state, struct cw_value *ret_value)
+{
+    const struct chunks_state *s = state;
+    (void)opts;
+    cw_file_set_manifest(s->files, ret_value);
+}
+
+static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
+{
+    const struct chunks_state *s = state;
+    (void)opts;
+    cw_file_set_describe(s->files, pos, out);
+}
+
+const struct cw_op cw_op_chunks = {
+    .name = "chunks",
+    .version = 1,
+    .summary = "elements of chunks, as `cachew materialize` writes them",
+    .doc = "Gives the elements of chunk files (cache-format.md): files in bytewise order of their paths, elements in the order of\n"
+           "their ids, which is the order in which `cachew materialize` got them. What the elements are stands in the files, so the\n"
+           "first of them must be readable where the pipeline is checked, and all must have the same. Sums of frames are verified\n"
+           "when they are read. Patterns as for `files`.",
+    .kind = CW_OP_SOURCE,
+    .traits = CW_OP_FILES,
+    .options = options,
+    .options_bytes = sizeof(struct chunks_opts),
+    .infer = infer,
+    .open = open_files,
+    .close = close_files,
+    .count = count,
+    .read = read_element,
+    .manifest = manifest,
+    .describe = describe,
+};
