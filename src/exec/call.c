@@ -82,8 +82,7 @@ static void set_want(struct cw_work *work, const struct cw_plan_node *node, stru
 {
     /* the crop has to be next: a cache between them wants the whole image */
     bool has = node->want != SIZE_MAX && !work->trace && work->pending_n &&
-               work->pending[work->pending_n - 1].node == node->want &&
-               !work->pending[work->pending_n - 1].put;
+               work->pending[work->pending_n - 1].node == node->want;
     work->want_element = element;
     work->want_node = node->want;
     ctx->next_want = has ? ask_want : NULL;

@@ -5,7 +5,7 @@
 #include "ops/element/cache_opts.h"
 
 /* Why not: what is the matter; what to do about it. The first that holds is told. */
-enum reason { RANDOM, SHUFFLED, ZIPPED, INPUTS, JOINED, PATHS, REASONS };
+enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, INPUTS, PATHS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
