@@ -153,6 +153,9 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     note_consumed(job);
     if (job->over)
         return 0;
+    int64_t asked_ns = cw_clock_ns();
+    cw_measure_asked(&job->measure, asked_ns);
+    bool waits = !job->taken;
     if (!job->taken && refill(job, timeout_ms, &err) != 0)
         return cw_public_fail(error, &err);
     if (!job->taken) /* woken by cachew_job_cancel */
@@ -162,10 +165,12 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     batch->next = NULL;
     if (!batch->end) {
         note_batch(job, batch);
+        cw_measure_given(&job->measure, waits ? cw_clock_ns() : asked_ns);
         *ret_batch = batch;
         return 1;
     }
     note_end(job, batch);
+    cw_measure_break(&job->measure);
     cachew_batch_release(batch);
     return 0;
 }

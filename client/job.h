@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "client/batch.h"
 #include "client/client.h"
+#include "client/measure.h"
 #include "loop/loop.h"
 
 #define CW_JOB_MAGIC 0x63774a4fu
@@ -64,6 +65,7 @@ struct cachew_job {
     _Atomic int kicked, cancelled;
     struct cw_loop_node kick_node;
     struct cw_job_counts counts;
+    struct cw_measure measure; /* trainer and loop */
 };
 
 /* Loop thread. Appends a list to the queue (takes it) and wakes the trainer if it sleeps. */

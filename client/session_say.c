@@ -71,6 +71,16 @@ static double wait_share(struct cw_session *session, int64_t now)
     return CW_MIN(share, 1.0);
 }
 
+static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_measure)
+{
+    struct cw_measure_sum sum;
+    cw_measure_take(&session->job->measure, &sum);
+    ret_measure->batches = sum.batches;
+    ret_measure->ns = (uint64_t)sum.ns;
+    ret_measure->wait_ns = (uint64_t)sum.wait_ns;
+    ret_measure->step_ns = (uint64_t)sum.step_ns;
+}
+
 static bool has_news(const struct cw_session *session)
 {
     return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 || session->deliver.consumed_n > 0;
@@ -85,7 +95,10 @@ void cw_session_ack(struct cw_session *session)
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
     Cachew__V1__Position position;
+    Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
     struct cw_report report = {0};
+    take_measure(session, &measure);
+    ack.measure = &measure;
     cw_report_news(&report, deliver); /* clears them: should the stream break now, the next hello tells all */
     cw_report_position(deliver, &position);
     ack.received = report.received;
