@@ -2,10 +2,10 @@
 /* Many pipelines share caches by their keys: what one has kept must be what another would have
  * computed, and nothing may show in the data. The cache compares what is put twice. */
 #include "base/mem.h"
-#include "fake_cache.h"
 #include "plan/program.h"
 #include "run.h"
 #include "support/cm.h"
+#include "support/fake_cache.h"
 #include <string.h>
 
 #define ROUNDS 12

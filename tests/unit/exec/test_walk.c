@@ -2,10 +2,10 @@
 /* The walk with caches at its nodes: the same bytes in every state of the cache, and what is asked
  * of the cache on the way. */
 #include "base/mem.h"
-#include "fake_cache.h"
 #include "plan/program.h"
 #include "run.h"
 #include "support/cm.h"
+#include "support/fake_cache.h"
 #include <string.h>
 
 #define EPOCHS 3

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fake_cache.h"
+#include "support/fake_cache.h"
 
 #include "base/mem.h"
 #include "base/thread.h"
-#include "support/cm.h"
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,8 +34,8 @@ struct cw_cache_node *fake_cache_new(const struct cw_spec *spec)
 
 void fake_cache_free(struct cw_cache_node *node)
 {
-    assert_int_equal(node->counts.held, 0);
-    assert_int_equal(node->refs, 0);
+    CW_ASSERT((node->counts.held) == 0);
+    CW_ASSERT((node->refs) == 0);
     while (node->first) {
         struct record *next = node->first->next;
         if (node->first->map)
@@ -92,7 +91,7 @@ enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
                                  struct cw_cache_hold *hold, struct cw_element *element)
 {
     enum cw_cache_found found = CW_CACHE_MISS;
-    assert_true(hold->n < CW_CACHE_HOLDS);
+    CW_ASSERT(hold->n < CW_CACHE_HOLDS);
     cw_mutex_lock(&node->mutex);
     node->counts.gets++;
     const struct record *record = find(node, id);
@@ -124,7 +123,7 @@ bool cw_cache_has(struct cw_cache_node *node, uint64_t id)
 void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        assert_true(cw_cache_has(node, ids[i]));
+        CW_ASSERT(cw_cache_has(node, ids[i]));
     cw_mutex_lock(&node->mutex);
     node->counts.prefetched += n;
     cw_mutex_unlock(&node->mutex);
@@ -149,7 +148,7 @@ static void copy(struct record *record, const struct cw_element *element)
     record->bytes = CW_ALIGN_UP(record->bytes + 1, page);
     record->map =
         mmap(NULL, record->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(record->map != MAP_FAILED);
+    CW_ASSERT(record->map != MAP_FAILED);
     record->element.n = element->n;
     for (size_t k = 0; k < element->n; k++) {
         struct cw_view *view = &record->element.fields[k];
@@ -159,7 +158,7 @@ static void copy(struct record *record, const struct cw_element *element)
             memcpy(view->data, element->fields[k].data, view->bytes);
         at += CW_ALIGN_UP(view->bytes, (size_t)64);
     }
-    assert_int_equal(mprotect(record->map, record->bytes, PROT_READ), 0);
+    CW_ASSERT((mprotect(record->map, record->bytes, PROT_READ)) == 0);
 }
 
 static bool is_equal(const struct record *record, const struct cw_element *element)
@@ -178,7 +177,7 @@ static bool is_equal(const struct record *record, const struct cw_element *eleme
 void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element,
                   int64_t cost_ns)
 {
-    assert_true(cost_ns > 0);
+    CW_ASSERT(cost_ns > 0);
     cw_mutex_lock(&node->mutex);
     const struct record *old = find(node, id);
     node->counts.puts++;
@@ -187,8 +186,7 @@ void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_eleme
         node->counts.puts_bad++;
     } else if (old) {
         node->counts.puts_again++;
-        if (!is_equal(old, element))
-            fail_msg("record %llu is put again with other bytes", (unsigned long long)id);
+        CW_ASSERT(is_equal(old, element)); /* put again, with other bytes */
     } else {
         struct record *record = CW_NEW(struct record);
         record->id = id;
