@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine costs an element, on one thread: pipelines whose operators do next to nothing,
+ * without and with a `mark` that nothing is cached at, in turn. Prints nanoseconds of CPU time per
+ * element (the least of the rounds) and the ratio. To compare two versions, build both and run them
+ * in turn. usage: bench_exec [ROUNDS] */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "exec/exec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ITEMS_MAX 200
+
+static const struct {
+    const char *what, *front, *back;
+} pipelines[] = {
+    {"runs of numbers", "{\"op\":\"range\",\"stop\":4000000}",
+     ",{\"op\":\"batch\",\"size\":20000}"},
+    {"shuffled numbers", "{\"op\":\"range\",\"stop\":40000},{\"op\":\"shuffle\"}",
+     ",{\"op\":\"batch\",\"size\":200}"},
+    {"one operator",
+     "{\"op\":\"range\",\"stop\":40000},{\"op\":\"shuffle\"},{\"op\":\"cast\",\"dtype\":\"i32\"}",
+     ",{\"op\":\"batch\",\"size\":200}"},
+    {"four operators",
+     "{\"op\":\"range\",\"stop\":40000},{\"op\":\"shuffle\"},{\"op\":\"cast\",\"dtype\":\"i32\"},{"
+     "\"op\":\"cast\",\"dtype\":\"i64\"}",
+     ",{\"op\":\"cast\",\"dtype\":\"u8\"},{\"op\":\"cast\",\"dtype\":\"f32\"},{\"op\":\"batch\","
+     "\"size\":200}"},
+    {"strings",
+     "{\"op\":\"from_values\",\"values\":[\"abc\",\"defgh\"]},{\"op\":\"repeat\",\"count\":20000}",
+     ",{\"op\":\"batch\",\"size\":200}"},
+};
+
+static struct cw_plan *plan_of(const char *front, const char *mark, const char *back)
+{
+    struct cw_err err = {0};
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    struct cw_plan *plan = NULL;
+    cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s%s%s]}", front, mark, back);
+    if (cw_graph_parse(text, strlen(text), "", &graph, &err) == 0 &&
+        cw_graph_check(graph, &checked, &err) == 0)
+        (void)!cw_plan_new(checked, 1, NULL, &plan, &err);
+    if (!plan && !mark[0]) {
+        fprintf(stderr, "%s\n", err.msg);
+        exit(1);
+    }
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return plan;
+}
+
+static double ns_per_element(struct cw_plan *plan)
+{
+    uint64_t items = CW_MIN(cw_plan_info(plan)->items, ITEMS_MAX), rows = 0;
+    int64_t begin = cw_clock_thread_cpu_ns();
+    for (uint64_t i = 0; i < items; i++) {
+        struct cw_batch *batch = NULL;
+        struct cw_err err = {0};
+        if (cw_exec_run(plan, 0, i, CW_BAD_FAIL, &batch, &err) < 0) {
+            fprintf(stderr, "%s\n", err.msg);
+            exit(1);
+        }
+        rows += batch->elements;
+        cw_batch_unref(batch);
+    }
+    return (double)(cw_clock_thread_cpu_ns() - begin) / (double)rows;
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 30;
+    printf("%-20s %12s %12s %8s\n", "ns per element", "plain", "with a mark", "ratio");
+    for (size_t i = 0; i < CW_ARRAY_LEN(pipelines); i++) {
+        struct cw_plan *plain = plan_of(pipelines[i].front, "", pipelines[i].back);
+        struct cw_plan *marked =
+            plan_of(pipelines[i].front, ",{\"op\":\"mark\",\"name\":\"m\"}", pipelines[i].back);
+        double least[2] = {1e18, 1e18};
+        for (int k = 0; k < rounds; k++) {
+            least[0] = CW_MIN(least[0], ns_per_element(plain));
+            if (marked)
+                least[1] = CW_MIN(least[1], ns_per_element(marked));
+        }
+        printf("%-20s %12.2f %12.2f %8.3f\n", pipelines[i].what, least[0], least[1],
+               least[1] / least[0]);
+        cw_plan_unref(plain);
+        cw_plan_unref(marked);
+    }
+    return 0;
+}
