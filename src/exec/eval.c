@@ -26,7 +26,7 @@ static void push_pending(struct cw_work *work, struct cw_work_at *at)
     work->pending[work->pending_n++] =
         (struct cw_work_pending){.node = (uint32_t)at->node, .live = mine, .shift = at->shift};
     at->live = below;
-    at->node = node->inputs[0];
+    at->node = work->skip[node->inputs[0]];
 }
 
 static uint32_t mask_of(size_t fields)
@@ -42,13 +42,13 @@ static void enter_input(const struct cw_work *work, const struct cw_work_frame *
     at->rep = frame->rep;
     at->mapped = false;
     if (node->step == CW_STEP_GROUP) {
-        at->node = node->inputs[0];
+        at->node = work->skip[node->inputs[0]];
         at->pos = frame->pos * node->group + frame->next;
         at->live = 0;
         return;
     }
     size_t before = frame->next ? frame->element.n : 0;
-    at->node = node->inputs[frame->next];
+    at->node = work->skip[node->inputs[frame->next]];
     at->pos = frame->pos;
     at->shift = frame->shift + (uint32_t)before;
     at->live = (frame->live >> before) & mask_of(work->plan->nodes[at->node].out.n);
@@ -95,11 +95,11 @@ static int descend(struct cw_work *work, struct cw_work_at *at, struct cw_elemen
                                 element, err);
         case CW_STEP_INDEX:
             if (at->mapped) {
-                at->node = node->inputs[0];
+                at->node = work->skip[node->inputs[0]];
                 break;
             }
             cw_work_add(&work->nodes[at->node].count.elements, 1);
-            at->node = cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep);
+            at->node = work->skip[cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep)];
             break;
         case CW_STEP_PASS:
             at->node = node->inputs[0];
@@ -203,6 +203,7 @@ static int eval(struct cw_work *work, const struct cw_work_at *from, struct cw_e
                 struct cw_err *err)
 {
     struct cw_work_at at = *from;
+    at.node = work->skip[at.node];
     work->pending_n = work->frames_n = work->puts_n = 0;
     for (;;) {
         int rc = descend(work, &at, element, err);

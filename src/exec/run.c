@@ -21,7 +21,7 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
     work->trace_arg = trace ? trace->arg : NULL;
     work->trace_rc = 0;
     if (trace) /* shows what operators do */
-        task->uncached = true, work->caching = false;
+        task->uncached = true, work->caching = false, work->skip = plan->passing;
     int rc = cw_task_begin(task, err);
     if (rc >= 0) {
         cw_task_run(task, work, 0, task->rows);

@@ -94,6 +94,7 @@ struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64
     work->arena = arena;
     work->epoch = epoch;
     work->caching = atomic_load_explicit(&plan->uses_n, memory_order_relaxed) > 0;
+    work->skip = work->caching ? plan->self : plan->passing;
     work->pending_n = work->puts_n = 0;
     for (size_t i = 0; i < plan->n; i++)
         work->nodes[i].ctx.arena = arena;

@@ -62,7 +62,8 @@ struct cw_work {
     struct cw_work_node *nodes;
     struct cw_work_pending *pending;
     size_t pending_n;
-    bool caching; /* some node may have a cache */
+    bool caching;         /* some node may have a cache */
+    const uint16_t *skip; /* of a node: where the walk goes on instead, past nodes that do nothing */
     struct cw_work_put *puts;
     size_t puts_n;
     struct cw_cache_hold hold;    /* what the row being computed points into */

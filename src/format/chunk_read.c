@@ -51,7 +51,7 @@ static int read_footer(const unsigned char *p, uint64_t bytes, struct footer *re
 
 int cw_chunk_footer_read(const void *footer, uint64_t bytes, uint64_t *ret_offset, size_t *ret_bytes, struct cw_err *err)
 {
-    struct footer f;
+    struct footer f = {0};
 
     if (bytes < CW_CHUNK_FOOTER_BYTES)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: %" PRIu64 " bytes, less than its footer", bytes);
@@ -157,7 +157,7 @@ static int unpack_index(const unsigned char *p, const struct footer *footer, str
 
 int cw_chunk_index_read(const void *p, size_t n, uint64_t file_bytes, struct cw_chunk_index **ret_index, struct cw_err *err)
 {
-    struct footer footer;
+    struct footer footer = {0};
 
     if (n < CW_CHUNK_FOOTER_BYTES || file_bytes < n)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: index: cut off");

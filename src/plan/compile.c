@@ -184,6 +184,18 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     return rc < 0 ? cw_err_wrap(err, "node \"%s\" (%s)", node->node->name, node->op->name) : 0;
 }
 
+static void find_passing(struct cw_plan *plan)
+{
+    plan->self = CW_NEW_ARRAY(uint16_t, plan->n);
+    plan->passing = CW_NEW_ARRAY(uint16_t, plan->n);
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct cw_plan_node *node = &plan->nodes[i];
+        plan->self[i] = (uint16_t)i;
+        plan->passing[i] =
+            node->step == CW_STEP_PASS ? plan->passing[node->inputs[0]] : (uint16_t)i;
+    }
+}
+
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err)
 {
     for (size_t i = 0; i < plan->n; i++) {
@@ -193,5 +205,6 @@ int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struc
     }
     for (size_t i = 0; i < plan->n; i++)
         find_want(plan, i);
+    find_passing(plan);
     return 0;
 }

@@ -79,6 +79,8 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
         cw_mem_free(node->in_n);
     }
     cw_mem_free(plan->nodes);
+    cw_mem_free(plan->self);
+    cw_mem_free(plan->passing);
     cw_plan_free_uses(plan);
     cw_checked_unref(plan->checked);
     cw_mem_free(plan);

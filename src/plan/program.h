@@ -59,6 +59,8 @@ struct cw_plan {
     uint64_t seed;
     size_t n;
     struct cw_plan_node *nodes;
+    uint16_t *self;    /* of each node its own number, */
+    uint16_t *passing; /* or that of the next node below that is no PASS */
     size_t output; /* dense: the last node; sparse: the node whose elements are rows */
     struct cw_sparse sparse;
     struct cw_plan_info info;
