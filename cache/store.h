@@ -6,13 +6,13 @@
  *   gluster://host[:port][,host2...]/volume/path  GlusterFS through libgfapi
  *   mem:NAME                                      memory of this process (tests); equal names share it
  *
- * After the address may stand ?key=value&...: timeout (longest time of one operation, default 5s); read_rate, write_rate
- * (bytes/s) and latency (per operation) throttle it, for experiments.
+ * After the address may stand ?key=value&...: timeout (longest time of one step; 5s for gluster, else 30s); read_rate, write_rate
+ * (bytes/s) and latency (per operation) throttle it, for experiments; and the store's own (docs/cache.md).
  *
  * Names are relative paths of [A-Za-z0-9._-] and '/', at most CW_STORE_NAME_MAX bytes, no part begins with '.'; directories are made when
- * needed and are not seen. Any thread. An operation that the store does not answer in time is CW_E_TIMEOUT; an unreachable
- * store is CW_E_UNAVAILABLE; after either the store is "away": operations fail at once with UNAVAILABLE, but one now and then
- * (after 0.5 s, doubling to 10 s) is let through to see whether it is back. */
+ * needed and are not seen. Any thread. A step is a call, or a piece of 1 MiB of what is read or written: a call that takes longer without getting on is
+ * CW_E_TIMEOUT. An unreachable store is CW_E_UNAVAILABLE. After either the store is "away": operations fail at once with UNAVAILABLE, while the store itself
+ * tries now and then (after 0.5 s, doubling to 10 s) whether it is back: nobody waits for that. */
 #ifndef CW_CACHE_STORE_H
 #define CW_CACHE_STORE_H
 
@@ -30,14 +30,15 @@ struct cw_store_file; /* one file, open for reading */
  * without opening anything: for the dispatcher's command line. */
 int cw_store_url_check(const char *url, struct cw_err *err);
 int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *err);
-/* A store of a URL that cannot be reached now: opened as soon as it can be; until then it is away. Never fails for that. */
+/* The same for a store that may not be reachable now: returns at once, the first operation opens it. If that fails it is away, and opened as soon as it
+ * can be. Fails only for a wrong URL. */
 int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw_err *err);
 void cw_store_close(struct cw_store *store); /* files must be closed; accepts NULL */
 const char *cw_store_url(const struct cw_store *store);
 bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why /* may be NULL */);
 
 /* Puts a whole file: written under a temporary name in pieces of 1 MiB, synced with the result checked, renamed. On an error (LIMIT: the disk
- * or quota is full) nothing is left under `name`. An existing file is replaced. */
+ * or quota is full) nothing is left under `name`, except that after a TIMEOUT the whole file may still appear. An existing file is replaced. */
 int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, struct cw_err *err);
 int cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err); /* one that is not there is no error */
 int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes, struct cw_err *err);
@@ -65,14 +66,12 @@ struct cw_store_read {
     void (*done)(struct cw_store_read *read, int rc);
     struct cw_err err;
     void *arg;
-    struct cw_store_read *next; /* the store's own */
-    int64_t begin_ns;           /* the store's own */
 };
 void cw_store_file_read_start(struct cw_store_read *read);
 
 /* What was measured so far. Any thread. */
 struct cw_store_rates {
-    uint64_t reads, read_bytes, read_ns;    /* ns: sum over operations of the time each took */
+    uint64_t reads, read_bytes, read_ns;    /* ns: time in which at least one was under way, throttled or not */
     uint64_t writes, write_bytes, write_ns; /* a put is one */
     uint64_t errors;
 };

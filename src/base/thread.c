@@ -71,6 +71,14 @@ void cw_thread_join(struct cw_thread *thread)
     thread->started = false;
 }
 
+void cw_thread_detach(struct cw_thread *thread)
+{
+    if (!thread->started)
+        return;
+    check(pthread_detach(thread->id), "detach a thread");
+    thread->started = false;
+}
+
 bool cw_thread_is_self(const struct cw_thread *thread)
 {
     return thread->started && pthread_equal(thread->id, pthread_self());

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing a file: pieces, several at once, of memory that the job owns (an I/O thread may be stuck in a write when the caller has long gone on). */
+#include <string.h>
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/mem.h"
+#include "cache/store_core.h"
+
+#define WRITES_MAX 8
+
+struct put {
+    struct cw_store *store;
+    const char *name;
+    const struct iovec *parts;
+    size_t parts_n, part, at; /* where the next piece begins */
+    uint64_t offset, total;
+    struct cw_store_file *out;
+    struct cw_cond waiter;
+    struct cw_store_job *jobs[WRITES_MAX]; /* under way, a ring */
+    size_t first, jobs_n;
+};
+
+static int call_create(struct cw_store_job *job)
+{
+    struct cw_store *store = job->store;
+    void *own;
+
+    int rc = store->ops->create(store->self, job->name, &own, &job->err);
+    if (rc == 0)
+        job->opened = cw_store_file_new(store, own, true);
+    return rc;
+}
+static int call_write(struct cw_store_job *job)
+{
+    return job->store->ops->write(job->file->own, job->offset, job->data, job->n, &job->err);
+}
+static int call_sync(struct cw_store_job *job)
+{
+    return job->store->ops->sync ? job->store->ops->sync(job->file->own, &job->err) : 0;
+}
+static int call_commit(struct cw_store_job *job)
+{
+    void *own = job->file->own;
+
+    job->file->own = NULL;
+    return job->store->ops->commit(own, &job->err);
+}
+
+static struct cw_store_job *job_of(struct put *put, cw_store_call_fn *call)
+{
+    struct cw_store_job *job = cw_store_job_new(put->store, call, put->name);
+
+    cw_mutex_lock(&put->store->lock);
+    job->file = cw_store_file_ref_locked(put->out);
+    cw_mutex_unlock(&put->store->lock);
+    return job;
+}
+static int run_step(struct put *put, cw_store_call_fn *call, struct cw_err *err)
+{
+    struct cw_store_job *job = job_of(put, call);
+    int rc = cw_store_job_run(job, err);
+
+    cw_store_job_unref(job);
+    return rc;
+}
+/* Of the write that began first. */
+static int wait_for_one(struct put *put, struct cw_err *err)
+{
+    struct cw_store_job *job = put->jobs[put->first % WRITES_MAX];
+
+    put->first++;
+    put->jobs_n--;
+    int rc = cw_store_job_wait(job, &put->waiter, err);
+    cw_store_job_unref(job);
+    return rc;
+}
+static void gather(struct put *put, uint8_t *dst, size_t n)
+{
+    while (n > 0) {
+        const struct iovec *part = &put->parts[put->part];
+        size_t some = CW_MIN(n, part->iov_len - put->at);
+        if (some > 0)
+            memcpy(dst, (const uint8_t *)part->iov_base + put->at, some);
+        dst += some;
+        n -= some;
+        put->at += some;
+        if (put->at == part->iov_len) {
+            put->part++;
+            put->at = 0;
+        }
+    }
+}
+static void throttle(struct cw_store *store, size_t n)
+{
+    if (!store->url.write_rate)
+        return;
+    cw_mutex_lock(&store->lock);
+    int64_t now = cw_clock_ns();
+    store->write_next_ns = CW_MAX(store->write_next_ns, now) + (int64_t)((double)n * 1e9 / (double)store->url.write_rate);
+    int64_t wait_ns = store->write_next_ns - now;
+    cw_mutex_unlock(&store->lock);
+    cw_clock_sleep_ns(wait_ns);
+}
+static int start_write(struct put *put, struct cw_err *err)
+{
+    struct cw_store *store = put->store;
+    size_t n = (size_t)CW_MIN(put->total - put->offset, CW_STORE_PIECE);
+    void *data = cw_mem_try(n);
+
+    if (!data)
+        return cw_err_set(err, CW_E_NOMEM, "store %s: no memory to write %s", store->url.text, put->name);
+    throttle(store, n);
+    gather(put, data, n);
+    struct cw_store_job *job = job_of(put, call_write);
+    job->data = data;
+    job->n = n;
+    job->offset = put->offset;
+    put->offset += n;
+    if (!store->has_threads) {
+        int rc = cw_store_job_run(job, err);
+        cw_store_job_unref(job);
+        return rc;
+    }
+    job->waiter = &put->waiter;
+    put->jobs[(put->first + put->jobs_n++) % WRITES_MAX] = job;
+    cw_store_job_start(job);
+    return 0;
+}
+static int write_all(struct put *put, struct cw_err *err)
+{
+    size_t most = CW_MIN(CW_MAX(put->store->ops->writes, 1u), (unsigned)WRITES_MAX);
+    int rc = 0;
+
+    while (rc == 0 && put->offset < put->total) {
+        if (put->jobs_n == most)
+            rc = wait_for_one(put, err);
+        if (rc == 0)
+            rc = start_write(put, err);
+    }
+    while (put->jobs_n > 0) { /* also after an error: each comes to an end within the timeout */
+        int one = wait_for_one(put, rc == 0 ? err : NULL);
+        rc = rc < 0 ? rc : one;
+    }
+    return rc;
+}
+static int create(struct put *put, struct cw_err *err)
+{
+    struct cw_store_job *job = cw_store_job_new(put->store, call_create, put->name);
+
+    job->has_latency = true;
+    int rc = cw_store_job_run(job, err);
+    if (rc == 0) {
+        put->out = job->opened;
+        job->opened = NULL;
+    }
+    cw_store_job_unref(job);
+    return rc;
+}
+static int run_steps(struct put *put, struct cw_err *err)
+{
+    int rc = create(put, err);
+
+    cw_fault_point("store.created");
+    if (rc == 0)
+        rc = write_all(put, err);
+    cw_fault_point("store.written");
+    if (rc == 0)
+        rc = run_step(put, call_sync, err);
+    cw_fault_point("store.synced");
+    if (rc == 0)
+        rc = run_step(put, call_commit, err);
+    cw_fault_point("store.committed");
+    if (put->out)
+        cw_store_file_unref(put->out);
+    return rc;
+}
+int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, struct cw_err *err)
+{
+    struct put put = {.store = store, .name = name, .parts = parts, .parts_n = parts_n};
+    int rc = cw_store_check_name(name, err);
+
+    if (rc == 0)
+        rc = cw_store_admit(store, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < parts_n; i++)
+        put.total += parts[i].iov_len;
+    cw_cond_init(&put.waiter);
+    cw_store_meter_begin(store, &store->writing);
+    rc = run_steps(&put, err);
+    cw_mutex_lock(&store->lock);
+    cw_store_meter_end_locked(store, &store->writing, put.total, rc);
+    cw_mutex_unlock(&store->lock);
+    cw_cond_fini(&put.waiter);
+    return rc;
+}
