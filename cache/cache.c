@@ -1,36 +1,164 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache/cache.h"
 
-#include "base/mem.h"
+#include <stdio.h>
+#include <string.h>
 
-void cw_cache_release(struct cw_cache_hold *hold)
+#include "base/clock.h"
+#include "cache/cache_int.h"
+
+#define MEMORY ((size_t)256 << 20)
+#define CHUNK_BYTES ((size_t)64 << 20)
+#define SEGMENT_BYTES ((size_t)2 << 20) /* a huge page */
+#define SEGMENT_MIN ((size_t)64 << 10)
+#define TIMEOUT_MS 5000 /* of a get; unless the URL says another time */
+
+/* The store's: "?timeout=2s&..." */
+static int64_t timeout_of(const char *url)
 {
-    hold->n = 0;
+    const char *at = url ? strstr(url, "timeout=") : NULL;
+    char text[32];
+    int64_t ms;
+
+    if (!at)
+        return TIMEOUT_MS;
+    at += strlen("timeout=");
+    snprintf(text, sizeof(text), "%.*s", (int)CW_MIN(strcspn(at, "&"), sizeof(text) - 1), at);
+    return cw_str_to_ms(text, &ms) && ms > 0 ? ms : TIMEOUT_MS;
 }
-enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element)
+
+static void set_sizes(struct cw_cache *cache, const struct cw_cache_options *options)
 {
-    (void)node, (void)id, (void)hold, (void)element;
-    return CW_CACHE_MISS;
+    size_t memory = options->memory ? options->memory : MEMORY;
+    size_t chunk = options->chunk_bytes ? options->chunk_bytes : CHUNK_BYTES;
+
+    cache->room.limit = memory;
+    cache->chunk_bytes = CW_MAX(CW_MIN(chunk, memory / 4), (size_t)1);
+    cache->segment_bytes = CW_MIN(SEGMENT_BYTES, CW_MAX(cache->chunk_bytes / 8, SEGMENT_MIN));
 }
-bool cw_cache_has(struct cw_cache_node *node, uint64_t id)
+
+static void start_threads(struct cw_cache *cache)
 {
-    (void)node, (void)id;
-    return false;
+    cw_thread_start(&cache->keeper, "cache-keep", cw_keep_thread, cache);
+    for (size_t i = 0; i < CW_CACHE_LOADERS; i++)
+        cw_thread_start(&cache->loaders[i], "cache-load", cw_load_thread, cache);
+    for (size_t i = 0; i < CW_CACHE_WRITERS; i++)
+        cw_thread_start(&cache->writers[i], "cache-write", cw_write_thread, cache);
 }
-void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
+
+struct cw_cache *cw_cache_new(struct cw_store *store, const struct cw_cache_options *options)
 {
-    (void)node, (void)ids, (void)n;
+    struct cw_cache *cache = CW_NEW(struct cw_cache);
+
+    atomic_init(&cache->refs, 1);
+    atomic_init(&cache->store_refs, 1);
+    cache->store = store;
+    cache->level = options->level;
+    cache->event = options->event;
+    cache->event_arg = options->event_arg;
+    cache->timeout_ms = timeout_of(cw_store_url(store));
+    set_sizes(cache, options);
+    cw_mutex_init(&cache->room.lock);
+    cw_mutex_init(&cache->lock);
+    cw_cond_init(&cache->load_wake);
+    cw_cond_init(&cache->write_wake);
+    cw_cond_init(&cache->keep_wake);
+    cw_cond_init(&cache->idle);
+    cache->load_end = &cache->load_first;
+    start_threads(cache);
+    return cache;
 }
-void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element, int64_t cost_ns)
+
+struct cw_store *cw_cache_store(struct cw_cache *cache)
 {
-    (void)node, (void)id, (void)element, (void)cost_ns;
+    return cache->store;
 }
-struct cw_cache_node *cw_cache_node_ref(struct cw_cache_node *node)
+
+void cw_cache_store_unref(struct cw_cache *cache)
 {
-    return node;
+    if (atomic_fetch_sub(&cache->store_refs, 1) == 1)
+        cw_store_close(cache->store);
 }
-struct cw_cache_node *cw_cache_node_unref(struct cw_cache_node *node)
+
+void cw_cache_unref(struct cw_cache *cache)
 {
-    (void)node;
-    return NULL;
+    if (atomic_fetch_sub(&cache->refs, 1) != 1)
+        return;
+    cw_room_fini(&cache->room);
+    cw_cond_fini(&cache->load_wake);
+    cw_cond_fini(&cache->write_wake);
+    cw_cond_fini(&cache->keep_wake);
+    cw_cond_fini(&cache->idle);
+    cw_mutex_fini(&cache->lock);
+    cw_mem_free(cache);
+}
+
+bool cw_cache_is_writing(const struct cw_cache *cache)
+{
+    return atomic_load(&cache->blocks) > 0;
+}
+
+/* ---- the end ---- */
+
+static void write_what_waits(struct cw_cache *cache, int64_t wait_ms)
+{
+    int64_t deadline = cw_clock_ns() + wait_ms * 1000000;
+
+    cw_cache_flush(cache, NULL);
+    cw_mutex_lock(&cache->lock);
+    while (atomic_load(&cache->blocks) && cw_cond_wait_until(&cache->idle, &cache->lock, deadline))
+        ;
+    cw_mutex_unlock(&cache->lock);
+}
+
+static void stop_threads(struct cw_cache *cache)
+{
+    cw_mutex_lock(&cache->lock);
+    cache->stop = true;
+    cw_cond_broadcast(&cache->load_wake);
+    cw_cond_broadcast(&cache->write_wake);
+    cw_mutex_unlock(&cache->lock);
+    for (size_t i = 0; i < CW_CACHE_WRITERS; i++)
+        cw_thread_join(&cache->writers[i]);
+    for (size_t i = 0; i < CW_CACHE_LOADERS; i++)
+        cw_thread_join(&cache->loaders[i]);
+}
+
+static void drop_chunks(struct cw_cache *cache)
+{
+    size_t n;
+    struct cw_cache_node **nodes = cw_node_all(cache, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        cw_node_drop_chunks(nodes[i]);
+        cw_cache_node_unref(nodes[i]);
+    }
+    cw_mem_free(nodes);
+}
+
+static void stop_keeper(struct cw_cache *cache)
+{
+    cw_mutex_lock(&cache->lock);
+    cache->stop_keeper = true;
+    cw_cond_signal(&cache->keep_wake);
+    cw_mutex_unlock(&cache->lock);
+    cw_thread_join(&cache->keeper);
+}
+
+void cw_cache_free(struct cw_cache *cache, int64_t wait_ms)
+{
+    if (!cache)
+        return;
+    write_what_waits(cache, CW_MAX(wait_ms, 0));
+    stop_threads(cache);
+    atomic_store(&cache->closed, true);
+    cw_write_lose_all(cache);
+    cw_mutex_lock(&cache->lock);
+    while (cache->reads)
+        cw_cond_wait(&cache->idle, &cache->lock);
+    cw_mutex_unlock(&cache->lock);
+    drop_chunks(cache);
+    stop_keeper(cache);
+    cw_cache_store_unref(cache);
+    cw_cache_unref(cache);
 }

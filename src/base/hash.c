@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
+#if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
+#define XXH_DISPATCH_DISABLE_REPLACE
+#include <xxh_x86dispatch.h>
+#define BIG ((size_t)4096) /* from here on the widest vectors of this CPU pay: twice the speed, the same value */
+#endif
 
 #include "base/mem.h"
 
@@ -80,6 +85,10 @@ struct cw_hash cw_hash_bytes(const void *p, size_t n)
 
 uint64_t cw_hash_u64(const void *p, size_t n)
 {
+#ifdef BIG
+    if (n >= BIG)
+        return XXH3_64bits_dispatch(p, n);
+#endif
     return XXH3_64bits(n ? p : "", n);
 }
 

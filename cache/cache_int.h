@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a cache, one file each (docs/cache.md, "Inside a worker"):
+ *
+ *   cache.c  life, options           ids.c     id -> where its record is         get.c       hot path of reading
+ *   node.c   nodes of a cache        slot.c    what keeps a chunk or block alive  prefetch.c  reads ahead
+ *   hold.c   what a thread holds     load.c    indices of chunks                  frames.c    frames in memory
+ *   keep.c   events, cleaning, time  block.c   records that wait                  put.c       hot path of filling
+ *   room.c   memory                  write.c   chunks from blocks                 counts.c
+ *
+ * Locks, in this order: cache->lock, node->lock, room.lock, chunk->lock. None is held while the store works or the owner's event runs. */
+#ifndef CW_CACHE_CACHE_INT_H
+#define CW_CACHE_CACHE_INT_H
+
+#include <stdatomic.h>
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "cache/cache.h"
+#include "format/chunk.h"
+#include "format/record.h"
+
+#define CW_CACHE_LOADERS 2
+#define CW_CACHE_WRITERS 2
+
+/* ---- ids.c: id -> place, 0 = not known. Readers take no lock; writers hold node->lock ---- */
+struct cw_ids_table;
+struct cw_ids {
+    _Atomic(struct cw_ids_table *) pages; /* of neighbouring ids */
+    _Atomic(struct cw_ids_table *) far;   /* single ids that are mixed from several */
+};
+uint64_t cw_ids_get(const struct cw_ids *ids, uint64_t id);
+bool cw_ids_set(struct cw_ids *ids, uint64_t id, uint64_t place); /* false: no memory */
+void cw_ids_fini(struct cw_ids *ids);
+
+/* A place: slot + 1 and the record's number in its chunk or block. */
+#define CW_PLACE_RECORD_BITS 24
+static inline uint64_t cw_place(uint32_t slot, uint32_t record)
+{
+    return ((uint64_t)slot + 1) << CW_PLACE_RECORD_BITS | record;
+}
+static inline uint32_t cw_place_slot(uint64_t place)
+{
+    return (uint32_t)(place >> CW_PLACE_RECORD_BITS) - 1;
+}
+static inline uint32_t cw_place_record(uint64_t place)
+{
+    return (uint32_t)place & ((1u << CW_PLACE_RECORD_BITS) - 1);
+}
+
+/* ---- slot.c: type-stable memory while the node lives, so that a reader may touch one that is gone ---- */
+#define CW_SLOT_LIVE ((uint64_t)1 << 32) /* may be taken */
+#define CW_SLOT_FREE ((uint64_t)1 << 33) /* nobody holds it: being taken apart, or unused */
+#define CW_SLOTS_OF_SEGMENT 256u
+#define CW_SLOT_SEGMENTS 1024u
+
+struct cw_slot {
+    _Alignas(64) _Atomic uint64_t state; /* refs in the low half */
+    struct cw_cache_node *node;
+    struct cw_cache_chunk *chunk; /* one of these two */
+    struct cw_block *block;
+    struct cw_slot *next; /* in a list of free or of dead ones */
+    uint32_t no;
+};
+struct cw_slot *cw_slot_new(struct cw_cache_node *node, struct cw_cache_chunk *chunk, struct cw_block *block); /* node->lock; NULL: none left */
+struct cw_slot *cw_slot_at(const struct cw_cache_node *node, uint64_t place);
+bool cw_slot_take(struct cw_slot *slot); /* false: gone */
+void cw_slot_ref(struct cw_slot *slot);  /* of one that is held */
+void cw_slot_drop(struct cw_slot *slot); /* no lock may be held */
+bool cw_slot_kill(struct cw_slot *slot); /* nobody takes it any more; true for the first caller, who drops the owner's ref later */
+bool cw_slot_is_live(const struct cw_slot *slot);
+void cw_slot_bury(struct cw_slot *slot); /* frees what it kept */
+
+/* ---- chunks that are known ---- */
+struct cw_bits {
+    _Atomic uint64_t word;
+};
+enum cw_chunk_state { CW_CHUNK_QUEUED, CW_CHUNK_LOADING, CW_CHUNK_PARKED /* until the store is back */, CW_CHUNK_LOADED };
+struct cw_cache_chunk {
+    struct cw_cache_node *node;
+    char *name;
+    enum cw_chunk_state state; /* node->lock */
+    bool removed;              /* node->lock: while it was being loaded */
+    bool shadowed;             /* node->lock: some of its ids are found in another chunk */
+    bool installing;           /* node->lock: its ids are being entered */
+    struct cw_slot *slot;
+    struct cw_store_file *file;
+    const unsigned char *map; /* NULL: the store does not map */
+    struct cw_chunk_index *index;
+    struct cw_bits *checked; /* a bit a frame of the mapping */
+    struct cw_mutex lock;
+    struct cw_cond arrived;  /* lock */
+    struct cw_span **stored; /* lock: frames as they are in the file; NULL when it is mapped */
+    struct cw_span **plain;  /* lock: frames unpacked; NULL when none is packed */
+    atomic_uint failures;    /* reads that failed in a row */
+    int end;                 /* the event that ends it, -1 none; cache->lock */
+    char *why;
+    struct cw_cache_chunk *next; /* to be loaded, or retired: cache->lock */
+};
+/* load.c */
+struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name);
+void cw_load_chunk_free(struct cw_cache_chunk *chunk); /* closes its file */
+void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk);
+void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk); /* state LOADING; takes chunk */
+void cw_load_parked(struct cw_cache *cache);
+void cw_load_thread(void *arg);
+void cw_load_enter(struct cw_cache_chunk *chunk); /* its slot is held */
+
+/* ---- frames.c ---- */
+#define CW_SPAN_FRAMES 64u
+#define CW_SPAN_BYTES ((size_t)1 << 20)
+enum cw_span_state { CW_SPAN_READING, CW_SPAN_READY, CW_SPAN_FAILED };
+struct cw_span { /* frames that stand one behind another, in memory */
+    atomic_int refs; /* one is the chunk's table */
+    struct cw_cache_chunk *chunk;
+    uint32_t first, n;
+    bool is_plain;
+    enum cw_span_state state; /* chunk->lock */
+    _Atomic uint64_t checked; /* a bit a frame */
+    atomic_int touched;       /* 0 not read yet; 2 read; 1 read, and passed by since */
+    unsigned char *data;
+    size_t bytes;
+    struct cw_span *prev, *next; /* room.lock */
+    struct cw_store_read read;
+};
+/* The plain bytes of a frame that is not simply mapped; NULL: not to be had now, or damaged. */
+const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold, int64_t *wait_ns);
+bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame);
+/* Begins to read frames [first, first + n) if there is room; false: there is none. */
+bool cw_frames_start(struct cw_cache_chunk *chunk, uint32_t first, uint32_t n);
+void cw_frames_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
+void cw_span_unref(struct cw_span *span);
+
+/* ---- room.c: memory ---- */
+struct cw_segment { /* of a block */
+    struct cw_segment *next;
+    size_t bytes, used; /* of data */
+    unsigned char *data;
+};
+struct cw_room {
+    struct cw_mutex lock;
+    size_t limit, writing, frames, idle;
+    struct cw_segment *pool; /* idle ones */
+    unsigned quiet;          /* ticks since something was written */
+    struct cw_span *head, *tail; /* oldest first */
+    size_t spans;
+};
+enum cw_room_urgency { CW_ROOM_AHEAD, CW_ROOM_NOW };
+struct cw_segment *cw_room_segment(struct cw_cache *cache, size_t at_least); /* NULL: memory is full */
+void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first);
+bool cw_room_writing_add(struct cw_cache *cache, size_t bytes);
+void cw_room_writing_sub(struct cw_cache *cache, size_t bytes);
+bool cw_room_frames_add(struct cw_cache *cache, size_t bytes, enum cw_room_urgency urgency);
+void cw_room_frames_sub(struct cw_cache *cache, size_t bytes);
+void cw_room_span_add(struct cw_cache *cache, struct cw_span *span);
+void cw_room_span_remove(struct cw_cache *cache, struct cw_span *span); /* if it is there */
+void cw_room_tick(struct cw_cache *cache);
+void cw_room_fini(struct cw_room *room);
+
+/* ---- block.c: records that wait to be written ---- */
+#define CW_BLOCK_RECORDS_MAX (1u << 20)
+#define CW_BLOCK_PAGE 4096u
+struct cw_block_record {
+    uint64_t id;
+    const unsigned char *data;
+    uint32_t bytes; /* CW_CHUNK_LEFT_OUT */
+    atomic_bool ready;
+};
+struct cw_block {
+    struct cw_cache_node *node;
+    struct cw_slot *slot;
+    atomic_int pending; /* threads that still encode, and one while it is open */
+    struct cw_segment *segments;
+    _Atomic(struct cw_block_record *) pages[CW_BLOCK_RECORDS_MAX / CW_BLOCK_PAGE];
+    uint32_t n;        /* node->lock while open */
+    size_t bytes;      /* of records; the same */
+    size_t page_bytes; /* taken from the room for pages */
+    atomic_llong cost_ns;
+    int64_t first_ns, retry_ns; /* when the first record came; not before */
+    uint32_t tries, full_tries;
+    struct cw_block *next; /* cache->lock: waits for a writer */
+};
+/* node->lock. NULL: memory is full. */
+struct cw_block_record *cw_block_reserve(struct cw_block *block, uint64_t id, uint32_t bytes, size_t align, unsigned char **ret_data,
+                                         uint32_t *ret_no);
+struct cw_block *cw_block_new(struct cw_cache_node *node); /* node->lock */
+void cw_block_free(struct cw_block *block);
+void cw_block_flush(struct cw_cache_node *node);
+struct cw_block_record *cw_block_at(const struct cw_block *block, uint32_t no);     /* NULL: there is none */
+static inline struct cw_block_record *cw_block_record(const struct cw_block *block, uint32_t no) /* one that is there */
+{
+    return &atomic_load_explicit(&block->pages[no / CW_BLOCK_PAGE], memory_order_acquire)[no % CW_BLOCK_PAGE];
+}
+struct cw_block *cw_block_seal(struct cw_cache_node *node); /* node->lock: the open block, closed; NULL: there is none */
+void cw_block_done(struct cw_block *block);                 /* one of pending; the last one queues it */
+void cw_block_retire(struct cw_block *block);               /* its ids are not found here any more; drops it */
+
+/* ---- write.c ---- */
+void cw_write_queue(struct cw_cache *cache, struct cw_block *block);
+void cw_write_thread(void *arg);
+void cw_write_lose_all(struct cw_cache *cache);
+
+/* ---- keep.c ---- */
+void cw_keep_thread(void *arg);
+/* The chunk is not used any more; end: the event, or -1. */
+void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why);
+/* What an operation of the store said: is it away or back? */
+void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err);
+void cw_keep_bury(struct cw_cache *cache, struct cw_slot *slot);
+void cw_keep_lost(struct cw_cache_node *node, uint64_t records, const char *why);
+void cw_keep_event(struct cw_cache *cache, const struct cw_cache_event *event);
+
+/* ---- counts.c: in shards. Each of the first threads has one of its own and needs no locked instructions; the others share the last ---- */
+#define CW_COUNT_SHARDS 64u
+struct cw_count_shard {
+    _Alignas(64) atomic_ullong hits, misses, hit_bytes, get_ns, wait_ns, put;
+};
+unsigned cw_counts_shard(void);
+static inline void cw_count_add(atomic_ullong *count, uint64_t n, unsigned shard)
+{
+    if (CW_LIKELY(shard < CW_COUNT_SHARDS - 1))
+        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(count, n, memory_order_relaxed);
+}
+
+/* ---- nodes and the cache ---- */
+struct cw_cache_node {
+    uint32_t magic;
+    atomic_int refs;  /* users, blocks that wait; the last one goes under cache->lock */
+    atomic_int holds; /* slots in use, and one for the users: keeps the memory */
+    struct cw_cache *cache;
+    char tenant[CW_CHUNK_TENANT_BYTES];
+    struct cw_hash key;
+    struct cw_spec spec;
+    struct cw_ids ids;
+    struct cw_mutex lock;
+    struct cw_strmap names; /* lock: name -> chunk */
+    struct cw_block *open;  /* lock */
+    _Atomic(struct cw_slot *) segments[CW_SLOT_SEGMENTS];
+    uint32_t slots_n;       /* lock: ever made */
+    struct cw_slot *unused; /* lock */
+    atomic_size_t pending;  /* chunks to be loaded */
+    struct cw_count_shard shards[CW_COUNT_SHARDS];
+    atomic_ullong lost, written, written_bytes, chunks_written, damaged;
+    atomic_ullong records, chunks; /* changed under lock */
+    uint64_t lost_untold; /* lock */
+    char lost_why[256];   /* lock */
+    int64_t lost_told_ns; /* the keeper's */
+    struct cw_cache_node *next; /* cache->lock */
+};
+struct cw_cache {
+    uint32_t magic;
+    atomic_int refs;       /* the owner, nodes */
+    atomic_int store_refs; /* the owner, open files */
+    atomic_bool closed;
+    struct cw_store *store;
+    size_t chunk_bytes, segment_bytes;
+    int level;
+    cw_cache_event_fn *event;
+    void *event_arg;
+    struct cw_room room;
+    struct cw_mutex lock;
+    struct cw_cond load_wake, write_wake, keep_wake, idle;
+    struct cw_cache_node *nodes;
+    struct cw_cache_chunk *load_first, **load_end;
+    struct cw_block *write_first;
+    size_t writing; /* blocks that a writer has in hand */
+    struct cw_cache_chunk *retired;
+    struct cw_slot *dead;
+    bool stop, stop_keeper, keeper_gone;
+    bool keep_work; /* for the keeper */
+    atomic_bool away; /* changed under lock */
+    bool away_told;
+    char away_why[256];
+    int64_t timeout_ms; /* of the store */
+    int64_t full_until_ns;
+    atomic_size_t parked; /* chunks */
+    atomic_bool pressed;  /* memory is full and nothing is being written */
+    atomic_size_t blocks; /* with records, not done yet */
+    size_t reads;         /* in flight; lock */
+    struct cw_thread keeper, loaders[CW_CACHE_LOADERS], writers[CW_CACHE_WRITERS];
+};
+void cw_cache_unref(struct cw_cache *cache);
+void cw_cache_store_unref(struct cw_cache *cache);
+void cw_node_unhold(struct cw_cache_node *node);
+void cw_node_drop_chunks(struct cw_cache_node *node); /* all of them, without a word */
+/* Refs of all nodes; the caller unrefs each and frees the array. */
+struct cw_cache_node **cw_node_all(struct cw_cache *cache, size_t *ret_n);
+/* Sets an id's place and keeps the count of records. node->lock. */
+bool cw_node_place(struct cw_cache_node *node, uint64_t id, uint64_t place);
+
+/* ---- hold.c ---- */
+bool cw_hold_slot(struct cw_cache_hold *hold, struct cw_slot *slot); /* false: gone */
+void cw_hold_span(struct cw_cache_hold *hold, struct cw_span *span); /* takes the ref */
+
+#endif
