@@ -68,6 +68,8 @@ struct cw_worker;
 struct cw_client;
 
 struct cw_caching; /* caching.h */
+struct cw_decider;  /* decide.h */
+struct cw_deciding; /* decide.h */
 struct cw_catalogue_key;
 
 struct cw_lease {
@@ -195,6 +197,7 @@ struct cw_job {
     /* cache */
     struct cw_cache_use *uses;
     size_t uses_n;
+    struct cw_decider *decider; /* NULL: nothing is to be decided, or not yet */
     char *cached_node; /* what a policy chose (cw_job_set_cached_node); NULL = none */
 };
 
@@ -232,6 +235,7 @@ struct cw_dispatcher {
     struct cw_map expected_workers;      /* by id: attached before the restart */
     struct cw_poll *stdin_poll;
     struct cw_caching *caching;          /* NULL = it has no cache */
+    struct cw_deciding *deciding;        /* NULL: the same */
     struct cw_timer *tick;
     int64_t tick_ms;                     /* its period now; 0 = stopped */
     int64_t started_ms;

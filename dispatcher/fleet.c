@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their streams, what they report, and how one is lost. */
-#include "dispatcher/caching.h"
+#include "dispatcher/decide.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +73,7 @@ static void release(struct cw_worker *worker, bool died)
     }
     worker->hello = false;
     cw_caching_worker_gone(worker);
+    cw_decide_worker_gone(worker);
     jobs_want_fill(d);
 }
 
@@ -223,6 +224,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
             cw_lease_done(share, progress->done[i]);
     }
     cw_caching_heard(worker, progress);
+    cw_decide_heard(worker, progress);
     cw_fault_point("dispatcher.progress");
 }
 

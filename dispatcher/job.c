@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
-#include "dispatcher/caching.h"
+#include "dispatcher/decide.h"
 #include "dispatcher/lease.h"
 
 #include <string.h>
@@ -79,6 +79,7 @@ void cw_job_free(struct cw_job *job)
     }
     cw_mem_free(job->epochs);
     cw_job_skips_free(job);
+    cw_decide_fini(job);
     cw_job_cache_fini(job);
     cw_mem_free(job->consumers);
     cw_mem_free(job->troubles);
@@ -264,6 +265,7 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
         if (client->job == job)
             cw_client_admit(client);
     }
+    cw_decide_tick(job, cw_clock_ms()); /* what another job has cached is read from the first element on */
     cw_fault_point("dispatcher.prepared");
 }
 
@@ -347,6 +349,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);
+    cw_decide_tick(job, now);
     if (job->progress_dirty || job->row_dirty)
         cw_job_flush(job);
 }

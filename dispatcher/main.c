@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/args.h"
-#include "dispatcher/caching.h"
+#include "dispatcher/decide.h"
 #include "proto/descriptors.h"
 
 #define STANDBY_MS 200
@@ -74,6 +74,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_server_add(d->server, &fleet);
     cw_server_add(d->server, &jobs);
     cw_svc_admin_add(d);
+    cw_svc_explain_add(d);
     cw_server_add_health(d->server);
     cw_server_add_reflection(d->server, cw_proto_descriptors, cw_proto_descriptors_n);
     int rc = cw_server_listen(d->server, d->options.listen, d->address, sizeof(d->address), err);
@@ -81,10 +82,14 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
         return rc;
     d->started_ms = cw_clock_ms();
     cw_caching_open(d);
+    cw_deciding_open(d);
     rc = cw_job_load_all(d, err);
+    if (rc == 0)
+        rc = cw_decisions_load(d, err);
     if (rc != 0)
         return rc;
     cw_caching_start(d);
+    cw_deciding_start(d);
     cw_loop_set_turn_end(d->loop, cw_turn_end, d);
     cw_turn_wake(d);
     cw_server_start(d->server);
@@ -124,6 +129,7 @@ static void finish(struct cw_dispatcher *d)
     while (d->jobs)
         cw_job_free(d->jobs);
     cw_caching_close(d);
+    cw_deciding_close(d);
     cw_timer_free(d->tick);
     cw_poll_free(d->stdin_poll);
     cw_state_close(d->state);

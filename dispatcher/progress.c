@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far a job has come: its open epochs, acknowledgements, what is stored of them, where a consumer goes on. */
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/decide.h"
 
 struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number)
 {
@@ -64,6 +64,7 @@ void cw_job_advance(struct cw_job *job)
     if (job->status != CW_JOB_RUNNING)
         return;
     bool moved = false;
+    uint64_t before = job->first_epoch;
     while (job->epochs_open > 0 && job->items > 0 && cw_epoch_is_done(job->epochs[0])) {
         close_first_epoch(job);
         job->first_epoch++;
@@ -79,6 +80,7 @@ void cw_job_advance(struct cw_job *job)
     }
     if (!moved)
         return;
+    cw_decide_epochs(job, before);
     cw_trouble_forget(job, job->first_epoch);
     job->row_dirty = job->progress_dirty = job->want_fill = true;
     if (job->status == CW_JOB_FINISHED)

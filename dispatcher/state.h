@@ -63,6 +63,20 @@ struct cw_state_cache_key {
 void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row);
 void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const char *key);
 
+/* What policies decided for a job (kept as long as it, at most `kept` of them), and what was measured of a pipeline (by key; the latest `kept`). */
+struct cw_state_decision {
+    const char *job, *kind, *policy, *choice, *reason, *candidates, *inputs;
+    int64_t time_ms; /* wall */
+    uint64_t epoch;
+    double predicted_ns;
+};
+void cw_state_put_decision(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept);
+void cw_state_put_profile(struct cw_state *state, const char *key, const char *job, int64_t time_ms, const char *inputs, uint64_t kept);
+typedef int cw_state_decision_fn(void *arg, const struct cw_state_decision *row, struct cw_err *err);
+typedef int cw_state_profile_fn(void *arg, const char *key, const char *job, const char *inputs, struct cw_err *err);
+/* Oldest first, profiles before decisions. */
+int cw_state_load_decisions(struct cw_state *state, cw_state_profile_fn *profile, cw_state_decision_fn *decision, void *arg, struct cw_err *err);
+
 bool cw_state_is_dirty(const struct cw_state *state);
 int cw_state_commit(struct cw_state *state, struct cw_err *err);
 

@@ -25,6 +25,12 @@ static const char *const steps[] = {
     " ids INTEGER NOT NULL, hits INTEGER NOT NULL, misses INTEGER NOT NULL, saved_ns INTEGER NOT NULL, cost_ns INTEGER NOT NULL,"
     " cost_records INTEGER NOT NULL, created_ms INTEGER NOT NULL, used_ms INTEGER NOT NULL, pinned INTEGER NOT NULL,"
     " PRIMARY KEY(tenant, key)) WITHOUT ROWID;",
+    /* 4 */
+    "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
+    " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT NULL, time_ms INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+    " predicted_ns REAL NOT NULL);"
+    "CREATE INDEX decisions_of_job ON decisions(job, id);"
+    "CREATE TABLE profiles(key TEXT PRIMARY KEY, job TEXT NOT NULL, time_ms INTEGER NOT NULL, inputs TEXT NOT NULL) WITHOUT ROWID;",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

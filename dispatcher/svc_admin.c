@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tools ask: unary calls of proto/cachew/v1/admin.proto. */
 #include "base/version.h"
-#include "cachew/v1/admin.pb-c.h"
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/svc.h"
 
 #include <string.h>
 
 static char empty[] = "";
 
-static void reply(struct cw_call *call, const ProtobufCMessage *message)
+void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message)
 {
     struct cw_buf *buf = cw_wire_pack(message);
     cw_call_reply(call, buf);
     cw_buf_unref(buf);
 }
 
-/* The unpacked request, or NULL after the call was failed. */
-static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call, struct cw_rpc_msg *request)
+ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call, struct cw_rpc_msg *request)
 {
     struct cw_err err = {0};
     ProtobufCMessage *message = cw_wire_unpack(type, request, &err);
@@ -25,7 +23,7 @@ static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, struct c
     return message;
 }
 
-static struct cw_job *find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name)
+struct cw_job *cw_svc_find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name)
 {
     struct cw_job *job = cw_job_find(d, name);
     if (!job) {
@@ -47,7 +45,7 @@ static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
     info.generation = d->generation;
     info.uptime_ms = (uint64_t)(cw_clock_ms() - d->started_ms);
     info.state_dir = dir;
-    reply(call, &info.base);
+    cw_svc_reply(call, &info.base);
 }
 
 static char *state_text(const struct cw_job *job)
@@ -66,12 +64,7 @@ static char *state_text(const struct cw_job *job)
     }
 }
 
-struct row {
-    Cachew__V1__JobRow row;
-    char fingerprint[CW_HASH_TEXT_BYTES];
-};
-
-static void fill_row(struct cw_job *job, struct row *row)
+void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
 {
     Cachew__V1__JobRow *r = &row->row;
     cachew__v1__job_row__init(r);
@@ -108,18 +101,18 @@ static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg 
 {
     (void)request;
     struct cw_dispatcher *d = arg;
-    struct row *rows = CW_NEW_ARRAY(struct row, d->jobs_n + 1);
+    struct cw_svc_job_row *rows = CW_NEW_ARRAY(struct cw_svc_job_row, d->jobs_n + 1);
     Cachew__V1__JobRow **list = CW_NEW_ARRAY(Cachew__V1__JobRow *, d->jobs_n + 1);
     size_t n = 0;
     for (struct cw_job *job = d->jobs; job; job = job->next, n++) {
-        fill_row(job, &rows[n]);
+        cw_svc_job_row(job, &rows[n]);
         list[n] = &rows[n].row;
     }
     Cachew__V1__ListJobsReply answer = CACHEW__V1__LIST_JOBS_REPLY__INIT;
     answer.n_jobs = n;
     answer.jobs = list;
     answer.generation = d->generation;
-    reply(call, &answer.base);
+    cw_svc_reply(call, &answer.base);
     cw_mem_free(list);
     cw_mem_free(rows);
 }
@@ -162,32 +155,32 @@ static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_m
     answer.n_workers = n;
     answer.workers = list;
     answer.generation = d->generation;
-    reply(call, &answer.base);
+    cw_svc_reply(call, &answer.base);
     cw_mem_free(list);
     cw_mem_free(rows);
 }
 
 static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = unpack(&cachew__v1__remove_job_request__descriptor, call, request);
+    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__remove_job_request__descriptor, call, request);
     if (!message)
         return;
-    struct cw_job *job = find_job(arg, call, ((Cachew__V1__RemoveJobRequest *)message)->job);
+    struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__RemoveJobRequest *)message)->job);
     if (job) {
         cw_job_remove(job, "it was removed by request");
         Cachew__V1__RemoveJobReply answer = CACHEW__V1__REMOVE_JOB_REPLY__INIT;
-        reply(call, &answer.base);
+        cw_svc_reply(call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
 }
 
 static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = unpack(&cachew__v1__skip_items_request__descriptor, call, request);
+    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__skip_items_request__descriptor, call, request);
     if (!message)
         return;
     const Cachew__V1__SkipItemsRequest *skip = (const Cachew__V1__SkipItemsRequest *)message;
-    struct cw_job *job = find_job(arg, call, skip->job);
+    struct cw_job *job = cw_svc_find_job(arg, call, skip->job);
     bool exists = job && skip->lo < skip->hi && skip->lo < job->items && (job->epochs_n == 0 || skip->epoch < job->epochs_n);
     if (job && (job->status != CW_JOB_RUNNING || !exists)) {
         cw_call_fail(call, CW_E_INVALID, job->status != CW_JOB_RUNNING ? "the job is not running" : "the job has no such batches");
@@ -202,27 +195,27 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         if (rc < 0)
             cw_call_fail(call, rc, err.msg);
         else
-            reply(call, &answer.base);
+            cw_svc_reply(call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
 }
 
 static void handle_get_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = unpack(&cachew__v1__get_job_request__descriptor, call, request);
+    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__get_job_request__descriptor, call, request);
     if (!message)
         return;
-    struct cw_job *job = find_job(arg, call, ((Cachew__V1__GetJobRequest *)message)->job);
+    struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__GetJobRequest *)message)->job);
     if (job) {
-        struct row row;
-        fill_row(job, &row);
+        struct cw_svc_job_row row;
+        cw_svc_job_row(job, &row);
         struct cw_buf *graph = cw_wire_pack(&job->graph->base);
         Cachew__V1__GetJobReply answer = CACHEW__V1__GET_JOB_REPLY__INIT;
         answer.job = &row.row;
         answer.graph = (ProtobufCBinaryData){graph->len, graph->data};
         if (job->manifest)
             answer.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
-        reply(call, &answer.base);
+        cw_svc_reply(call, &answer.base);
         cw_buf_unref(graph);
     }
     protobuf_c_message_free_unpacked(message, NULL);

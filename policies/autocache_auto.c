@@ -12,7 +12,9 @@
 #define CPU_GAIN_MIN 0.2    /* ... unless so much CPU time is saved */
 #define BEATS 0.10          /* a standing decision falls when another is cheaper by so much */
 #define BEATS_REFUTED 0.02  /* the same when it promised something else than what was measured */
+#define EQUAL 0.002         /* differences below that are none */
 #define CONTRADICTION 1.5   /* measured epoch against promised, either way */
+#define CONTRADICTION_NS 0.1e9 /* and no less than this: short epochs differ for other reasons */
 #define OUTPUTS_MIN 2.0     /* evidence before the first decision */
 #define ELEMENTS_MIN 32.0
 
@@ -113,8 +115,8 @@ static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *r
         add_candidate(out, s, &plan);
         if (i == s->current)
             *ret_current = plan;
-        /* Of equals (a mark behind a node) the later one: nothing stands between. */
-        if (plan.cost.known && is_worth(&plan, &compute) && (!best.cost.known || plan.score <= best.score))
+        /* Of equals (a mark or a shuffle behind a node) the first: it is the one that works. */
+        if (plan.cost.known && is_worth(&plan, &compute) && (!best.cost.known || plan.score < (1 - EQUAL) * best.score))
             best = plan;
     }
     return best;
@@ -148,7 +150,7 @@ static size_t most_cached(const struct cw_autocache_snapshot *s)
 static bool is_contradicted(const struct cw_autocache_snapshot *s)
 {
     return s->standing && s->predicted_ns > 0 && s->epoch_ns > 0 &&
-           (s->epoch_ns > CONTRADICTION * s->predicted_ns || s->epoch_ns < s->predicted_ns / CONTRADICTION);
+           (s->epoch_ns > CONTRADICTION * s->predicted_ns + CONTRADICTION_NS || s->epoch_ns < s->predicted_ns / CONTRADICTION - CONTRADICTION_NS);
 }
 
 /* ---- the sentence ---- */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where jobs' elements are cached: asks policies, carries out what they say, and remembers it.
+ *
+ *   measure.c, measure_cache.c   what workers measured, added up
+ *   probe.c                      how fast the store is, tried out once
+ *   decide_snapshot.c            of these, of the catalogue and of the job: what a policy is shown
+ *   decide.c                     when it is asked, and what becomes of the answer
+ *   decide_epoch.c               how long epochs take
+ *   decide_profile.c             what jobs of a pipeline have measured, for the next one; decisions in state.db
+ *   svc_explain.c                what tools ask
+ *
+ * All of it belongs to the loop thread. Without a store there is nothing to decide, and none of this is there. */
+#ifndef CW_DISPATCHER_DECIDE_H
+#define CW_DISPATCHER_DECIDE_H
+
+#include "dispatcher/caching.h"
+#include "dispatcher/measure.h"
+#include "dispatcher/probe.h"
+
+#define CW_DECISIONS_KEPT 100 /* of a job */
+
+struct cw_decision { /* owned texts */
+    int64_t time_ms; /* wall */
+    uint64_t epoch;
+    char *policy, *choice, *reason, *candidates, *inputs; /* choice: the node; "" = none */
+    double predicted_ns;
+};
+struct cw_decider { /* of a job */
+    struct cw_job *job;
+    const struct cw_autocache_policy *policy;
+    const char *argument; /* into the option's text */
+    const char *option;
+    bool failed;          /* it cannot decide for this job: not asked again */
+    bool ask;             /* at the next tick */
+    int64_t asked_ms;
+    struct cw_measure measure;
+    char *begins_with;    /* whose measurements it began with; NULL once it is told */
+    /* the standing decision */
+    bool standing;
+    size_t current;
+    double predicted_ns;
+    struct cw_decision *decisions; /* oldest first */
+    size_t decisions_n, decisions_cap;
+    /* epochs */
+    uint64_t epoch;       /* that began at began_ms */
+    int64_t began_ms;
+    bool whole;           /* it is seen from its beginning, and nothing has changed meanwhile */
+    double begun_share;   /* of the records of the current node that were there when it began */
+    double threads;       /* of the workers when it was last looked */
+    double epoch_ns;      /* of the last epoch that shows what the standing decision is worth; 0 = none */
+    double compute_ns;
+    double *node_ns;      /* epochs read from each node */
+    double trainer_ns, trainer_batches; /* what trainers themselves needed for so many batches, without waiting; older ones weigh less */
+};
+struct cw_deciding { /* of the dispatcher */
+    struct cw_measure_cache cache;
+    struct cw_probe *probe;
+    int64_t probe_ms;
+    struct cw_strmap profiles; /* TENANT/FINGERPRINT -> cw_profile */
+};
+
+/* ---- decide.c ---- */
+void cw_deciding_open(struct cw_dispatcher *d); /* before state is loaded; nothing without a store */
+void cw_deciding_start(struct cw_dispatcher *d);
+void cw_deciding_close(struct cw_dispatcher *d);
+void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
+void cw_decide_worker_gone(struct cw_worker *worker);
+void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure); /* may be NULL */
+void cw_decide_tick(struct cw_job *job, int64_t now); /* may fail the job, when it asks for a node that there is not */
+struct cw_decider *cw_decide_of(struct cw_job *job);  /* made when it is not there; NULL: nothing is to be decided */
+void cw_decide_fini(struct cw_job *job);
+
+/* ---- decide_epoch.c ---- */
+void cw_decide_epochs(struct cw_job *job, uint64_t before); /* its first_epoch was `before`, and has moved */
+/* Notes what changed since the last call; true when the policy should be asked for it. */
+bool cw_decide_look(struct cw_decider *decider, int64_t now);
+double cw_decide_epochs_left(const struct cw_job *job);
+double cw_decide_epoch_done(const struct cw_job *job); /* share of the current one */
+
+/* ---- decide_snapshot.c ---- */
+struct cw_decide_view {
+    struct cw_autocache_snapshot s;
+    struct cw_autocache_node *nodes;
+    size_t *inputs;
+};
+void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view);
+void cw_decide_view_fini(struct cw_decide_view *view);
+double cw_decide_cached(const struct cw_job *job, size_t node); /* records of it that are in the cache */
+
+/* ---- decide_profile.c ---- */
+void cw_profile_begin(struct cw_decider *decider); /* with what another job measured, if there was one */
+void cw_profile_put(struct cw_decider *decider);
+void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, const char *inputs);
+void cw_profiles_free(struct cw_deciding *deciding);
+/* Takes the texts of the decision. */
+void cw_decision_add(struct cw_decider *decider, struct cw_decision *decision, bool store);
+int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
+
+/* ---- svc_explain.c ---- */
+void cw_svc_explain_add(struct cw_dispatcher *d);
+
+#endif
