@@ -5,7 +5,7 @@
 #include "ops/element/cache_opts.h"
 
 /* Why not: what is the matter; what to do about it. The first that holds is told. */
-enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, INPUTS, PATHS, REASONS };
+enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, INPUTS, PATHS, STRINGS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
@@ -20,7 +20,8 @@ static const char *const texts[REASONS] = {
     [JOINED] =
         "batches of a pipeline with a filter are put together in the trainer's process; put it "
         "before the batch",
-    [PATHS] = "a cached path would not know what its file has to be; put it behind read_file"};
+    [PATHS] = "a cached path would not know what its file has to be; put it behind read_file",
+    [STRINGS] = "batches of strings cannot be kept; put it before the batch"};
 
 /* What is known of a node besides what check.h has. */
 struct facts {
@@ -86,6 +87,14 @@ static uint32_t paths_of(const struct cw_checked *checked, size_t i, const struc
     return mask;
 }
 
+static bool has_string_batch(const struct cw_spec *spec)
+{
+    for (size_t k = 0; k < spec->n; k++)
+        if (spec->fields[k].dtype == CW_DTYPE_STR && spec->fields[k].rank)
+            return true;
+    return false;
+}
+
 static void find_facts(const struct cw_checked *checked, size_t i, struct facts *facts)
 {
     const struct cw_checked_node *node = &checked->nodes[i];
@@ -102,7 +111,7 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
         mine->reasons |= in->reasons;
     }
     mine->paths = paths_of(checked, i, facts);
-    mine->reasons &= ~(1u << PATHS);
+    mine->reasons &= ~(1u << PATHS | 1u << STRINGS); /* asked of each node by itself */
     if (group) /* what its elements are is told by its position, wherever they come from */
         mine->reasons &= ~(1u << ZIPPED | 1u << INPUTS);
     mine->reasons |= (uint32_t)(draws(node) && !node->frozen) << RANDOM |
@@ -110,7 +119,8 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
                      (uint32_t)(merge && !mine->by_position) << ZIPPED |
                      (uint32_t)(index && node->inputs_n > 1) << INPUTS |
                      (uint32_t)(group && node->sparse) << JOINED |
-                     (uint32_t)(mine->paths != 0) << PATHS;
+                     (uint32_t)(mine->paths != 0) << PATHS |
+                     (uint32_t)has_string_batch(&node->out) << STRINGS;
 }
 
 static const char *first_reason(uint32_t reasons)

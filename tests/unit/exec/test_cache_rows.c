@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines with the real cache and real chunks: the same bytes with none, filling, full, read by
+ * another process, without chunks that are evicted while items run, with damaged ones, switched on
+ * and off between items. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "plan/program.h"
+#include "run.h"
+#include "setups.h"
+#include "support/cm.h"
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEADLINE_NS (INT64_C(120) * 1000000000)
+#define CHUNKS_MAX 256
+#define EPOCHS 3
+
+static const struct setup more[] = {
+    /* bad elements are left out, behind and before what is kept */
+    {RANGE(100) "," EVAL("a", "x + 1") "," EVAL("b", "1 % (x % 10)") "," BATCH(16),
+     {"b", "a"},
+     0,
+     false},
+    {RANGE(100) "," EVAL("a", "1 % (x % 30)") "," BATCH(8) "," EVAL("b", "x + 1"),
+     {"b", "batch", "a"},
+     0,
+     false},
+    /* draws of the first epoch; images, and what is drawn behind them */
+    {"{\"op\":\"files\",\"pattern\":\"" CW_TEST_IMAGES
+     "/image_4*.jpg\"},{\"op\":\"read_file\"},{\"op\":\"decode_image\",\"channels\":3},"
+     "{\"op\":\"random_resized_crop\",\"name\":\"crop\",\"size\":[9,7]},{\"op\":\"cache\",\"name\":"
+     "\"c\",\"freeze\":true},"
+     "{\"op\":\"repeat\",\"count\":4},{\"op\":\"random_flip\"}," BATCH(4),
+     {"c", "read_file"},
+     0,
+     false},
+};
+
+/* A chunk as the catalogue of a dispatcher would know it. */
+struct chunk {
+    struct cw_hash key;
+    char name[CW_STORE_NAME_MAX + 1];
+};
+/* What all processes of a test share. */
+struct world {
+    const char *url;
+    struct cw_mutex mutex;
+    struct chunk chunks[CHUNKS_MAX]; /* mutex, as the rest */
+    size_t chunks_n, damaged, lost;
+};
+/* One process: a cache, and the nodes of a plan there. */
+struct worker {
+    struct world *world;
+    struct cw_cache *cache;
+    struct cw_cache_node *node[NODES_MAX];
+    size_t n;
+};
+
+static void on_event(void *arg, const struct cw_cache_event *event)
+{
+    struct world *world = arg;
+    cw_mutex_lock(&world->mutex);
+    world->damaged += event->kind == CW_CACHE_DAMAGED;
+    world->lost += event->kind == CW_CACHE_LOST;
+    if (event->kind == CW_CACHE_WRITTEN && world->chunks_n < CHUNKS_MAX) {
+        struct chunk *chunk = &world->chunks[world->chunks_n++];
+        chunk->key = cw_cache_node_key(event->node);
+        snprintf(chunk->name, sizeof(chunk->name), "%s", event->name);
+    }
+    cw_mutex_unlock(&world->mutex);
+}
+
+static void start_worker(struct world *world, const struct cw_plan *plan, const struct setup *setup,
+                         struct worker *worker)
+{
+    struct cw_err err = {0};
+    struct cw_store *store = NULL;
+    if (cw_store_open(world->url, &store, &err))
+        fail_msg("%s", err.msg);
+    const struct cw_cache_options options = {.memory = (size_t)64 << 20,
+                                             .chunk_bytes = 4096,
+                                             .level = CW_CHUNK_AUTO,
+                                             .event = on_event,
+                                             .event_arg = world};
+    *worker = (struct worker){.world = world, .cache = cw_cache_new(store, &options)};
+    for (; worker->n < NODES_MAX && setup->cached[worker->n]; worker->n++) {
+        struct cw_plan_cacheable what;
+        cw_plan_cacheable(plan, node_of(plan, setup->cached[worker->n]), &what);
+        if (what.why_not)
+            fail_msg("%s: %s: %s", setup->nodes, setup->cached[worker->n], what.why_not);
+        worker->node[worker->n] = cw_cache_node(worker->cache, "", what.key, what.out);
+    }
+}
+
+static void stop_worker(struct worker *worker)
+{
+    for (size_t k = 0; k < worker->n; k++)
+        cw_cache_node_unref(worker->node[k]);
+    cw_cache_free(worker->cache, 60000);
+}
+
+static void use(struct cw_plan *plan, const struct setup *setup, const struct worker *worker,
+                bool read, bool write)
+{
+    for (size_t k = 0; k < worker->n; k++)
+        assert_int_equal(cw_plan_set_cache(plan, node_of(plan, setup->cached[k]), worker->node[k],
+                                           read, write, NULL),
+                         0);
+}
+
+static size_t count_chunks(struct world *world)
+{
+    cw_mutex_lock(&world->mutex);
+    size_t n = world->chunks_n; /* those before it do not change any more */
+    cw_mutex_unlock(&world->mutex);
+    return n;
+}
+
+static void write_all(struct worker *worker)
+{
+    int64_t deadline = cw_clock_ns() + DEADLINE_NS;
+    cw_cache_flush(worker->cache, NULL);
+    while (cw_cache_is_writing(worker->cache)) {
+        assert_true(cw_clock_ns() < deadline);
+        cw_clock_sleep_ns(1000000);
+    }
+}
+
+/* Tells the worker of all chunks, or of the loss of each second one. */
+static void tell(struct worker *worker, bool gone)
+{
+    int64_t deadline = cw_clock_ns() + DEADLINE_NS;
+    size_t chunks_n = count_chunks(worker->world);
+    for (size_t k = 0; k < worker->n; k++) {
+        for (size_t i = 0; i < chunks_n; i++) {
+            const struct chunk *chunk = &worker->world->chunks[i];
+            const char *name = chunk->name;
+            if (!cw_hash_eq(chunk->key, cw_cache_node_key(worker->node[k])))
+                continue;
+            if (!gone)
+                cw_cache_node_add(worker->node[k], &name, 1);
+            else if (i % 2)
+                cw_cache_node_remove(worker->node[k], &name, 1);
+        }
+        while (!gone && !cw_cache_node_is_loaded(worker->node[k])) {
+            assert_true(cw_clock_ns() < deadline);
+            cw_clock_sleep_ns(1000000);
+        }
+    }
+}
+
+static void remove_some(struct worker *worker)
+{
+    size_t chunks_n = count_chunks(worker->world);
+    tell(worker, true);
+    for (size_t i = 1; i < chunks_n; i += 2)
+        (void)!cw_store_remove(cw_cache_store(worker->cache), worker->world->chunks[i].name, NULL);
+}
+
+static void must_be(const struct setup *setup, const char *when, struct cw_hash a, struct cw_hash b)
+{
+    if (!cw_hash_eq(a, b))
+        fail_msg("%s: other data %s", setup->nodes, when);
+}
+
+/* All items are submitted, then something happens. */
+static struct cw_hash hash_disturbed(struct cw_plan *plan, size_t threads, struct worker *worker,
+                                     void (*disturb)(struct worker *worker))
+{
+    size_t n = (size_t)cw_plan_info(plan)->items;
+    struct cw_exec *exec = cw_exec_new(threads);
+    struct job *jobs = CW_NEW_ARRAY(struct job, n + 1);
+    struct waiter waiter = {.left = n};
+    struct cw_hasher *hasher = cw_hasher_new();
+    cw_mutex_init(&waiter.mutex);
+    cw_cond_init(&waiter.cond);
+    for (size_t i = 0; i < n; i++) {
+        jobs[i].waiter = &waiter;
+        jobs[i].item = (struct cw_exec_item){.plan = plan,
+                                             .epoch = 2,
+                                             .item = i,
+                                             .bad = CW_BAD_SKIP,
+                                             .done = on_done,
+                                             .arg = &jobs[i]};
+        cw_exec_prefetch(plan, 2, i);
+        cw_exec_submit(exec, &jobs[i].item);
+        if (i == n / 2)
+            disturb(worker);
+    }
+    cw_exec_free(exec); /* cancels what has not begun */
+    for (size_t i = 0; i < n; i++) {
+        if (!jobs[i].batch && jobs[i].err.code == CW_E_CANCELLED)
+            assert_int_equal(cw_exec_run(plan, 2, i, CW_BAD_SKIP, &jobs[i].batch, &jobs[i].err), 0);
+        if (!jobs[i].batch)
+            fail_msg("item %zu: %s", i, jobs[i].err.msg);
+        cw_hasher_add_u64(hasher, jobs[i].batch->elements);
+        cw_hasher_add_u64(hasher, jobs[i].batch->skipped);
+        cw_batch_hash(jobs[i].batch, hasher);
+    }
+    struct cw_hash hash = cw_hasher_get(hasher);
+    cw_hasher_free(hasher);
+    free_jobs(jobs, n);
+    cw_cond_fini(&waiter.cond);
+    cw_mutex_fini(&waiter.mutex);
+    return hash;
+}
+
+/* The first process: nothing is there. It fills the cache and writes chunks. */
+static void fill(struct world *world, const struct setup *setup, size_t threads,
+                 const struct cw_hash *plain)
+{
+    struct cw_plan *plan = plan_of(setup->nodes, 7);
+    struct worker worker;
+    struct cw_cache_counts counts;
+    uint64_t rows;
+    start_worker(world, plan, setup, &worker);
+    use(plan, setup, &worker, true, true);
+    must_be(setup, "filling", plain[0], hash_pool(plan, threads, 0, CW_BAD_SKIP, &rows));
+    must_be(setup, "while it is written", plain[1],
+            hash_pool(plan, threads, 1, CW_BAD_SKIP, &rows));
+    write_all(&worker);
+    use(plan, setup, &worker, true, false);
+    must_be(setup, "full", plain[2], hash_pool(plan, threads, 2, CW_BAD_SKIP, &rows));
+    cw_cache_counts(worker.node[0], &counts);
+    if (!counts.put || !counts.hits || counts.lost)
+        fail_msg("%s: %d put, %d hits, %d lost", setup->nodes, (int)counts.put, (int)counts.hits,
+                 (int)counts.lost);
+    cw_plan_unref(plan);
+    stop_worker(&worker);
+}
+
+/* Another process, which knows the chunks by name. */
+static void read_back(struct world *world, const struct setup *setup, size_t threads,
+                      const struct cw_hash *plain)
+{
+    struct cw_plan *plan = plan_of(setup->nodes, 7);
+    struct worker worker;
+    struct cw_cache_counts counts;
+    uint64_t rows;
+    start_worker(world, plan, setup, &worker);
+    tell(&worker, false);
+    use(plan, setup, &worker, true, false);
+    must_be(setup, "read", plain[0], hash_pool(plan, threads, 0, CW_BAD_SKIP, &rows));
+    cw_cache_counts(worker.node[0], &counts);
+    assert_true(counts.hits > 0);
+    for (uint64_t item = 0; item < cw_plan_info(plan)->items; item++) {
+        struct cw_batch *batch = NULL;
+        use(plan, setup, &worker, item % 3 != 0, item % 2);
+        assert_int_equal(cw_exec_run(plan, 1, item, CW_BAD_SKIP, &batch, NULL), 0);
+        cw_batch_unref(batch);
+    }
+    use(plan, setup, &worker, true, true);
+    must_be(setup, "after it was switched on and off", plain[1],
+            hash_pool(plan, threads, 1, CW_BAD_SKIP, &rows));
+    must_be(setup, "while chunks are evicted", plain[2],
+            hash_disturbed(plan, threads, &worker, remove_some));
+    must_be(setup, "without some chunks", plain[0],
+            hash_pool(plan, threads, 0, CW_BAD_SKIP, &rows));
+    cw_plan_unref(plan);
+    stop_worker(&worker);
+}
+
+static const struct setup *setup_at(size_t i)
+{
+    return i < CW_ARRAY_LEN(setups) ? &setups[i] : &more[i - CW_ARRAY_LEN(setups)];
+}
+enum { SETUPS = CW_ARRAY_LEN(setups) + CW_ARRAY_LEN(more) };
+
+static void find_plain(const struct setup *setup, struct cw_hash *ret_plain)
+{
+    struct cw_plan *plan = plan_of(setup->nodes, 7);
+    for (uint64_t e = 0; e < EPOCHS; e++)
+        ret_plain[e] = hash_here(plan, e, CW_BAD_SKIP);
+    cw_plan_unref(plan);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SETUPS; i++) {
+        for (size_t threads = 1; threads <= 4; threads += 3) {
+            cw_autofree char *url = cw_mem_printf("mem:cache-rows-%zu-%zu", i, threads);
+            struct world world = {.url = url};
+            struct cw_hash plain[EPOCHS];
+            cw_mutex_init(&world.mutex);
+            find_plain(setup_at(i), plain);
+            fill(&world, setup_at(i), threads, plain);
+            read_back(&world, setup_at(i), threads, plain);
+            assert_int_equal(world.damaged, 0);
+            cw_mutex_fini(&world.mutex);
+        }
+    }
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static int damage_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    const char *dot = strrchr(path, '.');
+    (void)at;
+    if (kind != FTW_F || !dot || strcmp(dot, ".chunk") != 0)
+        return 0;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (off_t where = 0; where < st->st_size - CW_CHUNK_FOOTER_BYTES;
+         where += 61) { /* less than a line: no padding hides it */
+        unsigned char byte = 0;
+        assert_int_equal(pread(fd, &byte, 1, where), 1);
+        byte ^= 0x10;
+        assert_int_equal(pwrite(fd, &byte, 1, where), 1);
+    }
+    close(fd);
+    return 0;
+}
+
+/* In files, all of which are damaged: before they are read by one process, after they
+ * were loaded by another. */
+static void test_files(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SETUPS; i++) {
+        const struct setup *setup = setup_at(i);
+        char dir[] = "/tmp/cachew-test-rows-XXXXXX";
+        assert_non_null(mkdtemp(dir));
+        cw_autofree char *url = cw_mem_printf("dir:%s", dir);
+        struct world world = {.url = url};
+        struct cw_hash plain[EPOCHS];
+        struct worker loaded, late;
+        uint64_t rows;
+        cw_mutex_init(&world.mutex);
+        find_plain(setup, plain);
+        fill(&world, setup, 3, plain);
+        assert_true(count_chunks(&world) > 0);
+        struct cw_plan *plan = plan_of(setup->nodes, 7), *other = plan_of(setup->nodes, 7);
+        start_worker(&world, plan, setup, &loaded);
+        tell(&loaded, false);
+        use(plan, setup, &loaded, true, true);
+        assert_int_equal(nftw(dir, damage_entry, 16, FTW_PHYS), 0);
+        must_be(setup, "of files that were damaged after they were loaded", plain[0],
+                hash_pool(plan, 3, 0, CW_BAD_SKIP, &rows));
+        start_worker(&world, other, setup, &late);
+        tell(&late, false);
+        use(other, setup, &late, true, false);
+        must_be(setup, "of damaged files", plain[1], hash_pool(other, 3, 1, CW_BAD_SKIP, &rows));
+        if (!world.damaged)
+            fail_msg("%s: nothing was found damaged", setup->nodes);
+        cw_plan_unref(plan);
+        cw_plan_unref(other);
+        stop_worker(&loaded);
+        stop_worker(&late);
+        assert_int_equal(nftw(dir, remove_entry, 16, FTW_PHYS | FTW_DEPTH), 0);
+        cw_mutex_fini(&world.mutex);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_files)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
