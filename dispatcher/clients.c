@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Consumers' streams: what arrives, in what order it may, and how a stream ends. admit.c gives a client its place. */
 #include "dispatcher/decide.h"
+#include "dispatcher/scaling.h"
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000
@@ -75,6 +76,7 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true);
     place->wait_share = ack->wait_share;
     cw_decide_ack(job, ack->measure);
+    cw_scaling_measured(job, ack);
     if (ack->position) {
         const Cachew__V1__Position *p = ack->position;
         place->position = (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};

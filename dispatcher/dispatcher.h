@@ -57,6 +57,13 @@ struct cw_options {
     const char *autocache;   /* of jobs that ask for nothing else */
     uint64_t cache_chunk_bytes; /* 0 = the worker's default */
     int cache_level;         /* of compression: src/format/chunk.h */
+    const char *autoscale;    /* policy of jobs that do not say; "off" = each uses every worker */
+    const struct cw_provisioner *provisioner;
+    uint64_t min_workers, max_workers;
+    double max_stall;         /* share of its time that a trainer may wait */
+    int64_t scale_window_ms;  /* shortest measurement */
+    int64_t scale_in_ms;      /* workers that nobody needs are kept so long */
+    struct cw_arg_list worker_args; /* of started workers */
     bool standby, exit_with_stdin;
 };
 /* One "TENANT=BYTES". */
@@ -94,6 +101,8 @@ struct cw_share { /* of a worker in a job */
     uint64_t todo_n;     /* items, over all leases */
     uint64_t target;     /* items it should have to do */
     bool full;           /* the last fill reached the target */
+    bool assigned;       /* scaling.h: the worker is one of the job's */
+    uint64_t assigned_done_n; /* done_n then */
     double rate;         /* items per second, 0 = unknown */
     int64_t done_ms;     /* when it last reported something */
     int64_t shut_until_ms; /* a client cannot reach the worker: no leases until then */
@@ -108,6 +117,7 @@ struct cw_worker {
     bool hello;          /* said, and it counts; else the rest is unset */
     bool failed;         /* its stream is being ended */
     bool draining;
+    bool retiring;       /* was told to drain: it is not needed */
     uint64_t id;
     char *address, *host_id, *version, *only_job;
     uint32_t threads, pid;
@@ -128,6 +138,13 @@ struct cw_cache_use {
     struct cw_catalogue_key *key;
     bool read, write;
 };
+struct cw_provision { /* provision.h */
+    const struct cw_provisioner *kind;
+    void *state;
+    double wanted;
+    int64_t surplus_ms; /* since when there are too many; 0 = there are not */
+};
+
 struct cw_consumer {
     struct cw_client *client; /* who holds the place; NULL = nobody now */
     uint64_t client_id;       /* who held it last; 0 = never held */
@@ -178,6 +195,7 @@ struct cw_job {
     uint64_t first_epoch;
     struct cw_consumer *consumers; /* layout.consumers of them */
     struct cw_share *shares;
+    struct cw_scaling *scaling; /* NULL: it uses every worker */
     struct cw_job *sibling; /* ring of the jobs of the same function; itself when there is no other */
     struct cw_trouble *troubles;
     size_t troubles_n, troubles_cap;
@@ -233,6 +251,7 @@ struct cw_dispatcher {
     struct cw_strmap jobs_by_id;
     size_t workers_n, clients_n, jobs_n; /* workers that said hello; all clients; all jobs */
     struct cw_map expected_workers;      /* by id: attached before the restart */
+    struct cw_provision provision;
     struct cw_poll *stdin_poll;
     struct cw_caching *caching;          /* NULL = it has no cache */
     struct cw_deciding *deciding;        /* NULL: the same */

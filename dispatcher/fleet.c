@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their streams, what they report, and how one is lost. */
 #include "dispatcher/decide.h"
+#include "dispatcher/provision.h"
+#include "dispatcher/scaling.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +22,8 @@ void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command
 
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return worker->hello && !worker->draining && !worker->failed && (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0);
+    return worker->hello && !worker->draining && !worker->retiring && !worker->failed &&
+        (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) && cw_scaling_uses(job, worker);
 }
 
 static void jobs_want_fill(struct cw_dispatcher *d)
@@ -183,6 +186,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     cw_trouble_alive(d, worker->id);
     worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);
+    cw_provision_attached(d, worker);
     cw_log_info(CW_LOG_MOD, "worker=%s pid=%u threads=%u joins", worker->address, worker->pid, worker->threads);
     Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
     welcome.silence_ms = (uint32_t)d->options.silence_ms;

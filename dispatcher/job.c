@@ -2,6 +2,7 @@
 /* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
 #include "dispatcher/decide.h"
 #include "dispatcher/lease.h"
+#include "dispatcher/scaling.h"
 
 #include <string.h>
 
@@ -50,6 +51,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
     job->created_ms = cw_clock_wall_ms();
     job->rate_ms = job->alone_ms = cw_clock_ms();
     read_layout(job);
+    cw_scaling_begin(job);
     struct cw_job **at = &d->jobs;
     while (*at)
         at = &(*at)->next;
@@ -81,6 +83,7 @@ void cw_job_free(struct cw_job *job)
     cw_job_skips_free(job);
     cw_decide_fini(job);
     cw_job_cache_fini(job);
+    cw_scaling_free(job);
     cw_mem_free(job->consumers);
     cw_mem_free(job->troubles);
     cachew__v1__job_options__free_unpacked(job->options, NULL);
@@ -190,7 +193,7 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
 
 static bool may_prepare(const struct cw_worker *worker)
 {
-    return worker->hello && !worker->draining && worker->only_job[0] == '\0';
+    return worker->hello && !worker->draining && !worker->retiring && worker->only_job[0] == '\0';
 }
 
 static size_t preparing_n(const struct cw_worker *worker)

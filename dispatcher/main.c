@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "base/args.h"
 #include "dispatcher/decide.h"
+#include "dispatcher/provision.h"
 #include "proto/descriptors.h"
 
 #define STANDBY_MS 200
@@ -81,6 +82,9 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     if (rc != 0)
         return rc;
     d->started_ms = cw_clock_ms();
+    rc = cw_provision_open(d, err);
+    if (rc != 0)
+        return rc;
     cw_caching_open(d);
     cw_deciding_open(d);
     rc = cw_job_load_all(d, err);
@@ -128,6 +132,7 @@ static void finish(struct cw_dispatcher *d)
     cw_fleet_close_all(d);
     while (d->jobs)
         cw_job_free(d->jobs);
+    cw_provision_close(d);
     cw_caching_close(d);
     cw_deciding_close(d);
     cw_timer_free(d->tick);

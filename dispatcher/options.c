@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/args.h"
 #include "dispatcher/catalogue.h"
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/provision.h"
+#include "dispatcher/scaling.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const char about[] =
     "The dispatcher owns the state of all jobs: it leases work to workers and knows what the trainers have consumed. It prints one line, "
@@ -66,6 +68,22 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
     return read_compress(compress, &o->cache_level, err);
 }
 
+static int read_scaling(struct cw_options *o, const char *provisioner, struct cw_err *err)
+{
+    int rc = cw_provision_find(provisioner, &o->provisioner, err);
+    if (rc != 0)
+        return cw_err_wrap(err, "--provisioner");
+    if (!o->autoscale)
+        o->autoscale = o->provisioner->fixed ? "off" : "auto";
+    rc = cw_scaling_check(o->autoscale, err);
+    if (rc != 0)
+        return cw_err_wrap(err, "--autoscale");
+    if (o->min_workers > o->max_workers)
+        return cw_err_set(err, CW_E_INVALID, "--min-workers %llu is more than --max-workers %llu", (unsigned long long)o->min_workers,
+                          (unsigned long long)o->max_workers);
+    return 0;
+}
+
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err)
 {
     struct cw_options o = {
@@ -78,7 +96,11 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .max_jobs = 1000,
         .deaths_max = 3,
         .autocache = "auto",
+        .max_workers = (uint64_t)CW_MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L),
+        .scale_window_ms = 2000,
+        .scale_in_ms = 10000,
     };
+    const char *provisioner = "none";
     const char *evict = "benefit", *compress = "off";
     const struct cw_arg rows[] = {
         {"listen", 0, CW_ARG_STR, &o.listen, "HOST:PORT", "where to serve; port 0 = any; also unix:/path (required)", 0, 0},
@@ -99,6 +121,15 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"autocache", 0, CW_ARG_STR, &o.autocache, "POLICY", "what jobs cache that do not say: auto, cachew, off, force:NODE (default auto)", 0, 0},
         {"cache-chunk-bytes", 0, CW_ARG_BYTES, &o.cache_chunk_bytes, "BYTES", "how large a file of the cache becomes (default 64M)", 4096, 1073741824},
         {"cache-compress", 0, CW_ARG_STR, &compress, "LEVEL", "1 to 19 (zstd), off, or auto: where it helps (default off)", 0, 0},
+        {"provisioner", 0, CW_ARG_STR, &provisioner, "NAME", "where workers come from: none (they register themselves) or process (default none)", 0, 0},
+        {"min-workers", 0, CW_ARG_U64, &o.min_workers, "N", "with a provisioner: workers that are always there (default 0)", 0, 1000000},
+        {"max-workers", 0, CW_ARG_U64, &o.max_workers, "N", "and at most (default: CPUs of this host)", 1, 1000000},
+        {"worker-arg", 0, CW_ARG_LIST, &o.worker_args, "ARG", "given to started workers, as in --worker-arg=--threads=2; may stand several times", 0, 0},
+        {"autoscale", 0, CW_ARG_STR, &o.autoscale, "POLICY",
+         "how many workers jobs get that do not say: auto, cachew, hpa, fixed:N, off = all (default off without a provisioner, else auto)", 0, 0},
+        {"max-stall", 0, CW_ARG_F64, &o.max_stall, "SHARE", "autoscale auto: of its time that a trainer may wait (default 0.05)", 0, 1},
+        {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME", "shortest measurement before a decision (default 2s)", 10, 3600000},
+        {"scale-in", 0, CW_ARG_MS, &o.scale_in_ms, "TIME", "workers that nobody needs are kept so long (default 10s)", 0, 86400000},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL, "end when standard input reaches its end (the parent is gone)", 0, 0},
         {0},
     };
@@ -113,6 +144,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
     if (!o.listen || !o.state_dir)
         return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)", o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
     rc = read_cache(&o, evict, compress, err);
+    if (rc == 0)
+        rc = read_scaling(&o, provisioner, err);
     if (rc != 0)
         return rc;
     *ret_options = o;

@@ -2,6 +2,8 @@
 /* The end of each turn of the loop: commit what was written, tell what had to wait for that, lease; and the tick, the only timer, which
  * runs only while there is somebody to watch. */
 #include "dispatcher/caching.h"
+#include "dispatcher/provision.h"
+#include "dispatcher/scaling.h"
 
 #define TICK_BUSY_MS 250
 #define TICK_CALM_MS 1000
@@ -117,6 +119,7 @@ static void on_tick(void *arg)
         next = job->next;
         cw_job_tick(job, now);
     }
+    cw_scaling_tick(d, now);
     if (d->expected_workers.n > 0 && now - d->started_ms > d->options.grace_ms) {
         uint64_t id;
         void *value;
@@ -129,7 +132,8 @@ static void on_tick(void *arg)
 
 void cw_turn_wake(struct cw_dispatcher *d)
 {
-    int64_t want = d->workers || d->clients || d->expected_workers.n > 0 ? TICK_CALM_MS : 0;
+    bool watches = d->workers || d->clients || d->expected_workers.n > 0 || !d->provision.kind->fixed;
+    int64_t want = watches ? TICK_CALM_MS : 0;
     for (const struct cw_job *job = d->jobs; job; job = job->next) {
         bool waits = job->name[0] == '\0' || job->progress_dirty || job->row_dirty || (job->status == CW_JOB_FAILED && !job->stored);
         if (job->alone_ms == 0)

@@ -101,6 +101,12 @@ void cw_drain_begin(struct cw_worker *w)
         cw_wjob_hand_back(w->turn[i]);
 }
 
+void cw_worker_on_drained(struct cw_worker *w, cw_loop_fn *fn, void *arg)
+{
+    w->drained_fn = fn;
+    w->drained_arg = arg;
+}
+
 void cw_worker_drain(struct cw_worker *w, cw_loop_fn *fn, void *arg)
 {
     if (fn) {

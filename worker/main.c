@@ -72,6 +72,7 @@ static int run(const struct cw_worker_options *options, bool exit_with_stdin, st
         rc = p.stdin_poll ? 0 : err->code;
     }
     if (rc == 0) {
+        cw_worker_on_drained(p.worker, on_drained, &p);
         printf("ready %s\n", cw_worker_address(p.worker));
         fflush(stdout);
         cw_loop_run(p.loop);

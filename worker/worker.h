@@ -24,6 +24,8 @@ struct cw_worker_options {
 /* Listens, begins to serve, and begins to reach the dispatcher. Options are copied. */
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options, struct cw_worker **ret_worker, struct cw_err *err);
 const char *cw_worker_address(const struct cw_worker *worker); /* advertised */
+/* fn is called once when the dispatcher has told it to drain, and it has. */
+void cw_worker_on_drained(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
 /* Takes no new leases, hands back what is not begun, serves the rest, then calls fn (once). */
 void cw_worker_drain(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
 /* Whether a plan is being opened, which cw_worker_free waits for and which may take minutes. */
