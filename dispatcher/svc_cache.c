@@ -267,7 +267,7 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
     if (!unpacked)
         return;
     const Cachew__V1__CacheEvictRequest *request = (const Cachew__V1__CacheEvictRequest *)unpacked;
-    struct cw_catalogue_pick pick = {.all = request->all, .bytes = request->bytes, .wall_ms = cw_clock_wall_ms()};
+    struct cw_catalogue_pick pick = {.all = request->all, .bytes = request->bytes, .young = true, .wall_ms = cw_clock_wall_ms()};
     bool by_key = request->key[0] != '\0';
     if (by_key + (request->all != 0) + (request->bytes > 0) != 1) {
         cw_call_fail(call, CW_E_INVALID, "what is to be evicted? a key, all, or a number of bytes");

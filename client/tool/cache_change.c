@@ -29,7 +29,7 @@ int tool_cache_evict(int argc, char **argv)
         DISPATCHER_ROW(&dispatcher),
         TENANT_ROW(&tenant),
         {"all", 0, CW_ARG_FLAG, &all, NULL, "everything but what is pinned", 0, 0},
-        {"bytes", 0, CW_ARG_BYTES, &bytes, "N", "so many bytes at least, what is worth least first", 1, 0},
+        {"bytes", 0, CW_ARG_BYTES, &bytes, "N", "so many bytes at least, what is worth least first", 1, 9e18},
         {0},
     };
     const struct cw_args_spec spec = {
