@@ -264,7 +264,8 @@ int tool_cache_ls(int argc, char **argv)
     if (tool_admin_call(dispatcher, "/cachew.v1.Admin/CacheList", &request.base, &cachew__v1__cache_list_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     Cachew__V1__CacheListReply *reply = (Cachew__V1__CacheListReply *)(void *)message;
-    qsort(reply->rows, reply->n_rows, sizeof(*reply->rows), compare);
+    if (reply->n_rows > 0)
+        qsort(reply->rows, reply->n_rows, sizeof(*reply->rows), compare);
     if (json)
         print_json(reply, chunks);
     else
