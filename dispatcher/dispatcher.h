@@ -353,9 +353,6 @@ void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err); /* a 
 void cw_turn_wake(struct cw_dispatcher *d); /* starts or stops the tick as needed */
 
 /* ---- svc_admin.c ---- */
-void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
-/* The unpacked request, or NULL after the call was failed. */
-ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call, struct cw_rpc_msg *request) CW_MUST_CHECK;
 void cw_svc_admin_add(struct cw_dispatcher *d);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tools ask of the cache. Evictions and listings answer when the store has done it. */
-#include "cachew/v1/admin.pb-c.h"
 #include "dispatcher/caching.h"
+#include "dispatcher/svc.h"
 
 #include <stdio.h>
 #include <string.h>
