@@ -321,15 +321,13 @@ void cw_source_cache_free(struct cw_source_cache *c)
     cw_mem_free(c);
 }
 
-void cw_source_cache_set_store(struct cw_source_cache *c, struct cw_store *store, uint64_t quota)
+void cw_source_cache_set_store(struct cw_source_cache *c, const char *url, uint64_t quota)
 {
     struct cw_source_packs *packs = atomic_load(&c->packs);
-    if (packs) {
+    if (packs)
         cw_source_packs_set_quota(packs, quota);
-        cw_store_close(store);
-        return;
-    }
-    atomic_store(&c->packs, cw_source_packs_new(store, quota, c->memory / 4, c->idle_ms));
+    else
+        atomic_store(&c->packs, cw_source_packs_new(url, quota, c->memory / 4, c->idle_ms));
 }
 
 const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *c)

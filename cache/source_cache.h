@@ -31,8 +31,8 @@ struct cw_source_cache_options {
 int cw_source_cache_new(const struct cw_source_cache_options *options, struct cw_source_cache **ret_cache, struct cw_err *err);
 /* What waits for the store is written first if it answers. No read may be under way. Accepts NULL. */
 void cw_source_cache_free(struct cw_source_cache *cache);
-/* Adds the store as a tier (takes it), with a quota in bytes; of a second call only the quota counts, and the store is closed. */
-void cw_source_cache_set_store(struct cw_source_cache *cache, struct cw_store *store, uint64_t quota);
+/* Adds the store as a tier, with a quota in bytes; it is opened on a thread. Of a second call only the quota counts. */
+void cw_source_cache_set_store(struct cw_source_cache *cache, const char *url, uint64_t quota);
 /* What to give to cw_source_hook_set. */
 const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *cache);
 

@@ -56,8 +56,7 @@ void cw_source_dir_counts(struct cw_source_dir *dir, struct cw_source_counts *re
 
 /* ---- store ---- */
 struct cw_source_packs;
-/* Takes the store. */
-struct cw_source_packs *cw_source_packs_new(struct cw_store *store, uint64_t quota, uint64_t queue_limit, int64_t idle_ms);
+struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit, int64_t idle_ms);
 void cw_source_packs_free(struct cw_source_packs *packs);
 void cw_source_packs_set_quota(struct cw_source_packs *packs, uint64_t quota);
 struct cw_source_queue *cw_source_packs_queue(struct cw_source_packs *packs);

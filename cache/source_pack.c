@@ -53,7 +53,8 @@ struct pack {
 };
 
 struct cw_source_packs {
-    struct cw_store *store;
+    char *url;
+    struct cw_store *store; /* the thread's, and that of who has found a pack; NULL = it cannot be */
     _Atomic uint64_t quota;
     int64_t idle_ms;
     uint64_t pack_bytes;
@@ -373,6 +374,8 @@ static void list(struct cw_source_packs *s)
     struct cw_err err = {0};
     s->listed_ns = cw_clock_ns();
     atomic_store(&s->missed, false);
+    if (!s->store)
+        return;
     if (cw_store_list(s->store, PREFIX, on_listed, &l, &err) < 0) {
         cw_source_tally_trouble(&s->tally, err.msg);
         cw_mem_free(l.v);
@@ -543,6 +546,10 @@ static void write_pending(struct cw_source_packs *s)
     struct cw_err err = {0};
     if (s->pending_n == 0)
         return;
+    if (!s->store) {
+        drop_pending(s, true);
+        return;
+    }
     uint64_t bytes = s->pending_bytes + s->pending_n * sizeof(struct row) + sizeof(struct tail), at = 0;
     if (cw_store_is_away(s->store, NULL) || !make_room(s, bytes)) {
         drop_pending(s, true);
@@ -579,7 +586,10 @@ static void work(void *arg)
 {
     struct cw_source_packs *s = arg;
     struct cw_source_item item;
+    struct cw_err err;
     int64_t begun_ns = 0;
+    if (cw_store_open_lazily(s->url, &s->store, &err) < 0)
+        cw_source_tally_trouble(&s->tally, err.msg);
     list(s);
     for (;;) {
         int64_t list_ns = s->listed_ns + (atomic_load(&s->missed) ? LIST_MISSED_NS : LIST_NS);
@@ -603,10 +613,10 @@ static void work(void *arg)
 
 /* ---- the whole ---- */
 
-struct cw_source_packs *cw_source_packs_new(struct cw_store *store, uint64_t quota, uint64_t queue_limit, int64_t idle_ms)
+struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit, int64_t idle_ms)
 {
     struct cw_source_packs *s = CW_NEW(struct cw_source_packs);
-    s->store = store;
+    s->url = cw_mem_strdup(url);
     atomic_store(&s->quota, quota);
     s->idle_ms = idle_ms;
     s->pack_bytes = CW_MIN(PACK_BYTES_MAX, queue_limit / 2);
@@ -634,6 +644,7 @@ void cw_source_packs_free(struct cw_source_packs *s)
     cw_source_queue_fini(&s->queue);
     cw_mem_free(s->pending);
     cw_store_close(s->store);
+    cw_mem_free(s->url);
     cw_mutex_fini(&s->mutex);
     cw_mutex_fini(&s->tally.mutex);
     cw_mem_free(s);

@@ -56,6 +56,7 @@ struct cw_options {
     const struct cw_evict_policy *cache_evict;
     const char *autocache;   /* of jobs that ask for nothing else */
     uint64_t cache_chunk_bytes; /* 0 = the worker's default */
+    uint64_t source_cache_quota; /* bytes of the store for blocks of source files; 0 = none */
     int cache_level;         /* of compression: src/format/chunk.h */
     const char *autoscale;    /* policy of jobs that do not say; "off" = each uses every worker */
     const struct cw_provisioner *provisioner;
@@ -123,6 +124,8 @@ struct cw_worker {
     uint32_t threads, pid;
     uint64_t budget_bytes, budget_used, done_n;
     double cpu_share;
+    Cachew__V1__SourceTier **source; /* tiers of its source cache, as last told */
+    size_t source_n;
     int64_t heard_ms, since_ms;
     struct cw_share *shares;
     /* cache */
@@ -268,6 +271,8 @@ void cw_fleet_open(void *dispatcher, struct cw_stream *stream); /* method /cache
 void cw_fleet_tick(struct cw_dispatcher *d, int64_t now);
 void cw_fleet_close_all(struct cw_dispatcher *d);
 void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command); /* sets the generation */
+void cw_worker_keep_source(struct cw_worker *worker, const Cachew__V1__Progress *progress); /* what it tells of its source cache (source.c) */
+void cw_worker_drop_source(struct cw_worker *worker);
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job);   /* may get leases of it */
 
 /* ---- clients.c, admit.c ---- */

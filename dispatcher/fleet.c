@@ -95,6 +95,7 @@ static void worker_free(struct cw_worker *worker)
     cw_mem_free(worker->host_id);
     cw_mem_free(worker->version);
     cw_mem_free(worker->only_job);
+    cw_worker_drop_source(worker);
     worker->magic = 0;
     cw_mem_free(worker);
 }
@@ -196,6 +197,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
         store.url = (char *)(uintptr_t)d->options.cache_store;
         store.chunk_bytes = d->options.cache_chunk_bytes;
         store.level = d->options.cache_level;
+        store.source_bytes = d->options.source_cache_quota;
         welcome.store = &store;
     }
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
@@ -222,6 +224,8 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
 {
     worker->budget_used = progress->budget_used;
     worker->cpu_share = progress->cpu_share;
+    if (progress->n_source > 0)
+        cw_worker_keep_source(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
         struct cw_share *share = share_of(worker, progress->done[i]->job_id);
         if (share)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/args.h"
-#include "cache/store.h"
 #include "dispatcher/catalogue.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
@@ -54,8 +53,6 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
     int rc = cw_autocache_find(o->autocache, &policy, &argument, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autocache");
-    if (o->cache_store && cw_store_url_check(o->cache_store, err) != 0)
-        return cw_err_wrap(err, "--cache-store");
     for (size_t i = 0; i < o->cache_tenant_quota.n; i++) {
         char tenant[CW_CATALOGUE_TENANT_MAX + 1];
         uint64_t bytes;
@@ -63,7 +60,7 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
         if (rc != 0)
             return rc;
     }
-    if (!o->cache_store && (o->cache_quota > 0 || o->cache_tenant_quota.n > 0))
+    if (!o->cache_store && (o->cache_quota > 0 || o->source_cache_quota > 0 || o->cache_tenant_quota.n > 0))
         return cw_err_set(err, CW_E_INVALID, "a quota of the cache without a cache: --cache-store URL is missing");
     o->cache_evict = cw_evict_find(evict);
     if (!o->cache_evict)
@@ -133,6 +130,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"max-stall", 0, CW_ARG_F64, &o.max_stall, "SHARE", "autoscale auto: of its time that a trainer may wait (default 0.05)", 0, 1},
         {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME", "shortest measurement before a decision (default 2s)", 10, 3600000},
         {"scale-in", 0, CW_ARG_MS, &o.scale_in_ms, "TIME", "workers that nobody needs are kept so long (default 10s)", 0, 86400000},
+        {"source-cache-quota", 0, CW_ARG_BYTES, &o.source_cache_quota, "BYTES", "what blocks of source files may take in the cache's store, besides (default 0: none are kept there)", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL, "end when standard input reaches its end (the parent is gone)", 0, 0},
         {0},
     };

@@ -135,6 +135,8 @@ static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1_
     r->cpu_share = worker->cpu_share;
     r->silent_ms = (uint32_t)(now - worker->heard_ms);
     r->version = worker->version;
+    r->source = worker->source;
+    r->n_source = worker->source_n;
 }
 
 static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "wire/wire.h"
+#include "worker/source.h"
 
 #define RETRY_CAP_MS 2000
 #define WELCOME_MS 10000
@@ -139,6 +140,7 @@ static void on_welcome(struct cw_worker *w, const Cachew__V1__WorkerWelcome *wel
     w->beat_ms = welcome->heartbeat_ms ? CW_MAX((int64_t)welcome->heartbeat_ms, (int64_t)20) : 250;
     w->idle_beat_ms = welcome->silence_ms ? CW_MAX((int64_t)welcome->silence_ms / 4, w->beat_ms) : w->beat_ms;
     cw_log_info("worker", "attached to dispatcher %s, generation %llu", w->dispatcher, (unsigned long long)w->generation);
+    cw_wsource_welcome(w, welcome->store);
     cw_report_welcome(w);
     if (w->draining)
         cw_drain_begin(w);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "wire/wire.h"
+#include "worker/source.h"
 
 #define SOON_MS 100
 #define DRY_MS 10     /* dry again so shortly after a report: wait a little */
@@ -102,6 +103,8 @@ void cw_report_now(struct cw_worker *w)
     bool with_counts = now - w->counts_ms >= COUNTS_MS;
     if (with_counts)
         w->counts_ms = now;
+    if (with_counts)
+        cw_wsource_report(w, &progress);
     for (size_t i = 0; i < w->turn_n; i++) {
         add_done(&progress, w->turn[i]);
         if (with_counts)
@@ -119,6 +122,7 @@ void cw_report_now(struct cw_worker *w)
         cw_mem_free(progress.counts[i]);
     cw_mem_free(progress.done);
     cw_mem_free(progress.counts);
+    cw_wsource_report_free(&progress);
 }
 
 void cw_report_soon(struct cw_worker *w)

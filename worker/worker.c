@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "worker/source.h"
 
 #define BUDGET_MIN ((uint64_t)64 << 20)
 #define BUDGET_DEFAULT_MAX ((uint64_t)8 << 30)
@@ -57,6 +58,8 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struc
     w->server = cw_server_new(w->rpc);
     cw_serve_add_methods(w);
     int rc = cw_server_listen(w->server, o->listen, listening, sizeof(listening), err);
+    if (rc == 0)
+        rc = cw_wsource_start(w, o, err);
     if (rc != 0) {
         w->closing = true;
         cw_worker_free(w);
@@ -125,6 +128,8 @@ void cw_worker_free(struct cw_worker *w)
     cw_loop_run(w->loop);
     cw_rpc_free(w->rpc);
     cw_shm_pool_free(w->pool);
+    cw_wsource_stop(w);
+    cw_mem_free(w->source_dir);
     cw_strmap_fini(&w->jobs);
     cw_mem_free(w->turn);
     cw_mem_free(w->dispatcher);

@@ -19,6 +19,9 @@ struct cw_worker_options {
     uint64_t shm_limit;      /* bytes of shared memory; 0 = the budget */
     uint64_t share_window;   /* bytes of items kept for other jobs of the same function; 0 = none, UINT64_MAX = a quarter of the budget */
     int64_t drain_limit_ms;  /* 0 = 30 s */
+    uint64_t source_memory;  /* bytes of the source cache in memory; 0 = none, or its default where there is a directory or a store */
+    const char *source_dir;  /* its directory on a local disk; NULL = none */
+    uint64_t source_dir_bytes; /* 0 = 10 GiB */
     bool no_shm;             /* never offered to clients */
 };
 /* Listens, begins to serve, and begins to reach the dispatcher. Options are copied. */

@@ -7,6 +7,7 @@
  *   lease.c     items of a job not yet begun        tasks.c     items in hand, under the budget
  *   outq.c      finished outputs by number          serve.c     streams of clients
  *   window.c    items that several jobs want
+ *   source.c    blocks of source files, kept near
  *   handover.c  shared memory with a client of the same host
  */
 #ifndef CW_WORKER_WORKER_INT_H
@@ -18,6 +19,7 @@
 #include "base/backoff.h"
 #include "base/interval.h"
 #include "base/map.h"
+#include "cache/source_cache.h"
 #include "cachew/v1/data.pb-c.h"
 #include "cachew/v1/fleet.pb-c.h"
 #include "exec/exec.h"
@@ -199,6 +201,11 @@ struct cw_worker {
     struct cw_poll *shm_poll;
     struct cw_handshake *handshakes;
     size_t handshakes_n;
+
+    /* source.c */
+    struct cw_source_cache *source; /* NULL = none */
+    struct cw_source_cache_options source_options;
+    char *source_dir; /* in them */
 
     /* drain.c */
     bool draining, drained, closing;

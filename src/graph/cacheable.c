@@ -5,7 +5,7 @@
 #include "ops/element/cache_opts.h"
 
 /* Why not: what is the matter; what to do about it. The first that holds is told. */
-enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, INPUTS, PATHS, STRINGS, REASONS };
+enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, INPUTS, PATHS, STRINGS, STATUS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
@@ -21,7 +21,8 @@ static const char *const texts[REASONS] = {
         "batches of a pipeline with a filter are put together in the trainer's process; put it "
         "before the batch",
     [PATHS] = "a cached path would not know what its file has to be; put it behind read_file",
-    [STRINGS] = "batches of strings cannot be kept; put it before the batch"};
+    [STRINGS] = "batches of strings cannot be kept; put it before the batch",
+    [STATUS] = "its source says how things stand, not what is in files"};
 
 /* What is known of a node besides what check.h has. */
 struct facts {
@@ -120,7 +121,8 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
                      (uint32_t)(index && node->inputs_n > 1) << INPUTS |
                      (uint32_t)(group && node->sparse) << JOINED |
                      (uint32_t)(mine->paths != 0) << PATHS |
-                     (uint32_t)has_string_batch(&node->out) << STRINGS;
+                     (uint32_t)has_string_batch(&node->out) << STRINGS |
+                     (uint32_t)(op->kind == CW_OP_SOURCE && (op->traits & CW_OP_OPAQUE)) << STATUS;
 }
 
 static const char *first_reason(uint32_t reasons)

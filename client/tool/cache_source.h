@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of source files, loaded or looked up by the workers: what `cachew cache warm` and `cachew cache status` share. */
+#ifndef CW_TOOL_CACHE_SOURCE_H
+#define CW_TOOL_CACHE_SOURCE_H
+
+#include "cachew/v1/admin.pb-c.h"
+#include "client/tool/tool.h"
+
+/* Patterns from the command line and from the sources of pipeline files. */
+struct tool_sources {
+    char **v;
+    size_t n, cap;
+};
+void tool_sources_add(struct tool_sources *sources, const char *pattern);
+int tool_sources_add_pipeline(struct tool_sources *sources, const char *path, struct cw_err *err);
+void tool_sources_fini(struct tool_sources *sources);
+
+struct tool_source_sum {
+    uint64_t blocks, bytes;
+    uint64_t cached, memory, dir, store; /* bytes: in the tier that counts; in each */
+    uint64_t read;                       /* from the files, to load them */
+};
+/* Called for each piece of news; a number other than 0 ends the run. */
+typedef int tool_source_news_fn(void *arg, const struct tool_source_sum *sum);
+struct tool_source_run {
+    const char *dispatcher;
+    const struct tool_sources *sources;
+    unsigned counts; /* the tier that counts, a bit of format/source_file.h */
+    bool load;
+    tool_source_news_fn *news; /* may be NULL */
+    void *news_arg;
+};
+/* TOOL_OK, or what the program should exit with; errors are printed. */
+int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *ret_sum);
+
+/* The fleet's source caches, all workers together. */
+struct tool_source_tier {
+    const char *name;
+    uint64_t bytes, capacity, hits, hit_bytes, misses, filled, refused, damaged, pending;
+    size_t workers; /* that have it */
+};
+enum { TOOL_TIERS = 4 };
+struct tool_source_fleet {
+    struct tool_source_tier tiers[TOOL_TIERS]; /* memory, dir, store, source */
+    size_t workers;                            /* of the dispatcher, with a source cache or without */
+    size_t hosts;                              /* of those with a directory */
+    Cachew__V1__ListWorkersReply *reply;
+};
+int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret_fleet, struct cw_err *err);
+void tool_source_fleet_fini(struct tool_source_fleet *fleet);
+/* The tier that decides whether a block is cached: the store, else the directory, else memory. 0: nobody has a source cache. */
+unsigned tool_source_counts(const struct tool_source_fleet *fleet);
+const char *tool_source_counts_name(unsigned tier);
+double tool_source_percent(uint64_t part, uint64_t whole);
+
+/* SIGINT and SIGTERM from now on end runs with TOOL_INTERRUPTED. */
+void tool_source_catch_signals(void);
+bool tool_source_is_interrupted(void);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source: blocks of files as the source cache sees them. What `cachew cache warm` and `cachew cache status` run on the
+ * workers, so that the work is spread, done once, and has progress like any other job. */
+#include "ops/op_util.h"
+#include "ops/source/file_set.h"
+
+struct blocks_opts {
+    struct cw_str_list pattern;
+    bool load;
+    int64_t run;
+};
+
+#define OFFSET(member) offsetof(struct blocks_opts, member)
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {.name = "load", .help = "bring them into the source cache", .type = CW_OPT_BOOL, .offset = OFFSET(load), .def = "false"},
+    {.name = "run", .help = "any number: jobs with different ones do not share their results", .type = CW_OPT_I64, .offset = OFFSET(run),
+     .def = "0"},
+    {0}};
+
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec, struct cw_err *err)
+{
+    (void)opts;
+    (void)in;
+    (void)in_n;
+    int rc = cw_spec_add(ret_spec, "bytes", CW_DTYPE_I64, 0, NULL, err);
+    if (rc == 0)
+        rc = cw_spec_add(ret_spec, "tiers", CW_DTYPE_I64, 0, NULL, err);
+    return rc == 0 ? cw_spec_add(ret_spec, "read", CW_DTYPE_I64, 0, NULL, err) : rc;
+}
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+{
+    const struct blocks_opts *o = opts;
+    struct cw_file_set *set;
+    if (o->load && !cw_source_is_cached())
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "this worker has no source cache: give it --source-cache-dir, or the dispatcher --source-cache-quota");
+    int rc = cw_file_set_new(&o->pattern, how->manifest, &set, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < set->n; i++)
+        set->v[i].records = (int64_t)cw_source_blocks(set->v[i].stamp.size);
+    rc = cw_file_set_sum(set, err);
+    if (rc < 0)
+        cw_file_set_free(set);
+    else
+        *ret_state = set;
+    return rc;
+}
+
+static void close_files(void *state)
+{
+    cw_file_set_free(state);
+}
+
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err)
+{
+    const struct cw_file_set *set = state;
+    (void)opts;
+    (void)in_n;
+    (void)inputs_n;
+    (void)err;
+    *ret_n = set->records;
+    return 0;
+}
+
+static int read_block(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element,
+                      struct cw_err *err)
+{
+    const struct blocks_opts *o = opts;
+    struct cw_file_set *set = state;
+    size_t i = cw_file_set_locate(set, pos);
+    struct cw_file_use use;
+    struct cw_source_block block = {0};
+    int rc = cw_file_set_use(set, i, &use, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_source_block_get(&use.source, (uint64_t)(pos - set->v[i].first), o->load, &block, err);
+    cw_file_set_release(set, &use);
+    int64_t *values = rc == 0 ? cw_op_scratch(ctx, 3 * sizeof(*values), err) : NULL;
+    if (!values)
+        return rc < 0 ? rc : CW_E_NOMEM;
+    values[0] = (int64_t)block.bytes;
+    values[1] = (int64_t)block.tiers;
+    values[2] = (int64_t)block.read_bytes;
+    ret_element->n = 3;
+    for (size_t k = 0; k < 3; k++)
+        ret_element->fields[k] = (struct cw_view){.data = &values[k], .bytes = sizeof(*values), .dtype = CW_DTYPE_I64};
+    return 0;
+}
+
+static void manifest(const void *opts, void *state, struct cw_value *ret_value)
+{
+    (void)opts;
+    cw_file_set_manifest(state, ret_value);
+}
+
+static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
+{
+    const struct cw_file_set *set = state;
+    const struct cw_file *file = &set->v[cw_file_set_locate(set, pos)];
+    (void)opts;
+    cw_str_addf(out, "%s block %lld", file->path, (long long)(pos - file->first));
+}
+
+const struct cw_op cw_op_source_blocks = {
+    .name = "source_blocks",
+    .version = 1,
+    .summary = "where blocks of files are cached",
+    .doc = "For `cachew cache warm` and `cachew cache status`, not for training. Gives for each block (1 MiB) of the files its size (`bytes`), in\n"
+           "which tiers of the source cache of the worker that was asked it is (`tiers`: 1 = memory, 2 = directory, 4 = store), and, with\n"
+           "`load`, how much was read from the file to bring it there (`read`). This says how things stand, so it is another each time, and no\n"
+           "cache keeps it. Patterns as for `files`.",
+    .kind = CW_OP_SOURCE,
+    .traits = CW_OP_FILES | CW_OP_OPAQUE,
+    .options = options,
+    .options_bytes = sizeof(struct blocks_opts),
+    .infer = infer,
+    .open = open_files,
+    .close = close_files,
+    .count = count,
+    .read = read_block,
+    .manifest = manifest,
+    .describe = describe,
+};
