@@ -417,7 +417,8 @@ static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
         return parent == CW_E_NOT_FOUND ? 0 : parent;
     snprintf(walk.name, sizeof(walk.name), "%s", prefix);
     walk.len = strlen(walk.name);
-    int fd = *base ? openat(parent, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : fcntl(parent, F_DUPFD_CLOEXEC, 0);
+    /* Not a copy of the directory's own descriptor: the position in it would be shared with the next listing. */
+    int fd = openat(parent, *base ? base : ".", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int sys_errno = errno;
     close(parent);
     if (fd < 0)

@@ -48,6 +48,15 @@ static void store_row(struct cw_state *state, const struct cw_catalogue_key *key
     cw_state_put_cache_key(state, &row);
 }
 
+int cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key, struct cw_err *err)
+{
+    store_row(caching->d->state, key);
+    int rc = cw_state_commit(caching->d->state, err);
+    if (rc != 0)
+        cw_turn_unwritten(caching->d, err);
+    return rc;
+}
+
 /* A key of which nothing is left is forgotten here. */
 static void store_rows(struct cw_caching *caching, int64_t now)
 {
@@ -133,12 +142,20 @@ void cw_caching_start(struct cw_dispatcher *d)
     cw_caching_wake(caching);
 }
 
+void cw_caching_stop(struct cw_dispatcher *d)
+{
+    static const char why[] = "the dispatcher is stopping";
+    if (!d->caching)
+        return;
+    cw_caching_evict_answer(d->caching, CW_E_UNAVAILABLE, why);
+    cw_caching_scan_answer(d->caching, CW_E_UNAVAILABLE, why, 0, true);
+}
+
 void cw_caching_close(struct cw_dispatcher *d)
 {
     struct cw_caching *caching = d->caching;
     if (!caching)
         return;
-    cw_caching_scan_answer(caching, CW_E_UNAVAILABLE, "the dispatcher is stopping", 0);
     caching->rows_ms = 0;
     store_rows(caching, INT64_MAX);
     cw_timer_free(cw_steal(&caching->timer));

@@ -52,11 +52,13 @@ struct cw_caching {
 /* ---- caching.c ---- */
 void cw_caching_open(struct cw_dispatcher *d); /* d->options say whether there is one; before state is loaded */
 void cw_caching_start(struct cw_dispatcher *d); /* after it */
-/* Ends threads and answers who waits; free, when the loop is gone. Accept that there is none. */
+void cw_caching_stop(struct cw_dispatcher *d); /* answers who waits: before the server stops */
+/* Ends threads; free, when the loop is gone. Accept that there is none. */
 void cw_caching_close(struct cw_dispatcher *d);
 void cw_caching_free(struct cw_dispatcher *d);
 void cw_caching_turn(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
 void cw_caching_unwritten(struct cw_dispatcher *d); /* a commit failed */
+int cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key, struct cw_err *err); /* committed when it returns */
 void cw_caching_wake(struct cw_caching *caching); /* something is due */
 
 /* ---- caching_jobs.c ---- */
@@ -87,6 +89,7 @@ void cw_caching_doom_name(struct cw_caching *caching, const char *name, struct c
 bool cw_caching_is_doomed(struct cw_caching *caching, const char *name, bool written); /* written: it has been, again */
 void cw_caching_hand_doomed(struct cw_caching *caching);
 void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, const char *why);
+void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why); /* to all that wait for deletions */
 void cw_caching_doomed_forget(struct cw_caching *caching); /* a listing is done */
 /* What may be held in all: the quota, or what the store has; UINT64_MAX = not known. */
 uint64_t cw_caching_limit(const struct cw_caching *caching);
@@ -103,6 +106,7 @@ void cw_caching_store_remove(struct cw_caching_store *store, const char *name);
 void cw_svc_cache_add(struct cw_dispatcher *d);
 /* Of the waiters: what was waited for is done, well or not. */
 void cw_caching_waiter_done(struct cw_caching_waiter *waiter, int rc, const char *why);
-void cw_caching_scan_answer(struct cw_caching *caching, int rc, const char *why, uint64_t removed);
+/* Answers those whose listing this was; all: nobody will list any more. */
+void cw_caching_scan_answer(struct cw_caching *caching, int rc, const char *why, uint64_t removed, bool all);
 
 #endif

@@ -75,7 +75,10 @@ void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, co
     if (doomed->waiter)
         cw_caching_waiter_done(doomed->waiter, rc, why);
     doomed->waiter = NULL;
-    if (rc != 0) { /* again when the store is back */
+    bool away = rc == CW_E_UNAVAILABLE || rc == CW_E_TIMEOUT;
+    if (rc != 0 && !away) /* the next listing has it again */
+        cw_log_warn(CW_LOG_MOD, "chunk %s cannot be deleted: %s", name, why);
+    if (away) { /* again when the store is back */
         doomed->state = DOOM_WAITS;
         cw_catalogue_names_add(&caching->doom, name);
         return;
@@ -88,6 +91,18 @@ void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, co
         return;
     cw_strmap_remove(&caching->doomed, name);
     cw_mem_free(doomed);
+}
+
+void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&caching->doomed, &i, &name, &value);) {
+        struct doomed *doomed = value;
+        if (doomed->waiter)
+            cw_caching_waiter_done(doomed->waiter, rc, why);
+        doomed->waiter = NULL;
+    }
 }
 
 void cw_caching_doomed_forget(struct cw_caching *caching)

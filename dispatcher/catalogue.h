@@ -117,10 +117,10 @@ struct cw_catalogue_pick {
     const struct cw_catalogue_key *key;       /* NULL = of all; all of its chunks whatever their worth */
     uint64_t bytes;                           /* at least so many, by the policy */
     bool all;                                 /* everything but what is pinned */
+    bool young;                               /* also what has just come */
     int64_t wall_ms;                          /* now */
 };
-/* What is to leave, first of all what is worth least; the caller frees the array. key->readers must be right. What is young, and pinned, is not
- * picked unless all or key is set (then only what is pinned stays). */
+/* What is to leave, first of all what is worth least; the caller frees the array. key->readers must be right. What is pinned stays. */
 size_t cw_catalogue_pick(struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick, struct cw_catalogue_chunk ***ret_chunks);
 
 /* Watermarks: how many bytes are to leave of `bytes` used with `limit` allowed; 0 below 95 %, else down to 85 %. */

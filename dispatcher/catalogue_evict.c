@@ -73,7 +73,7 @@ static size_t collect(const struct cw_catalogue *catalogue, const struct cw_cata
     for (size_t i = 0; cw_strmap_next(&catalogue->keys, &i, &name, &value);) {
         const struct cw_catalogue_key *key = value;
         for (struct cw_catalogue_chunk *chunk = may_leave(key, pick) ? key->first : NULL; chunk; chunk = chunk->next) {
-            if (whole || pick->wall_ms - chunk->created_ms >= CW_CATALOGUE_YOUNG_MS)
+            if (whole || pick->young || pick->wall_ms - chunk->created_ms >= CW_CATALOGUE_YOUNG_MS)
                 candidates[n++] = (struct candidate){chunk, whole ? 0 : worth_of(catalogue, chunk, pick->wall_ms), key->readers > 0};
         }
     }

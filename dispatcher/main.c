@@ -29,6 +29,7 @@ static void stop(struct cw_dispatcher *d)
     if (cw_state_commit(d->state, &err) != 0)
         cw_log_error(CW_LOG_MOD, "the last progress is not stored: %s", err.msg);
     cw_log_info(CW_LOG_MOD, "stopping");
+    cw_caching_stop(d);
     cw_server_stop(d->server, 0, on_stopped, d);
 }
 
@@ -76,6 +77,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_server_add(d->server, &jobs);
     cw_svc_admin_add(d);
     cw_svc_explain_add(d);
+    cw_svc_cache_add(d);
     cw_server_add_health(d->server);
     cw_server_add_reflection(d->server, cw_proto_descriptors, cw_proto_descriptors_n);
     int rc = cw_server_listen(d->server, d->options.listen, d->address, sizeof(d->address), err);

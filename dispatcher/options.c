@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/args.h"
+#include "cache/store.h"
 #include "dispatcher/catalogue.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
@@ -53,6 +54,8 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
     int rc = cw_autocache_find(o->autocache, &policy, &argument, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autocache");
+    if (o->cache_store && cw_store_url_check(o->cache_store, err) != 0)
+        return cw_err_wrap(err, "--cache-store");
     for (size_t i = 0; i < o->cache_tenant_quota.n; i++) {
         char tenant[CW_CATALOGUE_TENANT_MAX + 1];
         uint64_t bytes;

@@ -30,6 +30,13 @@ int tool_admin_call(const char *address, const char *method, const struct Protob
                     const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
                     struct cw_err *err)
 {
+    return tool_admin_call_within(address, method, 10000, request, reply_type, ret_reply, err);
+}
+
+int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms, const struct ProtobufCMessage *request,
+                           const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
+                           struct cw_err *err)
+{
     if (cw_str_starts(address, "local:"))
         return cw_err_set(err, CW_E_INVALID,
                           "which dispatcher? give --dispatcher HOST:PORT, or set CACHEW_DISPATCHER");
@@ -39,7 +46,7 @@ int tool_admin_call(const char *address, const char *method, const struct Protob
     struct admin_call call = {.loop = loop, .reply_type = reply_type, .err = err};
     struct cw_buf *packed = cw_wire_pack(request);
 
-    cw_channel_unary(channel, method, packed, 10000, on_reply, &call);
+    cw_channel_unary(channel, method, packed, timeout_ms, on_reply, &call);
     cw_buf_unref(packed);
     cw_loop_run(loop);
     cw_channel_close(channel);

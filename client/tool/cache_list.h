@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every subcommand of `cachew cache`: TOOL(name, summary), the function tool_cache_NAME of cache_NAME.c, in the order of `cachew cache --help`. */
+/* Every subcommand of `cachew cache`: TOOL(name, summary), the function tool_cache_NAME, in the order of `cachew cache --help`. */
+TOOL(ls, "list what the cache holds")
+TOOL(evict, "delete what a key has, all, or as much as is needed")
+TOOL(pin, "keep what a key has")
+TOOL(unpin, "let it go when room is needed")
+TOOL(scan, "list the store again")
 TOOL(dump, "show what is in a chunk")
 TOOL(warm, "bring source files into the source cache")
 TOOL(status, "show the source cache, and how much of a source is in it")

@@ -236,6 +236,9 @@ static void the_least_worth_leaves_first(void **state)
     n = pick((struct cw_catalogue_pick){.bytes = 1, .tenant = cw_catalogue_tenant(catalogue, "b")}, &chunks);
     assert_int_equal(n, 0);
     cw_mem_free(chunks);
+    n = pick((struct cw_catalogue_pick){.bytes = 1, .young = true, .tenant = cw_catalogue_tenant(catalogue, "b")}, &chunks);
+    assert_int_equal(n, 1);
+    cw_mem_free(chunks);
     n = pick((struct cw_catalogue_pick){.all = true}, &chunks);
     assert_int_equal(n, 9); /* young ones too, but not what is pinned */
     cw_mem_free(chunks);

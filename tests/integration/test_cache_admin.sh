@@ -1,0 +1,160 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The catalogue of the cache: what is listed, evicted, pinned, found again. Most cases need no worker: chunks are made of nothing but their names, since
+# the dispatcher never looks into them.
+# shellcheck disable=SC2154
+. "$(dirname "$0")/lib.sh"
+
+store=$work/cache
+key1=00000000000000010000000000000001
+key2=00000000000000020000000000000002
+key3=0000abcd000000030000000000000003
+
+# chunk TENANT KEY N BYTES [AGE_MIN]: the N-th chunk of a key, of ten records.
+chunk() {
+    local path
+    path=$store/$1/$2/$((10 * $3))-10-$(printf %016x "$3").chunk
+    mkdir -p "$(dirname "$path")"
+    head -c "$4" /dev/zero >"$path"
+    touch -d "-${5:-60} minutes" "$path"
+}
+chunks() { # TENANT KEY N BYTES [AGE_MIN]: N of them
+    local i
+    for ((i = 0; i < $3; i++)); do chunk "$1" "$2" "$i" "$4" "${5:-60}"; done
+}
+files() { find "$store${1:+/$1}" -name '*.chunk' 2>/dev/null | wc -l; }
+
+tool() { # SUBCOMMAND ARGS...: its output
+    timeout 120 "$cachew" cache "$1" --dispatcher "$DISPATCHER" "${@:2}" 2>"$work/tool.log" || fail "cachew cache $*: $(cat "$work/tool.log")"
+}
+# ls_get EXPRESSION: over what `ls --json --chunks` says, as l.
+ls_get() {
+    tool ls --json --chunks >"$work/ls.json"
+    /usr/bin/python3 -c 'import json, sys; l = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/ls.json" "$1" || fail "ls: $1"
+}
+ls_is() { [ "$(ls_get "$1")" = True ]; }
+row() { echo "[r for r in l['rows'] if r['key'] == '$1']"; }
+
+# What is in the store is found at start; other files are left alone.
+case_listing() {
+    chunks default $key1 3 1000
+    chunks team-a $key1 2 500
+    chunk default $key2 0 70
+    mkdir -p "$store/default/$key1/deeper" "$store/lost+found"
+    echo hello | tee "$store/README" "$store/default/README" "$store/default/$key1/x.chunk" "$store/default/$key1/deeper/0-10-0000000000000001.chunk" \
+        "$store/default/$key1/0-10-0000000000000001.chunk.tmp" "$store/lost+found/0-10-0000000000000001.chunk" >/dev/null
+    local strange=6
+    begin_dispatcher --cache-store "dir:$store"
+    wait_until 60 "the store is listed" ls_is "l['chunks'] == 6 and not l['scanning']"
+    same "bytes" 4070 "$(ls_get "l['bytes']")"
+    same "records" "[('default', 30), ('team-a', 20)]" "$(ls_get "sorted((r['tenant'], r['records']) for r in $(row $key1))")"
+    same "names" 6 "$(ls_get "len([c for r in l['rows'] for c in r['chunk'] if c['name'].startswith(r['tenant'] + '/' + r['key'])])")"
+    tool ls >"$work/table"
+    grep -q "^dir:$store: 4.1 kB in 6 chunks" "$work/table" || fail "$(cat "$work/table")"
+    grep -q '^team-a *000000000000 *- *20 *2 ' "$work/table" || fail "$(cat "$work/table")"
+    tool ls $key2 --chunks >"$work/table"
+    grep -q "^default/$key2/0-10-0000000000000000.chunk" "$work/table" || fail "$(cat "$work/table")"
+    # Behind its back.
+    chunk default $key3 5 30
+    rm "$store/team-a/$key1/0-10-0000000000000000.chunk"
+    tool scan >"$work/scan"
+    grep -q '^1 were not known, 1 are gone' "$work/scan" || fail "$(cat "$work/scan")"
+    same "bytes after the scan" 3600 "$(ls_get "l['bytes']")"
+    tool evict --all >"$work/evict"
+    grep -q '^evicted 6 chunks, 3.6 kB' "$work/evict" || fail "$(cat "$work/evict")"
+    same "files after evict" "$strange" "$(find "$store" -type f | wc -l)"
+    same "chunks" 0 "$(ls_get "l['chunks']")"
+}
+
+case_evict_and_pin() {
+    chunks default $key1 3 1000
+    chunks default $key2 3 1000 600
+    chunks team-a $key1 2 500
+    chunk team-a $key3 0 5
+    begin_dispatcher --cache-store "dir:$store" --cache-evict lru
+    wait_until 60 "the store is listed" ls_is "l['chunks'] == 9"
+    expect_error ambiguous '4 keys begin with' "$cachew" cache evict 0000 -d "$DISPATCHER"
+    expect_error tenants '2 keys begin with' "$cachew" cache pin $key1 -d "$DISPATCHER"
+    expect_error unknown 'no key that begins with "77"' "$cachew" cache evict 77 -d "$DISPATCHER"
+    expect_error nothing 'give a key, --all or --bytes' "$cachew" cache evict -d "$DISPATCHER"
+    expect_error both 'give a key, --all or --bytes' "$cachew" cache evict $key1 --all -d "$DISPATCHER"
+    tool pin ${key1:0:20} --tenant default >/dev/null
+    expect_error pinned 'pinned: unpin it first' "$cachew" cache evict $key1 --tenant default -d "$DISPATCHER"
+    # The oldest leave first, but what is pinned stays.
+    tool evict --bytes 1500 >"$work/evict"
+    grep -q '^evicted 2 chunks' "$work/evict" || fail "$(cat "$work/evict")"
+    same "the older key's files" 1 "$(files default/$key2)"
+    tool evict --all >/dev/null
+    same "files" 3 "$(files)"
+    same "pinned files" 3 "$(files default/$key1)"
+    # Pins outlive the dispatcher; what was deleted does not come back.
+    end dispatcher KILL
+    begin_dispatcher --cache-store "dir:$store"
+    wait_until 60 "the store is listed" ls_is "l['chunks'] == 3"
+    same "pinned" True "$(ls_get "l['rows'][0]['pinned']")"
+    tool evict --all >/dev/null
+    same "files" 3 "$(files)"
+    tool unpin $key1 >/dev/null
+    tool evict $key1 >"$work/evict"
+    grep -q '^evicted 3 chunks, 3.0 kB' "$work/evict" || fail "$(cat "$work/evict")"
+    same "files" 0 "$(files)"
+}
+
+case_quota() {
+    chunks default $key1 10 100000 50
+    chunks default $key2 10 100000 90 # older
+    chunks team-a $key3 10 100000 40 # younger
+    begin_dispatcher --cache-store "dir:$store"
+    wait_until 60 "the store is listed" ls_is "l['chunks'] == 30"
+    tool pin $key2 >/dev/null
+    end dispatcher
+    begin_dispatcher --cache-store "dir:$store" --cache-quota 1950000 --cache-tenant-quota team-a=500000 --cache-evict lru
+    # The tenant comes first: of 10 chunks 4 stay. Then all: of 24 chunks 16, and the pinned ones among them, though they are older.
+    wait_until 60 "the quota is kept" ls_is "l['chunks'] == 16"
+    same "files of the tenant, of the younger key, of the pinned key" "4 2 10" "$(files team-a) $(files default/$key1) $(files default/$key2)" ||
+        fail "$(cat "$work/dispatcher.log")"
+    same "the tenant's share" "[(400000, 500000)]" "$(ls_get "[(t['bytes'], t['quota']) for t in l['tenants'] if t['tenant'] == 'team-a']")"
+    same "evicted" 14 "$(ls_get "l['evicted']")"
+    # More comes than may be: everything else leaves, and then it is full.
+    chunks default $key2 30 100000
+    tool scan >/dev/null
+    wait_until 60 "it is full" ls_is "l['full']"
+    same "chunks of the pinned key alone" "30 30" "$(files) $(ls_get "l['chunks']")"
+    tool unpin $key2 >/dev/null
+    wait_until 60 "the quota is kept" ls_is "not l['full'] and l['bytes'] <= 1950000 * 0.85"
+    expect_error usage 'not TENANT=BYTES' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store "dir:$store" --cache-tenant-quota team
+    expect_error policy 'neither|no policy: benefit or lru' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-evict best
+    expect_error quota 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-quota 1G
+    expect_error url 'cache-store' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store nowhere
+}
+
+case_no_cache() {
+    begin_dispatcher
+    local word
+    for word in "ls" "scan" "evict --all" "pin 12" "unpin 12"; do
+        # shellcheck disable=SC2086
+        expect_error none 'the dispatcher has no cache: start it with --cache-store' "$cachew" cache $word -d "$DISPATCHER"
+    done
+}
+
+# Many chunks: listed, evicted, and the dispatcher answers meanwhile.
+case_many() {
+    /usr/bin/python3 - "$store/default" <<'PY'
+import os, sys
+for k in range(50):
+    folder = f"{sys.argv[1]}/{k + 1:032x}"
+    os.makedirs(folder)
+    for n in range(100):
+        open(f"{folder}/{n}-1-{n:016x}.chunk", "w").write("x")
+PY
+    begin_dispatcher --cache-store "dir:$store" --cache-quota 1G
+    wait_until 120 "the store is listed" ls_is "l['chunks'] == 5000"
+    tool evict --bytes 2000 >/dev/null
+    same "files" 3000 "$(files)"
+    tool scan >"$work/scan"
+    grep -q '^0 were not known, 0 are gone' "$work/scan" || fail "$(cat "$work/scan")"
+    tool evict --all >/dev/null
+    same "files" 0 "$(files)"
+}
+
+run_case "$@"
