@@ -31,7 +31,7 @@ struct cw_cache_event {
     const struct cw_cache_node *node; /* NULL: AWAY, BACK */
     const char *name;                 /* WRITTEN, DAMAGED, GONE: the chunk's, with tenant */
     uint64_t records, bytes;          /* WRITTEN: of the chunk; LOST: records */
-    uint64_t cost_ns;                 /* WRITTEN: CPU time that computing its records took, as told to cw_cache_put */
+    uint64_t cost_ns;                 /* WRITTEN: time that computing its records took on their threads, as told to cw_cache_put */
     const char *why;                  /* else NULL */
 };
 /* On a store thread; must not wait, and must not call the cache. */
