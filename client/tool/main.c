@@ -17,7 +17,7 @@ static void print_help(FILE *out)
     fprintf(out, "usage: cachew COMMAND [options]\n\n"
                  "Input data processing for machine learning, as a service.\n\ncommands:\n");
     for (size_t i = 0; i < CW_ARRAY_LEN(commands); i++)
-        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].summary);
     fprintf(out, "\n`cachew COMMAND --help` describes a command. The dispatcher's address comes from\n"
                  "--dispatcher or $CACHEW_DISPATCHER; without one, commands that run pipelines use a\n"
                  "private service on this host (local:).\n");

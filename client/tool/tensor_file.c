@@ -96,13 +96,10 @@ static const char *npy_type(enum cw_dtype dtype)
     return types[dtype];
 }
 
-int tool_write_npy(const char *path, const struct cw_view *view, struct cw_err *err)
+void tool_npy_head(const struct cw_view *view, struct cw_str *out)
 {
     static const char magic[8] = "\x93NUMPY\x01";
     CW_STR_AUTO text = {0};
-    CW_STR_AUTO head = {0};
-    if (view->dtype == CW_DTYPE_STR)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: strings cannot be an .npy file", path);
     cw_str_addf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", npy_type(view->dtype));
     for (int d = 0; d < view->rank; d++)
         cw_str_addf(&text, "%s%lld%s", d ? ", " : "", (long long)view->dims[d], view->rank == 1 ? "," : "");
@@ -111,9 +108,17 @@ int tool_write_npy(const char *path, const struct cw_view *view, struct cw_err *
     while ((10 + text.len + 1) % 64)
         cw_str_add_char(&text, ' ');
     cw_str_add_char(&text, '\n');
-    cw_str_add_bytes(&head, magic, sizeof magic);
-    cw_str_add_char(&head, (char)(text.len & 255));
-    cw_str_add_char(&head, (char)(text.len >> 8));
-    cw_str_add_bytes(&head, text.s, text.len);
+    cw_str_add_bytes(out, magic, sizeof magic);
+    cw_str_add_char(out, (char)(text.len & 255));
+    cw_str_add_char(out, (char)(text.len >> 8));
+    cw_str_add_bytes(out, text.s, text.len);
+}
+
+int tool_write_npy(const char *path, const struct cw_view *view, struct cw_err *err)
+{
+    CW_STR_AUTO head = {0};
+    if (view->dtype == CW_DTYPE_STR)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: strings cannot be an .npy file", path);
+    tool_npy_head(view, &head);
     return write_two(path, head.s, head.len, view->data, view->bytes, err);
 }

@@ -9,6 +9,8 @@
 bool tool_is_image(const struct cw_view *view);
 /* Floats: the finite values from *ret_min to *ret_max are spread over 0 to 255; NaN is 0. */
 int tool_write_png(const char *path, const struct cw_view *view, double *ret_min, double *ret_max, struct cw_err *err);
+/* What stands before the data in an .npy file (NumPy format 1.0); not of strings. */
+void tool_npy_head(const struct cw_view *view, struct cw_str *out);
 int tool_write_npy(const char *path, const struct cw_view *view, struct cw_err *err);
 int tool_write_bytes(const char *path, const void *data, size_t n, struct cw_err *err);
 
