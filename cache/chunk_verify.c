@@ -12,16 +12,14 @@ int cw_chunk_verify(struct cw_store *store, const char *name, struct cw_chunk_in
     struct cw_store_file *open = NULL;
     struct cw_chunk_index *index = NULL;
     struct cw_chunk_name says;
-
-    if (!cw_chunk_name_parse(name, &says))
-        return cw_err_set(err, CW_E_INVALID, "%s: is not the name of a chunk", name);
+    bool named = cw_chunk_name_parse(name, &says);
     int rc = cw_store_file_open(store, name, &open, &file.size, err);
     if (rc < 0)
         return rc;
     file.arg = open;
     rc = cw_chunk_check(&file, &index, err);
     cw_store_file_close(open);
-    if (rc == 0 && !cw_chunk_name_fits(&says, index))
+    if (rc == 0 && named && !cw_chunk_name_fits(&says, index))
         rc = cw_err_set(err, CW_E_CORRUPT, "%s: holds other records than its name says", name);
     if (rc == 0 && ret_index)
         *ret_index = index;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cache/store.h"
 #include "client/tool/tensor_text.h"
 #include "client/tool/tool.h"
 #include "format/chunk.h"
@@ -213,11 +214,52 @@ static int dump_file(struct dump *d, const uint64_t *record, struct cw_err *err)
     return rc;
 }
 
+static int read_store(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    return cw_store_file_read(arg, offset, dst, n, err);
+}
+
+/* URL/TENANT/KEY/FILE: the store is what stands before the name's three parts; or URL/FILE, of what was materialised. */
+static bool split_url(const char *text, char **ret_url, const char **ret_name)
+{
+    const char *name = text + strlen(text);
+    struct cw_chunk_name says;
+    for (int parts = 0; parts < 3 && name > text; parts++)
+        for (name--; name > text && name[-1] != '/'; name--)
+            ;
+    if (name == text || !cw_chunk_name_parse(name, &says))
+        name = strrchr(text, '/') ? strrchr(text, '/') + 1 : text;
+    if (name == text)
+        return false;
+    *ret_url = cw_mem_strndup(text, (size_t)(name - text) - 1);
+    *ret_name = name;
+    return cw_store_url_check(*ret_url, NULL) == 0;
+}
+
+static int dump_stored(struct dump *d, const char *url, const char *name, const uint64_t *record, struct cw_err *err)
+{
+    struct cw_store *store = NULL;
+    struct cw_store_file *file = NULL;
+    int rc = cw_store_open(url, &store, err);
+    if (rc == 0)
+        rc = cw_store_file_open(store, name, &file, &d->file.size, err);
+    if (rc == 0) {
+        d->file.read_at = read_store;
+        d->file.arg = file;
+        rc = dump_it(d, record, err);
+    }
+    cw_store_file_close(file);
+    cw_store_close(store);
+    return rc;
+}
+
 int tool_cache_dump(int argc, char **argv)
 {
     struct dump d = {0};
     const char *record = NULL;
     uint64_t id = 0;
+    cw_autofree char *url = NULL;
+    const char *name = NULL;
     const struct cw_arg rows[] = {
         {"record", 'r', CW_ARG_STR, &record, "ID", "the tensors of this record only", 0, 0},
         {"json", 0, CW_ARG_FLAG, &d.json, NULL, "print one JSON object", 0, 0},
@@ -225,10 +267,11 @@ int tool_cache_dump(int argc, char **argv)
     };
     const struct cw_args_spec spec = {
         .program = "cachew cache dump",
-        .usage = "FILE [options]",
+        .usage = "FILE|STORE/NAME [options]",
         .about = "Shows a chunk: key, spec of its elements, frames and records; or the tensors of one record.",
         .rows = rows,
-        .tail = "examples:\n  cachew cache dump /var/cache/cachew/default/KEY/0-512-HASH.chunk --record 17\n",
+        .tail = "examples:\n  cachew cache dump /data/photos/part-00000.chunk\n"
+                "  cachew cache dump gluster://host/volume/cache/default/KEY/0-512-HASH.chunk --record 17\n",
     };
     const char *words[1];
     size_t n = 0;
@@ -237,11 +280,13 @@ int tool_cache_dump(int argc, char **argv)
     if (!tool_parse(&spec, argc, argv, words, 1, &n, &code))
         return code;
     if (n != 1) {
-        fprintf(stderr, "cachew cache dump: which chunk? usage: cachew cache dump FILE\n");
+        fprintf(stderr, "cachew cache dump: which chunk? usage: cachew cache dump FILE|STORE/NAME\n");
         return TOOL_USAGE;
     }
     if (record && !cw_str_to_u64(record, &id))
         return tool_fail("option --record: \"%s\" is no id", record), TOOL_USAGE;
     d.what = words[0];
+    if (split_url(d.what, &url, &name))
+        return dump_stored(&d, url, name, record ? &id : NULL, &err) < 0 ? tool_fail_err(&err) : TOOL_OK;
     return dump_file(&d, record ? &id : NULL, &err) < 0 ? tool_fail_err(&err) : TOOL_OK;
 }
