@@ -123,7 +123,7 @@ static int finish_shard(struct materialize *m, bool done, struct cw_err *err)
             m->state.bytes += parts[i].iov_len;
         m->state.shards++;
         m->state.elements += m->shard_elements;
-        m->output.format->free(m->shard);
+        m->output.format->discard(m->shard);
         m->shard = NULL;
         m->shard_elements = 0;
     }
@@ -273,7 +273,7 @@ static int materialize(struct materialize *m, struct cw_err *err)
     if (rc == 0)
         print_summary(m);
     m->output.format = m->output.format ? m->output.format : &tool_shard_chunks;
-    m->output.format->free(m->shard);
+    m->output.format->discard(m->shard);
     cachew_job_close(m->job);
     cachew_disconnect(m->client);
     tool_output_close(&m->output);

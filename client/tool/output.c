@@ -14,7 +14,6 @@
 #include "base/str.h"
 #include "conf/value.h"
 
-#define STATE_EXT ".materialize"
 #define STATE_MAX ((size_t)64 << 10)
 
 /* ---- OUT ---- */
@@ -103,6 +102,11 @@ static char *shard_name(const struct tool_output *output, uint64_t shard)
     return cw_mem_printf("%s-%05" PRIu64 ".%s", output->base, shard, output->format->ext);
 }
 
+static char *state_name(const struct tool_output *output)
+{
+    return cw_mem_printf("%s.%s.materialize", output->base, output->format->ext);
+}
+
 static bool is_shard(const struct tool_output *output, const char *name)
 {
     size_t base_n = strlen(output->base);
@@ -164,7 +168,7 @@ int tool_output_put(struct tool_output *output, uint64_t shard, const struct iov
 int tool_output_clear(struct tool_output *output, struct cw_err *err)
 {
     struct listing l = {.output = output};
-    cw_autofree char *state = cw_mem_printf("%s" STATE_EXT, output->base);
+    cw_autofree char *state = state_name(output);
     int rc = list_shards(&l, err);
     for (size_t i = 0; i < l.n && rc == 0; i++)
         rc = cw_store_remove(output->store, l.names[i], err);
@@ -178,7 +182,7 @@ int tool_output_clear(struct tool_output *output, struct cw_err *err)
 
 int tool_output_save(struct tool_output *output, const struct tool_output_state *state, struct cw_err *err)
 {
-    cw_autofree char *name = cw_mem_printf("%s" STATE_EXT, output->base);
+    cw_autofree char *name = state_name(output);
     char id[CW_HASH_TEXT_BYTES];
     CW_STR_AUTO text = {0};
     cw_hash_text(state->id, id);
@@ -246,7 +250,7 @@ static int read_state(struct tool_output *output, const char *name, struct tool_
 int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state, struct cw_err *err)
 {
     struct listing l = {.output = output};
-    cw_autofree char *name = cw_mem_printf("%s" STATE_EXT, output->base);
+    cw_autofree char *name = state_name(output);
     *ret_state = (struct tool_output_state){0};
     int rc = read_state(output, name, ret_state, err);
     if (rc != CW_E_NOT_FOUND)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where `cachew materialize` writes: shards NAME-00000.EXT and the state NAME.materialize beside them, in a store (cache/store.h): a directory is one, too. */
+/* Where `cachew materialize` writes: shards NAME-00000.EXT and the state NAME.EXT.materialize beside them, in a store (cache/store.h): a directory is one, too. */
 #ifndef CW_TOOL_OUTPUT_H
 #define CW_TOOL_OUTPUT_H
 

@@ -26,9 +26,9 @@ struct tool_shard_format {
     /* number: of the element in all of the output, from 0. */
     int (*add)(struct tool_shard *shard, uint64_t number, const struct cw_element *element, struct cw_err *err);
     uint64_t (*bytes)(const struct tool_shard *shard); /* so far */
-    /* The parts of the file, valid until free. */
+    /* The parts of the file, valid until discard. */
     int (*finish)(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n, struct cw_err *err);
-    void (*free)(struct tool_shard *shard); /* accepts NULL */
+    void (*discard)(struct tool_shard *shard); /* accepts NULL */
 };
 extern const struct tool_shard_format tool_shard_chunks, tool_shard_tfrecord, tool_shard_tar;
 

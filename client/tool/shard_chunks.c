@@ -100,7 +100,7 @@ static int finish(struct tool_shard *shard, const struct iovec **ret_parts, size
     return rc < 0 ? rc : cw_chunk_writer_finish(shard->writer, ret_parts, ret_parts_n, &bytes, &name, err);
 }
 
-static void free_shard(struct tool_shard *shard)
+static void discard(struct tool_shard *shard)
 {
     if (!shard)
         return;
@@ -115,4 +115,4 @@ static void free_shard(struct tool_shard *shard)
 }
 
 const struct tool_shard_format tool_shard_chunks = {
-    .name = "chunks", .ext = "chunk", .check = check, .begin = begin, .add = add, .bytes = bytes_of, .finish = finish, .free = free_shard};
+    .name = "chunks", .ext = "chunk", .check = check, .begin = begin, .add = add, .bytes = bytes_of, .finish = finish, .discard = discard};

@@ -149,7 +149,7 @@ static int finish(struct tool_shard *shard, const struct iovec **ret_parts, size
     return rc;
 }
 
-static void free_shard(struct tool_shard *shard)
+static void discard(struct tool_shard *shard)
 {
     if (!shard)
         return;
@@ -158,4 +158,4 @@ static void free_shard(struct tool_shard *shard)
 }
 
 const struct tool_shard_format tool_shard_tar = {
-    .name = "tar", .ext = "tar", .check = check, .begin = begin, .add = add, .bytes = bytes_of, .finish = finish, .free = free_shard};
+    .name = "tar", .ext = "tar", .check = check, .begin = begin, .add = add, .bytes = bytes_of, .finish = finish, .discard = discard};

@@ -212,7 +212,7 @@ static int finish(struct tool_shard *shard, const struct iovec **ret_parts, size
     return 0;
 }
 
-static void free_shard(struct tool_shard *shard)
+static void discard(struct tool_shard *shard)
 {
     if (!shard)
         return;
@@ -225,4 +225,4 @@ static void free_shard(struct tool_shard *shard)
 }
 
 const struct tool_shard_format tool_shard_tfrecord = {
-    .name = "tfrecord", .ext = "tfrecord", .check = check, .begin = begin, .add = add, .bytes = bytes_of, .finish = finish, .free = free_shard};
+    .name = "tfrecord", .ext = "tfrecord", .check = check, .begin = begin, .add = add, .bytes = bytes_of, .finish = finish, .discard = discard};
