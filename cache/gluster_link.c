@@ -69,14 +69,14 @@ const struct cw_gluster_api *cw_gluster_link_api(void)
 
 /* ---- its log: lines through a pipe into ours ---- */
 
-/* "[time] W [MSGID: 1] [file.c:1:function] 0-vol-client-0: text" without the time. */
-static void log_line(char *line)
+/* "[time] W [MSGID: 1] [file.c:1:function] 0-vol-client-0: text" without the time. The level is only a wish: it also writes information, and, line by
+ * line, the whole graph with the passwords of its connections. None of that is for our log. */
+static void log_line(const char *line)
 {
-    const char *text = strstr(line, "] ");
+    const char *text = line[0] == '[' ? strstr(line, "] ") : NULL;
 
-    text = line[0] == '[' && text ? text + 2 : line;
-    if (*text)
-        cw_log_warn("gluster", "%s", text);
+    if (text && strchr("WECAM", text[2]) && text[2] && text[3] == ' ')
+        cw_log_warn("gluster", "%s", text + 2);
 }
 static void log_thread(void *arg)
 {
