@@ -44,12 +44,13 @@ static void test_every_item_once_and_right(void **state)
     struct client c;
     fleet_up(&f, NULL);
     client_open(&c, &f);
-    client_hello(&c, "a", 0, 1u << 30, false); /* before the job is here */
+    client_hello(&c, "a", 0, 1, false); /* before the job is here */
     fleet_job(&f, "a", RANGE("1000"), 1, false);
     fleet_lease(&f, "a", 0, 0, 60);
-    fleet_lease(&f, "a", 0, 50, 100); /* ten of them again */
-    fleet_wait(&f, c.outputs == 100);
+    fleet_lease(&f, "a", 0, 50, 100); /* ten of them again, which cannot have been sent yet for lack of credit */
     fleet_wait(&f, count(&f.done) == 100);
+    client_credit(&c, 1u << 30);
+    fleet_wait(&f, c.outputs == 100);
     assert_int_equal(c.duplicates, 0);
     for (uint64_t i = 0; i < 100; i++)
         assert_int_equal(c.first_value[i], 10 * i);
