@@ -204,8 +204,6 @@ static int read_options(const struct cachew_connect_options *given, struct cache
             return cw_err_set(err, CW_E_INVALID, "connect options: struct_size is not set: initialise with CACHEW_CONNECT_OPTIONS_INIT");
         memcpy(&options, given, CW_MIN(given->struct_size, sizeof(options)));
     }
-    if (options.cache_store)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "connect option cache_store: not there yet, must be NULL");
     if (options.timeout_ms < 0 || options.local_workers < 0 || options.local_threads < 0)
         return cw_err_set(err, CW_E_INVALID, "connect options: timeout_ms, local_workers and local_threads must not be negative");
     if (options.timeout_ms == 0)
@@ -235,6 +233,9 @@ static int open_client(const char *address, const struct cachew_connect_options 
         if (rc != 0)
             return rc;
         address = cw_local_address(client->local);
+    } else if (options->cache_store) {
+        return cw_err_set(err, CW_E_INVALID, "connect option cache_store: for local: only; here the dispatcher at %s says where caches are kept",
+                          address ? address : "(none)");
     }
     int rc = check_address(address, err);
     if (rc != 0)

@@ -25,7 +25,8 @@
 #define READY_MS 30000
 #define STOP_MS 5000
 #define AGAIN_MS 1000 /* a daemon that dies is started again, at most so often */
-#define ARGS_MAX 8
+#define FLUSH_MS 15000 /* what waits for the cache is written */
+#define ARGS_MAX 12
 
 struct daemon {
     struct cw_child child;
@@ -40,6 +41,7 @@ struct cw_local {
     char *address; /* of the dispatcher */
     struct daemon *daemons; /* the dispatcher is the first */
     size_t daemons_n;
+    bool caching;
 };
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *ftw)
@@ -165,7 +167,18 @@ static int describe_dispatcher(struct cw_local *local, const struct cachew_conne
 {
     struct daemon *daemon = &local->daemons[0];
     cw_autofree char *state = options->state_dir ? cw_mem_strdup(options->state_dir) : cw_mem_printf("%s/state", local->dir);
-    const char *const args[] = {"--listen", local->address, "--state-dir", state, "--exit-with-stdin", NULL};
+    cw_autofree char *quota = cw_mem_printf("%llu", (unsigned long long)options->cache_quota);
+    const char *args[ARGS_MAX + 1] = {"--listen", local->address, "--state-dir", state, "--exit-with-stdin"};
+    size_t n = 5;
+    if (options->cache_store) {
+        args[n++] = "--cache-store";
+        args[n++] = options->cache_store;
+    }
+    if (options->cache_store && options->cache_quota) {
+        args[n++] = "--cache-quota";
+        args[n++] = quota;
+    }
+    local->caching = options->cache_store != NULL;
     daemon->program = "cachew-dispatcher";
     snprintf(daemon->name, sizeof(daemon->name), "dispatcher");
     add_args(daemon, args);
@@ -241,7 +254,11 @@ void cw_local_stop(struct cw_local *local)
 {
     if (!local)
         return;
-    /* No draining: nobody is left to receive. All are told first, then waited for. */
+    /* No draining: nobody is left to receive. Workers that have a cache write what waits for it, and tell the dispatcher, before
+     * they end with their standard input. */
+    for (size_t i = 1; local->caching && i < local->daemons_n; i++)
+        (void)cw_child_stop(&local->daemons[i].child, FLUSH_MS);
+    /* All are told first, then waited for. */
     for (size_t i = 0; i < local->daemons_n; i++)
         if (local->daemons[i].child.pid)
             cw_child_kill(&local->daemons[i].child, i == 0 ? SIGTERM : SIGKILL);

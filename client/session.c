@@ -125,6 +125,8 @@ static void session_free(struct cw_session *session)
     cw_deliver_fini(&session->deliver);
     cw_graph_unref(session->conf.graph);
     cw_mem_free(session->conf.name);
+    cw_mem_free(session->conf.autocache);
+    cw_mem_free(session->conf.tenant);
     cw_mem_free(session->conf.token_bytes);
     cw_token_fini(&session->conf.token);
     cw_mem_free(session);

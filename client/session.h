@@ -13,6 +13,7 @@ struct cw_session_conf {
     char *name;             /* taken; NULL = anonymous */
     uint64_t seed, epochs, buffer_bytes, lease_items;
     uint32_t window, mode, consumers, consumer;
+    char *autocache, *tenant; /* taken; NULL = the dispatcher's */
     bool unordered, skip_bad, at_most_once;
     void *token_bytes; /* taken; NULL = none */
     size_t token_n;

@@ -41,6 +41,8 @@ void cw_session_say_hello(struct cw_session *session)
     } else {
         hello.job = &job;
         job.name = conf->name ? conf->name : job.name;
+        job.autocache = conf->autocache ? conf->autocache : job.autocache;
+        job.tenant = conf->tenant ? conf->tenant : job.tenant;
         job.graph = cw_wire_graph_to(conf->graph);
         job.seed = conf->seed;
         job.epochs = conf->epochs;

@@ -5,12 +5,14 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "client/job.h"
 #include "client/pipeline.h"
 #include "client/public.h"
 #include "client/session.h"
 
 #define NAME_MAX_BYTES 256
+#define TENANT_BYTES_MAX 64
 
 static int check_options(const struct cachew_job_options *o, struct cw_err *err)
 {
@@ -25,6 +27,10 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID, "job option name: longer than %d bytes", NAME_MAX_BYTES);
     if (o->mode != CACHEW_SINGLE && (!o->name || !*o->name))
         return cw_err_set(err, CW_E_INVALID, "job option name: a job of several consumers needs one, by which they find it");
+    if (o->tenant && *o->tenant && !cw_str_is_name(o->tenant, TENANT_BYTES_MAX))
+        return cw_err_set(err, CW_E_INVALID, "job option tenant: \"%.80s\" is not 1 to %d letters, digits, '-' and '_'", o->tenant, TENANT_BYTES_MAX);
+    if (o->autocache && strlen(o->autocache) > NAME_MAX_BYTES)
+        return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes", NAME_MAX_BYTES);
     if (o->token && o->token_bytes == 0)
         return cw_err_set(err, CW_E_INVALID, "job option token_bytes: 0, but there is a token");
     return 0;
@@ -57,6 +63,8 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     }
     conf.graph = cw_graph_ref(cw_pipeline_graph(pipeline));
     conf.name = o->name && *o->name ? cw_mem_strdup(o->name) : NULL;
+    conf.autocache = o->autocache && *o->autocache ? cw_mem_strdup(o->autocache) : NULL;
+    conf.tenant = o->tenant && *o->tenant ? cw_mem_strdup(o->tenant) : NULL;
     *ret_conf = conf;
     return 0;
 }

@@ -31,6 +31,7 @@ static void come_back_later(struct cw_worker *w)
 {
     w->welcomed = false;
     cw_report_away(w);
+    cw_wcache_report_away(w);
     if (!w->closing && !w->drained)
         cw_timer_start(w->retry, cw_backoff_next_ms(&w->backoff), 0);
 }
@@ -141,6 +142,7 @@ static void on_welcome(struct cw_worker *w, const Cachew__V1__WorkerWelcome *wel
     w->idle_beat_ms = welcome->silence_ms ? CW_MAX((int64_t)welcome->silence_ms / 4, w->beat_ms) : w->beat_ms;
     cw_log_info("worker", "attached to dispatcher %s, generation %llu", w->dispatcher, (unsigned long long)w->generation);
     cw_wsource_welcome(w, welcome->store);
+    cw_wcache_welcome(w, welcome->store);
     cw_report_welcome(w);
     if (w->draining)
         cw_drain_begin(w);

@@ -85,6 +85,15 @@ void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *comma
         if (!w->draining)
             cw_worker_drain(w, NULL, NULL);
         break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_PLAN: {
+        struct cw_wjob *job = cw_wjob_get(w, command->cache_plan->job_id);
+        if (job)
+            cw_wcache_job_told(job, command->cache_plan->cache, command->cache_plan->n_cache);
+        break;
+    }
+    case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS:
+        cw_wcache_chunks(w, command->cache_chunks);
+        break;
     default: /* a newer dispatcher's */
         cw_log_debug("worker", "command %d is not known here", (int)command->kind_case);
     }

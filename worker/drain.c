@@ -86,7 +86,10 @@ static void on_check(void *arg)
         w->served_ms = 0;
     else if (w->served_ms == 0)
         w->served_ms = cw_clock_ms();
-    if (over || (w->served_ms > 0 && (is_received(w) || cw_clock_ms() - w->served_ms >= NO_WORD_MS)))
+    if (w->tasks_n == 0)
+        cw_wcache_flush(w);
+    bool is_written = !cw_wcache_is_busy(w);
+    if (over || (is_written && w->served_ms > 0 && (is_received(w) || cw_clock_ms() - w->served_ms >= NO_WORD_MS)))
         finish(w);
 }
 
@@ -105,6 +108,13 @@ void cw_worker_on_drained(struct cw_worker *w, cw_loop_fn *fn, void *arg)
 {
     w->drained_fn = fn;
     w->drained_arg = arg;
+}
+
+void cw_worker_abandon(struct cw_worker *w, cw_loop_fn *fn, void *arg)
+{
+    while (w->turn_n > 0)
+        cw_wjob_forget(w->turn[0], "nobody wants it any more");
+    cw_worker_drain(w, fn, arg);
 }
 
 void cw_worker_drain(struct cw_worker *w, cw_loop_fn *fn, void *arg)

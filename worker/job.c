@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "wire/wire.h"
 
 struct cw_wjob *cw_wjob_get(const struct cw_worker *w, const char *id)
@@ -23,7 +24,7 @@ uint32_t cw_wjob_consumer(const struct cw_wjob *job, uint64_t item)
 static bool is_same(const struct cw_wjob *job, const Cachew__V1__JobSpec *spec)
 {
     return job->manifest && job->seed == spec->seed && job->skip_bad == spec->skip_bad && job->to_all == spec->each_item_to_all &&
-        job->shared == spec->shared && job->consumers == CW_MAX(spec->consumers, 1u) &&
+        job->shared == spec->shared && cw_str_eq(job->cache.tenant, spec->tenant) && job->consumers == CW_MAX(spec->consumers, 1u) &&
         job->manifest->len == spec->manifest.len &&
         (spec->manifest.len == 0 || memcmp(job->manifest->data, spec->manifest.data, spec->manifest.len) == 0);
 }
@@ -39,6 +40,7 @@ static struct cw_wjob *job_new(struct cw_worker *w, const Cachew__V1__JobSpec *s
     job->to_all = spec->each_item_to_all;
     job->shared = spec->shared;
     job->consumers = CW_MAX(spec->consumers, 1u);
+    job->cache.tenant = cw_mem_strdup(spec->tenant);
     job->queues = CW_NEW_ARRAY(struct cw_outq, job->consumers);
     job->clients = CW_NEW_ARRAY(struct cw_client *, job->consumers);
     job->manifest = cw_buf_copy(spec->manifest.data, spec->manifest.len);
@@ -65,8 +67,10 @@ void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
         return;
     }
     struct cw_wjob *job = cw_wjob_get(w, spec->job_id);
-    if (job && is_same(job, spec))
+    if (job && is_same(job, spec)) {
+        cw_wcache_job_told(job, spec->cache, spec->n_cache);
         return;
+    }
     if (job) {
         cw_wjob_hand_back(job);
         cw_wjob_forget(job, "given anew with other options");
@@ -79,6 +83,7 @@ void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
     cw_strmap_set(&w->jobs, job->id, job);
     CW_GROW(w->turn, w->turn_n, w->turn_cap);
     w->turn[w->turn_n++] = job;
+    cw_wcache_job_told(job, spec->cache, spec->n_cache);
     struct cw_plan *plan = job->graph ? cw_open_take_prepared(w, job) : NULL;
     if (plan)
         cw_wjob_opened(job, plan, NULL);
@@ -133,6 +138,7 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     job->plan = plan;
     job->state = CW_WJOB_READY;
     join_function(job, info);
+    cw_wcache_job_engage(job);
     job->item_bytes = info->item_bytes > 0 ? (size_t)info->item_bytes : (size_t)1 << 20;
     cw_log_info("worker", "job=%s is ready: %llu items an epoch", job->id, (unsigned long long)info->items);
     for (size_t i = 0; i < job->epochs_n; i++) /* what was leased before the number was known here */
@@ -204,6 +210,7 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
         t->revoked = true;
     if (job->plan)
         cw_exec_cancel(w->exec, job->plan);
+    cw_wcache_job_flush(job);
     if (w->turn_n == 0)
         cw_shm_pool_trim(w->pool, 0);
     cw_wjob_free_if_idle(job);
@@ -217,6 +224,8 @@ void cw_wjob_free_if_idle(struct cw_wjob *job)
         cw_set_fini(&job->epochs[i].held);
         cw_set_fini(&job->epochs[i].done);
     }
+    cw_wcache_job_flush(job); /* what its last items made */
+    cw_wcache_job_fini(job);
     cw_mem_free(job->epochs);
     cw_mem_free(job->queues);
     cw_mem_free(job->clients);

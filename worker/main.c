@@ -35,7 +35,7 @@ static void on_signal(void *arg, int signum)
     cw_worker_drain(p->worker, on_drained, p);
 }
 
-/* Our parent held the other end: it is gone, and what we compute is for nobody. */
+/* Our parent held the other end: it is gone, and what we compute is for nobody. But for the cache. */
 static void on_stdin(void *arg)
 {
     struct program *p = arg;
@@ -46,7 +46,9 @@ static void on_stdin(void *arg)
     cw_poll_free(p->stdin_poll);
     p->stdin_poll = NULL;
     cw_log_info("worker", "standard input ended: leaving");
-    _exit(0);
+    if (!cw_worker_is_caching(p->worker))
+        _exit(0);
+    cw_worker_abandon(p->worker, on_drained, p);
 }
 
 /* Descriptors are needed for shared memory, files and clients: as many as are allowed. */
@@ -104,6 +106,7 @@ int main(int argc, char **argv)
         {"source-cache-memory", 0, CW_ARG_BYTES, &o.source_memory, "BYTES", "blocks of source files kept in memory (default 256M with a directory or a store, else none)", 0, 0},
         {"source-cache-dir", 0, CW_ARG_STR, &o.source_dir, "DIR", "keep them in a directory on a local disk too; workers of a host may share it", 0, 0},
         {"source-cache-dir-bytes", 0, CW_ARG_BYTES, &o.source_dir_bytes, "BYTES", "and at most so much there (default 10G)", 0, 0},
+        {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES", "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
         {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME", "after SIGTERM, longest time to serve what is computed (default 30s)", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL, "leave when standard input ends: with the process that started us", 0, 0},

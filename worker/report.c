@@ -13,6 +13,7 @@
 #define SOON_MS 100
 #define DRY_MS 10     /* dry again so shortly after a report: wait a little */
 #define COUNTS_MS 1000
+#define COUNTS_DRY_MS 100 /* with nothing left to compute: they may be the last of a job */
 #define DONE_MAX 4096 /* epochs in one message */
 
 static bool is_idle(const struct cw_worker *w)
@@ -70,6 +71,9 @@ static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job
         c->elements = counts[i].elements;
         c->cpu_ns = counts[i].cpu_ns;
         c->bytes_out = counts[i].bytes_out;
+        c->wall_ns = counts[i].wall_ns;
+        c->element_bytes = counts[i].element_bytes;
+        c->hits = counts[i].hits;
         progress->counts[progress->n_counts++] = c;
     }
     cw_mem_free(counts);
@@ -97,14 +101,16 @@ void cw_report_now(struct cw_worker *w)
     w->reported_ms = now;
     measure_cpu(w, now);
     Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
-    progress.budget_used = w->bytes + w->window.bytes + cw_tasks_stream_bytes(w);
+    progress.budget_used = w->bytes + w->window.bytes + cw_tasks_stream_bytes(w) + cw_wcache_used(w);
     progress.cpu_share = w->cpu_share;
     progress.done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, epochs_of_all(w));
-    bool with_counts = now - w->counts_ms >= COUNTS_MS;
-    if (with_counts)
+    bool with_counts = now - w->counts_ms >= (w->computed && w->tasks_n == 0 ? COUNTS_DRY_MS : COUNTS_MS);
+    if (with_counts) {
         w->counts_ms = now;
-    if (with_counts)
+        w->computed = false;
         cw_wsource_report(w, &progress);
+    }
+    cw_wcache_report(w, &progress, with_counts);
     for (size_t i = 0; i < w->turn_n; i++) {
         add_done(&progress, w->turn[i]);
         if (with_counts)
@@ -123,6 +129,9 @@ void cw_report_now(struct cw_worker *w)
     cw_mem_free(progress.done);
     cw_mem_free(progress.counts);
     cw_wsource_report_free(&progress);
+    cw_wcache_report_free(&progress);
+    if (!cw_wcache_is_told(w))
+        cw_report_soon(w);
 }
 
 void cw_report_soon(struct cw_worker *w)
@@ -155,6 +164,7 @@ static void on_beat(void *arg)
     cw_handover_tell_gone(w);
     for (struct cw_client *c = w->clients; c; c = c->next)
         cw_serve_pump(c);
+    cw_wcache_beat(w);
     cw_report_now(w);
     cw_timer_start(w->beat, is_idle(w) ? w->idle_beat_ms : w->beat_ms, 0);
 }

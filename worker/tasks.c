@@ -65,6 +65,7 @@ static void start(struct cw_wjob *job, struct cw_task *task)
         break;
     case CW_WINDOW_COMPUTE:
     default:
+        cw_wcache_job_begun(job, task);
         cw_exec_submit(w->exec, &task->exec);
     }
 }
@@ -88,6 +89,12 @@ static void submit(struct cw_wjob *job)
     start(job, task);
 }
 
+/* The cache has the rest. */
+static size_t budget(const struct cw_worker *w)
+{
+    return w->budget - cw_wcache_reserved(w);
+}
+
 /* Nothing that this job computes or has queued comes before its next item. */
 static bool next_is_lowest(const struct cw_wjob *job)
 {
@@ -105,14 +112,14 @@ static bool next_is_lowest(const struct cw_wjob *job)
     return true;
 }
 
-static bool may_submit(const struct cw_wjob *job, size_t used, size_t share)
+static bool may_submit(struct cw_wjob *job, size_t used, size_t share)
 {
     const struct cw_worker *w = job->worker;
-    if (job->state != CW_WJOB_READY || job->leases_n == 0)
+    if (job->state != CW_WJOB_READY || job->leases_n == 0 || !cw_wcache_job_may_begin(job))
         return false;
     if (job->bytes == 0)
         return true;
-    if (job->bytes + job->item_bytes <= share && used + job->item_bytes <= w->budget)
+    if (job->bytes + job->item_bytes <= share && used + job->item_bytes <= budget(w))
         return true;
     return next_is_lowest(job);
 }
@@ -138,14 +145,14 @@ static size_t share_of_a_job(const struct cw_worker *w)
     size_t active = 0;
     for (size_t i = 0; i < w->turn_n; i++)
         active += w->turn[i]->leases_n > 0 || w->turn[i]->bytes > 0;
-    return w->budget / CW_MAX(active, (size_t)1);
+    return budget(w) / CW_MAX(active, (size_t)1);
 }
 
 void cw_tasks_pump(struct cw_worker *w)
 {
     size_t limit = ahead(w), streams = cw_tasks_stream_bytes(w), share = share_of_a_job(w), refused = 0;
     /* The window has what is left of the budget. */
-    cw_window_trim(&w->window, w->budget - CW_MIN(w->bytes + streams, w->budget));
+    cw_window_trim(&w->window, budget(w) - CW_MIN(w->bytes + streams, budget(w)));
     while (w->tasks_n - w->waiting_n < limit && refused < w->turn_n) {
         struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
         if (may_submit(job, w->bytes + streams, share)) {
@@ -202,6 +209,8 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
         finish_waiter(w, waiters, task->batch);
     }
     task_unlink(job, task);
+    cw_wcache_job_done(job, task);
+    w->computed = true;
     job->bytes -= task->bytes;
     w->bytes -= task->bytes;
     /* Of an item that waits (for storage, in operator sleep) the CPU time says too little. */

@@ -51,6 +51,10 @@ static void choose_address(struct cw_worker *w, const char *listening, const cha
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struct cw_worker **ret_worker, struct cw_err *err)
 {
     char listening[CW_WORKER_ADDRESS_BYTES];
+    uint64_t budget = o->budget ? o->budget : default_budget(), cache_memory = o->cache_memory ? o->cache_memory : budget / 4;
+    if (cache_memory >= budget)
+        return cw_err_set(err, CW_E_INVALID, "option --cache-memory: %llu bytes of a budget of %llu leave nothing for items",
+                          (unsigned long long)cache_memory, (unsigned long long)budget);
     struct cw_worker *w = CW_NEW(struct cw_worker);
     w->loop = loop;
     w->shm_listen_fd = -1;
@@ -71,7 +75,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struc
     w->dispatcher = cw_mem_strdup(o->dispatcher);
     w->only_job = cw_mem_strdup(o->only_job);
     w->threads = o->threads ? o->threads : default_threads();
-    w->budget = (size_t)(o->budget ? o->budget : default_budget());
+    w->budget = (size_t)budget;
     w->drain_limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
     uint64_t shm_limit = o->shm_limit ? o->shm_limit : w->budget;
     w->pool = cw_shm_pool_new((size_t)shm_limit);
@@ -82,6 +86,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struc
     w->done_node = (struct cw_loop_node){.fn = cw_tasks_collect, .arg = w};
     cw_handover_start(w, !o->no_shm);
     cw_report_start(w);
+    cw_wcache_start(w, (size_t)cache_memory);
     cw_server_start(w->server);
     cw_server_set_serving(w->server, true);
     cw_attend_start(w);
@@ -97,6 +102,11 @@ const char *cw_worker_address(const struct cw_worker *w)
 bool cw_worker_is_opening(const struct cw_worker *w)
 {
     return w->openings_n > 0;
+}
+
+bool cw_worker_is_caching(const struct cw_worker *w)
+{
+    return cw_wcache_is_busy(w);
 }
 
 static void on_server_stopped(void *arg)
@@ -115,6 +125,7 @@ void cw_worker_free(struct cw_worker *w)
     cw_open_stop(w);
     while (w->openings_n > 0)
         cw_loop_run(w->loop); /* open.c stops it */
+    cw_wcache_stop(w);
     while (w->turn_n > 0) {
         struct cw_wjob *job = w->turn[0];
         /* The last task frees it, and with it goes its plan. */
@@ -122,6 +133,7 @@ void cw_worker_free(struct cw_worker *w)
     }
     cw_exec_free(w->exec);
     cw_tasks_collect(w);
+    cw_wcache_free(w);
     cw_serve_close_all(w);
     cw_handover_stop(w);
     cw_server_stop(w->server, 0, on_server_stopped, w->loop);

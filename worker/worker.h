@@ -17,6 +17,7 @@ struct cw_worker_options {
     size_t threads;          /* 0 = CPUs of this process */
     uint64_t budget;         /* bytes of items in hand and outputs not yet sent; 0 = a default from the RAM */
     uint64_t shm_limit;      /* bytes of shared memory; 0 = the budget */
+    uint64_t cache_memory;   /* bytes of the budget for the cache, if the dispatcher has one; 0 = a quarter */
     uint64_t share_window;   /* bytes of items kept for other jobs of the same function; 0 = none, UINT64_MAX = a quarter of the budget */
     int64_t drain_limit_ms;  /* 0 = 30 s */
     uint64_t source_memory;  /* bytes of the source cache in memory; 0 = none, or its default where there is a directory or a store */
@@ -31,6 +32,10 @@ const char *cw_worker_address(const struct cw_worker *worker); /* advertised */
 void cw_worker_on_drained(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
 /* Takes no new leases, hands back what is not begun, serves the rest, then calls fn (once). */
 void cw_worker_drain(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
+/* The same for a worker that nobody wants anything of any more: items are dropped, and only what waits for the cache's store is written. */
+void cw_worker_abandon(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
+/* Whether something waits to be written into the cache. */
+bool cw_worker_is_caching(const struct cw_worker *worker);
 /* Whether a plan is being opened, which cw_worker_free waits for and which may take minutes. */
 bool cw_worker_is_opening(const struct cw_worker *worker);
 /* Waits for the items being computed; runs the loop until calls and servers are closed. Accepts NULL. */

@@ -6,7 +6,7 @@
  *   job.c       jobs by id                          open.c      plans opened on other threads
  *   lease.c     items of a job not yet begun        tasks.c     items in hand, under the budget
  *   outq.c      finished outputs by number          serve.c     streams of clients
- *   window.c    items that several jobs want
+ *   window.c    items that several jobs want        cache*.c    the cache (worker/cache.h)
  *   source.c    blocks of source files, kept near
  *   handover.c  shared memory with a client of the same host
  */
@@ -25,6 +25,7 @@
 #include "exec/exec.h"
 #include "rpc/rpc.h"
 #include "shm/shm.h"
+#include "worker/cache.h"
 #include "worker/window.h"
 #include "worker/worker.h"
 
@@ -89,6 +90,7 @@ struct cw_wjob {
     struct cw_plan *plan; /* READY */
     struct cw_function *function; /* READY */
     struct cw_member member;
+    struct cw_wcache_job cache;
     struct cw_lease *leases; /* by first pending (epoch, item) */
     size_t leases_n, leases_cap;
     struct cw_epoch *epochs; /* few, ascending */
@@ -112,6 +114,7 @@ struct cw_task {
     size_t bytes; /* estimated */
     bool revoked;
     bool shared;                   /* another job's work: nothing was computed */
+    struct cw_wcache_store *store; /* a ref while exec may use it, or NULL */
     struct cw_window_item *making; /* others may wait for it */
     struct cw_task *wait_next;
     struct cw_task *prev, *next;
@@ -171,6 +174,7 @@ struct cw_worker {
     /* report.c */
     struct cw_timer *beat;     /* heartbeat */
     struct cw_timer *soon;     /* something to report */
+    bool computed;             /* counts have changed since they were reported */
     int64_t reported_ms, counts_ms, cpu_at_ms, cpu_ns;
     double cpu_share;
 
@@ -192,6 +196,8 @@ struct cw_worker {
     int64_t item_ns; /* what an item takes a thread, lately */
     _Atomic(struct cw_task *) done; /* any: finished, newest first */
     struct cw_loop_node done_node; /* cw_tasks_collect */
+
+    struct cw_wcache cache;
 
     /* serve.c, handover.c */
     struct cw_client *clients;

@@ -13,8 +13,8 @@
 #include "client/tool/tool.h"
 
 struct run_options {
-    const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode;
-    uint64_t seed, epochs, buffer, lease_items, stop_after;
+    const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store, *autocache, *tenant;
+    uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after;
     int64_t workers, threads, window, step_ms, timeout_ms, consumers, consumer;
     bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes;
 };
@@ -240,6 +240,8 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     connect.local_threads = (int)run->opt.threads;
     connect.no_shared_memory = run->opt.no_shm;
     connect.timeout_ms = run->opt.timeout_ms;
+    connect.cache_store = run->opt.cache_store;
+    connect.cache_quota = run->opt.cache_quota;
     if (cachew_connect(run->opt.dispatcher, &connect, &run->client, &error) < 0)
         return fail_cachew(&error);
 
@@ -249,6 +251,8 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
         return TOOL_FAILED;
     job.token = token;
     job.name = run->opt.name;
+    job.autocache = run->opt.autocache;
+    job.tenant = run->opt.tenant;
     job.seed = run->opt.seed;
     job.epochs = run->opt.epochs;
     job.unordered = run->opt.no_order;
@@ -312,6 +316,10 @@ int tool_cmd_run(int argc, char **argv)
         {"consumer", 0, CW_ARG_I64, &o->consumer, "I", "which of them this is, from 0", 0, 1023},
         {"mode", 0, CW_ARG_STR, &o->mode, "WORD", "several consumers: coordinated (default) or shared", 0, 0},
         {"at-most-once", 0, CW_ARG_FLAG, &o->at_most_once, NULL, "leave out what a dead worker held", 0, 0},
+        {"cache-store", 0, CW_ARG_STR, &o->cache_store, "URL", "local: only: where elements are cached, for example dir:/var/cache/cachew (default: nowhere)", 0, 0},
+        {"cache-quota", 0, CW_ARG_BYTES, &o->cache_quota, "BYTES", "local: only: bytes there at most (default: no limit)", 0, 0},
+        {"autocache", 0, CW_ARG_STR, &o->autocache, "POLICY", "what is cached: auto, cachew, off, force:NODE (default: the dispatcher's)", 0, 0},
+        {"tenant", 0, CW_ARG_STR, &o->tenant, "NAME", "whose job it is: caches are shared within a tenant only", 0, 0},
         {"buffer", 0, CW_ARG_BYTES, &o->buffer, "BYTES", "received and not yet consumed (default 256M)", 0, 0},
         {"window", 0, CW_ARG_I64, &o->window, "N", "batches computed ahead (default: chosen)", 0, 1e9},
         {"lease-items", 0, CW_ARG_U64, &o->lease_items, "N", "fixed length of leases, for tests (default: adapts)", 0, 0},

@@ -144,6 +144,12 @@ bool cw_str_starts(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+bool cw_str_is_name(const char *s, size_t max)
+{
+    size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+    return n > 0 && n <= max && s[n] == '\0';
+}
+
 static size_t min3(size_t a, size_t b, size_t c)
 {
     return CW_MIN(CW_MIN(a, b), c);

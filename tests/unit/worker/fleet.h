@@ -21,6 +21,9 @@
 #define DEADLINE_MS 60000
 #define ITEMS_MAX 4096
 
+#define CHUNKS_MAX 256
+#define NODES_MAX 16
+
 struct fleet;
 struct client {
     struct fleet *fleet;
@@ -64,7 +67,67 @@ struct fleet {
     uint64_t items;
     uint64_t leases;
     uint64_t skipped, shared;
+    /* the cache */
+    char store[300];
+    Cachew__V1__PlanInfo *info; /* of the last that was prepared */
+    char *chunks[CHUNKS_MAX];   /* told to be written */
+    size_t chunks_n, written_n, gone_n;
+    uint64_t written_records;
+    uint64_t hits, misses, put, written, records; /* of the last counts of any key */
+    bool away;
+    char away_why[1024];
+    struct {
+        char job[64], node[64];
+        uint64_t elements, hits;
+    } counts[NODES_MAX];
+    size_t counts_n;
 };
+
+static void take_cache_event(struct fleet *f, const Cachew__V1__CacheEvent *e)
+{
+    f->gone_n += e->kind != CACHEW__V1__CACHE_EVENT__KIND__WRITTEN;
+    if (e->kind != CACHEW__V1__CACHE_EVENT__KIND__WRITTEN)
+        return;
+    f->written_n++;
+    for (size_t i = 0; i < f->chunks_n; i++)
+        if (strcmp(f->chunks[i], e->name) == 0)
+            return;
+    assert_true(f->chunks_n < CHUNKS_MAX);
+    f->chunks[f->chunks_n++] = cw_mem_strdup(e->name);
+    f->written_records += e->records;
+}
+
+static void take_node_counts(struct fleet *f, const Cachew__V1__NodeCounts *c)
+{
+    size_t i = 0;
+    while (i < f->counts_n && (strcmp(f->counts[i].job, c->job_id) != 0 || strcmp(f->counts[i].node, c->node) != 0))
+        i++;
+    assert_true(i < NODES_MAX);
+    f->counts_n = CW_MAX(f->counts_n, i + 1);
+    snprintf(f->counts[i].job, sizeof(f->counts[i].job), "%s", c->job_id);
+    snprintf(f->counts[i].node, sizeof(f->counts[i].node), "%s", c->node);
+    f->counts[i].elements = c->elements;
+    f->counts[i].hits = c->hits;
+}
+
+static void take_cache_report(struct fleet *f, const Cachew__V1__Progress *p)
+{
+    for (size_t i = 0; i < p->n_cache_events; i++)
+        take_cache_event(f, p->cache_events[i]);
+    for (size_t i = 0; i < p->n_cache; i++) {
+        f->hits = p->cache[i]->hits;
+        f->misses = p->cache[i]->misses;
+        f->put = p->cache[i]->put;
+        f->written = p->cache[i]->written;
+        f->records = p->cache[i]->records;
+    }
+    for (size_t i = 0; i < p->n_counts; i++)
+        take_node_counts(f, p->counts[i]);
+    if (p->store) {
+        f->away = p->store->away;
+        snprintf(f->away_why, sizeof(f->away_why), "%s", p->store->why);
+    }
+}
 
 static void fleet_send(struct fleet *f, Cachew__V1__WorkerCommand *m)
 {
@@ -85,7 +148,11 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
         if (f->welcome) {
             Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
             Cachew__V1__WorkerCommand c = CACHEW__V1__WORKER_COMMAND__INIT;
+            Cachew__V1__CacheStore store = CACHEW__V1__CACHE_STORE__INIT;
             welcome.heartbeat_ms = 50;
+            store.url = f->store;
+            if (f->store[0])
+                welcome.store = &store;
             c.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_WELCOME;
             c.welcome = &welcome;
             fleet_send(f, &c);
@@ -98,6 +165,7 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
             f->skipped += m->progress->done[i]->skipped;
             f->shared += m->progress->done[i]->shared;
         }
+        take_cache_report(f, m->progress);
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK:
         assert_int_equal(cw_wire_set_from(m->hand_back->items, m->hand_back->n_items, &f->handed_back, NULL), 0);
@@ -114,6 +182,14 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
         cw_buf_unref(f->manifest);
         f->manifest = cw_buf_copy(m->prepared->manifest.data, m->prepared->manifest.len);
         f->items = m->prepared->info ? m->prepared->info->items : 0;
+        if (f->info)
+            cachew__v1__plan_info__free_unpacked(f->info, NULL);
+        f->info = NULL;
+        if (m->prepared->info) {
+            struct cw_buf *buf = cw_wire_pack(&m->prepared->info->base);
+            f->info = cachew__v1__plan_info__unpack(NULL, buf->len, buf->data);
+            cw_buf_unref(buf);
+        }
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_DRAINING:
         f->draining = true;
@@ -169,10 +245,11 @@ static void on_tick(void *arg)
         cw_timer_stop((f)->tick);                                                  \
     } while (0)
 
-static void fleet_up(struct fleet *f, const struct cw_worker_options *options)
+static void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *options, const char *store)
 {
     struct cw_err err = {0};
     memset(f, 0, sizeof(*f));
+    snprintf(f->store, sizeof(f->store), "%s", store);
     f->generation = 5;
     f->welcome = true;
     f->loop = cw_loop_new();
@@ -188,6 +265,11 @@ static void fleet_up(struct fleet *f, const struct cw_worker_options *options)
     o.threads = 2;
     assert_int_equal(cw_worker_new(f->loop, &o, &f->worker, &err), 0);
     fleet_wait(f, f->hellos == 1);
+}
+
+static inline void fleet_up(struct fleet *f, const struct cw_worker_options *options)
+{
+    fleet_up_with_store(f, options, "");
 }
 
 static void on_stopped(void *arg)
@@ -214,6 +296,10 @@ static void fleet_down(struct fleet *f)
     cw_set_fini(&f->handed_back);
     cw_set_fini(&f->failed);
     cw_buf_unref(f->manifest);
+    if (f->info)
+        cachew__v1__plan_info__free_unpacked(f->info, NULL);
+    for (size_t i = 0; i < f->chunks_n; i++)
+        cw_mem_free(f->chunks[i]);
 }
 
 static Cachew__V1__Graph *graph_message(const char *json)
@@ -245,7 +331,8 @@ static void fleet_prepare(struct fleet *f, const char *job_id, const char *json)
 }
 
 /* Prepares the job and gives it to the worker: job "a" to the one that has prepared it, others as if that was another. */
-static void fleet_job(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all)
+static void fleet_job_cached(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all, const char *tenant,
+                             Cachew__V1__CacheUse *use /* NULL = none */)
 {
     fleet_prepare(f, strcmp(job_id, "a") == 0 ? job_id : "elsewhere", json);
     if (f->prepared_code != 0)
@@ -258,12 +345,22 @@ static void fleet_job(struct fleet *f, const char *job_id, const char *json, uin
     spec.seed = 1;
     spec.consumers = consumers;
     spec.each_item_to_all = to_all;
+    char tenant_copy[64];
+    snprintf(tenant_copy, sizeof(tenant_copy), "%s", tenant);
+    spec.tenant = tenant_copy;
+    spec.cache = &use;
+    spec.n_cache = use != NULL;
     spec.manifest = (ProtobufCBinaryData){f->manifest->len, f->manifest->data};
     Cachew__V1__WorkerCommand c = CACHEW__V1__WORKER_COMMAND__INIT;
     c.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
     c.job = &spec;
     fleet_send(f, &c);
     cw_wire_graph_free(spec.graph);
+}
+
+static inline void fleet_job(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all)
+{
+    fleet_job_cached(f, job_id, json, consumers, to_all, "", NULL);
 }
 
 static void fleet_lease(struct fleet *f, const char *job_id, uint64_t epoch, uint64_t lo, uint64_t hi)
@@ -306,7 +403,7 @@ static void fleet_revoke(struct fleet *f, const char *job_id, uint64_t epoch, ui
     fleet_send(f, &c);
 }
 
-static void fleet_forget(struct fleet *f, const char *job_id)
+static inline void fleet_forget(struct fleet *f, const char *job_id)
 {
     char id[64], why[] = "test";
     snprintf(id, sizeof(id), "%s", job_id);
@@ -326,7 +423,7 @@ static void client_send(struct client *c, Cachew__V1__FetchMessage *m)
     cw_wire_send(c->stream, &m->base);
 }
 
-static void client_credit(struct client *c, uint64_t bytes)
+static inline void client_credit(struct client *c, uint64_t bytes)
 {
     Cachew__V1__Credit credit = CACHEW__V1__CREDIT__INIT;
     credit.bytes = bytes;
