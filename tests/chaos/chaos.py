@@ -3,7 +3,8 @@
 """Random kills of everything at random times, over many epochs of small pipelines with real processes.
 
 A trainer (`cachew run`) consumes jobs of several epochs while workers and the dispatcher are killed (kill -9), stopped, continued,
-drained and started again, and the trainer itself is killed and resumed with its token. What it was given is compared, batch for
+drained and started again, and the trainer itself is killed and resumed with its token. Some pipelines have a cache, whose chunks are
+deleted, cut and damaged meanwhile. What it was given is compared, batch for
 batch, with one uninterrupted local: run. Prints `chaos: kills=... epochs=... batches=... lost=0 repeated=0 wrong_bytes=0`.
 """
 import argparse
@@ -24,6 +25,10 @@ DENSE = """{"pipeline": [{"op": "range", "stop": 2000}, {"op": "shuffle"}, {"op"
 SPARSE = """{"pipeline": [{"op": "range", "stop": 3000}, {"op": "shuffle"}, {"op": "sleep", "ms": 1}, {"op": "filter", "expr": "x % 3 != 1"},
  {"op": "inflate", "factor": 200}, {"op": "skip", "count": 7},
  {"op": "batch", "size": 8}]}"""
+CACHED = """{"pipeline": [{"op": "range", "stop": 3000}, {"op": "sleep", "ms": 1}, {"op": "inflate", "factor": 500}, {"op": "cache"},
+ {"op": "shuffle"}, {"op": "batch", "size": 5}]}"""
+CACHED_SPARSE = """{"pipeline": [{"op": "range", "stop": 3000}, {"op": "shuffle"}, {"op": "sleep", "ms": 1}, {"op": "filter", "expr": "x % 3 != 1"},
+ {"op": "cache"}, {"op": "inflate", "factor": 200}, {"op": "batch", "size": 8}]}"""
 REAL = """{"pipeline": [{"op": "idx", "name": "i", "pattern": "%s/t10k-images-idx3-ubyte.gz", "field": "image"},
  {"op": "idx", "name": "l", "pattern": "%s/t10k-labels-idx1-ubyte.gz", "field": "label"},
  {"op": "zip", "inputs": ["i", "l"]}, {"op": "shuffle"}, {"op": "take", "count": 3000}, {"op": "batch", "size": 10}]}""" % (FASHION, FASHION)
@@ -44,7 +49,8 @@ class Service:
 
     def start_dispatcher(self):
         self.dispatcher = self.start("dispatcher", [f"{self.bin}/cachew-dispatcher", "--listen", self.address, "--state-dir", f"{self.work}/state",
-                                                  "--poison-deaths", "1000000"])  # no item is to blame for what happens here
+                                                  "--poison-deaths", "1000000",  # no item is to blame for what happens here
+                                                  "--cache-store", f"dir:{self.work}/cache", "--cache-chunk-bytes", "256K", "--cache-quota", "8M"])
         line = self.dispatcher.stdout.readline()
         assert line.startswith(b"ready"), f"the dispatcher does not start: {line}"
 
@@ -92,6 +98,30 @@ class Service:
         self.restart_dispatcher()
         for _ in range(n):
             self.start_worker()
+
+    def harm_cache(self):
+        """Deletes, cuts or damages a chunk or several."""
+        chunks = [os.path.join(path, name) for path, _, names in os.walk(f"{self.work}/cache") for name in names if name.endswith(".chunk")]
+        for chunk in self.rng.sample(chunks, min(len(chunks), self.rng.choice([1, 1, 3, 100]))):
+            try:
+                self.harm(chunk)
+            except FileNotFoundError:
+                pass
+
+    def harm(self, chunk):
+        what = self.rng.randrange(3)
+        if what == 0:
+            os.remove(chunk)
+            return
+        with open(chunk, "rb") as file:
+            data = bytearray(file.read())
+        if what == 1:
+            data[self.rng.randrange(len(data))] ^= 1 << self.rng.randrange(8)
+        else:
+            del data[self.rng.randrange(len(data)):]
+        with open(chunk + ".new", "wb") as file:  # beside: a worker that has mapped it has checked what it gives
+            file.write(data)
+        os.rename(chunk + ".new", chunk)
 
     def look_after(self):
         """Continues what was stopped, and buries what has left."""
@@ -189,7 +219,7 @@ def one_job(service, bin_dir, text, epochs, rng):
     expected = reference(bin_dir, service.work, pipeline, epochs, seed)
     trainer = Trainer(service, pipeline, epochs, seed, rng)
     actions = [service.kill_worker] * 6 + [service.restart_dispatcher] * 3 + [trainer.kill] * 3 + [service.stop_worker] * 2 + \
-        [service.drain_worker] * 2 + [service.kill_all]
+        [service.drain_worker] * 2 + [service.kill_all] + [service.harm_cache] * 4
     moved, size = time.monotonic(), 0
     while trainer.process.poll() is None:
         time.sleep(rng.uniform(0.02, 0.6))
@@ -224,7 +254,7 @@ def main():
     service.start_dispatcher()
     for _ in range(2):
         service.start_worker()
-    texts = [DENSE, SPARSE] + ([REAL] if os.path.exists(FASHION) else [])
+    texts = [DENSE, CACHED, SPARSE, CACHED_SPARSE] + ([REAL] if os.path.exists(FASHION) else [])
     epochs = batches = lost = repeated = wrong = jobs = 0
     good, until = True, time.monotonic() + options.seconds
     try:

@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Whatever happens to a cache, trainers get the same batches: chunks evicted, removed, damaged, swapped; stores that go away, are full,
+# come back; workers and dispatchers that die while they write and read. The oracle is the list of batches of a run without a cache.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cache_lib.sh"
+. "$(dirname "$0")/../support/glusterd.sh"
+
+# 10000 elements in 3334 batches an epoch, in chunks of about 2000, so that there are some to lose.
+prepare() {
+    write_long_pipelines
+    DISPATCHER='' run reference "$work/fashion_long.json" --epochs 3 --seed 3 --batches "$work/reference.batches"
+    cached_at zip "$work/fashion_long.json" "$work/cached.json"
+    listen=unix:$work/dispatcher.sock
+    store=${store:-dir:$work/cache}
+    more=(--cache-store "$store" --autocache off --cache-chunk-bytes 1M)
+}
+begin_cluster() {
+    begin_dispatcher "${more[@]}" "$@"
+    begin_worker w1
+    begin_worker w2
+}
+begin_job() { begin_held job "$work/cached.json" --epochs 3 --seed 3 --window 40; }
+compare() {
+    release job
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches: $(diff "$work/reference.batches" "$work/job.batches" | head -5)"
+}
+# against BODY: something happens at batch 1000 (the cache is being filled), and again when it is full and being read.
+against() {
+    prepare
+    begin_cluster
+    begin_job
+    read_batches job 1000
+    "$1" first
+    read_batches job 4500
+    "$1" second
+    compare
+}
+# again: whatever is left of the cache gives the right batches to another job as well.
+again() {
+    run again "$work/cached.json" --epochs 1 --seed 3
+    same "hash of a later job" "$(hashes reference | cut -d' ' -f1)" "$(hashes again)"
+}
+
+# ---- chunks ----
+
+some_chunks() { chunks_of "$work/cache" | sed -n '1~2p'; }
+remove_some() { some_chunks | while read -r chunk; do rm -f "$chunk"; done; }
+case_removed() { against remove_some && again; }
+evict_some() { "$cachew" cache evict --all --dispatcher "$DISPATCHER" >"$work/evict.out" 2>&1 || fail "cachew cache evict: $(cat "$work/evict.out")"; }
+case_evicted() { against evict_some && again; }
+# Every index and every frame is checked when a process first reads it: so new workers meet what is damaged.
+stop_workers() {
+    end w1 KILL
+    end w2 KILL
+}
+start_workers() {
+    begin_worker w1
+    begin_worker w2
+}
+flip_each() {
+    local chunks
+    mapfile -t chunks < <(some_chunks)
+    /usr/bin/python3 - "$1" "${chunks[@]}" <<'PY'
+import os, random, sys
+rng = random.Random(sys.argv[1])
+for path in sys.argv[2:]:
+    try:
+        with open(path, "r+b") as file:
+            size = os.fstat(file.fileno()).st_size
+            for _ in range(20):
+                at = rng.randrange(size)
+                file.seek(at)
+                byte = file.read(1)[0]
+                file.seek(at)
+                file.write(bytes([byte ^ 1 << rng.randrange(8)]))
+    except FileNotFoundError:
+        pass
+PY
+}
+flip_some() {
+    stop_workers
+    flip_each "$1"
+    start_workers
+}
+case_flipped() { against flip_some && again; }
+cut_each() { some_chunks | while read -r chunk; do head -c $(($(stat -c %s "$chunk") / 2)) "$chunk" >"$work/cut" && mv "$work/cut" "$chunk"; done; }
+cut_some() {
+    stop_workers
+    cut_each
+    start_workers
+}
+case_truncated() { against cut_some && again; }
+swap_some() {
+    local one='' chunk
+    stop_workers
+    while read -r chunk; do
+        if [ -n "$one" ]; then
+            mv "$one" "$work/swap" && mv "$chunk" "$one" && mv "$work/swap" "$chunk"
+            one=
+        else
+            one=$chunk
+        fi
+    done < <(chunks_of "$work/cache")
+    start_workers
+}
+case_swapped() { against swap_some && again; }
+
+# ---- the store ----
+
+lose_store() {
+    mv "$work/cache" "$work/elsewhere" || fail "there is no store"
+    echo 'no directory' >"$work/cache"
+    read_batches job 300
+    rm "$work/cache"
+    [ "$1" = first ] || return 0 # the second time it stays away
+    mv "$work/elsewhere" "$work/cache"
+}
+case_store_goes() { against lose_store; }
+
+unmount() {
+    local status=$? i
+    for ((i = 0; i < 100; i++)); do
+        umount -l "$work/disk" 2>/dev/null && break
+        sleep 0.05
+    done
+    (exit $status)
+    finish
+}
+# The disk has room for a fifth of it.
+case_disk_full() {
+    mkdir "$work/disk"
+    mount -t tmpfs -o size=2m tmpfs "$work/disk" 2>/dev/null || skip "mounting a tmpfs is not permitted"
+    trap unmount EXIT
+    store=dir:$work/disk/cache
+    prepare
+    begin_cluster
+    begin_job
+    compare
+    again
+    [ -n "$(chunks_of "$work/disk/cache")" ] || fail "nothing was cached"
+}
+case_quota() {
+    prepare
+    begin_cluster --cache-quota 3M
+    begin_job
+    compare
+    wait_until 60 "the quota is kept" quota_is_kept
+    again
+    [ -n "$(chunks_of "$work/cache")" ] || fail "nothing was cached"
+}
+quota_is_kept() { [ "$(du -cb "$work/cache" | tail -n 1 | cut -f1)" -le $((3 * 1024 * 1024 + 200000)) ]; }
+
+# ---- processes ----
+
+other_generation() {
+    end dispatcher KILL
+    begin_dispatcher "${more[@]}"
+}
+case_dispatcher_dies() { against other_generation && again; }
+other_worker() {
+    end w1 KILL
+    begin_worker w1
+}
+case_worker_dies() { against other_worker && again; }
+
+# Workers die at point N of all that they pass while they write chunks, and while they read them.
+read_while_alive() { # NAME N
+    local line n=0 deadline=$((SECONDS + 240))
+    while [ "$n" -lt "$2" ] && ! is_gone_or_zombie "$1"; do
+        [ $SECONDS -lt $deadline ] || fail "no batch comes"
+        if read -r -t 0.2 -u "$held_fd" line; then
+            echo "$line" >>"$work/job.batches"
+            n=$((n + 1))
+        else
+            printf '%s' "$line" >>"$work/job.batches" # its beginning
+        fi
+    done
+}
+points() { # FAULT...
+    local fault
+    for fault in "$@"; do
+        CACHEW_FAULT=$fault begin faulty "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
+        read_while_alive faulty 80
+        end faulty KILL
+    done
+}
+case_worker_points() {
+    prepare
+    begin_dispatcher "${more[@]}" --poison-deaths 100000
+    begin_worker w1
+    tight_pipe job
+    begin_job
+    points any:3 any:7 any:12 any:16 any:20 any:25 any:31 any:38 any:46 any:55 any:65 any:80 any:100 any:130
+    compare
+    again
+}
+# The same for every point of the cache by its name, early and later.
+case_cache_points() {
+    local name
+    prepare
+    begin_dispatcher "${more[@]}" --poison-deaths 100000
+    begin_worker w1
+    tight_pipe job
+    begin_job
+    for name in opened chunks event report index_loaded chunk_built before_put after_put; do
+        points "cache.$name:1"
+    done
+    for name in chunks event report index_loaded chunk_built before_put after_put; do
+        points "cache.$name:3"
+    done
+    compare
+    again
+    # No half a chunk is left under a name that counts.
+    "$cachew" cache verify --dispatcher "$DISPATCHER" >"$work/verify.out" 2>&1 || fail "cachew cache verify: $(cat "$work/verify.out")"
+}
+
+# ---- GlusterFS ----
+
+# The cache is really used: 10000 records are there, and another job reads them.
+used_again() {
+    local before
+    wait_cached records 10000
+    before=$(cached hits)
+    again
+    wait_cached hits $((before + 9000))
+}
+gluster_job() { # VOLUME BODY
+    store="$(gluster_url "$1")/cache?timeout=20s"
+    against "$2"
+}
+nothing() { :; }
+case_gluster_one() {
+    gluster_begin
+    gluster_volume one 1
+    gluster_job one nothing
+    used_again
+}
+lose_one_brick() { gluster_kill_brick r3 "$([ "$1" = first ] && echo 0 || echo 1)" && { [ "$1" = second ] || heal; }; }
+heal() {
+    read_batches job 500
+    gluster_restart r3
+}
+case_gluster_replica() {
+    gluster_begin
+    gluster_volume r3 3
+    gluster_job r3 lose_one_brick
+    used_again
+}
+lose_all() {
+    gluster_kill_all one
+    read_batches job 700
+    gluster_restart one
+}
+case_gluster_away() {
+    gluster_begin
+    gluster_volume one 1
+    gluster_job one lose_all
+    # It is back: what a later job computes is cached, and the one after it reads it.
+    used_when_back() {
+        run once "$work/cached.json" --seed 3 && has_cached records 10000
+    }
+    wait_until 300 "the cache is full again" used_when_back
+    used_again
+}
+run_case "$@"; exit
