@@ -22,6 +22,11 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             return cw_err_set(err, CW_E_INVALID, "the job's name has control characters");
     }
+    const struct cw_autocache_policy *policy;
+    const char *argument;
+    int rc = options->autocache[0] != '\0' ? cw_autocache_find(options->autocache, &policy, &argument, err) : 0;
+    if (rc != 0)
+        return rc;
     if (!cw_catalogue_is_tenant(options->tenant))
         return cw_err_set(err, CW_E_INVALID, "tenant \"%.80s\": letters, digits, '.', '_', '-', at most %d, no '.' first", options->tenant,
                           CW_CATALOGUE_TENANT_MAX);
