@@ -4,6 +4,7 @@
 # the dispatcher never looks into them.
 # shellcheck disable=SC2154
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cache_lib.sh"
 
 store=$work/cache
 key1=00000000000000010000000000000001
@@ -155,6 +156,73 @@ PY
     grep -q '^0 were not known, 0 are gone' "$work/scan" || fail "$(cat "$work/scan")"
     tool evict --all >/dev/null
     same "files" 0 "$(files)"
+}
+
+# Somebody looks after the cache while jobs of two tenants fill and read it, one of them with a small share: their data do not change, the share
+# is kept, and what fits into it is used.
+case_while_jobs_run() {
+    write_pipelines
+    cached_at zip "$work/fashion.json" "$work/cached.json"
+    DISPATCHER='' run reference "$work/fashion.json" --epochs 4 --seed 3
+    begin_dispatcher --cache-store "dir:$store" --cache-quota 100M --cache-tenant-quota small=4M --cache-chunk-bytes 256K --autocache off
+    begin_worker w1
+    begin_worker w2
+    begin large timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --epochs 4 --seed 3 --tenant large
+    begin small timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --epochs 4 --seed 3 --tenant small
+    local key='' turn=0
+    until is_gone_or_zombie large && is_gone_or_zombie small; do
+        [ -n "$key" ] || key=$(ls_get "next((r['key'] for r in l['rows'] if r['tenant'] == 'large'), '')")
+        case $((turn++ % 4)) in
+        0) tool scan >/dev/null ;;
+        1) [ -z "$key" ] || "$cachew" cache pin "$key" --tenant large -d "$DISPATCHER" >/dev/null 2>&1 ;;
+        2) [ -z "$key" ] || "$cachew" cache unpin "$key" --tenant large -d "$DISPATCHER" >/dev/null 2>&1 ;;
+        3) tool evict --bytes 500K --tenant large >/dev/null ;;
+        esac
+    done
+    wait_for large || fail "$(cat "$work/large.log")"
+    wait_for small || fail "$(cat "$work/small.log")"
+    same "hash of the large one" "$(hashes reference)" "$(hashes large)"
+    same "hash of the small one" "$(hashes reference)" "$(hashes small)"
+    wait_until 60 "the share is kept" ls_is "[t['bytes'] <= 4 << 20 for t in l['tenants'] if t['tenant'] == 'small'] == [True]"
+    local tenant
+    for tenant in small large; do
+        run again "$work/cached.json" --epochs 2 --seed 3 --tenant $tenant
+        same "hash" "$(hashes reference | cut -d' ' -f1-2)" "$(hashes again)"
+    done
+    wait_until 60 "hits of both" ls_is "all(any(r['hits'] > 0 and r['saved_ns'] > 0 for r in l['rows'] if r['tenant'] == t) for t in ('large', 'small'))"
+    same "builder" "{'fashion'}" "$(ls_get "{r['pipeline'] for r in l['rows']}")"
+    same "ids" "{10000}" "$(ls_get "{r['ids'] for r in l['rows']}")"
+}
+
+# The store cannot be reached at start, comes, goes in the middle and comes back: jobs give the same, and use it when it is there.
+case_away() {
+    write_pipelines
+    cached_at decode_image "$work/photos.json" "$work/cached.json"
+    DISPATCHER='' run reference "$work/photos.json" --epochs 2 --seed 3
+    : >"$work/mnt" # a file where a directory should be
+    begin_dispatcher --cache-store "dir:$work/mnt/cache?timeout=2s" --autocache off
+    begin_worker w1
+    wait_until 60 "it is away" ls_is "l['away']"
+    run first "$work/cached.json" --epochs 2 --seed 3
+    same "hash without its store" "$(hashes reference)" "$(hashes first)"
+    expect_error away 'away' "$cachew" cache evict --all -d "$DISPATCHER"
+    expect_error away 'mnt' "$cachew" cache scan -d "$DISPATCHER"
+    rm "$work/mnt"
+    wait_until 120 "it is there" ls_is "not l['away']"
+    # The worker's own view of the store comes back in its own time, too.
+    run_until_cached() { run second "$work/cached.json" --epochs 2 --seed 3 && has_cached records 40; }
+    wait_until 240 "all is cached" run_until_cached
+    same "hash" "$(hashes reference)" "$(hashes second)"
+    # Another dispatcher that knows nothing.
+    end w1
+    end dispatcher KILL
+    rm -rf "$work/state"
+    begin_dispatcher --cache-store "dir:$work/mnt/cache" --autocache off
+    begin_worker w1
+    wait_cached records 40
+    spoil_photos
+    run third "$work/cached.json" --epochs 2 --seed 3
+    same "hash from the cache alone" "$(hashes reference)" "$(hashes third)"
 }
 
 run_case "$@"
