@@ -145,7 +145,7 @@ static void join(const char *dir, const char *name, char ret_path[PATH_BYTES])
 {
     const char *slash = !*name || cw_str_eq(dir, "/") ? "" : "/";
 
-    snprintf(ret_path, PATH_BYTES, "%s%s%s", dir, slash, name);
+    snprintf(ret_path, PATH_BYTES, "%s%s%.*s", dir, slash, 2 * CW_STORE_NAME_MAX, name);
 }
 static void path_of(const struct gluster *gluster, const char *name, char ret_path[PATH_BYTES])
 {
