@@ -109,13 +109,14 @@ static void threads(void **state)
     threads_agree("tfrecord", "records_*.tfrecord");
     threads_agree("idx", "idx_u8.i*");
     threads_agree("idx", "idx_f64.idx.gz");
+    threads_agree("chunks", "chunks_*.chunk");
     threads_agree("files", "*.tfrecord");
 }
 
 /* The manifest says another number of records than the file has. */
 static void wrong_counts(void **state)
 {
-    static const char *const sources[][2] = {{"tfrecord", "records_a.tfrecord"}, {"idx", "idx_u8.idx"}};
+    static const char *const sources[][2] = {{"tfrecord", "records_a.tfrecord"}, {"idx", "idx_u8.idx"}, {"chunks", "chunks_a.chunk"}};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(sources); i++) {
         struct source s;
