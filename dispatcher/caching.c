@@ -3,6 +3,7 @@
 #include "dispatcher/caching.h"
 
 #define TICK_MS 1000
+#define FIRST_LIST_MS 2000
 #define ROWS_MS 1000     /* rows of keys are written at most so often */
 #define TIDY_MS 60000
 #define SILENT_MS 600000 /* a worker that tells nothing of a key for so long counts anew */
@@ -117,6 +118,12 @@ void cw_caching_wake(struct cw_caching *caching)
         cw_timer_stop(caching->timer);
 }
 
+bool cw_caching_is_blind(const struct cw_job *job, int64_t now_ms)
+{
+    const struct cw_caching *caching = job->d->caching;
+    return caching && !caching->listed && job->uses_n > 0 && now_ms < caching->blind_until_ms;
+}
+
 void cw_caching_turn(struct cw_dispatcher *d)
 {
     struct cw_caching *caching = d->caching;
@@ -137,6 +144,7 @@ void cw_caching_start(struct cw_dispatcher *d)
     caching->timer = cw_timer_new(d->loop, on_tick, caching);
     caching->store = cw_caching_store_open(caching, d->options.cache_store);
     cw_caching_jobs_changed(caching);
+    caching->blind_until_ms = cw_clock_ms() + FIRST_LIST_MS;
     cw_caching_store_list(caching->store);
     cw_caching_store_space(caching->store);
     cw_caching_wake(caching);

@@ -32,6 +32,8 @@ struct cw_caching {
     uint64_t store_total, store_free; /* total 0 = not known */
     /* listing */
     bool scanning, scan_due;
+    bool listed;          /* once, well or not */
+    int64_t blind_until_ms; /* for so long jobs wait for the first listing */
     int64_t scan_ms;          /* not before; grows while the store is away */
     uint64_t scan_files, scan_strange, scan_added;
     uint64_t gone_since_scan;
@@ -56,6 +58,8 @@ void cw_caching_stop(struct cw_dispatcher *d); /* answers who waits: before the 
 /* Ends threads; free, when the loop is gone. Accept that there is none. */
 void cw_caching_close(struct cw_dispatcher *d);
 void cw_caching_free(struct cw_dispatcher *d);
+/* Right after the start it is not known yet what there is: a job that reads the cache waits for that, but not for long. */
+bool cw_caching_is_blind(const struct cw_job *job, int64_t now_ms);
 void cw_caching_turn(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
 void cw_caching_unwritten(struct cw_dispatcher *d); /* a commit failed */
 int cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key, struct cw_err *err); /* committed when it returns */

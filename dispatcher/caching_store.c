@@ -108,6 +108,7 @@ static void listed(struct cw_caching *caching, const struct result *result)
     if (result->more)
         return;
     caching->scanning = false;
+    caching->listed = true;
     uint64_t removed = 0;
     if (result->rc == 0) {
         removed = cw_catalogue_scan_end(caching->catalogue);

@@ -271,7 +271,7 @@ static bool fill_job(struct cw_job *job, int64_t now, size_t jobs_n, size_t work
 
 static bool is_ready(const struct cw_job *job, int64_t now)
 {
-    return job->want_fill && job->status == CW_JOB_RUNNING && job->stored && job->hold_until_ms <= now;
+    return job->want_fill && job->status == CW_JOB_RUNNING && job->stored && job->hold_until_ms <= now && !cw_caching_is_blind(job, now);
 }
 
 void cw_lease_fill_all(struct cw_dispatcher *d)

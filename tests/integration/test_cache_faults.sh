@@ -212,7 +212,7 @@ case_cache_points() {
     compare
     again
     # No half a chunk is left under a name that counts.
-    "$cachew" cache verify --dispatcher "$DISPATCHER" >"$work/verify.out" 2>&1 || fail "cachew cache verify: $(cat "$work/verify.out")"
+    "$cachew" cache verify "$store" >"$work/verify.out" 2>&1 || fail "cachew cache verify: $(cat "$work/verify.out")"
 }
 
 # ---- GlusterFS ----
