@@ -73,7 +73,7 @@ static void fill_measured(const struct cw_decider *decider, size_t i, double out
     node->samples = m->elements;
     if (m->elements > 0) {
         node->cpu_ns = m->cpu_ns / m->elements;
-        node->wall_ns = m->wall_ns / m->elements;
+        node->wall_ns = fmax(m->wall_ns, m->cpu_ns) / m->elements;
         node->bytes = m->bytes / m->elements;
     } else if (hits <= 0 || !works(node->op)) {
         node->samples = outputs; /* whatever it does, workers do not do it */

@@ -18,10 +18,11 @@ import sys
 import tempfile
 
 import plot
-from service import Service, build_of, write_tfrecord
+from service import Service, build_of, write_idx
 
 READ_RATE = 8_000_000    # of the store, bytes/s
 BATCH, FIELD = 8, 12_000 # records, bytes of a field: a source record has 24 kB, a row 60 kB, a batch of rows 480 kB = 60 ms
+CACHE_MEMORY = "2M"      # of the worker: little, so that epochs are read from the store and not from what was just written
 IO_MS = 4                # wait per record: 32 ms a batch
 THRESHOLD = 10           # of the published policy, for 300
 POLICIES = [("compute", "off"), ("source cache", "force:source"), ("full cache", "force:work"), ("cachew", "cachew:%d" % THRESHOLD), ("auto", "auto")]
@@ -30,8 +31,8 @@ POLICIES = [("compute", "off"), ("source cache", "force:source"), ("full cache",
 def pipeline(folder, s_ms):
     path = folder / ("s%g.json" % s_ms)
     path.write_text(json.dumps({"name": "fig7", "pipeline": [
-        {"op": "tfrecord", "name": "a", "pattern": str(folder / "a.tfrecord"), "field": "a"},
-        {"op": "tfrecord", "name": "b", "pattern": str(folder / "b.tfrecord"), "field": "b"},
+        {"op": "idx", "name": "a", "pattern": str(folder / "a.idx"), "field": "a"},
+        {"op": "idx", "name": "b", "pattern": str(folder / "b.idx"), "field": "b"},
         {"op": "zip", "name": "records", "inputs": ["a", "b"]},
         {"op": "sleep", "name": "far", "ms": IO_MS},
         {"op": "mark", "name": "source"},
@@ -67,7 +68,8 @@ def formula(inputs):
 
 
 def measure(build, folder, s_ms, option, epochs):
-    with Service(build, folder, "?read_rate=%d" % READ_RATE, arguments=("--autocache", option)) as service:
+    with Service(build, folder, "?read_rate=%d" % READ_RATE, arguments=("--autocache", option, "--cache-chunk-bytes", "512K"),
+                 worker=("--cache-memory", CACHE_MEMORY)) as service:
         rows = service.result(service.run(pipeline(folder, s_ms), "fig7", "--epochs", str(epochs), "--window", "4"))
         said = service.explain("fig7")
     decisions = said["decisions"]
@@ -136,7 +138,7 @@ def main():
         folder = pathlib.Path(name)
         for field in "ab":
             draw = random.Random(field)
-            write_tfrecord(folder / (field + ".tfrecord"), [draw.randbytes(FIELD) for _ in range(batches * BATCH)])
+            write_idx(folder / (field + ".idx"), [draw.randbytes(FIELD) for _ in range(batches * BATCH)])
         for s_ms in sweep:
             results = {name: measure(build, folder, s_ms, option, epochs) for name, option in POLICIES}
             points.append((s_ms, results))

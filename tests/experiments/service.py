@@ -15,7 +15,7 @@ import time
 class Service:
     """A dispatcher with a cache in a directory, and a worker."""
 
-    def __init__(self, build, work, store="", threads=1, arguments=()):
+    def __init__(self, build, work, store="", threads=1, arguments=(), worker=()):
         self.bin = pathlib.Path(build) / "bin"
         self.work = pathlib.Path(tempfile.mkdtemp(dir=work))
         self.store = self.work / "store"
@@ -26,7 +26,7 @@ class Service:
         self.address = self.start("cachew-dispatcher", "--state-dir", str(self.work / "state"), "--cache-store", "dir:%s%s" % (self.store, store),
                                   *arguments)
         self.wait_for_probe()
-        self.start("cachew-worker", "--dispatcher", self.address, "--threads", str(threads))
+        self.start("cachew-worker", "--dispatcher", self.address, "--threads", str(threads), *worker)
 
     def start(self, program, *arguments):
         process = subprocess.Popen([self.bin / program, "--listen", self.host + ":0", *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True)
@@ -78,30 +78,11 @@ class Service:
         self.close()
 
 
-def crc32c(data):
-    table = crc32c.__dict__.setdefault("table", [])
-    if not table:
-        for i in range(256):
-            c = i
-            for _ in range(8):
-                c = c >> 1 ^ (0x82F63B78 if c & 1 else 0)
-            table.append(c)
-    c = 0xFFFFFFFF
-    for b in data:
-        c = c >> 8 ^ table[(c ^ b) & 255]
-    return c ^ 0xFFFFFFFF
-
-
-def masked(data):
-    c = crc32c(data)
-    return struct.pack("<I", ((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-def write_tfrecord(path, records):
+def write_idx(path, records):
+    """Byte strings of one length as rows of an idx file."""
     with open(path, "wb") as f:
-        for record in records:
-            head = struct.pack("<Q", len(record))
-            f.write(head + masked(head) + record + masked(record))
+        f.write(struct.pack(">BBBBII", 0, 0, 8, 2, len(records), len(records[0])))
+        f.write(b"".join(records))
 
 
 def build_of(arguments):
