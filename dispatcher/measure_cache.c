@@ -10,7 +10,7 @@
 #define READ_BYTE_NS 0.15    /* ... and of its bytes: the checksum, and the first touch */
 #define WRITE_NS 5000.0
 #define WRITE_BYTE_NS 1.0    /* copied, summed, handed to the store */
-#define LIMITED_SHARE 0.2    /* of the threads' time: so much waiting, and the store is the limit */
+#define LIMITED_SHARE 0.7    /* of the threads' time: so much waiting, and the store is the limit */
 #define WINDOW_MS 300        /* shorter ones say little */
 #define RATE_KEPT_MS 5000
 #define HITS_MIN 64.0
