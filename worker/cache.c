@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store of this worker: opened on a thread when the dispatcher names one, replaced when it names another. The former one is closed,
  * on a thread too, when no item is left that may read or write it. */
+#include <string.h>
 #include "worker/cache.h"
 
 #include "base/clock.h"
@@ -129,10 +130,11 @@ static void retire(struct cw_worker *w)
     close_unused(w);
 }
 
-/* A mapped chunk needs no reading ahead: the kernel does it, and what is in its page cache is as near as memory. */
+/* A mapped chunk needs no reading ahead: the kernel does it, and what is in its page cache is as near as memory. A throttled store maps nothing. */
 static bool is_mapped(const char *url)
 {
-    return cw_str_starts(url, "dir:") || cw_str_starts(url, "mem:");
+    bool throttled = strstr(url, "read_rate=") || strstr(url, "latency=");
+    return !throttled && (cw_str_starts(url, "dir:") || cw_str_starts(url, "mem:"));
 }
 
 static bool is_same(const struct cw_wcache_store *store, const Cachew__V1__CacheStore *told)

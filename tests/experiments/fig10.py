@@ -80,7 +80,7 @@ def play(build, folder, records, ms, epochs):
             time.sleep(0.1)
         results = {name: service.result(trainer) for name, trainer in trainers.items()}
         last = trace.look()
-    with Service(build, folder, arguments=("--autocache", "off")) as service:
+    with Service(build, folder, threads=8, arguments=("--autocache", "off")) as service: # its time does not matter
         plain = {name: service.result(service.run(path, name, "--epochs", str(epochs), "--seed", seed)) for name, seed in JOBS.items()}
     return {"results": results, "plain": plain, "trace": trace.rows, "last": last, "first_hits": first_hits, "began_in_epoch": began}
 
