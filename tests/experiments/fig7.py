@@ -133,7 +133,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two points and few epochs; times mean nothing")
     arguments = parser.parse_args()
     build = build_of(arguments)
-    sweep, epochs, batches = ([4, 48], 3, 30) if arguments.quick else ([4, 8, 12, 16, 20, 24, 36, 44, 52], 6, 60)
+    sweep, epochs, batches = ([4, 48], 4, 30) if arguments.quick else ([4, 8, 12, 16, 20, 24, 36, 44, 52], 6, 60)
     points, wrong = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
