@@ -151,7 +151,7 @@ static int build(struct scenario *s, struct cw_err *err)
     s->tenants[f->tenants_n].weight = 1;
     bool ends = f->until_s > 0;
     for (size_t i = 0; i < f->jobs_n; i++) {
-        size_t tenant;
+        size_t tenant = 0;
         int rc = check_job(&f->job[i], err);
         if (rc == 0)
             rc = find_tenant(s, f->job[i].tenant, &tenant, err);
