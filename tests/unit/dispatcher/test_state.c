@@ -235,6 +235,71 @@ static void keys_of_the_cache_come_back(void **unused)
     cw_state_close(state);
 }
 
+struct decided {
+    int profiles, decisions;
+    char inputs[64], choice[64], last[64];
+};
+static int on_profile(void *arg, const char *key, const char *job, const char *inputs, struct cw_err *err)
+{
+    (void)err;
+    struct decided *d = arg;
+    d->profiles++;
+    assert_string_equal(job, "j1");
+    (void)snprintf(d->inputs, sizeof(d->inputs), "%s:%s", key, inputs);
+    return 0;
+}
+static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
+{
+    (void)err;
+    struct decided *d = arg;
+    d->decisions++;
+    (void)snprintf(d->choice, sizeof(d->choice), "%s", row->choice);
+    (void)snprintf(d->last, sizeof(d->last), "%s %lld %llu %.1f", row->reason, (long long)row->time_ms, (unsigned long long)row->epoch, row->predicted_ns);
+    return 0;
+}
+
+/* The latest two of a job; those of one that is removed go with it; measurements of pipelines stay. */
+static void decisions_come_back(void **state_)
+{
+    (void)state_;
+    struct cw_err err = {0};
+    remove_files();
+    struct cw_state *state = open_ok();
+    const struct cw_state_job job = {.id = "j1", .name = "", .error = ""}, other = {.id = "j2", .name = "", .error = ""};
+    cw_state_put_job(state, &job);
+    cw_state_put_job(state, &other);
+    struct cw_state_decision row = {.job = "j1", .kind = "autocache", .policy = "auto", .choice = "", .reason = "first", .candidates = "", .inputs = "{}"};
+    cw_state_put_decision(state, &row, 2);
+    row.choice = "decode";
+    cw_state_put_decision(state, &row, 2);
+    row.reason = "last";
+    row.time_ms = 5;
+    row.epoch = 6;
+    row.predicted_ns = 7.5;
+    cw_state_put_decision(state, &row, 2);
+    row.job = "j2";
+    row.choice = "of another";
+    cw_state_put_decision(state, &row, 2);
+    row.job = "nobody";
+    cw_state_put_decision(state, &row, 2);
+    cw_state_put_profile(state, "t/a", "j1", 1, "old", 2);
+    cw_state_put_profile(state, "t/b", "j1", 2, "b", 2);
+    cw_state_put_profile(state, "t/c", "j1", 3, "c", 2);
+    cw_state_remove_job(state, "j2");
+    commit_ok(state);
+    cw_state_close(state);
+    state = open_ok();
+    struct decided d = {0};
+    assert_int_equal(cw_state_load_decisions(state, on_profile, on_decision, &d, &err), 0);
+    assert_int_equal(d.decisions, 2);
+    assert_string_equal(d.choice, "decode");
+    assert_string_equal(d.last, "last 5 6 7.5");
+    assert_int_equal(d.profiles, 2);
+    assert_string_equal(d.inputs, "t/c:c");
+    cw_state_close(state);
+    remove_files();
+}
+
 static void kill_loses_nothing_that_was_committed(void **unused)
 {
     (void)unused;
@@ -349,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_committed_comes_back),
         cmocka_unit_test(keys_of_the_cache_come_back),
+        cmocka_unit_test(decisions_come_back),
         cmocka_unit_test(kill_loses_nothing_that_was_committed),
         cmocka_unit_test(two_dispatchers_do_not_share),
         cmocka_unit_test(a_newer_schema_is_refused),

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What workers tell in totals, added up: they come, go, begin again; and rates of the store. */
+#include <math.h>
+
+#include "dispatcher/measure.h"
+#include "support/cm.h"
+
+static char node_name[] = "n", job_id[] = "j", tenant[] = "default";
+
+static Cachew__V1__NodeCounts counts(uint64_t elements, uint64_t hits, uint64_t cpu_ns)
+{
+    Cachew__V1__NodeCounts c = CACHEW__V1__NODE_COUNTS__INIT;
+    c.job_id = job_id;
+    c.node = node_name;
+    c.elements = elements;
+    c.hits = hits;
+    c.cpu_ns = cpu_ns;
+    c.wall_ns = 2 * cpu_ns;
+    c.element_bytes = 100 * elements;
+    return c;
+}
+static void add(struct cw_measure *m, uint64_t worker, size_t node, uint64_t elements, uint64_t hits, uint64_t cpu_ns)
+{
+    Cachew__V1__NodeCounts c = counts(elements, hits, cpu_ns);
+    cw_measure_add(m, worker, node, &c);
+}
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b) + 1e-9;
+}
+
+static void totals_become_sums(void **state)
+{
+    (void)state;
+    struct cw_measure m;
+    cw_measure_init(&m, 2);
+    add(&m, 1, 0, 10, 0, 1000);
+    add(&m, 1, 1, 5, 0, 50);
+    add(&m, 1, 0, 30, 0, 3000);
+    add(&m, 2, 0, 7, 0, 700); /* another worker */
+    assert_true(near(m.nodes[0].elements, 37) && near(m.nodes[0].cpu_ns, 3700) && near(m.nodes[0].wall_ns, 7400) && near(m.nodes[0].bytes, 3700));
+    assert_true(near(m.all_outputs, 5) && near(m.outputs, 5) && near(m.computed[0], 37));
+    add(&m, 1, 0, 4, 0, 400); /* it was given the job anew: counts from zero */
+    assert_true(near(m.nodes[0].elements, 41) && near(m.nodes[0].cpu_ns, 4100));
+    cw_measure_halve(&m);
+    assert_true(near(m.nodes[0].elements, 20.5) && near(m.nodes[0].cpu_ns, 2050) && near(m.all_outputs, 5));
+    cw_measure_fini(&m);
+}
+
+static void hits_are_outputs_but_no_work(void **state)
+{
+    (void)state;
+    struct cw_measure m;
+    cw_measure_init(&m, 2);
+    add(&m, 1, 0, 10, 0, 1000);
+    add(&m, 1, 1, 10, 0, 10);
+    add(&m, 1, 1, 12, 8, 12);
+    assert_true(near(m.all_outputs, 20) && near(m.all_hits, 8));
+    assert_true(near(m.outputs, 10) && near(m.computed[1], 10)); /* how many elements an output needs does not show any more */
+    cw_measure_fini(&m);
+}
+
+static void another_jobs_measurements(void **state)
+{
+    (void)state;
+    struct cw_autocache_node nodes[2] = {{.name = "a", .samples = 1000, .cpu_ns = 5, .wall_ns = 7, .bytes = 9, .per_output = 4},
+                                         {.name = "b", .samples = 10, .cpu_ns = 1, .wall_ns = 1, .bytes = 1, .per_output = 1}};
+    const struct cw_autocache_snapshot s = {.n = 2, .nodes = nodes, .elements_measured = 300};
+    struct cw_measure m;
+    cw_measure_init(&m, 2);
+    cw_measure_begin_with(&m, &s);
+    assert_true(near(m.nodes[0].cpu_ns / m.nodes[0].elements, 5) && near(m.nodes[0].wall_ns / m.nodes[0].elements, 7));
+    assert_true(m.nodes[0].elements < 100); /* what is measured now soon weighs more */
+    assert_true(near(m.all_outputs, 300));
+    cw_measure_fini(&m);
+}
+
+struct window { /* what one worker tells */
+    uint64_t hits, bytes, get_ns, wait_ns;
+};
+static void tell(struct cw_measure_cache *cache, const struct window *w, int64_t now_ms)
+{
+    uint8_t key[16] = {1};
+    Cachew__V1__CacheCounts c = CACHEW__V1__CACHE_COUNTS__INIT, *list[] = {&c};
+    Cachew__V1__StoreState store = CACHEW__V1__STORE_STATE__INIT;
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    c.key = (ProtobufCBinaryData){sizeof(key), key};
+    c.tenant = tenant;
+    c.hits = w->hits;
+    c.hit_bytes = w->bytes;
+    c.get_ns = w->get_ns;
+    c.wait_ns = w->wait_ns;
+    progress.cache = list;
+    progress.n_cache = 1;
+    progress.store = &store;
+    cw_measure_cache_add(cache, 7, 1, &progress, now_ms);
+}
+
+static void rates_of_the_store(void **state)
+{
+    (void)state;
+    struct cw_measure_cache cache = {0};
+    struct cw_autocache_store s = {0};
+    cw_measure_cache_rates(&cache, 2, 0, &s);
+    assert_true(s.read_bytes_s <= 0 && s.assumed != NULL && near(s.read_ns, 2000));
+    cw_measure_cache_rates(&cache, 2, 1e6, &s);
+    assert_true(near(s.read_bytes_s, 2e6)); /* what one got alone, for two */
+    tell(&cache, &(struct window){0, 0, 0, 0}, 1000);
+    tell(&cache, &(struct window){100, 1000000, 5000000, 1000000}, 2000); /* it waited little: the store may have more */
+    cw_measure_cache_rates(&cache, 1, 5e5, &s);
+    assert_true(near(s.read_bytes_s, 1e6));
+    assert_null(s.assumed);
+    assert_true(near(s.read_ns * 100 + s.read_byte_ns * 1000000, 4000000)); /* time without waiting, shared out */
+    tell(&cache, &(struct window){150, 1400000, 905000000, 900000000}, 3000); /* it waited nearly all the time: that is all there is */
+    cw_measure_cache_rates(&cache, 1, 5e9, &s);
+    assert_true(near(s.read_bytes_s, 4e5));
+    cw_measure_cache_forget(&cache, 7);
+    assert_int_equal(cache.keys.n, 0);
+    assert_int_equal(cache.workers.n, 0);
+    cw_measure_cache_fini(&cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(totals_become_sums),
+        cmocka_unit_test(hits_are_outputs_but_no_work),
+        cmocka_unit_test(another_jobs_measurements),
+        cmocka_unit_test(rates_of_the_store),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
