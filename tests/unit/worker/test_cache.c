@@ -39,29 +39,26 @@ static int remove_dir(void **state)
     return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The entry of node "cache" as the worker said it. */
-static const Cachew__V1__Cacheable *cacheable(const struct fleet *f)
-{
-    for (size_t i = 0; i < f->info->n_cacheable; i++)
-        if (strcmp(f->info->cacheable[i]->node, "cache") == 0)
-            return f->info->cacheable[i];
-    fail_msg("no node \"cache\"");
-    return NULL;
-}
-
 struct key {
     uint8_t bytes[16];
 };
 /* The pipeline is prepared, so that its key is known. */
 static struct key key_of(struct fleet *f, const char *json)
 {
-    struct key key;
+    struct key key = {{0}};
+    size_t found = 0;
     fleet_prepare(f, "keys", json);
-    const Cachew__V1__Cacheable *c = cacheable(f);
-    assert_string_equal(c->why_not, "");
-    assert_true(c->asked);
-    assert_int_equal(c->key.len, 16);
-    memcpy(key.bytes, c->key.data, 16);
+    for (size_t i = 0; i < f->info->n_cacheable; i++) {
+        const Cachew__V1__Cacheable *c = f->info->cacheable[i];
+        if (strcmp(c->node, "cache") != 0)
+            continue;
+        assert_string_equal(c->why_not, "");
+        assert_true(c->asked);
+        assert_int_equal(c->key.len, sizeof(key.bytes));
+        memcpy(key.bytes, c->key.data, sizeof(key.bytes));
+        found++;
+    }
+    assert_int_equal(found, 1);
     return key;
 }
 
