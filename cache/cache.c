@@ -152,7 +152,7 @@ void cw_cache_free(struct cw_cache *cache, int64_t wait_ms)
     write_what_waits(cache, CW_MAX(wait_ms, 0));
     stop_threads(cache);
     atomic_store(&cache->closed, true);
-    cw_write_lose_all(cache);
+    cw_write_lose_all(cache, "the cache was closed before they were written");
     cw_mutex_lock(&cache->lock);
     while (cache->reads)
         cw_cond_wait(&cache->idle, &cache->lock);

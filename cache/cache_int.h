@@ -197,7 +197,7 @@ void cw_block_retire(struct cw_block *block);               /* its ids are not f
 /* ---- write.c ---- */
 void cw_write_queue(struct cw_cache *cache, struct cw_block *block);
 void cw_write_thread(void *arg);
-void cw_write_lose_all(struct cw_cache *cache);
+void cw_write_lose_all(struct cw_cache *cache, const char *why);
 
 /* ---- keep.c ---- */
 void cw_keep_thread(void *arg);

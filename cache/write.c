@@ -260,13 +260,28 @@ static void lose(struct cw_block *block, uint64_t records, const char *why)
     cw_block_retire(block);
 }
 
+void cw_write_lose_all(struct cw_cache *cache, const char *why)
+{
+    cw_mutex_lock(&cache->lock);
+    struct cw_block *block = cache->write_first;
+    cache->write_first = NULL;
+    cw_mutex_unlock(&cache->lock);
+    while (block) {
+        struct cw_block *next = block->next;
+
+        lose(block, block->n, why);
+        block = next;
+    }
+}
+
 static void again(struct cw_cache *cache, struct cw_block *block, int64_t at_ns)
 {
     block->retry_ns = at_ns;
     cw_write_queue(cache, block);
 }
 
-/* Away: waits until it is back. Full: once again, later. Else: a few times. */
+/* Away: waits until it is back. Full: once again, later, and if it still is, everything that waits is given up, for memory's sake. Else: a few
+ * times. */
 static void failed(struct job *job, int rc, const struct cw_err *err)
 {
     struct cw_block *block = job->block;
@@ -277,10 +292,12 @@ static void failed(struct job *job, int rc, const struct cw_err *err)
         cw_mutex_lock(&cache->lock);
         cache->full_until_ns = now + FULL_NS;
         cw_mutex_unlock(&cache->lock);
-        if (++block->full_tries >= FULL_TRIES)
-            lose(block, job->n, err->msg);
-        else
+        if (++block->full_tries < FULL_TRIES) {
             again(cache, block, now + FULL_NS);
+        } else {
+            lose(block, job->n, err->msg);
+            cw_write_lose_all(cache, err->msg);
+        }
         return;
     }
     block->tries++;
@@ -372,18 +389,4 @@ void cw_write_thread(void *arg)
         cache->writing--;
     }
     cw_mutex_unlock(&cache->lock);
-}
-
-void cw_write_lose_all(struct cw_cache *cache)
-{
-    cw_mutex_lock(&cache->lock);
-    struct cw_block *block = cache->write_first;
-    cache->write_first = NULL;
-    cw_mutex_unlock(&cache->lock);
-    while (block) {
-        struct cw_block *next = block->next;
-
-        lose(block, block->n, "the cache was closed before they were written");
-        block = next;
-    }
 }

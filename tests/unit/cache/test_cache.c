@@ -99,6 +99,7 @@ static void fill_and_read(const char *url, enum ids ids, int level)
     add_all(other.node);
     add_all(other.node); /* known: skipped */
     assert_int_equal(counts_of(other.node).records, N);
+    assert_int_equal(counts_of(other.node).chunks, fake_files());
     expect_all(other.node, ids);
     fixture_close(&other, 0);
     fixture_close(&f, 0);
