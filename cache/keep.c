@@ -186,13 +186,13 @@ static void tell_away(struct cw_cache *cache)
         cw_keep_event(cache, &(struct cw_cache_event){.kind = away ? CW_CACHE_AWAY : CW_CACHE_BACK, .why = away ? why : NULL});
 }
 
-/* Whatever it answers, it answers. */
+/* Whatever it answers, it answers. Only after the owner was told that it is away, or it would be back unheard. */
 static void probe(struct cw_cache *cache)
 {
     struct cw_err err = {0};
     uint64_t bytes;
 
-    if (atomic_load(&cache->away))
+    if (cache->away_told && atomic_load(&cache->away))
         cw_keep_result(cache, cw_store_stat(cache->store, PROBE_NAME, &bytes, &err), &err);
 }
 
