@@ -14,6 +14,9 @@ static char dir[64];
 static int make_dir(void **state)
 {
     (void)state;
+    snprintf(dir, sizeof(dir), "/dev/shm/cachew-cache-XXXXXX"); /* no disk that others keep busy: every put is synced */
+    if (mkdtemp(dir))
+        return 0;
     snprintf(dir, sizeof(dir), "/tmp/cachew-cache-XXXXXX");
     return mkdtemp(dir) ? 0 : -1;
 }
