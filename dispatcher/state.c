@@ -25,7 +25,7 @@ static const char *const sql[CW_STATE_STATEMENTS_N] = {
         " SELECT ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
     [CW_STATE_DROP_DECISIONS] = "DELETE FROM decisions WHERE job=?1 AND id <= (SELECT id FROM decisions WHERE job=?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
     [CW_STATE_PUT_PROFILE] = "INSERT OR REPLACE INTO profiles VALUES(?,?,?,?)",
-    [CW_STATE_DROP_PROFILES] = "DELETE FROM profiles WHERE time_ms < (SELECT time_ms FROM profiles ORDER BY time_ms DESC LIMIT 1 OFFSET ?1)",
+    [CW_STATE_DROP_PROFILES] = "DELETE FROM profiles WHERE time_ms <= (SELECT time_ms FROM profiles ORDER BY time_ms DESC LIMIT 1 OFFSET ?1)",
 };
 
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out)
