@@ -51,11 +51,11 @@ static int new_frame(struct tool_shard *shard, size_t bytes, struct cw_err *err)
 {
     size_t cap = CW_MAX(bytes, CW_CHUNK_FRAME_BYTES);
     int rc = close_frame(shard, err);
-    struct frame *frame = rc == 0 ? cw_mem_try_aligned(64, sizeof(*frame) + cap) : NULL;
-    if (rc == 0 && !frame)
-        rc = cw_err_set(err, CW_E_NOMEM, "no memory for a frame of %zu bytes", cap);
     if (rc < 0)
         return rc;
+    struct frame *frame = cw_mem_try_aligned(64, sizeof(*frame) + cap);
+    if (!frame)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for a frame of %zu bytes", cap);
     frame->before = shard->frame;
     frame->n = 0;
     frame->cap = cap;
