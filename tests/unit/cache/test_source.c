@@ -162,7 +162,8 @@ static void each_file(const char *root, file_fn *fn, void *arg)
         struct stat st;
         if (e->d_name[0] == '.')
             continue;
-        snprintf(path, sizeof(path), "%s/%s", root, e->d_name);
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, e->d_name) >= sizeof(path))
+            continue;
         if (stat(path, &st) < 0)
             continue;
         if (S_ISDIR(st.st_mode))
