@@ -67,8 +67,10 @@ class Service:
     def close(self):
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
-            process.wait()
+        codes = [process.wait() for process in self.processes]
         self.log.close()
+        if any(codes): # a sanitizer complained, or it crashed
+            sys.exit("daemons ended with %s:\n%s" % (codes, (self.work / "daemons.log").read_text()[-4000:]))
         shutil.rmtree(self.work, ignore_errors=True)
 
     def __enter__(self):
