@@ -64,7 +64,7 @@ static void store_rows(struct cw_caching *caching, int64_t now)
     struct cw_catalogue *catalogue = caching->catalogue;
     if (!catalogue->row_first || now < caching->rows_ms || now < caching->d->commit_retry_ms)
         return;
-    caching->rows_ms = now + ROWS_MS;
+    caching->rows_ms = now < INT64_MAX - ROWS_MS ? now + ROWS_MS : now; /* at the end: all of them, whatever the time */
     while (catalogue->row_first) {
         struct cw_catalogue_key *key = catalogue->row_first;
         catalogue->row_first = key->next_row;
