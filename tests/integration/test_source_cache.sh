@@ -193,7 +193,8 @@ JSON
         : >"$work/batches.txt"
         begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
         wait_until 120 "a whole epoch" eval '[ "$(wc -l <"$work/batches.txt")" -gt 14 ]'
-        tr 'a-z' 'b-za' <"$work/before" >"$file" # the same size, another time
+        tr 'a-z' 'b-za' <"$work/before" >"$work/after" # the same size, another time
+        mv "$work/after" "$file"
         wait_for job 240 && fail "a job over a changed file succeeded"
         grep -o "$(basename "$file"): changed while.*" "$work/job.log" >>"$work/messages" || fail "no message: $(cat "$work/job.log")"
         cp -p "$work/before" "$file"
