@@ -126,7 +126,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
 {
     (void)argument, (void)err;
     double stall = cw_scale_or(options->max_stall, STALL), target = window->remote;
-    double most = cw_scale_clamp(INFINITY, available, options);
+    double most = cw_scale_clamp((double)INFINITY, available, options);
     if (state->phase == CW_SCALE_BEGIN) {
         state->phase = CW_SCALE_REMOTE_UP;
         state->remote = window->remote;

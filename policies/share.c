@@ -49,7 +49,7 @@ static double speed(const struct filling *f, size_t j)
 /* How long all can go on filling until a job or a tenant is full. */
 static double until_next(const struct filling *f)
 {
-    double time = INFINITY;
+    double time = (double)INFINITY;
     for (size_t j = 0; j < f->jobs_n; j++)
         if (takes(f, j))
             time = fmin(time, (f->up_to[j] - f->got[j]) / speed(f, j));

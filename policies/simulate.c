@@ -313,10 +313,10 @@ int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *re
 {
     struct sim sim = {.scenario = scenario, .result = ret_result};
     size_t n = scenario->jobs_n;
-    cw_autofree struct run *runs = sim.runs = CW_NEW_ARRAY(struct run, n + 1);
-    cw_autofree struct run **heap = sim.heap = CW_NEW_ARRAY(struct run *, n + 1);
-    cw_autofree struct cw_share_job *share_jobs = sim.share_jobs = CW_NEW_ARRAY(struct cw_share_job, n + 1);
-    cw_autofree double *shares = sim.shares = CW_NEW_ARRAY(double, n + 1);
+    sim.runs = CW_NEW_ARRAY(struct run, n + 1);
+    sim.heap = CW_NEW_ARRAY(struct run *, n + 1);
+    sim.share_jobs = CW_NEW_ARRAY(struct cw_share_job, n + 1);
+    sim.shares = CW_NEW_ARRAY(double, n + 1);
     *ret_result = (struct cw_sim_result){.jobs = CW_NEW_ARRAY(struct cw_sim_job, n + 1), .jobs_n = n};
     begin(&sim);
     int rc = 0;
@@ -330,6 +330,10 @@ int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *re
     if (scenario->until_s > 0)
         sim.now_s = scenario->until_s;
     end(&sim);
+    cw_mem_free(sim.runs);
+    cw_mem_free(sim.heap);
+    cw_mem_free(sim.share_jobs);
+    cw_mem_free(sim.shares);
     return rc < 0 ? rc : 0;
 }
 

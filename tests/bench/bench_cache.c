@@ -155,7 +155,7 @@ static void find_places(struct bench *b)
 {
     b->places = CW_NEW_ARRAY(struct place, b->n);
     for (size_t c = 0; c < b->chunks; c++) {
-        struct cw_chunk_index *index;
+        struct cw_chunk_index *index = NULL;
         struct cw_err err = {0};
         size_t bytes, n;
         uint64_t offset;

@@ -162,8 +162,8 @@ static void test_alloc_fails(void **state)
     const char *nodes[] = {
         "{\"op\":\"range\",\"stop\":100},{\"op\":\"batch\",\"size\":16}",
         "{\"op\":\"from_values\",\"values\":[\"a\",\"b\"]},{\"op\":\"batch\",\"size\":16}",
-        "{\"op\":\"range\",\"stop\":100},{\"op\":\"batch\",\"size\":16},{\"op\":\"cast\",\"dtype\":"
-        "\"i32\"}"};
+        ("{\"op\":\"range\",\"stop\":100},{\"op\":\"batch\",\"size\":16},{\"op\":\"cast\",\"dtype\":"
+         "\"i32\"}")};
     const size_t bytes[] = {128, 26, 64};
     for (size_t k = 0; k < CW_ARRAY_LEN(nodes); k++) {
         struct cw_plan *plan = plan_of(nodes[k], 1);
