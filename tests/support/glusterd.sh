@@ -100,7 +100,11 @@ gluster_volume() {
             gluster_cli volume start "$name"
     } >>"$gluster_dir/log/cli.log" 2>&1 || gluster_fail "volume $name: $(tail -n 1 "$gluster_dir/log/cli.log")"
     gluster_until 60 "volume $name is up" gluster_is_up "$name"
+    for ((i = 0; i < n; i++)); do
+        gluster_socket_of "$(gluster_brick_pid "$name" "$i")" >>"$gluster_dir/sockets"
+    done
 }
+gluster_socket_of() { tr '\0' '\n' <"/proc/$1/cmdline" | sed -n '/^-S$/{n;p;}'; } # PID
 gluster_is_up() { # VOLUME: every brick is
     gluster_cli volume status "$1" --xml 2>/dev/null | awk -v dir="$gluster_dir/b/" '
         /<path>/ { ours = index($0, dir) }
@@ -151,14 +155,14 @@ gluster_pids() { # all that are ours; glusterd first, which would start others
 }
 # Stops everything by pid, and removes every file, also those that glusterd keeps elsewhere.
 gluster_end() {
-    local pid socket files=()
+    local pid files=()
     [ -n "$gluster_dir" ] && [ -d "$gluster_dir" ] || return 0
     for pid in $(gluster_pids); do
         gluster_is_ours "$pid" || continue
-        socket=$(tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n '/^-S$/{n;p;}')
-        [ -z "$socket" ] || files+=("$socket")
+        gluster_socket_of "$pid" >>"$gluster_dir/sockets"
         kill -9 "$pid"
     done 2>/dev/null
+    [ ! -f "$gluster_dir/sockets" ] || mapfile -t files <"$gluster_dir/sockets" # also of bricks that are dead
     for pid in "$gluster_dir"/b/*; do
         files+=("/var/log/glusterfs/bricks/$(echo "${pid#/}" | tr / -).log")
     done
