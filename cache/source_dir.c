@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks in a directory, DIR/ab/KEY each: a head with a checksum, then the bytes; written beside and renamed. Processes of a host share it:
- * the file DIR/usage has the sum of all and is the lock (flock) for changing it. What a process that died had added to the sum and not
- * written is found when the directory is listed: on start, and whenever it is full. A block's time of change is that of its last use. */
+ * the file DIR/usage has the sum of all and is the lock (flock) for changing it, which is held while a block is written, so that the quota holds
+ * whoever writes. What a process that died had not added to the sum is found when the directory is listed: on start, and whenever it is
+ * full. A block's time of change is that of its last use. */
 #include "cache/source_cache_int.h"
 
 #include <dirent.h>
@@ -74,12 +75,6 @@ static void usage_unlock(struct cw_source_dir *d, uint64_t bytes)
         cw_source_tally_trouble(&d->tally, "the file \"usage\" cannot be written");
     atomic_store(&d->bytes, bytes);
     (void)flock(d->usage_fd, LOCK_UN);
-}
-
-static void usage_subtract(struct cw_source_dir *d, uint64_t n)
-{
-    uint64_t bytes = usage_lock(d);
-    usage_unlock(d, bytes - CW_MIN(n, bytes));
 }
 
 /* ---- listing and making room ---- */
@@ -167,22 +162,20 @@ static uint64_t make_room(struct cw_source_dir *d, uint64_t most, bool force)
     return list.bytes;
 }
 
-/* Whether n bytes may be added, and then they are counted. */
-static bool admit(struct cw_source_dir *d, uint64_t n)
+/* Whether n bytes may be added to *sum, which making room makes smaller. The lock is held. */
+static bool admit(struct cw_source_dir *d, uint64_t n, uint64_t *sum)
 {
     bool ok = true;
-    uint64_t bytes = usage_lock(d);
-    if (bytes + n > d->quota) {
+    if (*sum + n > d->quota) {
         bool idle = cw_clock_wall_ms() - d->oldest_ms >= d->idle_ms;
         bool turn = ++d->passed >= ONE_IN * d->admitted;
         if ((idle || turn) && n <= d->quota) {
             uint64_t most = d->quota - CW_MIN(d->quota, n + d->quota / FREE_PART);
-            bytes = make_room(d, most, turn);
+            *sum = make_room(d, most, turn);
             d->passed = d->admitted = 0;
         }
-        ok = bytes + n <= d->quota;
+        ok = *sum + n <= d->quota;
     }
-    usage_unlock(d, ok ? bytes + n : bytes);
     d->admitted += ok;
     return ok;
 }
@@ -242,21 +235,23 @@ static void put(struct cw_source_dir *d, const struct cw_source_item *item)
     name_of(item->key, name);
     if (cw_source_dir_has(d, item->key, item->buf->len))
         return;
-    if (!admit(d, bytes)) {
-        atomic_fetch_add(&d->tally.refused, 1);
-        atomic_store(&d->full_ns, cw_clock_ns());
-        return;
-    }
-    if (write_file(d, item, name) == 0) {
+    uint64_t sum = usage_lock(d);
+    bool had = cw_source_dir_has(d, item->key, item->buf->len); /* another process may have written it meanwhile */
+    bool admitted = !had && admit(d, bytes, &sum);
+    int rc = admitted ? write_file(d, item, name) : 0, why = errno;
+    bool written = admitted && rc == 0;
+    usage_unlock(d, written ? sum + bytes : sum);
+    if (written)
         atomic_fetch_add(&d->tally.filled_bytes, item->buf->len);
+    if (had || written)
         return;
+    if (rc < 0) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s: %s", d->path, strerror(why));
+        cw_source_tally_trouble(&d->tally, text);
     }
-    char text[256];
-    snprintf(text, sizeof(text), "%s: %s", d->path, strerror(errno));
-    cw_source_tally_trouble(&d->tally, text);
     atomic_fetch_add(&d->tally.refused, 1);
     atomic_store(&d->full_ns, cw_clock_ns());
-    usage_subtract(d, bytes);
 }
 
 static void write_blocks(void *arg)

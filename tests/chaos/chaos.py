@@ -115,6 +115,8 @@ class Service:
             return
         with open(chunk, "rb") as file:
             data = bytearray(file.read())
+        if not data:  # cut to nothing before
+            return
         if what == 1:
             data[self.rng.randrange(len(data))] ^= 1 << self.rng.randrange(8)
         else:

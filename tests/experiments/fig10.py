@@ -32,7 +32,7 @@ def pipeline(folder, records, ms):
 
 def mode(said):
     """As the original calls them."""
-    if not said["decisions"]:
+    if not said["decisions"] or not said["now"]["inputs"]:
         return "PROFILE"
     choice = said["decisions"][-1]["choice"]
     if choice is None:
@@ -58,7 +58,8 @@ class Trace:
 
 
 def cached_share(said, records):
-    return max(node.get("cached", 0) for node in said["now"]["inputs"]["nodes"]) / records
+    inputs = said["now"]["inputs"]  # not there before anything is measured
+    return max(node.get("cached", 0) for node in inputs["nodes"]) / records if inputs else 0
 
 
 def play(build, folder, records, ms, epochs):

