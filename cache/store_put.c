@@ -18,6 +18,8 @@ struct put {
     struct cw_cond waiter;
     struct cw_store_job *jobs[WRITES_MAX]; /* under way, a ring */
     size_t first, jobs_n;
+    void *pieces[WRITES_MAX]; /* written, to be used again: fresh memory costs page faults as much as the copying */
+    size_t pieces_n;
 };
 
 static int call_create(struct cw_store_job *job)
@@ -71,6 +73,8 @@ static int wait_for_one(struct put *put, struct cw_err *err)
     put->first++;
     put->jobs_n--;
     int rc = cw_store_job_wait(job, &put->waiter, err);
+    if (rc == 0 && job->data) /* nobody writes from it any more, as might be after a timeout */
+        put->pieces[put->pieces_n++] = cw_steal(&job->data);
     cw_store_job_unref(job);
     return rc;
 }
@@ -105,7 +109,7 @@ static int start_write(struct put *put, struct cw_err *err)
 {
     struct cw_store *store = put->store;
     size_t n = (size_t)CW_MIN(put->total - put->offset, CW_STORE_PIECE);
-    void *data = cw_mem_try(n);
+    void *data = put->pieces_n ? put->pieces[--put->pieces_n] : cw_mem_try(CW_MIN(put->total, CW_STORE_PIECE));
 
     if (!data)
         return cw_err_set(err, CW_E_NOMEM, "store %s: no memory to write %s", store->url.text, put->name);
@@ -192,5 +196,7 @@ int cw_store_put(struct cw_store *store, const char *name, const struct iovec *p
     cw_store_meter_end_locked(store, &store->writing, put.total, rc);
     cw_mutex_unlock(&store->lock);
     cw_cond_fini(&put.waiter);
+    while (put.pieces_n > 0)
+        cw_mem_free(put.pieces[--put.pieces_n]);
     return rc;
 }
