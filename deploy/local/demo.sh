@@ -81,6 +81,7 @@ address=
 begin() { # NAME PROGRAM ARGS...: starts a daemon, waits for its "ready ADDRESS"
     local name=$1 i
     shift
+    : >"$work/$name.ready" # here, not in the child, which may be slow to begin
     "$@" >"$work/$name.ready" 2>"$work/$name.log" &
     local pid=$!
     pids+=("$pid")
