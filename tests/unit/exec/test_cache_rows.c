@@ -353,7 +353,10 @@ static void test_files(void **state)
         tell(&late, false);
         use(other, setup, &late, true, false);
         must_be(setup, "of damaged files", plain[1], hash_pool(other, 3, 1, CW_BAD_SKIP, &rows));
-        if (!world.damaged)
+        cw_mutex_lock(&world.mutex);
+        unsigned long long damaged = (unsigned long long)world.damaged;
+        cw_mutex_unlock(&world.mutex);
+        if (!damaged)
             fail_msg("%s: nothing was found damaged", setup->nodes);
         cw_plan_unref(plan);
         cw_plan_unref(other);
