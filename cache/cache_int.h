@@ -4,6 +4,7 @@
  *   cache.c  life, options           ids.c     id -> where its record is         get.c       hot path of reading
  *   node.c   nodes of a cache        slot.c    what keeps a chunk or block alive  prefetch.c  reads ahead
  *   hold.c   what a thread holds     load.c    indices of chunks                  frames.c    frames in memory
+ *   fetch.c  reads under way         shelf.c   which frames stay                  spare.c     buffers to be used again
  *   keep.c   events, cleaning, time  block.c   records that wait                  put.c       hot path of filling
  *   room.c   memory                  write.c   chunks from blocks                 counts.c
  *
@@ -64,6 +65,7 @@ struct cw_slot {
 struct cw_slot *cw_slot_new(struct cw_cache_node *node, struct cw_cache_chunk *chunk, struct cw_block *block); /* node->lock; NULL: none left */
 struct cw_slot *cw_slot_at(const struct cw_cache_node *node, uint64_t place);
 bool cw_slot_take(struct cw_slot *slot); /* false: gone */
+bool cw_slot_try(struct cw_slot *slot);  /* the same, for who may hold locks and knows that it is not buried yet */
 void cw_slot_ref(struct cw_slot *slot);  /* of one that is held */
 void cw_slot_drop(struct cw_slot *slot); /* no lock may be held */
 bool cw_slot_kill(struct cw_slot *slot); /* nobody takes it any more; true for the first caller, who drops the owner's ref later */
@@ -105,30 +107,37 @@ void cw_load_parked(struct cw_cache *cache);
 void cw_load_thread(void *arg);
 void cw_load_enter(struct cw_cache_chunk *chunk); /* its slot is held */
 
-/* ---- frames.c ---- */
+/* ---- frames in memory: spans of frames that stand one behind another. Those that are to be read wait in line (fetch.c); those that were
+ * read stand on shelves (shelf.c). A span goes from WAITING to AHEAD when its read begins, and on when all have it who were to come ---- */
 #define CW_SPAN_FRAMES 64u
 #define CW_SPAN_BYTES ((size_t)1 << 20)
-enum cw_span_state { CW_SPAN_READING, CW_SPAN_READY, CW_SPAN_FAILED };
-struct cw_span { /* frames that stand one behind another, in memory */
+enum cw_span_state { CW_SPAN_COMING, CW_SPAN_READY, CW_SPAN_FAILED };
+enum cw_shelf { CW_SHELF_NONE, CW_SHELF_WAITING, CW_SHELF_AHEAD, CW_SHELF_RECENT, CW_SHELF_KEPT, CW_SHELVES };
+struct cw_span {
     atomic_int refs; /* one is the chunk's table */
     struct cw_cache_chunk *chunk;
-    uint32_t first, n;
+    uint32_t first, n; /* n grows while it waits: room.lock and chunk->lock */
     bool is_plain;
     enum cw_span_state state; /* chunk->lock */
     _Atomic uint64_t checked; /* a bit a frame */
-    atomic_int touched;       /* 0 not read yet; 2 read; 1 read, and passed by since */
-    unsigned char *data;
-    size_t bytes;
-    struct cw_span *prev, *next; /* room.lock */
-    struct cw_store_read read;
+    atomic_uint wanted;       /* gets that were told ahead and have not come yet */
+    unsigned char *data;      /* NULL while it waits, and when its read failed */
+    size_t cap;               /* of data */
+    enum cw_shelf shelf;      /* room.lock, as the rest */
+    int64_t since_ns;         /* AHEAD: when it was read, or wanted anew */
+    struct cw_span *prev, *next;
 };
-/* The plain bytes of a frame that is not simply mapped; NULL: not to be had now, or damaged. */
+/* frames.c. The plain bytes of a frame that is not simply mapped; NULL: not to be had now, or damaged. */
 const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold, int64_t *wait_ns);
 bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame);
-/* Begins to read frames [first, first + n) if there is room; false: there is none. */
-bool cw_frames_start(struct cw_cache_chunk *chunk, uint32_t first, uint32_t n);
 void cw_frames_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
 void cw_span_unref(struct cw_span *span);
+
+/* fetch.c. A get of each of these frames (they ascend, and may be there several times) will come; the chunk's slot is held. What is not
+ * there is put in line, neighbours as one. */
+void cw_fetch_want(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n);
+struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame); /* a ref; its read is under way or done */
+void cw_fetch_pump(struct cw_cache *cache);                                 /* begins reads that wait, as far as they may */
 
 /* ---- room.c: memory ---- */
 struct cw_segment { /* of a block */
@@ -136,25 +145,59 @@ struct cw_segment { /* of a block */
     size_t bytes, used; /* of data */
     unsigned char *data;
 };
+#define CW_SPARE_CLASSES 49u
+struct cw_spare { /* a buffer of a span that nobody uses; lies in it */
+    struct cw_spare *next;
+};
+struct cw_shelf_list { /* oldest first */
+    struct cw_span *head, *tail;
+    atomic_size_t n;
+    size_t bytes;
+};
 struct cw_room {
     struct cw_mutex lock;
     size_t limit, writing, frames, idle;
-    struct cw_segment *pool; /* idle ones */
-    unsigned quiet;          /* ticks since something was written */
-    struct cw_span *head, *tail; /* oldest first */
-    size_t spans;
+    struct cw_segment *pool;                  /* idle ones */
+    struct cw_spare *spare[CW_SPARE_CLASSES]; /* idle ones */
+    unsigned quiet;                           /* ticks since something was written or read */
+    bool busy;                                /* in this one */
+    struct cw_shelf_list shelves[CW_SHELVES];
+    unsigned dropped;                         /* spans ever: whose turn it is */
+    size_t reading;                           /* reads under way */
+    bool pumping, pump_again;
 };
-enum cw_room_urgency { CW_ROOM_AHEAD, CW_ROOM_NOW };
+struct cw_garbage { /* what is to be freed without the lock */
+    struct cw_span *spans;
+    struct cw_segment *segments;
+    struct cw_spare *spare;
+};
+/* room.lock: makes room for so much; all: even of spans that are still wanted. What was dropped must be cleared later. */
+bool cw_room_make(struct cw_room *room, size_t bytes, bool all, struct cw_garbage *garbage);
+bool cw_room_is_over(const struct cw_room *room, size_t bytes);
+bool cw_room_drop_segment(struct cw_room *room, struct cw_garbage *garbage); /* an idle one; false: there is none */
+void cw_room_clear(struct cw_garbage *garbage);
 struct cw_segment *cw_room_segment(struct cw_cache *cache, size_t at_least); /* NULL: memory is full */
 void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first);
 bool cw_room_writing_add(struct cw_cache *cache, size_t bytes);
 void cw_room_writing_sub(struct cw_cache *cache, size_t bytes);
-bool cw_room_frames_add(struct cw_cache *cache, size_t bytes, enum cw_room_urgency urgency);
-void cw_room_frames_sub(struct cw_cache *cache, size_t bytes);
-void cw_room_span_add(struct cw_cache *cache, struct cw_span *span);
-void cw_room_span_remove(struct cw_cache *cache, struct cw_span *span); /* if it is there */
 void cw_room_tick(struct cw_cache *cache);
 void cw_room_fini(struct cw_room *room);
+
+/* spare.c: buffers of spans. Memory that is new costs more than reading into it, so it is used again. */
+size_t cw_spare_cap(size_t bytes); /* what a buffer for so much has */
+/* room.lock. Room for a buffer, counted in frames. *ret_data is one that was there, or NULL: to be allocated. false: no room (never if
+ * `now`). *cap may grow. */
+bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **ret_data, struct cw_garbage *garbage);
+unsigned char *cw_spare_new(size_t cap); /* NULL: no memory */
+/* room.lock. It does not count as frames any more. */
+void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap, struct cw_garbage *garbage);
+bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage); /* room.lock: the largest one; false: there is none */
+
+/* shelf.c; room.lock, but for `used` */
+void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf); /* from where it is */
+struct cw_span *cw_shelf_drop(struct cw_room *room, bool all); /* out of its chunk's table, nobody's now; NULL: there is none */
+void cw_shelf_forget_old(struct cw_room *room);                /* those that were wanted, and nobody came */
+void cw_shelf_used(struct cw_span *span);                      /* one of those who wanted it has it; without locks */
 
 /* ---- block.c: records that wait to be written ---- */
 #define CW_BLOCK_RECORDS_MAX (1u << 20)

@@ -258,6 +258,7 @@ static void tick(struct cw_cache *cache, bool last)
     struct cw_cache_node **nodes = cw_node_all(cache, &n);
 
     cw_room_tick(cache);
+    cw_fetch_pump(cache);
     relieve(cache, nodes, n);
     for (size_t i = 0; i < n; i++) {
         if (is_old(nodes[i], now))

@@ -65,6 +65,16 @@ bool cw_slot_take(struct cw_slot *slot)
     return false;
 }
 
+bool cw_slot_try(struct cw_slot *slot)
+{
+    uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+    while (state & CW_SLOT_LIVE)
+        if (atomic_compare_exchange_weak_explicit(&slot->state, &state, state + 1, memory_order_acq_rel, memory_order_acquire))
+            return true;
+    return false;
+}
+
 void cw_slot_ref(struct cw_slot *slot)
 {
     atomic_fetch_add_explicit(&slot->state, 1, memory_order_acq_rel);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the source cache: blocks in memory (source_cache.c), queues towards slower tiers (source_queue.c), the directory
- * (source_dir.c), packs in the store (source_pack.c). */
+ * (source_dir.c), packs in the store (source_pack.h). */
 #ifndef CW_CACHE_SOURCE_CACHE_INT_H
 #define CW_CACHE_SOURCE_CACHE_INT_H
 

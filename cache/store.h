@@ -57,13 +57,16 @@ const void *cw_store_file_map(struct cw_store_file *file);
 /* Exactly n bytes, or an error (CORRUPT: the file is shorter). */
 int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err);
 /* The same without waiting, several at once: done is called exactly once, on a thread of the store (or from within start), and must not wait.
- * The struct is the caller's and must stay until then. */
+ * The struct is the caller's and must stay until then.
+ * With `left`, bytes are read straight into dst, without a copy: a thread that is stuck in a read may write there even after done said TIMEOUT. left is called once,
+ * after done, when nobody touches dst any more; struct and dst must stay until then. */
 struct cw_store_read {
     struct cw_store_file *file;
     uint64_t offset;
     void *dst;
     size_t n;
     void (*done)(struct cw_store_read *read, int rc);
+    void (*left)(struct cw_store_read *read); /* or NULL */
     struct cw_err err;
     void *arg;
 };

@@ -11,6 +11,7 @@
 #ifndef CW_CACHE_STORE_CORE_H
 #define CW_CACHE_STORE_CORE_H
 
+#include "base/buf.h"
 #include "base/thread.h"
 #include "cache/store_int.h"
 
@@ -56,8 +57,10 @@ struct cw_store_job {
     size_t n, taken, done;              /* lock */
     int copying, inside;                /* lock: I/O threads that write to dst, that are in it */
     struct cw_store_read *read;         /* NULL: somebody waits */
+    bool is_straight;                   /* it has `left`: read into dst, and told when the job ends */
     /* writes */
-    void *data;
+    const void *data;
+    struct cw_buf *pieces;              /* a ref: data is in it */
     /* what the call made of it: the I/O thread's, then of who waited if rc is 0 */
     struct cw_err err;
     uint64_t v[2];

@@ -17,24 +17,24 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "cache/store_int.h"
+#include "cache/dir_out.h"
 
 #define DEPTH_MAX 64       /* of directories, in a listing */
 #define DIR_MODE 0777      /* and the umask */
-#define FILE_MODE 0666
 #define MAGIC_FUSE 0x65735546
 #define MAGIC_CIFS 0xff534d42
 #define MAGIC_SMB2 0xfe534d42
 #define MAGIC_9P 0x01021997
 #define MAGIC_CEPH 0x00c36400
 
-enum map_mode { MAP_AUTO, MAP_ON, MAP_OFF };
+static const char *const keys[] = {"map", "direct", NULL};
+enum mode { AUTO, ON, OFF };
 struct dir {
     char *path;
-    enum map_mode map;
+    enum mode map, direct;
     struct cw_mutex lock;
-    int fd;       /* lock; -1: not open */
-    bool is_maps; /* lock */
+    int fd;                  /* lock; -1: not open */
+    bool is_maps, is_direct; /* lock */
 };
 struct file {
     int fd;
@@ -43,30 +43,31 @@ struct file {
     struct cw_mutex lock;
     void *map; /* lock */
 };
-struct out {
-    int parent, fd;
-    char temp[CW_STORE_TEMP_BYTES];
-    char name[CW_STORE_NAME_MAX + 1];
-    const char *base; /* in name */
-};
 
 static int check(const struct cw_store_url *url, struct cw_err *err)
 {
-    const char *map = cw_store_url_get(url, "map");
-
     if (url->address[0] != '/')
         return cw_err_set(err, CW_E_INVALID, "store %s: the path must be absolute: dir:/path", url->text);
-    if (map && !cw_str_eq(map, "on") && !cw_str_eq(map, "off") && !cw_str_eq(map, "auto"))
-        return cw_err_set(err, CW_E_INVALID, "store %s: map is on, off or auto", url->text);
+    for (const char *const *key = keys; *key; key++) {
+        const char *value = cw_store_url_get(url, *key);
+        if (value && !cw_str_eq(value, "on") && !cw_str_eq(value, "off") && !cw_str_eq(value, "auto"))
+            return cw_err_set(err, CW_E_INVALID, "store %s: %s is on, off or auto", url->text, *key);
+    }
     return 0;
+}
+static enum mode mode_of(const struct cw_store_url *url, const char *key)
+{
+    const char *value = cw_store_url_get(url, key);
+
+    return cw_str_eq(value, "on") ? ON : cw_str_eq(value, "off") ? OFF : AUTO;
 }
 static void *init(const struct cw_store_url *url)
 {
-    const char *map = cw_store_url_get(url, "map");
     struct dir *dir = CW_NEW(struct dir);
 
     dir->path = cw_mem_strdup(url->address);
-    dir->map = cw_str_eq(map, "on") ? MAP_ON : cw_str_eq(map, "off") ? MAP_OFF : MAP_AUTO;
+    dir->map = mode_of(url, "map");
+    dir->direct = mode_of(url, "direct");
     dir->fd = -1;
     cw_mutex_init(&dir->lock);
     return dir;
@@ -82,26 +83,6 @@ static void fini(void *self)
     cw_mem_free(dir);
 }
 
-/* The errors of a remote file system that does not answer. */
-static int fail(struct cw_err *err, int sys_errno, const char *what, const char *name)
-{
-    int rc = cw_err_errno(err, sys_errno, "%s %s", what, name);
-
-    switch (sys_errno) {
-    case ESTALE:
-    case ENOTCONN:
-    case EHOSTDOWN:
-    case ENODEV:
-    case EREMOTEIO:
-    case ESHUTDOWN:
-        if (err)
-            err->code = CW_E_UNAVAILABLE;
-        return CW_E_UNAVAILABLE;
-    default:
-        return rc;
-    }
-}
-
 /* ---- the directory ---- */
 
 static int make_path(const char *path, struct cw_err *err)
@@ -113,11 +94,11 @@ static int make_path(const char *path, struct cw_err *err)
             continue;
         *at = '\0';
         if (mkdir(part, DIR_MODE) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-            return fail(err, errno, "cannot make the directory", part);
+            return cw_dir_fail(err, errno, "cannot make the directory", part);
         *at = '/';
     }
     if (mkdir(path, DIR_MODE) < 0 && errno != EEXIST)
-        return fail(err, errno, "cannot make the directory", path);
+        return cw_dir_fail(err, errno, "cannot make the directory", path);
     return 0;
 }
 static bool is_remote(int fd)
@@ -150,16 +131,18 @@ static int try(void *self, struct cw_err *err)
         return rc;
     int fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return fail(err, errno, "cannot open the directory", dir->path);
+        return cw_dir_fail(err, errno, "cannot open the directory", dir->path);
     if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
-        rc = fail(err, errno, "cannot write to the directory", dir->path);
+        rc = cw_dir_fail(err, errno, "cannot write to the directory", dir->path);
         close(fd);
         return rc;
     }
+    bool is_local = !is_remote(fd);
     cw_mutex_lock(&dir->lock);
     int before = dir->fd;
     dir->fd = fd;
-    dir->is_maps = dir->map == MAP_ON || (dir->map == MAP_AUTO && !is_remote(fd));
+    dir->is_maps = dir->map == ON || (dir->map == AUTO && is_local);
+    dir->is_direct = dir->direct == ON || (dir->direct == AUTO && is_local);
     cw_mutex_unlock(&dir->lock);
     if (before >= 0)
         close(before);
@@ -175,7 +158,7 @@ static int root_of(struct dir *dir, struct cw_err *err)
     int sys_errno = errno;
     cw_mutex_unlock(&dir->lock);
     if (fd < 0)
-        return fail(err, dir->fd < 0 ? ENOTCONN : sys_errno, "cannot use the directory", dir->path);
+        return cw_dir_fail(err, dir->fd < 0 ? ENOTCONN : sys_errno, "cannot use the directory", dir->path);
     if (fstat(fd, &st) == 0 && st.st_nlink == 0) {
         close(fd);
         return cw_err_set(err, CW_E_UNAVAILABLE, "the directory %s was removed", dir->path);
@@ -205,85 +188,26 @@ static int open_parent(struct dir *dir, const char *name, bool makes, const char
         snprintf(part, sizeof(part), "%.*s", (int)(slash - name), name);
         fd = step(fd, part, makes);
         if (fd < 0)
-            return fail(err, errno, makes ? "cannot make the directory of" : "cannot open the directory of", name);
+            return cw_dir_fail(err, errno, makes ? "cannot make the directory of" : "cannot open the directory of", name);
     }
     *ret_base = name;
     return fd;
 }
 
-/* ---- writing ---- */
+/* ---- writing: dir_out.c ---- */
 
 static int create(void *self, const char *name, void **ret_out, struct cw_err *err)
 {
-    struct out *out = CW_NEW(struct out);
+    struct dir *dir = self;
     const char *base;
+    int parent = open_parent(dir, name, true, &base, err);
 
-    out->parent = open_parent(self, name, true, &base, err);
-    if (out->parent < 0) {
-        int rc = out->parent;
-        cw_mem_free(out);
-        return rc;
-    }
-    snprintf(out->name, sizeof(out->name), "%s", name);
-    out->base = out->name + (base - name);
-    cw_store_temp_name(out->temp);
-    out->fd = openat(out->parent, out->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    if (out->fd < 0) {
-        int rc = fail(err, errno, "cannot make a file for", name);
-        close(out->parent);
-        cw_mem_free(out);
-        return rc;
-    }
-    *ret_out = out;
-    return 0;
-}
-static int write_piece(void *arg, uint64_t offset, const void *p, size_t n, struct cw_err *err)
-{
-    struct out *out = arg;
-
-    for (size_t at = 0; at < n;) {
-        ssize_t some = pwrite(out->fd, (const char *)p + at, n - at, (off_t)(offset + at));
-        if (some < 0 && errno == EINTR)
-            continue;
-        if (some <= 0)
-            return fail(err, some < 0 ? errno : EIO, "cannot write", out->name);
-        at += (size_t)some;
-    }
-    return 0;
-}
-static int sync_out(void *arg, struct cw_err *err)
-{
-    struct out *out = arg;
-
-    return fsync(out->fd) < 0 ? fail(err, errno, "cannot write to disk", out->name) : 0;
-}
-static void end_out(struct out *out, bool removes)
-{
-    if (out->fd >= 0)
-        close(out->fd);
-    if (removes)
-        unlinkat(out->parent, out->temp, 0);
-    close(out->parent);
-    cw_mem_free(out);
-}
-static int commit(void *arg, struct cw_err *err)
-{
-    struct out *out = arg;
-    int rc = 0, fd = out->fd;
-
-    out->fd = -1;
-    if (close(fd) < 0)
-        rc = fail(err, errno, "cannot close", out->name);
-    else if (renameat(out->parent, out->temp, out->parent, out->base) < 0)
-        rc = fail(err, errno, "cannot rename a file to", out->name);
-    else if (fsync(out->parent) < 0 && errno != EINVAL) /* some file systems cannot */
-        rc = fail(err, errno, "cannot write to disk the directory of", out->name);
-    end_out(out, rc < 0);
-    return rc;
-}
-static void abandon(void *arg)
-{
-    end_out(arg, true);
+    if (parent < 0)
+        return parent;
+    cw_mutex_lock(&dir->lock);
+    bool direct = dir->is_direct;
+    cw_mutex_unlock(&dir->lock);
+    return cw_dir_out_create(parent, name, base, direct, ret_out, err);
 }
 
 /* ---- names ---- */
@@ -295,7 +219,7 @@ static int remove_file(void *self, const char *name, struct cw_err *err)
 
     if (parent < 0)
         return parent;
-    int rc = unlinkat(parent, base, 0) < 0 ? fail(err, errno, "cannot remove", name) : 0;
+    int rc = unlinkat(parent, base, 0) < 0 ? cw_dir_fail(err, errno, "cannot remove", name) : 0;
     close(parent);
     return rc;
 }
@@ -310,7 +234,7 @@ static int open_file(struct dir *dir, const char *name, struct stat *ret_stat, s
     int sys_errno = errno;
     close(parent);
     if (fd < 0)
-        return fail(err, sys_errno, "cannot open", name);
+        return cw_dir_fail(err, sys_errno, "cannot open", name);
     if (fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode))
         return fd;
     close(fd);
@@ -398,7 +322,7 @@ static int run_walk(struct walk *walk, struct cw_err *err)
         if (entry)
             rc = visit(walk, entry->d_name);
         else if (errno && errno != ENOENT)
-            rc = fail(err, errno, "cannot list", walk->len ? walk->name : "the directory");
+            rc = cw_dir_fail(err, errno, "cannot list", walk->len ? walk->name : "the directory");
         else
             leave(walk);
     }
@@ -422,7 +346,7 @@ static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
     int sys_errno = errno;
     close(parent);
     if (fd < 0)
-        return sys_errno == ENOENT ? 0 : fail(err, sys_errno, "cannot list", prefix);
+        return sys_errno == ENOENT ? 0 : cw_dir_fail(err, sys_errno, "cannot list", prefix);
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         close(fd);
         return fn(arg, prefix, (uint64_t)st.st_size, (int64_t)st.st_mtim.tv_sec * 1000);
@@ -438,7 +362,7 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
 
     if (fd < 0)
         return fd;
-    int rc = fstatvfs(fd, &fs) < 0 ? fail(err, errno, "cannot tell the space of", dir->path) : 0;
+    int rc = fstatvfs(fd, &fs) < 0 ? cw_dir_fail(err, errno, "cannot tell the space of", dir->path) : 0;
     close(fd);
     if (rc < 0)
         return rc;
@@ -477,7 +401,7 @@ static int read_piece(void *arg, uint64_t offset, void *dst, size_t n, struct cw
         if (some < 0 && errno == EINTR)
             continue;
         if (some < 0)
-            return fail(err, errno, "cannot read", "a file");
+            return cw_dir_fail(err, errno, "cannot read", "a file");
         if (some == 0)
             return cw_err_set(err, CW_E_CORRUPT, "a file was %llu bytes long, and ends at %llu now", (unsigned long long)file->bytes,
                               (unsigned long long)(offset + at));
@@ -513,10 +437,9 @@ static void close_file(void *arg)
     cw_mem_free(file);
 }
 
-static const char *const keys[] = {"map", NULL};
 const struct cw_store_ops cw_store_dir = {
     .scheme = "dir", .form = "dir:/path", .keys = keys, .waits = true, .writes = 2, .timeout_ms = 30000,
     .check = check, .init = init, .fini = fini, .try = try,
-    .create = create, .write = write_piece, .sync = sync_out, .commit = commit, .abandon = abandon,
+    .create = create, .write = cw_dir_out_write, .sync = cw_dir_out_sync, .commit = cw_dir_out_commit, .abandon = cw_dir_out_abandon,
     .remove = remove_file, .stat = stat_file, .list = list, .space = space,
     .open = open_to_read, .read = read_piece, .map = map_file, .close = close_file};

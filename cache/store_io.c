@@ -81,10 +81,12 @@ static void free_job(struct cw_store_job *job, bool is_here)
         cw_store_file_unref_here(job->opened);
     else if (job->opened)
         cw_store_file_unref(job->opened);
+    if (job->is_straight)
+        job->read->left(job->read);
     for (size_t i = 0; i < job->entries_n; i++)
         cw_mem_free(job->entries[i].name);
     cw_mem_free(job->entries);
-    cw_mem_free(job->data);
+    cw_buf_unref(job->pieces);
     cw_mem_free(job);
 }
 static void unref_job(struct cw_store_job *job, bool is_here)
@@ -209,7 +211,7 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
         store->idle--;
     }
 }
-/* Without the lock: what was read into memory of the thread's own goes to the caller, if he still waits. */
+/* Without the lock: what was read into memory of the thread's own (or straight to where it belongs) goes to the caller, if he still waits. */
 static void hand_over(struct cw_store_job *job, size_t at, const void *p, size_t n, int rc, const struct cw_err *err)
 {
     struct cw_store *store = job->store;
@@ -229,7 +231,8 @@ static void hand_over(struct cw_store_job *job, size_t at, const void *p, size_t
     }
     job->copying++;
     cw_mutex_unlock(&store->lock);
-    memcpy(job->dst + at, p, n);
+    if (!job->is_straight)
+        memcpy(job->dst + at, p, n);
     cw_mutex_lock(&store->lock);
     job->copying--;
     job->done += n;
@@ -252,11 +255,12 @@ static void run_piece(struct cw_store_job *job, size_t at, size_t n, void **buff
 
     if (store->url.latency_ns && at == 0)
         cw_clock_sleep_ns(store->url.latency_ns);
-    if (!*buffer)
+    if (!job->is_straight && !*buffer)
         *buffer = cw_mem_try(CW_STORE_PIECE);
-    rc = *buffer ? store->ops->read(job->file->own, job->offset + at, *buffer, n, &err)
-                 : cw_err_set(&err, CW_E_NOMEM, "store %s: no memory to read", store->url.text);
-    hand_over(job, at, *buffer, n, rc, &err);
+    void *to = job->is_straight ? job->dst + at : *buffer;
+    rc = to ? store->ops->read(job->file->own, job->offset + at, to, n, &err)
+            : cw_err_set(&err, CW_E_NOMEM, "store %s: no memory to read", store->url.text);
+    hand_over(job, at, to, n, rc, &err);
 }
 static void run_call(struct cw_store_job *job)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a file: pieces, several at once, of memory that the job owns (an I/O thread may be stuck in a write when the caller has long gone on). */
+/* Writing a file: pieces, several at once. They are copied into memory that the jobs hold, since an I/O thread may be stuck in a write when the
+ * caller has long gone on; a place in it is used again when its write has ended, so most of it stays in the processor's caches. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/fault.h"
@@ -18,8 +19,8 @@ struct put {
     struct cw_cond waiter;
     struct cw_store_job *jobs[WRITES_MAX]; /* under way, a ring */
     size_t first, jobs_n;
-    void *pieces[WRITES_MAX]; /* written, to be used again: fresh memory costs page faults as much as the copying */
-    size_t pieces_n;
+    size_t most;              /* of them at once */
+    struct cw_buf *pieces;    /* a place for each */
 };
 
 static int call_create(struct cw_store_job *job)
@@ -73,8 +74,6 @@ static int wait_for_one(struct put *put, struct cw_err *err)
     put->first++;
     put->jobs_n--;
     int rc = cw_store_job_wait(job, &put->waiter, err);
-    if (rc == 0 && job->data) /* nobody writes from it any more, as might be after a timeout */
-        put->pieces[put->pieces_n++] = cw_steal(&job->data);
     cw_store_job_unref(job);
     return rc;
 }
@@ -105,17 +104,33 @@ static void throttle(struct cw_store *store, size_t n)
     cw_mutex_unlock(&store->lock);
     cw_clock_sleep_ns(wait_ns);
 }
+static void free_pieces(void *arg, struct cw_buf *buf)
+{
+    (void)arg;
+    cw_mem_free(buf->data);
+}
+static int make_pieces(struct put *put, struct cw_err *err)
+{
+    put->most = CW_MIN(CW_MAX(put->store->ops->writes, 1u), (unsigned)WRITES_MAX);
+    size_t bytes = (size_t)CW_MIN(CW_ALIGN_UP(put->total, (uint64_t)CW_MEM_PAGE), put->most * CW_STORE_PIECE);
+    void *data = cw_mem_try_pages(bytes);
+
+    if (!data)
+        return cw_err_set(err, CW_E_NOMEM, "store %s: no memory to write %s", put->store->url.text, put->name);
+    put->pieces = cw_buf_wrap(data, bytes, free_pieces, NULL);
+    return 0;
+}
+/* Into the place after those under way. */
 static int start_write(struct put *put, struct cw_err *err)
 {
     struct cw_store *store = put->store;
-    size_t n = (size_t)CW_MIN(put->total - put->offset, CW_STORE_PIECE);
-    void *data = put->pieces_n ? put->pieces[--put->pieces_n] : cw_mem_try(CW_MIN(put->total, CW_STORE_PIECE));
+    size_t n = (size_t)CW_MIN(put->total - put->offset, CW_STORE_PIECE), at = (put->first + put->jobs_n) % put->most;
+    uint8_t *data = (uint8_t *)put->pieces->data + at * CW_STORE_PIECE;
 
-    if (!data)
-        return cw_err_set(err, CW_E_NOMEM, "store %s: no memory to write %s", store->url.text, put->name);
     throttle(store, n);
     gather(put, data, n);
     struct cw_store_job *job = job_of(put, call_write);
+    job->pieces = cw_buf_ref(put->pieces);
     job->data = data;
     job->n = n;
     job->offset = put->offset;
@@ -130,13 +145,13 @@ static int start_write(struct put *put, struct cw_err *err)
     cw_store_job_start(job);
     return 0;
 }
+/* After an error nothing more is begun: the place of a write that was given up may still be read. */
 static int write_all(struct put *put, struct cw_err *err)
 {
-    size_t most = CW_MIN(CW_MAX(put->store->ops->writes, 1u), (unsigned)WRITES_MAX);
-    int rc = 0;
+    int rc = make_pieces(put, err);
 
     while (rc == 0 && put->offset < put->total) {
-        if (put->jobs_n == most)
+        if (put->jobs_n == put->most)
             rc = wait_for_one(put, err);
         if (rc == 0)
             rc = start_write(put, err);
@@ -196,7 +211,6 @@ int cw_store_put(struct cw_store *store, const char *name, const struct iovec *p
     cw_store_meter_end_locked(store, &store->writing, put.total, rc);
     cw_mutex_unlock(&store->lock);
     cw_cond_fini(&put.waiter);
-    while (put.pieces_n > 0)
-        cw_mem_free(put.pieces[--put.pieces_n]);
+    cw_buf_unref(put.pieces);
     return rc;
 }

@@ -170,26 +170,35 @@ int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, s
     cw_mutex_unlock(&store->lock);
     return rc;
 }
+static void end_here(struct cw_store_read *read, int rc)
+{
+    void (*left)(struct cw_store_read *) = read->left;
+
+    read->done(read, rc);
+    if (left)
+        left(read);
+}
 void cw_store_file_read_start(struct cw_store_read *read)
 {
     struct cw_store *store = read->file->store;
     int rc = check_range(read->file, read->offset, read->n, &read->err);
 
     if (rc < 0 || read->n == 0) {
-        read->done(read, rc);
+        end_here(read, rc);
         return;
     }
     cw_store_meter_begin(store, &store->reading);
     if (!store->has_threads) {
-        read->done(read, read_here(read->file, read->offset, read->dst, read->n, &read->err));
+        end_here(read, read_here(read->file, read->offset, read->dst, read->n, &read->err));
         return;
     }
     if ((rc = refuse(store, &read->err)) < 0) {
-        read->done(read, rc);
+        end_here(read, rc);
         return;
     }
     struct cw_store_job *job = new_read(read->file, read->offset, read->dst, read->n);
     job->read = read;
+    job->is_straight = read->left != NULL;
     cw_store_job_start(job);
     cw_store_job_unref(job);
 }

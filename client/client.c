@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/local.h"
+#include "client/local_workers.h"
 #include "client/public.h"
 #include "loop/loop.h"
 #include "shm/shm.h"
@@ -178,6 +179,7 @@ static void client_free(struct cachew_client *client)
         cw_loop_post(client->loop, stop_loop, client);
         cw_thread_join(&client->thread);
     }
+    cw_local_workers_finish(client);
     cw_local_stop(client->local);
     cw_recvpool_free(client->pool);
     cw_mem_free(client->address);

@@ -12,6 +12,7 @@
 #define CW_CLIENT_HOST_ID_BYTES 128
 
 struct cw_local;
+struct cw_local_workers;
 struct cachew_client {
     uint32_t magic;
     pid_t pid;           /* after fork() the child's differs */
@@ -24,6 +25,7 @@ struct cachew_client {
     struct cw_rpc *rpc;
     struct cw_channel *channel; /* to the dispatcher */
     struct cw_recvpool *pool;   /* any thread */
+    struct cw_local_workers *ending; /* of jobs that were closed; after the loop thread has ended the caller's */
     struct cw_local *local;     /* NULL unless "local:"; the caller's while there is no loop thread */
     atomic_int jobs;
 };

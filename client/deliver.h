@@ -4,7 +4,7 @@
 #ifndef CW_CLIENT_DELIVER_H
 #define CW_CLIENT_DELIVER_H
 
-#include "client/fetch.h"
+#include "client/link.h"
 #include "client/job.h"
 #include "client/join.h"
 #include "client/order.h"

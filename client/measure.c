@@ -17,9 +17,9 @@ void cw_measure_given(struct cw_measure *m, int64_t now_ns)
 {
     uint64_t n = atomic_load_explicit(&m->written, memory_order_relaxed);
     struct cw_measured *record = &m->ring[n % CW_MEASURE_RING];
-    /* relaxed atomics in effect: a torn sum is possible only beyond the margin */
-    __atomic_store_n(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1, __ATOMIC_RELAXED);
-    __atomic_store_n(&record->wait_ns, now_ns - m->asked_ns, __ATOMIC_RELAXED);
+    /* step and wait of two records are mixed only beyond the margin */
+    atomic_store_explicit(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1, memory_order_relaxed);
+    atomic_store_explicit(&record->wait_ns, now_ns - m->asked_ns, memory_order_relaxed);
     atomic_store_explicit(&m->written, n + 1, memory_order_release);
     m->given_ns = now_ns;
     m->has_given = true;
@@ -45,8 +45,9 @@ void cw_measure_take(struct cw_measure *m, struct cw_measure_sum *ret)
     *ret = (struct cw_measure_sum){.batches = n};
     m->taken = written;
     for (uint64_t i = written - kept; i < written; i++) {
-        int64_t step = __atomic_load_n(&m->ring[i % CW_MEASURE_RING].step_ns, __ATOMIC_RELAXED);
-        int64_t wait = __atomic_load_n(&m->ring[i % CW_MEASURE_RING].wait_ns, __ATOMIC_RELAXED);
+        const struct cw_measured *record = &m->ring[i % CW_MEASURE_RING];
+        int64_t step = atomic_load_explicit(&record->step_ns, memory_order_relaxed);
+        int64_t wait = atomic_load_explicit(&record->wait_ns, memory_order_relaxed);
         ret->wait_ns += wait;
         ret->ns += wait + CW_MAX(step, (int64_t)0);
         if (step >= 0)

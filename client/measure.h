@@ -11,8 +11,8 @@
 #define CW_MEASURE_RING 1024
 
 struct cw_measured {
-    int64_t step_ns; /* from the batch before being given out to the trainer asking again; -1 = there was none before */
-    int64_t wait_ns; /* then until it got this one */
+    _Atomic int64_t step_ns; /* from the batch before being given out to the trainer asking again; -1 = there was none before */
+    _Atomic int64_t wait_ns; /* then until it got this one */
 };
 struct cw_measure {
     int64_t asked_ns, given_ns;           /* trainer */

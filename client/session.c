@@ -122,10 +122,13 @@ static void session_free(struct cw_session *session)
     for (size_t i = 0; i < n; i++)
         cw_link_close(session->links[i]);
     cw_mem_free(session->links);
+    cw_local_workers_end(session->local);
     cw_deliver_fini(&session->deliver);
     cw_graph_unref(session->conf.graph);
     cw_mem_free(session->conf.name);
     cw_mem_free(session->conf.autocache);
+    cw_mem_free(session->conf.autoscale);
+    cw_mem_free(session->conf.autoplace);
     cw_mem_free(session->conf.tenant);
     cw_mem_free(session->conf.token_bytes);
     cw_token_fini(&session->conf.token);

@@ -5,6 +5,7 @@
 #define CW_CLIENT_SESSION_H
 
 #include "client/deliver.h"
+#include "client/local_workers.h"
 #include "graph/graph.h"
 #include "wire/token.h"
 
@@ -13,7 +14,11 @@ struct cw_session_conf {
     char *name;             /* taken; NULL = anonymous */
     uint64_t seed, epochs, buffer_bytes, lease_items;
     uint32_t window, mode, consumers, consumer;
-    char *autocache, *tenant; /* taken; NULL = the dispatcher's */
+    char *autocache, *tenant, *autoscale, *autoplace; /* taken; NULL = the dispatcher's */
+    uint32_t min_workers, max_workers;
+    struct cw_local_workers_conf local;
+    int priority;
+    double weight, max_stall, client_price;
     bool unordered, skip_bad, at_most_once;
     void *token_bytes; /* taken; NULL = none */
     size_t token_n;

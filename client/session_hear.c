@@ -41,6 +41,23 @@ static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *sk
     cw_session_move(session, false);
 }
 
+static void on_local_failed(void *arg, const struct cw_err *err)
+{
+    struct cw_session *session = arg;
+    session->conf.local.max = 0;
+    cw_log_warn("client", "job=%s %s", session->job->id ? session->job->id : "-", err->msg);
+    cw_session_say_local_failed(session, err->msg);
+}
+
+static void on_local_workers(struct cw_session *session, const Cachew__V1__LocalWorkers *local)
+{
+    if (session->closed || session->conf.local.max == 0)
+        return;
+    if (!session->local)
+        session->local = cw_local_workers_new(session->job->client, local->job_id, &session->conf.local, on_local_failed, session);
+    cw_local_workers_set(session->local, local->workers);
+}
+
 static void on_error(struct cw_session *session, const Cachew__V1__JobError *error)
 {
     struct cw_err err = {0};
@@ -84,6 +101,9 @@ void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WINDOW:
             cw_session_set_window(session, command->window->items);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_LOCAL_WORKERS:
+            on_local_workers(session, command->local_workers);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND__NOT_SET:
         default:

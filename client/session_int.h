@@ -22,9 +22,10 @@ struct cw_session {
     struct cw_deliver deliver;
     struct cw_link **links;
     size_t links_n, links_cap;
+    struct cw_local_workers *local; /* NULL: none were ever asked for */
     uint64_t window;
     int64_t acked_ns;
-    uint64_t acked_wait_ns;
+    uint64_t acked_wait_ns, acked_bytes, acked_copies;
     uint64_t came, starved_came; /* messages with outputs: now, and when the trainer began to starve */
     int starved_ticks;
     cw_loop_fn *closed;
@@ -42,6 +43,7 @@ void cw_session_set_reason(struct cw_session *session, const char *reason, bool 
 void cw_session_say_hello(struct cw_session *session);
 void cw_session_say_bye(struct cw_session *session);
 void cw_session_ack(struct cw_session *session); /* if there is news */
+void cw_session_say_local_failed(struct cw_session *session, const char *error);
 bool cw_session_ack_is_due(const struct cw_session *session);
 
 /* session_hear.c */

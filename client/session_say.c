@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/version.h"
 #include "client/report.h"
 #include "client/session_int.h"
@@ -16,6 +17,32 @@ static void send(struct cw_session *session, Cachew__V1__ClientMessage *message)
     cw_wire_send(session->stream, &message->base);
 }
 
+static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions *job)
+{
+    job->name = conf->name ? conf->name : job->name;
+    job->autocache = conf->autocache ? conf->autocache : job->autocache;
+    job->tenant = conf->tenant ? conf->tenant : job->tenant;
+    job->graph = cw_wire_graph_to(conf->graph);
+    job->seed = conf->seed;
+    job->epochs = conf->epochs;
+    job->unordered = conf->unordered;
+    job->skip_bad = conf->skip_bad;
+    job->window = conf->window;
+    job->buffer_bytes = conf->buffer_bytes;
+    job->mode = (Cachew__V1__ConsumerMode)conf->mode;
+    job->consumers = conf->consumers;
+    job->at_most_once = conf->at_most_once;
+    job->lease_items = conf->lease_items;
+    job->autoscale = conf->autoscale ? conf->autoscale : job->autoscale;
+    job->autoplace = conf->autoplace ? conf->autoplace : job->autoplace;
+    job->min_workers = conf->min_workers;
+    job->max_workers = conf->max_workers;
+    job->priority = conf->priority;
+    job->weight = conf->weight;
+    job->max_stall = conf->max_stall;
+    job->client_price = conf->client_price;
+}
+
 void cw_session_say_hello(struct cw_session *session)
 {
     struct cw_session_conf *conf = &session->conf;
@@ -29,6 +56,8 @@ void cw_session_say_hello(struct cw_session *session)
     hello.client_id = session->client_id;
     hello.consumer = conf->consumer;
     hello.host_id = session->job->client->host_id;
+    hello.max_local = conf->local.max;
+    hello.local_now = session->local ? cw_local_workers_wanted(session->local) : 0;
     if (session->begun) {
         hello.job_id = session->job->id;
         cw_report_all(&report, &session->deliver);
@@ -40,20 +69,7 @@ void cw_session_say_hello(struct cw_session *session)
         hello.position = &position;
     } else {
         hello.job = &job;
-        job.name = conf->name ? conf->name : job.name;
-        job.autocache = conf->autocache ? conf->autocache : job.autocache;
-        job.tenant = conf->tenant ? conf->tenant : job.tenant;
-        job.graph = cw_wire_graph_to(conf->graph);
-        job.seed = conf->seed;
-        job.epochs = conf->epochs;
-        job.unordered = conf->unordered;
-        job.skip_bad = conf->skip_bad;
-        job.window = conf->window;
-        job.buffer_bytes = conf->buffer_bytes;
-        job.mode = (Cachew__V1__ConsumerMode)conf->mode;
-        job.consumers = conf->consumers;
-        job.at_most_once = conf->at_most_once;
-        job.lease_items = conf->lease_items;
+        fill_job(conf, &job);
         hello.token.data = conf->token_bytes;
         hello.token.len = conf->token_n;
     }
@@ -73,6 +89,13 @@ static double wait_share(struct cw_session *session, int64_t now)
     return CW_MIN(share, 1.0);
 }
 
+static uint64_t since(const _Atomic uint64_t *counter, uint64_t *told)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed), more = now - *told;
+    *told = now;
+    return more;
+}
+
 static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_measure)
 {
     struct cw_measure_sum sum;
@@ -81,6 +104,8 @@ static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_me
     ret_measure->ns = (uint64_t)sum.ns;
     ret_measure->wait_ns = (uint64_t)sum.wait_ns;
     ret_measure->step_ns = (uint64_t)sum.step_ns;
+    ret_measure->bytes = since(&session->job->counts.bytes, &session->acked_bytes);
+    ret_measure->copies = since(&session->job->counts.copies, &session->acked_copies);
 }
 
 static bool has_news(const struct cw_session *session)
@@ -153,6 +178,19 @@ void cw_session_worker_found(struct cw_session *session, uint64_t worker_id)
     found.worker_id = worker_id;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_FOUND;
     message.worker_found = &found;
+    send(session, &message);
+}
+
+void cw_session_say_local_failed(struct cw_session *session, const char *error)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__LocalFailed failed = CACHEW__V1__LOCAL_FAILED__INIT;
+    cw_autofree char *text = cw_mem_strdup(error);
+    if (!session->stream)
+        return; /* the next hello says that it starts none */
+    failed.error = text;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED;
+    message.local_failed = &failed;
     send(session, &message);
 }
 

@@ -31,6 +31,18 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID, "job option tenant: \"%.80s\" is not 1 to %d letters, digits, '-' and '_'", o->tenant, TENANT_BYTES_MAX);
     if (o->autocache && strlen(o->autocache) > NAME_MAX_BYTES)
         return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes", NAME_MAX_BYTES);
+    const char *const policies[][2] = {{"autoscale", o->autoscale}, {"autoplace", o->autoplace}};
+    for (size_t i = 0; i < CW_ARRAY_LEN(policies); i++)
+        if (policies[i][1] && strlen(policies[i][1]) > NAME_MAX_BYTES)
+            return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes", policies[i][0], NAME_MAX_BYTES);
+    if (o->max_workers > 0 && o->min_workers > o->max_workers)
+        return cw_err_set(err, CW_E_INVALID, "job option min_workers: %u is more than max_workers (%u)", o->min_workers, o->max_workers);
+    if (!(o->weight >= 0) || !(o->max_stall >= 0 && o->max_stall <= 1) || !(o->client_price >= 0) || !(o->local_cpus >= 0))
+        return cw_err_set(err, CW_E_INVALID, "job options weight, client_price and local_cpus must be 0 or more, max_stall 0 to 1");
+    if (o->local_workers > CW_LOCAL_WORKERS_MAX)
+        return cw_err_set(err, CW_E_INVALID, "job option local_workers: %u is over %d", o->local_workers, CW_LOCAL_WORKERS_MAX);
+    if (o->local_nice < 0 || o->local_nice > 19)
+        return cw_err_set(err, CW_E_INVALID, "job option local_nice: %d is not 0 to 19", o->local_nice);
     if (o->token && o->token_bytes == 0)
         return cw_err_set(err, CW_E_INVALID, "job option token_bytes: 0, but there is a token");
     return 0;
@@ -48,6 +60,11 @@ static int read_options(const struct cachew_job_options *given, struct cachew_jo
     return check_options(&options, err);
 }
 
+static char *dup_given(const char *text)
+{
+    return text && *text ? cw_mem_strdup(text) : NULL;
+}
+
 static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew_job_options *o, struct cw_session_conf *ret_conf, struct cw_err *err)
 {
     struct cw_session_conf conf = {.seed = o->seed, .epochs = o->epochs, .buffer_bytes = o->buffer_bytes, .lease_items = o->lease_items,
@@ -62,9 +79,19 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
         conf.token_n = o->token_bytes;
     }
     conf.graph = cw_graph_ref(cw_pipeline_graph(pipeline));
-    conf.name = o->name && *o->name ? cw_mem_strdup(o->name) : NULL;
-    conf.autocache = o->autocache && *o->autocache ? cw_mem_strdup(o->autocache) : NULL;
-    conf.tenant = o->tenant && *o->tenant ? cw_mem_strdup(o->tenant) : NULL;
+    conf.name = dup_given(o->name);
+    conf.autocache = dup_given(o->autocache);
+    conf.tenant = dup_given(o->tenant);
+    conf.autoscale = dup_given(o->autoscale);
+    conf.autoplace = dup_given(o->autoplace);
+    conf.min_workers = o->min_workers;
+    conf.max_workers = o->max_workers;
+    conf.local = (struct cw_local_workers_conf){.max = o->local_workers, .threads = o->local_threads, .nice_level = o->local_nice,
+                                                .cpus = o->local_cpus, .everywhere = o->mode != CACHEW_SINGLE};
+    conf.priority = o->priority;
+    conf.weight = o->weight;
+    conf.max_stall = o->max_stall;
+    conf.client_price = o->client_price;
     *ret_conf = conf;
     return 0;
 }

@@ -4,12 +4,34 @@
 #include "base/version.h"
 #include "dispatcher/catalogue.h"
 #include "dispatcher/dispatcher.h"
+#include "dispatcher/tenants.h"
+#include "dispatcher/scaling.h"
 #include "graph/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 200
+
+static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *err)
+{
+    const struct cw_autocache_policy *policy;
+    const char *argument;
+    int rc = options->autocache[0] != '\0' ? cw_autocache_find(options->autocache, &policy, &argument, err) : 0;
+    if (rc == 0)
+        rc = cw_scaling_check(options->autoscale, err);
+    if (rc == 0)
+        rc = cw_placing_check(options->autoplace, err);
+    if (rc != 0)
+        return rc;
+    if (options->max_workers > 0 && options->min_workers > options->max_workers)
+        return cw_err_set(err, CW_E_INVALID, "min_workers %u is more than max_workers %u", options->min_workers, options->max_workers);
+    if (!(options->weight >= 0 && options->weight <= 1e6) || !(options->max_stall >= 0 && options->max_stall <= 1) ||
+        !(options->client_price >= 0 && options->client_price <= 1e9))
+        return cw_err_set(err, CW_E_INVALID, "weight %g, max_stall %g, client_price %g: the first and last must be 0 or more, max_stall 0 to 1",
+                          options->weight, options->max_stall, options->client_price);
+    return 0;
+}
 
 static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *err)
 {
@@ -22,9 +44,7 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             return cw_err_set(err, CW_E_INVALID, "the job's name has control characters");
     }
-    const struct cw_autocache_policy *policy;
-    const char *argument;
-    int rc = options->autocache[0] != '\0' ? cw_autocache_find(options->autocache, &policy, &argument, err) : 0;
+    int rc = check_policies(options, err);
     if (rc != 0)
         return rc;
     if (!cw_catalogue_is_tenant(options->tenant))
@@ -50,6 +70,8 @@ static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o,
     const char *what = NULL;
     if (!cw_hash_eq(job->graph_fingerprint, fingerprint))
         what = "another pipeline";
+    else if (strcmp(job->tenant->name, o->tenant[0] != '\0' ? o->tenant : "default") != 0)
+        what = "another tenant";
     else if (own->seed != o->seed)
         what = "another seed";
     else if (own->epochs != o->epochs)
@@ -88,6 +110,8 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
 {
     struct cw_dispatcher *d = client->d;
     int rc = check_room(d, err);
+    if (rc == 0)
+        rc = cw_tenant_admits(d, hello->job, err);
     if (rc != 0)
         return rc;
     char id[32];
@@ -120,6 +144,9 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     Cachew__V1__ClientHello *hello = client->hello->hello;
     client->id = hello->client_id;
     client->consumer = hello->consumer;
+    client->max_local = hello->max_local;
+    cw_mem_free(client->host_id);
+    client->host_id = cw_mem_strdup(hello->host_id);
     if (hello->protocol != CW_PROTOCOL)
         return cw_err_set(err, CW_E_UNSUPPORTED, "the client (version %s) speaks protocol %u, this dispatcher (version %s) protocol %d: use the same version",
                           hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache opened and closed, its timer, and what of it is kept in state.db. */
 #include "dispatcher/caching.h"
+#include "dispatcher/tenants.h"
 
 #define TICK_MS 1000
 #define FIRST_LIST_MS 2000
@@ -8,6 +9,13 @@
 #define TIDY_MS 60000
 #define SILENT_MS 600000 /* a worker that tells nothing of a key for so long counts anew */
 #define SPACE_MS 5000
+
+static uint64_t tenant_quota(void *dispatcher, const char *name)
+{
+    const struct cw_dispatcher *d = dispatcher;
+    uint64_t quota = cw_tenant_limits_of(&d->options.tenants, name).cache_quota;
+    return quota == CW_NO_LIMIT ? 0 : quota;
+}
 
 void cw_caching_open(struct cw_dispatcher *d)
 {
@@ -17,12 +25,12 @@ void cw_caching_open(struct cw_dispatcher *d)
     struct cw_caching *caching = CW_NEW(struct cw_caching);
     caching->d = d;
     caching->catalogue = cw_catalogue_new(options->cache_evict, options->cache_quota);
-    for (size_t i = 0; i < options->cache_tenant_quota.n; i++) {
-        char tenant[CW_CATALOGUE_TENANT_MAX + 1];
-        uint64_t bytes = 0;
-        if (cw_options_tenant_quota(options->cache_tenant_quota.v[i], tenant, sizeof(tenant), &bytes, NULL) == 0)
-            cw_catalogue_tenant(caching->catalogue, tenant)->quota = bytes;
-    }
+    caching->catalogue->tenant_quota = tenant_quota;
+    caching->catalogue->tenant_quota_arg = d;
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);) /* those with a rule are listed from the start */
+        (void)cw_catalogue_tenant(caching->catalogue, name);
     d->caching = caching;
 }
 

@@ -35,7 +35,7 @@ struct cw_caching {
     bool listed;          /* once, well or not */
     int64_t blind_until_ms; /* for so long jobs wait for the first listing */
     int64_t scan_ms;          /* not before; grows while the store is away */
-    uint64_t scan_files, scan_strange, scan_added;
+    uint64_t scan_strange, scan_added;
     uint64_t gone_since_scan;
     struct cw_caching_waiter *scan_waiters;
     /* leaving */

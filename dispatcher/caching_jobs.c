@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What jobs' plans do with the cache: at operators `cache`, and where a policy chose. Read always; written while there is room. */
 #include "dispatcher/caching.h"
+#include "dispatcher/tenants.h"
 
 #include <string.h>
 
 const char *cw_job_tenant(const struct cw_job *job)
 {
-    const char *tenant = job->options->tenant;
-    return tenant && tenant[0] != '\0' ? tenant : "default";
+    return job->tenant->name;
 }
 
 static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node, struct cw_hash *ret_key)

@@ -4,7 +4,10 @@
  * when only such chunks are left, nothing more is written.
  *
  * A chunk that leaves is out of the catalogue at once; workers are told at the end of the turn, and then the file is deleted. */
+#include <string.h>
+
 #include "dispatcher/caching.h"
+#include "dispatcher/decisions.h"
 
 #define RETRY_MS 1000 /* when what was there could not leave: what is young grows older */
 
@@ -120,6 +123,24 @@ void cw_caching_doomed_forget(struct cw_caching *caching)
 
 /* ---- how much ---- */
 
+static void record(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant, size_t chunks, uint64_t freed, uint64_t bytes, uint64_t limit)
+{
+    CW_STR_AUTO inputs = {0};
+    cw_str_add(&inputs, "{\"tenant\":");
+    if (tenant)
+        cw_str_add_json(&inputs, tenant->name, strlen(tenant->name));
+    else
+        cw_str_add(&inputs, "null");
+    cw_str_addf(&inputs, ",\"chunks\":%zu,\"freed\":%llu,\"bytes\":%llu,\"limit\":%llu}", chunks, (unsigned long long)freed, (unsigned long long)bytes,
+                (unsigned long long)limit);
+    cw_autofree char *choice = cw_mem_printf("%zu chunk%s, %llu bytes", chunks, chunks == 1 ? "" : "s", (unsigned long long)freed);
+    cw_autofree char *reason = cw_mem_printf("%llu of %llu bytes %s%s were used: these are worth the least.", (unsigned long long)bytes,
+                                             (unsigned long long)limit, tenant ? "of tenant " : "of the cache", tenant ? tenant->name : "");
+    const struct cw_state_decision row = {
+        .kind = "evict", .policy = caching->catalogue->evict->name, .choice = choice, .reason = reason, .inputs = cw_str_text(&inputs)};
+    cw_decision_record(caching->d, NULL, &row);
+}
+
 static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant, uint64_t bytes, uint64_t limit)
 {
     struct cw_catalogue *catalogue = caching->catalogue;
@@ -130,13 +151,11 @@ static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tena
     for (; i < n && (chunks[i]->key->readers == 0 || bytes - freed > limit); i++) {
         freed += chunks[i]->bytes;
         catalogue->evicted++;
-        catalogue->evicted_bytes += chunks[i]->bytes;
         cw_caching_doom(caching, chunks[i], NULL);
     }
     cw_mem_free(chunks);
     if (i > 0)
-        cw_log_info(CW_LOG_MOD, "cache%s%s: %zu chunks (%llu bytes) leave: %llu of %llu bytes were used", tenant ? " of tenant " : "",
-                    tenant ? tenant->name : "", i, (unsigned long long)freed, (unsigned long long)bytes, (unsigned long long)limit);
+        record(caching, tenant, i, freed, bytes, limit);
     return freed;
 }
 

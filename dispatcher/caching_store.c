@@ -92,9 +92,7 @@ static void take_files(struct cw_caching *caching, const struct result *result)
         if (cw_caching_is_doomed(caching, file->name, false))
             continue;
         bool known = cw_catalogue_chunk(catalogue, file->name) != NULL;
-        caching->scan_files++;
         if (!cw_catalogue_put(catalogue, file->name, file->bytes, file->mtime_ms)) {
-            caching->scan_files--;
             caching->scan_strange++;
         } else if (!known) {
             caching->scan_added++;
@@ -294,7 +292,7 @@ void cw_caching_store_list(struct cw_caching_store *store)
         return;
     caching->scanning = true;
     caching->scan_due = false;
-    caching->scan_files = caching->scan_strange = caching->scan_added = caching->gone_since_scan = 0;
+    caching->scan_strange = caching->scan_added = caching->gone_since_scan = 0;
     cw_catalogue_scan_begin(caching->catalogue);
     push(store, LIST, "");
 }

@@ -93,6 +93,7 @@ struct cw_catalogue_tenant *cw_catalogue_tenant(struct cw_catalogue *catalogue, 
         return tenant;
     tenant = CW_NEW(struct cw_catalogue_tenant);
     snprintf(tenant->name, sizeof(tenant->name), "%s", tenant_name(name));
+    tenant->quota = catalogue->tenant_quota ? catalogue->tenant_quota(catalogue->tenant_quota_arg, tenant->name) : 0;
     cw_strmap_set(&catalogue->tenants, tenant->name, tenant);
     return tenant;
 }

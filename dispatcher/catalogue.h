@@ -71,10 +71,12 @@ struct cw_catalogue {
     struct cw_strmap tenants, keys /* by TENANT/KEY */, chunks /* by name */;
     const struct cw_evict_policy *evict;
     uint64_t quota; /* 0 = what the store has */
+    uint64_t (*tenant_quota)(void *arg, const char *name); /* of a new tenant; NULL = none of its own */
+    void *tenant_quota_arg;
     uint64_t bytes, chunks_n;
     uint64_t scan;  /* number of the last listing that began */
     struct cw_catalogue_key *tell_first, *row_first; /* keys with something to tell, to store */
-    uint64_t evicted, evicted_bytes, damaged, gone;
+    uint64_t evicted, damaged, gone;
 };
 
 struct cw_catalogue *cw_catalogue_new(const struct cw_evict_policy *evict, uint64_t quota) CW_MUST_CHECK;

@@ -38,7 +38,6 @@ static double worth_of(const struct cw_catalogue *catalogue, const struct cw_cat
         .saved_ns = (double)key->saved_ns * share,
         .cost_ns = cost * (double)chunk->records,
         .hits = (double)key->hits * share,
-        .age_s = seconds(now - chunk->created_ms),
         .idle_s = seconds(now - CW_MAX(chunk->created_ms, key->used_ms)),
         .pinned = key->pinned,
         .used = key->readers > 0,

@@ -2,6 +2,7 @@
 /* Consumers' streams: what arrives, in what order it may, and how a stream ends. admit.c gives a client its place. */
 #include "dispatcher/decide.h"
 #include "dispatcher/scaling.h"
+#include "dispatcher/watch.h"
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000
@@ -45,6 +46,7 @@ static void client_free(struct cw_client *client)
     if (client->hello)
         cachew__v1__client_message__free_unpacked(client->hello, NULL);
     client->magic = 0;
+    cw_mem_free(client->host_id);
     cw_mem_free(client);
 }
 
@@ -77,6 +79,7 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     place->wait_share = ack->wait_share;
     cw_decide_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
+    cw_watch_measured(job, ack);
     if (ack->position) {
         const Cachew__V1__Position *p = ack->position;
         place->position = (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
@@ -100,6 +103,12 @@ static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, con
         client->job->want_fill = true;
     }
     cw_fault_point("dispatcher.worker_lost");
+}
+
+static void handle_local_failed(struct cw_client *client, const char *error)
+{
+    cw_log_warn(CW_LOG_MOD, "job=%s client=%s cannot start local workers: %s", client->job->id, cw_stream_peer(client->stream), error);
+    client->max_local = client->local_share = client->local_asked = 0;
 }
 
 static void handle_bye(struct cw_client *client)
@@ -134,6 +143,7 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
         return;
     }
     cw_job_clients_changed(client->job);
+    cw_scaling_joined(client->job, message->hello->local_now);
     cw_client_admit(client);
     cw_fault_point("dispatcher.client_hello");
 }
@@ -148,6 +158,10 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
     }
     if (is_hello || !client->job) {
         cw_client_fail(client, CW_E_INVALID, is_hello ? "a second hello" : "the first message must be a hello");
+        return false;
+    }
+    if (message->kind_case == CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED) {
+        handle_local_failed(client, message->local_failed->error);
         return false;
     }
     if (!client->admitted && message->kind_case != CACHEW__V1__CLIENT_MESSAGE__KIND_BYE)
@@ -166,6 +180,7 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
         handle_bye(client);
         break;
     case CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO:
+    case CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED:
     case CACHEW__V1__CLIENT_MESSAGE__KIND__NOT_SET:
     default:
         break; /* of a newer client: nothing that an older dispatcher must know */
@@ -207,6 +222,7 @@ void cw_clients_open(void *dispatcher, struct cw_stream *stream)
     client->d = d;
     client->stream = stream;
     client->since_ms = cw_clock_ms();
+    client->host_id = cw_mem_strdup("");
     client->next = d->clients;
     d->clients = client;
     d->clients_n++;

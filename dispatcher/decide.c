@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/decide.h"
+#include "dispatcher/watch.h"
 
 #include <string.h>
 
@@ -55,17 +56,6 @@ void cw_decide_worker_gone(struct cw_worker *worker)
 
 /* ---- what workers tell ---- */
 
-static size_t find_node(const struct cw_job *job, const char *name, size_t near)
-{
-    size_t n = job->info->n_cacheable;
-    for (size_t i = 0; i < n; i++) {
-        size_t at = (near + i) % n;
-        if (strcmp(job->info->cacheable[at]->node, name) == 0)
-            return at;
-    }
-    return CW_POLICY_NONE;
-}
-
 void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
     struct cw_dispatcher *d = worker->d;
@@ -77,8 +67,8 @@ void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progr
         const Cachew__V1__NodeCounts *counts = progress->counts[i];
         struct cw_job *job = cw_strmap_get(&d->jobs_by_id, counts->job_id);
         struct cw_decider *decider = job ? cw_decide_of(job) : NULL;
-        size_t node = decider ? find_node(job, counts->node, near) : CW_POLICY_NONE;
-        if (node == CW_POLICY_NONE)
+        size_t node = decider ? cw_watch_node(job, counts->node, near) : 0;
+        if (!decider || node == job->info->n_cacheable)
             continue;
         cw_measure_add(&decider->measure, worker->id, node, counts);
         near = node + 1;
@@ -120,13 +110,6 @@ void cw_decide_fini(struct cw_job *job)
     if (!decider)
         return;
     cw_measure_fini(&decider->measure);
-    for (size_t i = 0; i < decider->decisions_n; i++) {
-        struct cw_decision *decision = &decider->decisions[i];
-        char *const texts[] = {decision->policy, decision->choice, decision->reason, decision->candidates, decision->inputs};
-        for (size_t k = 0; k < CW_ARRAY_LEN(texts); k++)
-            cw_mem_free(texts[k]);
-    }
-    cw_mem_free(decider->decisions);
     cw_mem_free(decider->begins_with);
     cw_mem_free(decider->node_ns);
     cw_mem_free(decider);
@@ -137,15 +120,9 @@ static void refuse(struct cw_decider *decider, const struct cw_err *err)
 {
     struct cw_job *job = decider->job;
     decider->failed = true;
-    cw_log_warn(CW_LOG_MOD, "job=%s name=%s: nothing is cached by policy: %s", job->id, job->name, err->msg);
-    struct cw_decision decision = {
-        .policy = cw_mem_strdup(decider->option),
-        .choice = cw_mem_strdup(""),
-        .reason = cw_mem_printf("Nothing is cached by policy: %s.", err->msg),
-        .candidates = cw_mem_strdup(""),
-        .inputs = cw_mem_strdup("{}"),
-    };
-    cw_decision_add(decider, &decision, true);
+    cw_autofree char *reason = cw_mem_printf("Nothing is cached by policy: %s.", err->msg);
+    const struct cw_state_decision decision = {.kind = "autocache", .policy = decider->option, .reason = reason};
+    cw_decision_record(job->d, job, &decision);
     if (job->options->autocache[0] != '\0')
         cw_job_fail(job, err->code, err->msg);
 }
@@ -167,16 +144,16 @@ static void carry_out(struct cw_decider *decider, const struct cw_decide_view *v
     if (decider->begins_with && d->epoch_ns > 0)
         cw_str_addf(&reason, " It begins with what job %s of this pipeline measured.", decider->begins_with);
     cw_autocache_snapshot_print(&view->s, &inputs);
-    struct cw_decision decision = {
-        .policy = cw_mem_strdup(decider->option),
-        .choice = cw_mem_strdup(choice),
-        .reason = cw_mem_strdup(cw_str_text(&reason)),
-        .candidates = cw_mem_strdup(cw_str_text(&d->candidates)),
-        .inputs = cw_mem_strdup(cw_str_text(&inputs)),
+    const struct cw_state_decision decision = {
+        .kind = "autocache",
+        .policy = decider->option,
+        .choice = choice,
+        .reason = cw_str_text(&reason),
+        .candidates = cw_str_text(&d->candidates),
+        .inputs = cw_str_text(&inputs),
         .predicted_ns = d->epoch_ns,
     };
-    cw_log_info(CW_LOG_MOD, "job=%s name=%s autocache=%s caches %s: %s", job->id, job->name, decider->option, *choice ? choice : "nothing",
-                decision.reason);
+    cw_decision_record(job->d, job, &decision);
     if (decider->current != d->node || !decider->standing) {
         decider->whole = decider->whole && decider->current == d->node;
         decider->begun_share = 0;
@@ -187,7 +164,6 @@ static void carry_out(struct cw_decider *decider, const struct cw_decide_view *v
     decider->epoch_ns = 0;
     if (d->epoch_ns > 0)
         cw_mem_free(cw_steal(&decider->begins_with));
-    cw_decision_add(decider, &decision, true);
     cw_profile_put(decider);
     cw_job_set_cached_node(job, *choice ? choice : NULL);
     cw_fault_point("dispatcher.decision");

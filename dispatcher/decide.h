@@ -6,7 +6,7 @@
  *   decide_snapshot.c            of these, of the catalogue and of the job: what a policy is shown
  *   decide.c                     when it is asked, and what becomes of the answer
  *   decide_epoch.c               how long epochs take
- *   decide_profile.c             what jobs of a pipeline have measured, for the next one; decisions in state.db
+ *   decide_profile.c             what jobs of a pipeline have measured, for the next one; what was decided before a restart
  *   svc_explain.c                what tools ask
  *
  * All of it belongs to the loop thread. Without a store there is nothing to decide, and none of this is there. */
@@ -14,17 +14,10 @@
 #define CW_DISPATCHER_DECIDE_H
 
 #include "dispatcher/caching.h"
+#include "dispatcher/decisions.h"
 #include "dispatcher/measure.h"
 #include "dispatcher/probe.h"
 
-#define CW_DECISIONS_KEPT 100 /* of a job */
-
-struct cw_decision { /* owned texts */
-    int64_t time_ms; /* wall */
-    uint64_t epoch;
-    char *policy, *choice, *reason, *candidates, *inputs; /* choice: the node; "" = none */
-    double predicted_ns;
-};
 struct cw_decider { /* of a job */
     struct cw_job *job;
     const struct cw_autocache_policy *policy;
@@ -39,8 +32,6 @@ struct cw_decider { /* of a job */
     bool standing;
     size_t current;
     double predicted_ns;
-    struct cw_decision *decisions; /* oldest first */
-    size_t decisions_n, decisions_cap;
     /* epochs */
     uint64_t epoch;       /* that began at began_ms */
     int64_t began_ms;
@@ -92,8 +83,6 @@ void cw_profile_begin(struct cw_decider *decider); /* with what another job meas
 void cw_profile_put(struct cw_decider *decider);
 void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, const char *inputs);
 void cw_profiles_free(struct cw_deciding *deciding);
-/* Takes the texts of the decision. */
-void cw_decision_add(struct cw_decider *decider, struct cw_decision *decision, bool store);
 int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
 
 /* ---- svc_explain.c ---- */

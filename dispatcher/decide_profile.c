@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What outlives a job: the measurements of its pipeline, for the next one; and, as long as the job, its decisions. */
+/* What outlives a job: the measurements of its pipeline, for the next one. And after a restart, what was decided before. */
 #include <string.h>
 #include "dispatcher/decide.h"
 
@@ -90,63 +90,14 @@ void cw_profile_put(struct cw_decider *decider)
 
 /* ---- decisions ---- */
 
-static void drop_oldest(struct cw_decider *decider)
-{
-    struct cw_decision *oldest = &decider->decisions[0];
-    char *const texts[] = {oldest->policy, oldest->choice, oldest->reason, oldest->candidates, oldest->inputs};
-    for (size_t k = 0; k < CW_ARRAY_LEN(texts); k++)
-        cw_mem_free(texts[k]);
-    decider->decisions_n--;
-    memmove(oldest, oldest + 1, decider->decisions_n * sizeof(*oldest));
-}
-
-void cw_decision_add(struct cw_decider *decider, struct cw_decision *decision, bool store)
-{
-    struct cw_job *job = decider->job;
-    if (store) {
-        decision->time_ms = cw_clock_wall_ms();
-        decision->epoch = job->first_epoch;
-    }
-    if (decider->decisions_n >= CW_DECISIONS_KEPT)
-        drop_oldest(decider);
-    CW_GROW(decider->decisions, decider->decisions_n, decider->decisions_cap);
-    decider->decisions[decider->decisions_n++] = *decision;
-    if (!store || !job->put)
-        return;
-    const struct cw_state_decision row = {
-        .job = job->id,
-        .kind = "autocache",
-        .policy = decision->policy,
-        .choice = decision->choice,
-        .reason = decision->reason,
-        .candidates = decision->candidates,
-        .inputs = decision->inputs,
-        .time_ms = decision->time_ms,
-        .epoch = decision->epoch,
-        .predicted_ns = decision->predicted_ns,
-    };
-    cw_state_put_decision(job->d->state, &row, CW_DECISIONS_KEPT);
-}
-
 /* After a restart the last decision stands, if the same policy made it. */
 static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
 {
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, row->job);
     struct cw_decider *decider = job ? cw_decide_of(job) : NULL;
-    if (!decider || strcmp(row->kind, "autocache") != 0)
+    if (!decider)
         return 0;
-    struct cw_decision decision = {
-        .time_ms = row->time_ms,
-        .epoch = row->epoch,
-        .policy = cw_mem_strdup(row->policy),
-        .choice = cw_mem_strdup(row->choice),
-        .reason = cw_mem_strdup(row->reason),
-        .candidates = cw_mem_strdup(row->candidates),
-        .inputs = cw_mem_strdup(row->inputs),
-        .predicted_ns = row->predicted_ns,
-    };
-    cw_decision_add(decider, &decision, false);
     decider->standing = strcmp(row->policy, decider->option) == 0;
     decider->predicted_ns = decider->standing ? row->predicted_ns : 0;
     decider->current = CW_POLICY_NONE;
@@ -169,5 +120,5 @@ static int on_profile(void *arg, const char *key, const char *job, const char *i
 
 int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err)
 {
-    return d->deciding ? cw_state_load_decisions(d->state, on_profile, on_decision, d, err) : 0;
+    return d->deciding ? cw_state_load_decisions(d->state, "autocache", on_profile, on_decision, d, err) : 0;
 }

@@ -21,6 +21,7 @@
 #include "cachew/v1/job.pb-c.h"
 #include "dispatcher/epoch.h"
 #include "dispatcher/state.h"
+#include "dispatcher/usage.h"
 #include "format/chunk.h"
 #include "loop/loop.h"
 #include "plan/plan.h"
@@ -34,7 +35,8 @@
 #define CW_CONSUMERS_MAX 4096
 #define CW_OWNED_BASE (1 << 30) /* stored sets of consumer c that are what it owns: number CW_OWNED_BASE + c */
 #define CW_GIVEN_EPOCHS 2      /* of which it is known who computed what */
-#define CW_LEASE_MAX 1024       /* items of one lease */
+#define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* of a client that says nothing */
+#define CW_LEASE_MAX 1024       /* items of one lease, about */
 #define CW_DEAD_KEPT 4          /* workers lost at an item that are remembered by id */
 #define CW_ATTEMPTS_MAX 3       /* failures of an item on workers before its job fails */
 #define CW_WORKER_TAG 0x574b5231u
@@ -49,35 +51,38 @@ struct cw_options {
     int64_t lease_ms;      /* work that a worker holds */
     int64_t takeover_ms;   /* a second client of a place waits so long for the first to go */
     uint64_t max_jobs;
+    struct cw_arg_list tenants; /* "NAME:KEY=VALUE,..." (tenants.h) */
     uint64_t deaths_max;   /* workers that an item may kill */
     const char *cache_store; /* NULL = no cache */
     uint64_t cache_quota;    /* 0 = what the store has */
-    struct cw_arg_list cache_tenant_quota; /* "TENANT=BYTES" */
     const struct cw_evict_policy *cache_evict;
     const char *autocache;   /* of jobs that ask for nothing else */
     uint64_t cache_chunk_bytes; /* 0 = the worker's default */
     uint64_t source_cache_quota; /* bytes of the store for blocks of source files; 0 = none */
     int cache_level;         /* of compression: src/format/chunk.h */
     const char *autoscale;    /* policy of jobs that do not say; "off" = each uses every worker */
+    const char *autoplace;    /* likewise, of those whose clients start local workers; "off" = none are asked for */
+    double worker_price, client_price; /* an hour */
     const struct cw_provisioner *provisioner;
     uint64_t min_workers, max_workers;
     double max_stall;         /* share of its time that a trainer may wait */
     int64_t scale_window_ms;  /* shortest measurement */
+    const char *metrics_listen; /* by HTTP; NULL = not */
     int64_t scale_in_ms;      /* workers that nobody needs are kept so long */
     struct cw_arg_list worker_args; /* of started workers */
     bool standby, exit_with_stdin;
 };
-/* One "TENANT=BYTES". */
-int cw_options_tenant_quota(const char *text, char *ret_tenant, size_t cap, uint64_t *ret_bytes, struct cw_err *err);
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err); /* enum cw_args_result or a code */
 
 struct cw_job;
 struct cw_worker;
 struct cw_client;
+struct cw_tenant; /* tenants.h */
 
 struct cw_caching; /* caching.h */
 struct cw_decider;  /* decide.h */
 struct cw_deciding; /* decide.h */
+struct cw_watch;    /* watch.h */
 struct cw_catalogue_key;
 
 struct cw_lease {
@@ -88,6 +93,8 @@ struct cw_lease {
     struct cw_set todo;  /* of these: not reported as computed */
     int64_t given_ms;
     bool hedge;          /* the items are leased to another worker too */
+    bool full;           /* no more items join it */
+    uint32_t consumer;   /* shared jobs: whose they are */
 };
 struct cw_given { /* what a worker was leased of an epoch, received or not: of this it may have the results for another job */
     uint64_t epoch;
@@ -101,8 +108,14 @@ struct cw_share { /* of a worker in a job */
     bool spec_sent;
     uint64_t todo_n;     /* items, over all leases */
     uint64_t target;     /* items it should have to do */
+    uint64_t room;       /* of the fill under way: what it may still get */
+    bool mended;         /* of the fill under way: it got more, for a hole */
+    struct cw_lease *unsent; /* of the fill under way */
     bool full;           /* the last fill reached the target */
     bool assigned;       /* scaling.h: the worker is one of the job's */
+    double time;         /* of the worker's, as much as its share needs */
+    double part;         /* of the worker's time and memory, of those jobs that use it; 0 = not known yet */
+    double part_told;
     uint64_t assigned_done_n; /* done_n then */
     double rate;         /* items per second, 0 = unknown */
     int64_t done_ms;     /* when it last reported something */
@@ -123,7 +136,9 @@ struct cw_worker {
     char *address, *host_id, *version, *only_job;
     uint32_t threads, pid;
     uint64_t budget_bytes, budget_used, done_n;
-    double cpu_share;
+    double cpu_share, cpu_cores;
+    uint32_t host_cpus;  /* 0 = the two below are not known */
+    double host_cpu_share, host_load;
     Cachew__V1__SourceTier **source; /* tiers of its source cache, as last told */
     size_t source_n;
     int64_t heard_ms, since_ms;
@@ -144,7 +159,7 @@ struct cw_cache_use {
 struct cw_provision { /* provision.h */
     const struct cw_provisioner *kind;
     void *state;
-    double wanted;
+    double wanted;      /* workers, within the limits */
     int64_t surplus_ms; /* since when there are too many; 0 = there are not */
 };
 
@@ -198,18 +213,27 @@ struct cw_job {
     uint64_t first_epoch;
     struct cw_consumer *consumers; /* layout.consumers of them */
     struct cw_share *shares;
+    struct cw_tenant *tenant;
+    double granted;             /* workers' time: its fair share */
+    uint32_t assigned_n;        /* workers assigned to it (scaling_assign.c), those beside its trainer not counted */
+    double slot;                /* of each of these, about */
+    bool has_extra;             /* it gets one worker more, since it finds too little time on those that make up its share */
     struct cw_scaling *scaling; /* NULL: it uses every worker */
+    struct cw_watch *watch; /* watch.h; NULL: nothing was measured yet */
     struct cw_job *sibling; /* ring of the jobs of the same function; itself when there is no other */
     struct cw_trouble *troubles;
     size_t troubles_n, troubles_cap;
     struct cw_job_skip *skips; /* asked for, whichever epochs are open */
     size_t skips_n, skips_cap;
     uint64_t window, window_told;
+    size_t workers_n;      /* that serve it, when it was last looked */
     bool want_fill, progress_dirty;
     int64_t hold_until_ms; /* after a restart: nothing is leased before */
     /* measured */
-    double item_bytes, item_ns, consume_rate;
-    uint64_t consumed_since, elements, bytes, skipped, cpu_ns, recomputed, hedged, hedges_out, skipped_items, leased_n, shared;
+    double item_bytes, item_ns, item_busy_ns, consume_rate;
+    uint64_t consumed_since, skipped, recomputed, hedged, hedges_out, skipped_items, leased_n, shared;
+    struct cw_usage usage, usage_stored;
+    int64_t usage_stored_ms;
     int64_t rate_ms;
     int64_t created_ms;    /* wall */
     int64_t alone_ms;      /* since when there is no client; 0 = there is one */
@@ -237,9 +261,17 @@ struct cw_client {
     bool welcome_due;      /* to be told after the commit */
     bool welcomed;
     bool failed;           /* was told so; nothing it says counts */
+    char *host_id;
+    uint32_t max_local;    /* workers that it would start beside itself */
+    uint32_t local_asked;  /* was asked for */
+    uint32_t local_share;  /* of those that its job wants (placing.c) */
     int64_t place_ms;      /* since when it waits for its place; 0 = it does not */
 };
 
+struct cw_counts { /* since this dispatcher began */
+    uint64_t workers_joined, workers_lost, commits_failed;
+    uint64_t decisions[6]; /* by kind, in the order of decisions.h */
+};
 struct cw_dispatcher {
     struct cw_loop *loop;
     struct cw_rpc *rpc;
@@ -252,17 +284,22 @@ struct cw_dispatcher {
     struct cw_client *clients;
     struct cw_job *jobs;
     struct cw_strmap jobs_by_id;
+    struct cw_strmap tenants;            /* by name */
+    int64_t usage_ms;                    /* time is charged up to here */
     size_t workers_n, clients_n, jobs_n; /* workers that said hello; all clients; all jobs */
     struct cw_map expected_workers;      /* by id: attached before the restart */
     struct cw_provision provision;
-    struct cw_poll *stdin_poll;
+    struct cw_parent_watch *parent;
     struct cw_caching *caching;          /* NULL = it has no cache */
     struct cw_deciding *deciding;        /* NULL: the same */
     struct cw_timer *tick;
     int64_t tick_ms;                     /* its period now; 0 = stopped */
     int64_t started_ms;
     int64_t commit_retry_ms;             /* after a failed commit: no writes before */
+    struct cw_counts counts;
+    struct cw_http *http;                /* NULL = no metrics by HTTP */
     bool workers_changed, stopping, exited;
+    bool assign_due, parts_due;          /* who has which workers, and how much of them, may change (scaling.h) */
     char address[512];
 };
 
@@ -273,6 +310,9 @@ void cw_fleet_close_all(struct cw_dispatcher *d);
 void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command); /* sets the generation */
 void cw_worker_keep_source(struct cw_worker *worker, const Cachew__V1__Progress *progress); /* what it tells of its source cache (source.c) */
 void cw_worker_drop_source(struct cw_worker *worker);
+bool cw_worker_is_usable(const struct cw_worker *worker); /* attached, and to stay */
+bool cw_worker_is_common(const struct cw_worker *worker); /* and for any job */
+void cw_worker_retire(struct cw_worker *worker); /* it is told to drain, and leaves */
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job);   /* may get leases of it */
 
 /* ---- clients.c, admit.c ---- */
@@ -341,6 +381,9 @@ void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker);
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker);
 void cw_share_remove(struct cw_share *share);
+bool cw_share_serves(const struct cw_share *share);  /* the worker is one of the job's */
+bool cw_share_is_used(const struct cw_share *share); /* and the job wants workers now */
+double cw_share_part(const struct cw_share *share);
 
 /* ---- window.c: how far ahead, and how much at a time ---- */
 uint64_t cw_window_items(const struct cw_job *job, size_t threads);

@@ -138,6 +138,7 @@ uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo
 void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
 {
     struct cw_set own = {0};
+    epoch->taken_below = 0;
     if (epoch->layout.to_all) {
         struct cw_epoch_part *part = &epoch->parts[consumer];
         cw_set_copy(&part->received, &part->consumed);
@@ -179,6 +180,7 @@ void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item, co
 {
     item = CW_MIN(item, epoch->items);
     epoch->dirty = true;
+    epoch->taken_below = 0;
     if (is_dealt(epoch)) {
         reset_dealt(epoch, consumer, item);
         return;
@@ -241,21 +243,25 @@ uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer)
     return epoch->items;
 }
 
-bool cw_epoch_is_done_for(const struct cw_epoch *epoch, uint32_t consumer)
+void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi)
 {
-    return cw_epoch_next_of(epoch, consumer) >= epoch->items;
+    cw_set_remove(&epoch->leased, lo, hi);
+    epoch->taken_below = CW_MIN(epoch->taken_below, lo);
 }
 
-bool cw_epoch_free_run(const struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max, struct cw_interval *ret_run)
+/* Sets of a large fleet have thousands of intervals, and are asked at every message: so where it ended is where the next one begins. */
+bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max, struct cw_interval *ret_run)
 {
     limit = CW_MIN(limit, epoch->items);
-    uint64_t lo = from;
+    uint64_t lo = CW_MAX(from, epoch->taken_below);
     for (;;) {
         uint64_t next = cw_set_first_absent(&epoch->leased, cw_set_first_absent(&epoch->received, lo));
         if (next == lo)
             break;
         lo = next;
     }
+    if (from <= epoch->taken_below)
+        epoch->taken_below = lo;
     if (lo >= limit || max == 0)
         return false;
     uint64_t hi = limit - lo > max ? lo + max : limit, next;

@@ -28,6 +28,7 @@ struct cw_epoch {
     uint64_t items;
     struct cw_layout layout;
     struct cw_set consumed, received, leased, skipped;
+    uint64_t taken_below;        /* nothing below it is free, so nobody looks there */
     struct cw_epoch_part *parts; /* to_all and shared: one per consumer, else NULL */
     bool dirty;                  /* consumed changed since it was stored */
 };
@@ -53,11 +54,11 @@ void cw_epoch_skip(struct cw_epoch *epoch, uint64_t lo, uint64_t hi, struct cw_s
 
 /* The consumer's lowest item that it has not consumed; epoch->items when there is none. */
 uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer);
-/* All items below `limit` that are the consumer's are consumed by it. */
-bool cw_epoch_is_done_for(const struct cw_epoch *epoch, uint32_t consumer);
 
+/* Leased no more: free, unless received. */
+void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi);
 /* The lowest run of free items in [from, limit), at most max of them; false when there is none. */
-bool cw_epoch_free_run(const struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max, struct cw_interval *ret_run);
+bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max, struct cw_interval *ret_run);
 
 /* a := a intersected with b. */
 void cw_set_keep(struct cw_set *a, const struct cw_set *b);

@@ -3,6 +3,7 @@
 #include "dispatcher/decide.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
+#include "dispatcher/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,14 +21,35 @@ void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command
     cw_wire_send(worker->stream, &command->base);
 }
 
+bool cw_worker_is_usable(const struct cw_worker *worker)
+{
+    return worker->hello && !worker->draining && !worker->retiring && !worker->failed;
+}
+
+bool cw_worker_is_common(const struct cw_worker *worker)
+{
+    return cw_worker_is_usable(worker) && worker->only_job[0] == '\0';
+}
+
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return worker->hello && !worker->draining && !worker->retiring && !worker->failed &&
-        (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) && cw_scaling_uses(job, worker);
+    return cw_worker_is_usable(worker) && (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) && cw_scaling_uses(job, worker);
+}
+
+void cw_worker_retire(struct cw_worker *worker)
+{
+    Cachew__V1__Drain drain = CACHEW__V1__DRAIN__INIT;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_DRAIN;
+    command.drain = &drain;
+    worker->retiring = true;
+    worker->d->assign_due = true;
+    cw_worker_send(worker, &command);
 }
 
 static void jobs_want_fill(struct cw_dispatcher *d)
 {
+    d->assign_due = true;
     for (struct cw_job *job = d->jobs; job; job = job->next)
         job->want_fill = true;
 }
@@ -50,6 +72,7 @@ static void skip_held(struct cw_share *share)
 static void release(struct cw_worker *worker, bool died)
 {
     struct cw_dispatcher *d = worker->d;
+    cw_usage_tick(d, cw_clock_ms());
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         if (job->preparing != worker)
             continue;
@@ -72,6 +95,7 @@ static void release(struct cw_worker *worker, bool died)
     if (worker->hello) {
         cw_state_remove_worker(d->state, worker->id);
         d->workers_n--;
+        d->counts.workers_lost += died;
         d->workers_changed = true;
     }
     worker->hello = false;
@@ -181,6 +205,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->threads = hello->threads;
     worker->pid = hello->pid;
     worker->budget_bytes = hello->budget_bytes;
+    cw_usage_tick(d, cw_clock_ms());
     worker->hello = true;
     d->workers_n++;
     d->workers_changed = true;
@@ -188,6 +213,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);
     cw_provision_attached(d, worker);
+    d->counts.workers_joined++;
     cw_log_info(CW_LOG_MOD, "worker=%s pid=%u threads=%u joins", worker->address, worker->pid, worker->threads);
     Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
     welcome.silence_ms = (uint32_t)d->options.silence_ms;
@@ -208,6 +234,9 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
         forget_unknown(worker, hello->held[i]->job_id);
         cw_lease_held(worker, hello->held[i]);
     }
+    struct cw_job *only = cw_strmap_get(&d->jobs_by_id, worker->only_job);
+    if (only) /* a job that is scaled is filled by its shares */
+        (void)cw_share_get(only, worker);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         cw_job_prepare(job);
     jobs_want_fill(d);
@@ -224,6 +253,10 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
 {
     worker->budget_used = progress->budget_used;
     worker->cpu_share = progress->cpu_share;
+    worker->cpu_cores = progress->cpu_cores;
+    worker->host_cpus = progress->host_cpus;
+    worker->host_cpu_share = progress->host_cpu_share;
+    worker->host_load = progress->host_load;
     if (progress->n_source > 0)
         cw_worker_keep_source(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
@@ -233,6 +266,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     }
     cw_caching_heard(worker, progress);
     cw_decide_heard(worker, progress);
+    cw_watch_heard(worker, progress);
     cw_fault_point("dispatcher.progress");
 }
 

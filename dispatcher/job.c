@@ -3,6 +3,8 @@
 #include "dispatcher/decide.h"
 #include "dispatcher/lease.h"
 #include "dispatcher/scaling.h"
+#include "dispatcher/tenants.h"
+#include "dispatcher/watch.h"
 
 #include <string.h>
 
@@ -45,6 +47,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
     job->name = cw_mem_strdup(options->name);
     job->options = options;
     job->graph = graph;
+    job->tenant = cw_tenant_get(d, options->tenant);
     job->seed = options->seed;
     job->epochs_n = options->epochs;
     job->error = cw_mem_strdup("");
@@ -74,6 +77,7 @@ void cw_job_free(struct cw_job *job)
         }
     }
     d->jobs_n--;
+    d->assign_due = true;
     cw_strmap_remove(&d->jobs_by_id, job->id);
     for (size_t i = 0; i < job->epochs_open; i++) {
         cw_epoch_fini(job->epochs[i]);
@@ -84,6 +88,7 @@ void cw_job_free(struct cw_job *job)
     cw_decide_fini(job);
     cw_job_cache_fini(job);
     cw_scaling_free(job);
+    cw_watch_free(job);
     cw_mem_free(job->consumers);
     cw_mem_free(job->troubles);
     cachew__v1__job_options__free_unpacked(job->options, NULL);
@@ -130,6 +135,7 @@ void cw_job_remove(struct cw_job *job, const char *reason)
     tell_workers_forget(job, reason);
     cw_autofree char *msg = cw_mem_printf("job %s is removed: %s", job->id, reason);
     fail_clients(job, CW_E_NOT_FOUND, msg);
+    cw_usage_retire(job);
     if (job->stored)
         cw_state_remove_job(job->d->state, job->id);
     cw_job_free(job);
@@ -140,6 +146,7 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg)
     if (job->status == CW_JOB_FAILED)
         return;
     job->status = CW_JOB_FAILED;
+    job->d->assign_due = true;
     job->error_code = code < 0 ? code : CW_E_INTERNAL;
     cw_mem_free(job->error);
     job->error = cw_mem_strdup(msg);
@@ -164,6 +171,8 @@ bool cw_job_has_clients(const struct cw_job *job)
 
 void cw_job_clients_changed(struct cw_job *job)
 {
+    cw_usage_tick(job->d, cw_clock_ms());
+    job->d->assign_due = true;
     if (cw_job_has_clients(job))
         job->alone_ms = 0;
     else if (job->alone_ms == 0)
@@ -191,9 +200,10 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
 
 /* ---- preparing ---- */
 
-static bool may_prepare(const struct cw_worker *worker)
+/* Its own local worker looks at its sources when there is no other. */
+static bool may_prepare(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return worker->hello && !worker->draining && !worker->retiring && worker->only_job[0] == '\0';
+    return cw_worker_is_common(worker) || (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
 }
 
 static size_t preparing_n(const struct cw_worker *worker)
@@ -208,7 +218,7 @@ void cw_job_prepare(struct cw_job *job)
 {
     struct cw_worker *best = NULL;
     for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (may_prepare(worker) && (!best || preparing_n(worker) < preparing_n(best)))
+        if (may_prepare(worker, job) && (!best || preparing_n(worker) < preparing_n(best)))
             best = worker;
     }
     if (!best || job->status != CW_JOB_PREPARING || job->preparing)
@@ -246,6 +256,8 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
         cw_err_set(&err, CW_E_INTERNAL, "the worker that prepared the job sent nothing valid: %s", err.msg);
     else if (!(info = copy_info(prepared->info)) || cw_job_set_info(job, info, &err) != 0)
         cw_err_set(&err, err.code ? err.code : CW_E_INTERNAL, "%s", err.code ? err.msg : "out of memory");
+    else if (job->items == 0 && job->epochs_n == 0)
+        cw_err_set(&err, CW_E_INVALID, "the pipeline has no elements, and the job no last epoch: it would end one empty epoch after the other");
     if (err.code != 0) {
         if (info && job->info != info)
             cachew__v1__plan_info__free_unpacked(info, NULL);
@@ -258,7 +270,7 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
         return;
     }
     job->status = CW_JOB_RUNNING;
-    job->want_fill = true;
+    job->want_fill = job->d->assign_due = true;
     cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name, (unsigned long long)job->items,
                 (int)job->info->sparse);
     cw_job_store(job);
@@ -277,7 +289,7 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
 static bool has_worker(const struct cw_job *job)
 {
     for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (job->status == CW_JOB_PREPARING ? may_prepare(worker) : cw_worker_serves(worker, job))
+        if (job->status == CW_JOB_PREPARING ? may_prepare(worker, job) : cw_worker_serves(worker, job))
             return true;
     }
     return false;
@@ -353,6 +365,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);
     cw_decide_tick(job, now);
-    if (job->progress_dirty || job->row_dirty)
+    cw_watch_tick(job, now);
+    if (job->progress_dirty || job->row_dirty || cw_usage_is_due(job, now))
         cw_job_flush(job);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs to and from the state directory. */
+#include "dispatcher/scaling.h"
 #include "dispatcher/caching.h"
+#include "dispatcher/tenants.h"
 #include "graph/check.h"
 
 static struct cw_state_blob blob_of(const struct cw_buf *buf)
@@ -151,6 +153,22 @@ static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct 
     return 0;
 }
 
+static int on_usage(void *arg, const char *id, const struct cw_usage *usage, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (job)
+        job->usage = job->usage_stored = *usage;
+    return 0;
+}
+
+static int on_tenant(void *arg, const char *name, const struct cw_usage *usage, struct cw_err *err)
+{
+    (void)err;
+    cw_tenant_get(arg, name)->past = *usage;
+    return 0;
+}
+
 /* What was consumed after an owner was stored is nobody's. */
 static void disown_consumed(struct cw_job *job)
 {
@@ -165,10 +183,12 @@ static void disown_consumed(struct cw_job *job)
 
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key};
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key, on_usage, on_tenant};
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);
+    for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
+        cw_scaling_restore(job);
     if (rc == 0 && d->jobs_n > 0)
         cw_log_info(CW_LOG_MOD, "%zu jobs loaded from %s", d->jobs_n, d->options.state_dir);
     return rc;

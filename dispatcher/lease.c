@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leases in hand: giving one, and all the ways it shrinks: received, computed, taken back. lease_fill.c decides who gets what. */
+#include <string.h>
+
 #include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
+#include "dispatcher/scaling.h"
 
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
 {
@@ -10,6 +13,23 @@ struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker 
             return s;
     }
     return NULL;
+}
+
+bool cw_share_serves(const struct cw_share *share)
+{
+    const struct cw_worker *w = share->worker;
+    bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0 : share->assigned || cw_job_is_everywhere(share->job);
+    return its && cw_worker_is_usable(w);
+}
+
+bool cw_share_is_used(const struct cw_share *share)
+{
+    return cw_job_wants_workers(share->job) && cw_share_serves(share);
+}
+
+double cw_share_part(const struct cw_share *share)
+{
+    return share->part > 0 ? share->part : 1;
 }
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
@@ -87,25 +107,32 @@ static void drop_empty(struct cw_share *share)
     }
 }
 
-void cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge)
+static struct cw_lease *lease_new(struct cw_share *share, uint64_t epoch, bool hedge)
 {
-    struct cw_job *job = share->job;
     struct cw_lease *lease = CW_NEW(struct cw_lease);
-    lease->counter = ++job->d->lease_counter;
-    lease->epoch = epoch->number;
+    lease->counter = ++share->job->d->lease_counter;
+    lease->epoch = epoch;
     lease->given_ms = cw_clock_ms();
     lease->hedge = hedge;
-    cw_set_copy(&lease->items, items);
-    cw_set_copy(&lease->todo, items);
-    cw_set_add_all(&epoch->leased, items);
-    cw_sibling_note(share, epoch->number, items);
-    share->todo_n += cw_set_count(items);
-    job->leased_n += cw_set_count(items);
-    job->hedges_out += hedge;
+    share->job->hedges_out += hedge;
     struct cw_lease **at = &share->leases;
     while (*at)
         at = &(*at)->next;
     *at = lease;
+    return lease;
+}
+
+struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, struct cw_lease *to, bool hedge)
+{
+    struct cw_job *job = share->job;
+    struct cw_lease *lease = to ? to : lease_new(share, epoch->number, hedge);
+    cw_set_add_all(&lease->items, items);
+    cw_set_add_all(&lease->todo, items);
+    cw_set_add_all(&epoch->leased, items);
+    cw_sibling_note(share, epoch->number, items);
+    share->todo_n += cw_set_count(items);
+    job->leased_n += cw_set_count(items);
+    return lease;
 }
 
 void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch, const struct cw_set *items)
@@ -153,7 +180,7 @@ static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone)
     }
     struct cw_epoch *epoch = cw_job_epoch(job, number);
     for (size_t i = 0; epoch && i < gone->n; i++)
-        cw_set_remove(&epoch->leased, gone->v[i].lo, gone->v[i].hi);
+        cw_epoch_free(epoch, gone->v[i].lo, gone->v[i].hi);
 }
 
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell)
@@ -207,19 +234,22 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
     share->todo_n -= mine;
     share->done_n += n;
     share->worker->done_n += n;
-    job->elements += done->elements;
-    job->bytes += done->bytes;
+    job->usage.elements += done->elements;
+    job->usage.bytes += done->bytes;
     job->skipped += done->skipped;
-    job->cpu_ns += done->cpu_ns;
+    job->usage.cpu_ns += done->cpu_ns;
     job->shared += CW_MIN(done->shared, n);
     if (n > 0)
-        cw_share_retarget(share, n, n - CW_MIN(done->shared, n), done->wall_ns, done->bytes, cw_clock_ms());
-    job->want_fill = true;
+        cw_share_retarget(share, done, n, cw_clock_ms());
+    if (cw_share_room(share, false) > 0) /* else nobody could get more than at the last fill */
+        job->want_fill = true;
 }
 
 static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held, struct cw_set *claimed)
 {
     struct cw_set kept = {0};
+    if (job->hold_until_ms > cw_clock_ms())
+        cw_scaling_keep(job, worker);
     struct cw_epoch *epoch = job->status == CW_JOB_RUNNING && cw_worker_serves(worker, job) ? cw_job_open_epoch(job, held->epoch) : NULL;
     for (size_t i = 0; epoch && epoch->layout.mode != CW_MODE_SHARED && i < claimed->n; i++) {
         struct cw_interval run;
@@ -227,7 +257,7 @@ static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1_
             cw_set_add(&kept, run.lo, run.hi);
     }
     if (kept.n > 0)
-        cw_lease_add(cw_share_get(job, worker), epoch, &kept, false);
+        (void)cw_lease_add(cw_share_get(job, worker), epoch, &kept, NULL, false);
     for (size_t i = 0; i < kept.n; i++)
         cw_set_remove(claimed, kept.v[i].lo, kept.v[i].hi);
     cw_lease_revoke(worker, job, held->epoch, claimed);

@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by lease.c, lease_fill.c, window.c and trouble.c. */
+/* Shared by lease*.c, window.c and trouble.c. */
 #ifndef CW_DISPATCHER_LEASE_H
 #define CW_DISPATCHER_LEASE_H
 
 #include "dispatcher/dispatcher.h"
 
-/* A lease on paper: added to the share and to epoch->leased. */
-void cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge);
+/* A lease on paper: added to the share and to epoch->leased. to: one of the share, not sent yet, that the items join; NULL = a new one. */
+struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, struct cw_lease *to, bool hedge);
+
+/* lease_send.c */
+/* On paper; the message goes out with cw_lease_send, at the end of a filling, or when something does not fit into it. False: it could not be stored
+ * whose they are (shared jobs). */
+bool cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer);
+void cw_lease_send(struct cw_share *share);
+
+/* lease_hedge.c: this worker has nothing to do, and there is nothing free: it computes as well what is late elsewhere. The first copy wins. */
+void cw_lease_hedge(struct cw_share *share, int64_t now);
 
 /* window.c */
 void cw_share_first_target(struct cw_share *share);
-void cw_share_retarget(struct cw_share *share, uint64_t done_n, uint64_t computed_n, uint64_t wall_ns, uint64_t bytes, int64_t now);
+void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done *done, uint64_t done_n, int64_t now); /* done_n: items in done */
 
-/* sibling.c: jobs of the same function, whose items a worker computes once (worker/window.h) */
+/* sibling.c: jobs of the same function, whose items a worker computes once (worker/shared.h) */
 void cw_sibling_join(struct cw_job *job); /* the function is known */
 void cw_sibling_leave(struct cw_job *job);
 void cw_sibling_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items); /* leased */
 void cw_sibling_forget(struct cw_share *share);
 /* Whether the share may have run->lo; run is cut where the answer changes. No: another worker had it for a sibling. Idle: not even then,
  * when that one has enough to do. */
-bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run, size_t jobs_n, bool idle);
+bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run, bool idle);
 /* lease_fill.c: how many items the share may get now. Hole: they were lost elsewhere. */
-uint64_t cw_share_room(const struct cw_share *share, size_t jobs_n, bool hole);
+uint64_t cw_share_room(const struct cw_share *share, bool hole);
 
 /* trouble.c */
 void cw_trouble_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items); /* received: no trouble after all */

@@ -1,66 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who computes what: the lowest free items first, to whoever has less to do than its target, job after job in turn; and hedges: a
- * second lease of what is late while somebody has nothing to do. */
+/* Who computes what: the lowest free items first, to whoever has less to do than its target, job after job in turn. */
 #include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
+#include "dispatcher/scaling.h"
 
-#define HEDGE_FACTOR 3.0
-#define HEDGE_MIN_MS 1000
-#define HEDGE_SHARE 20 /* one in so many items */
-
-static void send_spec(struct cw_share *share)
-{
-    const struct cw_job *job = share->job;
-    cw_caching_tell_share(share);
-    Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
-    spec.job_id = job->id;
-    spec.graph = job->graph;
-    spec.seed = job->seed;
-    if (job->manifest)
-        spec.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
-    spec.skip_bad = job->options->skip_bad;
-    spec.consumers = job->layout.consumers;
-    spec.each_item_to_all = job->layout.to_all;
-    spec.shared = job->layout.mode == CW_MODE_SHARED;
-    spec.tenant = (char *)(uintptr_t)cw_job_tenant(job);
-    spec.cache = cw_job_cache_uses(job, &spec.n_cache);
-    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
-    command.job = &spec;
-    cw_worker_send(share->worker, &command);
-    cw_mem_free(spec.cache);
-    share->spec_sent = true;
-}
-
-static void send_lease(struct cw_share *share, const struct cw_epoch *epoch, const struct cw_set *items, uint32_t consumer)
-{
-    if (!share->spec_sent)
-        send_spec(share);
-    Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
-    id.generation = share->job->d->generation;
-    id.counter = share->job->d->lease_counter;
-    Cachew__V1__Lease lease = CACHEW__V1__LEASE__INIT;
-    lease.lease = &id;
-    lease.job_id = share->job->id;
-    lease.epoch = epoch->number;
-    lease.items = cw_wire_set_to(items, &lease.n_items);
-    lease.consumer = consumer;
-    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_LEASE;
-    command.lease = &lease;
-    cw_worker_send(share->worker, &command);
-    cw_mem_free(lease.items);
-    cw_fault_point("dispatcher.lease");
-}
-
-static bool give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer)
-{
-    if (epoch->layout.mode == CW_MODE_SHARED && !cw_job_own(share->job, epoch, consumer, items))
-        return false;
-    cw_lease_add(share, epoch, items, hedge);
-    send_lease(share, epoch, items, consumer);
-    return true;
-}
+#define PIECES 16      /* a worker's lease is dealt in so many pieces, which alternate with other workers' */
 
 /* Shared: the attached consumer that has least in hand. Of later epochs nothing counts: it waits until this one is done, and the
  * items of a consumer that died must find somebody. */
@@ -100,7 +44,7 @@ static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch, s
 
 /* The lowest free run that this share may have, in the first epoch that has one below the window's end. Idle: there was none but what is
  * better done by others. */
-static struct cw_epoch *find_run(struct cw_share *share, size_t jobs_n, bool idle, struct cw_interval *ret_run, uint32_t *ret_consumer)
+static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_interval *ret_run, uint32_t *ret_consumer)
 {
     struct cw_job *job = share->job;
     if (job->items == 0)
@@ -120,7 +64,7 @@ static struct cw_epoch *find_run(struct cw_share *share, size_t jobs_n, bool idl
             break;
         uint64_t from = 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
-            if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) || !cw_sibling_allows(share, epoch->number, ret_run, jobs_n, idle)) {
+            if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) || !cw_sibling_allows(share, epoch->number, ret_run, idle)) {
                 from = ret_run->hi;
                 continue;
             }
@@ -136,18 +80,23 @@ static struct cw_epoch *find_run(struct cw_share *share, size_t jobs_n, bool idl
     return NULL;
 }
 
+static uint64_t target_of(const struct cw_share *share)
+{
+    return CW_MAX((uint64_t)((double)share->target * cw_share_part(share)), share->worker->threads);
+}
+
 /* How many items the share may get: up to its target when it has less than half of that; and what was lost elsewhere even when it has
  * enough, since workers compute the lowest items first and the client waits for them (hole). */
-uint64_t cw_share_room(const struct cw_share *share, size_t jobs_n, bool hole)
+uint64_t cw_share_room(const struct cw_share *share, bool hole)
 {
     const struct cw_job *job = share->job;
     uint64_t fixed = job->options->lease_items;
-    uint64_t target = fixed > 0 ? 2 * fixed : CW_MAX(share->target / CW_MAX(jobs_n, 1), share->worker->threads);
+    uint64_t target = fixed > 0 ? 2 * fixed : target_of(share);
     if (hole && share->todo_n < 2 * target)
-        return CW_MIN(fixed > 0 ? fixed : target, CW_LEASE_MAX);
+        return fixed > 0 ? fixed : target;
     if (fixed > 0)
         return share->todo_n < fixed ? fixed : 0;
-    return share->todo_n > target / 2 ? 0 : CW_MIN(target - share->todo_n, CW_LEASE_MAX);
+    return share->todo_n > target / 2 ? 0 : target - share->todo_n;
 }
 
 /* Free, and below something that is leased: it was lost. */
@@ -160,113 +109,127 @@ static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint
     return epoch->leased.n > 0 && epoch->leased.v[epoch->leased.n - 1].lo > item;
 }
 
-static bool fill_one(struct cw_share *share, int64_t now, size_t jobs_n, size_t workers_n)
+/* How much of a run goes to the share before the next worker gets some. Items that follow each other are computed side by side, by all workers:
+ * the trainer takes them in order, and would else wait for one worker while what the others have computed lies there. */
+static uint64_t piece(const struct cw_share *share, uint64_t run_n, size_t workers_n)
+{
+    const struct cw_job *job = share->job;
+    uint64_t n = run_n;
+    if (job->options->lease_items == 0)
+        n = CW_MIN(n, CW_MAX(CW_MIN((n + workers_n - 1) / workers_n, share->target / PIECES), share->worker->threads));
+    if (job->layout.mode == CW_MODE_SHARED)
+        n = CW_MIN(n, CW_MAX(job->window / job->layout.consumers / 2, 1));
+    return n;
+}
+
+struct fill {
+    int64_t now;
+    bool free, hole; /* of this job: something is free; and that may be a hole */
+};
+
+/* The lowest free item within the window says both. */
+static void look_for_free(struct cw_job *job, struct fill *fill)
+{
+    struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
+    uint64_t limit = job->layout.mode == CW_MODE_SHARED ? 2 * job->items : (first ? cw_epoch_lowest_unconsumed(first) : 0) + job->window;
+    struct cw_interval run;
+    fill->free = fill->hole = false;
+    for (uint64_t i = 0; first && job->items > 0 && !fill->free && i < CW_EPOCHS_AHEAD && i * job->items < limit; i++) {
+        struct cw_epoch *epoch = cw_job_open_epoch(job, job->first_epoch + i);
+        if (!epoch)
+            return;
+        fill->free = cw_epoch_free_run(epoch, 0, limit - i * job->items, UINT64_MAX, &run);
+        fill->hole = fill->free && is_hole(job, epoch, run.lo);
+    }
+}
+
+static bool fill_one(struct cw_share *share, const struct fill *fill)
 {
     uint32_t consumer = 0;
     struct cw_interval run;
-    if (share->shut_until_ms > now)
+    size_t workers_n = CW_MAX(share->job->workers_n, 1);
+    if (share->shut_until_ms > fill->now)
         return false;
-    struct cw_epoch *epoch = find_run(share, jobs_n, false, &run, &consumer);
+    if (!fill->free || (share->room == 0 && (share->mended || !fill->hole))) { /* as below, without looking for each */
+        share->full = fill->free;
+        return false;
+    }
+    struct cw_epoch *epoch = find_run(share, false, &run, &consumer);
     if (!epoch && share->todo_n == 0)
-        epoch = find_run(share, jobs_n, true, &run, &consumer);
+        epoch = find_run(share, true, &run, &consumer);
     share->full = epoch != NULL;
     if (!epoch)
         return false;
-    uint64_t max = cw_share_room(share, jobs_n, is_hole(share->job, epoch, run.lo));
-    if (max == 0)
+    if (share->room == 0 && !share->mended && is_hole(share->job, epoch, run.lo)) {
+        share->room = cw_share_room(share, true);
+        share->mended = true;
+    }
+    uint64_t n = CW_MIN(piece(share, run.hi - run.lo, workers_n), share->room);
+    if (n == 0)
         return false;
-    uint64_t n = run.hi - run.lo;
-    if (share->job->options->lease_items == 0)
-        n = CW_MIN(n, CW_MAX((n + workers_n - 1) / workers_n, share->worker->threads));
-    if (share->job->layout.mode == CW_MODE_SHARED)
-        n = CW_MIN(n, CW_MAX(share->job->window / share->job->layout.consumers / 2, 1));
-    n = CW_MIN(n, max);
+    share->room -= n;
     struct cw_set items = {0};
     cw_set_add(&items, run.lo, run.lo + n);
-    bool given = give(share, epoch, &items, false, consumer);
+    bool given = cw_lease_give(share, epoch, &items, false, consumer);
     cw_set_fini(&items);
     return given;
 }
 
-/* What of the lease's work nobody else computes. */
-static void only_its(const struct cw_job *job, const struct cw_lease *lease, struct cw_set *ret_items)
-{
-    cw_set_copy(ret_items, &lease->todo);
-    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        for (const struct cw_lease *other = share->leases; other; other = other->next) {
-            for (size_t i = 0; other != lease && other->epoch == lease->epoch && i < other->items.n; i++)
-                cw_set_remove(ret_items, other->items.v[i].lo, other->items.v[i].hi);
-        }
-    }
-}
-
-static double silent_ms(const struct cw_share *share, const struct cw_lease *lease, int64_t now)
-{
-    return (double)(now - CW_MAX(lease->given_ms, share->done_ms));
-}
-
-/* The lowest work of a worker from which nothing has come for too long, and that nobody else computes. */
-static struct cw_lease *find_late(const struct cw_share *share, int64_t now, struct cw_set *ret_items)
-{
-    const struct cw_job *job = share->job;
-    double limit = CW_MAX(HEDGE_MIN_MS, HEDGE_FACTOR * job->item_ns / 1e6);
-    bool few = job->hedged <= job->leased_n / HEDGE_SHARE + 4; /* more only for a worker that is as good as dead */
-    struct cw_lease *best = NULL;
-    for (struct cw_share *other = job->shares; other; other = other->next_of_job) {
-        for (struct cw_lease *lease = other->leases; other != share && lease; lease = lease->next) {
-            if (lease->todo.n == 0 || silent_ms(other, lease, now) < (few ? limit : 5 * limit))
-                continue;
-            if (best && (best->epoch < lease->epoch || (best->epoch == lease->epoch && best->todo.v[0].lo < lease->todo.v[0].lo)))
-                continue;
-            struct cw_set items = {0};
-            only_its(job, lease, &items);
-            if (items.n > 0) {
-                best = lease;
-                cw_set_copy(ret_items, &items);
-            }
-            cw_set_fini(&items);
-        }
-    }
-    return best;
-}
-
-/* This worker has nothing to do, and there is nothing free: it computes as well what is late elsewhere. The first copy wins. */
-static void hedge_one(struct cw_share *share, int64_t now)
-{
-    struct cw_job *job = share->job;
-    if (share->todo_n > 0 || share->shut_until_ms > now || job->item_ns <= 0 || job->layout.mode == CW_MODE_SHARED || job->options->at_most_once)
-        return;
-    struct cw_set late = {0}, items = {0};
-    struct cw_lease *lease = find_late(share, now, &late);
-    struct cw_epoch *epoch = lease ? cw_job_epoch(job, lease->epoch) : NULL;
-    for (size_t i = 0, left = share->worker->threads; epoch && left > 0 && i < late.n; i++) {
-        uint64_t n = CW_MIN(left, late.v[i].hi - late.v[i].lo);
-        cw_set_add(&items, late.v[i].lo, late.v[i].lo + n);
-        left -= n;
-    }
-    if (items.n > 0) {
-        job->hedges_out += !lease->hedge;
-        lease->hedge = true;
-        job->hedged += cw_set_count(&items);
-        (void)give(share, epoch, &items, true, 0);
-    }
-    cw_set_fini(&items);
-    cw_set_fini(&late);
-}
-
-static bool fill_job(struct cw_job *job, int64_t now, size_t jobs_n, size_t workers_n, bool hedge)
+static bool fill_job(struct cw_job *job, struct fill *fill, bool hedge)
 {
     bool any = false;
-    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (!cw_worker_serves(worker, job))
+    look_for_free(job, fill);
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!cw_share_serves(share))
             continue;
-        struct cw_share *share = cw_share_get(job, worker);
-        if (fill_one(share, now, jobs_n, workers_n))
+        if (fill_one(share, fill))
             any = true;
         else if (hedge)
-            hedge_one(share, now);
+            cw_lease_hedge(share, fill->now);
     }
     return any;
+}
+
+/* Once one has little to do all get more that have less than three quarters of what they should: together, so that what they get alternates. */
+static void make_room(struct cw_job *job)
+{
+    bool low = false;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        share->mended = false;
+        share->room = cw_share_serves(share) ? cw_share_room(share, false) : 0;
+        low = low || share->room > 0;
+    }
+    for (struct cw_share *share = job->shares; low && job->options->lease_items == 0 && share; share = share->next_of_job) {
+        uint64_t target = target_of(share);
+        if (share->room == 0 && cw_share_serves(share) && share->todo_n <= target / 4 * 3)
+            share->room = target - share->todo_n;
+    }
+}
+
+/* The workers that serve it have a share, and it is known how much more each may get. A job that is assigned workers has shares of them already,
+ * and does not look at a whole fleet for them. */
+static void begin_fill(struct cw_job *job)
+{
+    size_t threads = 0;
+    for (struct cw_worker *worker = job->d->workers; cw_job_is_everywhere(job) && worker; worker = worker->next)
+        if (cw_worker_serves(worker, job))
+            (void)cw_share_get(job, worker);
+    job->workers_n = 0;
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!cw_share_serves(share))
+            continue;
+        threads += share->worker->threads;
+        job->workers_n++;
+    }
+    job->window = cw_window_items(job, threads);
+    make_room(job);
+}
+
+static void end_fill(struct cw_job *job)
+{
+    job->want_fill = false;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        cw_lease_send(share);
 }
 
 static bool is_ready(const struct cw_job *job, int64_t now)
@@ -276,31 +239,21 @@ static bool is_ready(const struct cw_job *job, int64_t now)
 
 void cw_lease_fill_all(struct cw_dispatcher *d)
 {
-    int64_t now = cw_clock_ms();
-    size_t running = 0;
+    struct fill fill = {.now = cw_clock_ms()};
     bool any = false;
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        running += job->status == CW_JOB_RUNNING && job->stored && job->alone_ms == 0;
-        any = any || is_ready(job, now);
-    }
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        any = any || is_ready(job, fill.now);
     if (!any || d->stopping)
         return;
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        size_t threads = 0;
-        for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
-            threads += cw_worker_serves(worker, job) ? worker->threads : 0;
-        if (is_ready(job, now))
-            job->window = cw_window_items(job, threads);
-    }
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        if (is_ready(job, fill.now))
+            begin_fill(job);
     for (bool first = true; any; first = false) {
         any = false;
-        for (struct cw_job *job = d->jobs; job; job = job->next) {
-            if (is_ready(job, now) && fill_job(job, now, running, CW_MAX(d->workers_n, 1), first))
-                any = true;
-        }
+        for (struct cw_job *job = d->jobs; job; job = job->next)
+            any = (is_ready(job, fill.now) && fill_job(job, &fill, first)) || any;
     }
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        if (is_ready(job, now))
-            job->want_fill = false;
-    }
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        if (is_ready(job, fill.now))
+            end_fill(job);
 }

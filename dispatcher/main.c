@@ -6,7 +6,11 @@
 #include <unistd.h>
 #include "base/args.h"
 #include "dispatcher/decide.h"
+#include "dispatcher/decisions.h"
+#include "dispatcher/metrics.h"
 #include "dispatcher/provision.h"
+#include "dispatcher/tenants.h"
+#include "loop/parent.h"
 #include "proto/descriptors.h"
 
 #define STANDBY_MS 200
@@ -23,8 +27,11 @@ static void stop(struct cw_dispatcher *d)
 {
     d->stopping = true;
     cw_server_set_serving(d->server, false);
-    for (struct cw_job *job = d->jobs; job; job = job->next)
+    cw_usage_tick(d, cw_clock_ms());
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
         cw_job_flush(job);
+        cw_usage_store(job, cw_clock_ms(), true);
+    }
     struct cw_err err = {0};
     if (cw_state_commit(d->state, &err) != 0)
         cw_log_error(CW_LOG_MOD, "the last progress is not stored: %s", err.msg);
@@ -42,16 +49,11 @@ static void on_signal(void *arg, int signum)
     stop(d);
 }
 
-static void on_stdin(void *arg)
+static void on_parent_gone(void *arg)
 {
     struct cw_dispatcher *d = arg;
-    char bytes[256];
-    ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
-    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)) || d->stopping)
-        return;
-    cw_poll_free(d->stdin_poll);
-    d->stdin_poll = NULL;
-    stop(d);
+    if (!d->stopping)
+        stop(d);
 }
 
 static int open_state(struct cw_dispatcher *d, struct cw_err *err)
@@ -77,7 +79,10 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_server_add(d->server, &jobs);
     cw_svc_admin_add(d);
     cw_svc_explain_add(d);
+    cw_svc_decisions_add(d);
     cw_svc_cache_add(d);
+    cw_svc_tenants_add(d);
+    cw_svc_metrics_add(d);
     cw_server_add_health(d->server);
     cw_server_add_reflection(d->server, cw_proto_descriptors, cw_proto_descriptors_n);
     int rc = cw_server_listen(d->server, d->options.listen, d->address, sizeof(d->address), err);
@@ -87,6 +92,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     rc = cw_provision_open(d, err);
     if (rc != 0)
         return rc;
+    cw_tenants_open(d);
     cw_caching_open(d);
     cw_deciding_open(d);
     rc = cw_job_load_all(d, err);
@@ -98,6 +104,9 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_deciding_start(d);
     cw_loop_set_turn_end(d->loop, cw_turn_end, d);
     cw_turn_wake(d);
+    rc = cw_metrics_open(d, err);
+    if (rc != 0)
+        return rc;
     cw_server_start(d->server);
     cw_server_set_serving(d->server, true);
     cw_log_info(CW_LOG_MOD, "serving on %s, state in %s, generation %llu", d->address, d->options.state_dir, (unsigned long long)d->generation);
@@ -117,18 +126,19 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
         rc = cw_loop_on_signal(d->loop, SIGINT, on_signal, d, err);
     if (rc != 0)
         return rc;
-    if (d->options.exit_with_stdin) {
-        d->stdin_poll = cw_poll_new(d->loop, STDIN_FILENO, on_stdin, d, err);
-        if (!d->stdin_poll)
-            return err->code;
-    }
+    if (d->options.exit_with_stdin)
+        rc = cw_parent_watch(d->loop, on_parent_gone, d, &d->parent, err);
+    if (rc != 0)
+        return rc;
     d->rpc = cw_rpc_new(d->loop);
+    cw_rpc_set_small(d->rpc);
     return serve(d, err);
 }
 
 static void finish(struct cw_dispatcher *d)
 {
     d->exited = true;
+    cw_metrics_close(d);
     cw_loop_set_turn_end(d->loop, NULL, NULL);
     cw_clients_close_all(d);
     cw_fleet_close_all(d);
@@ -138,10 +148,11 @@ static void finish(struct cw_dispatcher *d)
     cw_caching_close(d);
     cw_deciding_close(d);
     cw_timer_free(d->tick);
-    cw_poll_free(d->stdin_poll);
+    cw_parent_unwatch(d->parent);
     cw_state_close(d->state);
     cw_map_fini(&d->expected_workers);
     cw_strmap_fini(&d->jobs_by_id);
+    cw_tenants_close(d);
 }
 
 int main(int argc, char **argv)

@@ -19,25 +19,15 @@ void cw_measure_init(struct cw_measure *measure, size_t nodes_n)
     *measure = (struct cw_measure){.n = nodes_n, .nodes = CW_NEW_ARRAY(struct cw_measured, nodes_n), .computed = CW_NEW_ARRAY(double, nodes_n)};
 }
 
-static void free_values(struct cw_map *map)
-{
-    uint64_t key;
-    void *value;
-    for (size_t i = 0; cw_map_next(map, &i, &key, &value);)
-        cw_mem_free(value);
-    cw_map_fini(map);
-}
-
 void cw_measure_fini(struct cw_measure *measure)
 {
-    free_values(&measure->workers);
+    cw_map_fini_free(&measure->workers);
     cw_mem_free(measure->nodes);
     cw_mem_free(measure->computed);
     *measure = (struct cw_measure){0};
 }
 
-/* What is new; a total that went down began again. */
-static double fresh(uint64_t *last, uint64_t now)
+double cw_measure_fresh(uint64_t *last, uint64_t now)
 {
     uint64_t d = now >= *last ? now - *last : now;
     *last = now;
@@ -59,12 +49,12 @@ void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node,
 {
     struct totals *last = &seen_of(measure, worker_id)->nodes[node];
     struct cw_measured *sum = &measure->nodes[node];
-    double elements = fresh(&last->elements, counts->elements), hits = fresh(&last->hits, counts->hits);
+    double elements = cw_measure_fresh(&last->elements, counts->elements), hits = cw_measure_fresh(&last->hits, counts->hits);
     sum->elements += elements;
     sum->hits += hits;
-    sum->cpu_ns += fresh(&last->cpu_ns, counts->cpu_ns);
-    sum->wall_ns += fresh(&last->wall_ns, counts->wall_ns);
-    sum->bytes += fresh(&last->bytes, counts->element_bytes);
+    sum->cpu_ns += cw_measure_fresh(&last->cpu_ns, counts->cpu_ns);
+    sum->wall_ns += cw_measure_fresh(&last->wall_ns, counts->wall_ns);
+    sum->bytes += cw_measure_fresh(&last->bytes, counts->element_bytes);
     measure->all_hits += hits;
     if (node + 1 == measure->n)
         measure->all_outputs += elements + hits;

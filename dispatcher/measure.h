@@ -9,6 +9,9 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "policies/policy.h"
 
+/* What is new in a total since *last, which becomes it; one that went down began again. */
+double cw_measure_fresh(uint64_t *last, uint64_t now);
+
 /* ---- nodes of a job ---- */
 
 struct cw_measured { /* sums; older ones weigh less */

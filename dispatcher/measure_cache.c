@@ -26,27 +26,11 @@ struct worker_rate {
     double read_bytes, write_bytes, wait_ns, lost; /* since then */
 };
 
-static void free_values(struct cw_map *map)
-{
-    uint64_t key;
-    void *value;
-    for (size_t i = 0; cw_map_next(map, &i, &key, &value);)
-        cw_mem_free(value);
-    cw_map_fini(map);
-}
-
 void cw_measure_cache_fini(struct cw_measure_cache *cache)
 {
-    free_values(&cache->keys);
-    free_values(&cache->workers);
+    cw_map_fini_free(&cache->keys);
+    cw_map_fini_free(&cache->workers);
     *cache = (struct cw_measure_cache){0};
-}
-
-static double fresh(uint64_t *last, uint64_t now)
-{
-    uint64_t d = now >= *last ? now - *last : now;
-    *last = now;
-    return (double)d;
 }
 
 static void *value_of(struct cw_map *map, uint64_t key, size_t bytes)
@@ -64,15 +48,15 @@ static void add_key(struct cw_measure_cache *cache, struct worker_rate *rate, ui
     uint64_t key = cw_hash_u64(counts->key.data, counts->key.len) ^ cw_mix64(worker_id);
     struct key_totals *last = value_of(&cache->keys, key, sizeof(*last));
     last->worker_id = worker_id;
-    double bytes = fresh(&last->hit_bytes, counts->hit_bytes), wait_ns = fresh(&last->wait_ns, counts->wait_ns);
-    double get_ns = fresh(&last->get_ns, counts->get_ns);
-    cache->hits += fresh(&last->hits, counts->hits);
+    double bytes = cw_measure_fresh(&last->hit_bytes, counts->hit_bytes), wait_ns = cw_measure_fresh(&last->wait_ns, counts->wait_ns);
+    double get_ns = cw_measure_fresh(&last->get_ns, counts->get_ns);
+    cache->hits += cw_measure_fresh(&last->hits, counts->hits);
     cache->hit_bytes += bytes;
     cache->get_ns += CW_MAX(get_ns - wait_ns, 0);
     rate->read_bytes += bytes;
     rate->wait_ns += wait_ns;
-    rate->write_bytes += fresh(&last->written_bytes, counts->written_bytes);
-    rate->lost += fresh(&last->lost, counts->lost);
+    rate->write_bytes += cw_measure_fresh(&last->written_bytes, counts->written_bytes);
+    rate->lost += cw_measure_fresh(&last->lost, counts->lost);
     if (cache->hits > SUMS_MAX) {
         cache->hits /= 2;
         cache->hit_bytes /= 2;

@@ -2,9 +2,12 @@
 #include "base/args.h"
 #include "cache/store.h"
 #include "dispatcher/catalogue.h"
+#include "dispatcher/metrics.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
+#include "dispatcher/tenants.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,23 +18,8 @@ static const char tail[] =
     "Examples:\n"
     "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew\n"
     "  cachew-dispatcher --listen unix:/run/cachew/dispatcher.sock --state-dir /var/lib/cachew\n"
-    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --cache-store gluster://g1,g2/cache --cache-quota 2T\n";
-
-int cw_options_tenant_quota(const char *text, char *ret_tenant, size_t cap, uint64_t *ret_bytes, struct cw_err *err)
-{
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || !cw_str_to_bytes(equals + 1, ret_bytes) || *ret_bytes == 0)
-        return cw_err_set(err, CW_E_INVALID, "--cache-tenant-quota: not TENANT=BYTES: \"%s\" (as in team-a=20G)", text);
-    size_t n = (size_t)(equals - text);
-    if (n < cap) {
-        memcpy(ret_tenant, text, n);
-        ret_tenant[n] = '\0';
-    }
-    if (n >= cap || !cw_catalogue_is_tenant(ret_tenant))
-        return cw_err_set(err, CW_E_INVALID, "--cache-tenant-quota: \"%.*s\" is no name of a tenant: letters, digits, '.', '_', '-', at most %d", (int)n,
-                          text, CW_CATALOGUE_TENANT_MAX);
-    return 0;
-}
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --cache-store gluster://g1,g2/cache --cache-quota 2T\n"
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --tenant vision:weight=2,max-jobs=20 --tenant '*:max-jobs=5'\n";
 
 static int read_compress(const char *text, int *ret_level, struct cw_err *err)
 {
@@ -56,14 +44,7 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
         return cw_err_wrap(err, "--autocache");
     if (o->cache_store && cw_store_url_check(o->cache_store, err) != 0)
         return cw_err_wrap(err, "--cache-store");
-    for (size_t i = 0; i < o->cache_tenant_quota.n; i++) {
-        char tenant[CW_CATALOGUE_TENANT_MAX + 1];
-        uint64_t bytes;
-        rc = cw_options_tenant_quota(o->cache_tenant_quota.v[i], tenant, sizeof(tenant), &bytes, err);
-        if (rc != 0)
-            return rc;
-    }
-    if (!o->cache_store && (o->cache_quota > 0 || o->source_cache_quota > 0 || o->cache_tenant_quota.n > 0))
+    if (!o->cache_store && (o->cache_quota > 0 || o->source_cache_quota > 0 || cw_tenant_rules_have_quota(&o->tenants)))
         return cw_err_set(err, CW_E_INVALID, "a quota of the cache without a cache: --cache-store URL is missing");
     o->cache_evict = cw_evict_find(evict);
     if (!o->cache_evict)
@@ -81,6 +62,9 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     rc = cw_scaling_check(o->autoscale, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autoscale");
+    rc = cw_placing_check(o->autoplace, err);
+    if (rc != 0)
+        return cw_err_wrap(err, "--autoplace");
     if (o->min_workers > o->max_workers)
         return cw_err_set(err, CW_E_INVALID, "--min-workers %llu is more than --max-workers %llu", (unsigned long long)o->min_workers,
                           (unsigned long long)o->max_workers);
@@ -99,11 +83,13 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         .max_jobs = 1000,
         .deaths_max = 3,
         .autocache = "auto",
+        .autoplace = "auto",
         .max_workers = (uint64_t)CW_MAX(sysconf(_SC_NPROCESSORS_ONLN), 1L),
         .scale_window_ms = 2000,
         .scale_in_ms = 10000,
     };
     const char *provisioner = "none";
+    bool markdown = false;
     const char *evict = "benefit", *compress = "off";
     const struct cw_arg rows[] = {
         {"listen", 0, CW_ARG_STR, &o.listen, "HOST:PORT", "where to serve; port 0 = any; also unix:/path (required)", 0, 0},
@@ -116,25 +102,32 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"lease-ms", 0, CW_ARG_MS, &o.lease_ms, "TIME", "work that a worker holds at a time (default 2s)", 1, 600000},
         {"takeover", 0, CW_ARG_MS, &o.takeover_ms, "TIME", "a second client of a consumer's place waits so long for the first (default 5s)", 0, 3600000},
         {"max-jobs", 0, CW_ARG_U64, &o.max_jobs, "N", "jobs at once (default 1000)", 1, 1000000},
+        {"tenant", 0, CW_ARG_LIST, &o.tenants, "RULE",
+         "NAME:KEY=VALUE,... of weight, max-workers, max-jobs, max-memory, cache-quota; NAME * = all others; may stand several times", 0, 0},
         {"poison-deaths", 0, CW_ARG_U64, &o.deaths_max, "N", "a job fails when so many workers died at one of its items (default 3)", 2, 1000000},
         {"cache-store", 0, CW_ARG_STR, &o.cache_store, "URL", "where the cache is: dir:/path, gluster://host/volume/path (default: no cache)", 0, 0},
         {"cache-quota", 0, CW_ARG_BYTES, &o.cache_quota, "BYTES", "what the cache may hold (default: what the store has)", 0, 0},
-        {"cache-tenant-quota", 0, CW_ARG_LIST, &o.cache_tenant_quota, "TENANT=BYTES", "and of it a tenant; may stand several times", 0, 0},
         {"cache-evict", 0, CW_ARG_STR, &evict, "POLICY", "what leaves when it is full: benefit or lru (default benefit)", 0, 0},
         {"autocache", 0, CW_ARG_STR, &o.autocache, "POLICY", "what jobs cache that do not say: auto, cachew, off, force:NODE (default auto)", 0, 0},
         {"cache-chunk-bytes", 0, CW_ARG_BYTES, &o.cache_chunk_bytes, "BYTES", "how large a file of the cache becomes (default 64M)", 4096, 1073741824},
         {"cache-compress", 0, CW_ARG_STR, &compress, "LEVEL", "1 to 19 (zstd), off, or auto: where it helps (default off)", 0, 0},
-        {"provisioner", 0, CW_ARG_STR, &provisioner, "NAME", "where workers come from: none (they register themselves) or process (default none)", 0, 0},
+        {"provisioner", 0, CW_ARG_STR, &provisioner, "NAME", "where workers come from: none (they register themselves), process, or external, which only tells how many (default none)", 0, 0},
         {"min-workers", 0, CW_ARG_U64, &o.min_workers, "N", "with a provisioner: workers that are always there (default 0)", 0, 1000000},
         {"max-workers", 0, CW_ARG_U64, &o.max_workers, "N", "and at most (default: CPUs of this host)", 1, 1000000},
         {"worker-arg", 0, CW_ARG_LIST, &o.worker_args, "ARG", "given to started workers, as in --worker-arg=--threads=2; may stand several times", 0, 0},
         {"autoscale", 0, CW_ARG_STR, &o.autoscale, "POLICY",
          "how many workers jobs get that do not say: auto, cachew, hpa, fixed:N, off = all (default off without a provisioner, else auto)", 0, 0},
+        {"autoplace", 0, CW_ARG_STR, &o.autoplace, "POLICY",
+         "which workers run beside the trainer, where it allows local ones, of jobs that do not say: auto, fixed:R,L, pecan, off (default auto)", 0, 0},
+        {"worker-price", 0, CW_ARG_F64, &o.worker_price, "PRICE", "of a worker, an hour: placement and accounts use it (default 0)", 0, 1e9},
+        {"client-price", 0, CW_ARG_F64, &o.client_price, "PRICE", "of a trainer's host, an hour, of jobs that do not say (default 0)", 0, 1e9},
         {"max-stall", 0, CW_ARG_F64, &o.max_stall, "SHARE", "autoscale auto: of its time that a trainer may wait (default 0.05)", 0, 1},
         {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME", "shortest measurement before a decision (default 2s)", 10, 3600000},
         {"scale-in", 0, CW_ARG_MS, &o.scale_in_ms, "TIME", "workers that nobody needs are kept so long (default 10s)", 0, 86400000},
         {"source-cache-quota", 0, CW_ARG_BYTES, &o.source_cache_quota, "BYTES", "what blocks of source files may take in the cache's store, besides (default 0: none are kept there)", 0, 0},
-        {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL, "end when standard input reaches its end (the parent is gone)", 0, 0},
+        {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT", "serve /metrics and /healthz by HTTP there (default: not)", 0, 0},
+        {"metrics-markdown", 0, CW_ARG_FLAG, &markdown, NULL, "print the reference that is docs/metrics.md, and end", 0, 0},
+        {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL, "end with the process that started us: when standard input ends, or when it does", 0, 0},
         {0},
     };
     const struct cw_args_spec spec = {"cachew-dispatcher", "--listen HOST:PORT --state-dir DIR [options]", about, rows, tail, "CACHEW_DISPATCHER"};
@@ -145,9 +138,17 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         return rc;
     if (rest_n > 0)
         return cw_err_set(err, CW_E_INVALID, "unexpected argument \"%s\" (see --help)", rest[0]);
+    if (markdown) {
+        CW_STR_AUTO text = {0};
+        cw_metrics_markdown(&text);
+        (void)fputs(cw_str_text(&text), stdout);
+        return CW_ARGS_DONE;
+    }
     if (!o.listen || !o.state_dir)
         return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)", o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
-    rc = read_cache(&o, evict, compress, err);
+    rc = cw_tenant_rules_check(&o.tenants, err);
+    if (rc == 0)
+        rc = read_cache(&o, evict, compress, err);
     if (rc == 0)
         rc = read_scaling(&o, provisioner, err);
     if (rc != 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "cache/store.h"
@@ -98,9 +99,9 @@ static int try_store(const char *url, struct cw_probe_result *result)
 {
     char host[64] = "", name[CW_STORE_NAME_MAX];
     (void)gethostname(host, sizeof(host) - 1);
-    snprintf(name, sizeof(name), "probe/%s-%d.probe", host, (int)getpid());
+    snprintf(name, sizeof(name), "probe-%s-%d", host, (int)getpid()); /* in no directory: stores do not remove those */
     for (char *p = name; *p; p++) { /* a host's name may have what a file's may not */
-        bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' || *p == '-' || *p == '/';
+        bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' || *p == '-';
         *p = ok ? *p : '_';
     }
     struct cw_store *store = NULL;
@@ -128,9 +129,13 @@ static int try_store(const char *url, struct cw_probe_result *result)
 static void run(void *arg)
 {
     struct cw_probe *probe = arg;
-    if (try_store(probe->url, &probe->result) < 0) {
-        probe->result.points_n = 0;
-        probe->result.read_bytes_s = 0;
+    struct cw_probe_result *result = &probe->result;
+    if (try_store(probe->url, result) == 0) {
+        cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms", result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
+    } else {
+        cw_log_info("probe", "how fast the store is could not be tried: %s", result->err.msg);
+        result->points_n = 0;
+        result->read_bytes_s = 0;
     }
     atomic_store_explicit(&probe->done, true, memory_order_release);
 }

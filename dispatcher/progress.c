@@ -74,7 +74,7 @@ void cw_job_advance(struct cw_job *job)
         job->first_epoch = job->epochs_n;
     if (job->epochs_n > 0 && job->first_epoch >= job->epochs_n) {
         job->status = CW_JOB_FINISHED;
-        moved = true;
+        moved = job->d->assign_due = true;
         cw_log_info(CW_LOG_MOD, "job=%s name=%s finished: %llu epochs of %llu items", job->id, job->name, (unsigned long long)job->epochs_n,
                     (unsigned long long)job->items);
     }
@@ -104,6 +104,7 @@ void cw_job_flush(struct cw_job *job)
 {
     if (!job->put || job->d->commit_retry_ms > cw_clock_ms())
         return;
+    cw_usage_store(job, cw_clock_ms(), job->row_dirty);
     if (job->row_dirty)
         cw_state_set_job(job->d->state, job->id, job->status, job->first_epoch, job->error_code, job->error);
     job->row_dirty = false;
@@ -166,8 +167,10 @@ static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
     cw_state_clear_progress(job->d->state, job->id);
     job->first_epoch = job->epochs_n > 0 ? CW_MIN(epoch, job->epochs_n) : epoch;
     job->row_dirty = true;
-    if (job->status == CW_JOB_FINISHED)
+    if (job->status == CW_JOB_FINISHED) {
         job->status = CW_JOB_RUNNING;
+        job->d->assign_due = true;
+    }
 }
 
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token)

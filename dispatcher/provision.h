@@ -8,6 +8,7 @@
 
 struct cw_provisioner {
     const char *name, *summary;
+    bool tells; /* nothing more than how many there should be, to whoever asks */
     bool fixed; /* the fleet is what registers itself */
     int (*open)(struct cw_dispatcher *d, void **ret_state, struct cw_err *err);
     void (*close)(void *state); /* ends what it started */
@@ -19,7 +20,7 @@ struct cw_provisioner {
     void (*attached)(void *state, const struct cw_worker *worker);
 };
 
-/* none, process. INVALID names those that there are. */
+/* external, none, process. INVALID names those that there are. */
 int cw_provision_find(const char *name, const struct cw_provisioner **ret_kind, struct cw_err *err);
 int cw_provision_open(struct cw_dispatcher *d, struct cw_err *err);
 void cw_provision_close(struct cw_dispatcher *d);

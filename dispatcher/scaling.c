@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/scaling.h"
 
-#include <string.h>
-
+#include "dispatcher/placing.h"
 #include "dispatcher/provision.h"
 
 #define SETTLE_ROUNDS 2      /* after a change: what is leased must be consumed so often before its effect can be seen in order */
@@ -10,62 +9,10 @@
 #define LEAST_BATCHES 10
 #define LONG_WINDOWS 5       /* times the usual length: then two batches do */
 
-static const char *wanted_policy(const struct cw_job *job)
-{
-    const char *own = job->options->autoscale;
-    return own && own[0] ? own : job->d->options.autoscale;
-}
-
-static bool is_off(const char *policy)
-{
-    return !policy || strcmp(policy, "off") == 0;
-}
-
-int cw_scaling_check(const char *policy, struct cw_err *err)
-{
-    const struct cw_scale_policy *found;
-    const char *argument;
-    struct cw_scale_window window = {.seconds = 1, .batches = 1, .remote = 1};
-    struct cw_scale_available available = {.remote = 1};
-    struct cw_scale_options options = {0};
-    struct cw_scale_state state = {0};
-    struct cw_scale_decision decision = {0};
-    if (!policy || !policy[0] || is_off(policy))
-        return 0;
-    int rc = cw_autoscale_find(policy, &found, &argument, err);
-    if (rc == 0) /* it checks its argument */
-        rc = found->decide(&window, &available, &options, argument, &state, &decision, err);
-    cw_scale_decision_fini(&decision);
-    return rc;
-}
-
-void cw_scaling_begin(struct cw_job *job)
-{
-    const char *policy = wanted_policy(job);
-    if (is_off(policy))
-        return;
-    struct cw_scaling *s = CW_NEW(struct cw_scaling);
-    if (cw_autoscale_find(policy, &s->policy, &s->argument, NULL) != 0) {
-        cw_mem_free(s);
-        return; /* stored by another version: it uses what there is */
-    }
-    const struct cw_options *o = &job->d->options;
-    s->options = (struct cw_scale_options){.min_workers = 1, .max_workers = (double)o->max_workers, .max_stall = o->max_stall, .fixed_quirks = true};
-    s->target = 1;
-    job->scaling = s;
-}
-
-void cw_scaling_free(struct cw_job *job)
-{
-    cw_mem_free(job->scaling);
-    job->scaling = NULL;
-}
-
 static void begin_window(struct cw_scaling *s, int64_t now)
 {
     s->begin_ms = now;
-    s->batches = s->ns = s->wait_ns = s->queue_n = 0;
-    s->step_batches = s->step_sum = s->queue_sum = 0;
+    s->sums = (struct cw_trainer_sums){0};
 }
 
 void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
@@ -74,25 +21,15 @@ void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
     const Cachew__V1__Measure *m = ack->measure;
     if (!s || !m)
         return;
-    s->batches += m->batches;
-    s->ns += m->ns;
-    s->wait_ns += CW_MIN(m->wait_ns, m->ns);
-    if (m->step_ns > 0) {
-        s->step_sum += (double)m->step_ns * (double)m->batches;
-        s->step_batches += (double)m->batches;
-    }
-    s->queue_sum += (double)ack->ready;
-    s->queue_n++;
+    cw_trainer_add(&s->sums, m, ack->ready);
 }
 
 bool cw_scaling_uses(const struct cw_job *job, const struct cw_worker *worker)
 {
-    if (!job->scaling || worker->only_job[0])
+    if (cw_job_is_everywhere(job) || worker->only_job[0] != '\0')
         return true;
-    for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
-        if (share->job == job)
-            return share->assigned;
-    return false;
+    const struct cw_share *share = cw_share_find(job, worker);
+    return share && share->assigned;
 }
 
 static uint64_t consumed_to(const struct cw_job *job)
@@ -126,7 +63,7 @@ static bool is_settled(struct cw_job *job, int64_t now)
     struct cw_scaling *s = job->scaling;
     if (s->settling == 0 || now - s->changed_ms >= SETTLE_LEASES * job->d->options.lease_ms)
         return true;
-    if (s->serving_n < s->assigned_n || consumed_to(job) < s->settle_at)
+    if (s->serving_n < s->assigned_n + s->local_n || consumed_to(job) < s->settle_at)
         return false;
     s->settle_at = leased_to(job);
     return --s->settling == 0;
@@ -135,59 +72,31 @@ static bool is_settled(struct cw_job *job, int64_t now)
 static bool is_full(const struct cw_scaling *s, const struct cw_options *o, int64_t now)
 {
     int64_t age = now - s->begin_ms;
-    return (age >= o->scale_window_ms && s->batches >= LEAST_BATCHES) || (age >= LONG_WINDOWS * o->scale_window_ms && s->batches >= 2);
-}
-
-/* Batches a second of one worker of the job when nothing holds it up, and the CPU that its workers use. */
-static void measure_workers(const struct cw_job *job, struct cw_scale_window *window)
-{
-    double threads = 0, cpu = 0, n = 0;
-    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        if (!share->assigned)
-            continue;
-        threads += share->worker->threads;
-        cpu += share->worker->cpu_share;
-        n++;
-    }
-    window->remote = n;
-    window->cpu = n > 0 ? cpu / n : 0;
-    window->rate = n > 0 && job->item_ns > 0 ? threads / n * 1e9 / job->item_ns : 0;
-}
-
-static struct cw_scale_window take_window(const struct cw_job *job, int64_t now)
-{
-    const struct cw_scaling *s = job->scaling;
-    double consumers = job->layout.to_all ? 1 : job->layout.consumers;
-    struct cw_scale_window w = {.at_s = (double)now / 1e3,
-                                .seconds = (double)(now - s->begin_ms) / 1e3,
-                                .batches = (double)s->batches / (job->layout.to_all ? job->layout.consumers : 1),
-                                .wait_share = s->ns > 0 ? (double)s->wait_ns / (double)s->ns : 0,
-                                .queue = s->queue_n > 0 ? s->queue_sum / (double)s->queue_n : 0,
-                                .step_s = s->step_batches > 0 ? s->step_sum / s->step_batches / 1e9 / consumers : 0};
-    measure_workers(job, &w);
-    return w;
+    return (age >= o->scale_window_ms && s->sums.batches >= LEAST_BATCHES) || (age >= LONG_WINDOWS * o->scale_window_ms && s->sums.batches >= 2);
 }
 
 static void decide(struct cw_job *job, int64_t now)
 {
     struct cw_scaling *s = job->scaling;
-    struct cw_dispatcher *d = job->d;
-    struct cw_scale_available available = {.remote = cw_provision_possible(d)};
     struct cw_scale_decision decision = {0};
     struct cw_err err = {0};
-    s->last = take_window(job, now);
-    s->windows_n++;
+    const struct cw_scale_window window = cw_trainer_window(job, &s->sums, s->begin_ms, now);
+    struct cw_scale_inputs inputs;
+    cw_scaling_inputs(job, &window, &inputs);
+    s->last = window;
     begin_window(s, now);
-    if (s->last.remote < 1)
+    cw_log_debug(CW_LOG_MOD, "job=%s window seconds=%.3f batches=%.0f wait_share=%.3f queue=%.1f step_s=%.6f rate=%.3f cpu=%.2f remote=%.0f local=%.0f", job->id,
+                 s->last.seconds, s->last.batches, s->last.wait_share, s->last.queue, s->last.step_s, s->last.rate, s->last.cpu, s->last.remote,
+                 s->last.local);
+    if (s->last.remote + s->last.local < 1 && !s->policy->at_once)
         return;
-    int rc = s->policy->decide(&s->last, &available, &s->options, s->argument, &s->state, &decision, &err);
-    if (rc < 0)
-        cw_log_error(CW_LOG_MOD, "job=%s autoscale %s: %s", job->id, s->policy->name, err.msg);
-    else if (decision.remote != s->target) {
-        s->decisions_n++;
-        cw_log_info(CW_LOG_MOD, "job=%s autoscale %s: %.0f workers, now %.0f: %s", job->id, s->policy->name, decision.remote, s->last.remote,
-                    cw_str_text(&decision.reason));
+    int rc = s->policy->decide(&s->last, &inputs.available, &inputs.options, s->argument, &s->state, &decision, &err);
+    if (rc < 0) {
+        cw_log_error(CW_LOG_MOD, "job=%s %s: %s", job->id, s->policy->name, err.msg);
+    } else if (decision.remote != s->target || decision.local != s->local_target) {
         s->target = decision.remote;
+        s->local_target = decision.local;
+        cw_scaling_record(job, &decision, &inputs);
     }
     cw_scale_decision_fini(&decision);
 }
@@ -195,6 +104,8 @@ static void decide(struct cw_job *job, int64_t now)
 static void tick_job(struct cw_job *job, int64_t now)
 {
     struct cw_scaling *s = job->scaling;
+    if (s && s->policy->at_once && job->status == CW_JOB_RUNNING && s->state.remote + s->state.local < 1)
+        decide(job, now);
     if (!s || job->status != CW_JOB_RUNNING || !cw_job_has_clients(job) || !is_settled(job, now)) {
         if (s)
             begin_window(s, now);
@@ -204,9 +115,24 @@ static void tick_job(struct cw_job *job, int64_t now)
         decide(job, now);
 }
 
+/* Nobody else could begin the work: one local worker does. */
+static uint32_t local_wanted(const struct cw_job *job)
+{
+    const struct cw_scaling *s = job->scaling;
+    if (!s || !s->policy->places || !cw_job_has_clients(job))
+        return 0;
+    return s->local_target < 1 && cw_provision_possible(job->d) < 1 ? 1 : (uint32_t)s->local_target;
+}
+
 void cw_scaling_tick(struct cw_dispatcher *d, int64_t now)
 {
-    for (struct cw_job *job = d->jobs; job; job = job->next)
+    bool placing = cw_placing_is_used(d);
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
         tick_job(job, now);
+        if (placing)
+            cw_placing_carry_out(job, local_wanted(job), now);
+    }
+    if (placing)
+        cw_placing_tick(d);
     cw_provision_want(d, cw_scaling_assign(d, now), now);
 }

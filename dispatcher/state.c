@@ -20,10 +20,16 @@ static const char *const sql[CW_STATE_STATEMENTS_N] = {
     [CW_STATE_REMOVE_WORKER] = "DELETE FROM workers WHERE id=?",
     [CW_STATE_PUT_CACHE_KEY] = "INSERT OR REPLACE INTO cache_keys VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [CW_STATE_REMOVE_CACHE_KEY] = "DELETE FROM cache_keys WHERE tenant=? AND key=?",
+    [CW_STATE_PUT_USAGE] = "INSERT OR REPLACE INTO usage SELECT ?1,?2,?3,?4,?5,?6,?7,?8 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)",
+    [CW_STATE_PUT_TENANT] = "INSERT OR REPLACE INTO tenants VALUES(?,?,?,?,?,?,?,?)",
     [CW_STATE_PUT_DECISION] =
-        ("INSERT INTO decisions(job,kind,policy,choice,reason,candidates,inputs,time_ms,epoch,predicted_ns)"
-         " SELECT ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)"),
-    [CW_STATE_DROP_DECISIONS] = "DELETE FROM decisions WHERE job=?1 AND id <= (SELECT id FROM decisions WHERE job=?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+        "INSERT INTO decisions(job,name,kind,policy,choice,reason,candidates,inputs,time_ms,epoch,predicted_ns) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+    [CW_STATE_DROP_DECISIONS] =
+        ("DELETE FROM decisions WHERE job=?1 AND kind=?2 AND id <= (SELECT id FROM decisions WHERE job=?1 AND kind=?2 ORDER BY id DESC LIMIT 1 OFFSET ?3)"),
+    [CW_STATE_DROP_ALL_DECISIONS] =
+        ("DELETE FROM decisions WHERE id <= (SELECT id FROM decisions ORDER BY id DESC LIMIT 1 OFFSET ?1)"
+         " AND id NOT IN (SELECT max(id) FROM decisions WHERE job IN (SELECT id FROM jobs) GROUP BY job, kind)"),
+    [CW_STATE_FORGET_DECISIONS] = "DELETE FROM decisions WHERE job=?1",
     [CW_STATE_PUT_PROFILE] = "INSERT OR REPLACE INTO profiles VALUES(?,?,?,?)",
     [CW_STATE_DROP_PROFILES] = "DELETE FROM profiles WHERE time_ms <= (SELECT time_ms FROM profiles ORDER BY time_ms DESC LIMIT 1 OFFSET ?1)",
 };

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include "base/err.h"
 #include "base/interval.h"
+#include "dispatcher/usage.h"
+#include "base/str.h"
 
 struct cw_state;
 
@@ -63,19 +65,37 @@ struct cw_state_cache_key {
 void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row);
 void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const char *key);
 
-/* What policies decided for a job (kept as long as it, at most `kept` of them), and what was measured of a pipeline (by key; the latest `kept`). */
+/* What was decided (decisions.h), also about jobs that are removed; and what was measured of a pipeline (by key; the latest `kept`). */
 struct cw_state_decision {
-    const char *job, *kind, *policy, *choice, *reason, *candidates, *inputs;
-    int64_t time_ms; /* wall */
+    uint64_t id;             /* rising, never used again; set when it is stored */
+    int64_t time_ms;         /* wall */
     uint64_t epoch;
-    double predicted_ns;
+    double predicted_ns;     /* autocache */
+    const char *job, *name;  /* id and name; "" = about the fleet */
+    const char *kind, *policy, *choice, *reason, *candidates, *inputs;
 };
-void cw_state_put_decision(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept);
+/* The latest `kept` of a job and kind are kept; and about kept_in_all, the last of each kind of each job that there is among them. */
+void cw_state_put_decision(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept, uint64_t kept_in_all);
+void cw_state_forget_decisions(struct cw_state *state, const char *job);
 void cw_state_put_profile(struct cw_state *state, const char *key, const char *job, int64_t time_ms, const char *inputs, uint64_t kept);
 typedef int cw_state_decision_fn(void *arg, const struct cw_state_decision *row, struct cw_err *err);
 typedef int cw_state_profile_fn(void *arg, const char *key, const char *job, const char *inputs, struct cw_err *err);
-/* Oldest first, profiles before decisions. */
-int cw_state_load_decisions(struct cw_state *state, cw_state_profile_fn *profile, cw_state_decision_fn *decision, void *arg, struct cw_err *err);
+/* Profiles, then of every job that there is its last decision of this kind. */
+int cw_state_load_decisions(struct cw_state *state, const char *kind, cw_state_profile_fn *profile, cw_state_decision_fn *decision, void *arg,
+                            struct cw_err *err);
+struct cw_state_decision_query {
+    const char *job, *kind; /* id; NULL = any */
+    uint64_t after_id;      /* 0: the newest, newest first; else those behind it, oldest first */
+    uint64_t limit;
+};
+/* A callback that returns more than 0 ends it. */
+int cw_state_find_decisions(struct cw_state *state, const struct cw_state_decision_query *query, cw_state_decision_fn *fn, void *arg, struct cw_err *err);
+/* The id of the latest job of this id or name about which a decision is kept. */
+int cw_state_find_decided(struct cw_state *state, const char *id_or_name, struct cw_str *ret_job, struct cw_err *err);
+
+/* What a job has used (kept as long as it), and a tenant by jobs that were removed. */
+void cw_state_put_usage(struct cw_state *state, const char *id, const struct cw_usage *usage);
+void cw_state_put_tenant(struct cw_state *state, const char *name, const struct cw_usage *usage);
 
 bool cw_state_is_dirty(const struct cw_state *state);
 int cw_state_commit(struct cw_state *state, struct cw_err *err);
@@ -89,6 +109,8 @@ struct cw_state_reader {
     int (*worker)(void *arg, uint64_t worker_id, const char *address, struct cw_err *err);
     int (*left_out)(void *arg, const char *id, uint64_t epoch, const struct cw_set *items, struct cw_err *err);
     int (*cache_key)(void *arg, const struct cw_state_cache_key *row, struct cw_err *err);
+    int (*usage)(void *arg, const char *id, const struct cw_usage *usage, struct cw_err *err);
+    int (*tenant)(void *arg, const char *name, const struct cw_usage *usage, struct cw_err *err);
 };
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err);
 

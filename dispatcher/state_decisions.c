@@ -1,25 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions of jobs, and what was measured of pipelines. */
+/* Decisions of all kinds, and what was measured of pipelines. Decisions outlive their job: what is kept is bounded by number. */
 #include "dispatcher/state_int.h"
 
-void cw_state_put_decision(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept)
+#define DROP_EVERY 64 /* decisions; the limit over all is obeyed so often */
+#define COLUMNS "id, time_ms, epoch, predicted_ns, job, name, kind, policy, choice, reason, candidates, inputs"
+
+static void drop_old(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept, uint64_t kept_in_all)
+{
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_DROP_DECISIONS);
+    if (!stmt)
+        return;
+    cw_state_bind_text(stmt, 1, row->job);
+    cw_state_bind_text(stmt, 2, row->kind);
+    cw_state_bind_u64(stmt, 3, kept);
+    cw_state_finish(state, stmt, "dropping old decisions");
+    if (state->decisions_put++ % DROP_EVERY != 0)
+        return;
+    stmt = cw_state_begin(state, CW_STATE_DROP_ALL_DECISIONS);
+    if (!stmt)
+        return;
+    cw_state_bind_u64(stmt, 1, kept_in_all);
+    cw_state_finish(state, stmt, "dropping old decisions");
+}
+
+void cw_state_put_decision(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept, uint64_t kept_in_all)
 {
     sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_DECISION);
     if (!stmt)
         return;
-    const char *const texts[] = {row->job, row->kind, row->policy, row->choice, row->reason, row->candidates, row->inputs};
+    const char *const texts[] = {row->job, row->name, row->kind, row->policy, row->choice, row->reason, row->candidates, row->inputs};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
         cw_state_bind_text(stmt, (int)i + 1, texts[i]);
-    cw_state_bind_u64(stmt, 8, (uint64_t)row->time_ms);
-    cw_state_bind_u64(stmt, 9, row->epoch);
-    sqlite3_bind_double(stmt, 10, row->predicted_ns);
+    cw_state_bind_u64(stmt, 9, (uint64_t)row->time_ms);
+    cw_state_bind_u64(stmt, 10, row->epoch);
+    sqlite3_bind_double(stmt, 11, row->predicted_ns);
     cw_state_finish(state, stmt, "storing a decision");
-    stmt = cw_state_begin(state, CW_STATE_DROP_DECISIONS);
+    drop_old(state, row, kept, kept_in_all);
+}
+
+void cw_state_forget_decisions(struct cw_state *state, const char *job)
+{
+    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_FORGET_DECISIONS);
     if (!stmt)
         return;
-    cw_state_bind_text(stmt, 1, row->job);
-    cw_state_bind_u64(stmt, 2, kept);
-    cw_state_finish(state, stmt, "dropping old decisions");
+    cw_state_bind_text(stmt, 1, job);
+    cw_state_finish(state, stmt, "removing a job's decisions");
 }
 
 void cw_state_put_profile(struct cw_state *state, const char *key, const char *job, int64_t time_ms, const char *inputs, uint64_t kept)
@@ -39,49 +64,109 @@ void cw_state_put_profile(struct cw_state *state, const char *key, const char *j
     cw_state_finish(state, stmt, "dropping what was measured of old pipelines");
 }
 
+/* ---- reading ---- */
+
 static const char *text_at(sqlite3_stmt *stmt, int i)
 {
     const char *s = (const char *)sqlite3_column_text(stmt, i);
     return s ? s : "";
 }
 
-static int read_decision(sqlite3_stmt *stmt, cw_state_decision_fn *fn, void *arg, struct cw_err *err)
+struct target {
+    cw_state_decision_fn *decision;
+    cw_state_profile_fn *profile;
+    void *arg;
+};
+
+static int on_decision(sqlite3_stmt *stmt, const struct target *target, struct cw_err *err)
 {
     const struct cw_state_decision row = {
-        .job = text_at(stmt, 0),
-        .kind = text_at(stmt, 1),
-        .policy = text_at(stmt, 2),
-        .choice = text_at(stmt, 3),
-        .reason = text_at(stmt, 4),
-        .candidates = text_at(stmt, 5),
-        .inputs = text_at(stmt, 6),
-        .time_ms = sqlite3_column_int64(stmt, 7),
-        .epoch = (uint64_t)sqlite3_column_int64(stmt, 8),
-        .predicted_ns = sqlite3_column_double(stmt, 9),
+        .id = (uint64_t)sqlite3_column_int64(stmt, 0),
+        .time_ms = sqlite3_column_int64(stmt, 1),
+        .epoch = (uint64_t)sqlite3_column_int64(stmt, 2),
+        .predicted_ns = sqlite3_column_double(stmt, 3),
+        .job = text_at(stmt, 4),
+        .name = text_at(stmt, 5),
+        .kind = text_at(stmt, 6),
+        .policy = text_at(stmt, 7),
+        .choice = text_at(stmt, 8),
+        .reason = text_at(stmt, 9),
+        .candidates = text_at(stmt, 10),
+        .inputs = text_at(stmt, 11),
     };
-    return fn(arg, &row, err);
+    return target->decision(target->arg, &row, err);
 }
 
-int cw_state_load_decisions(struct cw_state *state, cw_state_profile_fn *profile, cw_state_decision_fn *decision, void *arg, struct cw_err *err)
+static int on_profile(sqlite3_stmt *stmt, const struct target *target, struct cw_err *err)
 {
-    static const char *const sql[] = {"SELECT key, job, inputs FROM profiles ORDER BY time_ms",
-                                      "SELECT job, kind, policy, choice, reason, candidates, inputs, time_ms, epoch, predicted_ns FROM decisions ORDER BY id"};
-    for (size_t i = 0; i < CW_ARRAY_LEN(sql); i++) {
-        sqlite3_stmt *stmt = NULL;
-        if (sqlite3_prepare_v2(state->db, sql[i], -1, &stmt, NULL) != SQLITE_OK)
-            return cw_state_db_error(state->db, state->dir, "reading decisions", err);
-        int rc = 0, step;
-        while (rc == 0 && (step = sqlite3_step(stmt)) != SQLITE_DONE) {
-            if (step != SQLITE_ROW)
-                rc = cw_state_db_error(state->db, state->dir, "reading decisions", err);
-            else if (i == 0)
-                rc = profile(arg, text_at(stmt, 0), text_at(stmt, 1), text_at(stmt, 2), err);
-            else
-                rc = read_decision(stmt, decision, arg, err);
-        }
-        sqlite3_finalize(stmt);
-        if (rc != 0)
-            return rc;
+    return target->profile(target->arg, text_at(stmt, 0), text_at(stmt, 1), text_at(stmt, 2), err);
+}
+
+/* All rows of a statement that is ready; frees it. A callback that returns more than 0 ends it. */
+static int read_rows(struct cw_state *state, sqlite3_stmt *stmt, int (*fn)(sqlite3_stmt *, const struct target *, struct cw_err *),
+                     const struct target *target, struct cw_err *err)
+{
+    int rc = 0, step;
+    while (rc == 0 && (step = sqlite3_step(stmt)) != SQLITE_DONE) {
+        if (step == SQLITE_ROW)
+            rc = fn(stmt, target, err);
+        else
+            rc = cw_state_db_error(state->db, state->dir, "reading decisions", err);
     }
-    return 0;
+    sqlite3_finalize(stmt);
+    return CW_MIN(rc, 0);
+}
+
+static int prepare(struct cw_state *state, const char *sql, sqlite3_stmt **ret_stmt, struct cw_err *err)
+{
+    *ret_stmt = NULL;
+    if (sqlite3_prepare_v2(state->db, sql, -1, ret_stmt, NULL) == SQLITE_OK)
+        return 0;
+    return cw_state_db_error(state->db, state->dir, "reading decisions", err);
+}
+
+int cw_state_find_decisions(struct cw_state *state, const struct cw_state_decision_query *query, cw_state_decision_fn *fn, void *arg, struct cw_err *err)
+{
+    CW_STR_AUTO sql = {0};
+    sqlite3_stmt *stmt;
+    cw_str_addf(&sql, "SELECT " COLUMNS " FROM decisions WHERE id>?3%s%s ORDER BY id %s LIMIT ?4", query->job ? " AND job=?1" : "",
+                query->kind ? " AND kind=?2" : "", query->after_id == 0 ? "DESC" : "ASC");
+    int rc = prepare(state, cw_str_text(&sql), &stmt, err);
+    if (rc != 0)
+        return rc;
+    cw_state_bind_text(stmt, 1, query->job);
+    cw_state_bind_text(stmt, 2, query->kind);
+    cw_state_bind_u64(stmt, 3, query->after_id);
+    cw_state_bind_u64(stmt, 4, query->limit);
+    return read_rows(state, stmt, on_decision, &(const struct target){.decision = fn, .arg = arg}, err);
+}
+
+int cw_state_find_decided(struct cw_state *state, const char *id_or_name, struct cw_str *ret_job, struct cw_err *err)
+{
+    sqlite3_stmt *stmt;
+    int rc = prepare(state, "SELECT job FROM decisions WHERE job<>'' AND (job=?1 OR name=?1) ORDER BY id DESC LIMIT 1", &stmt, err);
+    if (rc != 0)
+        return rc;
+    cw_state_bind_text(stmt, 1, id_or_name);
+    if (sqlite3_step(stmt) == SQLITE_ROW)
+        cw_str_add(ret_job, text_at(stmt, 0));
+    sqlite3_finalize(stmt);
+    return ret_job->len > 0 ? 0 : cw_err_set(err, CW_E_NOT_FOUND, "there is no job \"%s\", and nothing is kept of one", id_or_name);
+}
+
+int cw_state_load_decisions(struct cw_state *state, const char *kind, cw_state_profile_fn *profile, cw_state_decision_fn *decision, void *arg,
+                            struct cw_err *err)
+{
+    const struct target target = {decision, profile, arg};
+    sqlite3_stmt *stmt;
+    int rc = prepare(state, "SELECT key, job, inputs FROM profiles ORDER BY time_ms", &stmt, err);
+    if (rc == 0)
+        rc = read_rows(state, stmt, on_profile, &target, err);
+    if (rc == 0)
+        rc = prepare(state, "SELECT " COLUMNS " FROM decisions WHERE id IN"
+                            " (SELECT max(id) FROM decisions WHERE kind=?1 AND job IN (SELECT id FROM jobs) GROUP BY job) ORDER BY id", &stmt, err);
+    if (rc != 0)
+        return rc;
+    cw_state_bind_text(stmt, 1, kind);
+    return read_rows(state, stmt, on_decision, &target, err);
 }

@@ -22,8 +22,12 @@ enum cw_state_statement {
     CW_STATE_REMOVE_WORKER,
     CW_STATE_PUT_CACHE_KEY,
     CW_STATE_REMOVE_CACHE_KEY,
+    CW_STATE_PUT_USAGE,
+    CW_STATE_PUT_TENANT,
     CW_STATE_PUT_DECISION,
     CW_STATE_DROP_DECISIONS,
+    CW_STATE_DROP_ALL_DECISIONS,
+    CW_STATE_FORGET_DECISIONS,
     CW_STATE_PUT_PROFILE,
     CW_STATE_DROP_PROFILES,
     CW_STATE_STATEMENTS_N
@@ -34,6 +38,7 @@ struct cw_state {
     sqlite3 *db;
     uint64_t generation;
     bool open_tx;
+    uint64_t decisions_put;
     struct cw_err failed; /* first failed write of the transaction */
     sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N]; /* prepared when first used */
 };
@@ -49,6 +54,8 @@ void cw_state_bind_text(sqlite3_stmt *stmt, int i, const char *s);
 void cw_state_bind_u64(sqlite3_stmt *stmt, int i, uint64_t v);
 void cw_state_bind_blob(sqlite3_stmt *stmt, int i, const void *p, size_t n);
 void cw_state_finish(struct cw_state *state, sqlite3_stmt *stmt, const char *doing);
+
+struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt); /* of a row that begins with a name */
 
 /* Sets of numbers as stored: pairs of little-endian 64-bit numbers. */
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out);

@@ -110,6 +110,18 @@ static int on_cache_key(sqlite3_stmt *stmt, const struct cw_state_reader *reader
     return reader->cache_key ? reader->cache_key(arg, &row, err) : 0;
 }
 
+static int on_usage(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+{
+    const struct cw_usage usage = cw_state_usage_at(stmt);
+    return reader->usage ? reader->usage(arg, text_at(stmt, 0), &usage, err) : 0;
+}
+
+static int on_tenant(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+{
+    const struct cw_usage usage = cw_state_usage_at(stmt);
+    return reader->tenant ? reader->tenant(arg, text_at(stmt, 0), &usage, err) : 0;
+}
+
 static const struct {
     const char *sql;
     row_fn *fn;
@@ -121,6 +133,8 @@ static const struct {
     {"SELECT * FROM workers", on_worker},
     {"SELECT * FROM left_out", on_left_out},
     {"SELECT * FROM cache_keys", on_cache_key},
+    {"SELECT * FROM usage", on_usage},
+    {"SELECT * FROM tenants", on_tenant},
 };
 
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err)

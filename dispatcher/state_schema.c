@@ -31,6 +31,20 @@ static const char *const steps[] = {
     " predicted_ns REAL NOT NULL);"
     "CREATE INDEX decisions_of_job ON decisions(job, id);"
     "CREATE TABLE profiles(key TEXT PRIMARY KEY, job TEXT NOT NULL, time_ms INTEGER NOT NULL, inputs TEXT NOT NULL) WITHOUT ROWID;",
+    /* 5: decisions about the fleet, and about jobs that are gone */
+    "CREATE TABLE decided(id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, policy TEXT NOT NULL,"
+    " choice TEXT NOT NULL, reason TEXT NOT NULL, time_ms INTEGER NOT NULL, epoch INTEGER NOT NULL, predicted_ns REAL NOT NULL,"
+    " candidates TEXT NOT NULL, inputs TEXT NOT NULL);"
+    "INSERT INTO decided SELECT d.id, d.job, j.name, d.kind, d.policy, d.choice, d.reason, d.time_ms, d.epoch, d.predicted_ns, d.candidates, d.inputs"
+    " FROM decisions d JOIN jobs j ON j.id = d.job;"
+    "DROP TABLE decisions;"
+    "ALTER TABLE decided RENAME TO decisions;"
+    "CREATE INDEX decisions_of_job ON decisions(job, kind, id);",
+    /* 6: what was used */
+    "CREATE TABLE usage(job TEXT PRIMARY KEY REFERENCES jobs(id) ON DELETE CASCADE, elements INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " cpu_ns INTEGER NOT NULL, remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT NULL, cost REAL NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE tenants(name TEXT PRIMARY KEY, elements INTEGER NOT NULL, bytes INTEGER NOT NULL, cpu_ns INTEGER NOT NULL,"
+    " remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT NULL, cost REAL NOT NULL) WITHOUT ROWID;",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

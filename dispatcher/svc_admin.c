@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tools ask: unary calls of proto/cachew/v1/admin.proto. */
 #include "base/version.h"
+#include "dispatcher/provision.h"
+#include "dispatcher/scaling.h"
 #include "dispatcher/svc.h"
+#include "dispatcher/tenants.h"
+#include "dispatcher/watch.h"
 
+#include <stdio.h>
 #include <string.h>
-
-static char empty[] = "";
 
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message)
 {
@@ -48,7 +51,7 @@ static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
     cw_svc_reply(call, &info.base);
 }
 
-static char *state_text(const struct cw_job *job)
+char *cw_svc_job_state(const struct cw_job *job)
 {
     static char preparing[] = "preparing", running[] = "running", waiting[] = "waiting", finished[] = "finished", failed[] = "failed";
     switch (job->status) {
@@ -72,14 +75,14 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     r->fingerprint = row->fingerprint;
     r->job_id = job->id;
     r->name = job->name;
-    r->state = state_text(job);
+    r->state = cw_svc_job_state(job);
     r->epoch = job->first_epoch;
     r->epochs = job->epochs_n;
     r->items = job->items;
     struct cw_epoch *epoch = cw_job_epoch(job, job->first_epoch);
     r->consumed = epoch ? cw_set_count(&epoch->consumed) : 0;
-    r->elements = job->elements;
-    r->bytes = job->bytes;
+    r->elements = job->usage.elements;
+    r->bytes = job->usage.bytes;
     r->skipped = job->skipped;
     r->consumers = job->layout.consumers;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
@@ -91,10 +94,16 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     r->recomputed = job->recomputed;
     r->hedged = job->hedged;
     r->shared = job->shared;
-    r->cpu_ns = job->cpu_ns;
+    r->cpu_ns = job->usage.cpu_ns;
     r->created_ms = job->created_ms;
-    r->tenant = job->options->tenant ? job->options->tenant : empty;
+    r->tenant = job->tenant->name;
+    r->priority = job->options->priority;
+    r->weight = job->options->weight > 0 ? job->options->weight : 1;
+    r->memory = cw_job_memory(job->options);
+    cw_svc_usage(&job->usage, &row->usage);
+    r->usage = &row->usage;
     r->skipped_items = job->skipped_items;
+    cw_watch_job_row(job, &row->window, r);
 }
 
 static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
@@ -137,6 +146,7 @@ static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1_
     r->version = worker->version;
     r->source = worker->source;
     r->n_source = worker->source_n;
+    cw_watch_worker_row(worker, now, r);
 }
 
 static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
@@ -157,9 +167,50 @@ static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_m
     answer.n_workers = n;
     answer.workers = list;
     answer.generation = d->generation;
+    answer.provisioner = (char *)(uintptr_t)d->provision.kind->name;
+    answer.starting = d->provision.kind->fixed ? 0 : (uint32_t)d->provision.kind->starting(d->provision.state);
+    answer.wanted = d->provision.wanted;
+    answer.min_workers = d->options.min_workers;
+    answer.max_workers = d->options.max_workers;
     cw_svc_reply(call, &answer.base);
+    for (size_t i = 0; i < n; i++)
+        cw_mem_free(rows[i].jobs);
     cw_mem_free(list);
     cw_mem_free(rows);
+}
+
+static struct cw_worker *find_worker(struct cw_dispatcher *d, const char *name)
+{
+    for (struct cw_worker *worker = d->workers; worker; worker = worker->next) {
+        char id[32];
+        snprintf(id, sizeof(id), "%016llx", (unsigned long long)worker->id);
+        if (worker->hello && (strcmp(worker->address, name) == 0 || strcmp(id, name) == 0))
+            return worker;
+    }
+    return NULL;
+}
+
+static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    struct cw_dispatcher *d = arg;
+    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__drain_worker_request__descriptor, call, request);
+    if (!message)
+        return;
+    const char *name = ((Cachew__V1__DrainWorkerRequest *)message)->worker;
+    struct cw_worker *worker = find_worker(d, name);
+    if (worker) {
+        Cachew__V1__DrainWorkerReply answer = CACHEW__V1__DRAIN_WORKER_REPLY__INIT;
+        answer.worker_id = worker->id;
+        if (cw_worker_is_usable(worker)) {
+            cw_log_info(CW_LOG_MOD, "worker=%s is to drain, by request", worker->address);
+            cw_worker_retire(worker);
+        }
+        cw_svc_reply(call, &answer.base);
+    } else {
+        cw_autofree char *msg = cw_mem_printf("there is no worker \"%.80s\" (cachew workers lists ids and addresses)", name);
+        cw_call_fail(call, CW_E_NOT_FOUND, msg);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
 }
 
 static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
@@ -169,8 +220,30 @@ static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg
         return;
     struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__RemoveJobRequest *)message)->job);
     if (job) {
+        cw_state_forget_decisions(job->d->state, job->id);
         cw_job_remove(job, "it was removed by request");
         Cachew__V1__RemoveJobReply answer = CACHEW__V1__REMOVE_JOB_REPLY__INIT;
+        cw_svc_reply(call, &answer.base);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void handle_scale(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__scale_job_request__descriptor, call, request);
+    if (!message)
+        return;
+    const Cachew__V1__ScaleJobRequest *scale = (const Cachew__V1__ScaleJobRequest *)message;
+    struct cw_job *job = cw_svc_find_job(arg, call, scale->job);
+    struct cw_err err = {0};
+    if (job && job->status != CW_JOB_RUNNING && job->status != CW_JOB_PREPARING) {
+        cw_call_fail(call, CW_E_STATE, "the job is over");
+    } else if (job && scale->policy[0] == '\0') {
+        cw_call_fail(call, CW_E_INVALID, "which policy?");
+    } else if (job && cw_scaling_change(job, scale->policy, scale->place, &err) != 0) {
+        cw_call_fail(call, err.code, err.msg);
+    } else if (job) {
+        Cachew__V1__ScaleJobReply answer = CACHEW__V1__SCALE_JOB_REPLY__INIT;
         cw_svc_reply(call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
@@ -229,8 +302,10 @@ void cw_svc_admin_add(struct cw_dispatcher *d)
         {"/cachew.v1.Admin/Info", handle_info, NULL, d},
         {"/cachew.v1.Admin/ListJobs", handle_list_jobs, NULL, d},
         {"/cachew.v1.Admin/ListWorkers", handle_list_workers, NULL, d},
+        {"/cachew.v1.Admin/DrainWorker", handle_drain_worker, NULL, d},
         {"/cachew.v1.Admin/RemoveJob", handle_remove_job, NULL, d},
         {"/cachew.v1.Admin/SkipItems", handle_skip, NULL, d},
+        {"/cachew.v1.Admin/ScaleJob", handle_scale, NULL, d},
         {"/cachew.v1.Admin/GetJob", handle_get_job, NULL, d},
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(methods); i++)

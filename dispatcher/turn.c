@@ -4,6 +4,7 @@
 #include "dispatcher/caching.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
+#include "dispatcher/tenants.h"
 
 #define TICK_BUSY_MS 250
 #define TICK_CALM_MS 1000
@@ -13,7 +14,9 @@ void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err)
 {
     cw_log_error(CW_LOG_MOD, "state is not written, tried again soon: %s", err->msg);
     d->commit_retry_ms = cw_clock_ms() + 1000;
+    d->counts.commits_failed++;
     cw_caching_unwritten(d);
+    cw_tenants_unwritten(d);
     for (struct cw_job *job = d->jobs, *next; job; job = next) {
         next = job->next;
         if (job->put && !job->stored) {
@@ -22,6 +25,7 @@ void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err)
             continue;
         }
         job->row_dirty = job->progress_dirty = true;
+        job->usage_stored = (struct cw_usage){0};
         for (size_t i = 0; i < job->epochs_open; i++)
             job->epochs[i]->dirty = true;
         for (uint32_t c = 0; c < job->layout.consumers; c++)
@@ -101,6 +105,8 @@ void cw_turn_end(void *dispatcher)
     tell_clients(d);
     if (d->jobs_n > 0) {
         release_held(d, cw_clock_ms());
+        if (d->assign_due)
+            (void)cw_scaling_assign(d, cw_clock_ms());
         cw_lease_fill_all(d);
         for (struct cw_job *job = d->jobs; job; job = job->next)
             tell_window(d, job);
@@ -113,6 +119,7 @@ static void on_tick(void *arg)
 {
     struct cw_dispatcher *d = arg;
     int64_t now = cw_clock_ms();
+    cw_usage_tick(d, now);
     cw_fleet_tick(d, now);
     cw_clients_tick(d, now);
     for (struct cw_job *job = d->jobs, *next; job; job = next) {

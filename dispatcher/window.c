@@ -3,7 +3,6 @@
  * neither shows in the data. */
 #include "dispatcher/lease.h"
 
-#define BUFFER_DEFAULT (256u << 20)
 #define AHEAD_BYTES (64u << 20) /* computed ahead before anything is known of the rate */
 #define AHEAD_S 2.0             /* of consumption */
 #define WINDOW_MAX (1u << 20)
@@ -16,11 +15,18 @@ static uint64_t chosen_window(const struct cw_job *job, size_t threads)
         return CW_MIN(job->options->window, WINDOW_MAX);
     /* Each consumer has a buffer of its own; in a sparse job every one holds every item. */
     double parts = job->layout.to_all ? 1 : job->layout.consumers;
-    double buffer = parts * (job->options->buffer_bytes > 0 ? (double)job->options->buffer_bytes : BUFFER_DEFAULT);
+    double buffer = parts * (job->options->buffer_bytes > 0 ? (double)job->options->buffer_bytes : (double)CW_BUFFER_DEFAULT);
     double items = 2 * (double)threads + 2 * parts;
     items = CW_MAX(items, job->consume_rate * AHEAD_S);
+    /* What a change of the workers does shows once what was computed before it is consumed: a job that is scaled does without more than that, and what
+     * its workers need so as not to wait for each other and for acknowledgements, also where they are only just enough. */
+    bool timed = job->scaling && job->consume_rate > 0;
+    if (timed && job->item_busy_ns > 0) {
+        double lease_s = (double)job->d->options.lease_ms / 1000, give = (double)threads * 1e9 / job->item_busy_ns;
+        items = CW_MAX(items, CW_MIN(give, 2 * job->consume_rate) * (AHEAD_S + lease_s / 2));
+    }
     if (job->item_bytes > 0) {
-        items = CW_MAX(items, AHEAD_BYTES / job->item_bytes);
+        items = timed ? items : CW_MAX(items, AHEAD_BYTES / job->item_bytes);
         items = CW_MIN(items, buffer / job->item_bytes);
     }
     items = CW_MIN(items, WINDOW_MAX);
@@ -49,13 +55,16 @@ static double mix(double old, double fresh)
     return old > 0 ? old + (fresh - old) / 4 : fresh;
 }
 
-void cw_share_retarget(struct cw_share *share, uint64_t done_n, uint64_t computed_n, uint64_t wall_ns, uint64_t bytes, int64_t now)
+void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done *done, uint64_t done_n, int64_t now)
 {
     struct cw_job *job = share->job;
+    uint64_t computed_n = done_n - CW_MIN(done->shared, done_n), wall_ns = done->wall_ns, bytes = done->bytes;
     if (bytes > 0)
         job->item_bytes = mix(job->item_bytes, (double)bytes / (double)done_n);
     if (wall_ns > 0 && computed_n > 0)
         job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
+    if (done->busy_ns > 0 && computed_n > 0)
+        job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);
     if (job->item_ns <= 0) /* another job of the function computes them all */
         job->item_ns = job->sibling->item_ns;
     /* Observed while it was busy; and what one item's time promises when they are not overlapped. */

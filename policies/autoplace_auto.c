@@ -6,7 +6,9 @@
  *   1. remote workers by autoscale `auto`, until it has settled: the best time, and the step without local load
  *   2. local ones: 1, 2, 4, ... while step and batch time stay within max_stall of that; the first failure is halved back
  *   3. remote ones away: as many as the local ones should replace, then one by one while it stays within max_stall
- *   4. stable; begins anew when the trainer's demand or its step changes by a quarter for three windows */
+ *   4. stable; begins anew when the trainer's demand or its step changes by a quarter for three windows
+ *
+ * Without any remote worker there are only local ones, by autoscale `auto`. */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -54,6 +56,8 @@ static void go(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_sc
 static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
     bool step_fine = s->converged.step_s <= 0 || w->step_s <= s->converged.step_s * (1 + stall);
+    if (w->seconds < s->converged.seconds * (1 - stall)) /* a longer step is no loss to a trainer that waited, and waits less */
+        return true;
     return step_fine && w->seconds <= s->converged.seconds * (1 + stall);
 }
 
@@ -66,7 +70,9 @@ static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *
         go(s, d, CW_SCALE_STABLE, w->remote, 0);
         return;
     }
-    cw_str_addf(&d->reason, "%.0f remote workers are enough; a local one is tried", w->remote);
+    if (d->reason.len > 0)
+        cw_str_add(&d->reason, "; ");
+    cw_str_addf(&d->reason, "no more than %.0f remote workers help; a local one is tried", w->remote);
     go(s, d, CW_SCALE_LOCAL_UP, w->remote, 1);
 }
 
@@ -103,7 +109,7 @@ static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, 
         return;
     }
     cw_str_addf(&d->reason, "with %.0f local workers a step takes %.1f %% longer: %.0f are tried", w->local,
-                s->converged.step_s > 0 ? 100 * (w->step_s / s->converged.step_s - 1) : 0, next);
+                s->converged.step_s > 0 ? fmax(100 * (w->step_s / s->converged.step_s - 1), 0) : 0, next);
     go(s, d, CW_SCALE_LOCAL_UP, w->remote, next);
 }
 
@@ -147,10 +153,37 @@ static int remote_first(const struct cw_scale_window *window, const struct cw_sc
     return rc;
 }
 
+/* No remote worker is to be had: as many local ones as the trainer needs, by what they bring. In the state remote stands for local. */
+static int here_only(const struct cw_scale_window *window, double local_max, const struct cw_scale_options *options, struct cw_scale_state *s,
+                     struct cw_scale_decision *d, struct cw_err *err)
+{
+    struct cw_scale_window here = *window;
+    struct cw_scale_options o = *options;
+    const struct cw_scale_available available = {.remote = local_max};
+    here.remote = window->local;
+    here.local = o.max_workers = o.min_workers = 0;
+    int rc = cw_policy_autoscale_auto.decide(&here, &available, &o, NULL, s, d, err);
+    d->local = d->remote;
+    d->remote = 0;
+    return rc;
+}
+
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
                   const char *argument, struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
 {
     (void)argument;
+    double here = available->remote < 1 && available->local >= 1;
+    if (here != s->here) {
+        memset(s, 0, sizeof(*s));
+        s->here = here;
+        if (here == 0) {
+            cw_str_addf(&d->reason, "there are remote workers now: looked for anew");
+            go(s, d, CW_SCALE_REMOTE_UP, 1, 0);
+            return 0;
+        }
+    }
+    if (here > 0)
+        return here_only(window, fmin(cw_scale_or(options->max_local, 10), available->local), options, s, d, err);
     double stall = cw_scale_or(options->max_stall, STALL), local_max = fmin(cw_scale_or(options->max_local, 10), available->local);
     struct cw_scale_window w;
     if (s->phase == CW_SCALE_BEGIN || s->phase == CW_SCALE_REMOTE_UP) {

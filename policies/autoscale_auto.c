@@ -5,8 +5,11 @@
  *   rate of n workers   n * r / (1 + a * (n - 1)): one worker's rate, and what each further one costs of it; a follows from two
  *                       windows in which the trainer waited (so that the workers were what was measured)
  *   enough              the trainer waits at most max_stall of its time
+ *   not enough, but the workers' own rate says that they are: one window more is asked
  *   too many            the same demand could be met with fewer, in three windows one after the other
- *   not enough          a number at which the trainer waited is not tried again until its demand changes by a tenth */
+ *   not enough          a number at which the trainer waited is not tried again until its demand changes by a tenth
+ *   no help             more workers brought nothing: not tried again for that demand, but after 30 windows, then 60, ...: one bad measurement
+ *                       must not hold for ever */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -18,10 +21,19 @@
 #define DOUBTS 3
 #define PROBE_AFTER 8     /* calm windows until one worker less is tried, when a worker's rate is not known */
 #define LOSS_MAX 1.0
+#define AGAIN_AFTER 30
+#define AGAIN_DOUBLINGS 10
 
 static double model(const struct cw_scale_state *s, double n)
 {
     return n * s->worker_rate / (1 + s->loss * (n - 1));
+}
+
+/* What the workers computed of it: what the trainer took besides lay ready since before, and says nothing about them. */
+static double given(const struct cw_scale_window *w)
+{
+    double t = w->batches / w->seconds;
+    return w->rate > 0 ? fmin(t, w->remote * w->rate) : t;
 }
 
 /* What the trainer takes when it does not wait; 0 = unknown. */
@@ -43,6 +55,7 @@ static void follow_demand(struct cw_scale_state *s, const struct cw_scale_window
         s->floor = 0;
         s->calm = 0;
         s->doubt = 0;
+        s->phase_count = 0;
     } else {
         s->demand += (demand - s->demand) / 4;
     }
@@ -51,7 +64,7 @@ static void follow_demand(struct cw_scale_state *s, const struct cw_scale_window
 /* Two windows of different numbers in which the workers were the limit give rate and loss. */
 static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
-    double n = w->remote, t = w->batches / w->seconds;
+    double n = w->remote, t = given(w);
     const struct cw_scale_window *other = NULL;
     for (size_t i = s->history_n; i-- > 0 && !other;)
         if (s->history[i].remote != n && s->history[i].wait_share > stall)
@@ -60,7 +73,7 @@ static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, doubl
         s->worker_rate = n > 0 ? t * (1 + s->loss * (n - 1)) / n : 0;
         return;
     }
-    double m = other->remote, u = other->batches / other->seconds;
+    double m = other->remote, u = given(other);
     double below = m * t * (n - 1) - n * u * (m - 1);
     double loss = fabs(below) > 0 ? (n * u - m * t) / below : 0;
     s->loss = isfinite(loss) ? fmin(fmax(loss, 0), LOSS_MAX) : 0;
@@ -84,15 +97,15 @@ static double grow(struct cw_scale_state *s, const struct cw_scale_window *w, do
     fit(s, w, stall);
     double to = s->demand > 0 && s->worker_rate > 0 ? enough(s, n + 1, most) : fmin(2 * n, most);
     const struct cw_scale_window *prev = cw_scale_other(s, false);
-    double t = w->batches / w->seconds;
+    double t = given(w);
     if (n >= most) {
         cw_str_addf(reason, "the trainer waits %.0f %% of its time, and there are no more than %.0f workers", 100 * w->wait_share, most);
         return most;
     }
     if (prev && prev->remote < n && prev->wait_share > stall &&
-        t / (prev->batches / prev->seconds) - 1 < GAIN_LEAST * (n / prev->remote - 1)) {
+        t / given(prev) - 1 < GAIN_LEAST * (n / prev->remote - 1)) {
         cw_str_addf(reason, "%.0f workers give %.1f batches/s, %.0f gave %.1f: more workers do not help", n, t, prev->remote,
-                    prev->batches / prev->seconds);
+                    given(prev));
         return prev->remote;
     }
     if (s->demand > 0)
@@ -113,12 +126,18 @@ static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w, 
     else if (s->calm > PROBE_AFTER)
         to = n - 1;
     to = fmax(to, s->floor + 1);
-    s->doubt = to < n ? s->doubt + 1 : 0;
+    s->doubt = to < n ? fmax(s->doubt, 0) + 1 : 0;
     if (to >= n || s->doubt < DOUBTS)
         return n;
     s->doubt = s->calm = 0;
     cw_str_addf(reason, "the trainer takes %.1f batches/s and hardly waits; %.0f workers should be enough", s->demand, to);
     return to;
+}
+
+/* A stumble of the machine, or workers that had only just begun, look like this for one window. */
+static bool is_unlikely(const struct cw_scale_state *s, const struct cw_scale_window *w)
+{
+    return w->rate > 0 && s->demand > 0 && w->remote * w->rate > s->demand * (1 + ROUND_DOWN);
 }
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
@@ -138,6 +157,15 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     follow_demand(state, window);
     cw_scale_remember(state, window);
     bool no_help = state->phase == CW_SCALE_STABLE && state->converged.remote == window->remote && state->demand <= state->converged.rate;
+    if (window->wait_share > stall && no_help && ++state->calm >= AGAIN_AFTER * exp2(state->phase_count)) {
+        state->phase_count = fmin(state->phase_count + 1, AGAIN_DOUBLINGS);
+        no_help = false;
+    }
+    if (window->wait_share > stall && !no_help && is_unlikely(state, window) && state->doubt >= 0) {
+        state->doubt = -1;
+        cw_scale_target(state, decision, window->remote, 0);
+        return 0;
+    }
     if (window->wait_share > stall && !no_help)
         target = grow(state, window, stall, most, &decision->reason);
     else if (window->wait_share <= stall)

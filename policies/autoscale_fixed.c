@@ -16,4 +16,4 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     return 0;
 }
 
-const struct cw_scale_policy cw_policy_autoscale_fixed = {.name = "fixed", .summary = "always so many workers: fixed:N", .decide = decide};
+const struct cw_scale_policy cw_policy_autoscale_fixed = {.name = "fixed", .summary = "always so many workers: fixed:N", .at_once = true, .decide = decide};

@@ -83,14 +83,13 @@ int cw_autocache_find(const char *option, const struct cw_autocache_policy **ret
 /* One line a policy, for --help and errors: "auto, cachew, force:NODE, off". */
 const char *cw_autocache_names(void);
 
-/* Snapshot and decision as JSON, and the snapshot back: what is stored with decisions, and what tests replay. The parsed one owns what it points
+/* A snapshot as JSON, and back: what is stored with decisions, and what tests replay. The parsed one owns what it points
  * to. Members that are missing are zero (free_bytes and wait_share: -1, current: none); INVALID for what is not a snapshot. */
 void cw_autocache_snapshot_print(const struct cw_autocache_snapshot *snapshot, struct cw_str *out);
 struct cw_value;
 int cw_autocache_snapshot_from(const struct cw_value *value, struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err);
 int cw_autocache_snapshot_parse(const char *text, size_t n, struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err);
 void cw_autocache_snapshot_free(struct cw_autocache_snapshot *snapshot); /* of parse; accepts NULL */
-void cw_autocache_decision_print(const struct cw_autocache_snapshot *snapshot, const struct cw_autocache_decision *decision, struct cw_str *out);
 
 /* ---- evict: which chunks leave when a quota is reached ---- */
 
@@ -99,7 +98,7 @@ struct cw_evict_entry {
     double saved_ns;   /* CPU time that its hits have saved so far */
     double cost_ns;    /* CPU time to compute it again */
     double hits;
-    double age_s, idle_s; /* since it was written, since it was used last */
+    double idle_s;     /* since it was used last */
     bool pinned;       /* stays */
     bool used;         /* a running job reads its node */
 };

@@ -55,12 +55,13 @@ struct cw_scale_state {
     size_t history_n;
     struct cw_scale_window converged;
     double calm;        /* windows since it is stable */
-    double phase_count; /* pecan: workers when the phase began */
+    double phase_count; /* pecan: workers when the phase began. auto: how often it was tried again */
     /* auto */
     double demand;      /* batches a second that the trainer takes when it does not wait */
     double floor;       /* so many workers were seen not to be enough for this demand */
     double worker_rate, loss; /* of one worker alone; part of it that each further worker costs */
-    double doubt;       /* windows in a row that speak against the target */
+    double here;        /* placement: 1 = there are no remote workers to be had, and remote stands for local */
+    double doubt;       /* windows in a row that speak against the target; -1: one that says it is not enough, against what is known */
 };
 struct cw_scale_decision {
     double remote, local; /* workers it should have */
@@ -73,13 +74,25 @@ void cw_scale_decision_fini(struct cw_scale_decision *decision);
 struct cw_scale_policy {
     const char *name, *summary;
     bool places; /* decides about local workers too */
+    bool at_once; /* needs no window: it may be asked before anything is measured, with one of zeroes */
     /* argument: what stands behind ':' ("fixed:4"), NULL = nothing. */
     int (*decide)(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
                   const char *argument, struct cw_scale_state *state, struct cw_scale_decision *ret_decision, struct cw_err *err);
 };
+/* All that a policy is shown, as JSON and back: what is stored with decisions, and can be asked again. Numbers that are zero are left out. */
+struct cw_scale_inputs {
+    struct cw_scale_window window;
+    struct cw_scale_available available;
+    struct cw_scale_options options;
+    struct cw_scale_state state; /* before the decision */
+};
+void cw_scale_window_print(const struct cw_scale_window *window, struct cw_str *out);
+void cw_scale_inputs_print(const struct cw_scale_inputs *inputs, struct cw_str *out);
+int cw_scale_inputs_parse(const char *text, size_t n, struct cw_scale_inputs *ret_inputs, struct cw_err *err);
+
 /* "auto", "cachew", "hpa", "fixed:N". INVALID names those that there are. */
 int cw_autoscale_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err);
-/* "auto", "pecan", "off". */
+/* "auto", "fixed:R,L", "pecan", "off". */
 int cw_autoplace_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err);
 
 #endif

@@ -9,6 +9,7 @@ CW_AUTOSCALE(hpa)
 #endif
 #ifdef CW_AUTOPLACE
 CW_AUTOPLACE(auto)
+CW_AUTOPLACE(fixed)
 CW_AUTOPLACE(off)
 CW_AUTOPLACE(pecan)
 #endif

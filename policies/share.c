@@ -1,83 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policies/share.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 
-#define NOTHING 1e-9
-
-struct filling {
-    const struct cw_share_tenant *tenants;
-    const struct cw_share_job *jobs;
-    size_t tenants_n, jobs_n;
-    double *got;        /* a job */
-    double *up_to;      /* a job: what it may have in this round */
-    double *tenant_got; /* a tenant */
-    double *active;     /* a tenant: weights of its jobs that still take */
+/* One of those among whom something is divided. */
+struct taker {
+    double weight, least, most; /* least <= most */
+    double got;
+    double at; /* scratch: the level at which it begins or stops to take */
+    size_t index; /* of the job or tenant */
+    int priority;
 };
 
-static bool takes(const struct filling *f, size_t j)
+static int by_level(const void *a, const void *b)
 {
-    const struct cw_share_tenant *t = &f->tenants[f->jobs[j].tenant];
-    return f->up_to[j] - f->got[j] > NOTHING && (t->most <= 0 || t->most - f->tenant_got[f->jobs[j].tenant] > NOTHING);
+    const struct taker *const *left = a, *const *right = b;
+    return ((*left)->at > (*right)->at) - ((*left)->at < (*right)->at);
 }
 
-/* Weights of tenants that have a job that takes; fills active. */
-static double count_active(struct filling *f)
+/* What all have at a level: weight times level, within their bounds. */
+static double at_level(const struct taker *takers, size_t n, double level)
 {
-    double weights = 0;
-    for (size_t t = 0; t < f->tenants_n; t++)
-        f->active[t] = 0;
-    for (size_t j = 0; j < f->jobs_n; j++)
-        if (takes(f, j))
-            f->active[f->jobs[j].tenant] += f->jobs[j].weight;
-    for (size_t t = 0; t < f->tenants_n; t++)
-        weights += f->active[t] > 0 ? f->tenants[t].weight : 0;
-    return weights;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += fmin(fmax(takers[i].weight * level, takers[i].least), takers[i].most);
+    return sum;
 }
 
-/* Workers per unit of time that job j fills with: its part of its tenant's part. */
-static double speed(const struct filling *f, size_t j)
+/* The level at which all together have `amount`: what they have grows with it, in a straight line between those at which somebody begins or stops. */
+static double find_level(struct taker *takers, size_t n, double amount)
 {
-    size_t t = f->jobs[j].tenant;
-    return f->tenants[t].weight * f->jobs[j].weight / f->active[t];
-}
-
-/* How long all can go on filling until a job or a tenant is full. */
-static double until_next(const struct filling *f)
-{
-    double time = (double)INFINITY;
-    for (size_t j = 0; j < f->jobs_n; j++)
-        if (takes(f, j))
-            time = fmin(time, (f->up_to[j] - f->got[j]) / speed(f, j));
-    for (size_t t = 0; t < f->tenants_n; t++)
-        if (f->active[t] > 0 && f->tenants[t].most > 0)
-            time = fmin(time, (f->tenants[t].most - f->tenant_got[t]) / f->tenants[t].weight);
-    return time;
-}
-
-/* Fills all jobs up to up_to, all at once at the speed of their weights; returns what is left. */
-static double fill(struct filling *f, double left)
-{
-    for (;;) {
-        double weights = count_active(f);
-        if (weights <= 0 || left <= NOTHING)
-            return left;
-        double time = fmin(until_next(f), left / weights);
-        cw_autofree bool *taking = CW_NEW_ARRAY(bool, f->jobs_n + 1);
-        for (size_t j = 0; j < f->jobs_n; j++)
-            taking[j] = takes(f, j);
-        for (size_t j = 0; j < f->jobs_n; j++) {
-            if (!taking[j])
-                continue;
-            f->got[j] += time * speed(f, j);
-            f->tenant_got[f->jobs[j].tenant] += time * speed(f, j);
-        }
-        left -= time * weights;
+    cw_autofree struct taker *bounds = CW_NEW_ARRAY(struct taker, 2 * n);
+    cw_autofree struct taker **order = CW_NEW_ARRAY(struct taker *, 2 * n);
+    for (size_t i = 0; i < 2 * n; i++) {
+        bounds[i] = takers[i / 2];
+        bounds[i].at = (i % 2 ? bounds[i].most : bounds[i].least) / bounds[i].weight;
+        order[i] = &bounds[i];
     }
+    qsort(order, 2 * n, sizeof(*order), by_level);
+    size_t lo = 0, hi = 2 * n - 1; /* the first bound at which there is enough is in [lo, hi] */
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (at_level(takers, n, order[mid]->at) >= amount)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    double to = order[lo]->at, from = lo > 0 ? order[lo - 1]->at : 0;
+    double have_to = at_level(takers, n, to), have_from = at_level(takers, n, from);
+    if (have_to <= amount || have_to <= have_from)
+        return to;
+    return from + (to - from) * (amount - have_from) / (have_to - have_from);
+}
+
+/* Divides by weight, within bounds. Less than all minimums: by weight up to these. Returns what is left. */
+static double divide(struct taker *takers, size_t n, double amount)
+{
+    double least = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        least += takers[i].least;
+        most += takers[i].most;
+    }
+    bool enough = least <= amount;
+    for (size_t i = 0; i < n && !enough; i++) {
+        takers[i].most = takers[i].least;
+        takers[i].least = 0;
+    }
+    double level = n > 0 ? find_level(takers, n, fmin(amount, most)) : 0;
+    for (size_t i = 0; i < n; i++) {
+        takers[i].got = fmin(fmax(takers[i].weight * level, takers[i].least), takers[i].most);
+        amount -= takers[i].got;
+    }
+    return fmax(amount, 0);
 }
 
 static double wanted(const struct cw_share_job *job)
@@ -85,35 +83,56 @@ static double wanted(const struct cw_share_job *job)
     return fmax(job->want, job->least);
 }
 
-/* The next lower priority than `below` of a job; false when there is none. */
-static bool next_priority(const struct filling *f, long below, long *ret)
+static int by_priority(const void *a, const void *b)
 {
-    bool found = false;
-    for (size_t j = 0; j < f->jobs_n; j++) {
-        if (f->jobs[j].priority < below && (!found || f->jobs[j].priority > *ret)) {
-            *ret = f->jobs[j].priority;
-            found = true;
-        }
+    const struct taker *left = a, *right = b;
+    return (left->priority < right->priority) - (left->priority > right->priority);
+}
+
+/* The jobs of one tenant: all have their minimum; what is above goes to the highest priority first. */
+static void divide_tenant(struct taker *jobs, size_t n, double amount)
+{
+    double least = 0;
+    for (size_t i = 0; i < n; i++)
+        least += jobs[i].least;
+    if (least > amount) {
+        (void)divide(jobs, n, amount);
+        return;
     }
-    return found;
+    double above = amount - least;
+    qsort(jobs, n, sizeof(*jobs), by_priority);
+    for (size_t i = 0, end; i < n; i = end) {
+        double own = 0;
+        for (end = i; end < n && jobs[end].priority == jobs[i].priority; end++)
+            own += jobs[end].least;
+        above = divide(&jobs[i], end - i, own + above);
+    }
 }
 
 void cw_share_out(double workers, const struct cw_share_tenant *tenants, size_t tenants_n, const struct cw_share_job *jobs, size_t jobs_n,
                   double *ret_workers)
 {
-    cw_autofree double *up_to = CW_NEW_ARRAY(double, jobs_n + 1), *tenant_got = CW_NEW_ARRAY(double, tenants_n + 1),
-                       *active = CW_NEW_ARRAY(double, tenants_n + 1);
-    struct filling f = {.tenants = tenants, .jobs = jobs, .tenants_n = tenants_n, .jobs_n = jobs_n, .got = ret_workers, .up_to = up_to,
-                        .tenant_got = tenant_got, .active = active};
+    cw_autofree struct taker *of_tenants = CW_NEW_ARRAY(struct taker, tenants_n + 1), *of_jobs = CW_NEW_ARRAY(struct taker, jobs_n + 1);
+    for (size_t t = 0; t < tenants_n; t++)
+        of_tenants[t] = (struct taker){.weight = tenants[t].weight, .index = t};
     for (size_t j = 0; j < jobs_n; j++) {
-        ret_workers[j] = 0;
-        up_to[j] = fmin(jobs[j].least, wanted(&jobs[j]));
+        of_tenants[jobs[j].tenant].least += jobs[j].least;
+        of_tenants[jobs[j].tenant].most += wanted(&jobs[j]);
     }
-    double left = fill(&f, workers);
-    long priority = LONG_MAX;
-    while (left > NOTHING && next_priority(&f, priority, &priority)) {
+    for (size_t t = 0; t < tenants_n; t++) {
+        double most = tenants[t].most > 0 ? tenants[t].most : (double)INFINITY;
+        of_tenants[t].least = fmin(of_tenants[t].least, most);
+        of_tenants[t].most = fmin(of_tenants[t].most, most);
+    }
+    (void)divide(of_tenants, tenants_n, workers);
+    for (size_t t = 0; t < tenants_n; t++) {
+        size_t n = 0;
         for (size_t j = 0; j < jobs_n; j++)
-            up_to[j] = jobs[j].priority == priority ? wanted(&jobs[j]) : ret_workers[j];
-        left = fill(&f, left);
+            if (jobs[j].tenant == t)
+                of_jobs[n++] = (struct taker){.weight = jobs[j].weight, .least = jobs[j].least, .most = wanted(&jobs[j]), .index = j,
+                                              .priority = jobs[j].priority};
+        divide_tenant(of_jobs, n, of_tenants[t].got);
+        for (size_t i = 0; i < n; i++)
+            ret_workers[of_jobs[i].index] = of_jobs[i].got;
     }
 }

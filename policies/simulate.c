@@ -323,7 +323,6 @@ int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *re
     while (rc == 0 && n > 0 && sim.heap[0]->next_s < NEVER && (scenario->until_s <= 0 || sim.heap[0]->next_s <= scenario->until_s)) {
         struct run *r = sim.heap[0];
         sim.now_s = fmax(r->next_s, sim.now_s);
-        ret_result->events++;
         rc = event(&sim, r, err);
         schedule(&sim, r);
     }

@@ -40,7 +40,6 @@ struct cw_sim_scenario {
     double window_batches, discard_batches, window_least_s;
     double noise;    /* of measured windows, relative, at most */
     double until_s;  /* virtual time at which it ends; 0 = when all jobs are done */
-    double trace_every_s; /* of the fleet's trace */
     struct cw_scale_options options;
     const struct cw_scale_policy *policy;
     const char *argument;
@@ -62,7 +61,7 @@ struct cw_sim_job {
 struct cw_sim_result {
     struct cw_sim_job *jobs; /* as many as the scenario has */
     size_t jobs_n;
-    uint64_t events, windows;
+    uint64_t windows;
     double end_s;
 };
 /* INVALID when a policy refuses its argument, or nothing can end. */

@@ -94,20 +94,6 @@ void cw_autocache_snapshot_print(const struct cw_autocache_snapshot *snapshot, s
     cw_str_add(out, "}");
 }
 
-void cw_autocache_decision_print(const struct cw_autocache_snapshot *snapshot, const struct cw_autocache_decision *decision, struct cw_str *out)
-{
-    cw_str_addf(out, "{\"decided\":%s", decision->decided ? "true" : "false");
-    if (decision->node < snapshot->n)
-        add_text(out, "node", snapshot->nodes[decision->node].name);
-    cw_str_add(out, ",\"epoch_ns\":");
-    cw_str_add_f64(out, decision->epoch_ns);
-    cw_str_add(out, ",\"total_ns\":");
-    cw_str_add_f64(out, decision->total_ns);
-    add_text(out, "reason", cw_str_text(&decision->reason));
-    add_text(out, "candidates", cw_str_text(&decision->candidates));
-    cw_str_add(out, "}");
-}
-
 /* ---- reading ---- */
 
 static bool number_of(const struct cw_value *v, double *ret)

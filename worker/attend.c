@@ -52,7 +52,6 @@ struct held_list {
     Cachew__V1__HeldLease **v;
     size_t n, cap;
     struct cw_set *sets; /* one each */
-    size_t sets_cap;
 };
 
 static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job, struct cw_lease_id id, uint64_t epoch)

@@ -58,8 +58,6 @@ static void close_unused(struct cw_worker *w)
         if (store->opening || atomic_load_explicit(&store->refs, memory_order_acquire) > 0)
             continue;
         unlink_retired(&w->cache, store);
-        cw_thread_join(&store->thread);
-        store->thread = (struct cw_thread){0};
         w->cache.threads_n++;
         cw_thread_start(&store->thread, "cachew-store", run_close, store);
     }
@@ -78,6 +76,8 @@ static void on_opened(void *arg)
 {
     struct cw_wcache_store *store = arg;
     struct cw_worker *w = store->worker;
+    cw_thread_join(&store->thread); /* this call was the last that it did */
+    store->thread = (struct cw_thread){0};
     w->cache.threads_n--;
     store->opening = false;
     if (w->closing) {

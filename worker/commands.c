@@ -91,6 +91,14 @@ void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *comma
             cw_wcache_job_told(job, command->cache_plan->cache, command->cache_plan->n_cache);
         break;
     }
+    case CACHEW__V1__WORKER_COMMAND__KIND_PARTS:
+        for (size_t i = 0; i < command->parts->n_parts; i++) {
+            struct cw_wjob *job = cw_wjob_get(w, command->parts->parts[i]->job_id);
+            if (job)
+                cw_wjob_weigh(job, command->parts->parts[i]->part);
+        }
+        cw_tasks_pump(w);
+        break;
     case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS:
         cw_wcache_chunks(w, command->cache_chunks);
         break;

@@ -60,6 +60,13 @@ static struct cw_wjob *job_new(struct cw_worker *w, const Cachew__V1__JobSpec *s
     return job;
 }
 
+void cw_wjob_weigh(struct cw_wjob *job, double part)
+{
+    job->part = part > 0 && part < 1e9 ? part : 1;
+    if (job->plan)
+        cw_exec_weigh(job->worker->exec, job->plan, job->part);
+}
+
 void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
 {
     if (spec->job_id[0] == '\0' || strlen(spec->job_id) > CW_JOB_ID_MAX || spec->consumers > CW_CONSUMERS_MAX) {
@@ -69,6 +76,7 @@ void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
     struct cw_wjob *job = cw_wjob_get(w, spec->job_id);
     if (job && is_same(job, spec)) {
         cw_wcache_job_told(job, spec->cache, spec->n_cache);
+        cw_wjob_weigh(job, spec->part);
         return;
     }
     if (job) {
@@ -80,6 +88,7 @@ void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
         return;
     }
     job = job_new(w, spec);
+    cw_wjob_weigh(job, spec->part);
     cw_strmap_set(&w->jobs, job->id, job);
     CW_GROW(w->turn, w->turn_n, w->turn_cap);
     w->turn[w->turn_n++] = job;
@@ -120,7 +129,7 @@ void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease)
 static void join_function(struct cw_wjob *job, const struct cw_plan_info *info)
 {
     const uint64_t key[] = {info->fingerprint.hi, info->fingerprint.lo, job->seed, job->skip_bad, info->items, info->chunk};
-    job->function = cw_window_join(&job->worker->window, cw_hash_bytes(key, sizeof(key)), &job->member);
+    job->function = cw_shared_join(&job->worker->shared_items, cw_hash_bytes(key, sizeof(key)), &job->member);
 }
 
 void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error)
@@ -137,6 +146,7 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     const struct cw_plan_info *info = cw_plan_info(plan);
     job->plan = plan;
     job->state = CW_WJOB_READY;
+    cw_wjob_weigh(job, job->part);
     join_function(job, info);
     cw_wcache_job_engage(job);
     job->item_bytes = info->item_bytes > 0 ? (size_t)info->item_bytes : (size_t)1 << 20;
@@ -202,7 +212,7 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
         }
     job->forgotten = true;
     if (job->function)
-        cw_window_leave(&w->window, job->function, &job->member);
+        cw_shared_leave(&w->shared_items, job->function, &job->member);
     cw_serve_unbind(job);
     cw_lease_clear(job);
     cw_outq_clear(job);
@@ -229,7 +239,7 @@ void cw_wjob_free_if_idle(struct cw_wjob *job)
     cw_mem_free(job->epochs);
     cw_mem_free(job->queues);
     cw_mem_free(job->clients);
-    cw_window_unref(&job->worker->window, job->function);
+    cw_shared_unref(&job->worker->shared_items, job->function);
     cw_plan_unref(job->plan);
     cw_graph_unref(job->graph);
     cw_buf_unref(job->manifest);

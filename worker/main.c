@@ -10,12 +10,13 @@
 
 #include "base/args.h"
 #include "base/log.h"
+#include "loop/parent.h"
 #include "worker/worker.h"
 
 struct program {
     struct cw_loop *loop;
     struct cw_worker *worker;
-    struct cw_poll *stdin_poll;
+    struct cw_parent_watch *parent;
     int signals;
 };
 
@@ -35,17 +36,11 @@ static void on_signal(void *arg, int signum)
     cw_worker_drain(p->worker, on_drained, p);
 }
 
-/* Our parent held the other end: it is gone, and what we compute is for nobody. But for the cache. */
-static void on_stdin(void *arg)
+/* What we compute is for nobody now. But for the cache. */
+static void on_parent_gone(void *arg)
 {
     struct program *p = arg;
-    char bytes[256];
-    ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
-    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-        return;
-    cw_poll_free(p->stdin_poll);
-    p->stdin_poll = NULL;
-    cw_log_info("worker", "standard input ended: leaving");
+    cw_log_info("worker", "the process that started us is gone: leaving");
     if (!cw_worker_is_caching(p->worker))
         _exit(0);
     cw_worker_abandon(p->worker, on_drained, p);
@@ -69,10 +64,8 @@ static int run(const struct cw_worker_options *options, bool exit_with_stdin, st
         rc = cw_loop_on_signal(p.loop, SIGINT, on_signal, &p, err);
     if (rc == 0)
         rc = cw_worker_new(p.loop, options, &p.worker, err);
-    if (rc == 0 && exit_with_stdin) {
-        p.stdin_poll = cw_poll_new(p.loop, STDIN_FILENO, on_stdin, &p, err);
-        rc = p.stdin_poll ? 0 : err->code;
-    }
+    if (rc == 0 && exit_with_stdin)
+        rc = cw_parent_watch(p.loop, on_parent_gone, &p, &p.parent, err);
     if (rc == 0) {
         cw_worker_on_drained(p.worker, on_drained, &p);
         printf("ready %s\n", cw_worker_address(p.worker));
@@ -82,7 +75,7 @@ static int run(const struct cw_worker_options *options, bool exit_with_stdin, st
         if (cw_worker_is_opening(p.worker))
             _exit(0);
     }
-    cw_poll_free(p.stdin_poll);
+    cw_parent_unwatch(p.parent);
     cw_worker_free(p.worker);
     cw_loop_free(p.loop);
     return rc;
@@ -94,11 +87,14 @@ int main(int argc, char **argv)
     uint64_t threads = 0;
     int64_t nice_level = 0;
     bool exit_with_stdin = false, shm = true;
+    const char *level_name = NULL;
+    enum cw_log_level level;
     const struct cw_arg rows[] = {
         {"dispatcher", 'd', CW_ARG_STR, &o.dispatcher, "ADDRESS", "dispatcher: HOST:PORT or unix:/path (required)", 0, 0},
         {"listen", 'l', CW_ARG_STR, &o.listen, "ADDRESS", "where clients fetch batches; port 0 = any (default 127.0.0.1:0)", 0, 0},
         {"advertise", 0, CW_ARG_STR, &o.advertise, "ADDRESS", "what clients are told (default: the listen address, by host name if it is a wildcard)", 0, 0},
         {"threads", 't', CW_ARG_U64, &threads, "N", "threads that compute (default 0 = CPUs)", 0, 4096},
+        {"cpu-limit", 0, CW_ARG_F64, &o.cpus, "CPUS", "CPU time that they may use together, in seconds a second (default: no limit)", 0, 4096},
         {"budget", 0, CW_ARG_BYTES, &o.budget, "BYTES", "memory for items in hand and outputs not yet sent (default: a quarter of the RAM, at most 8G)", 0, 0},
         {"shm-limit", 0, CW_ARG_BYTES, &o.shm_limit, "BYTES", "shared memory of batches, those that clients hold included (default: the budget)", 0, 0},
         {"shm", 0, CW_ARG_FLAG, &shm, NULL, "hand batches to clients of this host in shared memory (default; --no-shm: never)", 0, 0},
@@ -109,7 +105,8 @@ int main(int argc, char **argv)
         {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES", "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
         {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME", "after SIGTERM, longest time to serve what is computed (default 30s)", 0, 0},
-        {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL, "leave when standard input ends: with the process that started us", 0, 0},
+        {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL", "what is logged: error, warn, info, debug (default: $CACHEW_LOG, else info)", 0, 0},
+        {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL, "leave with the process that started us: when standard input ends, or when it does", 0, 0},
         {"nice", 0, CW_ARG_I64, &nice_level, "N", "scheduling priority, -20 to 19 (default 0)", -20, 19},
         {0},
     };
@@ -135,12 +132,16 @@ int main(int argc, char **argv)
         rc = cw_err_set(&err, CW_E_INVALID, "unexpected argument \"%s\"", rest[0]);
     if (rc == CW_ARGS_RUN && !o.dispatcher)
         rc = cw_err_set(&err, CW_E_INVALID, "--dispatcher ADDRESS is required");
+    if (rc == CW_ARGS_RUN && level_name && !cw_log_parse_level(level_name, &level))
+        rc = cw_err_set(&err, CW_E_INVALID, "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
     if (rc != CW_ARGS_RUN) {
         fprintf(stderr, "cachew-worker: %s\n", err.msg);
         return 2;
     }
     if (nice_level != 0 && setpriority(PRIO_PROCESS, 0, (int)nice_level) != 0)
         cw_log_warn("worker", "nice %lld: %s", (long long)nice_level, strerror(errno));
+    if (level_name)
+        cw_log_set_level(level);
     raise_files_limit();
     o.threads = (size_t)threads;
     o.no_shm = !shm;

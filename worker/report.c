@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the worker tells the dispatcher. Finished items are told together, a few times a second, and at once when there is
- * nothing left to compute. While there is no job a heartbeat now and then is all. */
+/* What the worker tells the dispatcher. Finished items are told together: the more work is in hand the fewer times a second, since nobody needs to
+ * know before it is time for more; and at once when there is nothing left to compute. While there is no job a heartbeat now and then is all. */
 #include "worker/worker_int.h"
 
 #include "base/clock.h"
@@ -11,6 +11,7 @@
 #include "worker/source.h"
 
 #define SOON_MS 100
+#define SOON_MAX_MS 250
 #define DRY_MS 10     /* dry again so shortly after a report: wait a little */
 #define COUNTS_MS 1000
 #define COUNTS_DRY_MS 100 /* with nothing left to compute: they may be the last of a job */
@@ -27,8 +28,8 @@ static void measure_cpu(struct cw_worker *w, int64_t now_ms)
     if (now_ms - w->cpu_at_ms < 200)
         return;
     double wall_ns = (double)(now_ms - w->cpu_at_ms) * 1e6;
-    double share = (double)(cpu - w->cpu_ns) / (wall_ns * (double)w->threads);
-    w->cpu_share = CW_MIN(share, 1.0);
+    w->cpu_cores = (double)(cpu - w->cpu_ns) / wall_ns;
+    w->cpu_share = CW_MIN(w->cpu_cores / (double)w->threads, 1.0);
     w->cpu_at_ms = now_ms;
     w->cpu_ns = cpu;
 }
@@ -46,13 +47,14 @@ static void add_done(Cachew__V1__Progress *progress, struct cw_wjob *job)
         d->items = cw_wire_set_to(&e->done, &d->n_items);
         d->cpu_ns = e->cpu_ns;
         d->wall_ns = e->wall_ns;
+        d->busy_ns = e->busy_ns;
         d->bytes = e->bytes;
         d->elements = e->elements;
         d->skipped = e->skipped;
         d->shared = e->shared;
         progress->done[progress->n_done++] = d;
         cw_set_clear(&e->done);
-        e->cpu_ns = e->wall_ns = e->bytes = e->elements = e->skipped = e->shared = 0;
+        e->cpu_ns = e->wall_ns = e->busy_ns = e->bytes = e->elements = e->skipped = e->shared = 0;
     }
 }
 
@@ -87,13 +89,22 @@ static size_t epochs_of_all(const struct cw_worker *w)
     return CW_MIN(n, (size_t)DONE_MAX);
 }
 
+static void report_within(struct cw_worker *w, int64_t ms)
+{
+    int64_t at = cw_clock_ms() + ms;
+    if (!w->welcomed || (cw_timer_is_active(w->soon) && w->soon_ms <= at))
+        return;
+    w->soon_ms = at;
+    cw_timer_start(w->soon, ms, 0);
+}
+
 void cw_report_now(struct cw_worker *w)
 {
     if (!w->welcomed)
         return;
     int64_t now = cw_clock_ms();
     if (now - w->reported_ms < DRY_MS) {
-        cw_timer_start(w->soon, DRY_MS, 0);
+        report_within(w, DRY_MS);
         return;
     }
     cw_fault_point("worker.report");
@@ -101,15 +112,20 @@ void cw_report_now(struct cw_worker *w)
     w->reported_ms = now;
     measure_cpu(w, now);
     Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
-    progress.budget_used = w->bytes + w->window.bytes + cw_tasks_stream_bytes(w) + cw_wcache_used(w);
+    progress.budget_used = w->bytes + w->shared_items.bytes + cw_tasks_stream_bytes(w) + cw_wcache_used(w);
     progress.cpu_share = w->cpu_share;
+    progress.cpu_cores = w->cpu_cores;
     progress.done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, epochs_of_all(w));
     bool with_counts = now - w->counts_ms >= (w->computed && w->tasks_n == 0 ? COUNTS_DRY_MS : COUNTS_MS);
     if (with_counts) {
         w->counts_ms = now;
         w->computed = false;
         cw_wsource_report(w, &progress);
+        (void)cw_hostload_look(&w->host);
     }
+    progress.host_cpus = w->host.cpus;
+    progress.host_cpu_share = w->host.cpu_share;
+    progress.host_load = w->host.load;
     cw_wcache_report(w, &progress, with_counts);
     for (size_t i = 0; i < w->turn_n; i++) {
         add_done(&progress, w->turn[i]);
@@ -136,8 +152,22 @@ void cw_report_now(struct cw_worker *w)
 
 void cw_report_soon(struct cw_worker *w)
 {
-    if (w->welcomed && !cw_timer_is_active(w->soon))
-        cw_timer_start(w->soon, SOON_MS, 0);
+    report_within(w, SOON_MS);
+}
+
+/* When half of what is in hand will be done, so that the dispatcher gives more before the rest is; but soon, since leases
+ * follow from the pace that it sees. */
+static int64_t half_done_ms(const struct cw_worker *w)
+{
+    double ns = 0;
+    for (size_t i = 0; i < w->turn_n; i++) {
+        const struct cw_wjob *job = w->turn[i];
+        uint64_t items = 0;
+        for (size_t k = 0; k < job->leases_n; k++)
+            items += cw_set_count(&job->leases[k].pending);
+        ns += (double)items * (double)job->item_ns / (double)w->threads;
+    }
+    return (int64_t)CW_MAX(CW_MIN(ns / 2e6, SOON_MAX_MS), SOON_MS);
 }
 
 void cw_report_done(struct cw_worker *w, struct cw_epoch *epoch, const struct cw_task *task)
@@ -145,11 +175,13 @@ void cw_report_done(struct cw_worker *w, struct cw_epoch *epoch, const struct cw
     cw_set_add(&epoch->done, task->exec.item, task->exec.item + 1);
     epoch->cpu_ns += (uint64_t)CW_MAX(task->exec.cpu_ns, (int64_t)0);
     epoch->wall_ns += (uint64_t)CW_MAX(task->exec.wall_ns, (int64_t)0);
+    epoch->busy_ns += (uint64_t)CW_MAX(task->exec.busy_ns, (int64_t)0);
     epoch->bytes += task->batch->buf ? task->batch->buf->len : 0;
     epoch->elements += task->batch->elements;
     epoch->skipped += task->batch->skipped;
     epoch->shared += task->shared;
-    cw_report_soon(w);
+    if (!cw_timer_is_active(w->soon))
+        report_within(w, half_done_ms(w));
 }
 
 static void on_soon(void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items in the hands of exec, and the budget that says how many. Jobs take turns. A job whose client does not read
- * fills at most its share of the budget and then stops; a job with nothing in hand always gets one item, and so does one
- * whose next item comes before all it has queued, since its client may be waiting for just that. */
+/* Items in the hands of exec. Of each job so many that threads never wait for it: exec divides their time (src/exec/turns.h). A job whose
+ * client does not read fills its part of the budget (budget.c) and then stops; a job with nothing in hand always gets one item, and so
+ * does one whose next item comes before all it has queued, since its client may be waiting for just that. */
 #include "worker/worker_int.h"
 
 #include "base/clock.h"
@@ -51,19 +51,19 @@ static void task_unlink(struct cw_wjob *job, struct cw_task *task)
     job->worker->tasks_n--;
 }
 
-/* Its result comes from exec, from another job's task, or from the window; all through the list of what is done. */
+/* Its result comes from exec, from another job's task, or from what is kept of them; all through the list of what is done. */
 static void start(struct cw_wjob *job, struct cw_task *task)
 {
     struct cw_worker *w = job->worker;
-    switch (cw_window_ask(&w->window, job->function, &job->member, task)) {
-    case CW_WINDOW_WAIT:
-        w->waiting_n++;
+    switch (cw_shared_ask(&w->shared_items, job->function, &job->member, task)) {
+    case CW_SHARED_WAIT:
+        job->waiting_n++;
         break;
-    case CW_WINDOW_HAVE:
+    case CW_SHARED_HAVE:
         task->shared = true;
         on_item_done(&task->exec, cw_steal(&task->batch), NULL);
         break;
-    case CW_WINDOW_COMPUTE:
+    case CW_SHARED_COMPUTE:
     default:
         cw_wcache_job_begun(job, task);
         cw_exec_submit(w->exec, &task->exec);
@@ -89,12 +89,6 @@ static void submit(struct cw_wjob *job)
     start(job, task);
 }
 
-/* The cache has the rest. */
-static size_t budget(const struct cw_worker *w)
-{
-    return w->budget - cw_wcache_reserved(w);
-}
-
 /* Nothing that this job computes or has queued comes before its next item. */
 static bool next_is_lowest(const struct cw_wjob *job)
 {
@@ -112,23 +106,28 @@ static bool next_is_lowest(const struct cw_wjob *job)
     return true;
 }
 
-static bool may_submit(struct cw_wjob *job, size_t used, size_t share)
+enum may { MAY_NOT, MAY, MAY_WITH_ROOM /* others have more than their part */ };
+
+static enum may may_submit(struct cw_wjob *job, size_t used)
 {
     const struct cw_worker *w = job->worker;
     if (job->state != CW_WJOB_READY || job->leases_n == 0 || !cw_wcache_job_may_begin(job))
-        return false;
+        return MAY_NOT;
     if (job->bytes == 0)
-        return true;
-    if (job->bytes + job->item_bytes <= share && used + job->item_bytes <= budget(w))
-        return true;
-    return next_is_lowest(job);
+        return MAY;
+    bool within = job->bytes + job->item_bytes <= cw_budget_of(job);
+    if (within && used + job->item_bytes <= cw_budget(w))
+        return MAY;
+    if (next_is_lowest(job))
+        return MAY;
+    return within ? MAY_WITH_ROOM : MAY_NOT;
 }
 
-static size_t ahead(const struct cw_worker *w)
+static size_t ahead(const struct cw_wjob *job)
 {
-    size_t n = 2 * w->threads;
-    if (w->item_ns > 0)
-        n += CW_MIN((size_t)(AHEAD_NS / w->item_ns) * w->threads, (size_t)AHEAD_MAX);
+    size_t threads = job->worker->threads, n = 2 * threads;
+    if (job->item_ns > 0)
+        n += CW_MIN((size_t)(AHEAD_NS / job->item_ns) * threads, (size_t)AHEAD_MAX);
     return n;
 }
 
@@ -140,28 +139,34 @@ size_t cw_tasks_stream_bytes(const struct cw_worker *w)
     return bytes;
 }
 
-static size_t share_of_a_job(const struct cw_worker *w)
+/* Submits what may be; returns the bytes for which room must be made for the next item of a job that has not its part. */
+static size_t submit_all(struct cw_worker *w, size_t streams)
 {
-    size_t active = 0;
-    for (size_t i = 0; i < w->turn_n; i++)
-        active += w->turn[i]->leases_n > 0 || w->turn[i]->bytes > 0;
-    return budget(w) / CW_MAX(active, (size_t)1);
+    size_t refused = 0, room = 0;
+    while (refused < w->turn_n) {
+        struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
+        enum may may = job->tasks_n - job->waiting_n < ahead(job) ? may_submit(job, w->bytes + streams) : MAY_NOT;
+        if (may == MAY) {
+            submit(job);
+            refused = 0;
+            continue;
+        }
+        refused++;
+        if (may == MAY_WITH_ROOM)
+            room = CW_MAX(room, job->item_bytes);
+    }
+    size_t wanted = w->bytes + streams + room;
+    return room > 0 && wanted > cw_budget(w) ? wanted - cw_budget(w) : 0;
 }
 
 void cw_tasks_pump(struct cw_worker *w)
 {
-    size_t limit = ahead(w), streams = cw_tasks_stream_bytes(w), share = share_of_a_job(w), refused = 0;
-    /* The window has what is left of the budget. */
-    cw_window_trim(&w->window, budget(w) - CW_MIN(w->bytes + streams, budget(w)));
-    while (w->tasks_n - w->waiting_n < limit && refused < w->turn_n) {
-        struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
-        if (may_submit(job, w->bytes + streams, share)) {
-            submit(job);
-            refused = 0;
-        } else {
-            refused++;
-        }
-    }
+    size_t streams = cw_tasks_stream_bytes(w), room;
+    /* What is kept for other jobs has what is left of the budget. */
+    cw_shared_trim(&w->shared_items, cw_budget(w) - CW_MIN(w->bytes + streams, cw_budget(w)));
+    do
+        room = submit_all(w, streams);
+    while (room > 0 && cw_budget_make_room(w, room));
 }
 
 static void keep_output(struct cw_wjob *job, struct cw_task *task)
@@ -189,7 +194,7 @@ static void finish_task(struct cw_worker *w, struct cw_task *task);
 /* When the job that computed it failed or was forgotten, this one goes on by itself. */
 static void finish_waiter(struct cw_worker *w, struct cw_task *task, struct cw_batch *batch)
 {
-    w->waiting_n--;
+    task->job->waiting_n--;
     if (!batch && !task->revoked && !w->closing) {
         start(task->job, task);
         return;
@@ -203,7 +208,7 @@ static void finish_waiter(struct cw_worker *w, struct cw_task *task, struct cw_b
 static void finish_task(struct cw_worker *w, struct cw_task *task)
 {
     struct cw_wjob *job = task->job;
-    struct cw_task *waiters = cw_window_made(&w->window, task), *next;
+    struct cw_task *waiters = cw_shared_made(&w->shared_items, task), *next;
     for (; waiters; waiters = next) {
         next = waiters->wait_next;
         finish_waiter(w, waiters, task->batch);
@@ -216,7 +221,7 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
     /* Of an item that waits (for storage, in operator sleep) the CPU time says too little. */
     int64_t item_ns = CW_MAX(task->exec.cpu_ns, task->exec.wall_ns);
     if (item_ns > 0)
-        w->item_ns = w->item_ns ? (7 * w->item_ns + item_ns) / 8 : item_ns;
+        job->item_ns = job->item_ns ? (7 * job->item_ns + item_ns) / 8 : item_ns;
     if (!task->revoked && task->batch) {
         struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
         cw_report_done(w, epoch, task);

@@ -81,8 +81,9 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struc
     w->pool = cw_shm_pool_new((size_t)shm_limit);
     /* What is kept holds slots that others then lack. */
     uint64_t quarter = CW_MIN(shm_limit, (uint64_t)w->budget) / 4;
-    w->window.limit = (size_t)(o->share_window == UINT64_MAX ? quarter : CW_MIN(o->share_window, (uint64_t)w->budget));
+    w->shared_items.limit = (size_t)(o->share_window == UINT64_MAX ? quarter : CW_MIN(o->share_window, (uint64_t)w->budget));
     w->exec = cw_exec_new(w->threads);
+    cw_exec_limit_cpu(w->exec, o->cpus);
     w->done_node = (struct cw_loop_node){.fn = cw_tasks_collect, .arg = w};
     cw_handover_start(w, !o->no_shm);
     cw_report_start(w);

@@ -15,6 +15,7 @@ struct cw_worker_options {
     const char *advertise;   /* what clients are told; NULL = the listen address */
     const char *only_job;    /* NULL = any */
     size_t threads;          /* 0 = CPUs of this process */
+    double cpus;             /* CPU time that they may use, in seconds a second; 0 = no limit */
     uint64_t budget;         /* bytes of items in hand and outputs not yet sent; 0 = a default from the RAM */
     uint64_t shm_limit;      /* bytes of shared memory; 0 = the budget */
     uint64_t cache_memory;   /* bytes of the budget for the cache, if the dispatcher has one; 0 = a quarter */

@@ -4,9 +4,10 @@
  *   attend.c    the stream to the dispatcher        commands.c  what it tells us
  *   report.c    what we tell it, in batches         drain.c     the way out
  *   job.c       jobs by id                          open.c      plans opened on other threads
- *   lease.c     items of a job not yet begun        tasks.c     items in hand, under the budget
+ *   lease.c     items of a job not yet begun        tasks.c     items in hand
+ *   budget.c    how many, and in whose memory
  *   outq.c      finished outputs by number          serve.c     streams of clients
- *   window.c    items that several jobs want        cache*.c    the cache (worker/cache.h)
+ *   shared.c    items that several jobs want        cache*.c    the cache (worker/cache.h)
  *   source.c    blocks of source files, kept near
  *   handover.c  shared memory with a client of the same host
  */
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 
 #include "base/backoff.h"
+#include "base/hostload.h"
 #include "base/interval.h"
 #include "base/map.h"
 #include "cache/source_cache.h"
@@ -26,7 +28,7 @@
 #include "rpc/rpc.h"
 #include "shm/shm.h"
 #include "worker/cache.h"
-#include "worker/window.h"
+#include "worker/shared.h"
 #include "worker/worker.h"
 
 #define CW_WORKER_ADDRESS_BYTES 300
@@ -50,7 +52,7 @@ struct cw_epoch {
     uint64_t epoch;
     struct cw_set held; /* pending, being computed, or queued: not to be leased to us again */
     struct cw_set done; /* since the last report */
-    uint64_t cpu_ns, wall_ns, bytes, elements, skipped, shared; /* of those */
+    uint64_t cpu_ns, wall_ns, busy_ns, bytes, elements, skipped, shared; /* of those */
 };
 /* A finished item. */
 struct cw_output {
@@ -99,6 +101,9 @@ struct cw_wjob {
     struct cw_client **clients; /* one a consumer, or NULL */
     struct cw_task *tasks; /* list: submitted, not yet back */
     size_t tasks_n;
+    size_t waiting_n;  /* of these: for another job's */
+    int64_t item_ns;   /* what an item takes a thread, lately */
+    double part;       /* of threads and memory: its weight among the jobs here */
     size_t queued_n;   /* outputs in the queues */
     size_t bytes;      /* of tasks (estimated) and queued outputs */
     size_t item_bytes; /* estimate of an item: the largest so far */
@@ -115,7 +120,7 @@ struct cw_task {
     bool revoked;
     bool shared;                   /* another job's work: nothing was computed */
     struct cw_wcache_store *store; /* a ref while exec may use it, or NULL */
-    struct cw_window_item *making; /* others may wait for it */
+    struct cw_shared_item *making; /* others may wait for it */
     struct cw_task *wait_next;
     struct cw_task *prev, *next;
     struct cw_task *done_next; /* exec, then loop */
@@ -174,9 +179,11 @@ struct cw_worker {
     /* report.c */
     struct cw_timer *beat;     /* heartbeat */
     struct cw_timer *soon;     /* something to report */
+    int64_t soon_ms;           /* when, if it is active */
     bool computed;             /* counts have changed since they were reported */
     int64_t reported_ms, counts_ms, cpu_at_ms, cpu_ns;
-    double cpu_share;
+    double cpu_share, cpu_cores;
+    struct cw_hostload host;
 
     /* job.c, open.c */
     struct cw_strmap jobs;
@@ -191,9 +198,7 @@ struct cw_worker {
     /* tasks.c */
     size_t bytes; /* of tasks and queued outputs of all jobs */
     size_t tasks_n;
-    size_t waiting_n; /* of these: for another job's */
-    struct cw_window window;
-    int64_t item_ns; /* what an item takes a thread, lately */
+    struct cw_shared_items shared_items;
     _Atomic(struct cw_task *) done; /* any: finished, newest first */
     struct cw_loop_node done_node; /* cw_tasks_collect */
 
@@ -255,6 +260,7 @@ struct cw_epoch *cw_wjob_epoch(struct cw_wjob *job, uint64_t epoch); /* made whe
 void cw_wjob_let_go(struct cw_wjob *job, uint64_t epoch, uint64_t item); /* no longer held */
 void cw_wjob_free_if_idle(struct cw_wjob *job);
 uint32_t cw_wjob_consumer(const struct cw_wjob *job, uint64_t item);
+void cw_wjob_weigh(struct cw_wjob *job, double part); /* what the dispatcher says; 0 = 1 */
 /* Hands back all that is not begun. */
 void cw_wjob_hand_back(struct cw_wjob *job);
 
@@ -278,6 +284,13 @@ void cw_tasks_pump(struct cw_worker *w);
 void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
 void cw_tasks_collect(void *worker); /* takes in what is finished */
 size_t cw_tasks_stream_bytes(const struct cw_worker *w); /* in streams, not yet accepted */
+
+/* budget.c */
+size_t cw_budget(const struct cw_worker *w);
+size_t cw_budget_of(const struct cw_wjob *job); /* its part of it, among those that have something to do */
+/* A job that has less than its part was refused because others have more than theirs: those hand outputs back that they need last. Returns whether
+ * that were so many bytes. */
+bool cw_budget_make_room(struct cw_worker *w, size_t bytes);
 
 /* outq.c */
 bool cw_outq_before(uint64_t epoch_a, uint64_t item_a, uint64_t epoch_b, uint64_t item_b);

@@ -9,9 +9,7 @@
 
 #define LONG_MS 600000 /* the store is asked: an answer may take its time */
 
-#define DISPATCHER_ROW(target) \
-    {"dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0}
-#define TENANT_ROW(target) {"tenant", 0, CW_ARG_STR, (target), "TENANT", "only of this tenant", 0, 0}
+#define ROW_TENANT(target) {"tenant", 0, CW_ARG_STR, (target), "TENANT", "only of this tenant", 0, 0}
 
 static void print_done(const char *what, uint64_t chunks, uint64_t bytes)
 {
@@ -26,8 +24,8 @@ int tool_cache_evict(int argc, char **argv)
     bool all = false;
     uint64_t bytes = 0;
     const struct cw_arg rows[] = {
-        DISPATCHER_ROW(&dispatcher),
-        TENANT_ROW(&tenant),
+        TOOL_ROW_DISPATCHER(&dispatcher),
+        ROW_TENANT(&tenant),
         {"all", 0, CW_ARG_FLAG, &all, NULL, "everything but what is pinned", 0, 0},
         {"bytes", 0, CW_ARG_BYTES, &bytes, "N", "so many bytes at least, what is worth least first", 1, 9e18},
         {0},
@@ -68,19 +66,14 @@ int tool_cache_evict(int argc, char **argv)
 static int pin(int argc, char **argv, const struct cw_args_spec *of, bool pinned)
 {
     const char *dispatcher = tool_dispatcher(), *tenant = "";
-    const struct cw_arg rows[] = {DISPATCHER_ROW(&dispatcher), TENANT_ROW(&tenant), {0}};
+    const struct cw_arg rows[] = {TOOL_ROW_DISPATCHER(&dispatcher), ROW_TENANT(&tenant), {0}};
     struct cw_args_spec spec = *of;
     const char *words[1];
-    size_t n = 0;
     int code = 0;
     spec.rows = rows;
     spec.usage = "KEY [options]";
-    if (!tool_parse(&spec, argc, argv, words, 1, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which key (see cachew cache ls)?", words, 1, &code))
         return code;
-    if (n != 1) {
-        fprintf(stderr, "%s: which key? see cachew cache ls\n", spec.program);
-        return TOOL_USAGE;
-    }
     struct cw_err err = {0};
     Cachew__V1__CachePinRequest request = CACHEW__V1__CACHE_PIN_REQUEST__INIT;
     cw_autofree char *key = cw_mem_strdup(words[0]), *tenant_text = cw_mem_strdup(tenant);
@@ -113,16 +106,15 @@ int tool_cache_unpin(int argc, char **argv)
 int tool_cache_scan(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
-    const struct cw_arg rows[] = {DISPATCHER_ROW(&dispatcher), {0}};
+    const struct cw_arg rows[] = {TOOL_ROW_DISPATCHER(&dispatcher), {0}};
     const struct cw_args_spec spec = {
         .program = "cachew cache scan",
         .usage = "[options]",
         .about = "Lists the store again, so that the catalogue is what is there: after chunks were copied into it, or deleted, behind the "
                  "dispatcher's back. Answers when that is done.",
         .rows = rows};
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, NULL, 0, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "", NULL, 0, &code))
         return code;
     struct cw_err err = {0};
     Cachew__V1__CacheScanRequest request = CACHEW__V1__CACHE_SCAN_REQUEST__INIT;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cachew cache dump: what is in a chunk. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -201,15 +198,11 @@ static int dump_it(struct dump *d, const uint64_t *record, struct cw_err *err)
 
 static int dump_file(struct dump *d, const uint64_t *record, struct cw_err *err)
 {
-    struct stat st;
-    int fd = open(d->what, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", d->what);
-    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", d->what) : 0;
-    if (rc == 0) {
-        d->file = cw_readable_fd(d->what, (uint64_t)st.st_size, &fd);
-        rc = dump_it(d, record, err);
-    }
+    int fd;
+    int rc = cw_readable_open(d->what, &fd, &d->file, err);
+    if (rc < 0)
+        return rc;
+    rc = dump_it(d, record, err);
     close(fd);
     return rc;
 }
@@ -262,7 +255,7 @@ int tool_cache_dump(int argc, char **argv)
     const char *name = NULL;
     const struct cw_arg rows[] = {
         {"record", 'r', CW_ARG_STR, &record, "ID", "the tensors of this record only", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &d.json, NULL, "print one JSON object", 0, 0},
+        TOOL_ROW_JSON(&d.json, "print one JSON object"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -274,15 +267,10 @@ int tool_cache_dump(int argc, char **argv)
                 "  cachew cache dump gluster://host/volume/cache/default/KEY/0-512-HASH.chunk --record 17\n",
     };
     const char *words[1];
-    size_t n = 0;
     int code = 0;
     struct cw_err err = {0};
-    if (!tool_parse(&spec, argc, argv, words, 1, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which chunk?", words, 1, &code))
         return code;
-    if (n != 1) {
-        fprintf(stderr, "cachew cache dump: which chunk? usage: cachew cache dump FILE|STORE/NAME\n");
-        return TOOL_USAGE;
-    }
     if (record && !cw_str_to_u64(record, &id))
         return tool_fail("option --record: \"%s\" is no id", record), TOOL_USAGE;
     d.what = words[0];

@@ -44,42 +44,31 @@ static int compare(const void *a, const void *b)
 
 /* ---- JSON ---- */
 
-static void add_text(struct cw_str *out, const char *key, const char *text)
-{
-    cw_str_addf(out, ",\"%s\":", key);
-    cw_str_add_json(out, text, strlen(text));
-}
-
-static void add_number(struct cw_str *out, const char *key, uint64_t number)
-{
-    cw_str_addf(out, ",\"%s\":%" PRIu64, key, number);
-}
-
 static void add_store(struct cw_str *out, const Cachew__V1__CacheListReply *reply)
 {
     cw_str_addf(out, "{\"generation\":%" PRIu64, reply->generation);
-    add_text(out, "url", reply->url);
-    add_text(out, "evict", reply->evict);
-    add_number(out, "bytes", reply->bytes);
-    add_number(out, "chunks", reply->chunks);
-    add_number(out, "quota", reply->quota);
-    add_number(out, "store_free", reply->store_free);
-    add_number(out, "store_total", reply->store_total);
-    add_number(out, "evicted", reply->evicted);
-    add_number(out, "damaged", reply->damaged);
-    add_number(out, "lost", reply->lost);
-    add_text(out, "lost_why", reply->lost_why);
+    tool_json_text(out, "url", reply->url);
+    tool_json_text(out, "evict", reply->evict);
+    tool_json_number(out, "bytes", reply->bytes);
+    tool_json_number(out, "chunks", reply->chunks);
+    tool_json_number(out, "quota", reply->quota);
+    tool_json_number(out, "store_free", reply->store_free);
+    tool_json_number(out, "store_total", reply->store_total);
+    tool_json_number(out, "evicted", reply->evicted);
+    tool_json_number(out, "damaged", reply->damaged);
+    tool_json_number(out, "lost", reply->lost);
+    tool_json_text(out, "lost_why", reply->lost_why);
     cw_str_addf(out, ",\"full\":%s,\"away\":%s,\"scanning\":%s", reply->full ? "true" : "false", reply->away ? "true" : "false",
                 reply->scanning ? "true" : "false");
-    add_text(out, "why", reply->why);
+    tool_json_text(out, "why", reply->why);
     cw_str_add(out, ",\"tenants\":[");
     for (size_t i = 0; i < reply->n_tenants; i++) {
         const Cachew__V1__CacheTenant *tenant = reply->tenants[i];
         cw_str_addf(out, "%s{\"full\":%s", i ? "," : "", tenant->full ? "true" : "false");
-        add_text(out, "tenant", tenant->tenant);
-        add_number(out, "bytes", tenant->bytes);
-        add_number(out, "chunks", tenant->chunks);
-        add_number(out, "quota", tenant->quota);
+        tool_json_text(out, "tenant", tenant->tenant);
+        tool_json_number(out, "bytes", tenant->bytes);
+        tool_json_number(out, "chunks", tenant->chunks);
+        tool_json_number(out, "quota", tenant->quota);
         cw_str_add_char(out, '}');
     }
     cw_str_add_char(out, ']');
@@ -91,8 +80,8 @@ static void add_chunks(struct cw_str *out, const Cachew__V1__CacheRow *row)
     for (size_t i = 0; i < row->n_chunk; i++) {
         const Cachew__V1__CacheChunkRow *chunk = row->chunk[i];
         cw_str_addf(out, "%s{\"records\":%" PRIu64, i ? "," : "", chunk->records);
-        add_text(out, "name", chunk->name);
-        add_number(out, "bytes", chunk->bytes);
+        tool_json_text(out, "name", chunk->name);
+        tool_json_number(out, "bytes", chunk->bytes);
         cw_str_addf(out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64 "}", chunk->created_ms, chunk->used_ms);
     }
     cw_str_add_char(out, ']');
@@ -113,9 +102,9 @@ static void print_json(const Cachew__V1__CacheListReply *reply, bool chunks)
         } numbers[] = {{"chunks", row->chunks}, {"records", row->records}, {"bytes", row->bytes}, {"ids", row->ids},
                        {"hits", row->hits}, {"cost_ns", row->cost_ns}, {"saved_ns", row->saved_ns}, {"readers", row->readers}};
         for (size_t k = 0; k < CW_ARRAY_LEN(texts); k++)
-            add_text(&out, texts[k][0], texts[k][1]);
+            tool_json_text(&out, texts[k][0], texts[k][1]);
         for (size_t k = 0; k < CW_ARRAY_LEN(numbers); k++)
-            add_number(&out, numbers[k].key, numbers[k].number);
+            tool_json_number(&out, numbers[k].key, numbers[k].number);
         cw_str_addf(&out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64, row->created_ms, row->used_ms);
         if (chunks)
             add_chunks(&out, row);
@@ -239,9 +228,9 @@ int tool_cache_ls(int argc, char **argv)
     const char *dispatcher = tool_dispatcher();
     bool json = false, chunks = false;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
+        TOOL_ROW_DISPATCHER(&dispatcher),
         {"chunks", 0, CW_ARG_FLAG, &chunks, NULL, "list the chunks, too", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &json, NULL, "print one JSON object", 0, 0},
+        TOOL_ROW_JSON(&json, "print one JSON object"),
         {0},
     };
     const struct cw_args_spec spec = {

@@ -3,7 +3,6 @@
 #include "client/tool/cache_source.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -14,29 +13,9 @@
 #include "graph/graph.h"
 #include "ops/op.h"
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signum)
-{
-    (void)signum;
-    interrupted = 1;
-}
-
-void tool_source_catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-bool tool_source_is_interrupted(void)
-{
-    return interrupted != 0;
-}
-
 /* ---- which files ---- */
 
-void tool_sources_add(struct tool_sources *sources, const char *pattern)
+static void add_source(struct tool_sources *sources, const char *pattern)
 {
     CW_GROW(sources->v, sources->n, sources->cap);
     sources->v[sources->n++] = cw_mem_strdup(pattern);
@@ -52,13 +31,13 @@ void tool_sources_fini(struct tool_sources *sources)
 static void add_patterns(struct tool_sources *sources, const struct cw_value *pattern)
 {
     if (pattern->type == CW_VALUE_STR)
-        tool_sources_add(sources, pattern->s);
+        add_source(sources, pattern->s);
     for (size_t i = 0; pattern->type == CW_VALUE_LIST && i < pattern->n; i++)
         if (pattern->items[i].type == CW_VALUE_STR)
-            tool_sources_add(sources, pattern->items[i].s);
+            add_source(sources, pattern->items[i].s);
 }
 
-int tool_sources_add_pipeline(struct tool_sources *sources, const char *path, struct cw_err *err)
+static int add_pipeline(struct tool_sources *sources, const char *path, struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
     size_t before = sources->n;
@@ -77,12 +56,34 @@ int tool_sources_add_pipeline(struct tool_sources *sources, const char *path, st
     return 0;
 }
 
-/* ---- a job of source_blocks ---- */
-
-static int fail_cachew(const struct cachew_error *error)
+bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv, const struct tool_source_args *args,
+                       struct tool_sources *ret_sources, int *ret_exit)
 {
-    return tool_fail("%s", error->message);
+    const char *patterns[256];
+    struct tool_sources sources = {0};
+    struct cw_err err = {0};
+    size_t n = 0;
+    if (!tool_parse(spec, argc, argv, patterns, CW_ARRAY_LEN(patterns), &n, ret_exit))
+        return false;
+    if (!args->dispatcher) {
+        fprintf(stderr, "%s: --dispatcher ADDRESS is required\n", spec->program);
+        *ret_exit = TOOL_USAGE;
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        add_source(&sources, patterns[i]);
+    for (size_t i = 0; i < args->pipelines.n; i++) {
+        if (add_pipeline(&sources, args->pipelines.v[i], &err) < 0) {
+            *ret_exit = tool_fail_err(&err);
+            tool_sources_fini(&sources);
+            return false;
+        }
+    }
+    *ret_sources = sources;
+    return true;
 }
+
+/* ---- a job of source_blocks ---- */
 
 static int make_pipeline(const struct tool_source_run *run, struct cachew_pipeline **ret_pipeline)
 {
@@ -98,7 +99,7 @@ static int make_pipeline(const struct tool_source_run *run, struct cachew_pipeli
     cachew_add(b, "batch");
     cachew_set_i64(b, "size", run->load ? 4 : 128);
     cw_mem_free(patterns);
-    return cachew_builder_finish(b, ret_pipeline, &error) < 0 ? fail_cachew(&error) : TOOL_OK;
+    return cachew_builder_finish(b, ret_pipeline, &error) < 0 ? tool_fail_cachew(&error) : TOOL_OK;
 }
 
 static const int64_t *column(const struct cachew_batch *batch, const char *name, uint64_t n)
@@ -138,11 +139,11 @@ static int consume(const struct tool_source_run *run, struct cachew_job *job, st
         if (rc == 0)
             break;
         if (rc < 0 && rc != CACHEW_E_TIMEOUT)
-            return fail_cachew(&error);
+            return tool_fail_cachew(&error);
         if (rc > 0)
             code = add_batch(run, batch, sum);
         cachew_batch_release(batch);
-        if (interrupted)
+        if (tool_is_interrupted())
             code = TOOL_INTERRUPTED;
         if (code == TOOL_OK && run->news)
             code = run->news(run->news_arg, sum);
@@ -162,9 +163,9 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
     options.autocache = "off";
     int code = make_pipeline(run, &pipeline);
     if (code == TOOL_OK && cachew_connect(run->dispatcher, NULL, &client, &error) < 0)
-        code = fail_cachew(&error);
+        code = tool_fail_cachew(&error);
     if (code == TOOL_OK && cachew_job_start(client, pipeline, &options, &job, &error) < 0)
-        code = fail_cachew(&error);
+        code = tool_fail_cachew(&error);
     cachew_pipeline_release(pipeline);
     if (code == TOOL_OK)
         code = consume(run, job, ret_sum);
@@ -187,12 +188,6 @@ static void add_tier(struct tool_source_fleet *fleet, const Cachew__V1__SourceTi
         bool adds = i != 1 || first_of_host;
         sum->bytes = shared ? CW_MAX(sum->bytes, t->bytes) : sum->bytes + (adds ? t->bytes : 0);
         sum->capacity = shared ? CW_MAX(sum->capacity, t->capacity) : sum->capacity + (adds ? t->capacity : 0);
-        sum->hits += t->hits;
-        sum->hit_bytes += t->hit_bytes;
-        sum->misses += t->misses;
-        sum->filled += t->filled_bytes;
-        sum->refused += t->refused;
-        sum->damaged += t->damaged;
         sum->pending += t->pending;
         sum->workers++;
     }
@@ -224,8 +219,6 @@ int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret, str
     if (rc < 0)
         return rc;
     *ret = (struct tool_source_fleet){.reply = (Cachew__V1__ListWorkersReply *)(void *)message};
-    for (size_t i = 0; i < TOOL_TIERS; i++)
-        ret->tiers[i].name = tier_names[i];
     for (size_t i = 0; i < ret->reply->n_workers; i++) {
         const Cachew__V1__WorkerRow *w = ret->reply->workers[i];
         bool first = is_first_of_host(ret->reply, i);

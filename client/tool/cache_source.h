@@ -11,9 +11,18 @@ struct tool_sources {
     char **v;
     size_t n, cap;
 };
-void tool_sources_add(struct tool_sources *sources, const char *pattern);
-int tool_sources_add_pipeline(struct tool_sources *sources, const char *path, struct cw_err *err);
 void tool_sources_fini(struct tool_sources *sources);
+
+/* What the commands take: [SOURCE...], --pipeline, --dispatcher. */
+struct tool_source_args {
+    const char *dispatcher;
+    struct cw_arg_list pipelines;
+};
+#define TOOL_ROW_PIPELINE(target) \
+    {"pipeline", 'p', CW_ARG_LIST, (target), "FILE", "a pipeline: the files that its sources read; may stand several times", 0, 0}
+/* args is the target of the table's rows. On true, *ret_sources is to be freed; errors are printed. */
+bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv, const struct tool_source_args *args,
+                       struct tool_sources *ret_sources, int *ret_exit);
 
 struct tool_source_sum {
     uint64_t blocks, bytes;
@@ -35,8 +44,7 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
 
 /* The fleet's source caches, all workers together. */
 struct tool_source_tier {
-    const char *name;
-    uint64_t bytes, capacity, hits, hit_bytes, misses, filled, refused, damaged, pending;
+    uint64_t bytes, capacity, pending;
     size_t workers; /* that have it */
 };
 enum { TOOL_TIERS = 4 };
@@ -52,9 +60,5 @@ void tool_source_fleet_fini(struct tool_source_fleet *fleet);
 unsigned tool_source_counts(const struct tool_source_fleet *fleet);
 const char *tool_source_counts_name(unsigned tier);
 double tool_source_percent(uint64_t part, uint64_t whole);
-
-/* SIGINT and SIGTERM from now on end runs with TOOL_INTERRUPTED. */
-void tool_source_catch_signals(void);
-bool tool_source_is_interrupted(void);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "client/tool/cache_source.h"
 #include "format/source_file.h"
 
@@ -48,16 +47,19 @@ static void print_table(const struct tool_source_fleet *fleet)
 static void print_json_tier(const Cachew__V1__WorkerRow *w, const Cachew__V1__SourceTier *t)
 {
     CW_STR_AUTO out = {0};
-    cw_str_add(&out, "{\"worker\":");
-    cw_str_add_json(&out, w->address, strlen(w->address));
-    cw_str_add(&out, ",\"host\":");
-    cw_str_add_json(&out, w->host_id, strlen(w->host_id));
-    cw_str_addf(&out,
-                ",\"tier\":\"%s\",\"cached_bytes\":%" PRIu64 ",\"capacity_bytes\":%" PRIu64 ",\"hits\":%" PRIu64 ",\"hit_bytes\":%" PRIu64
-                ",\"misses\":%" PRIu64 ",\"filled_bytes\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"damaged\":%" PRIu64
-                ",\"pending_bytes\":%" PRIu64 ",\"trouble\":",
-                t->tier, t->bytes, t->capacity, t->hits, t->hit_bytes, t->misses, t->filled_bytes, t->refused, t->damaged, t->pending);
-    cw_str_add_json(&out, t->trouble, strlen(t->trouble));
+    const struct {
+        const char *key;
+        uint64_t number;
+    } numbers[] = {{"cached_bytes", t->bytes}, {"capacity_bytes", t->capacity}, {"hits", t->hits}, {"hit_bytes", t->hit_bytes},
+                   {"misses", t->misses}, {"filled_bytes", t->filled_bytes}, {"refused", t->refused}, {"damaged", t->damaged},
+                   {"pending_bytes", t->pending}};
+    cw_str_add_char(&out, '{');
+    tool_json_text(&out, "worker", w->address);
+    tool_json_text(&out, "host", w->host_id);
+    tool_json_text(&out, "tier", t->tier);
+    for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
+        tool_json_number(&out, numbers[i].key, numbers[i].number);
+    tool_json_text(&out, "trouble", t->trouble);
     cw_str_add_char(&out, '}');
     puts(cw_str_text(&out));
 }
@@ -110,14 +112,13 @@ static int show(const char *dispatcher, const struct tool_sources *sources, bool
 
 int tool_cache_status(int argc, char **argv)
 {
-    const char *dispatcher = getenv("CACHEW_DISPATCHER");
-    struct tool_sources sources = {0};
-    struct cw_arg_list pipelines = {0};
+    struct tool_source_args args = {.dispatcher = getenv("CACHEW_DISPATCHER")};
+    struct tool_sources sources;
     bool json = false;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
-        {"pipeline", 'p', CW_ARG_LIST, &pipelines, "FILE", "a pipeline: the files that its sources read; may stand several times", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &json, NULL, "print one JSON line a tier of a worker, and one for the source", 0, 0},
+        TOOL_ROW_DISPATCHER(&args.dispatcher),
+        TOOL_ROW_PIPELINE(&args.pipelines),
+        TOOL_ROW_JSON(&json, "print one JSON line a tier of a worker, and one for the source"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -127,24 +128,11 @@ int tool_cache_status(int argc, char **argv)
                  "patterns) also their size, how much of them is cached, the capacity, and the percentage.",
         .rows = rows,
         .tail = "example:\n  cachew cache status '/mnt/nfs/imagenet/**/*.tfrecord' -d host:7070\n"};
-    const char *patterns[256];
-    struct cw_err err = {0};
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, patterns, CW_ARRAY_LEN(patterns), &n, &code))
+    if (!tool_source_parse(&spec, argc, argv, &args, &sources, &code))
         return code;
-    if (!dispatcher) {
-        fprintf(stderr, "cachew cache status: --dispatcher ADDRESS is required\n");
-        return TOOL_USAGE;
-    }
-    for (size_t i = 0; i < n; i++)
-        tool_sources_add(&sources, patterns[i]);
-    for (size_t i = 0; i < pipelines.n && code == TOOL_OK; i++)
-        if (tool_sources_add_pipeline(&sources, pipelines.v[i], &err) < 0)
-            code = tool_fail_err(&err);
-    tool_source_catch_signals();
-    if (code == TOOL_OK)
-        code = show(dispatcher, &sources, json);
+    tool_catch_signals();
+    code = show(args.dispatcher, &sources, json);
     tool_sources_fini(&sources);
     return code;
 }

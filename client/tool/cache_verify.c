@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cachew cache verify: every chunk of a store, read from end to end. */
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -20,13 +19,6 @@ struct verify {
     struct cw_str list; /* of damaged ones, JSON */
     int64_t start_ns, line_ns;
 };
-
-static volatile sig_atomic_t interrupted;
-static void on_interrupt(int signum)
-{
-    (void)signum;
-    interrupted = 1;
-}
 
 static int on_file(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
 {
@@ -105,7 +97,7 @@ static int verify_all(struct verify *v, struct cw_err *err)
     if (rc == 0)
         rc = cw_store_list(v->store, v->prefix, on_file, v, err);
     for (size_t i = 0; rc == 0 && i < v->names_n; i++) {
-        if (interrupted)
+        if (tool_is_interrupted())
             return cw_err_set(err, CW_E_CANCELLED, "interrupted after %zu of %zu chunks", i, v->names_n);
         show_progress(v, i);
         rc = verify_one(v, v->names[i], err);
@@ -152,8 +144,8 @@ int tool_cache_verify(int argc, char **argv)
     struct verify v = {.prefix = ""};
     const struct cw_arg rows[] = {
         {"remove-damaged", 0, CW_ARG_FLAG, &v.remove, NULL, "remove what is damaged: it is then computed again", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &v.json, NULL, "print one JSON object at the end, and nothing else", 0, 0},
-        {"quiet", 'q', CW_ARG_FLAG, &v.quiet, NULL, "no progress line", 0, 0},
+        TOOL_ROW_JSON(&v.json, "print one JSON object at the end, and nothing else"),
+        TOOL_ROW_QUIET(&v.quiet, "no progress line"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -175,9 +167,7 @@ int tool_cache_verify(int argc, char **argv)
     }
     v.url = words[0];
     v.prefix = n > 1 ? words[1] : "";
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    tool_catch_signals();
     v.start_ns = cw_clock_ns();
     int rc = verify_all(&v, &err);
     if (rc < 0)
@@ -187,5 +177,5 @@ int tool_cache_verify(int argc, char **argv)
     if (rc == 0)
         code = v.damaged > v.removed ? TOOL_FAILED : TOOL_OK;
     fini(&v);
-    return interrupted ? TOOL_INTERRUPTED : code;
+    return tool_is_interrupted() ? TOOL_INTERRUPTED : code;
 }

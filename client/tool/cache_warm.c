@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "client/tool/cache_source.h"
 
 #define SETTLE_MS 8000    /* without news from the workers, for so long, nothing more will come */
@@ -13,7 +12,7 @@
 #define JSON_NS ((int64_t)1000 * 1000000)
 
 struct warm {
-    const char *dispatcher;
+    struct tool_source_args args;
     bool json, quiet;
     struct tool_sources sources;
     unsigned counts;
@@ -21,11 +20,6 @@ struct warm {
     uint64_t total, cached_before;
     int64_t start_ns, line_ns;
 };
-
-static double since(int64_t start_ns)
-{
-    return (double)(cw_clock_ns() - start_ns) / 1e9;
-}
 
 static void show_line(const struct warm *w, const struct tool_source_sum *sum, double seconds)
 {
@@ -58,17 +52,17 @@ static int on_news(void *arg, const struct tool_source_sum *sum)
     w->line_ns = now;
     if (w->json) {
         printf("{\"progress\":{\"bytes\":%" PRIu64 ",\"total\":%" PRIu64 ",\"read\":%" PRIu64 ",\"seconds\":%.3f}}\n", sum->bytes, w->total,
-               sum->read, since(w->start_ns));
+               sum->read, tool_seconds_since(w->start_ns));
         fflush(stdout);
     } else if (!w->quiet && tool_line_wanted()) {
-        show_line(w, sum, since(w->start_ns));
+        show_line(w, sum, tool_seconds_since(w->start_ns));
     }
     return TOOL_OK;
 }
 
 static int look(struct warm *w, struct tool_source_sum *ret_sum)
 {
-    const struct tool_source_run run = {.dispatcher = w->dispatcher, .sources = &w->sources, .counts = w->counts};
+    const struct tool_source_run run = {.dispatcher = w->args.dispatcher, .sources = &w->sources, .counts = w->counts};
     return tool_source_run(&run, ret_sum);
 }
 
@@ -83,7 +77,7 @@ static int look_when_settled(struct warm *w, struct tool_source_sum *ret_sum)
         int code = look(w, ret_sum);
         if (code != TOOL_OK || ret_sum->cached == ret_sum->bytes)
             return code;
-        uint64_t pending = tool_source_fleet(w->dispatcher, &fleet, &err) == 0
+        uint64_t pending = tool_source_fleet(w->args.dispatcher, &fleet, &err) == 0
             ? fleet.tiers[0].pending + fleet.tiers[1].pending + fleet.tiers[2].pending : 0;
         tool_source_fleet_fini(&fleet);
         if (ret_sum->cached > cached || pending > 0)
@@ -91,9 +85,9 @@ static int look_when_settled(struct warm *w, struct tool_source_sum *ret_sum)
         cached = ret_sum->cached;
         if (cw_clock_ms() - changed_ms > SETTLE_MS)
             return TOOL_OK;
-        for (int i = 0; i < 5 && !tool_source_is_interrupted(); i++)
+        for (int i = 0; i < 5 && !tool_is_interrupted(); i++)
             cw_clock_sleep_ns(100 * 1000000);
-        if (tool_source_is_interrupted())
+        if (tool_is_interrupted())
             return TOOL_INTERRUPTED;
     }
 }
@@ -129,7 +123,7 @@ static int find_tier(struct warm *w)
     struct cw_err err = {0};
     size_t workers = 0;
     for (int64_t end_ms = cw_clock_ms() + FIRST_WORD_MS; !w->counts;) {
-        if (tool_source_fleet(w->dispatcher, &fleet, &err) < 0)
+        if (tool_source_fleet(w->args.dispatcher, &fleet, &err) < 0)
             return tool_fail_err(&err);
         w->counts = tool_source_counts(&fleet);
         w->hosts = fleet.tiers[2].workers ? 0 : fleet.hosts;
@@ -141,7 +135,7 @@ static int find_tier(struct warm *w)
     }
     if (w->counts)
         return TOOL_OK;
-    return workers == 0 ? tool_fail("the dispatcher at %s has no workers", w->dispatcher)
+    return workers == 0 ? tool_fail("the dispatcher at %s has no workers", w->args.dispatcher)
                         : tool_fail("no worker has a source cache: give cachew-worker --source-cache-dir, or cachew-dispatcher --source-cache-quota");
 }
 
@@ -156,9 +150,9 @@ static int warm_all(struct warm *w)
     w->total = before.bytes;
     w->cached_before = before.cached;
     w->start_ns = cw_clock_ns();
-    const struct tool_source_run run = {w->dispatcher, &w->sources, w->counts, true, on_news, w};
+    const struct tool_source_run run = {w->args.dispatcher, &w->sources, w->counts, true, on_news, w};
     code = tool_source_run(&run, &loaded);
-    double seconds = since(w->start_ns);
+    double seconds = tool_seconds_since(w->start_ns);
     if (code == TOOL_OK)
         code = look_when_settled(w, &after);
     if (code == TOOL_OK)
@@ -169,13 +163,12 @@ static int warm_all(struct warm *w)
 
 int tool_cache_warm(int argc, char **argv)
 {
-    struct warm w = {.dispatcher = getenv("CACHEW_DISPATCHER")};
-    struct cw_arg_list pipelines = {0};
+    struct warm w = {.args = {.dispatcher = getenv("CACHEW_DISPATCHER")}};
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &w.dispatcher, "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
-        {"pipeline", 'p', CW_ARG_LIST, &pipelines, "FILE", "a pipeline: the files that its sources read; may stand several times", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &w.json, NULL, "print JSON: a line of progress each second, and the result", 0, 0},
-        {"quiet", 'q', CW_ARG_FLAG, &w.quiet, NULL, "no progress bar", 0, 0},
+        TOOL_ROW_DISPATCHER(&w.args.dispatcher),
+        TOOL_ROW_PIPELINE(&w.args.pipelines),
+        TOOL_ROW_JSON(&w.json, "print JSON: a line of progress each second, and the result"),
+        TOOL_ROW_QUIET(&w.quiet, "no progress bar"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -185,22 +178,14 @@ int tool_cache_warm(int argc, char **argv)
                  "there already is not read again, so an interrupted run goes on where it was.",
         .rows = rows,
         .tail = "example:\n  cachew cache warm '/mnt/nfs/imagenet/**/*.tfrecord' -d host:7070\n"};
-    const char *patterns[256];
-    struct cw_err err = {0};
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, patterns, CW_ARRAY_LEN(patterns), &n, &code))
+    if (!tool_source_parse(&spec, argc, argv, &w.args, &w.sources, &code))
         return code;
-    if (n + pipelines.n == 0 || !w.dispatcher) {
-        fprintf(stderr, "cachew cache warm: %s\n", w.dispatcher ? "which files? usage: cachew cache warm SOURCE..." : "--dispatcher ADDRESS is required");
-        return TOOL_USAGE;
+    if (w.sources.n == 0) {
+        fprintf(stderr, "cachew cache warm: which files? usage: cachew cache warm SOURCE...\n");
+        code = TOOL_USAGE;
     }
-    for (size_t i = 0; i < n; i++)
-        tool_sources_add(&w.sources, patterns[i]);
-    for (size_t i = 0; i < pipelines.n && code == TOOL_OK; i++)
-        if (tool_sources_add_pipeline(&w.sources, pipelines.v[i], &err) < 0)
-            code = tool_fail_err(&err);
-    tool_source_catch_signals();
+    tool_catch_signals();
     if (code == TOOL_OK)
         code = warm_all(&w);
     tool_sources_fini(&w.sources);

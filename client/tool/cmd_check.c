@@ -10,9 +10,10 @@ static void print_json(const struct cw_checked *checked)
     char fingerprint[CW_HASH_TEXT_BYTES];
     CW_STR_AUTO out = {0};
     cw_hash_text(checked->fingerprint, fingerprint);
-    cw_str_add(&out, "{\"name\":");
-    cw_str_add_json(&out, checked->graph->name, strlen(checked->graph->name));
-    cw_str_addf(&out, ",\"fingerprint\":\"%s\",\"nodes\":[", fingerprint);
+    cw_str_add_char(&out, '{');
+    tool_json_text(&out, "name", checked->graph->name);
+    tool_json_text(&out, "fingerprint", fingerprint);
+    cw_str_add(&out, ",\"nodes\":[");
     for (size_t i = 0; i < checked->graph->n; i++) {
         const struct cw_node *node = &checked->graph->nodes[i];
         CW_STR_AUTO spec = {0};
@@ -49,7 +50,7 @@ int tool_cmd_check(int argc, char **argv)
 {
     bool json = false;
     const struct cw_arg rows[] = {
-        {.name = "json", .type = CW_ARG_FLAG, .target = &json, .help = "print one JSON object"},
+        TOOL_ROW_JSON(&json, "print one JSON object"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -60,14 +61,9 @@ int tool_cmd_check(int argc, char **argv)
         .rows = rows,
     };
     const char *files[1];
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, files, 1, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
         return code;
-    if (n != 1) {
-        fprintf(stderr, "cachew check: which file? usage: cachew check FILE.json\n");
-        return TOOL_USAGE;
-    }
     struct cw_err err = {0};
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;

@@ -1,66 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew decisions: what was decided about a job, as it is decided. */
+/* cachew decisions: what was decided, about a job or all of them and the fleet, as it is decided. */
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "client/tool/decision.h"
 #include "client/tool/tool.h"
 
 #define POLL_NS ((int64_t)500 * 1000000)
 
-static void print_one(const Cachew__V1__Decision *d, bool json)
+struct asked {
+    const char *dispatcher, *job, *kind;
+    uint64_t limit;
+    bool json, follow;
+};
+
+static int get(const struct asked *asked, uint64_t after_id, Cachew__V1__ListDecisionsReply **ret_reply, struct cw_err *err)
 {
-    CW_STR_AUTO out = {0};
-    if (json) {
-        tool_decision_json(d, &out);
-    } else {
-        tool_print_moment(d->time_ms, &out);
-        cw_str_addf(&out, "  epoch %llu  %s  %s: %s", (unsigned long long)d->epoch, d->policy, d->choice[0] != '\0' ? d->choice : "nothing", d->reason);
+    cw_autofree char *job = cw_mem_strdup(asked->job ? asked->job : ""), *kind = cw_mem_strdup(asked->kind ? asked->kind : "");
+    Cachew__V1__ListDecisionsRequest request = CACHEW__V1__LIST_DECISIONS_REQUEST__INIT;
+    ProtobufCMessage *message = NULL;
+    request.job = job;
+    request.kind = kind;
+    request.after_id = after_id;
+    request.limit = (uint32_t)asked->limit;
+    int rc = tool_admin_call(asked->dispatcher, "/cachew.v1.Admin/ListDecisions", &request.base, &cachew__v1__list_decisions_reply__descriptor, &message, err);
+    if (rc == 0)
+        *ret_reply = (Cachew__V1__ListDecisionsReply *)(void *)message;
+    return rc;
+}
+
+static void print_new(const Cachew__V1__ListDecisionsReply *reply, bool json, uint64_t *last)
+{
+    for (size_t i = 0; i < reply->n_decisions; i++) {
+        const Cachew__V1__Decision *d = reply->decisions[i];
+        CW_STR_AUTO out = {0};
+        if (json)
+            tool_decision_json(d, &out);
+        else
+            tool_decision_text(d, &out);
+        puts(cw_str_text(&out));
+        *last = d->id;
     }
-    puts(cw_str_text(&out));
     fflush(stdout);
 }
 
-/* Those that are newer than the last one shown: the dispatcher keeps no more than the latest. */
-static void print_new(const Cachew__V1__ExplainReply *reply, bool json, int64_t *last_ms, size_t *last_n)
+/* Everything that is asked for; with --follow what comes after it, until the job is over. A dispatcher that is away comes back. */
+static int show(const struct asked *asked)
 {
-    size_t same = 0;
-    for (size_t i = 0; i < reply->n_decisions; i++) {
-        const Cachew__V1__Decision *d = reply->decisions[i];
-        if (d->time_ms < *last_ms || (d->time_ms == *last_ms && ++same <= *last_n))
-            continue;
-        print_one(d, json);
-        if (d->time_ms > *last_ms) {
-            *last_ms = d->time_ms;
-            same = 0;
-            *last_n = 0;
-        }
-        ++*last_n;
-    }
-}
-
-static bool is_over(const Cachew__V1__JobRow *job)
-{
-    return strcmp(job->state, "finished") == 0 || strcmp(job->state, "failed") == 0;
-}
-
-static int show(const char *dispatcher, const char *job, bool json, bool follow)
-{
-    int64_t last_ms = INT64_MIN;
-    size_t last_n = 0;
+    uint64_t last = 0;
+    bool lost = false;
     for (bool first = true;; first = false) {
         struct cw_err err = {0};
-        Cachew__V1__ExplainReply *reply = NULL;
-        int rc = tool_explain_get(dispatcher, job, &reply, &err);
+        Cachew__V1__ListDecisionsReply *reply = NULL;
+        int rc = get(asked, last, &reply, &err);
         if (rc == CW_E_NOT_FOUND && !first)
-            return TOOL_OK; /* it ended, and was removed */
-        if (rc < 0 && (first || rc != CW_E_UNAVAILABLE))
+            return TOOL_OK; /* it ended, and nothing was decided */
+        if (rc < 0 && (first || (rc != CW_E_UNAVAILABLE && rc != CW_E_TIMEOUT)))
             return tool_fail_err(&err);
-        bool over = reply && is_over(reply->job);
-        if (reply)
-            print_new(reply, json, &last_ms, &last_n);
-        tool_explain_free(reply);
-        if (!follow || over)
+        if (rc < 0 && !lost)
+            fprintf(stderr, "cachew: %s; trying again\n", err.msg);
+        lost = rc < 0;
+        bool over = reply && reply->over, more = reply && reply->more;
+        if (reply) {
+            print_new(reply, asked->json, &last);
+            protobuf_c_message_free_unpacked(&reply->base, NULL);
+        }
+        if (more)
+            continue;
+        if (!asked->follow || over)
             return TOOL_OK;
         cw_clock_sleep_ns(POLL_NS);
     }
@@ -68,25 +76,23 @@ static int show(const char *dispatcher, const char *job, bool json, bool follow)
 
 int tool_cmd_decisions(int argc, char **argv)
 {
-    const char *dispatcher = tool_dispatcher(), *job = NULL;
-    bool json = false, follow = false;
+    struct asked asked = {.dispatcher = tool_dispatcher(), .limit = 100};
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
-        {"follow", 'f', CW_ARG_FLAG, &follow, NULL, "go on until the job is over", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &json, NULL, "print one JSON line a decision", 0, 0},
+        TOOL_ROW_DISPATCHER(&asked.dispatcher),
+        {"kind", 'k', CW_ARG_STR, &asked.kind, "KIND", "only these: autocache, autoscale, autoplace, share, provision, evict", 0, 0},
+        {"last", 'n', CW_ARG_U64, &asked.limit, "N", "of those that there are, the newest N (default 100)", 1, 1000},
+        {"follow", 'f', CW_ARG_FLAG, &asked.follow, NULL, "go on: until the job is over, or for ever when none is named", 0, 0},
+        TOOL_ROW_JSON(&asked.json, "print one JSON line a decision; inputs in it are what the policy saw"),
         {0},
     };
     const struct cw_args_spec spec = {.program = "cachew decisions",
-                                      .usage = "JOB [options]",
-                                      .about = "Prints what was decided about a job, oldest first: when, in which epoch, by which policy, what is cached, and why.",
+                                      .usage = "[JOB] [options]",
+                                      .about = "Prints what was decided about a job (by id or name, also one that is removed), or about all jobs and the "
+                                               "fleet, oldest first: when, in which epoch, by which policy, what, and why.",
                                       .rows = rows};
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, &job, 1, &n, &code))
+    size_t n = 0;
+    if (!tool_parse(&spec, argc, argv, &asked.job, 1, &n, &code))
         return code;
-    if (n == 0) {
-        (void)tool_fail("which job? see cachew decisions --help");
-        return TOOL_USAGE;
-    }
-    return show(dispatcher, job, json, follow);
+    return show(&asked);
 }

@@ -3,28 +3,55 @@
 #include <string.h>
 
 #include "client/tool/decision.h"
+#include "client/tool/explain.h"
+#include "client/tool/members.h"
 #include "client/tool/tool.h"
 #include "policies/policy.h"
+
+#define DECISIONS_SHOWN 10
+
+static void print_list(struct cw_str *out, Cachew__V1__Decision *const *decisions, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cw_str_add(out, i > 0 ? "," : "");
+        tool_decision_json(decisions[i], out);
+    }
+}
 
 static void print_json(const Cachew__V1__ExplainReply *reply)
 {
     CW_STR_AUTO out = {0};
-    cw_str_add(&out, "{\"job\":");
-    cw_str_add_json(&out, reply->job->job_id, strlen(reply->job->job_id));
-    cw_str_add(&out, ",\"name\":");
-    cw_str_add_json(&out, reply->job->name, strlen(reply->job->name));
-    cw_str_addf(&out, ",\"epoch\":%llu,\"epochs\":%llu,\"policy\":", (unsigned long long)reply->job->epoch, (unsigned long long)reply->job->epochs);
-    cw_str_add_json(&out, reply->policy, strlen(reply->policy));
-    cw_str_addf(&out, ",\"hits\":%llu,\"decided\":%s,\"now\":", (unsigned long long)reply->hits, reply->decided ? "true" : "false");
+    cw_str_add_char(&out, '{');
+    tool_json_text(&out, "job", reply->job->job_id);
+    tool_json_text(&out, "name", reply->job->name);
+    tool_json_number(&out, "epoch", reply->job->epoch);
+    tool_json_number(&out, "epochs", reply->job->epochs);
+    tool_json_text(&out, "policy", reply->policy);
+    tool_json_number(&out, "hits", reply->hits);
+    cw_str_add(&out, ",\"standing\":{");
+    tool_job_members(&out, reply->job);
+    cw_str_add(&out, "},\"windows\":[");
+    for (size_t i = 0; i < reply->n_windows; i++) {
+        cw_str_add(&out, i > 0 ? ",{" : "{");
+        tool_window_members(&out, reply->windows[i]);
+        cw_str_add_char(&out, '}');
+    }
+    cw_str_add(&out, "],\"operators\":[");
+    for (size_t i = 0; i < reply->n_nodes; i++) {
+        cw_str_add(&out, i > 0 ? ",{" : "{");
+        tool_node_members(&out, reply->nodes[i]);
+        cw_str_add_char(&out, '}');
+    }
+    cw_str_add(&out, "],\"says\":[");
+    print_list(&out, reply->says, reply->n_says);
+    cw_str_add_char(&out, ']');
+    cw_str_addf(&out, ",\"decided\":%s,\"now\":", reply->decided ? "true" : "false");
     if (reply->now)
         tool_decision_json(reply->now, &out);
     else
         cw_str_add(&out, "null");
     cw_str_add(&out, ",\"decisions\":[");
-    for (size_t i = 0; i < reply->n_decisions; i++) {
-        cw_str_add(&out, i > 0 ? "," : "");
-        tool_decision_json(reply->decisions[i], &out);
-    }
+    print_list(&out, reply->decisions, reply->n_decisions);
     cw_str_add(&out, "]}");
     puts(cw_str_text(&out));
 }
@@ -72,7 +99,7 @@ static void print_nodes(const char *inputs)
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < s->n; i++)
         add_node(&table, s, i);
-    printf("An epoch, its elements one by one (%.0f outputs measured; * is cached):\n", s->elements_measured);
+    printf("\nWhat caching could do in an epoch, its elements one by one (%.0f outputs measured; * is cached):\n", s->elements_measured);
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
     cw_autocache_snapshot_free(s);
@@ -81,17 +108,29 @@ static void print_nodes(const char *inputs)
 static void print_decisions(const Cachew__V1__ExplainReply *reply)
 {
     printf("\nDecisions:\n");
-    for (size_t i = 0; i < reply->n_decisions; i++) {
+    for (size_t i = reply->n_decisions > DECISIONS_SHOWN ? reply->n_decisions - DECISIONS_SHOWN : 0; i < reply->n_decisions; i++) {
         const Cachew__V1__Decision *d = reply->decisions[i];
-        CW_STR_AUTO moment = {0};
-        tool_print_moment(d->time_ms, &moment);
-        printf("  %s  epoch %llu  %s  %s: %s\n", cw_str_text(&moment), (unsigned long long)d->epoch, d->policy,
-               d->choice[0] != '\0' ? d->choice : "nothing", d->reason);
-        for (size_t k = 0; i + 1 == reply->n_decisions && k < d->n_candidates; k++)
-            printf("      %s\n", d->candidates[k]);
+        CW_STR_AUTO line = {0};
+        tool_decision_text(d, &line);
+        printf("  %s\n", cw_str_text(&line));
     }
     if (reply->n_decisions == 0)
         printf("  none yet\n");
+}
+
+/* What the policies say now; the one about caching weighs candidates. */
+static void print_now(const Cachew__V1__ExplainReply *reply)
+{
+    printf("\nNow:\n");
+    for (size_t i = 0; i < reply->n_says; i++)
+        printf("  %s %s: %s: %s\n", reply->says[i]->kind, reply->says[i]->policy, reply->says[i]->choice, reply->says[i]->reason);
+    if (!reply->now) {
+        printf("  Of caching nothing is to be decided: the dispatcher has no cache (--cache-store), or the job is not prepared yet.\n");
+        return;
+    }
+    printf("  autocache %s: %s\n", reply->now->policy, reply->now->reason);
+    for (size_t k = 0; k < reply->now->n_candidates; k++)
+        printf("    %s\n", reply->now->candidates[k]);
 }
 
 static void print_text(const Cachew__V1__ExplainReply *reply)
@@ -101,14 +140,11 @@ static void print_text(const Cachew__V1__ExplainReply *reply)
     if (job->epochs > 0)
         printf(" of %llu", (unsigned long long)job->epochs);
     printf(", autocache %s, %llu elements from the cache\n", reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
-    if (!reply->now) {
-        printf("Nothing is to be decided: the dispatcher has no cache (--cache-store), or the job is not prepared yet.\n");
-        return;
-    }
-    print_nodes(reply->now->inputs);
-    printf("\nNow: %s\n", reply->now->reason);
-    for (size_t k = 0; k < reply->now->n_candidates; k++)
-        printf("  %s\n", reply->now->candidates[k]);
+    tool_explain_standing(reply);
+    tool_explain_operators(reply);
+    if (reply->now)
+        print_nodes(reply->now->inputs);
+    print_now(reply);
     print_decisions(reply);
 }
 
@@ -117,23 +153,19 @@ int tool_cmd_explain(int argc, char **argv)
     const char *dispatcher = tool_dispatcher(), *job = NULL;
     bool json = false;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &json, NULL, "print one JSON object; inputs in it are what the policy sees", 0, 0},
+        TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_JSON(&json, "print one JSON object; inputs in it are what the policy sees"),
         {0},
     };
     const struct cw_args_spec spec = {.program = "cachew explain",
                                       .usage = "JOB [options]",
-                                      .about = "Shows what is measured of a job's nodes, which may be cached or why not, what caching each would make of "
-                                               "an epoch and of all that are left, what the policy decided, and why.",
+                                      .about = "Shows where a job stands: its workers, what its trainers and operators were measured to do, which nodes may "
+                                               "be cached or why not and what caching each would bring, what its policies would say now, and what they "
+                                               "decided, and why.",
                                       .rows = rows};
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, &job, 1, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which job?", &job, 1, &code))
         return code;
-    if (n == 0) {
-        (void)tool_fail("which job? see cachew explain --help");
-        return TOOL_USAGE;
-    }
     struct cw_err err = {0};
     Cachew__V1__ExplainReply *reply = NULL;
     if (tool_explain_get(dispatcher, job, &reply, &err) < 0)

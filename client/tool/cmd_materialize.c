@@ -3,8 +3,6 @@
  * killed goes on behind the last one. A shard ends with the batch that makes it long enough, so what is in each follows from pipeline, seed
  * and options alone. */
 #include <inttypes.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -36,13 +34,6 @@ struct materialize {
     struct cachew_job *job;
     int64_t start_ns, line_ns;
 };
-
-static volatile sig_atomic_t interrupted;
-static void on_interrupt(int signum)
-{
-    (void)signum;
-    interrupted = 1;
-}
 
 static int from_cachew(struct cw_err *err, const struct cachew_error *error)
 {
@@ -167,11 +158,6 @@ static bool is_full(const struct materialize *m)
 
 /* ---- progress ---- */
 
-static double since(int64_t start_ns)
-{
-    return (double)(cw_clock_ns() - start_ns) / 1e9;
-}
-
 static void show_progress(struct materialize *m)
 {
     int64_t now = cw_clock_ns();
@@ -179,7 +165,7 @@ static void show_progress(struct materialize *m)
     if (m->opt.json || m->opt.quiet || !tool_line_wanted() || now - m->line_ns < 100 * 1000000 || cachew_job_stats(m->job, &stats) < 0)
         return;
     m->line_ns = now;
-    double seconds = CW_MAX(since(m->start_ns), 1e-3);
+    double seconds = CW_MAX(tool_seconds_since(m->start_ns), 1e-3);
     CW_STR_AUTO line = {0};
     cw_str_addf(&line, "%3.0f%%  ", 100 * stats.epoch_done);
     tool_print_count((double)(m->state.elements + m->shard_elements), &line);
@@ -201,13 +187,13 @@ static void print_summary(const struct materialize *m)
         cw_str_add_json(&out, m->opt.out, strlen(m->opt.out));
         cw_str_addf(&out, ",\"format\":\"%s\",\"shards\":%" PRIu64 ",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"resumed_at\":%" PRIu64
                           ",\"skipped\":%" PRIu64 ",\"seconds\":%.3f}",
-                    m->output.format->name, s->shards, s->elements, s->bytes, m->resumed, m->skipped, since(m->start_ns));
+                    m->output.format->name, s->shards, s->elements, s->bytes, m->resumed, m->skipped, tool_seconds_since(m->start_ns));
         puts(cw_str_text(&out));
         return;
     }
     cw_str_addf(&out, "%s: %" PRIu64 " elements in %" PRIu64 " shards, ", m->opt.out, s->elements, s->shards);
     tool_print_bytes((double)s->bytes, &out);
-    cw_str_addf(&out, ", %.1f s", since(m->start_ns));
+    cw_str_addf(&out, ", %.1f s", tool_seconds_since(m->start_ns));
     if (m->resumed)
         cw_str_addf(&out, " (%" PRIu64 " elements were there)", m->resumed);
     if (m->skipped)
@@ -224,7 +210,7 @@ static int run_job(struct materialize *m, struct cw_err *err)
     while (rc == 0 && !cachew_job_done(m->job)) {
         struct cachew_batch *batch = NULL;
         int got = cachew_job_next(m->job, 200, &batch, &error);
-        if (interrupted) {
+        if (tool_is_interrupted()) {
             cachew_batch_release(batch);
             return cw_err_set(err, CW_E_CANCELLED, "interrupted: the same command goes on behind shard %" PRIu64, m->state.shards);
         }
@@ -298,7 +284,7 @@ int tool_cmd_materialize(int argc, char **argv)
     struct materialize m = {.opt = {.dispatcher = tool_dispatcher(), .compress = "off", .shard_bytes = (uint64_t)64 << 20}};
     struct options *o = &m.opt;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &o->dispatcher, "ADDRESS", "HOST:PORT, unix:/path, or local: (default: $CACHEW_DISPATCHER, else local:)", 0, 0},
+        TOOL_ROW_DISPATCHER_OR_LOCAL(&o->dispatcher),
         {"seed", 's', CW_ARG_U64, &o->seed, "S", "of shuffling and augmentation (default 0)", 0, 0},
         {"workers", 'w', CW_ARG_I64, &o->workers, "N", "local: only: worker processes (default 1)", 0, 1024},
         {"threads", 't', CW_ARG_I64, &o->threads, "N", "local: only: threads of each worker (default: CPUs)", 0, 1024},
@@ -309,8 +295,8 @@ int tool_cmd_materialize(int argc, char **argv)
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL, "leave out bad elements and count them, instead of failing", 0, 0},
         {"force", 0, CW_ARG_FLAG, &o->force, NULL, "remove what is there of OUT, and write it anew", 0, 0},
         {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME", "to reach the dispatcher and a worker (default 10s)", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &o->json, NULL, "print one JSON object at the end, and nothing else", 0, 0},
-        {"quiet", 'q', CW_ARG_FLAG, &o->quiet, NULL, "no progress line", 0, 0},
+        TOOL_ROW_JSON(&o->json, "print one JSON object at the end, and nothing else"),
+        TOOL_ROW_QUIET(&o->quiet, "no progress line"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -323,24 +309,17 @@ int tool_cmd_materialize(int argc, char **argv)
                 "  cachew materialize photos.json chunks:gluster://host/volume/photos\n",
     };
     const char *words[2];
-    size_t n = 0;
     int code = 0;
     struct cw_err err = {0};
-    if (!tool_parse(&spec, argc, argv, words, 2, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which file, and where to?", words, 2, &code))
         return code;
-    if (n != 2) {
-        fprintf(stderr, "cachew materialize: usage: cachew materialize FILE.json OUT\n");
-        return TOOL_USAGE;
-    }
     if (!parse_compress(o->compress, &m.shard_options.level))
         return tool_fail("option --compress: \"%s\" is not 1 to 19, auto or off", o->compress), TOOL_USAGE;
     o->pipeline = words[0];
     o->out = words[1];
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    tool_catch_signals();
     if (materialize(&m, &err) == 0)
         return TOOL_OK;
     tool_fail_err(&err);
-    return interrupted ? TOOL_INTERRUPTED : TOOL_FAILED;
+    return tool_is_interrupted() ? TOOL_INTERRUPTED : TOOL_FAILED;
 }

@@ -9,7 +9,7 @@ int tool_cmd_ops(int argc, char **argv)
 {
     bool json = false, markdown = false;
     const struct cw_arg rows[] = {
-        {"json", 0, CW_ARG_FLAG, &json, NULL, "print JSON", 0, 0},
+        TOOL_ROW_JSON(&json, "print JSON"),
         {"markdown", 0, CW_ARG_FLAG, &markdown, NULL, "print the reference that is docs/operators.md", 0, 0},
         {0},
     };

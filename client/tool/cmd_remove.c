@@ -8,7 +8,7 @@ int tool_cmd_remove(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
+        TOOL_ROW_DISPATCHER(&dispatcher),
         {0},
     };
     const struct cw_args_spec spec = {.program = "cachew remove",
@@ -16,14 +16,9 @@ int tool_cmd_remove(int argc, char **argv)
                                       .about = "Ends a job, given by name or id, and forgets where it stood. Its clients get an error.",
                                       .rows = rows};
     const char *names[1];
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, names, 1, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which job?", names, 1, &code))
         return code;
-    if (n != 1) {
-        fprintf(stderr, "cachew remove: which job? usage: cachew remove JOB\n");
-        return TOOL_USAGE;
-    }
     struct cw_err err = {0};
     Cachew__V1__RemoveJobRequest request = CACHEW__V1__REMOVE_JOB_REQUEST__INIT;
     cw_autofree char *name = cw_mem_strdup(names[0]);

@@ -239,7 +239,7 @@ int tool_cmd_replay(int argc, char **argv)
         {"epoch", 'e', CW_ARG_I64, &o->epoch, "E", "without a recipe: its epoch (default: the one that the job is in)", 0, 9e18},
         {"seed", 's', CW_ARG_U64, &o->seed, "S", "of a file without a recipe (default 0)", 0, 0},
         {"dump", 0, CW_ARG_STR, &o->dump, "DIR", "write each intermediate tensor of each element into DIR", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &o->json, NULL, "print one JSON object", 0, 0},
+        TOOL_ROW_JSON(&o->json, "print one JSON object"),
         {0},
     };
     const struct cw_args_spec spec = {

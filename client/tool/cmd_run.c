@@ -2,20 +2,21 @@
 /* cachew run FILE: runs a pipeline through the service and consumes its batches. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/tool/consume.h"
+#include "client/tool/steps.h"
 #include "client/tool/tool.h"
 
 struct run_options {
-    const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store, *autocache, *tenant;
+    const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store, *autocache, *tenant, *autoscale, *autoplace, *step_ms;
     uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after;
-    int64_t workers, threads, window, step_ms, timeout_ms, consumers, consumer;
+    int64_t workers, threads, window, timeout_ms, consumers, consumer;
+    int64_t min_workers, max_workers, priority, local_workers, local_threads, local_nice;
+    double weight, max_stall, client_price, local_cpus;
     bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes;
 };
 
@@ -25,28 +26,10 @@ struct run {
     struct cachew_job *job;
     struct tool_epoch_sum sum;
     FILE *batches;
-    int64_t epoch_start_ns, line_ns;
+    int64_t epoch_start_ns, line_ns, first_ns; /* first_ns: when the first batch came */
+    struct tool_steps steps;
     uint64_t given;
 };
-
-/* Set by SIGINT and SIGTERM: the job is then closed properly. */
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signum)
-{
-    (void)signum;
-    interrupted = 1;
-}
-
-static int fail_cachew(const struct cachew_error *error)
-{
-    return tool_fail("%s", error->message);
-}
-
-static double since(int64_t start_ns)
-{
-    return (double)(cw_clock_ns() - start_ns) / 1e9;
-}
 
 /* ---- progress ---- */
 
@@ -59,7 +42,7 @@ static void show_progress(struct run *run)
     struct cachew_job_stats stats = {.struct_size = sizeof stats};
     if (cachew_job_stats(run->job, &stats) < 0)
         return;
-    double seconds = CW_MAX(since(run->epoch_start_ns), 1e-3);
+    double seconds = CW_MAX(tool_seconds_since(run->epoch_start_ns), 1e-3);
     CW_STR_AUTO line = {0};
     cw_str_addf(&line, "epoch %" PRIu64 " ", run->sum.epoch);
     cw_str_add_char(&line, '[');
@@ -80,7 +63,7 @@ static void show_progress(struct run *run)
 
 static void print_epoch(struct run *run)
 {
-    double seconds = since(run->epoch_start_ns);
+    double seconds = tool_seconds_since(run->epoch_start_ns);
     char hash[CW_HASH_TEXT_BYTES];
     cw_hash_text(tool_epoch_sum_get(&run->sum), hash);
     tool_line_clear();
@@ -133,7 +116,7 @@ static int save_token(struct run *run)
     size_t n = 0;
     struct cachew_error error = CACHEW_ERROR_INIT;
     if (cachew_job_token(run->job, 1, token, sizeof token, &n, &error) < 0)
-        return fail_cachew(&error);
+        return tool_fail_cachew(&error);
     cw_autofree char *partial = cw_mem_printf("%s.part", run->opt.save_token);
     FILE *file = fopen(partial, "wb");
     if (!file)
@@ -175,8 +158,10 @@ static int take_batch(struct run *run, struct cachew_batch *batch)
         fflush(run->batches);
     }
     cachew_batch_release(batch);
-    if (run->opt.step_ms > 0)
-        cw_clock_sleep_ns(run->opt.step_ms * 1000000);
+    int64_t now = cw_clock_ns();
+    if (run->first_ns == 0)
+        run->first_ns = now;
+    cw_clock_sleep_ns(tool_steps_at(&run->steps, now - run->first_ns));
     if (run->opt.save_token)
         return save_token(run);
     return TOOL_OK;
@@ -189,14 +174,14 @@ static int consume_epoch(struct run *run, bool *ret_over)
     for (;;) {
         struct cachew_batch *batch = NULL;
         int rc = cachew_job_next(run->job, 200, &batch, &error);
-        if (interrupted)
+        if (tool_is_interrupted())
             return cachew_batch_release(batch), TOOL_INTERRUPTED;
         if (rc == CACHEW_E_TIMEOUT) {
             show_progress(run);
             continue;
         }
         if (rc < 0)
-            return fail_cachew(&error);
+            return tool_fail_cachew(&error);
         if (rc == 0)
             break;
         int code = take_batch(run, batch);
@@ -232,6 +217,22 @@ static int consume(struct run *run)
     return TOOL_OK;
 }
 
+static void set_scaling(const struct run_options *o, struct cachew_job_options *job)
+{
+    job->autoscale = o->autoscale;
+    job->autoplace = o->autoplace;
+    job->min_workers = (uint32_t)o->min_workers;
+    job->max_workers = (uint32_t)o->max_workers;
+    job->priority = (int)o->priority;
+    job->weight = o->weight;
+    job->max_stall = o->max_stall;
+    job->client_price = o->client_price;
+    job->local_workers = (uint32_t)o->local_workers;
+    job->local_threads = (uint32_t)o->local_threads;
+    job->local_nice = (int)o->local_nice;
+    job->local_cpus = o->local_cpus;
+}
+
 static int connect_and_start(struct run *run, const struct cachew_pipeline *pipeline)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
@@ -243,7 +244,7 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     connect.cache_store = run->opt.cache_store;
     connect.cache_quota = run->opt.cache_quota;
     if (cachew_connect(run->opt.dispatcher, &connect, &run->client, &error) < 0)
-        return fail_cachew(&error);
+        return tool_fail_cachew(&error);
 
     struct cachew_job_options job = CACHEW_JOB_OPTIONS_INIT;
     cw_autofree void *token = NULL;
@@ -263,10 +264,11 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     job.at_most_once = run->opt.at_most_once;
     job.consumers = (uint32_t)run->opt.consumers;
     job.consumer = (uint32_t)run->opt.consumer;
+    set_scaling(&run->opt, &job);
     if (run->opt.consumers > 1)
         job.mode = strcmp(run->opt.mode, "shared") == 0 ? CACHEW_SHARED : CACHEW_COORDINATED;
     if (cachew_job_start(run->client, pipeline, &job, &run->job, &error) < 0)
-        return fail_cachew(&error);
+        return tool_fail_cachew(&error);
     return TOOL_OK;
 }
 
@@ -275,7 +277,7 @@ static int run_pipeline(struct run *run, const char *path)
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cachew_pipeline *pipeline = NULL;
     if (cachew_pipeline_load(path, &pipeline, &error) < 0)
-        return fail_cachew(&error);
+        return tool_fail_cachew(&error);
     int code = connect_and_start(run, pipeline);
     cachew_pipeline_release(pipeline);
     if (code == TOOL_OK && run->opt.batches_path) {
@@ -297,16 +299,16 @@ int tool_cmd_run(int argc, char **argv)
     struct run run = {.opt = {.dispatcher = tool_dispatcher(), .epochs = 1, .mode = "coordinated", .consumers = 1}};
     struct run_options *o = &run.opt;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &o->dispatcher, "ADDRESS", "HOST:PORT, unix:/path, or local: (default: $CACHEW_DISPATCHER, else local:)", 0, 0},
+        TOOL_ROW_DISPATCHER_OR_LOCAL(&o->dispatcher),
         {"epochs", 'e', CW_ARG_U64, &o->epochs, "N", "passes over the data; 0 = without end (default 1)", 0, 0},
         {"seed", 's', CW_ARG_U64, &o->seed, "S", "of shuffling and augmentation (default 0)", 0, 0},
         {"workers", 'w', CW_ARG_I64, &o->workers, "N", "local: only: worker processes (default 1)", 0, 1024},
         {"threads", 't', CW_ARG_I64, &o->threads, "N", "local: only: threads of each worker (default: CPUs)", 0, 1024},
         {"no-order", 0, CW_ARG_FLAG, &o->no_order, NULL, "take batches as they are ready; the hash is then a sum", 0, 0},
-        {"json", 0, CW_ARG_FLAG, &o->json, NULL, "print one JSON line an epoch, and nothing else", 0, 0},
+        TOOL_ROW_JSON(&o->json, "print one JSON line an epoch, and nothing else"),
         {"name", 'n', CW_ARG_STR, &o->name, "NAME", "name the job: it outlives its clients, and can be joined", 0, 0},
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL, "leave out bad elements and count them, instead of failing", 0, 0},
-        {"step-ms", 0, CW_ARG_I64, &o->step_ms, "N", "emulate a training step of N milliseconds a batch", 0, 3600000},
+        {"step-ms", 0, CW_ARG_STR, &o->step_ms, "N", "emulate a training step of N milliseconds a batch; N,N@TIME,...: others from TIME after the first batch on", 0, 0},
         {"stop-after", 0, CW_ARG_U64, &o->stop_after, "N", "stop after N batches", 0, 0},
         {"save-token", 0, CW_ARG_STR, &o->save_token, "FILE", "save the position after each batch", 0, 0},
         {"resume", 0, CW_ARG_STR, &o->resume, "FILE", "go on behind a saved position", 0, 0},
@@ -320,6 +322,18 @@ int tool_cmd_run(int argc, char **argv)
         {"cache-quota", 0, CW_ARG_BYTES, &o->cache_quota, "BYTES", "local: only: bytes there at most (default: no limit)", 0, 0},
         {"autocache", 0, CW_ARG_STR, &o->autocache, "POLICY", "what is cached: auto, cachew, off, force:NODE (default: the dispatcher's)", 0, 0},
         {"tenant", 0, CW_ARG_STR, &o->tenant, "NAME", "whose job it is: caches are shared within a tenant only", 0, 0},
+        {"autoscale", 0, CW_ARG_STR, &o->autoscale, "POLICY", "how many workers it gets: auto, cachew, hpa, fixed:N, off = all (default: the dispatcher's)", 0, 0},
+        {"autoplace", 0, CW_ARG_STR, &o->autoplace, "POLICY", "with --local-workers, which run here: auto, fixed:R,L, pecan, off (default: the dispatcher's)", 0, 0},
+        {"min-workers", 0, CW_ARG_I64, &o->min_workers, "N", "workers that it has a right to (default 1)", 0, 1e6},
+        {"max-workers", 0, CW_ARG_I64, &o->max_workers, "N", "workers at most (default: the dispatcher's limit)", 0, 1e6},
+        {"priority", 0, CW_ARG_I64, &o->priority, "N", "jobs of a higher one are served first, above the minimum of all (default 0)", -1e6, 1e6},
+        {"weight", 0, CW_ARG_F64, &o->weight, "W", "of the tenant's share (default 1)", 0, 1e6},
+        {"max-stall", 0, CW_ARG_F64, &o->max_stall, "SHARE", "of its time that the trainer may wait (default: the dispatcher's)", 0, 1},
+        {"client-price", 0, CW_ARG_F64, &o->client_price, "PRICE", "of this host, an hour (default: the dispatcher's)", 0, 1e9},
+        {"local-workers", 0, CW_ARG_I64, &o->local_workers, "N", "workers that may be started on this host for this job (default none)", 0, 64},
+        {"local-threads", 0, CW_ARG_I64, &o->local_threads, "N", "threads of each (default: CPUs)", 0, 1024},
+        {"local-nice", 0, CW_ARG_I64, &o->local_nice, "N", "nice level of each, on top of our own (default 0)", 0, 19},
+        {"local-cpus", 0, CW_ARG_F64, &o->local_cpus, "CPUS", "CPU time that each may use, in seconds a second (default: no limit)", 0, 4096},
         {"buffer", 0, CW_ARG_BYTES, &o->buffer, "BYTES", "received and not yet consumed (default 256M)", 0, 0},
         {"window", 0, CW_ARG_I64, &o->window, "N", "batches computed ahead (default: chosen)", 0, 1e9},
         {"lease-items", 0, CW_ARG_U64, &o->lease_items, "N", "fixed length of leases, for tests (default: adapts)", 0, 0},
@@ -327,7 +341,7 @@ int tool_cmd_run(int argc, char **argv)
         {"no-hash", 0, CW_ARG_FLAG, &o->no_hash, NULL, "do not digest batches (benchmarks)", 0, 0},
         {"stats", 0, CW_ARG_FLAG, &o->stats, NULL, "print a JSON line of statistics at the end", 0, 0},
         {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME", "to reach the dispatcher and a worker (default 10s)", 0, 0},
-        {"quiet", 'q', CW_ARG_FLAG, &o->quiet, NULL, "no progress bar", 0, 0},
+        TOOL_ROW_QUIET(&o->quiet, "no progress bar"),
         {0},
     };
     const struct cw_args_spec spec = {
@@ -339,19 +353,15 @@ int tool_cmd_run(int argc, char **argv)
         .tail = "examples:\n  cachew run photos.json\n  cachew run photos.json --dispatcher host:7070 --epochs 3 --json\n",
     };
     const char *files[1];
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, files, 1, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which file?", files, 1, &code))
         return code;
-    if (n != 1) {
-        fprintf(stderr, "cachew run: which file? usage: cachew run FILE.json\n");
-        return TOOL_USAGE;
-    }
     if (strcmp(o->mode, "coordinated") != 0 && strcmp(o->mode, "shared") != 0)
         return tool_fail("option --mode: must be coordinated or shared (given \"%s\")", o->mode), TOOL_USAGE;
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    struct cw_err err = {0};
+    if (o->step_ms && tool_steps_parse(o->step_ms, &run.steps, &err) < 0)
+        return tool_fail_err(&err), TOOL_USAGE;
+    tool_catch_signals();
     tool_epoch_sum_init(&run.sum, o->no_order);
     code = run_pipeline(&run, files[0]);
     tool_epoch_sum_fini(&run.sum);

@@ -144,7 +144,7 @@ int tool_cmd_simulate(int argc, char **argv)
     bool json = false;
     const char *svg = NULL;
     const struct cw_arg rows[] = {
-        {.name = "json", .type = CW_ARG_FLAG, .target = &json, .help = "print one JSON object per policy and job, with the job's trace"},
+        TOOL_ROW_JSON(&json, "print one JSON object per policy and job, with the job's trace"),
         {.name = "plot", .type = CW_ARG_STR, .target = &svg, .metavar = "FILE.svg", .help = "draw the workers of each job over time"},
         {0},
     };
@@ -156,14 +156,9 @@ int tool_cmd_simulate(int argc, char **argv)
         .rows = rows,
     };
     const char *files[1];
-    size_t n = 0;
     int code = 0;
-    if (!tool_parse(&spec, argc, argv, files, 1, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which scenario?", files, 1, &code))
         return code;
-    if (n != 1) {
-        fprintf(stderr, "cachew simulate: which scenario? usage: cachew simulate SCENARIO.json\n");
-        return TOOL_USAGE;
-    }
     struct cw_err err = {0};
     struct scenario *s = NULL;
     int rc = scenario_load(files[0], &s, &err);

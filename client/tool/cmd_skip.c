@@ -50,7 +50,7 @@ int tool_cmd_skip(int argc, char **argv)
     const char *dispatcher = tool_dispatcher();
     int64_t epoch = -1;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &dispatcher, "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
+        TOOL_ROW_DISPATCHER(&dispatcher),
         {"epoch", 'e', CW_ARG_I64, &epoch, "E", "of this epoch (default: the one that the job is in)", 0, 9e18},
         {0},
     };
@@ -64,15 +64,10 @@ int tool_cmd_skip(int argc, char **argv)
         .tail = "examples:\n  cachew skip resnet 120 --dispatcher host:7070\n  cachew skip resnet 120-139 --epoch 3 --dispatcher host:7070\n",
     };
     const char *words[2];
-    size_t n = 0;
     int code = 0;
     uint64_t lo = 0, hi = 0;
-    if (!tool_parse(&spec, argc, argv, words, 2, &n, &code))
+    if (!tool_parse_words(&spec, argc, argv, "which batches?", words, 2, &code))
         return code;
-    if (n != 2) {
-        fprintf(stderr, "cachew skip: usage: cachew skip JOB RANGE\n");
-        return TOOL_USAGE;
-    }
     if (!parse_range(words[1], &lo, &hi))
         return tool_fail("\"%s\" is no range of batches: give a number, or FIRST-LAST", words[1]), TOOL_USAGE;
     struct cw_err err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a dispatcher says of its decisions about a job: shared by `cachew explain` and `cachew decisions`. */
+/* What a dispatcher says of its decisions: shared by `cachew explain`, `cachew decisions` and `cachew top`. */
 #ifndef CW_TOOL_DECISION_H
 #define CW_TOOL_DECISION_H
 
@@ -10,7 +10,10 @@
 /* Freed with tool_explain_free. */
 int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply, struct cw_err *err);
 void tool_explain_free(Cachew__V1__ExplainReply *reply); /* accepts NULL */
+/* One JSON object, as `cachew decisions --json` prints it. */
 void tool_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out);
+/* One line: when, which job, who decided what, and why. */
+void tool_decision_text(const Cachew__V1__Decision *decision, struct cw_str *out);
 /* "2026-11-22 21:40:03", local time. */
 void tool_print_moment(int64_t wall_ms, struct cw_str *out);
 

@@ -2,13 +2,17 @@
 /* What the commands share: arguments, errors, the live line, tables. */
 #include "client/tool/tool.h"
 
+#include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "cachew/cachew.h"
 
 bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional, size_t max,
                 size_t *ret_n, int *ret_exit)
@@ -22,6 +26,19 @@ bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const ch
         return false;
     }
     fprintf(stderr, "%s: %s\n", spec->program, err.msg);
+    *ret_exit = TOOL_USAGE;
+    return false;
+}
+
+bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question, const char **ret_words, size_t n,
+                      int *ret_exit)
+{
+    size_t given = 0;
+    if (!tool_parse(spec, argc, argv, ret_words, n, &given, ret_exit))
+        return false;
+    if (given == n)
+        return true;
+    fprintf(stderr, "%s: %s usage: %s %.*s\n", spec->program, question, spec->program, (int)strcspn(spec->usage, "\n"), spec->usage);
     *ret_exit = TOOL_USAGE;
     return false;
 }
@@ -41,6 +58,31 @@ int tool_fail(const char *fmt, ...)
 int tool_fail_err(const struct cw_err *err)
 {
     return tool_fail("%s", err->msg);
+}
+
+int tool_fail_cachew(const struct cachew_error *error)
+{
+    return tool_fail("%s", error->message);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signum)
+{
+    (void)signum;
+    interrupted = 1;
+}
+
+void tool_catch_signals(void)
+{
+    const struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool tool_is_interrupted(void)
+{
+    return interrupted != 0;
 }
 
 const char *tool_dispatcher(void)
@@ -115,6 +157,37 @@ void tool_print_time(double seconds, struct cw_str *out)
         cw_str_addf(out, "%llu:%02llu", s / 60, s % 60);
 }
 
+double tool_seconds_since(int64_t start_ns)
+{
+    return (double)(cw_clock_ns() - start_ns) / 1e9;
+}
+
+/* ---- JSON ---- */
+
+static void add_key(struct cw_str *out, const char *key)
+{
+    bool first = out->len > 0 && out->s[out->len - 1] == '{';
+    cw_str_addf(out, "%s\"%s\":", first ? "" : ",", key);
+}
+
+void tool_json_text(struct cw_str *out, const char *key, const char *text)
+{
+    add_key(out, key);
+    cw_str_add_json(out, text, strlen(text));
+}
+
+void tool_json_real(struct cw_str *out, const char *key, double number)
+{
+    add_key(out, key);
+    cw_str_add_f64(out, number);
+}
+
+void tool_json_number(struct cw_str *out, const char *key, uint64_t number)
+{
+    add_key(out, key);
+    cw_str_addf(out, "%" PRIu64, number);
+}
+
 /* ---- tables ---- */
 
 void tool_table_init(struct tool_table *table, size_t columns, const char *const *heads)
@@ -154,4 +227,23 @@ void tool_table_fini(struct tool_table *table)
     for (size_t i = 0; i < table->cells_n; i++)
         cw_mem_free(table->cells[i]);
     cw_mem_free(table->cells);
+}
+
+void tool_listing_print(const struct tool_listing *listing, const void *reply, size_t n, bool json)
+{
+    struct tool_table table;
+    for (size_t i = 0; json && i < n; i++) {
+        CW_STR_AUTO out = {0};
+        cw_str_add_char(&out, '{');
+        listing->add_members(&out, reply, i);
+        cw_str_add_char(&out, '}');
+        puts(cw_str_text(&out));
+    }
+    if (json)
+        return;
+    tool_table_init(&table, listing->columns, listing->heads);
+    for (size_t i = 0; i < n; i++)
+        listing->add_cells(&table, reply, i);
+    tool_table_print(&table, stdout);
+    tool_table_fini(&table);
 }

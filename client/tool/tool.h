@@ -29,13 +29,40 @@ struct tool_command {
 #include "client/tool/cache_list.h"
 #undef TOOL
 
+/* A program, or a command, that has commands: finds the one that argv[1] names and runs it; answers --help. */
+struct tool_commands {
+    const char *program; /* "cachew cache" */
+    const char *about, *tail;
+    const struct tool_command *v;
+    size_t n;
+};
+int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
+
+/* Rows that many commands have. */
+#define TOOL_ROW_DISPATCHER(target) \
+    {"dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0}
+#define TOOL_ROW_DISPATCHER_OR_LOCAL(target) \
+    {"dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS", "HOST:PORT, unix:/path, or local: (default: $CACHEW_DISPATCHER, else local:)", \
+     0, 0}
+#define TOOL_ROW_JSON(target, help) {"json", 0, CW_ARG_FLAG, (target), NULL, (help), 0, 0}
+#define TOOL_ROW_QUIET(target, help) {"quiet", 'q', CW_ARG_FLAG, (target), NULL, (help), 0, 0}
+
 /* Parses the command's arguments by its table. Returns true when the command should run; else *ret_exit is set
  * (help was printed, or an error was). */
 bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional, size_t max,
                 size_t *ret_n, int *ret_exit);
+/* The same for a command that takes n words, no more and no fewer; question says what is missing: "which file?". */
+bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question, const char **ret_words, size_t n,
+                      int *ret_exit);
 /* "cachew: <message>" on stderr; returns TOOL_FAILED. */
 int tool_fail(const char *fmt, ...) CW_PRINTF(1, 2);
 int tool_fail_err(const struct cw_err *err);
+struct cachew_error;
+int tool_fail_cachew(const struct cachew_error *error);
+
+/* SIGINT and SIGTERM from now on only make tool_is_interrupted true: what is under way is then ended properly. */
+void tool_catch_signals(void);
+bool tool_is_interrupted(void);
 
 /* Default of --dispatcher: $CACHEW_DISPATCHER or "local:". */
 const char *tool_dispatcher(void);
@@ -49,6 +76,13 @@ void tool_print_count(double n, struct cw_str *out);
 void tool_print_bytes(double n, struct cw_str *out);
 void tool_print_time(double seconds, struct cw_str *out);
 
+double tool_seconds_since(int64_t start_ns); /* of cw_clock_ns */
+
+/* A member of a JSON object that begins with "{" in out: after a comma, unless it is the first. */
+void tool_json_text(struct cw_str *out, const char *key, const char *text);
+void tool_json_real(struct cw_str *out, const char *key, double number);
+void tool_json_number(struct cw_str *out, const char *key, uint64_t number);
+
 /* Rows with aligned columns: the first row is the head. */
 struct tool_table {
     size_t columns;
@@ -59,6 +93,15 @@ void tool_table_init(struct tool_table *table, size_t columns, const char *const
 void tool_table_add(struct tool_table *table, const char *fmt, ...) CW_PRINTF(2, 3); /* the next cell */
 void tool_table_print(struct tool_table *table, FILE *out);
 void tool_table_fini(struct tool_table *table);
+
+/* What a reply lists, on stdout: a table, or a JSON object a line. */
+struct tool_listing {
+    const char *const *heads;
+    size_t columns;
+    void (*add_cells)(struct tool_table *table, const void *reply, size_t i);
+    void (*add_members)(struct cw_str *out, const void *reply, size_t i);
+};
+void tool_listing_print(const struct tool_listing *listing, const void *reply, size_t n, bool json);
 
 /* One unary call to a dispatcher's Admin service, from start to end. request is packed; the reply is unpacked by
  * the given protobuf-c descriptor and freed by protobuf_c_message_free_unpacked. */

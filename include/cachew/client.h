@@ -44,7 +44,7 @@ struct cachew_job_options {
     size_t struct_size;
     const char *name;       /* NULL = anonymous: the job ends with its client. A named job that exists is joined if its function is the same. */
     uint64_t seed;
-    uint64_t epochs;        /* 0 = without end */
+    uint64_t epochs;        /* 0 = without end: an error when the pipeline is known to have no elements */
     int unordered;          /* 1 = batches as they are ready */
     enum cachew_bad_elements bad_elements;
     uint64_t buffer_bytes;  /* received and not yet given out; 0 = 256 MiB */
@@ -58,8 +58,22 @@ struct cachew_job_options {
     uint64_t lease_items;   /* 0 = adapts; a fixed length is for tests */
     const char *autocache;  /* what is cached of this job: "auto", "cachew", "off", "force:NODE"; NULL = as the dispatcher was told (docs/cache.md) */
     const char *tenant;     /* whose job it is: caches are shared within a tenant only; NULL = "default" */
+    /* How many workers, and where (docs/scaling.md). 0 and NULL: as the dispatcher was told. */
+    const char *autoscale;  /* "auto", "cachew", "hpa", "fixed:N", "off" (every worker that there is) */
+    const char *autoplace;  /* "auto", "fixed:R,L" (remote, local), "pecan", "off"; of use with local_workers */
+    uint32_t min_workers, max_workers;
+    int priority;           /* jobs of a higher one are served first, above the minimum of all */
+    double weight;          /* of the tenant's share; 0 = 1 */
+    double max_stall;       /* share of its time that the trainer may wait */
+    double client_price;    /* of this host, an hour, in the unit of the dispatcher's --worker-price */
+    /* Workers on this host, for this job alone: processes that are started and ended as the dispatcher decides, and that end with this process. */
+    uint32_t local_workers; /* at most; 0 = none */
+    uint32_t local_threads; /* of each; 0 = number of CPUs */
+    int local_nice;         /* 0 to 19, on top of this process's own; the trainer's own threads come first with 1 and more */
+    double local_cpus;      /* CPU time that each may use, in seconds a second; 0 = no limit */
 };
-#define CACHEW_JOB_OPTIONS_INIT {sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, 0, 0, NULL, 0, 0, NULL, NULL}
+#define CACHEW_JOB_OPTIONS_INIT {sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, 0, 0, NULL, 0, 0, NULL, NULL, \
+                                 NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Starts (or joins, or resumes) a job. The pipeline is checked by the dispatcher and prepared by a worker before this returns; waits
  * for a worker if there is none (timeout of cachew_connect). The pipeline may be released afterwards. options may be NULL. */

@@ -18,7 +18,7 @@ enum cw_arg_type {
     CW_ARG_LIST    /* struct cw_arg_list *: may stand several times */
 };
 struct cw_arg_list {
-    const char *v[32];
+    const char *v[128];
     size_t n;
 };
 struct cw_arg {

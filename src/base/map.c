@@ -21,6 +21,16 @@ void cw_map_fini(struct cw_map *map)
     *map = (struct cw_map){0};
 }
 
+void cw_map_fini_free(struct cw_map *map)
+{
+    uint64_t key;
+    void *value;
+
+    for (size_t i = 0; cw_map_next(map, &i, &key, &value);)
+        cw_mem_free(value);
+    cw_map_fini(map);
+}
+
 static struct cw_map_slot *find(const struct cw_map *map, uint64_t key)
 {
     if (!map->cap)

@@ -14,6 +14,7 @@ struct cw_map {
     size_t n, used, cap;
 };
 void cw_map_fini(struct cw_map *map); /* does not free the values */
+void cw_map_fini_free(struct cw_map *map); /* frees them, with cw_mem_free */
 void *cw_map_get(const struct cw_map *map, uint64_t key);
 void *cw_map_set(struct cw_map *map, uint64_t key, void *value); /* returns the former value or NULL */
 void *cw_map_remove(struct cw_map *map, uint64_t key);

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Larger sizes are never granted: they come from damaged input, and sanitizers end a process that asks. */
 #define TRY_MAX ((size_t)1 << 39)
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static CW_NORETURN void die(size_t bytes)
 {
@@ -60,6 +62,16 @@ void *cw_mem_try_aligned(size_t align, size_t bytes)
     if (bytes > TRY_MAX)
         return NULL;
     return posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : NULL;
+}
+
+void *cw_mem_try_pages(size_t bytes)
+{
+    const size_t align = bytes && bytes % HUGE_PAGE == 0 ? HUGE_PAGE : CW_MEM_PAGE;
+    void *p = cw_mem_try_aligned(align, bytes);
+
+    if (p && align == HUGE_PAGE)
+        (void)madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
 }
 
 void cw_mem_free(void *p)

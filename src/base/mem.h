@@ -13,7 +13,10 @@ void *cw_mem_new_array(size_t n, size_t size) CW_MUST_CHECK; /* zeroed, overflow
 void *cw_mem_grow(void *p, size_t n, size_t size) CW_MUST_CHECK; /* realloc to n*size, never NULL */
 void *cw_mem_try(size_t bytes) CW_MUST_CHECK;               /* not zeroed; NULL when there is none */
 void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
-void cw_mem_free(void *p); /* also for try_aligned; accepts NULL */
+/* For much data: begins at a page, in huge pages if it has a whole number of them (fewer page faults, and devices take longer pieces). */
+#define CW_MEM_PAGE ((size_t)4096)
+void *cw_mem_try_pages(size_t bytes) CW_MUST_CHECK;
+void cw_mem_free(void *p); /* also for try_aligned and try_pages; accepts NULL */
 char *cw_mem_strdup(const char *s) CW_MUST_CHECK;            /* NULL gives NULL */
 char *cw_mem_strndup(const char *s, size_t n) CW_MUST_CHECK;
 void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;

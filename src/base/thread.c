@@ -79,18 +79,6 @@ void cw_thread_detach(struct cw_thread *thread)
     thread->started = false;
 }
 
-bool cw_thread_is_self(const struct cw_thread *thread)
-{
-    return thread->started && pthread_equal(thread->id, pthread_self());
-}
-
-uintptr_t cw_thread_self(void)
-{
-    static _Thread_local char mark;
-
-    return (uintptr_t)&mark;
-}
-
 void cw_mutex_init(struct cw_mutex *mutex)
 {
     check(pthread_mutex_init(&mutex->m, NULL), "make a mutex");

@@ -17,9 +17,6 @@ typedef void cw_thread_fn(void *arg);
 void cw_thread_start(struct cw_thread *thread, const char *name, cw_thread_fn *fn, void *arg);
 void cw_thread_join(struct cw_thread *thread); /* accepts one that was never started */
 void cw_thread_detach(struct cw_thread *thread); /* nobody will join it: stuck in a call that may never return */
-bool cw_thread_is_self(const struct cw_thread *thread);
-/* A number that no other living thread has; never 0. */
-uintptr_t cw_thread_self(void);
 
 struct cw_mutex {
     pthread_mutex_t m;

@@ -24,7 +24,6 @@ struct cw_batch {
     size_t n;
     struct cw_tensor tensors[CW_FIELDS_MAX];
     struct cw_buf *buf; /* one ref; NULL when there are no bytes */
-    void *user;         /* the holder's own (client: the slot to give back); freed by nobody here */
 };
 
 struct cw_batch *cw_batch_new(void) CW_MUST_CHECK; /* zeroed, refs 1 */
@@ -39,10 +38,5 @@ int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *er
 int cw_batch_validate(const struct cw_batch *batch, struct cw_err *err);
 /* Adds names, dtypes, shapes and bytes to a hash: the oracle of `cachew run`. */
 void cw_batch_hash(const struct cw_batch *batch, struct cw_hasher *hasher);
-
-/* Batches as self-contained checksummed bytes, for files and caches (the wire has its own header). */
-int cw_frame_encode(const struct cw_batch *batch, struct cw_str *out, struct cw_err *err);
-/* Reads one frame at the start of p; ret_used = its length. Copies the payload. CORRUPT says what is wrong. */
-int cw_frame_decode(const void *p, size_t n, struct cw_batch **ret_batch, size_t *ret_used, struct cw_err *err);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pool. One lock guards the queue; it is taken twice for a run of elements, which lasts about
- * 0.1 ms. */
+/* The pool. One lock guards the queues (turns.h); it is taken twice for a run of elements, which lasts
+ * about 0.1 ms. */
 #include "exec/exec.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "exec/task.h"
+#include "exec/throttle.h"
 #include <stdatomic.h>
 
 #define RUN_NS 100000
@@ -15,9 +16,9 @@
 struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cw_exec_task *first,
-        *last;     /* lock: the queue: begun items with rows left, then those not begun */
-    bool stopping; /* lock */
+    struct cw_turns turns; /* lock: the queues of plans */
+    bool stopping;         /* lock */
+    struct cw_throttle throttle; /* lock */
     size_t threads_n;
     struct cw_thread *threads;
 };
@@ -27,29 +28,12 @@ struct job {
     struct cw_exec_task *task;
     bool begin; /* or cancel, when the task is cancelled */
     int64_t lo, hi;
+    double expected_ns; /* its plan's turn was charged that much: the rest when it is done */
 };
 
-static void enqueue(struct cw_exec *exec, struct cw_exec_task *task)
+static struct cw_turn *turn_of(const struct cw_exec_task *task)
 {
-    task->prev = exec->last;
-    if (exec->last)
-        exec->last->next = task;
-    else
-        exec->first = task;
-    exec->last = task;
-}
-
-static void dequeue(struct cw_exec *exec, struct cw_exec_task *task)
-{
-    if (task->prev)
-        task->prev->next = task->next;
-    else
-        exec->first = task->next;
-    if (task->next)
-        task->next->prev = task->prev;
-    else
-        exec->last = task->prev;
-    task->next = task->prev = NULL;
+    return &cw_share_of(task->plan)->turn;
 }
 
 static void shut(struct cw_exec *exec, struct cw_exec_task *task)
@@ -57,7 +41,7 @@ static void shut(struct cw_exec *exec, struct cw_exec_task *task)
     if (task->state == CW_TASK_SHUT)
         return;
     task->state = CW_TASK_SHUT;
-    dequeue(exec, task);
+    cw_turns_dequeue(&exec->turns, turn_of(task), task);
 }
 
 /* About RUN_NS of rows, by what rows of this plan took so far; one while nothing is known. */
@@ -83,6 +67,9 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct jo
     job->begin = false;
     job->lo = task->next_row;
     job->hi = task->next_row = job->lo + run_length(task);
+    uint64_t row_ns = atomic_load_explicit(&cw_share_of(task->plan)->row_ns, memory_order_relaxed);
+    job->expected_ns = (double)row_ns * (double)(job->hi - job->lo);
+    cw_turn_spend(turn_of(task), job->expected_ns);
     if (task->next_row >= task->rows)
         shut(exec, task);
 }
@@ -90,23 +77,20 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct jo
 /* Lock held. */
 static bool find_job(struct cw_exec *exec, struct job *job)
 {
-    for (struct cw_exec_task *task = exec->first; task; task = task->next) {
-        if (task->state == CW_TASK_BEGINNING)
-            continue;
-        task->running++;
-        if (task->state == CW_TASK_OPEN) {
-            take_rows(exec, task, job);
-            return true;
-        }
-        job->task = task;
-        job->begin = true;
-        if (task->cancelled)
-            shut(exec, task);
-        else
-            task->state = CW_TASK_BEGINNING;
+    struct cw_exec_task *task = cw_turns_next(&exec->turns);
+    if (!task)
+        return false;
+    task->running++;
+    if (task->state == CW_TASK_OPEN) {
+        take_rows(exec, task, job);
         return true;
     }
-    return false;
+    *job = (struct job){.task = task, .begin = true};
+    if (task->cancelled)
+        shut(exec, task);
+    else
+        task->state = CW_TASK_BEGINNING;
+    return true;
 }
 
 static void end_task(struct cw_exec_task *task, struct cw_batch *batch, const struct cw_err *err)
@@ -118,12 +102,23 @@ static void end_task(struct cw_exec_task *task, struct cw_batch *batch, const st
     item->done(item, batch, err);
 }
 
+/* Thread time that so much CPU time costs: under a limit also the time in which the threads may not work, whether it is reached now or not. */
+static int64_t at_least(const struct cw_exec *exec, int64_t busy_ns, int64_t cpu_ns)
+{
+    if (exec->throttle.cpus <= 0)
+        return busy_ns;
+    return CW_MAX(busy_ns, (int64_t)((double)cpu_ns * (double)exec->threads_n / exec->throttle.cpus));
+}
+
 /* The thread that leaves a shut task last finishes it. Lock held on entry, not on return. */
 static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena,
-                  int64_t cpu_begin)
+                  int64_t cpu_begin, int64_t busy_ns)
 {
     bool last = --task->running == 0 && task->state == CW_TASK_SHUT;
-    task->item->cpu_ns += cw_clock_thread_cpu_ns() - cpu_begin;
+    int64_t used = cw_clock_thread_cpu_ns() - cpu_begin;
+    task->item->cpu_ns += used;
+    task->item->busy_ns += at_least(exec, busy_ns, used);
+    cw_throttle_spend(&exec->throttle, used);
     cw_mutex_unlock(&exec->mutex);
     if (!last)
         return;
@@ -132,7 +127,9 @@ static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_are
     struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch);
     struct cw_batch *batch = cw_task_finish(task, work, &err);
     cw_work_put(work);
-    task->item->cpu_ns += cw_clock_thread_cpu_ns() - begin;
+    used = cw_clock_thread_cpu_ns() - begin;
+    task->item->cpu_ns += used;
+    task->item->busy_ns += at_least(exec, used, used);
     end_task(task, batch, &err);
 }
 
@@ -156,7 +153,9 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
     int64_t cpu = cw_clock_thread_cpu_ns();
     task->begin_ns = cw_clock_ns();
     int rc = cw_task_begin(task, &err);
+    int64_t busy_ns = cw_clock_ns() - task->begin_ns;
     cw_mutex_lock(&exec->mutex);
+    cw_turn_spend(turn_of(task), (double)busy_ns);
     if (rc < 0)
         fail_task(task, &err);
     task->state = CW_TASK_OPEN;
@@ -164,7 +163,7 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
         shut(exec, task);
     else
         cw_cond_broadcast(&exec->cond);
-    leave(exec, task, arena, cpu);
+    leave(exec, task, arena, cpu, busy_ns);
 }
 
 /* Lock not held. */
@@ -175,14 +174,16 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
     struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch);
     cw_task_run(task, work, job->lo, job->hi);
     cw_work_put(work);
-    learn(task->plan, cw_clock_ns() - wall, job->hi - job->lo);
+    wall = cw_clock_ns() - wall;
+    learn(task->plan, wall, job->hi - job->lo);
     cw_mutex_lock(&task->mutex);
     bool failed = task->failed_row != INT64_MAX; /* rows before the failed one are taken already */
     cw_mutex_unlock(&task->mutex);
     cw_mutex_lock(&exec->mutex);
+    cw_turn_spend(turn_of(task), (double)wall - job->expected_ns);
     if (failed)
         shut(exec, task);
-    leave(exec, task, arena, cpu);
+    leave(exec, task, arena, cpu, wall);
 }
 
 static void thread_main(void *arg)
@@ -192,8 +193,13 @@ static void thread_main(void *arg)
     cw_mutex_lock(&exec->mutex);
     for (;;) {
         struct job job;
+        int64_t until = cw_throttle_until(&exec->throttle);
+        if (until && !exec->stopping) {
+            (void)cw_cond_wait_until(&exec->cond, &exec->mutex, until);
+            continue;
+        }
         if (!find_job(exec, &job)) {
-            if (exec->stopping && !exec->first)
+            if (exec->stopping && !exec->turns.first)
                 break;
             cw_cond_wait(&exec->cond, &exec->mutex);
             continue;
@@ -224,13 +230,21 @@ struct cw_exec *cw_exec_new(size_t threads)
     return exec;
 }
 
+void cw_exec_limit_cpu(struct cw_exec *exec, double cpus)
+{
+    cw_mutex_lock(&exec->mutex);
+    cw_throttle_init(&exec->throttle, cpus, cw_clock_ns());
+    cw_mutex_unlock(&exec->mutex);
+}
+
 static void cancel(struct cw_exec *exec, const struct cw_plan *plan, bool stop)
 {
     cw_mutex_lock(&exec->mutex);
     exec->stopping = exec->stopping || stop;
-    for (struct cw_exec_task *task = exec->first; task; task = task->next)
-        if (task->state == CW_TASK_NEW && (!plan || task->plan == plan))
-            task->cancelled = true;
+    for (struct cw_turn *turn = exec->turns.first; turn; turn = turn->next)
+        for (struct cw_exec_task *task = turn->first; task; task = task->next)
+            if (task->state == CW_TASK_NEW && (!plan || task->plan == plan))
+                task->cancelled = true;
     cw_cond_broadcast(&exec->cond);
     cw_mutex_unlock(&exec->mutex);
 }
@@ -258,7 +272,14 @@ void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item)
     struct cw_exec_task *task = cw_task_new(item);
     cw_mutex_lock(&exec->mutex);
     task->cancelled = exec->stopping;
-    enqueue(exec, task);
+    cw_turns_enqueue(&exec->turns, turn_of(task), task);
     cw_cond_signal(&exec->cond);
+    cw_mutex_unlock(&exec->mutex);
+}
+
+void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight)
+{
+    cw_mutex_lock(&exec->mutex);
+    cw_share_of(plan)->turn.weight = weight;
     cw_mutex_unlock(&exec->mutex);
 }

@@ -25,6 +25,7 @@ struct cw_exec_item {
     void (*done)(struct cw_exec_item *item, struct cw_batch *batch, const struct cw_err *err);
     void *arg;
     int64_t cpu_ns; /* set before done: thread CPU spent on it */
+    int64_t busy_ns; /* set before done: time of threads that had it in hand, also while it slept or waited, or a limit holds them */
     int64_t wall_ns; /* from the first element begun to the last finished */
     struct cw_exec_task *task; /* the pool's own */
 };
@@ -37,9 +38,14 @@ struct cw_exec_count {
 };
 
 struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
+/* Before anything is submitted: its threads together use at most so much CPU time, in seconds a second (0 = no limit). Short of that
+ * they wait between runs of elements, so the process stays at its limit on average, not at every instant. */
+void cw_exec_limit_cpu(struct cw_exec *exec, double cpus);
 void cw_exec_free(struct cw_exec *exec); /* cancels what has not begun, waits for the rest */
-/* Items are begun in the order submitted. Any thread; item stays the caller's and must live until done. */
+/* A plan's items are begun in the order submitted; plans share the threads (turns.h). Any thread; item stays the caller's and must live until done. */
 void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item);
+/* What part of the threads' time the plan gets while others want it too: in proportion to the weights; 1 if nobody says otherwise. > 0. Any thread. */
+void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight);
 /* Items of this plan that have not begun are done with CANCELLED; those running finish. */
 void cw_exec_cancel(struct cw_exec *exec, struct cw_plan *plan);
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts /* one per node of the graph */);

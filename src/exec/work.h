@@ -7,6 +7,7 @@
 
 #include "base/thread.h"
 #include "exec/exec.h"
+#include "exec/turns.h"
 #include "plan/program.h"
 #include <stdatomic.h>
 
@@ -85,6 +86,7 @@ struct cw_share {
     struct cw_mutex mutex;
     struct cw_work *all, *idle;
     _Atomic uint64_t row_ns; /* a row's usual time, 0 = not known yet */
+    struct cw_turn turn;     /* the pool's lock */
 };
 
 struct cw_share *cw_share_of(struct cw_plan *plan);

@@ -57,22 +57,6 @@ void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out)
     put_u64(out, cw_hash_u64(out->s + begin, out->len - begin));
 }
 
-static uint64_t u64_at(const unsigned char *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le64toh(v);
-}
-
-static uint32_t u32_at(const unsigned char *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le32toh(v);
-}
-
 /* One field from p[*at, n). */
 static int get_field(const unsigned char *p, size_t n, size_t *at, struct cw_spec *spec, struct cw_err *err)
 {
@@ -88,7 +72,7 @@ static int get_field(const unsigned char *p, size_t n, size_t *at, struct cw_spe
     if (strlen(name) != name_n || dtype >= CW_DTYPE_N || rank > CW_RANK_MAX || 8 * rank > n - *at)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: head: field %zu: dtype %u, rank %u", spec->n, dtype, rank);
     for (unsigned d = 0; d < rank; d++, *at += 8)
-        dims[d] = (int64_t)u64_at(p + *at);
+        dims[d] = (int64_t)cw_chunk_u64(p + *at);
     if (cw_spec_add(spec, name, (enum cw_dtype)dtype, (int)rank, dims, err) < 0) {
         cw_err_wrap(err, "chunk: head");
         return err ? (err->code = CW_E_CORRUPT) : CW_E_CORRUPT;
@@ -104,12 +88,12 @@ int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, s
 
     if (n < CW_CHUNK_PREFIX_BYTES + 8 || memcmp(p, cw_chunk_magic, sizeof(cw_chunk_magic)) != 0)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: does not begin with cachewC1");
-    size_t head_n = u32_at(bytes + 24), fields_n = u32_at(bytes + 28);
+    size_t head_n = cw_chunk_u32(bytes + 24), fields_n = cw_chunk_u32(bytes + 28);
     if (head_n > n || head_n > CW_CHUNK_HEAD_MAX || head_n < CW_CHUNK_PREFIX_BYTES + 8 || head_n % 8 || fields_n > CW_FIELDS_MAX)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: head: impossible sizes: %zu bytes, %zu fields", head_n, fields_n);
-    if (cw_hash_u64(p, head_n - 8) != u64_at(bytes + head_n - 8))
+    if (cw_hash_u64(p, head_n - 8) != cw_chunk_u64(bytes + head_n - 8))
         return cw_err_set(err, CW_E_CORRUPT, "chunk: head: checksum is wrong");
-    head.key = (struct cw_hash){u64_at(bytes + 8), u64_at(bytes + 16)};
+    head.key = (struct cw_hash){cw_chunk_u64(bytes + 8), cw_chunk_u64(bytes + 16)};
     for (size_t i = 0; i < fields_n; i++) {
         int rc = get_field(bytes, head_n - 8, &at, &head.spec, err);
         if (rc < 0)

@@ -3,6 +3,9 @@
 #ifndef CW_FORMAT_CHUNK_INT_H
 #define CW_FORMAT_CHUNK_INT_H
 
+#include <endian.h>
+#include <string.h>
+
 #include "format/chunk.h"
 
 #define CW_CHUNK_ALIGN ((uint64_t)64) /* frames and the index begin at multiples of it */
@@ -17,6 +20,22 @@ void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out);
 int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes, struct cw_err *err);
 /* XXH3-64 of the ids, each as 8 bytes, in the index's order. */
 uint64_t cw_chunk_ids_sum(const struct cw_chunk_record *records, size_t n);
+
+static inline uint64_t cw_chunk_u64(const unsigned char *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return le64toh(v);
+}
+
+static inline uint32_t cw_chunk_u32(const unsigned char *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return le32toh(v);
+}
 
 static inline uint64_t cw_chunk_up(uint64_t at)
 {

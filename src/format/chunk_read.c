@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: nothing of a chunk is believed. Where everything lies follows from the sizes of the frames, so there is one place for each thing,
- * and nothing can lie over something else. */
+/* Reading: nothing of a chunk is believed. Where everything lies follows from the sizes of the frames, so there is one place for each
+ * thing, and nothing can lie over something else. */
 #include <endian.h>
 #include <inttypes.h>
 #include <string.h>
@@ -10,22 +10,6 @@
 #include "format/chunk_int.h"
 #include "format/record.h"
 
-static uint64_t u64_at(const unsigned char *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le64toh(v);
-}
-
-static uint32_t u32_at(const unsigned char *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return le32toh(v);
-}
-
 struct footer {
     uint64_t offset, sum, bytes;
     size_t stored, plain;
@@ -34,12 +18,13 @@ struct footer {
 
 static int read_footer(const unsigned char *p, uint64_t bytes, struct footer *ret, struct cw_err *err)
 {
-    const struct footer f = {.offset = u64_at(p), .stored = u32_at(p + 8), .plain = u32_at(p + 12), .sum = u64_at(p + 16),
-                             .bytes = u64_at(p + 24), .key = {u64_at(p + 32), u64_at(p + 40)}};
+    const struct footer f = {.offset = cw_chunk_u64(p), .stored = cw_chunk_u32(p + 8), .plain = cw_chunk_u32(p + 12),
+                             .sum = cw_chunk_u64(p + 16), .bytes = cw_chunk_u64(p + 24),
+                             .key = {cw_chunk_u64(p + 32), cw_chunk_u64(p + 40)}};
 
     if (memcmp(p + 56, cw_chunk_end_magic, sizeof(cw_chunk_end_magic)) != 0)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: does not end with cachewE1: cut off, or not a chunk");
-    if (cw_hash_u64(p, 48) != u64_at(p + 48))
+    if (cw_hash_u64(p, 48) != cw_chunk_u64(p + 48))
         return cw_err_set(err, CW_E_CORRUPT, "chunk: footer: checksum is wrong");
     if (f.bytes != bytes)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: %" PRIu64 " bytes, written were %" PRIu64, bytes, f.bytes);
@@ -68,15 +53,18 @@ int cw_chunk_footer_read(const void *footer, uint64_t bytes, uint64_t *ret_offse
 static int read_frames(const unsigned char *p, struct cw_chunk_index *index, uint64_t at, const struct footer *footer, struct cw_err *err)
 {
     for (uint32_t i = 0; i < index->frames_n; i++, p += CW_CHUNK_FRAME_ENTRY_BYTES) {
-        struct cw_chunk_frame frame = {.offset = u64_at(p), .stored = u32_at(p + 8), .plain = u32_at(p + 12), .sum = u64_at(p + 16)};
-        if (frame.offset != at || frame.stored > frame.plain || frame.plain > CW_CHUNK_FRAME_MAX || frame.stored > footer->offset - CW_MIN(at, footer->offset))
-            return cw_err_set(err, CW_E_CORRUPT, "chunk: index: frame %u: at %" PRIu64 ", %u bytes: must begin at %" PRIu64, i, frame.offset,
-                              frame.stored, at);
+        struct cw_chunk_frame frame = {.offset = cw_chunk_u64(p), .stored = cw_chunk_u32(p + 8), .plain = cw_chunk_u32(p + 12),
+                                       .sum = cw_chunk_u64(p + 16)};
+        if (frame.offset != at || frame.stored > frame.plain || frame.plain > CW_CHUNK_FRAME_MAX ||
+            frame.stored > footer->offset - CW_MIN(at, footer->offset))
+            return cw_err_set(err, CW_E_CORRUPT, "chunk: index: frame %u: at %" PRIu64 ", %u bytes: must begin at %" PRIu64, i,
+                              frame.offset, frame.stored, at);
         at = cw_chunk_up(at + frame.stored);
         index->frames[i] = frame;
     }
     if (at != footer->offset)
-        return cw_err_set(err, CW_E_CORRUPT, "chunk: index: the frames end at %" PRIu64 ", the index begins at %" PRIu64, at, footer->offset);
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: index: the frames end at %" PRIu64 ", the index begins at %" PRIu64, at,
+                          footer->offset);
     return 0;
 }
 
@@ -85,7 +73,8 @@ static int check_record(const struct cw_chunk_index *index, const struct cw_chun
     if (record->bytes == CW_CHUNK_LEFT_OUT && record->frame == 0 && record->offset == 0)
         return 0;
     if (record->frame >= index->frames_n)
-        return cw_err_set(err, CW_E_CORRUPT, "chunk: index: record %" PRIu64 ": in frame %u of %u", record->id, record->frame, index->frames_n);
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: index: record %" PRIu64 ": in frame %u of %u", record->id, record->frame,
+                          index->frames_n);
     uint32_t plain = index->frames[record->frame].plain;
     if (record->offset > plain || record->bytes > plain - record->offset || record->offset % cw_record_align(record->bytes))
         return cw_err_set(err, CW_E_CORRUPT, "chunk: index: record %" PRIu64 ": %u bytes at %u of a frame of %u", record->id, record->bytes,
@@ -100,9 +89,10 @@ static int read_records(const unsigned char *p, struct cw_chunk_index *index, st
     struct cw_chunk_record last = {0};
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t step = u64_at(ids + 8 * i);
-        struct cw_chunk_record record = {.id = last.id + step, .frame = last.frame + u32_at(frames + 4 * i),
-                                         .offset = last.offset + u32_at(offsets + 4 * i), .bytes = last.bytes + u32_at(bytes + 4 * i)};
+        uint64_t step = cw_chunk_u64(ids + 8 * i);
+        struct cw_chunk_record record = {.id = last.id + step, .frame = last.frame + cw_chunk_u32(frames + 4 * i),
+                                         .offset = last.offset + cw_chunk_u32(offsets + 4 * i),
+                                         .bytes = last.bytes + cw_chunk_u32(bytes + 4 * i)};
         if (i > 0 && record.id <= last.id)
             return cw_err_set(err, CW_E_CORRUPT, "chunk: index: record %" PRIu64 " follows record %" PRIu64, record.id, last.id);
         int rc = check_record(index, &record, err);
@@ -125,8 +115,8 @@ static int read_index(const unsigned char *p, size_t n, const struct footer *foo
         return cw_err_set(err, CW_E_CORRUPT, "chunk: the key in its footer is not the one in its index");
     if (n - at < 8)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: index: cut off");
-    index->frames_n = u32_at(p + at);
-    index->records_n = u32_at(p + at + 4);
+    index->frames_n = cw_chunk_u32(p + at);
+    index->records_n = cw_chunk_u32(p + at + 4);
     if (index->records_n == 0 || index->records_n > CW_CHUNK_RECORDS_MAX || index->frames_n > index->records_n ||
         n - at - 8 != (size_t)index->frames_n * CW_CHUNK_FRAME_ENTRY_BYTES + (size_t)index->records_n * CW_CHUNK_RECORD_ENTRY_BYTES)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: index: %u frames and %u records in %zu bytes", index->frames_n, index->records_n, n);

@@ -2,7 +2,9 @@
 #include "format/read_at.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err)
@@ -40,7 +42,7 @@ static int read_mem(void *arg, uint64_t offset, void *dst, size_t n, struct cw_e
     return 0;
 }
 
-/* arg is one pointer for all kinds of readable; read_fd and read_mem only read through it. */
+/* arg is one pointer for all kinds of readable; read_mem only reads through it. */
 static void *without_const(const void *p)
 {
     void *q;
@@ -48,9 +50,20 @@ static void *without_const(const void *p)
     return q;
 }
 
-struct cw_readable cw_readable_fd(const char *name, uint64_t size, const int *fd)
+int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable, struct cw_err *err)
 {
-    return (struct cw_readable){.name = name, .size = size, .read_at = read_fd, .arg = without_const(fd)};
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return cw_err_errno(err, errno, "%s", path);
+    if (fstat(fd, &st) < 0) {
+        int rc = cw_err_errno(err, errno, "%s", path);
+        close(fd);
+        return rc;
+    }
+    *ret_fd = fd;
+    *ret_readable = (struct cw_readable){.name = path, .size = (uint64_t)st.st_size, .read_at = read_fd, .arg = ret_fd};
+    return 0;
 }
 
 struct cw_readable cw_readable_mem(const char *name, const struct cw_readable_bytes *bytes)

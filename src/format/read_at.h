@@ -17,8 +17,8 @@ struct cw_readable {
 
 /* Exactly n bytes of an open file. */
 int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err);
-/* An open file: fd must stay open while this is used. */
-struct cw_readable cw_readable_fd(const char *name, uint64_t size, const int *fd);
+/* A file of this machine. The readable uses *ret_fd, which must not move; the caller closes it. Does not wait for the writer of a FIFO. */
+int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable, struct cw_err *err);
 /* Bytes in memory. */
 struct cw_readable_bytes {
     const void *p;

@@ -205,6 +205,11 @@ bool cw_child_is_alive(struct cw_child *child)
     return child->pid > 0 && !reap(child, WNOHANG);
 }
 
+void cw_child_close_stdin(struct cw_child *child)
+{
+    close_fd(&child->stdin_fd);
+}
+
 int cw_child_stop(struct cw_child *child, int64_t timeout_ms)
 {
     int64_t deadline_ms = cw_clock_ms() + timeout_ms;

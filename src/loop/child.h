@@ -20,6 +20,7 @@ int cw_child_start(struct cw_child *child, const char *const *argv, const char *
 /* Reads one line (without its newline) from the child's stdout; TIMEOUT, or UNAVAILABLE when it ended before. */
 int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap, struct cw_err *err);
 void cw_child_kill(struct cw_child *child, int signum);
+void cw_child_close_stdin(struct cw_child *child); /* tells it to go (--exit-with-stdin), and does not wait */
 /* Waits for its end; at the timeout kills it (SIGKILL). Returns the wait status. Closes the fds. */
 int cw_child_stop(struct cw_child *child, int64_t timeout_ms);
 bool cw_child_is_alive(struct cw_child *child); /* reaps */

@@ -119,25 +119,16 @@ void cw_loop_free(struct cw_loop *loop)
 
 void cw_loop_run(struct cw_loop *loop)
 {
-    atomic_store(&loop->owner, cw_thread_self());
     while (!atomic_load(&loop->stopping))
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     end_turn(loop);
     atomic_store(&loop->stopping, false);
-    atomic_store(&loop->owner, 0);
 }
 
 void cw_loop_stop(struct cw_loop *loop)
 {
     atomic_store(&loop->stopping, true);
     uv_async_send(&loop->wake);
-}
-
-bool cw_loop_is_self(const struct cw_loop *loop)
-{
-    uintptr_t owner = atomic_load(&loop->owner);
-
-    return owner == 0 || owner == cw_thread_self();
 }
 
 void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node)

@@ -16,7 +16,6 @@ struct cw_loop *cw_loop_new(void) CW_MUST_CHECK;
 void cw_loop_free(struct cw_loop *loop); /* not running; frees timers left behind; posted calls not yet run are run */
 void cw_loop_run(struct cw_loop *loop);  /* until cw_loop_stop */
 void cw_loop_stop(struct cw_loop *loop); /* any thread */
-bool cw_loop_is_self(const struct cw_loop *loop); /* true also before the loop first runs */
 
 /* Runs fn(arg) on the loop thread, in the order posted. Any thread. Never NULL memory: see mem.h. */
 void cw_loop_post(struct cw_loop *loop, cw_loop_fn *fn, void *arg);

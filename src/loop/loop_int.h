@@ -13,7 +13,6 @@ struct cw_loop {
     uv_check_t after_poll;
     _Atomic(struct cw_loop_node *) posted; /* any thread; newest first */
     atomic_bool stopping;                  /* any thread */
-    atomic_uintptr_t owner;                /* cw_thread_self of the thread that runs it, 0 = not running */
     bool something_ran;                    /* loop: since the last turn end */
     cw_loop_fn *turn_end;
     void *turn_end_arg;

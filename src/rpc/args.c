@@ -24,19 +24,21 @@ static void add(struct cw_rpc_args *args, const char *key, int value)
     arg->value.integer = value;
 }
 
-static void init(struct cw_rpc_args *args)
+static void init(struct cw_rpc_args *args, bool small)
 {
     *args = (struct cw_rpc_args){0};
     args->args.args = args->v;
+    if (small)
+        add(args, GRPC_ARG_HTTP2_BDP_PROBE, 0);
     add(args, GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS);
     add(args, GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_TIMEOUT_MS);
     add(args, GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     add(args, GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
-void cw_rpc_args_client(struct cw_rpc_args *args)
+void cw_rpc_args_client(struct cw_rpc_args *args, bool small)
 {
-    init(args);
+    init(args, small);
     add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_CONTROL_MAX);
     add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
     add(args, GRPC_ARG_ENABLE_RETRIES, 0);
@@ -49,9 +51,9 @@ void cw_rpc_args_client(struct cw_rpc_args *args)
     add(args, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS);
 }
 
-void cw_rpc_args_server(struct cw_rpc_args *args)
+void cw_rpc_args_server(struct cw_rpc_args *args, bool small)
 {
-    init(args);
+    init(args, small);
     add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
     add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)CW_RPC_CONTROL_MAX);
     add(args, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, PING_ALLOWED_MS);

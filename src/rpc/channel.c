@@ -48,7 +48,7 @@ struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
         channel->channel = grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, channel->bad.msg);
     } else {
         struct cw_rpc_args args;
-        cw_rpc_args_client(&args);
+        cw_rpc_args_client(&args, rpc->small);
         grpc_channel_credentials *creds = grpc_insecure_credentials_create();
         channel->channel = grpc_channel_create(target, creds, &args.args);
         grpc_channel_credentials_release(creds);
@@ -100,6 +100,10 @@ int cw_channel_status(const struct cw_channel *channel, grpc_status_code status,
 static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_timespec deadline)
 {
     grpc_slice path = grpc_slice_from_copied_string(method);
+    /* Our callers pause between attempts. The pauses of gRPC on top of that are ended: they are timed by the wall clock, and last for hours when it is
+     * set back. */
+    if (channel->bad.code == 0)
+        grpc_channel_reset_connect_backoff(channel->channel);
     grpc_call *call =
         grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS, channel->rpc->queue, path, NULL, deadline, NULL);
     grpc_slice_unref(path);

@@ -44,6 +44,11 @@ struct cw_rpc *cw_rpc_new(struct cw_loop *loop)
     return rpc;
 }
 
+void cw_rpc_set_small(struct cw_rpc *rpc)
+{
+    rpc->small = true;
+}
+
 void cw_rpc_free(struct cw_rpc *rpc)
 {
     if (!rpc)

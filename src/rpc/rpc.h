@@ -11,6 +11,9 @@
 
 struct cw_rpc;
 struct cw_rpc *cw_rpc_new(struct cw_loop *loop) CW_MUST_CHECK;
+/* Many peers with little to say, as a dispatcher has: gRPC does not look for the bandwidth of each connection, whose pings cost more than
+ * small messages do. Before servers and channels are made. */
+void cw_rpc_set_small(struct cw_rpc *rpc);
 /* All channels, servers, calls and streams must be closed before; runs the loop until the queue is dry (so: not in a callback). */
 void cw_rpc_free(struct cw_rpc *rpc);
 

@@ -20,6 +20,7 @@ struct cw_rpc {
     size_t live;    /* operations in flight */
     size_t objects; /* channels, servers and streams whose owner has not let go */
     bool closing;   /* cw_rpc_free waits for live == 0 */
+    bool small;     /* cw_rpc_set_small */
     struct cw_stream *lingering;
 };
 
@@ -35,8 +36,8 @@ struct cw_rpc_args {
     grpc_arg v[CW_RPC_ARGS_MAX];
     grpc_channel_args args;
 };
-void cw_rpc_args_client(struct cw_rpc_args *args);
-void cw_rpc_args_server(struct cw_rpc_args *args);
+void cw_rpc_args_client(struct cw_rpc_args *args, bool small);
+void cw_rpc_args_server(struct cw_rpc_args *args, bool small);
 
 /* ---- addresses (address.c) ---- */
 /* Checks the form; for unix sockets also the length. */

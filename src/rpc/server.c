@@ -49,7 +49,7 @@ struct cw_server *cw_server_new(struct cw_rpc *rpc)
 {
     struct cw_server *server = CW_NEW(struct cw_server);
     struct cw_rpc_args args;
-    cw_rpc_args_server(&args);
+    cw_rpc_args_server(&args, rpc->small);
     server->rpc = rpc;
     server->server = grpc_server_create(&args.args, NULL);
     grpc_server_register_completion_queue(server->server, rpc->queue, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A resume token: where a consumer of a job stands, in bytes that a trainer keeps with its own checkpoint. Made by the client, read
  * by client and dispatcher. Self-contained and checksummed; it names the function (fingerprint, seed), not a job, worker or dispatcher,
- * so it is good for any of them. */
+ * so it is good for any of them. At most 128 bytes without gaps; each gap costs at most 20 more (small numbers: 2 to 6). */
 #ifndef CW_WIRE_TOKEN_H
 #define CW_WIRE_TOKEN_H
 
@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/interval.h"
 
-#define CW_TOKEN_FIXED_BYTES 128 /* at most, without gaps; each gap costs at most 20 more (small numbers: 2 to 6) */
 #define CW_TOKEN_GAPS_MAX 1000000
 
 struct cw_token {

@@ -1,17 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a cache gains and costs through dispatcher and worker, on a JPEG pipeline.
+"""What a cache gains and costs through dispatcher and worker, on pipelines of photographs.
 
-usage: bench_cache_service.py BUILD_DIR [--rounds N] [--images N] [--burn-ms MS] [--store URL]   (a release build, -DBUILD_TESTING=ON)
+usage: bench_cache_service.py BUILD_DIR [--rounds N] [--images N] [--burn-ms MS] [--store URL] [--only CASE...]   (a release build, -DBUILD_TESTING=ON)
 
 Photographs (support/make_photos.py) through files -> shuffle -> read_file -> decode_image -> resize 224 -> [cache] -> random_flip -> normalize ->
-batch 64, on one worker of two threads.
+batch 64, on one worker of two threads. A record of the cache has 150,528 bytes.
 
-(a) gain: three epochs with a cache, and three without: images per second of each epoch, and the second epoch against the first.
-(b) cost: CPU seconds (user + system, of the worker) of one epoch that computes everything and writes the cache, against one that does not.
+gain: three epochs with a cache, and three without: images per second of each epoch, and the second epoch against the first.
+small, large, burn: one epoch that computes everything and writes the cache, against one that does not: images per second, and CPU time of the worker
+(user and system, until all is written). For photographs of about 500 x 375, of 1000 x 750, and for the small ones with 5 ms (or --burn-ms) of computing
+more for each.
+bare: what bare loops pay for writing as many bytes (bench_fill.c).
 
-Rounds of with and without are interleaved; what is printed are medians. The store is a directory beside the photographs unless another is
-given; it begins empty in each round.
+Rounds of with and without are interleaved, and take turns in who is first. Ratios are those of each round: median (least, largest). The store is a
+directory beside the photographs unless another is given; it begins empty in each round.
 """
 import argparse
 import json
@@ -19,11 +22,23 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
+import time
 
 from daemons import start, stop
 
+CASES = ("gain", "small", "large", "burn", "bare")
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def make_photos(directory, scale, images):
+    """A few, and copies of them: each is a file of its own, so other ids, other records."""
+    subprocess.run(["/usr/bin/python3", os.path.join(HERE, "../support/make_photos.py"), directory, "64", str(scale)], check=True,
+                   stdout=subprocess.DEVNULL)
+    originals = sorted(os.listdir(directory))
+    for i in range(len(originals), images):
+        shutil.copy(os.path.join(directory, originals[i % len(originals)]), os.path.join(directory, f"copy{i:06d}.jpg"))
 
 
 def write_pipeline(path, photos, burn_ms, cached):
@@ -44,67 +59,100 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def run(build, work, pipeline, epochs, store, measure_cpu):
-    """Images per second of each epoch, CPU seconds of the worker, after it has written all."""
-    programs = os.path.join(build, "bin")
-    state = tempfile.mkdtemp(dir=work)
-    more = ["--cache-store", store, "--autocache", "off"] if store else []
-    dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", state, *more)
-    worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", "2")
-    before = cpu_s(worker.pid)
-    out = subprocess.run([os.path.join(programs, "cachew"), "run", pipeline, "--dispatcher", address, "--json", "--no-hash", "--epochs", str(epochs)],
-                         check=True, capture_output=True, text=True).stdout.splitlines()
-    if measure_cpu and store:  # what waits is written when the job has gone
-        subprocess.run(["sleep", "2"], check=True)
-    cpu = cpu_s(worker.pid) - before
-    stop(worker)
-    stop(dispatcher)
-    rates = [json.loads(line)["elements"] / json.loads(line)["seconds"] for line in out]
-    return rates, cpu
+def wait_for_records(tool, address, wanted):
+    """What waits is written when the job has gone; all of it, or the store did not keep up."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        out = subprocess.run([tool, "cache", "ls", "--json", "--dispatcher", address], check=True, capture_output=True, text=True).stdout
+        rows = [row for line in out.splitlines() for row in json.loads(line).get("rows", [])]
+        if sum(row.get("records", 0) for row in rows) == wanted:
+            return
+        time.sleep(0.05)
+    sys.exit("not every record was written to the store: it does not keep up")
 
 
-def median(values):
-    return statistics.median(values)
+class Bench:
+    def __init__(self, options, work):
+        self.options, self.work = options, work
+        self.directory = os.path.join(work, "cache")
+        self.store = options.store or "dir:" + self.directory
+
+    def run(self, photos, burn_ms, cached, epochs):
+        """Images per second of each epoch, CPU seconds of the worker an image, after it has written all."""
+        programs = os.path.join(self.options.build, "bin")
+        pipeline = os.path.join(self.work, "pipeline.json")
+        write_pipeline(pipeline, photos, burn_ms, cached)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        more = ["--cache-store", self.store, "--autocache", "off"] if cached else []
+        dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir",
+                                    tempfile.mkdtemp(dir=self.work), *more)
+        worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", "2")
+        before = cpu_s(worker.pid)
+        out = subprocess.run([os.path.join(programs, "cachew"), "run", pipeline, "--dispatcher", address, "--json", "--no-hash", "--epochs", str(epochs)],
+                             check=True, capture_output=True, text=True).stdout.splitlines()
+        if cached and epochs == 1:
+            wait_for_records(os.path.join(programs, "cachew"), address, self.options.images)
+        cpu = cpu_s(worker.pid) - before
+        stop(worker)
+        stop(dispatcher)
+        rates = [json.loads(line)["elements"] / json.loads(line)["seconds"] for line in out]
+        return rates, cpu / (epochs * self.options.images)
+
+    def in_turns(self, photos, burn_ms, epochs):
+        """Of each round: what run gives with a cache, and without."""
+        rounds = []
+        for i in range(self.options.rounds):
+            both = {}
+            for cached in ((True, False), (False, True))[i % 2]:
+                both[cached] = self.run(photos, burn_ms, cached, epochs)
+            rounds.append((both[True], both[False]))
+        return rounds
+
+
+def spread(values):
+    return "%.3f (%.3f, %.3f)" % (statistics.median(values), min(values), max(values))
+
+
+def gain(bench, photos):
+    rounds = bench.in_turns(photos, 0, 3)
+    for name, which in (("with cache:", 0), ("without:", 1)):
+        print("  %-14s epoch1=%.0f/s epoch2=%.0f/s epoch3=%.0f/s" % (name, *(statistics.median(r[which][0][k] for r in rounds) for k in range(3))))
+    print("  second epoch against the first: %.2f (wanted >= 3)" % statistics.median(r[0][0][1] / r[0][0][0] for r in rounds), flush=True)
+
+
+def fill(bench, name, photos, burn_ms):
+    rounds = bench.in_turns(photos, burn_ms, 1)
+    cpu_ms = statistics.median(without[1] for _, without in rounds) * 1e3
+    more_us = statistics.median(with_cache[1] - without[1] for with_cache, without in rounds) * 1e6
+    print("  fill %-14s %.2f ms an image; CPU %s, %+.0f us an image; images/s %s" %
+          (name, cpu_ms, spread([a[1] / b[1] for a, b in rounds]), more_us, spread([a[0][0] / b[0][0] for a, b in rounds])), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--images", type=int, default=1500)
-    parser.add_argument("--burn-ms", type=float, default=0, help="CPU time added to each element before the cache")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--images", type=int, default=4000)
+    parser.add_argument("--burn-ms", type=float, default=5, help="CPU time added to each element before the cache, in the last case")
     parser.add_argument("--store", help="URL; it is not emptied between rounds (default: a directory, which is)")
+    parser.add_argument("--only", nargs="+", choices=CASES, default=CASES)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        photos = os.path.join(work, "photos")
-        subprocess.run(["/usr/bin/python3", os.path.join(HERE, "../support/make_photos.py"), photos, "64"], check=True, stdout=subprocess.DEVNULL)
-        originals = sorted(os.listdir(photos))
-        for i in range(len(originals), options.images):  # each is a file of its own: other ids, other records
-            shutil.copy(os.path.join(photos, originals[i % len(originals)]), os.path.join(photos, f"copy{i:06d}.jpg"))
-        plain, cached = os.path.join(work, "plain.json"), os.path.join(work, "cached.json")
-        write_pipeline(plain, photos, options.burn_ms, False)
-        write_pipeline(cached, photos, options.burn_ms, True)
-        with_cache, without, cpu_with, cpu_without = [], [], [], []
-        for i in range(options.rounds):
-            directory = os.path.join(work, "cache")
-            store = options.store or "dir:" + directory
-            with_cache.append(run(options.build, work, cached, 3, store, False)[0])
-            shutil.rmtree(directory, ignore_errors=True)
-            without.append(run(options.build, work, plain, 3, None, False)[0])
-            for order in ((True, False), (False, True))[i % 2]:
-                if order:
-                    cpu_with.append(run(options.build, work, cached, 1, store, True)[1])
-                    shutil.rmtree(directory, ignore_errors=True)
-                else:
-                    cpu_without.append(run(options.build, work, plain, 1, None, True)[1])
-    a = [median(r[k] for r in with_cache) for k in range(3)]
-    b = [median(r[k] for r in without) for k in range(3)]
-    print("cache_service: images=%d rounds=%d burn_ms=%g" % (options.images, options.rounds, options.burn_ms))
-    print("  with cache:    epoch1=%.0f/s epoch2=%.0f/s epoch3=%.0f/s" % tuple(a))
-    print("  without:       epoch1=%.0f/s epoch2=%.0f/s epoch3=%.0f/s" % tuple(b))
-    print("  second epoch against the first: %.2f (wanted >= 3)" % median(r[1] / r[0] for r in with_cache))
-    print("  filling, CPU of the worker: with=%.2fs without=%.2fs ratio=%.3f (wanted <= 1.05)" %
-          (median(cpu_with), median(cpu_without), median(cpu_with) / median(cpu_without)))
+        bench = Bench(options, work)
+        small, large = os.path.join(work, "small"), os.path.join(work, "large")
+        make_photos(small, 1, options.images)
+        print("cache_service: images=%d rounds=%d" % (options.images, options.rounds), flush=True)
+        if "gain" in options.only:
+            gain(bench, small)
+        if "small" in options.only:
+            fill(bench, "500 x 375", small, 0)
+        if "large" in options.only:
+            make_photos(large, 2, options.images)
+            fill(bench, "1000 x 750", large, 0)
+        if "burn" in options.only:
+            fill(bench, "burn %g ms" % options.burn_ms, small, options.burn_ms)
+        if "bare" in options.only:
+            subprocess.run([os.path.join(options.build, "tests/bench_fill"), work], check=True)
 
 
 if __name__ == "__main__":

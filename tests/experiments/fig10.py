@@ -32,9 +32,10 @@ def pipeline(folder, records, ms):
 
 def mode(said):
     """As the original calls them."""
-    if not said["decisions"] or not said["now"]["inputs"]:
+    decisions = [d for d in said["decisions"] if d["kind"] == "autocache"]
+    if not decisions or not said["now"]["inputs"]:
         return "PROFILE"
-    choice = said["decisions"][-1]["choice"]
+    choice = decisions[-1]["choice"]
     if choice is None:
         return "COMPUTE"
     node = next(node for node in said["now"]["inputs"]["nodes"] if node["name"] == choice)

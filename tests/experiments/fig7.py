@@ -73,7 +73,7 @@ def measure(build, folder, s_ms, option, epochs):
                  worker=("--cache-memory", CACHE_MEMORY)) as service:
         rows = service.result(service.run(pipeline(folder, s_ms), "fig7", "--epochs", str(epochs), "--window", "16"))
         said = service.explain("fig7")
-    decisions = said["decisions"]
+    decisions = [d for d in said["decisions"] if d["kind"] == "autocache"]
     return {"ms": statistics.mean(row["seconds"] / row["batches"] for row in rows[-3:]) * 1e3,
             "hashes": [row["hash"] for row in rows], "choices": [d["choice"] for d in decisions],
             "reason": decisions[-1]["reason"] if decisions else "", "inputs": decisions[0]["inputs"] if decisions else None}

@@ -207,6 +207,24 @@ release() {
     exec {held_fd}<&-
     wait_for "$1" 120 || fail "$1 failed: $(cat "$work/$1.log")"
 }
+# read_while_alive NAME N: the next N lines of the list of job, or fewer when the process NAME is gone. What does not come while it is gone is
+# read later.
+read_while_alive() {
+    local line n=0 deadline=$((SECONDS + 240))
+    while [ "$n" -lt "$2" ] && ! is_gone_or_zombie "$1"; do
+        [ $SECONDS -lt $deadline ] || fail "no batch comes"
+        if read -r -t 0.2 -u "$held_fd" line; then
+            echo "$line" >>"$work/job.batches"
+            n=$((n + 1))
+        else
+            printf '%s' "$line" >>"$work/job.batches" # its beginning
+        fi
+    done
+}
+# The batches of job are those of reference.
+same_batches() {
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches: $(diff "$work/reference.batches" "$work/job.batches" | head -5)"
+}
 # Many small batches, so that a trainer can be held in the middle of them.
 write_long_pipelines() {
     write_pipelines
@@ -214,6 +232,17 @@ write_long_pipelines() {
     sed -e 's/"size": 64}/"size": 1}/' -e 's/"take", "count": 2500/"take", "count": 2900/' "$work/sparse.json" >"$work/sparse_long.json"
     sed -e 's/{"op": "read_file"}/{"op": "repeat", "count": 30}, {"op": "read_file"}/' -e 's/\[64, 64\]/[8, 8]/' -e 's/"size": 7/"size": 1/' \
         "$work/photos.json" >"$work/photos_long.json"
+}
+
+# For trap: a test that has mounted something at $work/disk.
+unmount_disk() {
+    local status=$? i
+    for ((i = 0; i < 100; i++)); do
+        umount -l "$work/disk" 2>/dev/null && break
+        sleep 0.05
+    done
+    (exit $status)
+    finish
 }
 
 run_case() {

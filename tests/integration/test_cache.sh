@@ -119,11 +119,15 @@ case_second_epoch() {
     DISPATCHER='' run reference "$work/plain.json" --epochs 3
     begin_dispatcher --cache-store "dir:$work/cache" --autocache off
     begin_worker w1
-    run first "$work/slow.json" --epochs 3
+    run first "$work/slow.json" --epochs 3 --name thrice
     same "hash" "$(hashes reference)" "$(hashes first)"
     wait_cached hits 4000
     same "hits" 4000 "$(cached hits)"
     same "records" 2000 "$(cached records)"
+    wait_until 60 "the job's hits are told" bash -c '"$0" jobs --json -d "$1" | grep -q "\"hit_share\":0.666"' "$cachew" "$DISPATCHER"
+    "$cachew" jobs -d "$DISPATCHER" >"$work/jobs.txt" || fail "cachew jobs"
+    grep -qE '^JOB .* HITS ' "$work/jobs.txt" || fail "no column of hits: $(cat "$work/jobs.txt")"
+    grep -qE ' thrice .* 67% ' "$work/jobs.txt" || fail "two epochs of three came from the cache: $(cat "$work/jobs.txt")"
 }
 # A cache that is half full is used as far as it goes, and filled up.
 case_half_filled() {

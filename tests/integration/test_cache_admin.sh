@@ -109,13 +109,16 @@ case_quota() {
     wait_until 60 "the store is listed" ls_is "l['chunks'] == 30"
     tool pin $key2 >/dev/null
     end dispatcher
-    begin_dispatcher --cache-store "dir:$store" --cache-quota 1950000 --cache-tenant-quota team-a=500000 --cache-evict lru
+    begin_dispatcher --cache-store "dir:$store" --cache-quota 1950000 --tenant team-a:cache-quota=500000 --cache-evict lru
     # The tenant comes first: of 10 chunks 4 stay. Then all: of 24 chunks 16, and the pinned ones among them, though they are older.
     wait_until 60 "the quota is kept" ls_is "l['chunks'] == 16"
     same "files of the tenant, of the younger key, of the pinned key" "4 2 10" "$(files team-a) $(files default/$key1) $(files default/$key2)" ||
         fail "$(cat "$work/dispatcher.log")"
     same "the tenant's share" "[(400000, 500000)]" "$(ls_get "[(t['bytes'], t['quota']) for t in l['tenants'] if t['tenant'] == 'team-a']")"
     same "evicted" 14 "$(ls_get "l['evicted']")"
+    "$cachew" decisions --dispatcher "$DISPATCHER" --kind evict --json >"$work/decided"
+    same "decisions" '"policy":"lru","choice":"6 chunks, 600000 bytes" "tenant":"team-a","chunks":6 "policy":"lru","choice":"8 chunks, 800000 bytes" "tenant":null,"chunks":8' \
+        "$(grep -oE '"policy":"lru","choice":"[^"]*"|"tenant":[^,]*,"chunks":[0-9]+' "$work/decided" | paste -sd' ')"
     # More comes than may be: everything else leaves, and then it is full.
     chunks default $key2 30 100000
     tool scan >/dev/null
@@ -123,7 +126,7 @@ case_quota() {
     same "chunks of the pinned key alone" "30 30" "$(files) $(ls_get "l['chunks']")"
     tool unpin $key2 >/dev/null
     wait_until 60 "the quota is kept" ls_is "not l['full'] and l['bytes'] <= 1950000 * 0.85"
-    expect_error usage 'not TENANT=BYTES' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store "dir:$store" --cache-tenant-quota team
+    expect_error usage 'cache-quota: "much" is not bytes' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store "dir:$store" --tenant team:cache-quota=much
     expect_error policy 'neither|no policy: benefit or lru' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-evict best
     expect_error quota 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-quota 1G
     expect_error url 'cache-store' "$CACHEW_BIN/cachew-dispatcher" --listen x --state-dir y --cache-store nowhere
@@ -164,7 +167,7 @@ case_while_jobs_run() {
     write_pipelines
     cached_at zip "$work/fashion.json" "$work/cached.json"
     DISPATCHER='' run reference "$work/fashion.json" --epochs 4 --seed 3
-    begin_dispatcher --cache-store "dir:$store" --cache-quota 100M --cache-tenant-quota small=4M --cache-chunk-bytes 256K --autocache off
+    begin_dispatcher --cache-store "dir:$store" --cache-quota 100M --tenant small:cache-quota=4M --cache-chunk-bytes 256K --autocache off
     begin_worker w1
     begin_worker w2
     begin large timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --epochs 4 --seed 3 --tenant large

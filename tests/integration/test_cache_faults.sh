@@ -23,7 +23,7 @@ begin_cluster() {
 begin_job() { begin_held job "$work/cached.json" --epochs 3 --seed 3 --window 40; }
 compare() {
     release job
-    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches: $(diff "$work/reference.batches" "$work/job.batches" | head -5)"
+    same_batches
 }
 # against BODY: something happens at batch 1000 (the cache is being filled), and again when it is full and being read.
 against() {
@@ -118,20 +118,11 @@ lose_store() {
 }
 case_store_goes() { against lose_store; }
 
-unmount() {
-    local status=$? i
-    for ((i = 0; i < 100; i++)); do
-        umount -l "$work/disk" 2>/dev/null && break
-        sleep 0.05
-    done
-    (exit $status)
-    finish
-}
 # The disk has room for a fifth of it.
 case_disk_full() {
     mkdir "$work/disk"
     mount -t tmpfs -o size=2m tmpfs "$work/disk" 2>/dev/null || skip "mounting a tmpfs is not permitted"
-    trap unmount EXIT
+    trap unmount_disk EXIT
     store=dir:$work/disk/cache
     prepare
     begin_cluster
@@ -165,18 +156,6 @@ other_worker() {
 case_worker_dies() { against other_worker && again; }
 
 # Workers die at point N of all that they pass while they write chunks, and while they read them.
-read_while_alive() { # NAME N
-    local line n=0 deadline=$((SECONDS + 240))
-    while [ "$n" -lt "$2" ] && ! is_gone_or_zombie "$1"; do
-        [ $SECONDS -lt $deadline ] || fail "no batch comes"
-        if read -r -t 0.2 -u "$held_fd" line; then
-            echo "$line" >>"$work/job.batches"
-            n=$((n + 1))
-        else
-            printf '%s' "$line" >>"$work/job.batches" # its beginning
-        fi
-    done
-}
 points() { # FAULT...
     local fault
     for fault in "$@"; do
@@ -236,8 +215,11 @@ case_gluster_one() {
     gluster_job one nothing
     used_again
 }
-# The same one both times: another would have to wait until what this one missed is healed.
+# In the middle of writing chunks. (One that dies while the key's directory is made can leave bricks that disagree about it; docs/cache.md.) The same one
+# both times: another would have to wait until what this one missed is healed.
+has_some_chunk() { "$cachew" cache ls --json --dispatcher "$DISPATCHER" 2>/dev/null | grep -q '"chunks":[1-9]'; }
 lose_one_brick() {
+    [ "$1" != first ] || wait_until 120 "the first chunk" has_some_chunk
     gluster_kill_brick r3 0
     [ "$1" = first ] || return 0
     read_batches job 500

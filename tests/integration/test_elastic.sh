@@ -12,6 +12,11 @@ begin_elastic() {
 }
 workers_n() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"'; }
 has_workers() { [ "$(workers_n)" -eq "$1" ]; }
+has_workers_between() {
+    local n
+    n=$(workers_n)
+    [ "$n" -ge "$1" ] && [ "$n" -le "$2" ]
+}
 decided() { grep -q "autoscale auto: $1 workers" "$work/dispatcher.log"; }
 no_processes() { ! pgrep -f -- "--dispatcher $DISPATCHER --exit-with-stdin" >/dev/null; }
 
@@ -23,6 +28,18 @@ case_quick_start() {
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --step-ms 200
     wait_until 120 "two workers" has_workers 2
     decided 2 || fail "two workers, but not by a decision: $(grep autoscale "$work/dispatcher.log")"
+}
+# The same with times divided by 10, and a trainer that becomes twice as fast, and slow again: two workers, four, two. Its steps are a little longer than
+# those, so that it does not hang on the last percent of a busy machine how many are enough.
+case_quick_start_follows() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 100000}, {"op": "sleep", "ms": 40}, {"op": "batch", "size": 1}]}' >"$work/sleepy.json"
+    begin_elastic --scale-window 500ms --scale-in 500ms
+    begin job "$cachew" run "$work/sleepy.json" --name follows --dispatcher "$DISPATCHER" --step-ms 24,12@30s,24@60s
+    wait_until 30 "two workers" has_workers_between 2 3
+    wait_until 120 "four, for a trainer twice as fast" has_workers_between 4 5
+    wait_until 180 "two again" has_workers_between 2 3
+    end job TERM
+    "$cachew" decisions follows --dispatcher "$DISPATCHER" --kind autoscale | grep 'hardly waits' >/dev/null || fail "fewer, but not for the reason that there is"
 }
 # A trainer that ends leaves workers that nobody needs: they drain and leave, down to the minimum.
 case_scale_in() {
@@ -49,6 +66,48 @@ case_hash() {
     same "hash of one of two" "$(hashes reference)" "$(hashes held)"
     same "hash of the other" "$(hashes reference)" "$(hashes second)"
 }
+has_assigned() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep -q "\"assigned\":$1,"; }
+# A hundred changes of the number of workers within one epoch, by request; workers come and go meanwhile. Each is one of the job's decisions.
+case_hundred_changes() {
+    local i n
+    write_long_pipelines
+    DISPATCHER='' run reference "$work/fashion_long.json" --seed 4 --batches "$work/reference.batches"
+    begin_elastic --scale-in 50ms --lease-ms 100ms
+    tight_pipe job
+    begin_held job "$work/fashion_long.json" --name changing --seed 4 --window 60
+    for ((i = 0; i < 100; i++)); do
+        n=$((1 + i * 3 % 5))
+        "$cachew" scale changing "fixed:$n" --dispatcher "$DISPATCHER" >/dev/null || fail "scale"
+        wait_until 120 "$n workers" has_assigned "$n"
+        read_batches job 25
+    done
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep '"epoch":0,' >/dev/null || fail "not within one epoch"
+    i=$("$cachew" decisions changing --kind autoscale --last 1000 --dispatcher "$DISPATCHER" | grep -c 'by request')
+    [ "$i" -eq 100 ] || fail "$i changes are among the decisions"
+    expect_error policy 'autoscale policy "most" is not known' "$cachew" scale changing most --dispatcher "$DISPATCHER"
+    "$cachew" scale changing auto --dispatcher "$DISPATCHER" >/dev/null || fail "back to auto"
+    release job
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
+    expect_error job 'no job' "$cachew" scale nobody auto --dispatcher "$DISPATCHER"
+}
+runs_at() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep -q "\"assigned\":$(($1 + $2)),\"local\":$2,"; }
+# And where they run: beside the trainer, elsewhere, both.
+case_changing_places() {
+    local i remote here
+    write_long_pipelines
+    DISPATCHER='' run reference "$work/fashion_long.json" --seed 4 --batches "$work/reference.batches"
+    begin_elastic --scale-in 50ms --lease-ms 100ms
+    tight_pipe job
+    CACHEW_BIN_DIR=$CACHEW_BIN begin_held job "$work/fashion_long.json" --name placed --seed 4 --window 60 --local-workers 2 --local-threads 1
+    for ((i = 0; i < 20; i++)); do
+        read -r remote here <<<"$(sed -n "$((i % 4 + 1))p" <<<$'1 1\n2 0\n0 2\n3 1')"
+        "$cachew" scale placed --place "fixed:$remote,$here" --dispatcher "$DISPATCHER" >/dev/null || fail "scale"
+        wait_until 120 "$remote remote and $here local workers" runs_at "$remote" "$here"
+        read_batches job 25
+    done
+    release job
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
+}
 # However the dispatcher dies, its workers end with it; its successor starts others, and the trainer goes on.
 case_killed() {
     write_pipelines
@@ -64,6 +123,49 @@ case_killed() {
     release job
     cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
 }
+# Its successor goes on with the number that was found, also of workers that register themselves; what they computed is not thrown away.
+case_restarted() {
+    local wanted
+    write_sleepy
+    listen=unix:$work/dispatcher.sock
+    begin_elastic --scale-window 500ms
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --step-ms 100 --name kept
+    wait_until 240 "more than one worker" decided '[2-6]'
+    end dispatcher KILL
+    wait_until 60 "no worker is left behind" no_processes
+    wanted=$(sed -n 's/.*autoscale auto: \([0-9]*\) workers.*/\1/p' "$work/dispatcher.log" | tail -1)
+    : >"$work/dispatcher.log"
+    begin_elastic --scale-window 1h --grace 1s
+    wait_until 60 "$wanted workers at once" has_workers "$wanted"
+    grep -q "autoscale auto" "$work/dispatcher.log" && fail "decided anew"
+    return 0
+}
+# Workers that end before they attach: it is said why, and they are not started without a pause.
+case_bad_worker() {
+    write_sleepy
+    begin_dispatcher --provisioner process --max-workers 1 --worker-arg=--nonsense
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 60s
+    wait_until 120 "it is tried again" eval '[ "$(grep -c "ended before it attached" "$work/dispatcher.log")" -ge 3 ]'
+    grep -q -- '--nonsense' "$work/dispatcher.log" || fail "the worker's own message is not there"
+    [ "$(grep -c 'worker process .* is started' "$work/dispatcher.log")" -lt 50 ] || fail "started without a pause"
+}
+# Somebody else starts workers: he is told how many, and may have one drained before he takes its host away.
+case_external() {
+    local address
+    write_sleepy
+    begin_dispatcher --provisioner external --max-workers 3 --scale-window 500ms
+    begin_worker w1
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --max-stall 0.9 --autoscale fixed:2
+    wait_until 60 "two are wanted" eval '"$cachew" metrics --dispatcher "$DISPATCHER" | grep -q "^cachew_workers_wanted 2"'
+    "$cachew" decisions --dispatcher "$DISPATCHER" --kind provision | grep "2 workers" >/dev/null || fail "no decision"
+    begin_worker w2
+    wait_until 60 "it takes part" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"jobs\":\[\"j" | grep -qx 2'
+    address=$(sed -n 's/^ready //p' "$work/w1.out")
+    "$cachew" drain "$address" --wait --dispatcher "$DISPATCHER" >"$work/drain.out" || fail "drain failed"
+    grep -q 'has left' "$work/drain.out" || fail "$(cat "$work/drain.out")"
+    wait_for w1 60 || fail "the drained worker did not end well"
+    expect_error none 'there is no worker "elsewhere:1"' "$cachew" drain elsewhere:1 --dispatcher "$DISPATCHER"
+}
 # What cannot be is said at once.
 case_options() {
     local out
@@ -73,5 +175,21 @@ case_options() {
     [[ $out == *"fixed:4"* ]] || fail "$out"
     out=$("$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/s" --min-workers 5 --max-workers 2 2>&1) && fail "accepted"
     [[ $out == *"--min-workers 5 is more than --max-workers 2"* ]] || fail "$out"
+    out=$("$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/s" --autoplace here 2>&1) && fail "accepted"
+    [[ $out == *"auto, fixed, off, pecan"* ]] || fail "$out"
+    write_sleepy
+    begin_elastic
+    expect_error scale 'autoscale policy "most" is not known; there are: auto' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoscale most
+    expect_error number 'fixed:4' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoscale fixed:x
+    expect_error place 'autoplace policy "here" is not known' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoplace here
+    expect_error limits 'min_workers: 3 is more than max_workers' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --min-workers 3 --max-workers 2
+}
+# A job's own limit counts, and its own policy.
+case_own_policy() {
+    write_sleepy
+    begin_elastic --scale-window 500ms
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoscale fixed:5 --max-workers 3
+    wait_until 60 "as many as it may have" has_workers 3
+    grep -q "autoscale fixed:5: 3 workers" "$work/dispatcher.log" || fail "not by its policy: $(grep autoscale "$work/dispatcher.log")"
 }
 run_case "$@"; exit

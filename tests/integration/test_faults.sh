@@ -16,20 +16,7 @@ trainer() {
 }
 compare() {
     release job
-    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches: $(diff "$work/reference.batches" "$work/job.batches" | head -5)"
-}
-# Reads lines until N have come or the process is gone. What does not come while it is gone is read later.
-read_while_alive() { # NAME N
-    local line n=0 deadline=$((SECONDS + 240))
-    while [ "$n" -lt "$2" ] && ! is_gone_or_zombie "$1"; do
-        [ $SECONDS -lt $deadline ] || fail "no batch comes"
-        if read -r -t 0.2 -u "$held_fd" line; then
-            echo "$line" >>"$work/job.batches"
-            n=$((n + 1))
-        else
-            printf '%s' "$line" >>"$work/job.batches" # its beginning
-        fi
-    done
+    same_batches
 }
 try_dispatcher() { # FAULT: it may be dead when this returns
     CACHEW_FAULT=$1 begin dispatcher "$CACHEW_BIN/cachew-dispatcher" --listen "$listen" --state-dir "$work/state" --poison-deaths 1000

@@ -11,27 +11,18 @@ reference() { # PIPELINE: sets file
 }
 compare() {
     release job
-    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches: $(diff "$work/reference.batches" "$work/job.batches" | head -5)"
+    same_batches
 }
 
 # ---- a full disk ----
 
-unmount() {
-    local status=$? i
-    for ((i = 0; i < 100; i++)); do
-        umount -l "$work/disk" 2>/dev/null && break
-        sleep 0.05
-    done
-    (exit $status)
-    finish
-}
 fill() { dd if=/dev/zero of="$work/disk/filler" bs=1k 2>/dev/null; ! [ "$(stat -c %s "$work/disk/filler")" -eq 0 ]; }
 is_full_logged() { [ "$(grep -c 'no space left' "$work/dispatcher.log")" -gt "$1" ]; }
 case_disk_full() {
     mkdir "$work/disk"
     # The write-ahead log of the state takes some megabytes before it begins anew.
     mount -t tmpfs -o size=16m tmpfs "$work/disk" 2>/dev/null || skip "mounting a tmpfs is not permitted"
-    trap unmount EXIT
+    trap unmount_disk EXIT
     state=$work/disk/state
     listen=unix:$work/dispatcher.sock
     reference fashion
@@ -85,7 +76,7 @@ with sqlite3.connect(sys.argv[1]) as db: db.execute("PRAGMA user_version = 999")
     refused newer 'has schema 999.*run the newer version'
     cp "$work/good/state.db" "$work/state/state.db"
     begin_dispatcher
-    "$cachew" jobs --dispatcher "$DISPATCHER" | grep -q kept || fail "a good copy does not bring the job back"
+    "$cachew" jobs --dispatcher "$DISPATCHER" | grep kept >/dev/null || fail "a good copy does not bring the job back"
 }
 
 # ---- a wall clock that jumps ----

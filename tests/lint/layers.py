@@ -32,6 +32,7 @@ THIRD = {
     r"curl/.*": {"src/io"},
     r"grpc/.*": {"src/rpc"},
     r"sqlite3\.h": {"dispatcher"},
+    r"microhttpd\.h": {"src/daemon"},
     r"xxhash\.h": {"src/base"},
     r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
     r"protobuf-c/.*": {"src/wire", "src/rpc", "dispatcher", "worker", "client"},

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Photograph-like JPEG files for tests and benchmarks: the same files on every machine that has the same Pillow.
 
-usage: make_photos.py DIRECTORY [N]
+usage: make_photos.py DIRECTORY [N [SCALE]]
 
-Sizes vary around 500 x 375, quality from 75 to 95; most files have 4:2:0 chroma as cameras and web sites write it,
+Sizes vary around 500 x 375, times SCALE, quality from 75 to 95; most files have 4:2:0 chroma as cameras and web sites write it,
 a few 4:2:2, 4:4:4, grey, or progressive scans. Content: smooth light, blurred shapes with edges, texture and noise
 as of a sensor, so that file sizes and coefficients are about those of photographs (100 to 150 KB per megapixel and up).
 """
@@ -55,12 +55,13 @@ def texture(rng, h, w):
     return total * numpy.clip(where, 0.1, 1.0)
 
 
-def photo(index):
+def photo(index, scale):
     rnd = random.Random(index)
     rng = numpy.random.default_rng(index)
     w, h = rnd.choice(((500, 375), (500, 375), (375, 500), (500, 333), (500, 400), (480, 360), (640, 480), (299, 448), (801, 533)))
     if index % 7 == 3:
         w, h = w - rnd.randint(1, 15), h - rnd.randint(1, 15)
+    w, h = round(w * scale), round(h * scale)
     pixels = numpy.asarray(shapes(light(rng, h, w), rnd)).astype(numpy.float32)
     pixels = pixels + texture(rng, h, w)[:, :, None] + rng.standard_normal((h, w, 3)).astype(numpy.float32) * 1.5
     return Image.fromarray(numpy.clip(pixels, 0, 255).astype(numpy.uint8)), rnd.randint(75, 95)
@@ -68,9 +69,10 @@ def photo(index):
 
 def main():
     directory, n = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 64
+    scale = float(sys.argv[3]) if len(sys.argv) > 3 else 1
     os.makedirs(directory, exist_ok=True)
     for index in range(n):
-        image, quality = photo(index)
+        image, quality = photo(index, scale)
         options = {"quality": quality, "subsampling": 2}
         if index % 16 == 5:
             options["subsampling"] = 1

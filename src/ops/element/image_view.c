@@ -110,3 +110,19 @@ void cw_image_resample_free(void *scratch)
     cw_resample_fini(scratch);
     cw_mem_free(scratch);
 }
+
+int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h, int64_t w, const struct cw_view *out,
+                      int filter,
+                      struct cw_err *err)
+{
+    const struct cw_resample_job job = {.src = src,
+                                        .src_stride = cw_image_stride(image),
+                                        .src_h = (int32_t)h,
+                                        .src_w = (int32_t)w,
+                                        .channels = (int32_t)image->channels,
+                                        .dst = out->data,
+                                        .dst_h = (int32_t)out->dims[0],
+                                        .dst_w = (int32_t)out->dims[1],
+                                        .filter = (enum cw_filter)filter};
+    return cw_resample(scratch, &job, err);
+}

@@ -34,9 +34,16 @@ static inline size_t cw_image_stride(const struct cw_image *image)
 /* scratch_new and scratch_free of operators that resize: a struct cw_resample. */
 void *cw_image_resample_new(const void *opts, void *state);
 void cw_image_resample_free(void *scratch);
+/* h x w pixels of the image, from src on, in the size that `out` has (cw_image_output). */
+int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h, int64_t w, const struct cw_view *out,
+                      int filter,
+                      struct cw_err *err);
 
 /* Option `size`: one number or [h, w]. */
 #define CW_IMAGE_SIDE_MAX 65535
+#define CW_IMAGE_SIZE_ROW(offset_, help_) \
+    {.name = "size", .help = (help_), .type = CW_OPT_I64_LIST, .offset = (offset_), .min = 1, .max = CW_IMAGE_SIDE_MAX, \
+     .flags = CW_OPT_REQUIRED, .len_min = 1, .len_max = 2}
 #define CW_IMAGE_PIXELS_MAX ((int64_t)1 << 28) /* of one image; a header must not take all memory */
 struct cw_image_size {
     int64_t h, w;

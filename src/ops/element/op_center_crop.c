@@ -8,16 +8,9 @@ struct center_crop_opts {
     struct cw_i64_list size;
 };
 
-static const struct cw_opt options[] = {{.name = "size",
-                                         .help = "[height, width], or one number for a square",
-                                         .type = CW_OPT_I64_LIST,
-                                         .offset = offsetof(struct center_crop_opts, size),
-                                         .min = 1,
-                                         .max = CW_IMAGE_SIDE_MAX,
-                                         .flags = CW_OPT_REQUIRED,
-                                         .len_min = 1,
-                                         .len_max = 2},
-                                        {0}};
+static const struct cw_opt options[] = {
+    CW_IMAGE_SIZE_ROW(offsetof(struct center_crop_opts, size), "[height, width], or one number for a square"),
+    {0}};
 
 static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
                        struct cw_err *err)

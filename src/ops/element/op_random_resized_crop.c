@@ -42,15 +42,7 @@ static const struct cw_opt options[] = {
      .max = 1,
      .len_min = 2,
      .len_max = 2},
-    {.name = "size",
-     .help = "[height, width], or one number for a square",
-     .type = CW_OPT_I64_LIST,
-     .offset = offsetof(struct random_resized_crop_opts, size),
-     .min = 1,
-     .max = CW_IMAGE_SIDE_MAX,
-     .flags = CW_OPT_REQUIRED,
-     .len_min = 1,
-     .len_max = 2},
+    CW_IMAGE_SIZE_ROW(offsetof(struct random_resized_crop_opts, size), "[height, width], or one number for a square"),
     {0}};
 
 static int check(const void *opts, struct cw_err *err)
@@ -130,17 +122,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         rc = cw_image_output(ctx, out, size.h, size.w, err);
     if (rc < 0)
         return rc;
-    return cw_resample(scratch,
-                       &(struct cw_resample_job){.src = src,
-                                                 .src_stride = cw_image_stride(&image),
-                                                 .src_h = (int32_t)rect.h,
-                                                 .src_w = (int32_t)rect.w,
-                                                 .channels = (int32_t)image.channels,
-                                                 .dst = out->data,
-                                                 .dst_h = (int32_t)size.h,
-                                                 .dst_w = (int32_t)size.w,
-                                                 .filter = (enum cw_filter)o->interpolation},
-                       err);
+    return cw_image_resample(scratch, &image, src, rect.h, rect.w, out, o->interpolation, err);
 }
 
 const struct cw_op cw_op_random_resized_crop = {

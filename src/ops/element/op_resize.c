@@ -17,15 +17,7 @@ static const struct cw_opt options[] = {
      .offset = offsetof(struct resize_opts, interpolation),
      .def = "\"bilinear\"",
      .names = cw_filter_names},
-    {.name = "size",
-     .help = "[height, width], or one number for the shorter side",
-     .type = CW_OPT_I64_LIST,
-     .offset = offsetof(struct resize_opts, size),
-     .min = 1,
-     .max = CW_IMAGE_SIDE_MAX,
-     .flags = CW_OPT_REQUIRED,
-     .len_min = 1,
-     .len_max = 2},
+    CW_IMAGE_SIZE_ROW(offsetof(struct resize_opts, size), "[height, width], or one number for the shorter side"),
     {0}};
 
 /* Sizes that come out for h x w, -1 = not known. */
@@ -68,17 +60,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     rc = cw_image_output(ctx, out, size.h, size.w, err);
     if (rc < 0)
         return rc;
-    return cw_resample(scratch,
-                       &(struct cw_resample_job){.src = image.data,
-                                                 .src_stride = cw_image_stride(&image),
-                                                 .src_h = (int32_t)image.h,
-                                                 .src_w = (int32_t)image.w,
-                                                 .channels = (int32_t)image.channels,
-                                                 .dst = out->data,
-                                                 .dst_h = (int32_t)size.h,
-                                                 .dst_w = (int32_t)size.w,
-                                                 .filter = (enum cw_filter)o->interpolation},
-                       err);
+    return cw_image_resample(scratch, &image, image.data, image.h, image.w, out, o->interpolation, err);
 }
 
 const struct cw_op cw_op_resize = {

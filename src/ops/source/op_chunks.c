@@ -5,18 +5,13 @@
 #include "format/chunk.h"
 #include "format/glob.h"
 #include "format/record.h"
-#include "ops/source/file_set.h"
 #include "ops/op_util.h"
+#include "ops/source/file_source.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { LOOK_ENTRIES_MAX = 100000 };
-/* Threads that load indices of different files do not wait for each other, mostly. */
-enum { LOCKS_N = 32 };
 /* Frames that were read last: neighbours in one frame are read together. Larger frames hold one record each, mostly. */
 enum { KEPT_N = 64, KEPT_BYTES_MAX = 1 << 20 };
 
@@ -31,11 +26,9 @@ struct kept {
     uint64_t used;
 };
 struct chunks_state {
-    struct cw_file_set *files;
+    struct cw_file_source source; /* a file's index; records that were left out are not in it */
     struct cw_spec spec;
-    _Atomic(struct cw_chunk_index *) *indices; /* one a file, NULL until it is there; records that were left out are not in it */
-    struct cw_mutex locks[LOCKS_N];            /* file i: lock i % LOCKS_N, held while its index is loaded */
-    struct cw_mutex kept_lock;                 /* guards kept, clock */
+    struct cw_mutex kept_lock; /* guards kept, clock */
     struct kept kept[KEPT_N];
     uint64_t clock;
 };
@@ -47,14 +40,12 @@ static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)), {0
 
 static int load_path(const char *path, struct cw_chunk_index **ret_index, struct cw_err *err)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", path) : 0;
-    struct cw_readable file = cw_readable_fd(path, rc == 0 ? (uint64_t)st.st_size : 0, &fd);
-    if (rc == 0)
-        rc = cw_chunk_load(&file, ret_index, err);
+    struct cw_readable file;
+    int fd;
+    int rc = cw_readable_open(path, &fd, &file, err);
+    if (rc < 0)
+        return rc;
+    rc = cw_chunk_load(&file, ret_index, err);
     close(fd);
     return rc;
 }
@@ -72,7 +63,8 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         rc = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, &paths, err);
     cw_paths_sort(&paths);
     if (rc == 0 && paths.n == 0)
-        rc = cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match here, and the first one says what the elements are", o->pattern.v[0]);
+        rc = cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match here, and the first one says what the elements are",
+                        o->pattern.v[0]);
     if (rc == 0)
         rc = load_path(paths.v[0], &index, err);
     if (rc == 0)
@@ -99,20 +91,26 @@ static int bad_spec(const struct chunks_state *s, size_t i, const struct cw_spec
     CW_STR_AUTO wants = {0};
     cw_spec_print(found, &has);
     cw_spec_print(&s->spec, &wants);
-    return cw_err_set(err, CW_E_INVALID, "%s: other elements (%s) than the pipeline was checked with (%s)", s->files->v[i].path, cw_str_text(&has),
+    return cw_err_set(err, CW_E_INVALID, "%s: other elements (%s) than the pipeline was checked with (%s)", s->source.files->v[i].path,
+                      cw_str_text(&has),
                       cw_str_text(&wants));
 }
 
-/* Loads the index of file i. The caller holds its lock, or is alone. */
-static int load_index(struct chunks_state *s, size_t i, struct cw_err *err)
+static void free_index(void *loaded)
 {
+    cw_chunk_index_free(loaded);
+}
+
+static int load_index(void *state, size_t i, void **ret_loaded, struct cw_err *err)
+{
+    const struct chunks_state *s = state;
     struct cw_file_use use;
     struct cw_chunk_index *index = NULL;
-    int rc = cw_file_set_use(s->files, i, &use, err);
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
     rc = cw_chunk_load(&use.readable, &index, err);
-    cw_file_set_release(s->files, &use);
+    cw_file_set_release(s->source.files, &use);
     if (rc == 0 && !cw_spec_eq(&index->head.spec, &s->spec))
         rc = bad_spec(s, i, &index->head.spec, err);
     if (rc < 0) {
@@ -120,80 +118,52 @@ static int load_index(struct chunks_state *s, size_t i, struct cw_err *err)
         return rc;
     }
     drop_left_out(index);
-    atomic_store_explicit(&s->indices[i], index, memory_order_release);
-    return 0;
-}
-
-static void close_files(void *state)
-{
-    struct chunks_state *s = state;
-    if (!s)
-        return;
-    for (size_t i = 0; s->indices && i < s->files->n; i++)
-        cw_chunk_index_free(atomic_load(&s->indices[i]));
-    for (size_t i = 0; i < KEPT_N; i++)
-        cw_buf_unref(s->kept[i].buf);
-    cw_mem_free(s->indices);
-    cw_file_set_free(s->files);
-    for (size_t i = 0; i < LOCKS_N; i++)
-        cw_mutex_fini(&s->locks[i]);
-    cw_mutex_fini(&s->kept_lock);
-    cw_mem_free(s);
-}
-
-static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
-{
-    const struct chunks_opts *o = opts;
-    struct chunks_state *s = CW_NEW(struct chunks_state);
-    s->spec = *how->out;
-    for (size_t i = 0; i < LOCKS_N; i++)
-        cw_mutex_init(&s->locks[i]);
-    cw_mutex_init(&s->kept_lock);
-    int rc = cw_file_set_new(&o->pattern, how->manifest, &s->files, err);
-    if (rc == 0)
-        s->indices = cw_mem_new_array(s->files->n, sizeof(*s->indices));
-    for (size_t i = 0; rc == 0 && !how->manifest && i < s->files->n; i++) {
-        rc = load_index(s, i, err);
-        if (rc == 0)
-            s->files->v[i].records = (int64_t)atomic_load(&s->indices[i])->records_n;
-    }
-    if (rc == 0)
-        rc = cw_file_set_sum(s->files, err);
-    if (rc < 0)
-        close_files(s);
-    else
-        *ret_state = s;
-    return rc;
-}
-
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err)
-{
-    const struct chunks_state *s = state;
-    (void)opts;
-    (void)in_n;
-    (void)inputs_n;
-    (void)err;
-    *ret_n = s->files->records;
+    *ret_loaded = index;
     return 0;
 }
 
 static int index_of(struct chunks_state *s, size_t i, const struct cw_chunk_index **ret_index, struct cw_err *err)
 {
-    struct cw_chunk_index *index = atomic_load_explicit(&s->indices[i], memory_order_acquire);
-    int rc = 0;
-    if (!index) {
-        struct cw_mutex *lock = &s->locks[i % LOCKS_N];
-        cw_mutex_lock(lock);
-        if (!atomic_load(&s->indices[i]))
-            rc = load_index(s, i, err);
-        index = atomic_load(&s->indices[i]);
-        cw_mutex_unlock(lock);
-    }
-    if (rc == 0 && (int64_t)index->records_n != s->files->v[i].records)
-        rc = cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it had %lld elements when the job was prepared", s->files->v[i].path,
-                        (long long)s->files->v[i].records);
-    *ret_index = index;
+    const void *loaded = NULL;
+    int rc = cw_file_source_get(&s->source, i, &loaded, err);
+    *ret_index = loaded;
     return rc;
+}
+
+static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+{
+    struct chunks_state *s = state;
+    const struct cw_chunk_index *index = NULL;
+    if (how->manifest)
+        return 0;
+    int rc = index_of(s, i, &index, err);
+    if (rc == 0)
+        s->source.files->v[i].records = (int64_t)index->records_n;
+    return rc;
+}
+
+static void begin(void *state, const struct cw_op_open *how)
+{
+    struct chunks_state *s = state;
+    s->spec = *how->out;
+    cw_mutex_init(&s->kept_lock);
+}
+
+static void end(void *state)
+{
+    struct chunks_state *s = state;
+    for (size_t i = 0; i < KEPT_N; i++)
+        cw_buf_unref(s->kept[i].buf);
+    cw_mutex_fini(&s->kept_lock);
+}
+
+static const struct cw_file_source_kind kind = {
+    .state_bytes = sizeof(struct chunks_state), .begin = begin, .end = end, .prepare = prepare, .load = load_index, .unload = free_index};
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+{
+    const struct chunks_opts *o = opts;
+    return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
 /* ---- frames ---- */
@@ -229,34 +199,38 @@ static void kept_put(struct chunks_state *s, size_t file, uint32_t frame, struct
     cw_buf_unref(was);
 }
 
-static int frame_of(struct chunks_state *s, size_t file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
+static int frame_of(struct chunks_state *s, size_t file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf,
+                    struct cw_err *err)
 {
     struct cw_file_use use;
     *ret_buf = kept_get(s, file, frame);
     if (*ret_buf)
         return 0;
-    int rc = cw_file_set_use(s->files, file, &use, err);
+    int rc = cw_file_set_use(s->source.files, file, &use, err);
     if (rc < 0)
         return rc;
     rc = cw_chunk_frame_load(&use.readable, index, frame, ret_buf, err);
-    cw_file_set_release(s->files, &use);
+    cw_file_set_release(s->source.files, &use);
     if (rc == 0)
         kept_put(s, file, frame, *ret_buf);
     return rc;
 }
 
 /* The record is copied: the frame may be given away while the element is in use. */
-static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element, struct cw_err *err)
+static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element,
+                        struct cw_err *err)
 {
     struct chunks_state *s = state;
-    size_t file = cw_file_set_locate(s->files, pos);
+    size_t file = cw_file_set_locate(s->source.files, pos);
     const struct cw_chunk_index *index = NULL;
     struct cw_buf *frame = NULL;
     (void)opts;
     int rc = index_of(s, file, &index, err);
+    if (rc == 0)
+        rc = cw_file_source_compare(&s->source, file, index->records_n, "elements", err);
     if (rc < 0)
         return rc;
-    const struct cw_chunk_record *record = &index->records[pos - s->files->v[file].first];
+    const struct cw_chunk_record *record = &index->records[pos - s->source.files->v[file].first];
     void *p = cw_op_scratch(ctx, record->bytes, err);
     if (!p)
         return CW_E_NOMEM;
@@ -267,22 +241,8 @@ static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *sta
     cw_buf_unref(frame);
     rc = cw_record_decode(&s->spec, p, record->bytes, ret_element, err);
     if (rc < 0)
-        cw_err_wrap(err, "%s: id %llu", s->files->v[file].path, (unsigned long long)record->id);
+        cw_err_wrap(err, "%s: id %llu", s->source.files->v[file].path, (unsigned long long)record->id);
     return rc;
-}
-
-static void manifest(const void *opts, void *state, struct cw_value *ret_value)
-{
-    const struct chunks_state *s = state;
-    (void)opts;
-    cw_file_set_manifest(s->files, ret_value);
-}
-
-static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
-{
-    const struct chunks_state *s = state;
-    (void)opts;
-    cw_file_set_describe(s->files, pos, out);
 }
 
 const struct cw_op cw_op_chunks = {
@@ -299,9 +259,9 @@ const struct cw_op cw_op_chunks = {
     .options_bytes = sizeof(struct chunks_opts),
     .infer = infer,
     .open = open_files,
-    .close = close_files,
-    .count = count,
+    .close = cw_file_source_free,
+    .count = cw_file_source_count,
     .read = read_element,
-    .manifest = manifest,
-    .describe = describe,
+    .manifest = cw_file_source_manifest,
+    .describe = cw_file_source_describe,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source: paths of files. Reading them is read_file's work. */
-#include "ops/source/file_set.h"
 #include "ops/op_util.h"
+#include "ops/source/file_source.h"
 
 #include <string.h>
 
@@ -26,64 +26,42 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_op_infer_one(o->field, CW_DTYPE_STR, 0, NULL, ret_spec, err);
 }
 
+static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+{
+    struct cw_file_source *s = state;
+    (void)how;
+    (void)err;
+    s->files->v[i].records = 1;
+    return 0;
+}
+
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source), .prepare = prepare};
+
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
 {
     const struct files_opts *o = opts;
-    struct cw_file_set *set;
-    int rc = cw_file_set_new(&o->pattern, how->manifest, &set, err);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < set->n; i++)
-        set->v[i].records = 1;
-    rc = cw_file_set_sum(set, err);
-    if (rc < 0)
-        cw_file_set_free(set);
-    else
-        *ret_state = set;
-    return rc;
-}
-
-static void close_files(void *state)
-{
-    cw_file_set_free(state);
-}
-
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
-{
-    const struct cw_file_set *set = state;
-    (void)opts;
-    (void)in_n;
-    (void)inputs_n;
-    (void)err;
-    *ret_n = set->records;
-    return 0;
+    return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
 static int read_path(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
                      struct cw_element *ret_element, struct cw_err *err)
 {
-    const struct cw_file_set *set = state;
-    char *path = set->v[pos].path;
+    const struct cw_file_source *s = state;
+    const struct cw_file *file = &s->files->v[pos];
     (void)ctx;
     (void)opts;
     (void)err;
     ret_element->n = 1;
-    ret_element->fields[0] = (struct cw_view){.data = path, .bytes = strlen(path), .dtype = CW_DTYPE_STR, .stamp = &set->v[pos].stamp};
+    ret_element->fields[0] = (struct cw_view){.data = file->path, .bytes = strlen(file->path), .dtype = CW_DTYPE_STR,
+                                              .stamp = &file->stamp};
     return 0;
-}
-
-static void manifest(const void *opts, void *state, struct cw_value *ret_value)
-{
-    (void)opts;
-    cw_file_set_manifest(state, ret_value);
 }
 
 static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
 {
-    const struct cw_file_set *set = state;
+    const struct cw_file_source *s = state;
     (void)opts;
-    cw_str_add(out, set->v[pos].path);
+    cw_str_add(out, s->files->v[pos].path);
 }
 
 const struct cw_op cw_op_files = {
@@ -100,9 +78,9 @@ const struct cw_op cw_op_files = {
     .options_bytes = sizeof(struct files_opts),
     .infer = infer,
     .open = open_files,
-    .close = close_files,
-    .count = count,
+    .close = cw_file_source_free,
+    .count = cw_file_source_count,
     .read = read_path,
-    .manifest = manifest,
+    .manifest = cw_file_source_manifest,
     .describe = describe,
 };

@@ -5,14 +5,10 @@
 #include "format/glob.h"
 #include "format/gz.h"
 #include "format/idx.h"
-#include "ops/source/file_set.h"
 #include "ops/op_util.h"
+#include "ops/source/file_source.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DTYPE_AUTO = 0 };
@@ -28,10 +24,8 @@ struct idx_opts {
 };
 
 struct idx_state {
-    struct cw_file_set *files;
-    struct cw_idx_header header; /* of the first file; `records` is each file's own */
-    _Atomic(void *) *inflated;   /* one a .gz file: its records, in this machine's byte order */
-    struct cw_mutex lock;        /* held while a file is inflated */
+    struct cw_file_source source; /* what a .gz file inflates to: its records, in this machine's byte order */
+    struct cw_idx_header header;  /* of the first file; `records` is each file's own */
 };
 
 #define OFFSET(member) offsetof(struct idx_opts, member)
@@ -74,14 +68,12 @@ static int read_header(const struct cw_readable *file, struct cw_idx_header *ret
 
 static int read_header_at(const char *path, struct cw_idx_header *ret_header, struct cw_err *err)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", path) : 0;
-    struct cw_readable file = cw_readable_fd(path, rc == 0 ? (uint64_t)st.st_size : 0, &fd);
-    if (rc == 0)
-        rc = read_header(&file, ret_header, err);
+    struct cw_readable file;
+    int fd;
+    int rc = cw_readable_open(path, &fd, &file, err);
+    if (rc < 0)
+        return rc;
+    rc = read_header(&file, ret_header, err);
     close(fd);
     return rc;
 }
@@ -163,12 +155,12 @@ static int bad_shape(const char *path, const struct cw_idx_header *h, const char
 static int check_header(const struct idx_state *s, size_t i, const struct cw_idx_header *h,
                         const struct cw_spec *out, struct cw_err *err)
 {
-    const struct cw_file *file = &s->files->v[i];
+    const struct cw_file *file = &s->source.files->v[i];
     if (out && !header_fits(h, out->fields[0].dtype, out->fields[0].rank, out->fields[0].dims))
         return bad_shape(file->path, h, "the pipeline was checked with",
                          err);
     if (i > 0 && !header_fits(h, s->header.dtype, s->header.rank, s->header.dims))
-        return bad_shape(file->path, h, s->files->v[0].path, err);
+        return bad_shape(file->path, h, s->source.files->v[0].path, err);
     if (cw_gz_is_name(file->path) && h->file_bytes / GZ_GROWTH_MAX > (uint64_t)file->stamp.size)
         return cw_err_set(err, CW_E_CORRUPT,
                           "%s: its %lld records need %llu bytes, which %lld bytes of gzip data cannot hold", file->path,
@@ -183,68 +175,25 @@ static int check_header(const struct idx_state *s, size_t i, const struct cw_idx
     return 0;
 }
 
-static int open_one(struct idx_state *s, size_t i, const struct cw_op_open *how, struct cw_err *err)
+static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
 {
+    struct idx_state *s = state;
     struct cw_file_use use;
     struct cw_idx_header h;
-    int rc = cw_file_set_use(s->files, i, &use, err);
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
     rc = read_header(&use.readable, &h, err);
-    cw_file_set_release(s->files, &use);
+    cw_file_set_release(s->source.files, &use);
     if (rc == 0)
         rc = check_header(s, i, &h, how->out, err);
-    if (rc == 0 && how->manifest && s->files->v[i].records != h.records)
-        rc = cw_err_set(err, CW_E_STATE, "%s: changed while it is read", s->files->v[i].path);
+    if (rc == 0 && how->manifest && s->source.files->v[i].records != h.records)
+        rc = cw_err_set(err, CW_E_STATE, "%s: changed while it is read", s->source.files->v[i].path);
     if (rc < 0)
         return rc;
     if (i == 0)
         s->header = h;
-    s->files->v[i].records = h.records;
-    return 0;
-}
-
-static void close_files(void *state)
-{
-    struct idx_state *s = state;
-    if (!s)
-        return;
-    for (size_t i = 0; s->inflated && i < s->files->n; i++)
-        cw_mem_free(atomic_load(&s->inflated[i]));
-    cw_mem_free(s->inflated);
-    cw_file_set_free(s->files);
-    cw_mutex_fini(&s->lock);
-    cw_mem_free(s);
-}
-
-static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
-{
-    const struct idx_opts *o = opts;
-    struct idx_state *s = CW_NEW(struct idx_state);
-    cw_mutex_init(&s->lock);
-    int rc = cw_file_set_new(&o->pattern, how->manifest, &s->files, err);
-    if (rc == 0)
-        s->inflated = cw_mem_new_array(s->files->n, sizeof(*s->inflated));
-    for (size_t i = 0; rc == 0 && i < s->files->n; i++)
-        rc = open_one(s, i, how, err);
-    if (rc == 0)
-        rc = cw_file_set_sum(s->files, err);
-    if (rc < 0)
-        close_files(s);
-    else
-        *ret_state = s;
-    return rc;
-}
-
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
-{
-    const struct idx_state *s = state;
-    (void)opts;
-    (void)in_n;
-    (void)inputs_n;
-    (void)err;
-    *ret_n = s->files->records;
+    s->source.files->v[i].records = h.records;
     return 0;
 }
 
@@ -266,22 +215,23 @@ static int inflate_into(struct cw_gz *gz, const struct cw_idx_header *h, const c
     return rc;
 }
 
-static int inflate_file(const struct idx_state *s, size_t i, void **ret_records, struct cw_err *err)
+static int inflate_file(void *state, size_t i, void **ret_records, struct cw_err *err)
 {
+    const struct idx_state *s = state;
     struct cw_file_use use;
     size_t value_bytes = cw_dtype_bytes(s->header.dtype);
-    size_t bytes = (size_t)s->files->v[i].records * s->header.record_bytes;
-    int rc = cw_file_set_use(s->files, i, &use, err);
+    size_t bytes = (size_t)s->source.files->v[i].records * s->header.record_bytes;
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
     void *records = cw_mem_try_aligned(64, CW_MAX(bytes, 1));
     struct cw_gz *gz = cw_gz_new(&use.readable);
     if (records)
-        rc = inflate_into(gz, &s->header, s->files->v[i].path, records, bytes, err);
+        rc = inflate_into(gz, &s->header, s->source.files->v[i].path, records, bytes, err);
     else
-        rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its %zu bytes", s->files->v[i].path, bytes);
+        rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its %zu bytes", s->source.files->v[i].path, bytes);
     cw_gz_free(gz);
-    cw_file_set_release(s->files, &use);
+    cw_file_set_release(s->source.files, &use);
     if (rc < 0) {
         cw_mem_free(records);
         return rc;
@@ -291,32 +241,24 @@ static int inflate_file(const struct idx_state *s, size_t i, void **ret_records,
     return 0;
 }
 
-static int inflated_of(struct idx_state *s, size_t i, const char **ret_records, struct cw_err *err)
+static const struct cw_file_source_kind kind = {
+    .state_bytes = sizeof(struct idx_state), .prepare = prepare, .load = inflate_file, .unload = cw_mem_free};
+
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
 {
-    void *records = atomic_load_explicit(&s->inflated[i], memory_order_acquire);
-    int rc = 0;
-    if (!records) {
-        cw_mutex_lock(&s->lock);
-        records = atomic_load(&s->inflated[i]);
-        if (!records)
-            rc = inflate_file(s, i, &records, err);
-        if (rc == 0)
-            atomic_store_explicit(&s->inflated[i], records, memory_order_release);
-        cw_mutex_unlock(&s->lock);
-    }
-    *ret_records = records;
-    return rc;
+    const struct idx_opts *o = opts;
+    return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
 static int read_plain(struct idx_state *s, size_t i, size_t k, void *dst, struct cw_err *err)
 {
     struct cw_file_use use;
     size_t bytes = s->header.record_bytes, value_bytes = cw_dtype_bytes(s->header.dtype);
-    int rc = cw_file_set_use(s->files, i, &use, err);
+    int rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
         return rc;
     rc = cw_readable_get(&use.readable, s->header.header_bytes + k * bytes, dst, bytes, err);
-    cw_file_set_release(s->files, &use);
+    cw_file_set_release(s->source.files, &use);
     if (rc == 0)
         cw_idx_convert(dst, dst, bytes / value_bytes, value_bytes);
     return rc;
@@ -326,39 +268,25 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
                        struct cw_element *ret_element, struct cw_err *err)
 {
     struct idx_state *s = state;
-    size_t i = cw_file_set_locate(s->files, pos);
-    size_t k = (size_t)(pos - s->files->v[i].first);
+    size_t i = cw_file_set_locate(s->source.files, pos);
+    size_t k = (size_t)(pos - s->source.files->v[i].first);
     struct cw_view view = {.dtype = s->header.dtype, .rank = s->header.rank};
-    const char *records = NULL;
+    const void *records = NULL;
     (void)opts;
     memcpy(view.dims, s->header.dims, sizeof(view.dims));
     int rc = cw_op_output(ctx, &view, err);
     if (rc < 0)
         return rc;
-    if (cw_gz_is_name(s->files->v[i].path)) {
-        rc = inflated_of(s, i, &records, err);
+    if (cw_gz_is_name(s->source.files->v[i].path)) {
+        rc = cw_file_source_get(&s->source, i, &records, err);
         if (rc == 0 && view.bytes > 0)
-            memcpy(view.data, records + k * s->header.record_bytes, view.bytes);
+            memcpy(view.data, (const char *)records + k * s->header.record_bytes, view.bytes);
     } else {
         rc = read_plain(s, i, k, view.data, err);
     }
     ret_element->n = 1;
     ret_element->fields[0] = view;
     return rc;
-}
-
-static void manifest(const void *opts, void *state, struct cw_value *ret_value)
-{
-    const struct idx_state *s = state;
-    (void)opts;
-    cw_file_set_manifest(s->files, ret_value);
-}
-
-static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
-{
-    const struct idx_state *s = state;
-    (void)opts;
-    cw_file_set_describe(s->files, pos, out);
 }
 
 const struct cw_op cw_op_idx = {
@@ -378,9 +306,9 @@ const struct cw_op cw_op_idx = {
     .check = check,
     .infer = infer,
     .open = open_files,
-    .close = close_files,
-    .count = count,
+    .close = cw_file_source_free,
+    .count = cw_file_source_count,
     .read = read_record,
-    .manifest = manifest,
-    .describe = describe,
+    .manifest = cw_file_source_manifest,
+    .describe = cw_file_source_describe,
 };

@@ -2,7 +2,7 @@
 /* Source: blocks of files as the source cache sees them. What `cachew cache warm` and `cachew cache status` run on the
  * workers, so that the work is spread, done once, and has progress like any other job. */
 #include "ops/op_util.h"
-#include "ops/source/file_set.h"
+#include "ops/source/file_source.h"
 
 struct blocks_opts {
     struct cw_str_list pattern;
@@ -29,47 +29,31 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return rc == 0 ? cw_spec_add(ret_spec, "read", CW_DTYPE_I64, 0, NULL, err) : rc;
 }
 
+static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+{
+    struct cw_file_source *s = state;
+    (void)how;
+    (void)err;
+    s->files->v[i].records = (int64_t)cw_source_blocks(s->files->v[i].stamp.size);
+    return 0;
+}
+
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source), .prepare = prepare};
+
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
 {
     const struct blocks_opts *o = opts;
-    struct cw_file_set *set;
     if (o->load && !cw_source_is_cached())
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "this worker has no source cache: give it --source-cache-dir, or the dispatcher --source-cache-quota");
-    int rc = cw_file_set_new(&o->pattern, how->manifest, &set, err);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < set->n; i++)
-        set->v[i].records = (int64_t)cw_source_blocks(set->v[i].stamp.size);
-    rc = cw_file_set_sum(set, err);
-    if (rc < 0)
-        cw_file_set_free(set);
-    else
-        *ret_state = set;
-    return rc;
-}
-
-static void close_files(void *state)
-{
-    cw_file_set_free(state);
-}
-
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err)
-{
-    const struct cw_file_set *set = state;
-    (void)opts;
-    (void)in_n;
-    (void)inputs_n;
-    (void)err;
-    *ret_n = set->records;
-    return 0;
+    return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
 static int read_block(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element,
                       struct cw_err *err)
 {
     const struct blocks_opts *o = opts;
-    struct cw_file_set *set = state;
+    struct cw_file_set *set = ((struct cw_file_source *)state)->files;
     size_t i = cw_file_set_locate(set, pos);
     struct cw_file_use use;
     struct cw_source_block block = {0};
@@ -90,15 +74,9 @@ static int read_block(const struct cw_op_ctx *ctx, const void *opts, void *state
     return 0;
 }
 
-static void manifest(const void *opts, void *state, struct cw_value *ret_value)
-{
-    (void)opts;
-    cw_file_set_manifest(state, ret_value);
-}
-
 static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
 {
-    const struct cw_file_set *set = state;
+    const struct cw_file_set *set = ((struct cw_file_source *)state)->files;
     const struct cw_file *file = &set->v[cw_file_set_locate(set, pos)];
     (void)opts;
     cw_str_addf(out, "%s block %lld", file->path, (long long)(pos - file->first));
@@ -118,9 +96,9 @@ const struct cw_op cw_op_source_blocks = {
     .options_bytes = sizeof(struct blocks_opts),
     .infer = infer,
     .open = open_files,
-    .close = close_files,
-    .count = count,
+    .close = cw_file_source_free,
+    .count = cw_file_source_count,
     .read = read_block,
-    .manifest = manifest,
+    .manifest = cw_file_source_manifest,
     .describe = describe,
 };

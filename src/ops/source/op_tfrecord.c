@@ -3,23 +3,12 @@
  * counts; where that was done elsewhere, a file's index is built when its first record is read. */
 #include "base/mem.h"
 #include "format/tfrecord.h"
-#include "ops/source/file_set.h"
 #include "ops/op_util.h"
-
-#include <stdatomic.h>
+#include "ops/source/file_source.h"
 
 struct tfrecord_opts {
     struct cw_str_list pattern;
     char *field;
-};
-
-/* Threads that index different files do not wait for each other, mostly. */
-#define LOCKS_N 32
-
-struct tfrecord_state {
-    struct cw_file_set *files;
-    _Atomic(struct cw_tfrecord_index *) *indices; /* one a file, NULL until it is there */
-    struct cw_mutex locks[LOCKS_N];               /* file i: lock i % LOCKS_N, held while its index is built */
 };
 
 #define OFFSET(member) offsetof(struct tfrecord_opts, member)
@@ -38,100 +27,62 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_op_infer_one(o->field, CW_DTYPE_STR, 0, NULL, ret_spec, err);
 }
 
-static void close_files(void *state)
+static void free_index(void *loaded)
 {
-    struct tfrecord_state *s = state;
-    if (!s)
-        return;
-    for (size_t i = 0; s->indices && i < s->files->n; i++) {
-        struct cw_tfrecord_index *index = atomic_load(&s->indices[i]);
-        cw_tfrecord_index_fini(index);
-        cw_mem_free(index);
-    }
-    cw_mem_free(s->indices);
-    cw_file_set_free(s->files);
-    for (size_t i = 0; i < LOCKS_N; i++)
-        cw_mutex_fini(&s->locks[i]);
-    cw_mem_free(s);
+    cw_tfrecord_index_fini(loaded);
+    cw_mem_free(loaded);
 }
 
-/* Scans file i. The caller holds its lock, or is alone. */
-static int build_index(struct tfrecord_state *s, size_t i, struct cw_err *err)
+static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
 {
+    const struct cw_file_source *s = state;
     struct cw_file_use use;
-    struct cw_tfrecord_index index = {0};
     int rc = cw_file_set_use(s->files, i, &use, err);
     if (rc < 0)
         return rc;
-    rc = cw_tfrecord_scan(&use.readable, &index, err);
+    struct cw_tfrecord_index *index = CW_NEW(struct cw_tfrecord_index);
+    rc = cw_tfrecord_scan(&use.readable, index, err);
     cw_file_set_release(s->files, &use);
     if (rc < 0)
-        return rc;
-    struct cw_tfrecord_index *kept = CW_NEW(struct cw_tfrecord_index);
-    *kept = index;
-    atomic_store_explicit(&s->indices[i], kept, memory_order_release);
-    return 0;
+        free_index(index);
+    else
+        *ret_loaded = index;
+    return rc;
 }
+
+static int index_of(struct cw_file_source *s, size_t i, const struct cw_tfrecord_index **ret_index, struct cw_err *err)
+{
+    const void *loaded = NULL;
+    int rc = cw_file_source_get(s, i, &loaded, err);
+    *ret_index = loaded;
+    return rc;
+}
+
+static int prepare(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err)
+{
+    struct cw_file_source *s = state;
+    const struct cw_tfrecord_index *index = NULL;
+    if (how->manifest)
+        return 0;
+    int rc = index_of(s, i, &index, err);
+    if (rc == 0)
+        s->files->v[i].records = (int64_t)index->n;
+    return rc;
+}
+
+static const struct cw_file_source_kind kind = {
+    .state_bytes = sizeof(struct cw_file_source), .prepare = prepare, .load = scan, .unload = free_index};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
 {
     const struct tfrecord_opts *o = opts;
-    struct tfrecord_state *s = CW_NEW(struct tfrecord_state);
-    for (size_t i = 0; i < LOCKS_N; i++)
-        cw_mutex_init(&s->locks[i]);
-    int rc = cw_file_set_new(&o->pattern, how->manifest, &s->files, err);
-    if (rc == 0)
-        s->indices = cw_mem_new_array(s->files->n, sizeof(*s->indices));
-    for (size_t i = 0; rc == 0 && !how->manifest && i < s->files->n; i++) {
-        rc = build_index(s, i, err);
-        if (rc == 0)
-            s->files->v[i].records = (int64_t)atomic_load(&s->indices[i])->n;
-    }
-    if (rc == 0)
-        rc = cw_file_set_sum(s->files, err);
-    if (rc < 0)
-        close_files(s);
-    else
-        *ret_state = s;
-    return rc;
-}
-
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
-{
-    const struct tfrecord_state *s = state;
-    (void)opts;
-    (void)in_n;
-    (void)inputs_n;
-    (void)err;
-    *ret_n = s->files->records;
-    return 0;
-}
-
-static int index_of(struct tfrecord_state *s, size_t i, const struct cw_tfrecord_index **ret_index,
-                    struct cw_err *err)
-{
-    struct cw_tfrecord_index *index = atomic_load_explicit(&s->indices[i], memory_order_acquire);
-    int rc = 0;
-    if (!index) {
-        struct cw_mutex *lock = &s->locks[i % LOCKS_N];
-        cw_mutex_lock(lock);
-        if (!atomic_load(&s->indices[i]))
-            rc = build_index(s, i, err);
-        index = atomic_load(&s->indices[i]);
-        cw_mutex_unlock(lock);
-    }
-    if (rc == 0 && (!index || (int64_t)index->n != s->files->v[i].records))
-        rc = cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it had %lld records when the job was prepared",
-                        s->files->v[i].path, (long long)s->files->v[i].records);
-    *ret_index = index;
-    return rc;
+    return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
 static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
                        struct cw_element *ret_element, struct cw_err *err)
 {
-    struct tfrecord_state *s = state;
+    struct cw_file_source *s = state;
     size_t i = cw_file_set_locate(s->files, pos);
     size_t k = (size_t)(pos - s->files->v[i].first);
     struct cw_view view = {.dtype = CW_DTYPE_STR};
@@ -139,6 +90,8 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     struct cw_file_use use;
     (void)opts;
     int rc = index_of(s, i, &index, err);
+    if (rc == 0)
+        rc = cw_file_source_compare(s, i, index->n, "records", err);
     if (rc == 0)
         rc = cw_file_set_use(s->files, i, &use, err);
     if (rc < 0)
@@ -148,20 +101,6 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     ret_element->n = 1;
     ret_element->fields[0] = view;
     return rc;
-}
-
-static void manifest(const void *opts, void *state, struct cw_value *ret_value)
-{
-    const struct tfrecord_state *s = state;
-    (void)opts;
-    cw_file_set_manifest(s->files, ret_value);
-}
-
-static void describe(const void *opts, void *state, int64_t pos, struct cw_str *out)
-{
-    const struct tfrecord_state *s = state;
-    (void)opts;
-    cw_file_set_describe(s->files, pos, out);
 }
 
 const struct cw_op cw_op_tfrecord = {
@@ -178,9 +117,9 @@ const struct cw_op cw_op_tfrecord = {
     .options_bytes = sizeof(struct tfrecord_opts),
     .infer = infer,
     .open = open_files,
-    .close = close_files,
-    .count = count,
+    .close = cw_file_source_free,
+    .count = cw_file_source_count,
     .read = read_record,
-    .manifest = manifest,
-    .describe = describe,
+    .manifest = cw_file_source_manifest,
+    .describe = cw_file_source_describe,
 };

@@ -96,7 +96,10 @@ static void do_read(struct cw_store_read *read, int rc)
         memcpy(read->dst, content->data + read->offset, read->n);
     else
         cw_err_set(&read->err, rc, "as the test wants it");
+    void (*left)(struct cw_store_read *) = read->left;
     read->done(read, rc);
+    if (left)
+        left(read);
 }
 
 size_t fake_release_reads(int rc)

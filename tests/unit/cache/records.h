@@ -17,7 +17,6 @@
 
 #define DEADLINE_NS ((int64_t)120 * 1000000000)
 #define NAMES_MAX 4096
-#define UNUSED __attribute__((unused))
 
 struct events {
     struct cw_mutex lock;
@@ -28,7 +27,7 @@ struct events {
     char damaged[256];
 };
 
-static void on_event(void *arg, const struct cw_cache_event *event)
+static inline void on_event(void *arg, const struct cw_cache_event *event)
 {
     struct events *events = arg;
 
@@ -46,7 +45,7 @@ static void on_event(void *arg, const struct cw_cache_event *event)
     cw_mutex_unlock(&events->lock);
 }
 
-static uint64_t events_of(struct events *events, enum cw_cache_event_kind kind)
+static inline uint64_t events_of(struct events *events, enum cw_cache_event_kind kind)
 {
     cw_mutex_lock(&events->lock);
     uint64_t n = events->n[kind];
@@ -54,7 +53,7 @@ static uint64_t events_of(struct events *events, enum cw_cache_event_kind kind)
     return n;
 }
 
-static UNUSED uint64_t events_lost(struct events *events)
+static inline uint64_t events_lost(struct events *events)
 {
     cw_mutex_lock(&events->lock);
     uint64_t n = events->lost;
@@ -68,12 +67,12 @@ struct fixture {
     struct cw_cache_node *node;
 };
 
-static struct cw_hash test_key(uint64_t n)
+static inline struct cw_hash test_key(uint64_t n)
 {
     return (struct cw_hash){0x1234, n};
 }
 
-static void test_spec(struct cw_spec *spec)
+static inline void test_spec(struct cw_spec *spec)
 {
     int64_t any = -1, one = 1;
 
@@ -82,7 +81,7 @@ static void test_spec(struct cw_spec *spec)
     assert_int_equal(cw_spec_add(spec, "id", CW_DTYPE_U64, 1, &one, NULL), 0);
 }
 
-static void fixture_open(struct fixture *f, const char *url, struct cw_cache_options options)
+static inline void fixture_open(struct fixture *f, const char *url, struct cw_cache_options options)
 {
     struct cw_store *store;
     struct cw_spec spec;
@@ -97,14 +96,14 @@ static void fixture_open(struct fixture *f, const char *url, struct cw_cache_opt
     f->node = cw_cache_node(f->cache, "", test_key(1), &spec);
 }
 
-static void fixture_fini_events(struct fixture *f)
+static inline void fixture_fini_events(struct fixture *f)
 {
     for (size_t i = 0; i < f->events.names_n; i++)
         cw_mem_free(f->events.names[i]);
     cw_mutex_fini(&f->events.lock);
 }
 
-static UNUSED void fixture_close(struct fixture *f, int64_t wait_ms)
+static inline void fixture_close(struct fixture *f, int64_t wait_ms)
 {
     cw_cache_node_unref(f->node);
     cw_cache_free(f->cache, wait_ms);
@@ -120,14 +119,14 @@ struct sample {
 };
 
 /* Small ones, some of more than a frame's end, now and then a large one. */
-static size_t sample_size(uint64_t id)
+static inline size_t sample_size(uint64_t id)
 {
     uint64_t h = cw_mix64(id + 77);
 
     return h % 64 == 0 ? 70000 + h % 100000 : h % 3000;
 }
 
-static void sample_init(struct sample *s, uint64_t id)
+static inline void sample_init(struct sample *s, uint64_t id)
 {
     size_t n = sample_size(id);
 
@@ -141,12 +140,12 @@ static void sample_init(struct sample *s, uint64_t id)
     s->element.fields[1] = (struct cw_view){.data = &s->id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
 }
 
-static void sample_fini(struct sample *s)
+static inline void sample_fini(struct sample *s)
 {
     cw_mem_free(s->bytes);
 }
 
-static void put_sample(struct cw_cache_node *node, uint64_t id)
+static inline void put_sample(struct cw_cache_node *node, uint64_t id)
 {
     struct sample s;
 
@@ -156,7 +155,7 @@ static void put_sample(struct cw_cache_node *node, uint64_t id)
 }
 
 /* No cmocka assertion: threads call it. */
-static bool is_sample(const struct cw_element *element, uint64_t id)
+static inline bool is_sample(const struct cw_element *element, uint64_t id)
 {
     struct sample s;
 
@@ -170,7 +169,7 @@ static bool is_sample(const struct cw_element *element, uint64_t id)
 }
 
 /* 1 found and right, 0 not found; -1 wrong */
-static int get_sample(struct cw_cache_node *node, uint64_t id)
+static inline int get_sample(struct cw_cache_node *node, uint64_t id)
 {
     struct cw_cache_hold hold = {0};
     struct cw_element element;
@@ -190,14 +189,14 @@ static int get_sample(struct cw_cache_node *node, uint64_t id)
         assert_true(condition);                                         \
     } while (0)
 
-static UNUSED void settle(struct fixture *f)
+static inline void settle(struct fixture *f)
 {
     cw_cache_flush(f->cache, NULL);
     WAIT_FOR(!cw_cache_is_writing(f->cache));
     WAIT_FOR(cw_cache_node_is_loaded(f->node));
 }
 
-static UNUSED struct cw_cache_counts counts_of(const struct cw_cache_node *node)
+static inline struct cw_cache_counts counts_of(const struct cw_cache_node *node)
 {
     struct cw_cache_counts counts;
 
@@ -214,14 +213,14 @@ struct crew_member {
     size_t no;
 };
 
-static void crew_run(void *arg)
+static inline void crew_run(void *arg)
 {
     struct crew_member *member = arg;
 
     member->fn(member->arg, member->no);
 }
 
-static UNUSED void crew(size_t n, void (*fn)(void *arg, size_t no), void *arg)
+static inline void crew(size_t n, void (*fn)(void *arg, size_t no), void *arg)
 {
     struct crew_member members[THREADS_MAX] = {0};
 

@@ -282,6 +282,17 @@ static void on_read(struct cw_store_read *read, int rc)
     cw_cond_signal(&tally);
     cw_mutex_unlock(&tally_lock);
 }
+static void on_left(struct cw_store_read *read)
+{
+    CW_ASSERT(read->arg == read);
+    read->arg = NULL;
+    on_read(read, 0);
+}
+static void on_read_to_be_left(struct cw_store_read *read, int rc)
+{
+    CW_ASSERT(rc == 0);
+    read->arg = read;
+}
 static void wait_for_reads(int n)
 {
     int64_t deadline_ns = cw_clock_ns() + 120 * (int64_t)1000000000;
@@ -315,6 +326,10 @@ static void test_asynchronous(void **state)
             size_t offset = (r * READS + i) * 7919 % (2 * MIB), n = i == 0 ? 2 * MIB - 100 : 1000 + i * 4001;
             readers[r].got[i] = cw_mem_try(n);
             readers[r].reads[i] = (struct cw_store_read){.file = file, .offset = offset, .dst = readers[r].got[i], .n = n, .done = on_read};
+            if (i % 2) { /* straight into dst */
+                readers[r].reads[i].done = on_read_to_be_left;
+                readers[r].reads[i].left = on_left;
+            }
         }
     for (size_t r = 0; r < READERS; r++)
         cw_thread_start(&threads[r], "reader", start_reads, &readers[r]);
@@ -417,7 +432,7 @@ static int run_contract(const char *of)
 int main(void)
 {
     const char *others = getenv("CACHEW_TEST_STORES");
-    char text[4][256];
+    char text[5][256];
     int failures = 0;
 
     if (!mkdtemp(scratch))
@@ -426,6 +441,7 @@ int main(void)
     snprintf(text[1], sizeof(text[1]), "dir:%s/throttled?latency=1ms&read_rate=4G&write_rate=4G", scratch);
     snprintf(text[2], sizeof(text[2]), "mem:plain");
     snprintf(text[3], sizeof(text[3]), "mem:throttled?latency=1ms&bytes=1G");
+    snprintf(text[4], sizeof(text[4]), "dir:%s/through?direct=off", scratch);
     for (size_t i = 0; !others && i < CW_ARRAY_LEN(text); i++)
         failures += run_contract(text[i]);
     cw_autofree char *list = cw_mem_strdup(others ? others : "");

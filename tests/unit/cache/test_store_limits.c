@@ -80,11 +80,11 @@ static void test_urls(void **state)
     static const struct {
         const char *url, *says; /* NULL: right */
     } cases[] = {
-        {"dir:/x", NULL}, {"dir:/x?timeout=3s&read_rate=10M&write_rate=1G&latency=2ms&map=off", NULL}, {"mem:x?bytes=3K", NULL},
+        {"dir:/x", NULL}, {"dir:/x?timeout=3s&read_rate=10M&write_rate=1G&latency=2ms&map=off&direct=on", NULL}, {"mem:x?bytes=3K", NULL},
         {"gluster://a/v", NULL}, {"gluster://a/v/", NULL}, {"gluster://a.b-c:24007,10.0.0.1/v/p/q?timeout=10s", NULL},
         {"", "one of dir:/path"}, {"dir", "one of"}, {"nfs:/x", "gluster://host"}, {"dir:x", "absolute"}, {"dir:/x y", "no spaces"}, {"mem:", "name"},
-        {"dir:/x?bytes=3", "\"bytes\"; known are timeout, read_rate, write_rate, latency, map"}, {"dir:/x?timeout", "not key=value"},
-        {"dir:/x?timeout=0", "timeout=0"}, {"dir:/x?timeout=x", "such as"}, {"dir:/x?read_rate=0", "read_rate=0"}, {"dir:/x?map=maybe", "on, off or auto"},
+        {"dir:/x?bytes=3", "\"bytes\"; known are timeout, read_rate, write_rate, latency, map, direct"}, {"dir:/x?timeout", "not key=value"},
+        {"dir:/x?timeout=0", "timeout=0"}, {"dir:/x?timeout=x", "such as"}, {"dir:/x?read_rate=0", "read_rate=0"}, {"dir:/x?map=maybe", "map is on, off or auto"}, {"dir:/x?direct=1", "direct is on"},
         {"mem:x?bytes=-1", "bytes=-1"}, {"gluster:/a/v", "must be"}, {"gluster://a", "must be"}, {"gluster://a/", "must be"}, {"gluster:///v", "must be"},
         {"gluster://a:0/v", "must be"}, {"gluster://a:99999/v", "must be"}, {"gluster://a,/v", "must be"}, {"gluster://a/v/../w", "must be"},
         {"gluster://a@b/v", "must be"}};

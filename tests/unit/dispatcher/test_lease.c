@@ -1,69 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leasing with made-up workers and one client, without streams: what is given, taken back, and that every item comes exactly once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/rng.h"
-#include "dispatcher/dispatcher.h"
-
-static struct cw_dispatcher d;
-
-static int setup(void **state)
-{
-    (void)state;
-    memset(&d, 0, sizeof(d));
-    d.loop = cw_loop_new();
-    d.options = (struct cw_options){.silence_ms = 3000, .lease_ms = 2000, .max_jobs = 10, .deaths_max = 3};
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cw_fleet_close_all(&d);
-    while (d.jobs)
-        cw_job_free(d.jobs);
-    cw_timer_free(d.tick);
-    cw_strmap_fini(&d.jobs_by_id);
-    cw_loop_free(d.loop);
-    return 0;
-}
+#include "unit/dispatcher/made_up.h"
 
 static struct cw_job *add_job(const char *id, uint64_t items, uint64_t epochs, uint32_t window)
 {
     Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
-    Cachew__V1__Graph *graph = cachew__v1__graph__unpack(NULL, 0, NULL);
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
     options->epochs = epochs;
     options->window = window;
     info->items = items;
     info->item_bytes = -1;
-    struct cw_job *job = cw_job_new(&d, id, options, graph);
-    struct cw_err err = {0};
-    assert_int_equal(cw_job_set_info(job, info, &err), 0);
-    job->status = CW_JOB_RUNNING;
-    job->stored = job->want_fill = true;
-    job->alone_ms = 0;
-    return job;
-}
-
-static struct cw_worker *add_worker(uint64_t id, uint32_t threads)
-{
-    struct cw_worker *worker = CW_NEW(struct cw_worker);
-    worker->d = &d;
-    worker->id = id;
-    worker->hello = true;
-    worker->threads = threads;
-    worker->address = cw_mem_strdup("worker");
-    worker->only_job = cw_mem_strdup("");
-    worker->next = d.workers;
-    d.workers = worker;
-    d.workers_n++;
-    return worker;
+    return made_up_job(id, options, info);
 }
 
 static uint64_t leased_of(const struct cw_share *share, struct cw_set *ret_items, uint64_t epoch)
@@ -107,8 +57,8 @@ static void leases_are_disjoint_and_within_the_window(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("a", 100, 1, 5);
-    struct cw_worker *w1 = add_worker(1, 2), *w2 = add_worker(2, 2);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w1 = made_up_worker(1, 2), *w2 = made_up_worker(2, 2);
+    cw_lease_fill_all(&made_up);
     struct cw_set a = {0}, b = {0};
     uint64_t n1 = leased_of(cw_share_find(job, w1), &a, 0), n2 = leased_of(cw_share_find(job, w2), &b, 0);
     assert_int_equal(n1 + n2, 5);
@@ -116,13 +66,13 @@ static void leases_are_disjoint_and_within_the_window(void **state)
     assert_int_equal(cw_set_count(&a), 5);
     assert_true(cw_set_has_range(&a, 0, 5));
     job->want_fill = true;
-    cw_lease_fill_all(&d); /* the window is full */
+    cw_lease_fill_all(&made_up); /* the window is full */
     assert_int_equal(cw_share_find(job, w1)->todo_n + cw_share_find(job, w2)->todo_n, 5);
     ack(job, 0, 0, 2, false); /* received is not consumed: the window stays */
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     assert_false(cw_set_has(&cw_job_epoch(job, 0)->leased, 5));
     ack(job, 0, 0, 2, true);
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     assert_true(cw_set_has_range(&cw_job_epoch(job, 0)->leased, 2, 7));
     cw_set_fini(&a);
     cw_set_fini(&b);
@@ -133,8 +83,8 @@ static void siblings_go_to_the_same_worker(void **state)
 {
     (void)state;
     struct cw_job *first = add_job("a", 100, 1, 8);
-    struct cw_worker *w1 = add_worker(1, 2), *w2 = add_worker(2, 2);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w1 = made_up_worker(1, 2), *w2 = made_up_worker(2, 2);
+    cw_lease_fill_all(&made_up);
     struct cw_set a = {0}, b = {0};
     assert_int_equal(leased_of(cw_share_find(first, w1), &a, 0), 4);
     assert_int_equal(leased_of(cw_share_find(first, w2), &b, 0), 4);
@@ -143,7 +93,7 @@ static void siblings_go_to_the_same_worker(void **state)
     assert_ptr_equal(second->sibling, first);
     assert_ptr_equal(first->sibling, second);
     struct cw_set a2 = {0}, b2 = {0};
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     uint64_t n = leased_of(cw_share_find(second, w1), &a2, 0) + leased_of(cw_share_find(second, w2), &b2, 0);
     assert_in_range(n, 4, 6);
     for (uint64_t i = 0; i < 6; i++) {
@@ -154,7 +104,7 @@ static void siblings_go_to_the_same_worker(void **state)
     cw_lease_free_all(cw_share_find(second, w1), false);
     w1->draining = true;
     cw_share_find(second, w2)->target = 100;
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     assert_int_equal(leased_of(cw_share_find(second, w2), &b2, 0), 6);
     cw_job_free(first);
     assert_ptr_equal(second->sibling, second);
@@ -169,15 +119,15 @@ static void nobody_is_idle_for_a_sibling(void **state)
 {
     (void)state;
     struct cw_job *first = add_job("a", 100, 1, 50);
-    struct cw_worker *w1 = add_worker(1, 2);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w1 = made_up_worker(1, 2);
+    cw_lease_fill_all(&made_up);
     cw_share_find(first, w1)->target = 100;
     first->want_fill = true;
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     assert_int_equal(cw_set_count(&cw_job_epoch(first, 0)->leased), 50);
-    struct cw_worker *w2 = add_worker(2, 2);
+    struct cw_worker *w2 = made_up_worker(2, 2);
     struct cw_job *second = add_job("b", 100, 1, 50);
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     assert_true(cw_share_find(second, w1)->todo_n > 0);
     assert_true(cw_share_find(second, w2)->todo_n > 0);
 }
@@ -186,8 +136,8 @@ static void the_next_epoch_begins_before_the_last_is_drained(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("a", 3, 0, 8);
-    add_worker(1, 8);
-    cw_lease_fill_all(&d);
+    made_up_worker(1, 8);
+    cw_lease_fill_all(&made_up);
     assert_true(cw_set_has_range(&cw_job_epoch(job, 0)->leased, 0, 3));
     assert_true(cw_set_has_range(&cw_job_epoch(job, 1)->leased, 0, 3));
     assert_true(cw_set_has_range(&cw_job_epoch(job, 2)->leased, 0, 2));
@@ -195,7 +145,7 @@ static void the_next_epoch_begins_before_the_last_is_drained(void **state)
     assert_int_equal(job->first_epoch, 1);
     assert_null(cw_job_epoch(job, 0));
     ack(job, 0, 0, 3, true); /* late word of an epoch that is over */
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     assert_int_equal(job->first_epoch, 1);
 }
 
@@ -203,17 +153,17 @@ static void what_a_lost_worker_held_is_leased_again(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("a", 100, 1, 6);
-    struct cw_worker *w1 = add_worker(1, 4);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w1 = made_up_worker(1, 4);
+    cw_lease_fill_all(&made_up);
     struct cw_share *share = cw_share_find(job, w1);
     assert_int_equal(share->todo_n, 6);
     done(share, 0, 0, 3, 1000000);
     ack(job, 0, 0, 2, false);
     assert_int_equal(share->todo_n, 3); /* 2 is computed, and not received: it would be lost with the worker */
-    struct cw_worker *w2 = add_worker(2, 4);
+    struct cw_worker *w2 = made_up_worker(2, 4);
     cw_lease_free_all(share, false);
     w1->draining = true;
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     struct cw_set items = {0};
     assert_int_equal(leased_of(cw_share_find(job, w2), &items, 0), 4);
     assert_true(cw_set_has_range(&items, 2, 6));
@@ -224,15 +174,15 @@ static void a_hedge_ends_with_the_first_copy(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("a", 2, 1, 2);
-    struct cw_worker *w1 = add_worker(1, 1);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w1 = made_up_worker(1, 1);
+    cw_lease_fill_all(&made_up);
     struct cw_share *late = cw_share_find(job, w1);
     assert_int_equal(late->todo_n, 2);
     job->item_ns = 1e6;
     late->leases->given_ms -= 60000;
-    struct cw_worker *w2 = add_worker(2, 1);
+    struct cw_worker *w2 = made_up_worker(2, 1);
     job->want_fill = true;
-    cw_lease_fill_all(&d);
+    cw_lease_fill_all(&made_up);
     struct cw_share *hedge = cw_share_find(job, w2);
     assert_int_equal(hedge->todo_n, 1);
     assert_int_equal(job->hedged, 1);
@@ -247,18 +197,50 @@ static void leases_grow_with_the_rate(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("a", 1000000, 1, 100000);
-    struct cw_worker *w = add_worker(1, 1);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w = made_up_worker(1, 1);
+    cw_lease_fill_all(&made_up);
     struct cw_share *share = cw_share_find(job, w);
     assert_int_equal(share->todo_n, 2);
     for (uint64_t at = 0, round = 0; round < 6; round++) {
         uint64_t n = share->todo_n;
         done(share, 0, at, at + n, n * 100000); /* 0.1 ms each: 10,000 a second */
         at += n;
-        cw_lease_fill_all(&d);
+        cw_lease_fill_all(&made_up);
     }
     assert_in_range(share->target, 1000, 40000);
     assert_true(share->todo_n >= share->target / 2);
+}
+
+/* The trainer takes items in order: each worker's lie between the other's, also when only one of them has little left. */
+static void items_alternate_between_workers(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 100000, 1, 10000);
+    struct cw_worker *w1 = made_up_worker(1, 1), *w2 = made_up_worker(2, 1);
+    struct cw_share *s1 = cw_share_get(job, w1), *s2 = cw_share_get(job, w2);
+    struct cw_set a = {0}, b = {0};
+    s1->target = s2->target = 160;
+    cw_lease_fill_all(&made_up);
+    assert_int_equal(leased_of(s1, &a, 0), 160);
+    assert_int_equal(leased_of(s2, &b, 0), 160);
+    assert_int_equal(a.n, 16);
+    assert_int_equal(b.n, 16);
+    assert_null(s1->leases->next); /* told in one message */
+    for (size_t i = 0; i < 6; i++)
+        ack(job, 0, a.v[i].lo, a.v[i].hi, true);
+    for (size_t i = 0; i < 10; i++)
+        ack(job, 0, b.v[i].lo, b.v[i].hi, true);
+    assert_int_equal(s1->todo_n, 100); /* enough, by itself */
+    assert_int_equal(s2->todo_n, 60);
+    cw_lease_fill_all(&made_up);
+    cw_set_clear(&a);
+    cw_set_clear(&b);
+    (void)leased_of(s1, &a, 0);
+    (void)leased_of(s2, &b, 0);
+    for (uint64_t at = 320; at < 440; at += 20)
+        assert_true(cw_set_has(&a, at) != cw_set_has(&a, at + 10) && cw_set_has(&a, at) == cw_set_has(&b, at + 10));
+    cw_set_fini(&a);
+    cw_set_fini(&b);
 }
 
 static void a_fixed_lease_length_is_kept(void **state)
@@ -266,8 +248,8 @@ static void a_fixed_lease_length_is_kept(void **state)
     (void)state;
     struct cw_job *job = add_job("a", 100, 1, 50);
     job->options->lease_items = 7;
-    struct cw_worker *w = add_worker(1, 1);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w = made_up_worker(1, 1);
+    cw_lease_fill_all(&made_up);
     struct cw_share *share = cw_share_find(job, w);
     assert_int_equal(cw_set_count(&share->leases->items), 7);
 }
@@ -276,8 +258,8 @@ static void two_jobs_share_a_worker(void **state)
 {
     (void)state;
     struct cw_job *a = add_job("a", 1000, 1, 100), *b = add_job("b", 1000, 1, 100);
-    struct cw_worker *w = add_worker(1, 2);
-    cw_lease_fill_all(&d);
+    struct cw_worker *w = made_up_worker(1, 2);
+    cw_lease_fill_all(&made_up);
     assert_int_equal(cw_share_find(a, w)->todo_n, cw_share_find(b, w)->todo_n);
     assert_true(cw_share_find(a, w)->todo_n > 0);
 }
@@ -290,9 +272,9 @@ static void an_item_that_kills_is_named(void **state)
     uint64_t next_id = 1;
     int deaths = 0;
     for (int step = 0; step < 100 && job->status == CW_JOB_RUNNING; step++) {
-        struct cw_worker *w = d.workers && !d.workers->draining ? d.workers : add_worker(next_id++, 4);
+        struct cw_worker *w = made_up.workers && !made_up.workers->draining ? made_up.workers : made_up_worker(next_id++, 4);
         job->want_fill = true;
-        cw_lease_fill_all(&d);
+        cw_lease_fill_all(&made_up);
         struct cw_share *share = cw_share_find(job, w);
         struct cw_set items = {0};
         leased_of(share, &items, 0);
@@ -316,11 +298,11 @@ static void a_failing_item_is_tried_elsewhere_then_fails_the_job(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("a", 100, 1, 4);
-    struct cw_worker *w[2] = {add_worker(1, 4), add_worker(2, 4)};
+    struct cw_worker *w[2] = {made_up_worker(1, 4), made_up_worker(2, 4)};
     char text[] = "no memory";
     for (int attempt = 0; attempt < CW_ATTEMPTS_MAX; attempt++) {
         job->want_fill = true;
-        cw_lease_fill_all(&d);
+        cw_lease_fill_all(&made_up);
         int holder = -1;
         for (int i = 0; i < 2; i++) {
             struct cw_set items = {0};
@@ -356,14 +338,14 @@ static void chaos_ends_with_everything_received_once(void **state)
     struct cw_rng rng;
     uint32_t draw = 0;
     cw_rng_init(&rng, 42, 0, 0, 0, 0);
-    d.options.deaths_max = 1000;
+    made_up.options.deaths_max = 1000;
     struct cw_job *job = add_job("a", ITEMS, EPOCHS, 9);
     uint64_t next_id = 1, received[EPOCHS][ITEMS] = {{0}};
     for (; next_id < 4; next_id++)
-        add_worker(next_id, 1 + (uint32_t)next_id % 3);
+        made_up_worker(next_id, 1 + (uint32_t)next_id % 3);
     for (int step = 0; step < 200000 && job->status == CW_JOB_RUNNING; step++) {
         job->want_fill = true;
-        cw_lease_fill_all(&d);
+        cw_lease_fill_all(&made_up);
         struct cw_share *share = job->shares;
         for (uint64_t skip = cw_rng_below(&rng, draw++, 4); skip > 0 && share && share->next_of_job; skip--)
             share = share->next_of_job;
@@ -395,18 +377,19 @@ static void chaos_ends_with_everything_received_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(leases_are_disjoint_and_within_the_window, setup, teardown),
-        cmocka_unit_test_setup_teardown(siblings_go_to_the_same_worker, setup, teardown),
-        cmocka_unit_test_setup_teardown(nobody_is_idle_for_a_sibling, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_next_epoch_begins_before_the_last_is_drained, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_a_lost_worker_held_is_leased_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_hedge_ends_with_the_first_copy, setup, teardown),
-        cmocka_unit_test_setup_teardown(leases_grow_with_the_rate, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_fixed_lease_length_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_item_that_kills_is_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_failing_item_is_tried_elsewhere_then_fails_the_job, setup, teardown),
-        cmocka_unit_test_setup_teardown(chaos_ends_with_everything_received_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(leases_are_disjoint_and_within_the_window, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(siblings_go_to_the_same_worker, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(nobody_is_idle_for_a_sibling, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(the_next_epoch_begins_before_the_last_is_drained, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(what_a_lost_worker_held_is_leased_again, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_hedge_ends_with_the_first_copy, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(leases_grow_with_the_rate, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(items_alternate_between_workers, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_fixed_lease_length_is_kept, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(an_item_that_kills_is_named, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_failing_item_is_tried_elsewhere_then_fails_the_job, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(chaos_ends_with_everything_received_once, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

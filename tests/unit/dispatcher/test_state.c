@@ -64,6 +64,8 @@ static void put(struct cw_state *state, const char *id)
 }
 
 struct seen {
+    int usages, tenants;
+    struct cw_usage usage, past;
     int cache_keys;
     struct cw_state_cache_key cache_key; /* without its texts */
     int jobs, progress, positions, workers, skipped;
@@ -124,6 +126,25 @@ static int on_worker(void *arg, uint64_t worker_id, const char *address, struct 
     return 0;
 }
 
+static int on_usage(void *arg, const char *id, const struct cw_usage *usage, struct cw_err *err)
+{
+    (void)id, (void)err;
+    struct seen *seen = arg;
+    seen->usages++;
+    seen->usage = *usage;
+    return 0;
+}
+
+static int on_tenant(void *arg, const char *name, const struct cw_usage *usage, struct cw_err *err)
+{
+    (void)err;
+    struct seen *seen = arg;
+    assert_string_equal(name, "t");
+    seen->tenants++;
+    seen->past = *usage;
+    return 0;
+}
+
 static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct cw_err *err)
 {
     (void)err;
@@ -139,7 +160,8 @@ static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct 
 
 static struct seen load(struct cw_state *state)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key};
+    static const struct cw_state_reader reader = {on_job,      on_progress,  on_skipped, on_position, on_worker,
+                                                  on_left_out, on_cache_key, on_usage,   on_tenant};
     struct seen seen = {0};
     struct cw_err err = {0};
     if (cw_state_load(state, &reader, &seen, &err) != 0)
@@ -235,69 +257,30 @@ static void keys_of_the_cache_come_back(void **unused)
     cw_state_close(state);
 }
 
-struct decided {
-    int profiles, decisions;
-    char inputs[64], choice[64], last[64];
-};
-static int on_profile(void *arg, const char *key, const char *job, const char *inputs, struct cw_err *err)
+/* A job's goes with it, a tenant's stays; what no job is there for is not written. */
+static void what_was_used_comes_back(void **unused)
 {
-    (void)err;
-    struct decided *d = arg;
-    d->profiles++;
-    assert_string_equal(job, "j1");
-    (void)snprintf(d->inputs, sizeof(d->inputs), "%s:%s", key, inputs);
-    return 0;
-}
-static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
-{
-    (void)err;
-    struct decided *d = arg;
-    d->decisions++;
-    (void)snprintf(d->choice, sizeof(d->choice), "%s", row->choice);
-    (void)snprintf(d->last, sizeof(d->last), "%s %lld %llu %.1f", row->reason, (long long)row->time_ms, (unsigned long long)row->epoch, row->predicted_ns);
-    return 0;
-}
-
-/* The latest two of a job; those of one that is removed go with it; measurements of pipelines stay. */
-static void decisions_come_back(void **state_)
-{
-    (void)state_;
-    struct cw_err err = {0};
+    (void)unused;
     remove_files();
     struct cw_state *state = open_ok();
-    const struct cw_state_job job = {.id = "j1", .name = "", .error = ""}, other = {.id = "j2", .name = "", .error = ""};
-    cw_state_put_job(state, &job);
-    cw_state_put_job(state, &other);
-    struct cw_state_decision row = {.job = "j1", .kind = "autocache", .policy = "auto", .choice = "", .reason = "first", .candidates = "", .inputs = "{}"};
-    cw_state_put_decision(state, &row, 2);
-    row.choice = "decode";
-    cw_state_put_decision(state, &row, 2);
-    row.reason = "last";
-    row.time_ms = 5;
-    row.epoch = 6;
-    row.predicted_ns = 7.5;
-    cw_state_put_decision(state, &row, 2);
-    row.job = "j2";
-    row.choice = "of another";
-    cw_state_put_decision(state, &row, 2);
-    row.job = "nobody";
-    cw_state_put_decision(state, &row, 2);
-    cw_state_put_profile(state, "t/a", "j1", 1, "old", 2);
-    cw_state_put_profile(state, "t/b", "j1", 2, "b", 2);
-    cw_state_put_profile(state, "t/c", "j1", 3, "c", 2);
-    cw_state_remove_job(state, "j2");
+    const struct cw_usage usage = {1, UINT64_MAX / 4, 3, 4.25, 5.5, 6.125, 0.75};
+    put(state, "j1");
+    cw_state_put_usage(state, "j1", &(struct cw_usage){.cost = 9});
+    cw_state_put_usage(state, "j1", &usage);
+    cw_state_put_usage(state, "nobody", &usage);
     commit_ok(state);
     cw_state_close(state);
     state = open_ok();
-    struct decided d = {0};
-    assert_int_equal(cw_state_load_decisions(state, on_profile, on_decision, &d, &err), 0);
-    assert_int_equal(d.decisions, 2);
-    assert_string_equal(d.choice, "decode");
-    assert_string_equal(d.last, "last 5 6 7.5");
-    assert_int_equal(d.profiles, 2);
-    assert_string_equal(d.inputs, "t/c:c");
+    struct seen seen = load(state);
+    assert_int_equal(seen.usages, 1);
+    assert_memory_equal(&seen.usage, &usage, sizeof(usage));
+    cw_state_put_tenant(state, "t", &usage);
+    cw_state_remove_job(state, "j1");
+    commit_ok(state);
+    seen = load(state);
+    assert_true(seen.usages == 0 && seen.tenants == 1);
+    assert_memory_equal(&seen.past, &usage, sizeof(usage));
     cw_state_close(state);
-    remove_files();
 }
 
 static void kill_loses_nothing_that_was_committed(void **unused)
@@ -414,7 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_committed_comes_back),
         cmocka_unit_test(keys_of_the_cache_come_back),
-        cmocka_unit_test(decisions_come_back),
+        cmocka_unit_test(what_was_used_comes_back),
         cmocka_unit_test(kill_loses_nothing_that_was_committed),
         cmocka_unit_test(two_dispatchers_do_not_share),
         cmocka_unit_test(a_newer_schema_is_refused),

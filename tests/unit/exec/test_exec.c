@@ -209,9 +209,31 @@ static void test_counts(void **state)
     cw_plan_unref(plan);
 }
 
+/* What a thread is good for is less when it may not work all the time. */
+static void time_held_by_the_limit_is_time_of_the_work(void **state)
+{
+    (void)state;
+    enum { N = 8 };
+    struct cw_plan *plan = plan_of("{\"op\": \"range\", \"stop\": 8}, {\"op\": \"burn\", \"ms\": 10}, {\"op\": \"batch\", \"size\": 1}", 0);
+    struct cw_exec *exec = cw_exec_new(1);
+    cw_exec_limit_cpu(exec, 0.1);
+    struct job *jobs = run_all(exec, plan, 0, CW_BAD_FAIL, N);
+    int64_t cpu_ns = 0, busy_ns = 0;
+    for (size_t i = 0; i < N; i++) {
+        cpu_ns += jobs[i].item.cpu_ns;
+        busy_ns += jobs[i].item.busy_ns;
+    }
+    assert_true(cpu_ns >= N * INT64_C(10000000));
+    assert_true(busy_ns >= 10 * cpu_ns - N);
+    free_jobs(jobs, N);
+    cw_exec_free(exec);
+    cw_plan_unref(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_held_by_the_limit_is_time_of_the_work),
         cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_bad_elements),
         cmocka_unit_test(test_lowest_error), cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_alloc_fails),  cmocka_unit_test(test_counts),

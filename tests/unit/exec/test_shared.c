@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "plan/program.h"
 #include "run.h"
-#include "support/cm.h"
+#include "support/checked.h"
 #include "support/fake_cache.h"
 #include <string.h>
 
@@ -117,15 +117,12 @@ static void make_pipeline(struct cw_str *text, struct dice *dice)
 
 static struct cw_plan *try_plan(const char *nodes, uint64_t seed)
 {
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
+    struct cw_err err = {0};
+    struct cw_checked *checked = cw_test_check(nodes, &err);
     struct cw_plan *plan = NULL;
-    cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
-    if (cw_graph_parse(text, strlen(text), "", &graph, NULL) == 0 &&
-        cw_graph_check(graph, &checked, NULL) == 0)
+    if (checked)
         (void)!cw_plan_new(checked, seed, NULL, &plan, NULL);
     cw_checked_unref(checked);
-    cw_graph_unref(graph);
     return plan;
 }
 

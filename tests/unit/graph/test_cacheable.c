@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes may be cached, and what counts in the hash of their elements. */
-#include "base/mem.h"
 #include "graph/cacheable.h"
-#include "support/cm.h"
+#include "support/checked.h"
 #include <stdlib.h>
 #include <string.h>
-
-static struct cw_checked *check(const char *nodes, struct cw_err *err)
-{
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
-    cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
-    if (cw_graph_parse(text, strlen(text), "", &graph, err) == 0 &&
-        cw_graph_check(graph, &checked, err))
-        assert_null(checked);
-    cw_graph_unref(graph);
-    return checked;
-}
-
-static struct cw_checked *must(const char *nodes)
-{
-    struct cw_err err = {0};
-    struct cw_checked *checked = check(nodes, &err);
-    if (!checked)
-        fail_msg("%s: %s", nodes, err.msg);
-    return checked;
-}
 
 static const struct cw_checked_node *find(const struct cw_checked *checked, const char *name)
 {
@@ -106,7 +84,7 @@ static void test_places(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(places); i++) {
-        struct cw_checked *checked = must(places[i].nodes);
+        struct cw_checked *checked = cw_test_must_check(places[i].nodes);
         const char *why = find(checked, places[i].node)->uncacheable;
         if (!why != !places[i].why || (why && !strstr(why, places[i].why)))
             fail_msg("%s: %s: %s", places[i].nodes, places[i].node, why ? why : "may be cached");
@@ -133,7 +111,7 @@ static void test_errors(void **state)
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
         struct cw_err err = {0};
-        struct cw_checked *checked = check(bad[i].nodes, &err);
+        struct cw_checked *checked = cw_test_check(bad[i].nodes, &err);
         if (checked || !strstr(err.msg, bad[i].says))
             fail_msg("%s: %s", bad[i].nodes, checked ? "no error" : err.msg);
     }
@@ -144,7 +122,7 @@ static void test_around(void **state)
 {
     (void)state;
     struct cw_err err = {0};
-    struct cw_checked *checked = must(IMAGES "," FLIP "," FREEZE "," FLIP);
+    struct cw_checked *checked = cw_test_must_check(IMAGES "," FLIP "," FREEZE "," FLIP);
     size_t n = checked->graph->n;
     size_t both[] = {n - 2, n - 3};
     struct cw_checked_node last = checked->nodes[n - 1];
@@ -161,17 +139,8 @@ static void test_around(void **state)
 
 static bool same_element(const char *a, const char *b, const char *node)
 {
-    struct cw_checked *x = must(a), *y = must(b);
+    struct cw_checked *x = cw_test_must_check(a), *y = cw_test_must_check(b);
     bool same = cw_hash_eq(find(x, node)->element, find(y, node)->element);
-    cw_checked_unref(x);
-    cw_checked_unref(y);
-    return same;
-}
-
-static bool same_function(const char *a, const char *b)
-{
-    struct cw_checked *x = must(a), *y = must(b);
-    bool same = cw_hash_eq(x->fingerprint, y->fingerprint);
     cw_checked_unref(x);
     cw_checked_unref(y);
     return same;
@@ -212,15 +181,15 @@ static void test_hashes(void **state)
 static void test_function(void **state)
 {
     (void)state;
-    assert_true(same_function(RANGE "," CAST "," BATCH,
+    assert_true(cw_test_same_function(RANGE "," CAST "," BATCH,
                               RANGE "," CAST ",{\"op\":\"cache\"}," BATCH "," MARK));
-    assert_true(same_function(IMAGES "," FLIP "," BATCH, IMAGES "," MARK "," FLIP "," BATCH));
+    assert_true(cw_test_same_function(IMAGES "," FLIP "," BATCH, IMAGES "," MARK "," FLIP "," BATCH));
     assert_true(
-        same_function(IMAGES "," FLIP, IMAGES "," FREEZE "," FLIP)); /* nothing draws before it */
-    assert_false(same_function(IMAGES "," FLIP, IMAGES "," FLIP "," FREEZE));
-    assert_true(same_function(IMAGES "," FLIP "," FREEZE,
+        cw_test_same_function(IMAGES "," FLIP, IMAGES "," FREEZE "," FLIP)); /* nothing draws before it */
+    assert_false(cw_test_same_function(IMAGES "," FLIP, IMAGES "," FLIP "," FREEZE));
+    assert_true(cw_test_same_function(IMAGES "," FLIP "," FREEZE,
                               IMAGES "," FLIP ",{\"op\":\"cache\",\"freeze\":true}"));
-    assert_true(same_function(RANGE "," FILTER "," BATCH, RANGE
+    assert_true(cw_test_same_function(RANGE "," FILTER "," BATCH, RANGE
                               "," FILTER "," MARK "," BATCH ",{\"op\":\"mark\",\"name\":\"n\"}"));
 }
 

@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checked graphs: errors, specs, flags, fingerprints. */
-#include "base/mem.h"
 #include "graph/check.h"
 #include "graph/sparse.h"
-#include "support/cm.h"
+#include "support/checked.h"
 #include <string.h>
-
-static struct cw_checked *check(const char *nodes, struct cw_err *err)
-{
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
-    cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
-    if (cw_graph_parse(text, strlen(text), "", &graph, err) == 0 &&
-        cw_graph_check(graph, &checked, err))
-        assert_null(checked);
-    cw_graph_unref(graph);
-    return checked;
-}
-
-static struct cw_checked *must(const char *nodes)
-{
-    struct cw_err err = {0};
-    struct cw_checked *checked = check(nodes, &err);
-    if (!checked)
-        fail_msg("%s: %s", nodes, err.msg);
-    return checked;
-}
 
 #define RANGE "{\"op\":\"range\",\"stop\":10}"
 #define FILTER "{\"op\":\"filter\",\"expr\":\"x > 3\",\"name\":\"f\"}"
@@ -77,7 +55,7 @@ static void test_errors(void **state)
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
         struct cw_err err = {0};
-        struct cw_checked *checked = check(bad[i].nodes, &err);
+        struct cw_checked *checked = cw_test_check(bad[i].nodes, &err);
         if (checked || !strstr(err.msg, bad[i].says))
             fail_msg("%s: \"%s\", not \"%s\"", bad[i].nodes, err.msg, bad[i].says);
     }
@@ -85,7 +63,7 @@ static void test_errors(void **state)
 
 static void expect_spec(const char *nodes, const char *want)
 {
-    struct cw_checked *checked = must(nodes);
+    struct cw_checked *checked = cw_test_must_check(nodes);
     CW_STR_AUTO spec = {0};
     cw_spec_print(&checked->nodes[checked->graph->n - 1].out, &spec);
     assert_string_equal(cw_str_text(&spec), want);
@@ -109,43 +87,34 @@ static void test_specs(void **state)
                 "bytes: str[?]");
 }
 
-static bool same(const char *a, const char *b)
-{
-    struct cw_checked *x = must(a), *y = must(b);
-    bool eq = cw_hash_eq(x->fingerprint, y->fingerprint);
-    cw_checked_unref(x);
-    cw_checked_unref(y);
-    return eq;
-}
-
 static void test_fingerprint(void **state)
 {
     (void)state;
     /* defaults, names of operators without a stream, and given fields that are the default do not
      * count */
-    assert_true(same(RANGE, "{\"op\":\"range\",\"stop\":10,\"start\":0,\"name\":\"r\"}"));
+    assert_true(cw_test_same_function(RANGE, "{\"op\":\"range\",\"stop\":10,\"start\":0,\"name\":\"r\"}"));
     assert_true(
-        same(RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"}",
+        cw_test_same_function(RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"}",
              RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"x\",\"keep_position\":true}"));
-    assert_false(same(RANGE, "{\"op\":\"range\",\"stop\":11}"));
+    assert_false(cw_test_same_function(RANGE, "{\"op\":\"range\",\"stop\":11}"));
     assert_false(
-        same(RANGE ",{\"op\":\"take\",\"count\":3}", RANGE ",{\"op\":\"skip\",\"count\":3}"));
-    assert_false(same(RANGE ",{\"op\":\"take\",\"count\":3},{\"op\":\"skip\",\"count\":3}",
+        cw_test_same_function(RANGE ",{\"op\":\"take\",\"count\":3}", RANGE ",{\"op\":\"skip\",\"count\":3}"));
+    assert_false(cw_test_same_function(RANGE ",{\"op\":\"take\",\"count\":3},{\"op\":\"skip\",\"count\":3}",
                       RANGE ",{\"op\":\"skip\",\"count\":3},{\"op\":\"take\",\"count\":3}"));
     /* a stream's name does */
-    assert_false(same(RANGE ",{\"op\":\"shuffle\"}", RANGE ",{\"op\":\"shuffle\",\"name\":\"s\"}"));
+    assert_false(cw_test_same_function(RANGE ",{\"op\":\"shuffle\"}", RANGE ",{\"op\":\"shuffle\",\"name\":\"s\"}"));
 }
 
 static void test_flags(void **state)
 {
     (void)state;
-    struct cw_checked *c = must(RANGE ",{\"op\":\"shuffle\"},{\"op\":\"shuffle\"},{\"op\":\"cast\","
+    struct cw_checked *c = cw_test_must_check(RANGE ",{\"op\":\"shuffle\"},{\"op\":\"shuffle\"},{\"op\":\"cast\","
                                       "\"dtype\":\"f32\"},{\"op\":\"batch\",\"size\":2}");
     assert_true(c->nodes[1].tag != c->nodes[2].tag);
     assert_false(c->nodes[3].random);
     assert_true(c->nodes[4].random); /* other elements in a batch each epoch */
     cw_checked_unref(c);
-    c = must(
+    c = cw_test_must_check(
         "{\"op\":\"range\",\"stop\":3,\"field\":\"a\"},{\"op\":\"shuffle\",\"name\":\"s\"},{\"op\":"
         "\"range\",\"stop\":3,\"field\":\"b\"},{\"op\":\"zip\",\"inputs\":[\"s\",\"range_2\"]}");
     assert_true(c->nodes[3].random);
@@ -159,7 +128,7 @@ static void test_sparse(void **state)
     struct cw_err err = {0};
     struct cw_sparse sparse;
     struct cw_checked *c =
-        must(RANGE "," FILTER ",{\"op\":\"shuffle\"},{\"op\":\"skip\",\"count\":3},{\"op\":"
+        cw_test_must_check(RANGE "," FILTER ",{\"op\":\"shuffle\"},{\"op\":\"skip\",\"count\":3},{\"op\":"
                    "\"take\",\"count\":50},{\"op\":\"skip\",\"count\":1},"
                    "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":true},{\"op\":\"take\","
                    "\"count\":4},{\"op\":\"skip\",\"count\":1}");

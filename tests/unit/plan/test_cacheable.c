@@ -3,7 +3,7 @@
  * key. */
 #include "base/mem.h"
 #include "plan/program.h"
-#include "support/cm.h"
+#include "support/checked.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +14,11 @@
 static struct cw_plan *plan_of(const char *nodes, uint64_t seed)
 {
     struct cw_err err = {0};
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
+    struct cw_checked *checked = cw_test_must_check(nodes);
     struct cw_plan *plan = NULL;
-    cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
-    if (cw_graph_parse(text, strlen(text), "", &graph, &err) ||
-        cw_graph_check(graph, &checked, &err) || cw_plan_new(checked, seed, NULL, &plan, &err))
+    if (cw_plan_new(checked, seed, NULL, &plan, &err))
         fail_msg("%s: %s", nodes, err.msg);
     cw_checked_unref(checked);
-    cw_graph_unref(graph);
     return plan;
 }
 

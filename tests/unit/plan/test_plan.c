@@ -2,7 +2,7 @@
 /* What a plan says of an epoch, and that manifests fix the files. */
 #include "base/mem.h"
 #include "plan/program.h"
-#include "support/cm.h"
+#include "support/checked.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,9 @@
 static int plan_of(const char *nodes, const struct cw_value *manifest, struct cw_plan **ret_plan,
                    struct cw_err *err)
 {
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
-    cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
-    if (cw_graph_parse(text, strlen(text), "", &graph, err) || cw_graph_check(graph, &checked, err))
-        fail_msg("%s: %s", nodes, err->msg);
+    struct cw_checked *checked = cw_test_must_check(nodes);
     int rc = cw_plan_new(checked, 1, manifest, ret_plan, err);
     cw_checked_unref(checked);
-    cw_graph_unref(graph);
     return rc;
 }
 

@@ -292,20 +292,6 @@ static void test_junk_is_refused(void **state)
     }
 }
 
-static void test_decision_as_json(void **state)
-{
-    (void)state;
-    struct world w;
-    random_world(&w);
-    struct cw_autocache_decision d = {.decided = true, .node = 2, .epoch_ns = 1.5, .total_ns = 3};
-    cw_str_add(&d.reason, "Because \"x\".");
-    CW_STR_AUTO out = {0};
-    cw_autocache_decision_print(&w.s, &d, &out);
-    assert_string_equal(cw_str_text(&out),
-                        "{\"decided\":true,\"node\":\"c\",\"epoch_ns\":1.5,\"total_ns\":3.0,\"reason\":\"Because \\\"x\\\".\",\"candidates\":\"\"}");
-    cw_autocache_decision_fini(&d);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,7 +306,6 @@ int main(void)
         cmocka_unit_test(test_stands_still),
         cmocka_unit_test(test_published_is_least),
         cmocka_unit_test(test_junk_is_refused),
-        cmocka_unit_test(test_decision_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

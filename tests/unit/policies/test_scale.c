@@ -32,8 +32,10 @@ static void feed(struct loop *l, struct cw_scale_window window)
     window.remote = l->remote;
     window.local = l->local;
     assert_int_equal(l->policy->decide(&window, &l->available, &l->options, NULL, &l->state, &d, NULL), 0);
-    if (d.changed)
-        assert_true(d.reason.len > 0 || l->state.history_n > 0);
+    bool rests = l->settled && d.settled && !d.changed; /* that it settles has a reason, that it stays so has none */
+    if (d.changed ? d.reason.len == 0 : rests && d.reason.len > 0)
+        fail_msg("%s: %s %.0f+%.0f workers, because \"%s\"", l->policy->name, d.changed ? "changes to" : "stays at", d.remote, d.local,
+                 cw_str_text(&d.reason));
     l->decisions += d.remote != l->remote || d.local != l->local;
     l->remote = d.remote;
     l->local = d.local;
@@ -166,6 +168,71 @@ static void test_auto_gives_up(void **state)
     assert_true(l.decisions <= 4);
 }
 
+/* As it was measured: when the trainer became twice as fast, what lay ready made two workers look like 65 batches/s, and so a third like none. */
+static void test_auto_is_not_fooled_by_what_lay_ready(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1};
+    struct cw_scale_window w = {.seconds = 1, .batches = 24.8, .wait_share = 0.38, .step_s = 1 / 41.5, .rate = 24.9};
+    feed(&l, w);
+    assert_true(l.remote == 2);
+    w.batches = 40.8, w.wait_share = 0.02, w.queue = 20;
+    feed(&l, w);
+    assert_true(l.remote == 2);
+    w.batches = 65.6, w.wait_share = 0.12, w.step_s = 1 / 82.5, w.queue = 9;
+    feed(&l, w);
+    assert_true(l.remote >= 3);
+    for (int i = 0; i < 10; i++) {
+        w.batches = fmin(l.remote * 24.0, 80), w.wait_share = 1 - w.batches / 82.5, w.queue = 0;
+        feed(&l, w);
+    }
+    assert_true(l.remote == 4);
+    assert_true(l.decisions <= 3);
+}
+
+/* As it was measured: four workers that had only just begun gave 13.6 batches/s of their 20. */
+static void test_auto_waits_for_a_second_window(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1};
+    struct cw_scale_window w = {.seconds = 3, .batches = 14.7, .wait_share = 0.7, .step_s = 1 / 16.6, .rate = 4.9};
+    feed(&l, w);
+    assert_true(l.remote == 4);
+    w.batches = 40.8, w.wait_share = 0.18;
+    feed(&l, w);
+    assert_true(l.remote == 4);
+    w.batches = 49.5, w.wait_share = 0.01;
+    for (int i = 0; i < 5; i++)
+        feed(&l, w);
+    assert_true(l.remote == 4);
+    assert_int_equal(l.decisions, 1);
+    w.batches = 40.8, w.wait_share = 0.18;
+    feed(&l, w);
+    feed(&l, w);
+    assert_true(l.remote > 4); /* now it is believed */
+}
+
+/* One window in which a further worker seemed to bring nothing. */
+static void test_auto_tries_again(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1};
+    trainer_step = 0.02;
+    bool bad = true;
+    for (int i = 0; i < 60; i++) {
+        struct cw_scale_window w = without_rates(l.remote);
+        w.step_s = trainer_step;
+        if (l.remote > 1 && bad) {
+            w = without_rates(1);
+            w.step_s = trainer_step;
+            bad = false;
+        }
+        feed(&l, w);
+    }
+    assert_false(bad);
+    assert_true(l.remote == 5);
+}
+
 static struct cw_scale_window busy_little(double n)
 {
     struct cw_scale_window w = window_of_run_a(n);
@@ -281,6 +348,33 @@ static void test_place_auto_is_robust(void **state)
     assert_true(l.settled && l.remote + l.local >= 10);
 }
 
+/* No remote worker is to be had: local ones as the trainer needs; then there are some, and it begins anew. */
+static void test_place_auto_here(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.local = 4}, .local = 1, .options = {.max_local = 4}};
+    for (int i = 0; i < 6; i++)
+        feed(&l, quick_start(l.local));
+    assert_true(l.remote == 0 && l.local == 2);
+    assert_int_equal(l.decisions, 1);
+    l.available.remote = 3;
+    feed(&l, quick_start(l.local));
+    assert_true(l.remote + l.local >= 1 && l.state.here == 0);
+}
+
+/* One remote worker and no more, a trainer that waits: as it was measured, its step was longer by 8 % with a local one, and its batches came
+ * a quarter sooner. That is what counts. */
+static void test_place_auto_weighs_the_step(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    for (int i = 0; i < 60; i++) {
+        double workers = l.remote + l.local, step = l.local > 0 ? 0.065 : 0.06, s = fmax(0.1 / workers, step);
+        feed(&l, (struct cw_scale_window){.seconds = 50 * s, .batches = 50, .wait_share = 1 - step / s, .step_s = step, .rate = 10});
+    }
+    assert_true(l.remote + l.local >= 2);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -294,13 +388,48 @@ static void test_names(void **state)
     assert_int_equal(cw_autoplace_find("peca", &policy, &argument, &err), CW_E_INVALID);
 }
 
+/* What is stored with a decision, asked again, gives the same decision. */
+static void test_inputs_as_json(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("cachew", false), .available = {.remote = 8}, .options = {.max_workers = 6, .fixed_quirks = true}, .remote = 1};
+    for (size_t i = 0; i < 3; i++)
+        feed(&l, window_of_run_a(l.remote));
+    struct cw_scale_inputs inputs = {.window = window_of_run_a(l.remote), .available = l.available, .options = l.options, .state = l.state}, again;
+    inputs.window.remote = l.remote;
+    struct cw_scale_decision first = {0}, second = {0};
+    struct cw_err err = {0};
+    CW_STR_AUTO text = {0};
+    cw_scale_inputs_print(&inputs, &text);
+    assert_int_equal(cw_scale_inputs_parse(cw_str_text(&text), text.len, &again, &err), 0);
+    assert_memory_equal(&again.window, &inputs.window, sizeof(inputs.window));
+    assert_memory_equal(&again.available, &inputs.available, sizeof(inputs.available));
+    assert_int_equal(again.state.history_n, 3);
+    assert_memory_equal(again.state.history, inputs.state.history, sizeof(inputs.state.history));
+    CW_STR_AUTO same = {0};
+    cw_scale_inputs_print(&again, &same);
+    assert_string_equal(cw_str_text(&same), cw_str_text(&text));
+    assert_int_equal(l.policy->decide(&inputs.window, &inputs.available, &inputs.options, NULL, &inputs.state, &first, NULL), 0);
+    assert_int_equal(l.policy->decide(&again.window, &again.available, &again.options, NULL, &again.state, &second, NULL), 0);
+    assert_true(first.remote == 5 && second.remote == 5);
+    assert_string_equal(cw_str_text(&first.reason), cw_str_text(&second.reason));
+    cw_scale_decision_fini(&first);
+    cw_scale_decision_fini(&second);
+    static const char *const bad[] = {"", "[]", "{}", "{\"window\":{\"cpu\":\"x\"}}",
+                                      "{\"window\":{},\"available\":{},\"options\":{},\"state\":{\"phase\":\"up\"}}"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++)
+        assert_true(cw_scale_inputs_parse(bad[i], strlen(bad[i]), &again, &err) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cachew_run_a),      cmocka_unit_test(test_quick_start),   cmocka_unit_test(test_auto_run_a),
         cmocka_unit_test(test_auto_follows_the_trainer), cmocka_unit_test(test_auto_without_rates), cmocka_unit_test(test_auto_gives_up),
+        cmocka_unit_test(test_auto_is_not_fooled_by_what_lay_ready), cmocka_unit_test(test_auto_tries_again),
+        cmocka_unit_test(test_auto_waits_for_a_second_window),
         cmocka_unit_test(test_hpa_stays_low),     cmocka_unit_test(test_pecan_trace),   cmocka_unit_test(test_place_auto),
-        cmocka_unit_test(test_place_auto_is_robust), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_place_auto_is_robust), cmocka_unit_test(test_place_auto_here), cmocka_unit_test(test_place_auto_weighs_the_step), cmocka_unit_test(test_names),       cmocka_unit_test(test_inputs_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

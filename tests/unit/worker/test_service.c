@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker between a dispatcher and clients that only speak the protocol: what it does for each message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "unit/worker/fleet.h"
 
 #define RANGE(n) "{\"pipeline\":[{\"op\":\"range\",\"stop\":" n "},{\"op\":\"batch\",\"size\":10}]}"
 #define SLOW(ms) "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":" ms "},{\"op\":\"batch\",\"size\":10}]}"
 /* batches of 10 x 64 KiB */
+#define OTHER "{\"pipeline\":[{\"op\":\"range\",\"stop\":2000},{\"op\":\"inflate\",\"factor\":8192},{\"op\":\"batch\",\"size\":10}]}"
 #define LARGE "{\"pipeline\":[{\"op\":\"range\",\"stop\":400},{\"op\":\"inflate\",\"factor\":8192},{\"op\":\"batch\",\"size\":10}]}"
 #define ITEM_BYTES 128 /* of RANGE: ten i64, padded to 64 */
 
@@ -323,6 +320,60 @@ static void test_budget(void **state)
     fleet_down(&f);
 }
 
+/* A job that was there first and that nobody reads has filled the memory. The next one gets its part of it: what the first needs last is
+ * handed back, and of that no more than the other can use. */
+static void test_memory_is_divided(void **state)
+{
+    (void)state;
+    struct fleet f;
+    struct client c;
+    enum { ROOM = 16 }; /* batches of 640 KiB */
+    fleet_up(&f, &(struct cw_worker_options){.budget = (ROOM * 640u << 10) + (100u << 10)});
+    fleet_job(&f, "a", LARGE, 1, false);
+    fleet_lease(&f, "a", 0, 0, 40);
+    fleet_wait(&f, cw_set_has(&f.done, ROOM - 2));
+    fleet_job(&f, "b", OTHER, 1, false);
+    fleet_lease(&f, "b", 0, 100, 160);
+    fleet_wait(&f, cw_set_has(&f.done, 100 + ROOM / 2 - 2));
+    uint64_t back = count(&f.handed_back);
+    assert_in_range(back, ROOM / 4, ROOM / 2 + 2);
+    assert_true(f.handed_back.n == 1 && f.handed_back.v[0].hi <= 40 && f.handed_back.v[0].lo >= ROOM / 2 - 2);
+    /* All of the second, and what is left of the first, still comes. */
+    struct cw_set gone = {0};
+    cw_set_copy(&gone, &f.handed_back);
+    client_open(&c, &f);
+    client_hello(&c, "b", 0, 1u << 30, false);
+    fleet_wait(&f, c.outputs == 60);
+    client_close(&c);
+    client_open(&c, &f);
+    client_hello(&c, "a", 0, 1u << 30, false);
+    fleet_wait(&f, c.outputs == 40 - back);
+    for (uint64_t i = 0; i < 40; i++)
+        assert_int_equal(c.seen[i], !cw_set_has(&gone, i));
+    cw_set_fini(&gone);
+    client_close(&c);
+    fleet_down(&f);
+}
+
+/* By parts: three quarters and one. */
+static void test_memory_by_parts(void **state)
+{
+    (void)state;
+    struct fleet f;
+    enum { ROOM = 16 };
+    fleet_up(&f, &(struct cw_worker_options){.budget = (ROOM * 640u << 10) + (100u << 10)});
+    fleet_job(&f, "a", LARGE, 1, false);
+    fleet_job(&f, "b", OTHER, 1, false);
+    fleet_part(&f, "a", 0.75);
+    fleet_part(&f, "b", 0.25);
+    fleet_lease(&f, "a", 0, 0, 40);
+    fleet_lease(&f, "b", 0, 100, 160);
+    fleet_wait(&f, cw_set_has(&f.done, 3 * ROOM / 4 - 2) && cw_set_has(&f.done, 100 + ROOM / 4 - 2));
+    assert_false(cw_set_has(&f.done, 100 + ROOM / 4 + 1)); /* the other may have had more while it was alone, until this one needed its part */
+    assert_in_range(count(&f.handed_back), 0, ROOM / 4);
+    fleet_down(&f);
+}
+
 static void test_bad_peers(void **state)
 {
     (void)state;
@@ -394,6 +445,8 @@ int main(void)
         cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_drain),
         cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_memory_is_divided),
+        cmocka_unit_test(test_memory_by_parts),
         cmocka_unit_test(test_bad_peers),
         cmocka_unit_test(test_job_that_cannot_be_opened),
     };

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `cachew COMMAND` and `cachew cache COMMAND`: which command it is. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/tool/tool.h"
+
+static void print_help(const struct tool_commands *commands, FILE *out)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < commands->n; i++)
+        width = CW_MAX(width, strlen(commands->v[i].name));
+    fprintf(out, "usage: %s COMMAND [options]\n\n%s\n\ncommands:\n", commands->program, commands->about);
+    for (size_t i = 0; i < commands->n; i++)
+        fprintf(out, "  %-*s  %s\n", (int)width, commands->v[i].name, commands->v[i].summary);
+    fprintf(out, "\n`%s COMMAND --help` describes a command.%s\n", commands->program, commands->tail);
+}
+
+static int unknown_command(const struct tool_commands *commands, const char *name)
+{
+    cw_autofree const char **names = CW_NEW_ARRAY(const char *, commands->n + 1);
+    for (size_t i = 0; i < commands->n; i++)
+        names[i] = commands->v[i].name;
+    const char *near = cw_str_nearest(name, names);
+    if (near)
+        fprintf(stderr, "%s: no command \"%s\": did you mean \"%s\"?\n", commands->program, name, near);
+    else
+        fprintf(stderr, "%s: no command \"%s\": see %s --help\n", commands->program, name, commands->program);
+    return TOOL_USAGE;
+}
+
+int tool_dispatch(const struct tool_commands *commands, int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(commands, stderr);
+        return TOOL_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help(commands, stdout);
+        return TOOL_OK;
+    }
+    for (size_t i = 0; i < commands->n; i++)
+        if (!strcmp(argv[1], commands->v[i].name))
+            return commands->v[i].run(argc - 1, argv + 1);
+    return unknown_command(commands, argv[1]);
+}

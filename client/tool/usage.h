@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What jobs and tenants have used. NULL = nothing. */
+#ifndef CW_TOOL_USAGE_H
+#define CW_TOOL_USAGE_H
+
+#include "cachew/v1/admin.pb-c.h"
+#include "client/tool/tool.h"
+
+#define TOOL_USAGE_HEADS "CPU", "WORKER TIME", "COST"
+void tool_usage_cells(struct tool_table *table, const Cachew__V1__Usage *usage);
+/* Each after a comma. */
+void tool_usage_members(struct cw_str *out, const Cachew__V1__Usage *usage);
+
+#endif

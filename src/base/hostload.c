@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hostload.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define FIELDS 8 /* user nice system idle iowait irq softirq steal; guests are in user already */
+#define IDLE 3
+#define IOWAIT 4
+
+static bool read_file(const char *path, char *text, size_t cap)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    size_t n = 0;
+    ssize_t got;
+    while (n + 1 < cap && (got = read(fd, text + n, cap - 1 - n)) > 0)
+        n += (size_t)got;
+    text[n] = '\0';
+    close(fd);
+    return n > 0;
+}
+
+/* The line of all CPUs: ticks since the start. */
+static bool read_ticks(const char *stat, uint64_t *ret_busy, uint64_t *ret_total)
+{
+    if (strncmp(stat, "cpu ", 4) != 0)
+        return false;
+    const char *at = stat + 4;
+    uint64_t idle = 0, total = 0;
+    for (size_t i = 0; i < FIELDS; i++) {
+        char *end;
+        uint64_t ticks = strtoull(at, &end, 10);
+        if (end == at)
+            return i > IDLE; /* an old kernel has fewer */
+        at = end;
+        total += ticks;
+        idle += i == IDLE || i == IOWAIT ? ticks : 0;
+        *ret_total = total;
+        *ret_busy = total - idle;
+    }
+    return true;
+}
+
+static uint32_t count_cpus(const char *stat)
+{
+    uint32_t n = 0;
+    for (const char *at = strstr(stat, "\ncpu"); at; at = strstr(at + 1, "\ncpu"))
+        n += at[4] >= '0' && at[4] <= '9';
+    return n;
+}
+
+bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload *load)
+{
+    uint64_t busy = 0, total = 0;
+    char *end;
+    double minute = strtod(loadavg, &end);
+    uint32_t cpus = count_cpus(stat);
+    if (end == loadavg || cpus == 0 || !read_ticks(stat, &busy, &total)) {
+        *load = (struct cw_hostload){0};
+        return false;
+    }
+    uint64_t passed = total - load->total;
+    bool goes_on = load->total > 0 && total > load->total && busy >= load->busy && busy - load->busy <= passed;
+    if (goes_on)
+        load->cpu_share = (double)(busy - load->busy) / (double)passed;
+    else if (total != load->total) /* the first look, or ticks that went back (the kernel's count of waiting may) */
+        load->cpu_share = 0;
+    load->cpus = cpus;
+    load->load = minute > 0 ? minute / (double)cpus : 0;
+    load->busy = busy;
+    load->total = total;
+    return true;
+}
+
+bool cw_hostload_look(struct cw_hostload *load)
+{
+    const size_t cap = 64 * 1024; /* a line of at most 100 bytes a CPU */
+    cw_autofree char *stat = cw_mem_new(cap);
+    char loadavg[128];
+    bool ok = read_file("/proc/stat", stat, cap) && read_file("/proc/loadavg", loadavg, sizeof(loadavg));
+    if (ok)
+        ok = cw_hostload_parse(stat, loadavg, load);
+    else
+        *load = (struct cw_hostload){0};
+    return ok;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/http.h"
+
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+#define CONNECTIONS_MAX 32
+#define IDLE_S 15
+#define ANSWER_NS ((int64_t)5 * 1000000000) /* the loop's patience is its own; a scraper's is 10 s */
+#define HOST_BYTES 256
+
+struct cw_http {
+    struct cw_loop *loop;
+    const struct cw_http_page *pages;
+    struct MHD_Daemon *daemon;
+    struct cw_mutex mutex; /* guards: stopping, and done of all requests */
+    struct cw_cond cond;
+    bool stopping;
+    uint32_t refs; /* atomic: the owner, and requests */
+};
+struct request { /* of two owners: the thread that serves, and the loop */
+    struct cw_loop_node node;
+    struct cw_http *http;
+    const struct cw_http_page *page;
+    struct cw_str text;
+    bool done, ok; /* mutex */
+    uint32_t refs; /* atomic */
+};
+
+static void http_unref(struct cw_http *http)
+{
+    if (__atomic_sub_fetch(&http->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    cw_cond_fini(&http->cond);
+    cw_mutex_fini(&http->mutex);
+    cw_mem_free(http);
+}
+
+static void request_unref(struct request *request)
+{
+    if (__atomic_sub_fetch(&request->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    cw_str_fini(&request->text);
+    http_unref(request->http);
+    cw_mem_free(request);
+}
+
+/* ---- the loop's thread ---- */
+
+static void on_loop(void *arg)
+{
+    struct request *request = arg;
+    struct cw_http *http = request->http;
+    cw_mutex_lock(&http->mutex);
+    bool stopping = http->stopping;
+    cw_mutex_unlock(&http->mutex);
+    struct cw_str text = {0};
+    bool ok = !stopping && request->page->print(request->page->arg, &text);
+    cw_mutex_lock(&http->mutex);
+    request->text = text;
+    request->ok = ok;
+    request->done = true;
+    cw_cond_broadcast(&http->cond);
+    cw_mutex_unlock(&http->mutex);
+    request_unref(request);
+}
+
+/* ---- the thread that serves ---- */
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, const char *text, size_t n)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+    return answer(connection, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+static enum MHD_Result answer_page(struct cw_http *http, struct MHD_Connection *connection, const struct cw_http_page *page)
+{
+    struct request *request = CW_NEW(struct request);
+    *request = (struct request){.node = {.fn = on_loop, .arg = request}, .http = http, .page = page, .refs = 2};
+    (void)__atomic_add_fetch(&http->refs, 1, __ATOMIC_RELAXED);
+    int64_t until = cw_clock_ns() + ANSWER_NS;
+    cw_loop_post_node(http->loop, &request->node);
+    cw_mutex_lock(&http->mutex);
+    while (!request->done && !http->stopping && cw_cond_wait_until(&http->cond, &http->mutex, until)) {
+    }
+    bool done = request->done, ok = request->ok;
+    cw_mutex_unlock(&http->mutex);
+    enum MHD_Result result;
+    if (!done)
+        result = answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the daemon ends, or is too busy\n");
+    else
+        result = answer(connection, ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, page->type, cw_str_text(&request->text), request->text.len);
+    request_unref(request);
+    return result;
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
+                                  const char *upload, size_t *upload_size, void **state)
+{
+    struct cw_http *http = arg;
+    static int begun;
+    (void)version;
+    (void)upload;
+    (void)upload_size;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+    if (!*state) { /* the head only: an answer now would end the connection */
+        *state = &begun;
+        return MHD_YES;
+    }
+    for (const struct cw_http_page *page = http->pages; page->path; page++)
+        if (strcmp(page->path, url) == 0)
+            return answer_page(http, connection, page);
+    return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+}
+
+/* ---- starting and stopping ---- */
+
+static int resolve(const char *listen, struct sockaddr_storage *ret_address, struct cw_err *err)
+{
+    const char *colon = strrchr(listen, ':');
+    size_t n = colon ? (size_t)(colon - listen) : 0;
+    char host[HOST_BYTES];
+    bool bracket = n > 2 && listen[0] == '[' && listen[n - 1] == ']';
+    uint64_t port;
+    if (n == 0 || n >= sizeof(host) || !cw_str_to_u64(colon + 1, &port) || port > 65535 || (!bracket && memchr(listen, ':', n)))
+        return cw_err_set(err, CW_E_INVALID, "\"%s\" is not HOST:PORT (an IPv6 address goes into brackets)", listen);
+    (void)snprintf(host, sizeof(host), "%.*s", (int)(bracket ? n - 2 : n), bracket ? listen + 1 : listen);
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    int rc = getaddrinfo(host, colon + 1, &hints, &found);
+    if (rc != 0)
+        return cw_err_set(err, CW_E_INVALID, "\"%s\": %s", listen, gai_strerror(rc));
+    memcpy(ret_address, found->ai_addr, CW_MIN(found->ai_addrlen, sizeof(*ret_address)));
+    freeaddrinfo(found);
+    return 0;
+}
+
+int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages, struct cw_http **ret_http, struct cw_err *err)
+{
+    struct sockaddr_storage address = {0};
+    int rc = resolve(listen, &address, err);
+    if (rc < 0)
+        return rc;
+    struct cw_http *http = CW_NEW(struct cw_http);
+    *http = (struct cw_http){.loop = loop, .pages = pages, .refs = 1};
+    cw_mutex_init(&http->mutex);
+    cw_cond_init(&http->cond);
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
+    http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
+                                    (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    if (!http->daemon) {
+        http_unref(http);
+        return cw_err_set(err, CW_E_IO, "cannot listen on %s: is the port taken, the address another host's?", listen);
+    }
+    *ret_http = http;
+    return 0;
+}
+
+uint16_t cw_http_port(const struct cw_http *http)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    return info ? info->port : 0;
+}
+
+void cw_http_stop(struct cw_http *http)
+{
+    if (!http)
+        return;
+    cw_mutex_lock(&http->mutex);
+    http->stopping = true;
+    cw_cond_broadcast(&http->cond);
+    cw_mutex_unlock(&http->mutex);
+    MHD_stop_daemon(http->daemon);
+    http_unref(http); /* requests that the loop has not come to keep it */
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loop/parent.h"
+
+#include <errno.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct cw_parent_watch {
+    struct cw_poll *input, *process;
+    int process_fd; /* -1: the kernel gives none, or the parent is in another process namespace */
+    cw_loop_fn *fn;
+    void *arg;
+};
+
+static void stop(struct cw_parent_watch *watch)
+{
+    cw_poll_free(cw_steal(&watch->input));
+    cw_poll_free(cw_steal(&watch->process));
+    if (watch->process_fd >= 0)
+        close(watch->process_fd);
+    watch->process_fd = -1;
+}
+
+static void tell(struct cw_parent_watch *watch)
+{
+    stop(watch);
+    watch->fn(watch->arg);
+}
+
+static void on_input(void *arg)
+{
+    struct cw_parent_watch *watch = arg;
+    char bytes[256];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    tell(watch);
+}
+
+static void on_process(void *arg)
+{
+    tell(arg);
+}
+
+int cw_parent_watch(struct cw_loop *loop, cw_loop_fn *fn, void *arg, struct cw_parent_watch **ret_watch, struct cw_err *err)
+{
+    struct cw_parent_watch *watch = CW_NEW(struct cw_parent_watch);
+    pid_t parent = getppid();
+    watch->fn = fn;
+    watch->arg = arg;
+    watch->process_fd = parent > 0 ? pidfd_open(parent, 0) : -1;
+    watch->input = cw_poll_new(loop, STDIN_FILENO, on_input, watch, err);
+    if (watch->input && watch->process_fd >= 0)
+        watch->process = cw_poll_new(loop, watch->process_fd, on_process, watch, err);
+    if (!watch->input || (watch->process_fd >= 0 && !watch->process)) {
+        cw_parent_unwatch(watch);
+        return err->code;
+    }
+    *ret_watch = watch;
+    return 0;
+}
+
+void cw_parent_unwatch(struct cw_parent_watch *watch)
+{
+    if (!watch)
+        return;
+    stop(watch);
+    cw_mem_free(watch);
+}

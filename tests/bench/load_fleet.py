@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a fleet costs its dispatcher: simulated workers and trainers on connections of their own, against a real dispatcher.
+
+usage: load_fleet.py BUILD_DIR [--workers 100,300,1000] [--loads idle,busy,one] [--seconds N]     (a release build)
+
+idle   nobody has work: heartbeats alone
+busy   a job for every ten workers; each worker finishes ten batches a second, and says so as real ones do
+one    one job that uses every worker
+
+Prints a row a fleet: the dispatcher's share of a core (user and system time of its process), that share per 100 workers, its resident memory,
+messages a second that reach it, batches a second; ms of Admin.Info (asked by another process, every 20 ms) and from the heartbeat of a worker that
+ran dry to its next lease; and what of a core the load itself takes."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import daemons
+
+
+def cpu_s(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_mb(pid):
+    with open("/proc/%d/status" % pid) as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
+
+
+def begin_load(build, address, *arguments):
+    return subprocess.Popen([os.path.join(build, "tests", "load_fleet"), address, *arguments], stdout=subprocess.PIPE, text=True)
+
+
+def load_with(build, dispatcher, address, workers, load, seconds):
+    jobs = {"idle": 0, "busy": workers // 10, "one": 1}[load]
+    fleet = begin_load(build, address, "--workers", str(workers), "--jobs", str(jobs), "--per-job", "0" if load == "one" else "10",
+                       "--probes", "4" if load == "busy" else "0", "--settle", "5s" if seconds > 5 else "1s", "--seconds", "%ds" % seconds)
+    if fleet.stdout.readline() != "begin\n":
+        sys.exit("the fleet did not begin")
+    before = cpu_s(dispatcher.pid)
+    asker = begin_load(build, address, "--ask", "--seconds", "%ds" % seconds)
+    line = fleet.stdout.readline()
+    if not line:
+        sys.exit("the fleet did not end")
+    got = json.loads(line)
+    got["cpu"] = (cpu_s(dispatcher.pid) - before) / got["seconds"]
+    got["resident_mb"] = resident_mb(dispatcher.pid)
+    got.update(json.loads(asker.communicate()[0]))
+    if asker.returncode != 0 or fleet.wait() != 0:
+        sys.exit("the load ended badly")
+    return got
+
+
+def measure(build, workers, load, seconds, more):
+    with tempfile.TemporaryDirectory() as directory:
+        dispatcher, address = daemons.start(os.path.join(build, "bin", "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", directory + "/state",
+                                            "--max-jobs", "10000", "--max-workers", "20000", *more)
+        try:
+            got = load_with(build, dispatcher, address, workers, load, seconds)
+        finally:
+            daemons.stop(dispatcher)
+        if dispatcher.returncode != 0:
+            sys.exit("the dispatcher ended with %d" % dispatcher.returncode)
+    return got
+
+
+def latency(samples):
+    return "%6.2f %6.2f %7.1f" % (samples["p50"], samples["p99"], samples["max"]) if samples["n"] else "%6s %6s %7s" % ("-", "-", "-")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--workers", default="100,300,1000")
+    parser.add_argument("--loads", default="idle,busy,one")
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--dispatcher-arg", action="append", default=[], help="given to the dispatcher, as in --dispatcher-arg=--heartbeat=10s")
+    arguments = parser.parse_args()
+    print("%-5s %7s %5s %8s %8s %8s %9s %9s %22s %22s %9s" % ("load", "workers", "jobs", "% core", "per 100", "MB", "messages", "batches",
+                                                              "Info p50 p99 max ms", "lease p50 p99 max ms", "load core"))
+    for load in arguments.loads.split(","):
+        for workers in map(int, arguments.workers.split(",")):
+            got = measure(arguments.build, workers, load, arguments.seconds, arguments.dispatcher_arg)
+            if load != "idle" and got["batches_s"] <= 0:
+                sys.exit("nothing was computed")
+            print("%-5s %7d %5d %8.2f %8.3f %8.1f %9.0f %9.0f %22s %22s %9.2f" % (
+                load, workers, got["jobs"], 100 * got["cpu"], 100 * got["cpu"] / workers * 100, got["resident_mb"], got["reports_s"] + got["acks_s"],
+                got["batches_s"], latency(got["info"]), latency(got["lease"]), got["own_cpu"]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Workers beside the trainer: processes that libcachew starts and ends as the dispatcher decides, for one job alone.
+. "$(dirname "$0")/lib.sh"
+
+write_sleepy() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 100000}, {"op": "sleep", "ms": 40}, {"op": "batch", "size": 1}]}' >"$work/sleepy.json"
+}
+begin_fleet() { # ARGS...: a dispatcher that starts remote workers itself
+    begin_dispatcher --provisioner process --max-workers 4 --worker-arg=--threads=1 "--worker-arg=--listen=$own_host:0" --scale-window 400ms --scale-in 500ms "$@"
+}
+local_pids() { pgrep -f -- "--dispatcher $DISPATCHER --only-job"; }
+locals_n() { local_pids | wc -l; }
+has_some_locals() { [ "$(locals_n)" -gt 0 ]; }
+has_locals() { [ "$(locals_n)" -eq "$1" ]; }
+listed_locals() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"only_job":"j'; }
+lists_locals() { [ "$(listed_locals)" -eq "$1" ]; }
+remotes_n() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready".*"only_job":""'; }
+has_remotes() { [ "$(remotes_n)" -eq "$1" ]; }
+
+# A local worker takes the place of the remote one, which leaves. The stall that is allowed is large: what other tests do to this host is no matter.
+case_decided() {
+    write_sleepy
+    begin_fleet
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --step-ms 20 --local-workers 3 --local-threads 1 --max-stall 0.9
+    wait_until 60 "a remote worker first" has_remotes 1
+    wait_until 240 "a local worker" has_some_locals
+    wait_until 240 "no remote worker" has_remotes 0
+    "$cachew" decisions --dispatcher "$DISPATCHER" --kind autoplace | grep ' local' >/dev/null || fail "not by decisions"
+    end job TERM
+    wait_until 60 "none is left" has_locals 0
+}
+# What is delivered does not depend on where it is computed, nor on changes in the middle of an epoch.
+case_hash() {
+    write_pipelines
+    DISPATCHER='' run reference "$work/fashion.json" --epochs 3 --seed 4
+    begin_fleet --lease-ms 100ms
+    run fixed "$work/fashion.json" --epochs 3 --seed 4 --autoplace fixed:1,2 --local-workers 2
+    same "hash, one remote and two local" "$(hashes reference)" "$(hashes fixed)"
+    run pecan "$work/fashion.json" --epochs 3 --seed 4 --autoplace pecan --local-workers 2 --step-ms 5
+    same "hash, pecan" "$(hashes reference)" "$(hashes pecan)"
+    DISPATCHER='' run sparse_reference "$work/sparse.json" --epochs 2
+    run sparse "$work/sparse.json" --epochs 2 --autoplace fixed:1,1 --local-workers 1
+    same "hash, sparse" "$(hashes sparse_reference)" "$(hashes sparse)"
+}
+# However the trainer dies.
+case_killed_trainer() {
+    write_sleepy
+    begin_fleet
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoplace fixed:1,3 --local-workers 3
+    wait_until 60 "three beside the trainer" lists_locals 3
+    end job KILL
+    wait_until 60 "none is left behind" has_locals 0
+}
+# It is begun again, and nothing is lost or repeated.
+case_killed_worker() {
+    local victim
+    write_pipelines
+    DISPATCHER='' run reference "$work/fashion.json" --epochs 4 --seed 4 --batches "$work/reference.batches"
+    begin_fleet
+    tight_pipe job
+    begin_held job "$work/fashion.json" --epochs 4 --seed 4 --window 40 --autoplace fixed:0,2 --local-workers 2
+    read_batches job 100
+    wait_until 60 "two beside the trainer" lists_locals 2
+    victim=$(local_pids | head -1)
+    kill -9 "$victim"
+    wait_until 60 "it is gone" eval "! kill -0 $victim 2>/dev/null"
+    wait_until 60 "another one" lists_locals 2
+    release job
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
+}
+# The dispatcher dies: the workers are the trainer's, and stay; its successor goes on with them.
+case_killed_dispatcher() {
+    local before
+    write_pipelines
+    DISPATCHER='' run reference "$work/fashion.json" --epochs 4 --seed 4 --batches "$work/reference.batches"
+    listen=unix:$work/dispatcher.sock
+    begin_dispatcher
+    tight_pipe job
+    begin_held job "$work/fashion.json" --epochs 4 --seed 4 --window 40 --autoplace fixed:0,2 --local-workers 2
+    read_batches job 100
+    wait_until 60 "two beside the trainer" lists_locals 2
+    before=$(local_pids | sort)
+    end dispatcher KILL
+    begin_dispatcher --grace 2s
+    wait_until 60 "both are back" lists_locals 2
+    same "the processes" "$before" "$(local_pids | sort)"
+    release job
+    cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
+}
+# A job that is not placed any more: its local workers leave, and the others go on.
+case_not_placed_any_more() {
+    write_sleepy
+    begin_fleet
+    begin job "$cachew" run "$work/sleepy.json" --name placed --dispatcher "$DISPATCHER" --autoplace fixed:1,2 --local-workers 2
+    wait_until 60 "two beside the trainer" lists_locals 2
+    "$cachew" scale placed --place off --dispatcher "$DISPATCHER" >/dev/null || fail "scale --place off"
+    "$cachew" scale placed fixed:2 --dispatcher "$DISPATCHER" >/dev/null || fail "scale"
+    wait_until 60 "none beside the trainer" has_locals 0
+    wait_until 60 "two elsewhere" has_remotes 2
+}
+# A fleet without a worker: a local one looks at the sources, and computes.
+case_no_remote() {
+    write_pipelines
+    DISPATCHER='' run reference "$work/photos.json" --epochs 2
+    begin_dispatcher
+    run job "$work/photos.json" --epochs 2 --local-workers 2
+    same "hash" "$(hashes reference)" "$(hashes job)"
+    wait_until 60 "none is left" has_locals 0
+}
+# There is no program to start: it is said, and the job goes on with the workers that there are.
+case_cannot_start() {
+    write_pipelines
+    begin_dispatcher
+    begin_worker w
+    mkdir "$work/alone" && cp "$cachew" "$work/alone/cachew"
+    if [ -e /usr/local/bin/cachew-worker ] || [ -e /usr/bin/cachew-worker ]; then skip "cachew is installed here"; fi
+    env -u CACHEW_BIN_DIR "$work/alone/cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --autoplace fixed:1,2 --local-workers 2 --step-ms 10 \
+        >"$work/job.out" 2>"$work/job.log" || fail "$(cat "$work/job.log")"
+    grep -q 'cachew-worker' "$work/job.log" || fail "the trainer is not told why: $(cat "$work/job.log")"
+    grep -q 'cannot start local workers' "$work/dispatcher.log" || fail "the dispatcher does not know"
+}
+# The trainer's own threads come first.
+case_limits() {
+    local pid own
+    write_sleepy
+    begin_fleet
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoplace fixed:1,1 --local-workers 1 --local-nice 5 --local-cpus 0.5 --local-threads 2
+    wait_until 60 "one beside the trainer" lists_locals 1
+    pid=$(local_pids | head -1)
+    own=$(ps -o ni= -p "${pid_of[job]}" | tr -d ' ')
+    same "nice level" "$((own + 5 > 19 ? 19 : own + 5))" "$(ps -o ni= -p "$pid" | tr -d ' ')"
+    tr '\0' ' ' <"/proc/$pid/cmdline" | grep -- '--threads 2 .*--cpu-limit 0.5' >/dev/null || fail "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    expect_error many 'local_workers|65|64' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 65
+}
+# Each of two trainers has its own; the other fetches from them, too.
+case_two_consumers() {
+    local i
+    write_pipelines
+    DISPATCHER='' run reference "$work/fashion.json" --epochs 2 --batches "$work/reference.batches"
+    begin_fleet
+    for i in 0 1; do
+        begin "c$i" "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --epochs 2 --name both --consumers 2 --consumer $i \
+            --autoplace fixed:0,4 --local-workers 2 --batches "$work/c$i.batches"
+    done
+    wait_for c0 300 || fail "$(cat "$work/c0.log")"
+    wait_for c1 300 || fail "$(cat "$work/c1.log")"
+    [ "$(grep -c 'is asked for 2 local workers' "$work/dispatcher.log")" -ge 2 ] || fail "not both were asked for some: $(grep asked "$work/dispatcher.log")"
+    cut -f4 -d' ' "$work/reference.batches" | sort >"$work/expected"
+    cat "$work/c0.batches" "$work/c1.batches" | cut -f4 -d' ' | sort >"$work/got"
+    [ "$(grep -cE "^[0-9a-f]{16}" "$work/expected")" -gt 100 ] || fail "nothing to compare"
+    cmp "$work/expected" "$work/got" || fail "lost, repeated or other batches"
+}
+run_case "$@"; exit

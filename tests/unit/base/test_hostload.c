@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host load from texts of /proc, good and bad ones. */
+#include "base/hostload.h"
+#include "support/cm.h"
+
+static const char first[] = "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 50 0 50 350 50 0 0 0 0 0\ncpu1 50 0 50 350 50 0 0 0 0 0\nintr 1 2\nctxt 3\n";
+
+static void parses(void **state)
+{
+    (void)state;
+    struct cw_hostload load = {0};
+    assert_true(cw_hostload_parse(first, "1.50 0.75 0.50 2/345 6789\n", &load));
+    assert_int_equal(load.cpus, 2);
+    assert_true(load.cpu_share == 0 && load.load == 0.75);
+    /* 100 ticks more: 20 user, 5 irq, 25 idle, 50 waiting for a disk */
+    assert_true(cw_hostload_parse("cpu  120 0 100 725 150 5 0 0 7 7\ncpu0 0\ncpu1 0\n", "0.00 0 0 1/2 3\n", &load));
+    assert_true(load.cpu_share == 0.25 && load.load == 0);
+    /* at once again: nothing new, the share stays */
+    assert_true(cw_hostload_parse("cpu  120 0 100 725 150 5 0 0 7 7\ncpu0 0\ncpu1 0\n", "0.00 0 0 1/2 3\n", &load));
+    assert_true(load.cpu_share == 0.25);
+    /* all of it */
+    assert_true(cw_hostload_parse("cpu  220 0 100 725 150 5 0 0\ncpu0 0\ncpu1 0\n", "2 0 0 1/2 3\n", &load));
+    assert_true(load.cpu_share == 1 && load.load == 1);
+    /* the kernel's count of waiting went back: nothing is made of that */
+    assert_true(cw_hostload_parse("cpu  220 0 100 725 140 5 0 0\ncpu0 0\ncpu1 0\n", "2 0 0 1/2 3\n", &load));
+    assert_true(load.cpu_share == 0);
+    assert_true(cw_hostload_parse("cpu  220 0 100 735 140 5 0 0\ncpu0 0\ncpu1 0\n", "2 0 0 1/2 3\n", &load));
+    assert_true(load.cpu_share == 0);
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {{"", "1 2 3"}, {first, ""}, {"cpu 1 2\ncpu0 1\n", "1"}, {"cpu  1 2 3 4 5\n", "1"}, {"intr 5\ncpu0 1\n", "1"}, {"cpu x\ncpu0 1\n", "1"}};
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
+        struct cw_hostload load = {.cpus = 5, .cpu_share = 0.5, .load = 1};
+        assert_false(cw_hostload_parse(bad[i][0], bad[i][1], &load));
+        assert_true(load.cpus == 0 && load.cpu_share == 0 && load.load == 0 && load.total == 0);
+    }
+}
+
+static void looks(void **state)
+{
+    (void)state;
+    struct cw_hostload load = {0};
+    if (!cw_hostload_look(&load)) {
+        assert_int_equal(load.cpus, 0);
+        return;
+    }
+    assert_true(load.cpus > 0 && load.total >= load.busy);
+    assert_true(cw_hostload_look(&load) && load.cpu_share >= 0 && load.cpu_share <= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parses), cmocka_unit_test(refuses), cmocka_unit_test(looks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages by HTTP over loopback: made on the loop's thread, and nobody waits for a loop that has ended. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "daemon/http.h"
+#include "support/cm.h"
+
+struct service {
+    struct cw_loop *loop;
+    struct cw_http *http;
+    struct cw_http_page pages[3];
+    struct cw_thread thread; /* that asks */
+    pthread_t loop_thread;
+    const char *request;
+    struct cw_str answer;
+    int asked;
+    bool healthy, stop_when_asked;
+};
+
+static bool print_page(void *arg, struct cw_str *out)
+{
+    struct service *s = arg;
+    assert_true(pthread_equal(pthread_self(), s->loop_thread));
+    s->asked++;
+    cw_str_addf(out, "page %d\n", s->asked);
+    if (s->stop_when_asked)
+        cw_loop_stop(s->loop);
+    return true;
+}
+
+static bool print_health(void *arg, struct cw_str *out)
+{
+    cw_str_add(out, "not now\n");
+    return ((struct service *)arg)->healthy;
+}
+
+static int connect_to(const struct service *s)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(cw_http_port(s->http)), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+/* Sends what is to be asked, and reads to the end. */
+static void ask(void *arg)
+{
+    struct service *s = arg;
+    int fd = connect_to(s);
+    char bytes[4096];
+    ssize_t n;
+    (void)!write(fd, s->request, strlen(s->request));
+    while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+        cw_str_add_bytes(&s->answer, bytes, (size_t)n);
+    close(fd);
+    cw_loop_stop(s->loop);
+}
+
+static void begin(struct service *s)
+{
+    struct cw_err err = {0};
+    s->loop = cw_loop_new();
+    s->loop_thread = pthread_self();
+    s->pages[0] = (struct cw_http_page){"/page", "text/plain; version=7", print_page, s};
+    s->pages[1] = (struct cw_http_page){"/health", "text/plain", print_health, s};
+    if (cw_http_start(s->loop, "127.0.0.1:0", s->pages, &s->http, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_true(cw_http_port(s->http) > 0);
+}
+
+static void end(struct service *s)
+{
+    cw_http_stop(s->http);
+    cw_loop_free(s->loop);
+    cw_str_fini(&s->answer);
+}
+
+static void expect(struct service *s, const char *request, const char *status, const char *part)
+{
+    s->request = request;
+    cw_str_clear(&s->answer);
+    cw_thread_start(&s->thread, "asks", ask, s);
+    cw_loop_run(s->loop);
+    cw_thread_join(&s->thread);
+    s->thread = (struct cw_thread){0};
+    if (!cw_str_starts(cw_str_text(&s->answer), status) || !strstr(cw_str_text(&s->answer), part))
+        fail_msg("%s is answered by %s", request, cw_str_text(&s->answer));
+}
+
+static void answers(void **state)
+{
+    (void)state;
+    static struct service s;
+    begin(&s);
+    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 1\n");
+    assert_non_null(strstr(cw_str_text(&s.answer), "Content-Type: text/plain; version=7\r\n"));
+    expect(&s, "GET /page?x=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 2\n");
+    expect(&s, "HEAD /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "Content-Length: 7\r\n");
+    assert_null(strstr(cw_str_text(&s.answer), "page 3"));
+    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\n\r\nGET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 5\n"); /* one connection */
+    expect(&s, "GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404 ", "no such page");
+    expect(&s, "GET /page/../health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404 ", "no such page");
+    expect(&s, "POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx", "HTTP/1.1 405 ", "Allow: GET, HEAD\r\n");
+    expect(&s, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 503 ", "not now\n");
+    s.healthy = true;
+    expect(&s, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "not now\n");
+    expect(&s, "\x16\x03\x01 not HTTP at all\r\n\r\n", "HTTP/1.", " 400 ");
+    assert_int_equal(s.asked, 5);
+    end(&s);
+}
+
+static void ask_and_leave(void *arg)
+{
+    struct service *s = arg;
+    s->asked = connect_to(s);
+    (void)!write(s->asked, s->request, strlen(s->request));
+}
+
+/* A request that the loop has not come to when it ends: stopping takes no time, and who asked is told. */
+static void ends_with_a_request_on_its_way(void **state)
+{
+    (void)state;
+    static struct service s;
+    char bytes[4096] = "";
+    begin(&s);
+    s.request = "GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    cw_thread_start(&s.thread, "asks", ask_and_leave, &s);
+    cw_thread_join(&s.thread);
+    int fd = s.asked; /* whether the request has come in by now or not: both must do */
+    cw_http_stop(s.http);
+    s.http = NULL;
+    ssize_t n = read(fd, bytes, sizeof(bytes) - 1);
+    assert_true(n <= 0 || strstr(bytes, " 503 "));
+    close(fd);
+    s.asked = 0;
+    end(&s); /* what was posted is run, and prints nothing */
+    assert_int_equal(s.asked, 0);
+}
+
+/* A client that says nothing holds up neither others nor the end. */
+static void a_silent_client_is_no_trouble(void **state)
+{
+    (void)state;
+    static struct service s;
+    begin(&s);
+    int fd = connect_to(&s);
+    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 1\n");
+    end(&s);
+    close(fd);
+}
+
+static void refuses_addresses(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "localhost", ":", ":80", "127.0.0.1:", "127.0.0.1:x", "::1:80", "no.such.host.invalid:80", "127.0.0.1:99999999"};
+    const struct cw_http_page pages[1] = {{0}};
+    struct cw_loop *loop = cw_loop_new();
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
+        struct cw_http *http = NULL;
+        struct cw_err err = {0};
+        int rc = cw_http_start(loop, bad[i], pages, &http, &err);
+        if (rc == 0)
+            fail_msg("\"%s\" is accepted", bad[i]);
+        assert_true(err.msg[0] != '\0');
+    }
+    struct cw_http *first = NULL, *second = NULL;
+    struct cw_err err = {0};
+    assert_int_equal(cw_http_start(loop, "127.0.0.1:0", pages, &first, &err), 0);
+    cw_autofree char *taken = cw_mem_printf("127.0.0.1:%u", cw_http_port(first));
+    assert_int_equal(cw_http_start(loop, taken, pages, &second, &err), CW_E_IO);
+    assert_non_null(strstr(err.msg, taken));
+    cw_http_stop(first);
+    cw_http_stop(NULL);
+    cw_loop_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers), cmocka_unit_test(ends_with_a_request_on_its_way), cmocka_unit_test(a_silent_client_is_no_trouble),
+        cmocka_unit_test(refuses_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit/dispatcher/made_up.h"
+
+#include "dispatcher/tenants.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct cw_dispatcher made_up;
+
+int made_up_begin(void **state)
+{
+    (void)state;
+    memset(&made_up, 0, sizeof(made_up));
+    made_up.loop = cw_loop_new();
+    made_up.options = (struct cw_options){.silence_ms = 3000, .lease_ms = 2000, .max_jobs = 10, .deaths_max = 3};
+    return 0;
+}
+
+int made_up_begin_caching(void **state)
+{
+    made_up_begin(state);
+    made_up.options.cache_store = "mem:test";
+    made_up.options.cache_evict = cw_evict_find("lru");
+    cw_caching_open(&made_up);
+    made_up.caching->timer = cw_timer_new(made_up.loop, NULL, NULL);
+    return 0;
+}
+
+int made_up_end(void **state)
+{
+    (void)state;
+    cw_fleet_close_all(&made_up);
+    while (made_up.jobs)
+        cw_job_free(made_up.jobs);
+    cw_timer_free(made_up.tick);
+    if (made_up.caching)
+        cw_timer_free(made_up.caching->timer);
+    cw_strmap_fini(&made_up.jobs_by_id);
+    cw_tenants_close(&made_up);
+    cw_loop_free(made_up.loop);
+    cw_caching_free(&made_up);
+    return 0;
+}
+
+struct cw_worker *made_up_worker(uint64_t id, uint32_t threads)
+{
+    struct cw_worker *worker = CW_NEW(struct cw_worker);
+    worker->d = &made_up;
+    worker->id = id;
+    worker->hello = true;
+    worker->threads = threads;
+    worker->address = cw_mem_strdup("worker");
+    worker->only_job = cw_mem_strdup("");
+    worker->next = made_up.workers;
+    made_up.workers = worker;
+    made_up.workers_n++;
+    return worker;
+}
+
+struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options, Cachew__V1__PlanInfo *info)
+{
+    struct cw_job *job = cw_job_new(&made_up, id, options, cachew__v1__graph__unpack(NULL, 0, NULL));
+    struct cw_err err = {0};
+    assert_int_equal(cw_job_set_info(job, info, &err), 0);
+    job->status = CW_JOB_RUNNING;
+    job->stored = job->want_fill = true;
+    job->alone_ms = 0;
+    return job;
+}
+
+const char *made_up_name(const char *tenant, struct cw_hash key, unsigned n)
+{
+    static char names[4][200];
+    static int next;
+    char text[CW_HASH_TEXT_BYTES], *name = names[next++ % 4];
+    cw_hash_text(key, text);
+    snprintf(name, 200, "%s/%s/%u-10-%016x.chunk", tenant, text, 10 * n, n + 1);
+    return name;
+}
+
+struct cw_catalogue_chunk *made_up_chunk(const char *tenant, struct cw_hash key, unsigned n, uint64_t bytes, int64_t created_ms)
+{
+    struct cw_catalogue_chunk *chunk = cw_catalogue_put(made_up.caching->catalogue, made_up_name(tenant, key, n), bytes, created_ms);
+    assert_non_null(chunk);
+    return chunk;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which chunks made-up workers and jobs use and are told of, what workers tell, and quotas. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "unit/dispatcher/made_up.h"
+
+static Cachew__V1__Cacheable *cacheable(const char *node, struct cw_hash key, bool asked, const char *why_not)
+{
+    Cachew__V1__Cacheable *c = cachew__v1__cacheable__unpack(NULL, 0, NULL);
+    c->node = cw_mem_strdup(node);
+    c->op = cw_mem_strdup("decode");
+    c->why_not = cw_mem_strdup(why_not);
+    c->asked = asked;
+    c->ids = 100;
+    c->key = (ProtobufCBinaryData){CW_WIRE_HASH_BYTES, cw_mem_new(CW_WIRE_HASH_BYTES)};
+    cw_wire_hash_to(key, c->key.data);
+    return c;
+}
+
+/* Nodes "read" (key 1), "aug" (no), "cached" (key 2, asked for). */
+static struct cw_job *add_job(const char *id, const char *tenant)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->tenant = cw_mem_strdup(tenant);
+    info->items = 100;
+    info->n_cacheable = 3;
+    info->cacheable = CW_NEW_ARRAY(Cachew__V1__Cacheable *, 3);
+    info->cacheable[0] = cacheable("read", KEY_1, false, "");
+    info->cacheable[1] = cacheable("aug", KEY_1, true, "it is random");
+    info->cacheable[2] = cacheable("cached", KEY_2, true, "");
+    return made_up_job(id, options, info);
+}
+
+static void jobs_use_what_was_asked_and_chosen(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("j", "team");
+    assert_int_equal(job->uses_n, 1);
+    assert_string_equal(job->uses[0].node, "cached");
+    assert_true(job->uses[0].read && job->uses[0].write);
+    assert_string_equal(job->uses[0].key->tenant->name, "team");
+    cw_job_set_cached_node(job, "read");
+    assert_int_equal(job->uses_n, 2);
+    assert_string_equal(job->uses[0].node, "read");
+    cw_job_set_cached_node(job, "aug"); /* it cannot be */
+    assert_int_equal(job->uses_n, 1);
+    cw_job_set_cached_node(job, NULL);
+    size_t n = 0;
+    Cachew__V1__CacheUse **uses = cw_job_cache_uses(job, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(uses[0]->node, "cached");
+    struct cw_hash key;
+    assert_true(cw_wire_hash_from(uses[0]->key, &key) && cw_hash_eq(key, KEY_2));
+    cw_mem_free(uses);
+    made_up.caching->full = true;
+    cw_caching_jobs_changed(made_up.caching);
+    assert_true(job->uses[0].read && !job->uses[0].write);
+}
+
+static void workers_are_told_of_what_their_jobs_read(void **state)
+{
+    (void)state;
+    struct cw_worker *w1 = made_up_worker(1, 1), *w2 = made_up_worker(2, 1);
+    made_up_chunk("default", KEY_2, 0, 10, WALL);
+    struct cw_job *job = add_job("j", ""), *other = add_job("k", "");
+    cw_lease_fill_all(&made_up);
+    struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "default", KEY_2);
+    assert_int_equal(key->told_n, 2);
+    assert_int_equal(w1->cache_keys_n, 1);
+    made_up_chunk("default", KEY_2, 1, 10, WALL);
+    made_up_chunk("default", KEY_1, 1, 10, WALL); /* nobody reads it */
+    assert_true(key->tell_due && key->added.n == 1);
+    assert_false(cw_catalogue_find(made_up.caching->catalogue, "default", KEY_1)->tell_due);
+    cw_catalogue_remove(cw_catalogue_chunk(made_up.caching->catalogue, made_up_name("default", KEY_2, 1)));
+    cw_caching_tell_all(made_up.caching);
+    assert_false(key->tell_due);
+    assert_int_equal(key->added.n + key->removed.n, 0);
+    cw_job_set_cached_node(job, "read");
+    assert_int_equal(w2->cache_keys_n, 2);
+    cw_job_set_cached_node(job, NULL);
+    assert_int_equal(w2->cache_keys_n, 1);
+    cw_job_free(job);
+    assert_int_equal(w2->cache_keys_n, 1); /* the other job reads it */
+    cw_job_free(other);
+    assert_int_equal(w2->cache_keys_n, 0);
+    assert_int_equal(key->told_n, 0);
+}
+
+static void a_worker_that_went_is_forgotten(void **state)
+{
+    (void)state;
+    struct cw_worker *worker = made_up_worker(1, 1);
+    add_job("j", "");
+    cw_lease_fill_all(&made_up);
+    struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "default", KEY_2);
+    assert_int_equal(key->told_n, 1);
+    cw_caching_worker_gone(worker);
+    assert_int_equal(key->told_n, 0);
+    made_up_chunk("default", KEY_2, 1, 10, WALL);
+    assert_false(key->tell_due);
+}
+
+static Cachew__V1__Progress *event(Cachew__V1__CacheEvent__Kind kind, const char *name, uint64_t bytes)
+{
+    static Cachew__V1__CacheEvent e, *events[] = {&e};
+    static Cachew__V1__Progress progress;
+    static char text[256], job[] = "j", node[] = "cached", why[] = "its checksum is wrong";
+    snprintf(text, sizeof(text), "%s", name);
+    cachew__v1__cache_event__init(&e);
+    cachew__v1__progress__init(&progress);
+    e.kind = kind;
+    e.name = text;
+    e.bytes = bytes;
+    e.records = 10;
+    e.cost_ns = 1000;
+    e.job_id = job;
+    e.node = node;
+    e.why = why;
+    progress.cache_events = events;
+    progress.n_cache_events = 1;
+    return &progress;
+}
+
+static void what_workers_tell(void **state)
+{
+    (void)state;
+    struct cw_worker *worker = made_up_worker(1, 1);
+    add_job("j", "");
+    const char *name = made_up_name("default", KEY_2, 0);
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77)); /* again after a reconnect */
+    struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "default", KEY_2);
+    assert_true(key->bytes == 77 && key->cost_ns == 1000 && key->cost_records == 10 && key->ids == 100);
+    assert_string_equal(key->node, "cached");
+    assert_string_equal(key->op, "decode");
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, "../../etc/passwd", 77));
+    assert_int_equal(made_up.caching->catalogue->chunks_n, 1);
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__GONE, name, 0));
+    assert_true(made_up.caching->catalogue->chunks_n == 0 && made_up.caching->catalogue->gone == 1);
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, name, 0));
+    assert_int_equal(made_up.caching->catalogue->chunks_n, 0);
+    assert_int_equal(made_up.caching->doom.n, 1);
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, "etc/passwd", 0));
+    assert_int_equal(made_up.caching->doom.n, 1); /* such a file is never deleted */
+}
+
+static void quotas_are_kept(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("j", "team");
+    made_up.caching->catalogue->quota = 1000;
+    cw_catalogue_tenant(made_up.caching->catalogue, "team")->quota = 500;
+    for (unsigned n = 0; n < 5; n++)
+        made_up_chunk("team", KEY_1, n, 100, WALL);
+    made_up.caching->quota_due = true;
+    cw_caching_quota(made_up.caching);
+    assert_int_equal(cw_catalogue_tenant(made_up.caching->catalogue, "team")->bytes, 400);
+    assert_true(job->uses[0].write);
+    /* What is left is pinned: nothing can leave, nothing is written. */
+    cw_catalogue_find(made_up.caching->catalogue, "team", KEY_1)->pinned = true;
+    made_up_chunk("team", KEY_2, 0, 100, cw_clock_wall_ms());
+    made_up.caching->quota_due = true;
+    cw_caching_quota(made_up.caching);
+    assert_true(cw_catalogue_tenant(made_up.caching->catalogue, "team")->full && !made_up.caching->full);
+    assert_true(job->uses[0].read && !job->uses[0].write);
+    cw_catalogue_find(made_up.caching->catalogue, "team", KEY_1)->pinned = false;
+    made_up.caching->quota_ms = 0;
+    cw_caching_quota(made_up.caching);
+    assert_int_equal(cw_catalogue_tenant(made_up.caching->catalogue, "team")->bytes, 400);
+    assert_true(!cw_catalogue_tenant(made_up.caching->catalogue, "team")->full && job->uses[0].write);
+    /* All tenants together. */
+    for (unsigned n = 0; n < 6; n++)
+        made_up_chunk("other", KEY_1, n, 100, WALL);
+    made_up.caching->quota_due = true;
+    cw_caching_quota(made_up.caching);
+    assert_int_equal(made_up.caching->catalogue->bytes, 800);
+    assert_int_equal(made_up.caching->doomed_n, 4);
+    assert_int_equal(made_up.caching->catalogue->evicted, 4);
+}
+
+/* A job that fills the quota with what it reads keeps it: only what is above the quota itself leaves. */
+static void what_is_in_use_is_not_written_over_and_over(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("j", "");
+    made_up.caching->catalogue->quota = 1000;
+    for (unsigned n = 0; n < 12; n++)
+        made_up_chunk("default", KEY_2, n, 100, WALL);
+    made_up.caching->quota_due = true;
+    cw_caching_quota(made_up.caching);
+    assert_int_equal(made_up.caching->catalogue->bytes, 1000);
+    assert_true(made_up.caching->full && !job->uses[0].write);
+    job->alone_ms = 5; /* nobody runs it any more */
+    made_up.caching->quota_ms = 0;
+    cw_caching_quota(made_up.caching);
+    assert_int_equal(made_up.caching->catalogue->bytes, 800);
+    assert_true(!made_up.caching->full && job->uses[0].write);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin_caching, made_up_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(jobs_use_what_was_asked_and_chosen),
+        TEST(workers_are_told_of_what_their_jobs_read),
+        TEST(a_worker_that_went_is_forgotten),
+        TEST(what_workers_tell),
+        TEST(quotas_are_kept),
+        TEST(what_is_in_use_is_not_written_over_and_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is kept of a job for people to look at: windows with the same workers all through, the latest of them, and totals of nodes. */
+#include "dispatcher/watch.h"
+#include "unit/dispatcher/made_up.h"
+
+static struct cw_job *begin_job(void)
+{
+    static char op[] = "range", name[] = "numbers";
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    Cachew__V1__Cacheable node = CACHEW__V1__CACHEABLE__INIT, *list[] = {&node};
+    Cachew__V1__PlanInfo from = CACHEW__V1__PLAN_INFO__INIT;
+    uint8_t bytes[256];
+    node.node = name;
+    node.op = op;
+    from.items = 100;
+    from.cacheable = list;
+    from.n_cacheable = 1;
+    size_t n = cachew__v1__plan_info__pack(&from, bytes);
+    cachew__v1__plan_info__free_unpacked(info, NULL);
+    made_up.options.scale_window_ms = 100;
+    struct cw_job *job = made_up_job("j1", options, cachew__v1__plan_info__unpack(NULL, n, bytes));
+    struct cw_client *client = CW_NEW(struct cw_client);
+    client->job = job;
+    made_up.clients = client;
+    return job;
+}
+
+static void end_client(void)
+{
+    cw_mem_free(made_up.clients);
+    made_up.clients = NULL;
+}
+
+static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t wait_ns, uint64_t step_ns)
+{
+    Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    measure.batches = batches;
+    measure.ns = ns;
+    measure.wait_ns = wait_ns;
+    measure.step_ns = step_ns;
+    ack.measure = &measure;
+    ack.ready = 3;
+    cw_watch_measured(job, &ack);
+}
+
+static void windows(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job();
+    (void)made_up_worker(1, 2);
+    int64_t now = cw_clock_ms();
+    cw_watch_tick(job, now); /* it has a worker now: begins */
+    measured(job, 10, 2000, 500, 150);
+    cw_watch_tick(job, now + 99);
+    assert_null(cw_watch_last_window(job));
+    cw_watch_tick(job, now + 100);
+    const struct cw_scale_window *w = cw_watch_last_window(job);
+    assert_non_null(w);
+    assert_true(w->batches == 10 && w->seconds == 2000 / 1e9 && w->wait_share == 0.25 && w->queue == 3 && w->remote == 1 && w->local == 0);
+    assert_true(w->step_s > 149e-9 && w->step_s < 151e-9);
+    /* another worker in the middle: what was measured before it is left out */
+    measured(job, 10, 2000, 500, 150);
+    (void)made_up_worker(2, 2);
+    cw_watch_tick(job, now + 150);
+    measured(job, 7, 1000, 0, 0);
+    cw_watch_tick(job, now + 220);
+    assert_ptr_equal(cw_watch_window(job, 1), NULL);
+    cw_watch_tick(job, now + 250);
+    w = cw_watch_window(job, 1);
+    assert_true(w && w->batches == 7 && w->remote == 2 && w->wait_share == 0 && w->step_s == 0);
+    /* nothing is made of no batches */
+    cw_watch_tick(job, now + 250 + 5 * 100);
+    assert_null(cw_watch_window(job, 2));
+    assert_true(job->watch->all.batches == 27);
+    /* the latest are kept, the oldest first */
+    for (int i = 1; i <= CW_WINDOWS_KEPT + 5; i++) {
+        measured(job, (uint64_t)i, 10, 1, 0);
+        cw_watch_tick(job, now + 1000 + 100 * i);
+    }
+    assert_true(cw_watch_window(job, 0)->batches == 6);
+    assert_true(cw_watch_window(job, CW_WINDOWS_KEPT - 1)->batches == CW_WINDOWS_KEPT + 5);
+    assert_ptr_equal(cw_watch_window(job, CW_WINDOWS_KEPT - 1), cw_watch_last_window(job));
+    assert_null(cw_watch_window(job, CW_WINDOWS_KEPT));
+    end_client();
+    cw_watch_tick(job, now + 100000); /* nobody trains */
+    assert_true(job->watch->now.batches == 0);
+}
+
+static void nodes(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job();
+    struct cw_worker *a = made_up_worker(1, 2), *b = made_up_worker(2, 2);
+    static char id[] = "j1", other[] = "j2", node[] = "numbers", unknown[] = "letters";
+    Cachew__V1__NodeCounts counts[] = {CACHEW__V1__NODE_COUNTS__INIT, CACHEW__V1__NODE_COUNTS__INIT, CACHEW__V1__NODE_COUNTS__INIT};
+    Cachew__V1__NodeCounts *list[] = {&counts[0], &counts[1], &counts[2]};
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    for (size_t i = 0; i < 3; i++) {
+        counts[i].job_id = i == 1 ? other : id;
+        counts[i].node = i == 2 ? unknown : node;
+        counts[i].elements = 30;
+        counts[i].hits = 10;
+    }
+    progress.counts = list;
+    progress.n_counts = 3;
+    assert_null(cw_watch_most_hits(job));
+    cw_watch_heard(a, &progress);
+    cw_watch_heard(a, &progress); /* totals: nothing new */
+    cw_watch_heard(b, &progress);
+    const struct cw_measured *m = cw_watch_most_hits(job);
+    assert_true(m && m->elements == 60 && m->hits == 20);
+    Cachew__V1__JobRow row = CACHEW__V1__JOB_ROW__INIT;
+    Cachew__V1__TrainerWindow window;
+    cw_watch_job_row(job, &window, &row);
+    assert_true(row.hits == 20 && row.hit_share == 0.25 && row.assigned == 2 && !row.window);
+    assert_string_equal(row.autoscale, "off");
+    end_client();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(windows, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(nodes, made_up_begin, made_up_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
