@@ -135,20 +135,35 @@ case_limits() {
 }
 # Each of two trainers has its own; the other fetches from them, too.
 case_two_consumers() {
-    local i
+    local i fd_of=() readers=()
     write_pipelines
-    DISPATCHER='' run reference "$work/fashion.json" --epochs 2 --batches "$work/reference.batches"
+    DISPATCHER='' run reference "$work/fashion.json" --epochs 8 --batches "$work/reference.batches"
     begin_fleet
-    for i in 0 1; do
-        begin "c$i" "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --epochs 2 --name both --consumers 2 --consumer $i \
-            --autoplace fixed:0,4 --local-workers 2 --batches "$work/c$i.batches"
+    for i in 0 1; do # both stand still after a hundred of their batches, until both have workers of their own
+        tight_pipe "c$i"
+        fd_of[i]=$tight_fd
+        begin "c$i" "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --epochs 8 --name both --consumers 2 --consumer $i \
+            --autoplace fixed:0,4 --local-workers 2 --batches "$work/c$i.fifo"
     done
+    wait_until 120 "each is asked for two" each_is_asked
+    wait_until 120 "two beside each trainer" lists_locals 4
+    for i in 0 1; do
+        exec {held_fd}<"$work/c$i.fifo"
+        exec {fd_of[i]}>&-
+        timeout 300 cat <&"$held_fd" >"$work/c$i.batches" &
+        readers[i]=$!
+        exec {held_fd}<&-
+    done
+    tight_fd=
     wait_for c0 300 || fail "$(cat "$work/c0.log")"
     wait_for c1 300 || fail "$(cat "$work/c1.log")"
-    [ "$(grep -c 'is asked for 2 local workers' "$work/dispatcher.log")" -ge 2 ] || fail "not both were asked for some: $(grep asked "$work/dispatcher.log")"
+    for i in 0 1; do
+        wait "${readers[i]}" || fail "c$i: its list does not end"
+    done
     cut -f4 -d' ' "$work/reference.batches" | sort >"$work/expected"
     cat "$work/c0.batches" "$work/c1.batches" | cut -f4 -d' ' | sort >"$work/got"
     [ "$(grep -cE "^[0-9a-f]{16}" "$work/expected")" -gt 100 ] || fail "nothing to compare"
     cmp "$work/expected" "$work/got" || fail "lost, repeated or other batches"
 }
+each_is_asked() { [ "$(grep -c 'is asked for 2 local workers' "$work/dispatcher.log")" -ge 2 ]; }
 run_case "$@"; exit
