@@ -205,6 +205,7 @@ void cw_shelf_used(struct cw_span *span);                      /* one of those w
 struct cw_block_record {
     uint64_t id;
     const unsigned char *data;
+    uint64_t sum;   /* of the bytes, if cw_block_sums: taken while they are in the processor's cache */
     uint32_t bytes; /* CW_CHUNK_LEFT_OUT */
     atomic_bool ready;
 };
@@ -323,6 +324,11 @@ struct cw_cache {
     size_t reads;         /* in flight; lock */
     struct cw_thread keeper, loaders[CW_CACHE_LOADERS], writers[CW_CACHE_WRITERS];
 };
+/* A record that will be a frame of its own, hardly ever packed. */
+static inline bool cw_block_sums(const struct cw_cache *cache, const struct cw_block_record *record)
+{
+    return cache->level <= 0 && record->bytes >= CW_CHUNK_FRAME_BYTES && record->bytes != CW_CHUNK_LEFT_OUT;
+}
 void cw_cache_unref(struct cw_cache *cache);
 void cw_cache_store_unref(struct cw_cache *cache);
 void cw_node_unhold(struct cw_cache_node *node);

@@ -69,6 +69,8 @@ void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_eleme
     if (record) {
         if (element)
             cw_record_encode(&node->spec, element, data);
+        if (cw_block_sums(node->cache, record))
+            record->sum = cw_hash_u64(data, record->bytes);
         atomic_store_explicit(&record->ready, true, memory_order_release);
         atomic_fetch_add_explicit(&block->cost_ns, cost_ns, memory_order_relaxed);
         cw_count_add(&node->shards[cw_counts_shard()].put, 1, cw_counts_shard());

@@ -21,7 +21,9 @@
 struct item {
     uint64_t id;
     const unsigned char *data; /* NULL: left out */
+    uint64_t sum;              /* if has_sum */
     uint32_t bytes;
+    bool has_sum;
 };
 struct job { /* one block on its way */
     struct cw_cache *cache;
@@ -65,7 +67,7 @@ static bool collect(struct job *job)
             const struct cw_block_record *record = cw_block_record(block, i);
 
             if (cw_ids_get(&node->ids, record->id) == cw_place(block->slot->no, i))
-                job->items[job->n++] = (struct item){record->id, record->data, record->bytes};
+                job->items[job->n++] = (struct item){record->id, record->data, record->sum, record->bytes, cw_block_sums(job->cache, record)};
         }
         cw_mutex_unlock(&node->lock);
     }
@@ -163,6 +165,12 @@ static const unsigned char *gather(struct job *job, size_t i, const struct frame
     return p;
 }
 
+/* That of its only record, or NULL. */
+static const uint64_t *frame_sum(const struct item *first, const struct frame *frame)
+{
+    return frame->n == 1 && first->has_sum ? &first->sum : NULL;
+}
+
 static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
 {
     cw_autofree struct cw_chunk_record *records = CW_NEW_ARRAY(struct cw_chunk_record, FRAME_RECORDS);
@@ -177,7 +185,7 @@ static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
             frame.data = (const unsigned char *)"";
         else if (!frame.data)
             frame.data = gather(job, i, &frame, offsets);
-        rc = cw_chunk_writer_add(job->writer, frame.data, frame.bytes, records, frame.n, err);
+        rc = cw_chunk_writer_add(job->writer, frame.data, frame.bytes, frame_sum(&job->items[i], &frame), records, frame.n, err);
         i += frame.n;
     }
     return rc;

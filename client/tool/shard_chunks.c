@@ -42,7 +42,7 @@ static int close_frame(struct tool_shard *shard, struct cw_err *err)
 {
     if (shard->records_n == 0)
         return 0;
-    int rc = cw_chunk_writer_add(shard->writer, shard->frame->bytes, shard->frame->n, shard->records, shard->records_n, err);
+    int rc = cw_chunk_writer_add(shard->writer, shard->frame->bytes, shard->frame->n, NULL, shard->records, shard->records_n, err);
     shard->records_n = 0;
     return rc;
 }

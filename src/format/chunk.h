@@ -45,9 +45,10 @@ struct cw_chunk_writer;
 /* level: of zstd, CW_CHUNK_PLAIN, or CW_CHUNK_AUTO: tries a few frames, and leaves off when they shrink by less than 10 %. */
 struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head, int level) CW_MUST_CHECK;
 void cw_chunk_writer_free(struct cw_chunk_writer *writer);
-/* A frame whose plain bytes are data[0, n), borrowed until free; records with offsets into it (frame is set here). NOMEM. */
-int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const struct cw_chunk_record *records, size_t records_n,
-                        struct cw_err *err);
+/* A frame whose plain bytes are data[0, n), borrowed until free; records with offsets into it (frame is set here). sum: cw_hash_u64 of data, if it
+ * is known already, else NULL. NOMEM. */
+int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const uint64_t *sum, const struct cw_chunk_record *records,
+                        size_t records_n, struct cw_err *err);
 /* Closes it: the parts of the file in order (valid until free) and its name without the tenant ("KEY/FIRST-COUNT-HASH.chunk"). INVALID when an id is
  * there twice. */
 int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts, size_t *ret_parts_n, uint64_t *ret_bytes,

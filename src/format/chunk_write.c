@@ -24,6 +24,8 @@ static bool is_worth_it(size_t packed, size_t plain)
 struct frame {
     const void *data; /* as stored */
     size_t stored, plain;
+    uint64_t sum; /* as stored, if has_sum */
+    bool has_sum;
 };
 struct block {
     struct block *next;
@@ -121,6 +123,7 @@ static void pack(struct cw_chunk_writer *writer, struct frame *frame)
     if (is_worth_it(packed, frame->plain)) {
         frame->data = dst;
         frame->stored = packed;
+        frame->has_sum = false;
         writer->blocks->used += packed;
     }
     if (writer->tries)
@@ -163,10 +166,10 @@ static int add_record(struct cw_chunk_writer *writer, struct cw_chunk_record rec
     return 0;
 }
 
-int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const struct cw_chunk_record *records, size_t records_n,
-                        struct cw_err *err)
+int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const uint64_t *sum, const struct cw_chunk_record *records,
+                        size_t records_n, struct cw_err *err)
 {
-    struct frame frame = {.data = data, .stored = n, .plain = n};
+    struct frame frame = {.data = data, .stored = n, .plain = n, .sum = sum ? *sum : 0, .has_sum = sum != NULL};
     size_t before = writer->records_n;
     bool has_frame = n > 0;
 
@@ -279,7 +282,7 @@ static void put_frames(struct cw_chunk_writer *writer, unsigned char *p, struct 
         p = put_u64(p, at);
         p = put_u32(p, (uint32_t)frame->stored);
         p = put_u32(p, (uint32_t)frame->plain);
-        p = put_u64(p, cw_hash_u64(frame->data, frame->stored));
+        p = put_u64(p, frame->has_sum ? frame->sum : cw_hash_u64(frame->data, frame->stored));
         at = cw_chunk_up(at + frame->stored);
     }
     index->offset = at;

@@ -135,13 +135,13 @@ case_limits() {
 }
 # Each of two trainers has its own; the other fetches from them, too.
 case_two_consumers() {
-    local i fd_of=() readers=()
+    local i fd own_fds=() readers=()
     write_pipelines
     DISPATCHER='' run reference "$work/fashion.json" --epochs 8 --batches "$work/reference.batches"
     begin_fleet
     for i in 0 1; do # both stand still after a hundred of their batches, until both have workers of their own
         tight_pipe "c$i"
-        fd_of[i]=$tight_fd
+        own_fds[i]=$tight_fd
         begin "c$i" "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --epochs 8 --name both --consumers 2 --consumer $i \
             --autoplace fixed:0,4 --local-workers 2 --batches "$work/c$i.fifo"
     done
@@ -149,7 +149,8 @@ case_two_consumers() {
     wait_until 120 "two beside each trainer" lists_locals 4
     for i in 0 1; do
         exec {held_fd}<"$work/c$i.fifo"
-        exec {fd_of[i]}>&-
+        fd=${own_fds[i]}
+        exec {fd}>&-
         timeout 300 cat <&"$held_fd" >"$work/c$i.batches" &
         readers[i]=$!
         exec {held_fd}<&-

@@ -57,7 +57,7 @@ static inline struct cw_test_chunk cw_test_chunk_new(const struct cw_chunk_head 
         struct cw_chunk_record *records = CW_NEW_ARRAY(struct cw_chunk_record, k);
         for (size_t j = 0; j < k; j++)
             cw_test_chunk_put(frame, &head->spec, &elements[i + j], &records[j]);
-        chunk.rc = cw_chunk_writer_add(writer, cw_str_text(frame), frame->len, records, k, &chunk.err);
+        chunk.rc = cw_chunk_writer_add(writer, cw_str_text(frame), frame->len, NULL, records, k, &chunk.err);
         cw_mem_free(records);
     }
     if (chunk.rc == 0)

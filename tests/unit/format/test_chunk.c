@@ -228,8 +228,8 @@ static void writers_refuse(void **state)
     assert_int_equal(twice.rc, CW_E_INVALID);
     assert_non_null(strstr(twice.err.msg, "twice"));
     assert_int_equal(none.rc, CW_E_INVALID);
-    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, outside, 2, NULL), CW_E_INVALID);
-    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, outside, 0, NULL), CW_E_INVALID);
+    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, NULL, outside, 2, NULL), CW_E_INVALID);
+    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, NULL, outside, 0, NULL), CW_E_INVALID);
     cw_chunk_writer_free(writer);
     cw_chunk_writer_free(NULL);
     cw_chunk_index_free(NULL);
@@ -284,7 +284,7 @@ static void compression_and_many_records(void **state)
             size_t n = CW_MIN((size_t)PER_FRAME, N - i);
             for (size_t k = 0; k < n; k++)
                 records[k] = (struct cw_chunk_record){.id = (i + k) * 7919 % N, .offset = (uint32_t)k * 8, .bytes = 8}; /* shuffled: 7919 is prime */
-            assert_int_equal(cw_chunk_writer_add(writer, data[kind] + i, n * 8, records, n, NULL), 0);
+            assert_int_equal(cw_chunk_writer_add(writer, data[kind] + i, n * 8, NULL, records, n, NULL), 0);
         }
         assert_int_equal(cw_chunk_writer_finish(writer, &parts, &parts_n, &bytes, &name, NULL), 0);
         char *file = cw_mem_new(bytes);
