@@ -4,9 +4,12 @@
  * them and without.
  *
  *   1. remote workers by autoscale `auto`, until it has settled: the best time, and the step without local load
- *   2. local ones: 1, 2, 4, ... while step and batch time stay within max_stall of that; the first failure is halved back
- *   3. remote ones away: as many as the local ones should replace, then one by one while it stays within max_stall
- *   4. stable; begins anew when the trainer's demand or its step changes by a quarter for three windows
+ *   2. local ones: 1, 2, 4, ... while the step stays within max_stall of that, until they could do all; the first failure is halved back
+ *   3. remote ones away: as many as the local ones should replace, then one by one while the trainer does not wait. Where it does, a local worker
+ *      more is tried before a remote one is taken back, since it costs nothing
+ *   4. stable. A trainer that waits all the same gets more, local ones first; a remote worker that should not be needed is tried without; what
+ *      brought nothing is not tried again for 30 windows, then 60, ...
+ *      Begins anew when the trainer's demand or its step changes by a quarter for three windows
  *
  * Without any remote worker there are only local ones, by autoscale `auto`. */
 #include "policies/scale_int.h"
@@ -17,18 +20,28 @@
 #define STALL 0.05
 #define MEDIAN_OF 3
 #define REOPEN 0.25
+#define ROUND_DOWN 0.05 /* 2.05 workers are 2: measurement says whether they are */
+#define GAIN_LEAST 0.15 /* as autoscale `auto` */
+#define AGAIN_AFTER 30
+#define AGAIN_DOUBLINGS 10
+#define NOT_KNOWN (-1.0)
 
 extern const struct cw_scale_policy cw_policy_autoscale_auto;
+
+struct limits { /* of one decision */
+    const struct cw_scale_options *options;
+    double stall, local, remote; /* the most that there can be now */
+};
 
 static double median3(const double v[MEDIAN_OF])
 {
     return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
 }
 
-/* Medians over the last windows of this setting; false: too few. */
+/* Medians over the last windows of this setting; seconds are of one batch. False: too few. */
 static bool settled_window(const struct cw_scale_state *s, struct cw_scale_window *ret)
 {
-    double batch[MEDIAN_OF], step[MEDIAN_OF];
+    double batch[MEDIAN_OF], step[MEDIAN_OF], wait[MEDIAN_OF], rate[MEDIAN_OF];
     if (s->history_n < MEDIAN_OF)
         return false;
     const struct cw_scale_window *last = &s->history[s->history_n - 1];
@@ -38,11 +51,15 @@ static bool settled_window(const struct cw_scale_state *s, struct cw_scale_windo
             return false;
         batch[i] = cw_scale_batch_s(w);
         step[i] = w->step_s;
+        wait[i] = w->wait_share;
+        rate[i] = w->rate;
     }
     *ret = *last;
     ret->seconds = median3(batch);
     ret->batches = 1;
     ret->step_s = median3(step);
+    ret->wait_share = median3(wait);
+    ret->rate = median3(rate);
     return true;
 }
 
@@ -52,22 +69,46 @@ static void go(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_sc
     cw_scale_target(s, d, r, l);
 }
 
-/* converged: step and workers without local load, and the best time seen. phase_count: local workers that were fine; floor: remote (or local) that were not. */
-static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
+static void settle(struct cw_scale_state *s, struct cw_scale_decision *d, double r, double l)
 {
-    bool step_fine = s->converged.step_s <= 0 || w->step_s <= s->converged.step_s * (1 + stall);
-    if (w->seconds < s->converged.seconds * (1 - stall)) /* a longer step is no loss to a trainer that waited, and waits less */
-        return true;
-    return step_fine && w->seconds <= s->converged.seconds * (1 + stall);
+    bool as_before = s->rest.seconds > 0 && s->rest.remote == r && s->rest.local == l;
+    s->patience = as_before ? fmin(s->patience + 1, AGAIN_DOUBLINGS) : 0;
+    s->rest = (struct cw_scale_window){0};
+    s->calm = s->doubt = 0;
+    go(s, d, CW_SCALE_STABLE, r, l);
 }
 
-static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *w, double local_max, struct cw_scale_decision *d)
+/* Workers in all that should do, by what one gives; 0 = not known. */
+static double needed(const struct cw_scale_window *w)
 {
+    return w->rate > 0 && w->step_s > 0 ? fmax(ceil(1 / (w->step_s * w->rate) - ROUND_DOWN), 1) : 0;
+}
+
+/* converged: step and workers without local load, and the best time seen. phase_count: local workers that were fine. */
+static bool step_is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
+{
+    return s->converged.step_s <= 0 || w->step_s <= s->converged.step_s * (1 + stall);
+}
+
+static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
+{
+    if (w->seconds < s->converged.seconds * (1 - stall)) /* a longer step is no loss to a trainer that waited, and waits less */
+        return true;
+    return step_is_fine(s, w, stall) && (w->wait_share <= stall || w->seconds <= s->converged.seconds * (1 + stall));
+}
+
+/* ---- local workers ---- */
+
+static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+{
+    double should = w->wait_share > limits->stall ? needed(w) : w->remote;
     s->converged = *w;
     s->phase_count = 0;
-    s->floor = local_max + 1;
-    if (local_max < 1) {
-        go(s, d, CW_SCALE_STABLE, w->remote, 0);
+    s->needed = should > 0 ? should : w->remote + limits->local;
+    s->local_floor = limits->local + 1;
+    s->floor = w->remote - 1;
+    if (limits->local < 1) {
+        settle(s, d, w->remote, 0);
         return;
     }
     if (d->reason.len > 0)
@@ -78,33 +119,35 @@ static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *
 
 static void begin_down(struct cw_scale_state *s, const struct cw_scale_window *w, double local, struct cw_scale_decision *d)
 {
+    double to = fmax(s->needed - local, 0);
     s->floor = -1;
-    if (local < 1 || w->remote < 1) {
-        cw_str_addf(&d->reason, local < 1 ? "local workers slow the trainer down: settled without them" : "no remote worker is needed: settled");
-        go(s, d, CW_SCALE_STABLE, w->remote, local);
+    s->enough = w->remote;
+    if (local < 1 || to >= w->remote) {
+        cw_str_addf(&d->reason, local < 1          ? "local workers slow the trainer down: settled without them"
+                                : w->remote < 1 ? "no remote worker is needed: settled"
+                                                : "all of these workers are needed: settled");
+        settle(s, d, w->remote, local);
         return;
     }
-    double to = fmax(w->remote - local, 0);
     cw_str_addf(&d->reason, "%.0f local workers do not slow the trainer down; %.0f remote ones should be enough", local, to);
-    s->phase_count = local;
     go(s, d, CW_SCALE_REMOTE_DOWN, to, local);
 }
 
-static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, double stall, double local_max, struct cw_scale_decision *d)
+static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
 {
-    bool fine = is_fine(s, w, stall);
+    bool fine = is_fine(s, w, limits->stall), helps = w->seconds < s->converged.seconds * (1 - limits->stall);
     if (fine) {
         s->phase_count = w->local;
         s->converged.seconds = fmin(s->converged.seconds, w->seconds);
     } else {
-        s->floor = w->local;
+        s->local_floor = w->local;
     }
-    double next = fine ? fmin(2 * w->local, local_max) : floor((s->phase_count + s->floor) / 2);
-    if (fine && next >= s->floor)
-        next = floor((s->phase_count + s->floor) / 2);
-    /* more than can replace all remote ones serve nobody, unless the trainer waits */
-    bool all_replaced = fine && w->local >= s->converged.remote && w->wait_share <= stall;
-    if (next <= s->phase_count || all_replaced) {
+    double between = floor((s->phase_count + s->local_floor) / 2);
+    double next = fine ? fmin(fmin(2 * w->local, limits->local), fmax(s->needed, w->local + 1)) : between;
+    if (fine && next >= s->local_floor)
+        next = between;
+    bool could_do_all = fine && w->local >= s->needed && (w->wait_share <= limits->stall || !helps);
+    if (next <= s->phase_count || could_do_all) {
         begin_down(s, w, s->phase_count, d);
         return;
     }
@@ -113,43 +156,157 @@ static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, 
     go(s, d, CW_SCALE_LOCAL_UP, w->remote, next);
 }
 
-static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *w, double stall, struct cw_scale_decision *d)
+/* ---- fewer remote ones, or more of either ---- */
+
+/* Local workers that should make the trainer wait no more; as many as there are: no more can be had. */
+static double more_local(const struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits)
 {
-    if (!is_fine(s, w, stall)) {
-        s->floor = w->remote;
-        cw_str_addf(&d->reason, "with %.0f remote workers batches are %.1f %% slower: one more", w->remote,
-                    100 * (w->seconds / s->converged.seconds - 1));
-        bool back = w->remote + 1 >= s->converged.remote;
-        go(s, d, back ? CW_SCALE_STABLE : CW_SCALE_REMOTE_DOWN, fmin(w->remote + 1, s->converged.remote), w->local);
-    } else if (w->remote - 1 > s->floor && w->remote > 0) {
+    double n = w->remote + w->local, lacking = n / fmax(1 - w->wait_share, 0.1) - n;
+    double to = w->local + fmax(ceil(lacking - ROUND_DOWN), 1);
+    return fmax(fmin(to, fmin(limits->local, s->local_floor - 1)), w->local);
+}
+
+/* One remote worker did not do: more, as long as that pays. */
+static void more_remote(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+{
+    const struct cw_scale_window *before = &s->rest;
+    bool grown = before->seconds > 0 && w->remote > before->remote;
+    if (grown && !cw_scale_pays(limits->options, before->remote + before->local, 1 / before->seconds, w->remote + w->local, 1 / w->seconds, GAIN_LEAST)) {
+        cw_str_addf(&d->reason, "with %.0f remote workers the trainer waits %.0f %% of its time: more do not help", w->remote, 100 * w->wait_share);
+        settle(s, d, before->remote, s->phase_count);
+    } else if (w->remote >= limits->remote) {
+        cw_str_addf(&d->reason, "the trainer waits %.0f %% of its time, and there are no more workers: settled", 100 * w->wait_share);
+        settle(s, d, w->remote, s->phase_count);
+    } else {
+        cw_str_addf(&d->reason, "with %.0f remote workers the trainer waits %.0f %% of its time: one more", w->remote, 100 * w->wait_share);
+        go(s, d, CW_SCALE_REMOTE_DOWN, w->remote + 1, s->phase_count);
+    }
+}
+
+static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+{
+    bool local_is_fine = w->local <= s->phase_count || step_is_fine(s, w, limits->stall);
+    if (local_is_fine)
+        s->phase_count = w->local;
+    else
+        s->local_floor = w->local;
+    double local = more_local(s, w, limits);
+    if (local_is_fine && w->wait_share > limits->stall && local > w->local) {
+        cw_str_addf(&d->reason, "with %.0f remote and %.0f local workers the trainer waits %.0f %% of its time: %.0f local ones are tried", w->remote, w->local,
+                    100 * w->wait_share, local);
+        go(s, d, CW_SCALE_REMOTE_DOWN, w->remote, local);
+        return;
+    }
+    s->floor = fmax(s->floor, w->remote);
+    if (s->enough < 0) {
+        more_remote(s, w, limits, d);
+        return;
+    }
+    double to = fmax(floor((s->floor + s->enough) / 2), s->floor + 1);
+    cw_str_addf(&d->reason, "with %.0f remote workers batches are %.1f %% slower: %.0f", w->remote, 100 * (w->seconds / s->converged.seconds - 1), to);
+    if (to >= s->enough)
+        settle(s, d, s->enough, s->phase_count);
+    else
+        go(s, d, CW_SCALE_REMOTE_DOWN, to, s->phase_count);
+}
+
+static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+{
+    /* fewer remote ones do not make the step longer: where the local ones are no more than were fine, that is something else */
+    bool as_fast = w->local <= s->phase_count && w->wait_share <= limits->stall;
+    if (!as_fast && !is_fine(s, w, limits->stall)) {
+        not_enough(s, w, limits, d);
+        return;
+    }
+    s->enough = w->remote;
+    s->phase_count = w->local;
+    s->converged.seconds = fmin(s->converged.seconds, w->seconds);
+    if (w->remote - 1 > s->floor) {
         cw_str_addf(&d->reason, "still as fast: one remote worker less");
         go(s, d, CW_SCALE_REMOTE_DOWN, w->remote - 1, w->local);
     } else {
         cw_str_addf(&d->reason, "%.0f remote and %.0f local workers: settled", w->remote, w->local);
-        go(s, d, CW_SCALE_STABLE, w->remote, w->local);
+        settle(s, d, w->remote, w->local);
     }
-    if (s->phase == CW_SCALE_STABLE)
-        s->doubt = 0;
 }
+
+/* ---- settled ---- */
 
 static bool has_changed(struct cw_scale_state *s, const struct cw_scale_window *w)
 {
-    double step = s->converged.step_s, batch = cw_scale_batch_s(w);
-    bool other = (step > 0 && w->step_s > 0 && fabs(w->step_s / step - 1) > REOPEN) || fabs(batch / s->converged.seconds - 1) > REOPEN;
+    double step = s->rest.step_s, batch = cw_scale_batch_s(w);
+    bool other = (step > 0 && w->step_s > 0 && fabs(w->step_s / step - 1) > REOPEN) || fabs(batch / s->rest.seconds - 1) > REOPEN;
     s->doubt = other ? s->doubt + 1 : 0;
     return s->doubt >= MEDIAN_OF;
 }
 
-static int remote_first(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                        struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
+static void begin_anew(struct cw_scale_state *s, const struct cw_scale_window *w, struct cw_scale_decision *d)
 {
-    int rc = cw_policy_autoscale_auto.decide(window, available, options, NULL, s, d, err);
+    cw_str_addf(&d->reason, "the trainer or its host is not what it was when this was settled: looked for anew");
+    memset(s, 0, sizeof(*s));
+    s->phase = CW_SCALE_REMOTE_UP;
+    cw_scale_target(s, d, fmax(w->remote, 1), 0);
+}
+
+/* It waits all the same. */
+static void mend(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+{
+    double local = more_local(s, w, limits);
+    s->rest = *w;
+    s->phase_count = w->local;
+    s->enough = NOT_KNOWN;
+    if (local > w->local) {
+        s->floor = fmax(s->floor - (local - w->local), -1);
+        cw_str_addf(&d->reason, "the trainer waits %.0f %% of its time: %.0f local workers are tried", 100 * w->wait_share, local);
+        go(s, d, CW_SCALE_REMOTE_DOWN, w->remote, local);
+    } else if (w->remote < limits->remote) {
+        s->floor = w->remote;
+        cw_str_addf(&d->reason, "the trainer waits %.0f %% of its time: one remote worker more is tried", 100 * w->wait_share);
+        go(s, d, CW_SCALE_REMOTE_DOWN, w->remote + 1, w->local);
+    } else {
+        settle(s, d, w->remote, w->local);
+    }
+}
+
+static void stable(struct cw_scale_state *s, const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_decision *d)
+{
     struct cw_scale_window w;
+    if (!settled_window(s, &w))
+        return;
+    if (s->rest.seconds <= 0)
+        s->rest = w;
+    if (s->converged.seconds <= 0)
+        s->converged = w;
+    s->calm++;
+    double again = AGAIN_AFTER * exp2(s->patience);
+    double all = needed(&w), n = w.remote + w.local;
+    if (has_changed(s, window)) {
+        begin_anew(s, window, d);
+    } else if (w.wait_share > limits->stall && s->calm >= (s->patience > 0 ? again / 2 : MEDIAN_OF)) {
+        mend(s, &w, limits, d);
+    } else if (w.wait_share <= limits->stall && w.remote >= 1 && all > 0 && all < n && s->calm >= again) {
+        s->rest = w;
+        s->floor = w.remote - 2;
+        s->enough = w.remote;
+        s->phase_count = w.local;
+        cw_str_addf(&d->reason, "%.0f workers should be enough: one remote worker less is tried", all);
+        go(s, d, CW_SCALE_REMOTE_DOWN, w.remote - 1, w.local);
+    }
+}
+
+/* ---- */
+
+static int remote_first(const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_state *s, struct cw_scale_decision *d,
+                        struct cw_err *err)
+{
+    const struct cw_scale_available available = {.remote = limits->remote};
+    struct cw_scale_window w;
+    int rc = cw_policy_autoscale_auto.decide(window, &available, limits->options, NULL, s, d, err);
     bool settled = rc == 0 && s->phase == CW_SCALE_STABLE && settled_window(s, &w);
     if (rc == 0)
         s->phase = CW_SCALE_REMOTE_UP;
     if (settled)
-        begin_local(s, &w, fmin(cw_scale_or(options->max_local, 10), available->local), d);
+        begin_local(s, &w, limits, d);
     return rc;
 }
 
@@ -168,10 +325,26 @@ static int here_only(const struct cw_scale_window *window, double local_max, con
     return rc;
 }
 
+/* Others have the rest of the fleet, or the client can start no more. */
+static bool is_cut(const struct limits *limits, struct cw_scale_state *s, struct cw_scale_decision *d)
+{
+    if (s->remote <= limits->remote && s->local <= limits->local)
+        return false;
+    cw_str_addf(&d->reason, "no more than %.0f remote and %.0f local workers are to be had", limits->remote, limits->local);
+    s->rest = (struct cw_scale_window){0};
+    double local = fmin(s->local, limits->local);
+    go(s, d, s->phase == CW_SCALE_REMOTE_UP ? CW_SCALE_LOCAL_UP : s->phase, fmax(fmin(s->remote, limits->remote), local < 1 ? 1 : 0), local);
+    return true;
+}
+
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
                   const char *argument, struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
 {
     (void)argument;
+    const struct limits limits = {.options = options,
+                                  .stall = cw_scale_or(options->max_stall, STALL),
+                                  .local = fmin(cw_scale_or(options->max_local, 10), available->local),
+                                  .remote = cw_scale_clamp_now((double)INFINITY, available, options)};
     double here = available->remote < 1 && available->local >= 1;
     if (here != s->here) {
         memset(s, 0, sizeof(*s));
@@ -183,28 +356,30 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         }
     }
     if (here > 0)
-        return here_only(window, fmin(cw_scale_or(options->max_local, 10), available->local), options, s, d, err);
-    double stall = cw_scale_or(options->max_stall, STALL), local_max = fmin(cw_scale_or(options->max_local, 10), available->local);
-    struct cw_scale_window w;
+        return here_only(window, limits.local, options, s, d, err);
+    if (is_cut(&limits, s, d))
+        return 0;
+    if (s->phase == CW_SCALE_BEGIN && s->local > 0) { /* it goes on where it was */
+        s->local_floor = limits.local + 1;
+        s->phase = CW_SCALE_STABLE;
+    }
     if (s->phase == CW_SCALE_BEGIN || s->phase == CW_SCALE_REMOTE_UP) {
-        int rc = remote_first(window, available, options, s, d, err);
+        int rc = remote_first(window, &limits, s, d, err);
         d->settled = s->phase == CW_SCALE_STABLE;
         return rc;
     }
-    bool on_its_way = window->remote != s->remote || window->local != s->local;
+    struct cw_scale_window w;
     cw_scale_target(s, d, s->remote, s->local);
-    if (!on_its_way)
+    if (window->remote == s->remote && window->local == s->local) { /* else they are on their way */
         cw_scale_remember(s, window);
-    if (s->phase == CW_SCALE_STABLE && !on_its_way && has_changed(s, window)) {
-        cw_str_addf(&d->reason, "the trainer or its host is not what it was when this was settled: looked for anew");
-        memset(s, 0, sizeof(*s));
-        s->phase = CW_SCALE_REMOTE_UP;
-        cw_scale_target(s, d, fmax(window->remote, 1), 0);
-    } else if (s->phase != CW_SCALE_STABLE && !on_its_way && settled_window(s, &w)) {
-        if (s->phase == CW_SCALE_LOCAL_UP)
-            local_up(s, &w, stall, local_max, d);
-        else
-            remote_down(s, &w, stall, d);
+        if (s->phase == CW_SCALE_STABLE)
+            stable(s, window, &limits, d);
+        else if (settled_window(s, &w) && s->phase == CW_SCALE_REMOTE_DOWN)
+            remote_down(s, &w, &limits, d);
+        else if (settled_window(s, &w) && s->local >= 1)
+            local_up(s, &w, &limits, d);
+        else if (settled_window(s, &w))
+            begin_local(s, &w, &limits, d); /* others have the remote ones that it wanted */
     }
     d->settled = s->phase == CW_SCALE_STABLE;
     return 0;

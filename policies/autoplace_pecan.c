@@ -16,11 +16,10 @@
 
 struct view { /* what one decision sees */
     const struct cw_scale_options *options;
-    const struct cw_scale_available *available;
     double r, l;   /* now */
     double r0, l0; /* in the window compared with */
     double gain;
-    double remote_max, local_max;
+    double remote_now, remote_max, local_max;
 };
 
 static bool adding_helps(const struct view *v)
@@ -45,7 +44,7 @@ static void set(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_s
 
 static void remote_up(const struct view *v, struct cw_scale_state *s, struct cw_scale_decision *d)
 {
-    if (adding_helps(v) && v->r < v->remote_max && v->available->remote > v->r) {
+    if (adding_helps(v) && v->r < v->remote_max && v->remote_now > v->r) {
         cw_str_addf(&d->reason, "the last remote worker made batches %.1f %% faster: one more", 100 * v->gain);
         set(s, d, CW_SCALE_REMOTE_UP, v->r + 1, v->l);
         return;
@@ -125,12 +124,12 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
                   const char *argument, struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
 {
     (void)argument, (void)err;
-    struct view v = {.options = options, .available = available, .r = window->remote, .l = window->local};
+    struct view v = {.options = options, .r = window->remote, .l = window->local, .remote_now = cw_scale_remote_now(available)};
     v.remote_max = cw_scale_or(options->max_workers, REMOTE_MAX);
     v.local_max = cw_scale_or(options->max_local, LOCAL_MAX);
     if (s->phase == CW_SCALE_BEGIN)
         set(s, d, CW_SCALE_REMOTE_UP, v.r, v.l);
-    if (v.r != s->remote && available->remote > v.r) { /* the workers are on their way */
+    if (v.r != s->remote && v.remote_now > v.r) { /* the workers are on their way */
         cw_scale_target(s, d, s->remote, s->local);
         return 0;
     }

@@ -8,8 +8,9 @@
  *   not enough, but the workers' own rate says that they are: one window more is asked
  *   too many            the same demand could be met with fewer, in three windows one after the other
  *   not enough          a number at which the trainer waited is not tried again until its demand changes by a tenth
- *   no help             more workers brought nothing: not tried again for that demand, but after 30 windows, then 60, ...: one bad measurement
- *                       must not hold for ever */
+ *   no help             more workers brought nothing, or less than they cost: not tried again for that demand, but after 30 windows, then 60, ...:
+ *                       one bad measurement must not hold for ever
+ *   others have them    it wants them as long as it waits, and no longer */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@
 #define STALL 0.05
 #define DEMAND_CHANGED 0.1
 #define ROUND_DOWN 0.05   /* 2.05 workers are 2: measurement says whether they are */
-#define GAIN_LEAST 0.15   /* a worker that brings less than this share of a usual one is not worth having */
+#define GAIN_LEAST 0.15   /* a worker that brings less than this share of a usual one is not worth having, when there are no prices */
 #define DOUBTS 3
 #define PROBE_AFTER 8     /* calm windows until one worker less is tried, when a worker's rate is not known */
 #define LOSS_MAX 1.0
@@ -81,29 +82,28 @@ static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, doubl
 }
 
 /* The fewest workers that should meet the demand; where more bring nothing, the last that brings something. */
-static double enough(const struct cw_scale_state *s, double from, double most)
+static double enough(const struct cw_scale_state *s, const struct cw_scale_options *o, double from, double most)
 {
     double n = from;
-    while (n < most && model(s, n + ROUND_DOWN) < s->demand && (model(s, n + 1) / model(s, n) - 1) * n >= GAIN_LEAST)
+    while (n < most && model(s, n + ROUND_DOWN) < s->demand && cw_scale_pays(o, n, model(s, n), n + 1, model(s, n + 1), GAIN_LEAST))
         n++;
     return n;
 }
 
-static double grow(struct cw_scale_state *s, const struct cw_scale_window *w, double stall, double most, struct cw_str *reason)
+static double grow(struct cw_scale_state *s, const struct cw_scale_window *w, const struct cw_scale_options *o, double most, struct cw_str *reason)
 {
-    double n = w->remote;
+    double n = w->remote, stall = cw_scale_or(o->max_stall, STALL);
     s->floor = fmax(s->floor, n);
     s->doubt = s->calm = 0;
     fit(s, w, stall);
-    double to = s->demand > 0 && s->worker_rate > 0 ? enough(s, n + 1, most) : fmin(2 * n, most);
+    double to = s->demand > 0 && s->worker_rate > 0 ? enough(s, o, n + 1, most) : fmin(2 * n, most);
     const struct cw_scale_window *prev = cw_scale_other(s, false);
     double t = given(w);
     if (n >= most) {
         cw_str_addf(reason, "the trainer waits %.0f %% of its time, and there are no more than %.0f workers", 100 * w->wait_share, most);
         return most;
     }
-    if (prev && prev->remote < n && prev->wait_share > stall &&
-        t / given(prev) - 1 < GAIN_LEAST * (n / prev->remote - 1)) {
+    if (prev && prev->remote < n && prev->wait_share > stall && !cw_scale_pays(o, prev->remote, given(prev), n, t, GAIN_LEAST)) {
         cw_str_addf(reason, "%.0f workers give %.1f batches/s, %.0f gave %.1f: more workers do not help", n, t, prev->remote,
                     given(prev));
         return prev->remote;
@@ -140,6 +140,12 @@ static bool is_unlikely(const struct cw_scale_state *s, const struct cw_scale_wi
     return w->rate > 0 && s->demand > 0 && w->remote * w->rate > s->demand * (1 + ROUND_DOWN);
 }
 
+static bool still_wants(struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
+{
+    s->calm = w->wait_share > stall ? 0 : s->calm + 1;
+    return s->calm < DOUBTS;
+}
+
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
                   const char *argument, struct cw_scale_state *state, struct cw_scale_decision *decision, struct cw_err *err)
 {
@@ -148,14 +154,19 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     double most = cw_scale_clamp((double)INFINITY, available, options);
     if (state->phase == CW_SCALE_BEGIN) {
         state->phase = CW_SCALE_REMOTE_UP;
-        state->remote = window->remote;
+        state->remote = cw_scale_or(state->remote, window->remote);
     }
-    if (window->remote != state->remote && window->remote < cw_scale_clamp(state->remote, available, options)) {
+    bool is_short = window->remote < cw_scale_clamp(state->remote, available, options);
+    if (is_short && window->remote < cw_scale_clamp_now(state->remote, available, options)) {
         cw_scale_target(state, decision, state->remote, 0); /* on its way */
         return 0;
     }
     follow_demand(state, window);
     cw_scale_remember(state, window);
+    if (is_short && still_wants(state, window, stall)) { /* others have them */
+        cw_scale_target(state, decision, state->remote, 0);
+        return 0;
+    }
     bool no_help = state->phase == CW_SCALE_STABLE && state->converged.remote == window->remote && state->demand <= state->converged.rate;
     if (window->wait_share > stall && no_help && ++state->calm >= AGAIN_AFTER * exp2(state->phase_count)) {
         state->phase_count = fmin(state->phase_count + 1, AGAIN_DOUBLINGS);
@@ -167,9 +178,11 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         return 0;
     }
     if (window->wait_share > stall && !no_help)
-        target = grow(state, window, stall, most, &decision->reason);
+        target = grow(state, window, options, most, &decision->reason);
     else if (window->wait_share <= stall)
         target = shrink(state, window, &decision->reason);
+    if (is_short && decision->reason.len == 0)
+        cw_str_addf(&decision->reason, "the trainer hardly waits with the %.0f workers that others leave it", window->remote);
     target = cw_scale_clamp(target, available, options);
     state->phase = target == window->remote ? CW_SCALE_STABLE : CW_SCALE_REMOTE_UP;
     if (window->wait_share > stall && target <= window->remote) { /* nothing helps this demand: remembered in converged.rate */

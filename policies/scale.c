@@ -85,6 +85,22 @@ double cw_scale_clamp(double remote, const struct cw_scale_available *available,
     return remote < least ? least : remote;
 }
 
+double cw_scale_clamp_now(double remote, const struct cw_scale_available *available, const struct cw_scale_options *options)
+{
+    double n = cw_scale_clamp(remote, available, options);
+    return available->granted > 0 && available->granted < n ? available->granted : n;
+}
+
+bool cw_scale_pays(const struct cw_scale_options *options, double m, double u, double n, double t, double least)
+{
+    double client = options->client_price, worker = options->worker_price;
+    if (m <= 0 || u <= 0)
+        return true;
+    if (client > 0 && worker > 0)
+        return (client + n * worker) / t < (client + m * worker) / u;
+    return t / u - 1 >= least * (n / m - 1);
+}
+
 void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision, double remote, double local)
 {
     decision->changed = remote != state->remote || local != state->local;

@@ -29,8 +29,8 @@ struct cw_scale_window {
 struct cw_scale_options {
     double min_workers, max_workers; /* 1; no limit */
     double max_local;                /* 10 */
-    double max_stall;                /* share of its time that the trainer may wait: 0.02 */
-    double client_price, worker_price; /* per hour; 0: nobody counts cost */
+    double max_stall;                /* share of its time that the trainer may wait: 0.05 */
+    double client_price, worker_price; /* per hour; unless both are known, auto does not count cost */
     /* published constants */
     double up, down;       /* cachew: least gain to grow (0.07), loss accepted when shrinking (0.03). pecan: up 0.03 */
     double stable_windows; /* cachew: between checks (20) */
@@ -42,12 +42,13 @@ struct cw_scale_options {
     bool fixed_quirks;     /* cachew: may settle at one worker; an empty queue does not block rescaling */
 };
 struct cw_scale_available {
-    double remote; /* workers that the job has or could have */
-    double local;  /* 0: the trainer's host allows none */
+    double remote;  /* workers that the job has or could have */
+    double local;   /* 0: the trainer's host allows none */
+    double granted; /* of the remote ones, when it gets fewer than it wants because others have the rest; 0: as many as it wants */
 };
 enum cw_scale_phase { CW_SCALE_BEGIN, CW_SCALE_REMOTE_UP, CW_SCALE_LOCAL_UP, CW_SCALE_REMOTE_DOWN, CW_SCALE_STABLE };
 
-/* What a policy remembers; zeroed for a new job. Plain: it can be stored. */
+/* What a policy remembers; zeroed for a new job, but for the target of one that goes on. Plain: it can be stored. */
 struct cw_scale_state {
     enum cw_scale_phase phase;
     double remote, local; /* the standing target; 0, 0 = none yet */
@@ -62,6 +63,12 @@ struct cw_scale_state {
     double worker_rate, loss; /* of one worker alone; part of it that each further worker costs */
     double here;        /* placement: 1 = there are no remote workers to be had, and remote stands for local */
     double doubt;       /* windows in a row that speak against the target; -1: one that says it is not enough, against what is known */
+    /* autoplace auto */
+    double needed;      /* workers that should do in all */
+    double enough;      /* remote ones that did, beside phase_count local ones; -1: not known */
+    double local_floor; /* so many local ones slowed the trainer down */
+    double patience;    /* trials in a row, since it is stable, that changed nothing */
+    struct cw_scale_window rest; /* medians since it is stable; 0 seconds: none yet */
 };
 struct cw_scale_decision {
     double remote, local; /* workers it should have */

@@ -16,13 +16,14 @@ struct number {
 #define STATE(field) {#field, offsetof(struct cw_scale_state, field)}
 static const struct number window_numbers[] = {WINDOW(at_s),   WINDOW(seconds), WINDOW(batches), WINDOW(wait_share), WINDOW(queue),
                                                WINDOW(step_s), WINDOW(rate),    WINDOW(cpu),     WINDOW(remote),     WINDOW(local)};
-static const struct number available_numbers[] = {AVAILABLE(remote), AVAILABLE(local)};
+static const struct number available_numbers[] = {AVAILABLE(remote), AVAILABLE(local), AVAILABLE(granted)};
 static const struct number option_numbers[] = {
     OPTION(min_workers),  OPTION(max_workers),    OPTION(max_local),    OPTION(max_stall),   OPTION(client_price),
     OPTION(worker_price), OPTION(up),             OPTION(down),         OPTION(stable_windows), OPTION(queue_growth),
     OPTION(time_growth),  OPTION(outlier),        OPTION(error_bar),    OPTION(cpu_target),  OPTION(settle_s)};
-static const struct number state_numbers[] = {STATE(remote), STATE(local),       STATE(calm), STATE(phase_count), STATE(demand),
-                                              STATE(floor),  STATE(worker_rate), STATE(loss), STATE(here), STATE(doubt)};
+static const struct number state_numbers[] = {STATE(remote),      STATE(local), STATE(calm), STATE(phase_count), STATE(demand),
+                                              STATE(floor),       STATE(worker_rate), STATE(loss), STATE(here), STATE(doubt),
+                                              STATE(needed),      STATE(enough), STATE(local_floor), STATE(patience)};
 static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin", [CW_SCALE_REMOTE_UP] = "remote_up", [CW_SCALE_LOCAL_UP] = "local_up",
                                      [CW_SCALE_REMOTE_DOWN] = "remote_down", [CW_SCALE_STABLE] = "stable"};
 
@@ -54,6 +55,8 @@ static void add_state(const struct cw_scale_state *state, struct cw_str *out)
     add_numbers(out, state, state_numbers, CW_ARRAY_LEN(state_numbers));
     cw_str_add(out, "},\"converged\":");
     cw_scale_window_print(&state->converged, out);
+    cw_str_add(out, ",\"rest\":");
+    cw_scale_window_print(&state->rest, out);
     cw_str_add(out, ",\"history\":[");
     for (size_t i = 0; i < state->history_n; i++) {
         cw_str_add(out, i > 0 ? "," : "");
@@ -110,6 +113,8 @@ static int read_state(const struct cw_value *value, struct cw_scale_state *state
     int rc = read_numbers(cw_value_get(value, "numbers"), "state.numbers", state, state_numbers, CW_ARRAY_LEN(state_numbers), err);
     if (rc == 0)
         rc = read_window(cw_value_get(value, "converged"), "state.converged", &state->converged, err);
+    if (rc == 0 && cw_value_get(value, "rest"))
+        rc = read_window(cw_value_get(value, "rest"), "state.rest", &state->rest, err);
     for (; rc == 0 && state->history_n < n; state->history_n++)
         rc = read_window(&history->items[state->history_n], "state.history", &state->history[state->history_n], err);
     return rc;

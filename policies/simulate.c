@@ -213,7 +213,8 @@ static int decide(struct sim *sim, struct run *r, struct cw_err *err)
                                      .wait_share = r->wait_s / r->seconds, .queue = rate < capacity ? 8 : 0, .step_s = step_of(r),
                                      .rate = n > 0 ? capacity / n : 0, .cpu = capacity > 0 ? rate / capacity : 0,
                                      .remote = r->remote, .local = r->local};
-    struct cw_scale_available available = {.remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers, .local = sc->local};
+    struct cw_scale_available available = {.remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers, .local = sc->local,
+                                           .granted = r->granted < wish_of(r) - NEARLY ? r->granted : 0};
     struct cw_scale_decision decision = {0};
     sim->result->windows++;
     int rc = sc->policy->decide(&window, &available, &sc->options, sc->argument, &r->state, &decision, err);

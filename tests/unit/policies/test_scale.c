@@ -375,6 +375,184 @@ static void test_place_auto_weighs_the_step(void **state)
     assert_true(l.remote + l.local >= 2);
 }
 
+/* A batch takes a worker 1 / rate, the trainer 60 ms: as in tests/experiments/pecan.py. */
+static struct cw_scale_window pecan_window(double workers, double rate)
+{
+    double step = 0.06, s = fmax(step, 1 / (workers * rate));
+    return (struct cw_scale_window){.seconds = 50 * s, .batches = 50, .wait_share = 1 - step / s, .step_s = step, .rate = 10};
+}
+
+/* As it was measured with one remote worker: beside a local one it did, until the machine became slower by 15 %; from then on the trainer waited
+ * 10 %, with local workers to be had for nothing. And where it was slower all the time. */
+static void test_place_auto_does_not_stay_slow(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    for (int i = 0; i < 60; i++)
+        feed(&l, pecan_window(l.remote + l.local, 10));
+    assert_true(l.settled && l.remote == 0 && l.local == 2);
+    for (int i = 0; i < 30; i++)
+        feed(&l, pecan_window(l.remote + l.local, 7.5));
+    assert_true(l.settled && l.remote == 0 && l.local == 3);
+    struct loop m = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    for (int i = 0; i < 60; i++)
+        feed(&m, pecan_window(m.remote + m.local, 7.5));
+    assert_true(m.settled && m.remote == 0 && m.local == 3);
+}
+
+/* As it was measured on an idle host: the first windows without remote workers were slower by 8 %. */
+static void test_place_auto_rather_takes_local(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    int slow = 3;
+    for (int i = 0; i < 60; i++)
+        feed(&l, pecan_window(l.remote + l.local, l.remote == 0 && slow-- > 0 ? 7.7 : 10));
+    assert_true(slow < 0);
+    assert_true(l.settled && l.remote == 0 && l.local >= 2 && l.local <= 4);
+}
+
+/* As it was measured on an idle host: without remote workers the step was longer by 7 %, since the machine had other things to do. The trainer did not wait. */
+static void test_place_auto_knows_what_remote_ones_cannot(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    for (int i = 0; i < 40; i++) {
+        struct cw_scale_window w = pecan_window(l.remote + l.local, 10);
+        w.step_s *= l.remote == 0 ? 1.07 : 1;
+        w.seconds = fmax(w.seconds, 50 * w.step_s);
+        feed(&l, w);
+    }
+    assert_true(l.settled && l.remote == 0 && l.local == 2);
+}
+
+/* As it was measured on a contended host: local ones are of no use, and two remote ones became too few. */
+static void test_place_auto_takes_remote_again(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    for (int i = 0; i < 120; i++) {
+        struct cw_scale_window w = pecan_window(l.remote + 0.1 * l.local, i < 30 ? 10 : 7.3);
+        w.step_s *= 1 + 0.2 * l.local;
+        w.seconds = fmax(w.seconds, 50 * w.step_s);
+        w.wait_share = 1 - 50 * w.step_s / w.seconds;
+        feed(&l, w);
+    }
+    assert_true(l.settled && l.remote == 3 && l.local == 0);
+}
+
+/* A remote worker that one bad minute made necessary is given back, and one that never helps is not asked for again and again. */
+static void test_place_auto_tries_without(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 1}, .remote = 1, .options = {.max_local = 1}};
+    for (int i = 0; i < 40; i++)
+        feed(&l, pecan_window(l.remote + l.local, 10));
+    assert_true(l.settled && l.remote == 1 && l.local == 1);
+    for (int i = 0; i < 20; i++)
+        feed(&l, pecan_window(l.remote + l.local, 7.3));
+    assert_true(l.settled && l.remote == 2 && l.local == 1);
+    for (int i = 0; i < 60; i++)
+        feed(&l, pecan_window(l.remote + l.local, 10));
+    assert_true(l.settled && l.remote == 1 && l.local == 1);
+    unsigned before = l.decisions;
+    struct cw_scale_window stuck = pecan_window(l.remote + l.local, 7.3); /* whatever it has: the source gives no more */
+    for (int i = 0; i < 1000; i++)
+        feed(&l, stuck);
+    assert_true(l.remote == 1 && l.local == 1);
+    assert_in_range(l.decisions - before, 2, 14); /* after 3 windows, then 30, 60, 120, ...; each there and back */
+}
+
+/* Noise of a tenth, and each eleventh window at half the speed: from any of many beginnings it ends with local workers that do. */
+static void test_place_auto_in_noise(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (uint32_t seed = 1; seed <= 200; seed++) {
+        struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 1 + seed % 5, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+        uint32_t draw = seed * 2654435761u;
+        double waits = 0;
+        for (int i = 0; i < 150; i++) {
+            draw = draw * 1664525u + 1013904223u;
+            double noise = 1 + 0.1 * ((double)(draw >> 8) / (1 << 23) - 1), stumble = (draw >> 4) % 11 == 0 ? 0.5 : 1;
+            struct cw_scale_window w = pecan_window(l.remote + l.local, 10 * noise * stumble);
+            waits += i >= 100 && stumble == 1 ? w.wait_share : 0;
+            feed(&l, w);
+        }
+        wrong += l.remote > 0 || waits / 50 > 0.05;
+    }
+    assert_in_range(wrong, 0, 10);
+}
+
+/* Others have the rest of the fleet: local workers make up for it. */
+static void test_place_auto_short_of_remote(void **state)
+{
+    (void)state;
+    struct host h = {.step = 0.02, .rate = 10, .room = 3, .slow = 0.5}; /* needs 5 */
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
+    for (int i = 0; i < 80; i++) {
+        l.available.granted = l.remote > 2 ? 2 : 0;
+        l.remote = fmin(l.remote, 2);
+        feed(&l, on_host(&h, l.remote, l.local));
+    }
+    assert_true(l.remote == 2 && l.local == 3);
+}
+
+/* The numbers of before a restart are where it goes on; a client that can start no more has its work done elsewhere. */
+static void test_place_auto_goes_on(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .local = 2, .state = {.local = 2}};
+    for (int i = 0; i < 20; i++)
+        feed(&l, pecan_window(l.remote + l.local, 10));
+    assert_true(l.settled && l.remote == 0 && l.local == 2);
+    assert_int_equal(l.decisions, 0);
+    l.available.local = 0;
+    for (int i = 0; i < 20; i++)
+        feed(&l, pecan_window(fmax(l.remote + l.local, 0.1), 10));
+    assert_true(l.remote == 2 && l.local == 0);
+}
+
+/* A job that gets fewer workers than it wants wants them as long as its trainer waits, and follows a trainer that needs fewer. */
+static void test_auto_is_short(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1};
+    trainer_step = 0.025;
+    feed(&l, linear(1));
+    assert_true(l.remote == 4);
+    l.available.granted = 2;
+    for (int i = 0; i < 10; i++) {
+        l.remote = 2;
+        feed(&l, linear(2));
+        assert_true(l.remote == 4);
+    }
+    trainer_step = 0.1;
+    for (int i = 0; i < 10; i++) {
+        l.available.granted = l.remote > 2 ? 2 : 0;
+        l.remote = fmin(l.remote, 2);
+        feed(&l, linear(l.remote));
+    }
+    assert_true(l.remote == 1);
+}
+
+/* With prices a worker is worth what it saves of the trainer's time. */
+static void test_auto_counts_cost(void **state)
+{
+    (void)state;
+    static const struct {
+        double client, worker, workers;
+    } prices[] = {{0, 0, 5}, {1, 1, 4}, {50, 0.4, 7}};
+    for (size_t i = 0; i < CW_ARRAY_LEN(prices); i++) {
+        struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1,
+                         .options = {.max_stall = 0.001, .client_price = prices[i].client, .worker_price = prices[i].worker}};
+        for (int k = 0; k < 12; k++)
+            feed(&l, window_of_run_a(l.remote));
+        if (l.remote != prices[i].workers)
+            fail_msg("prices %g and %g: %.0f workers, %.0f are right", prices[i].client, prices[i].worker, l.remote, prices[i].workers);
+    }
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -429,7 +607,11 @@ int main(void)
         cmocka_unit_test(test_auto_is_not_fooled_by_what_lay_ready), cmocka_unit_test(test_auto_tries_again),
         cmocka_unit_test(test_auto_waits_for_a_second_window),
         cmocka_unit_test(test_hpa_stays_low),     cmocka_unit_test(test_pecan_trace),   cmocka_unit_test(test_place_auto),
-        cmocka_unit_test(test_place_auto_is_robust), cmocka_unit_test(test_place_auto_here), cmocka_unit_test(test_place_auto_weighs_the_step), cmocka_unit_test(test_names),       cmocka_unit_test(test_inputs_as_json),
+        cmocka_unit_test(test_place_auto_is_robust), cmocka_unit_test(test_place_auto_here), cmocka_unit_test(test_place_auto_weighs_the_step),
+        cmocka_unit_test(test_place_auto_does_not_stay_slow), cmocka_unit_test(test_place_auto_rather_takes_local),
+        cmocka_unit_test(test_place_auto_knows_what_remote_ones_cannot), cmocka_unit_test(test_place_auto_takes_remote_again), cmocka_unit_test(test_place_auto_tries_without),
+        cmocka_unit_test(test_place_auto_in_noise), cmocka_unit_test(test_place_auto_short_of_remote), cmocka_unit_test(test_place_auto_goes_on),
+        cmocka_unit_test(test_auto_is_short),     cmocka_unit_test(test_auto_counts_cost), cmocka_unit_test(test_names),       cmocka_unit_test(test_inputs_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
