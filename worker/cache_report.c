@@ -302,7 +302,6 @@ static Cachew__V1__StoreState *state_to(struct cw_worker *w)
     to->write_bytes = r.write_bytes;
     to->write_ns = r.write_ns;
     to->errors = r.errors;
-    to->memory_used = cw_cache_memory_used(store->cache);
     return to;
 }
 

@@ -50,7 +50,6 @@ int cw_call_trace(struct cw_work *work, size_t i, const struct cw_element *eleme
 static void set_stream(const struct cw_work *work, const struct cw_plan_node *node,
                        struct cw_op_ctx *ctx, uint64_t id, uint64_t rep)
 {
-    ctx->element_id = id;
     if (node->frozen)
         cw_rng_init(&ctx->rng, work->plan->seed, node->tag, 0, 0, id);
     else if (node->op->traits & CW_OP_RANDOM)

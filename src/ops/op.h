@@ -48,7 +48,6 @@ struct cw_rect {
 struct cw_op_ctx {
     struct cw_arena *arena;      /* memory until the element is done */
     struct cw_rng rng;           /* this element's stream of this operator */
-    uint64_t element_id;
     const struct cw_spec *in;    /* spec of the elements that come in (NULL for a source) */
     const struct cw_spec *out;
     const size_t *fields;        /* indices that `fields` (or the default) picked, in ascending order */

@@ -84,7 +84,7 @@ static void run(struct step *steps, struct cw_arena *arena, const struct bench_f
     struct cw_view view = {.data = file->bytes, .bytes = file->n, .dtype = CW_DTYPE_STR};
     for (size_t i = 0; i < STEPS; i++) {
         struct cw_op_ctx *ctx = &steps[i].ctx;
-        *ctx = (struct cw_op_ctx){.arena = arena, .element_id = id};
+        *ctx = (struct cw_op_ctx){.arena = arena};
         cw_rng_init(&ctx->rng, 1, i, 0, 0, id);
         if (i + 1 < STEPS && steps[i + 1].op->want) {
             ctx->next_want = ask_next;

@@ -53,7 +53,7 @@ static int infer_fieldwise(struct run *r, struct cw_err *err)
 
 static struct cw_op_ctx make_ctx(struct run *r, uint64_t id)
 {
-    struct cw_op_ctx ctx = {.arena = r->arena, .element_id = id, .in = &r->in, .out = &r->out, .fields = r->fields,
+    struct cw_op_ctx ctx = {.arena = r->arena, .in = &r->in, .out = &r->out, .fields = r->fields,
                             .fields_n = r->fields_n};
     cw_rng_init(&ctx.rng, r->c->seed, r->c->tag, r->c->epoch, r->c->rep, id);
     return ctx;

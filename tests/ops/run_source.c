@@ -14,7 +14,7 @@ struct run {
 
 static int read_at(struct run *r, void *state, int64_t pos, struct cw_element *ret, struct cw_err *err)
 {
-    struct cw_op_ctx ctx = {.arena = r->arena, .element_id = (uint64_t)pos, .out = &r->spec};
+    struct cw_op_ctx ctx = {.arena = r->arena, .out = &r->spec};
     *ret = (struct cw_element){0};
     int rc = r->c->op->read(&ctx, r->c->opts, state, pos, ret, err);
     if (rc == 0 && ret->n != r->spec.n)

@@ -57,7 +57,7 @@ static void source_fini(struct source *s)
 
 static int read_one(const struct source *s, struct cw_arena *arena, int64_t pos, uint64_t *ret_hash, struct cw_err *err)
 {
-    const struct cw_op_ctx ctx = {.arena = arena, .out = &s->spec, .element_id = (uint64_t)pos};
+    const struct cw_op_ctx ctx = {.arena = arena, .out = &s->spec};
     struct cw_element e = {0};
     int rc = s->op->read(&ctx, s->opts, s->state, pos, &e, err);
     if (rc == 0)
