@@ -265,6 +265,7 @@ struct cw_client {
     uint32_t max_local;    /* workers that it would start beside itself */
     uint32_t local_asked;  /* was asked for */
     uint32_t local_share;  /* of those that its job wants (placing.c) */
+    uint64_t workers_told; /* sum over the list of workers that it has */
     int64_t place_ms;      /* since when it waits for its place; 0 = it does not */
 };
 
@@ -298,7 +299,8 @@ struct cw_dispatcher {
     int64_t commit_retry_ms;             /* after a failed commit: no writes before */
     struct cw_counts counts;
     struct cw_http *http;                /* NULL = no metrics by HTTP */
-    bool workers_changed, stopping, exited;
+    bool workers_changed;                /* there are others, or jobs have others: clients may have to be told */
+    bool stopping, exited;
     bool assign_due, parts_due;          /* who has which workers, and how much of them, may change (scaling.h) */
     char address[512];
 };
@@ -325,7 +327,10 @@ void cw_client_replace(struct cw_client *old); /* its own next connection takes 
 int cw_client_hello(struct cw_client *client, struct cw_err *err);        /* client->hello is there: find or make its job */
 void cw_client_admit(struct cw_client *client);                          /* give it its place, if it is free */
 void cw_client_welcome(struct cw_client *client);
-void cw_client_send_workers(struct cw_client *client);
+/* Whether the worker computes for the job or has something of it. Of one that uses every worker: all but those that serve another job alone. */
+bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker);
+/* The workers that it may have to fetch from; again: also if it was told the same before. */
+void cw_client_send_workers(struct cw_client *client, bool again);
 /* To all clients of the job but the one at this place (-1: to all). */
 void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason, int64_t but_consumer);
 

@@ -105,6 +105,8 @@ static void drop_empty(struct cw_share *share)
         *at = lease->next;
         lease_free(lease);
     }
+    if (!share->leases && !share->assigned && !cw_job_is_everywhere(share->job))
+        share->job->d->workers_changed = true;
 }
 
 static struct cw_lease *lease_new(struct cw_share *share, uint64_t epoch, bool hedge)

@@ -119,7 +119,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
          "how many workers jobs get that do not say: auto, cachew, hpa, fixed:N, off = all (default off without a provisioner, else auto)", 0, 0},
         {"autoplace", 0, CW_ARG_STR, &o.autoplace, "POLICY",
          "which workers run beside the trainer, where it allows local ones, of jobs that do not say: auto, fixed:R,L, pecan, off (default auto)", 0, 0},
-        {"worker-price", 0, CW_ARG_F64, &o.worker_price, "PRICE", "of a worker, an hour: placement and accounts use it (default 0)", 0, 1e9},
+        {"worker-price", 0, CW_ARG_F64, &o.worker_price, "PRICE", "of a worker, an hour: policies and accounts use it (default 0)", 0, 1e9},
         {"client-price", 0, CW_ARG_F64, &o.client_price, "PRICE", "of a trainer's host, an hour, of jobs that do not say (default 0)", 0, 1e9},
         {"max-stall", 0, CW_ARG_F64, &o.max_stall, "SHARE", "autoscale auto: of its time that a trainer may wait (default 0.05)", 0, 1},
         {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME", "shortest measurement before a decision (default 2s)", 10, 3600000},

@@ -26,7 +26,7 @@ static void assign(struct cw_job *job, struct cw_worker *w, bool on, int64_t now
     if (job->scaling)
         cw_scaling_changed(job, now);
     job->want_fill = true;
-    job->d->parts_due = true;
+    job->d->parts_due = job->d->workers_changed = true;
 }
 
 static bool is_assigned(const struct cw_job *job, const struct cw_worker *w)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which policy decides about a job's workers, what it is shown and told of, and where it goes on after a restart. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dispatcher/decisions.h"
 #include "dispatcher/placing.h"
 #include "dispatcher/provision.h"
+
+#define LITTLE 0.05 /* of a worker: as scaling_assign.c */
 
 static const char *wanted_policy(const struct cw_job *job)
 {
@@ -78,6 +81,7 @@ void cw_scaling_begin(struct cw_job *job)
     struct cw_scaling *s = job->scaling;
     if (s && policy == s->policy)
         return;
+    job->d->workers_changed = true;
     if (!policy) {
         cw_scaling_free(job);
         job->want_fill = true;
@@ -170,12 +174,28 @@ void cw_scaling_restore(struct cw_job *job)
         return;
     job->scaling->target = last.remote;
     job->scaling->local_target = last.local;
+    if (job->scaling->policy->at_once)
+        return;
+    job->scaling->state.remote = last.remote;
+    job->scaling->state.local = last.local;
+}
+
+/* Of the remote workers that it wants, those that it gets because there are no more, or others have them, or its tenant may have no more; 0 = all. */
+static double granted_of(const struct cw_job *job)
+{
+    const struct cw_dispatcher *d = job->d;
+    double wants = cw_scaling_wants(job), limit = (double)cw_job_most_workers(job), granted = job->scaling->granted;
+    size_t have = 0;
+    for (const struct cw_worker *w = d->workers; w; w = w->next)
+        have += cw_worker_is_common(w);
+    bool no_more = d->provision.kind->fixed || have >= d->options.max_workers || granted >= limit;
+    return no_more && granted > 0 && granted < wants ? ceil(fmax(granted - LITTLE, LITTLE)) : 0;
 }
 
 void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *window, struct cw_scale_inputs *ret_inputs)
 {
     *ret_inputs = (struct cw_scale_inputs){.window = *window,
-                                           .available = {.remote = cw_provision_possible(job->d), .local = cw_placing_most(job)},
+                                           .available = {.remote = cw_provision_possible(job->d), .local = cw_placing_most(job), .granted = granted_of(job)},
                                            .options = job->scaling->options,
                                            .state = job->scaling->state};
     ret_inputs->options.max_local = ret_inputs->available.local;
@@ -235,6 +255,8 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     int rc = place ? cw_placing_check(policy, err) : cw_scaling_check(policy, err);
     if (rc != 0)
         return rc;
+    if (place && !is_off(policy) && cw_job_has_clients(job) && cw_placing_most(job) == 0)
+        return cw_err_set(err, CW_E_STATE, "no trainer of this job allows workers beside it (--local-workers)");
     const bool placed = job->scaling && job->scaling->policy->places;
     cw_autofree char *before = cw_mem_strdup(placed ? cw_placing_policy(job) : wanted_policy(job));
     set_text(place ? &job->options->autoplace : &job->options->autoscale, policy);

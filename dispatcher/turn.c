@@ -54,11 +54,16 @@ static void tell_clients(struct cw_dispatcher *d)
         next = client->next;
         if (client->welcome_due && client->job->stored)
             cw_client_welcome(client);
-        else if (d->workers_changed && client->welcomed)
-            cw_client_send_workers(client);
         else if (client->job && !client->admitted && client->place_ms == 1)
             cw_client_admit(client); /* its place has become free; welcomed at the end of the next turn */
     }
+}
+
+static void tell_workers(struct cw_dispatcher *d)
+{
+    for (struct cw_client *client = d->workers_changed ? d->clients : NULL; client; client = client->next)
+        if (client->welcomed)
+            cw_client_send_workers(client, false);
     d->workers_changed = false;
 }
 
@@ -107,6 +112,7 @@ void cw_turn_end(void *dispatcher)
         release_held(d, cw_clock_ms());
         if (d->assign_due)
             (void)cw_scaling_assign(d, cw_clock_ms());
+        tell_workers(d);
         cw_lease_fill_all(d);
         for (struct cw_job *job = d->jobs; job; job = job->next)
             tell_window(d, job);

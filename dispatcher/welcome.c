@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an admitted client is told: where it goes on, which workers there are, what will not come. */
-#include "dispatcher/dispatcher.h"
+#include "dispatcher/scaling.h"
 
 #include <string.h>
+#include "base/hash.h"
 
 /* The first item of the consumer's at or above `item`, where items are dealt out. */
 static uint64_t own_at(const struct cw_job *job, uint32_t consumer, uint64_t item)
@@ -86,21 +87,38 @@ void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set
     }
 }
 
-void cw_client_send_workers(struct cw_client *client)
+bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)
 {
-    struct cw_dispatcher *d = client->d;
-    Cachew__V1__WorkerInfo *infos = CW_NEW_ARRAY(Cachew__V1__WorkerInfo, d->workers_n + 1);
-    Cachew__V1__WorkerInfo **list = CW_NEW_ARRAY(Cachew__V1__WorkerInfo *, d->workers_n + 1);
-    size_t n = 0;
-    for (struct cw_worker *worker = d->workers; worker; worker = worker->next) {
-        if (!worker->hello || (worker->only_job[0] != '\0' && strcmp(worker->only_job, client->job->id) != 0))
-            continue;
-        cachew__v1__worker_info__init(&infos[n]);
-        infos[n].worker_id = worker->id;
-        infos[n].address = worker->address;
-        infos[n].host_id = worker->host_id;
-        list[n] = &infos[n];
-        n++;
+    if (!worker->hello)
+        return false;
+    if (worker->only_job[0] != '\0')
+        return strcmp(worker->only_job, job->id) == 0;
+    if (cw_job_is_everywhere(job))
+        return true;
+    const struct cw_share *share = cw_share_find(job, worker);
+    return share && (share->assigned || share->leases);
+}
+
+/* The caller frees it. */
+static struct cw_worker **list_told(const struct cw_job *job, size_t *ret_n)
+{
+    struct cw_worker **told = CW_NEW_ARRAY(struct cw_worker *, job->d->workers_n + 1);
+    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
+        if (cw_job_fetches_from(job, worker))
+            told[(*ret_n)++] = worker;
+    return told;
+}
+
+static void send_list(struct cw_client *client, struct cw_worker *const *told, size_t n)
+{
+    Cachew__V1__WorkerInfo *infos = CW_NEW_ARRAY(Cachew__V1__WorkerInfo, n + 1);
+    Cachew__V1__WorkerInfo **list = CW_NEW_ARRAY(Cachew__V1__WorkerInfo *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        cachew__v1__worker_info__init(&infos[i]);
+        infos[i].worker_id = told[i]->id;
+        infos[i].address = told[i]->address;
+        infos[i].host_id = told[i]->host_id;
+        list[i] = &infos[i];
     }
     Cachew__V1__Workers workers = CACHEW__V1__WORKERS__INIT;
     workers.n_workers = n;
@@ -111,6 +129,19 @@ void cw_client_send_workers(struct cw_client *client)
     cw_client_send(client, &command);
     cw_mem_free(list);
     cw_mem_free(infos);
+}
+
+void cw_client_send_workers(struct cw_client *client, bool again)
+{
+    size_t n = 0;
+    struct cw_worker **told = list_told(client->job, &n);
+    uint64_t sum = n;
+    for (size_t i = 0; i < n; i++)
+        sum += cw_mix64(told[i]->id + (uint64_t)told[i]->since_ms);
+    if (again || sum != client->workers_told)
+        send_list(client, told, n);
+    client->workers_told = sum;
+    cw_mem_free(told);
 }
 
 /* Shared: what others have consumed will not come. A client that was away may not have heard of the end of epochs that are over. */
@@ -166,5 +197,5 @@ void cw_client_welcome(struct cw_client *client)
     }
     if (job->layout.mode == CW_MODE_SHARED)
         send_others(client, CW_MAX(client->at_epoch, job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
-    cw_client_send_workers(client);
+    cw_client_send_workers(client, true);
 }

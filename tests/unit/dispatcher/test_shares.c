@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
 #include "dispatcher/tenants.h"
 #include "unit/dispatcher/made_up.h"
@@ -279,6 +280,52 @@ static void test_come_and_go(void **state)
     }
 }
 
+/* Clients learn of workers that their job uses or that have something of it, never of those beside another trainer. */
+static void test_workers_that_clients_learn_of(void **state)
+{
+    (void)state;
+    struct cw_job *scaled = add_job((struct wish){.target = 1}), *off = add_job((struct wish){0});
+    add_workers(3);
+    struct cw_worker *local = made_up_worker(9, 1);
+    local->only_job = cw_mem_strdup(off->id);
+    settle();
+    unsigned told = 0;
+    const struct cw_worker *other = NULL;
+    for (const struct cw_worker *w = made_up.workers; w; w = w->next) {
+        told += cw_job_fetches_from(scaled, w);
+        other = w != local && !cw_job_fetches_from(scaled, w) ? w : other;
+        assert_true(cw_job_fetches_from(off, w));
+    }
+    assert_int_equal(told, 1);
+    assert_false(cw_job_fetches_from(scaled, local));
+    struct cw_share *share = cw_share_get(scaled, (struct cw_worker *)(uintptr_t)other);
+    struct cw_lease lease = {0};
+    share->leases = &lease; /* it was the job's, and has not handed over everything */
+    assert_true(cw_job_fetches_from(scaled, other));
+    share->leases = NULL;
+    assert_false(cw_job_fetches_from(scaled, other));
+}
+
+/* A policy is shown how many of the workers that it wants it gets, when there are no more. */
+static void test_what_others_leave(void **state)
+{
+    (void)state;
+    static const struct cw_provisioner none = {.name = "none", .fixed = true};
+    const struct cw_scale_window window = {0};
+    struct cw_scale_inputs inputs;
+    made_up.provision.kind = &none;
+    struct cw_job *a = add_job((struct wish){.target = 4}), *b = add_job((struct wish){.target = 1});
+    add_workers(5);
+    settle();
+    cw_scaling_inputs(a, &window, &inputs);
+    assert_true(inputs.available.remote == 5 && inputs.available.granted == 0);
+    b->scaling->target = 4;
+    settle();
+    cw_scaling_inputs(a, &window, &inputs);
+    assert_true(inputs.available.remote == 5 && inputs.available.granted == 3); /* two and a half: two, and a part of one */
+    made_up.provision.kind = NULL;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin, made_up_end)
 int main(void)
 {
@@ -292,6 +339,8 @@ int main(void)
         TEST(test_fractions),
         TEST(test_moves_to_what_is_free),
         TEST(test_come_and_go),
+        TEST(test_workers_that_clients_learn_of),
+        TEST(test_what_others_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
