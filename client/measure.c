@@ -10,7 +10,9 @@
 
 void cw_measure_asked(struct cw_measure *m, int64_t now_ns)
 {
-    m->asked_ns = now_ns;
+    if (!m->asking)
+        m->asked_ns = now_ns;
+    m->asking = true;
 }
 
 void cw_measure_given(struct cw_measure *m, int64_t now_ns)
@@ -23,11 +25,12 @@ void cw_measure_given(struct cw_measure *m, int64_t now_ns)
     atomic_store_explicit(&m->written, n + 1, memory_order_release);
     m->given_ns = now_ns;
     m->has_given = true;
+    m->asking = false;
 }
 
 void cw_measure_break(struct cw_measure *m)
 {
-    m->has_given = false;
+    m->has_given = m->asking = false;
 }
 
 static int compare(const void *a, const void *b)

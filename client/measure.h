@@ -16,7 +16,7 @@ struct cw_measured {
 };
 struct cw_measure {
     int64_t asked_ns, given_ns;           /* trainer */
-    bool has_given;                       /* trainer */
+    bool has_given, asking;               /* trainer; asking: since asked_ns, and nothing came yet */
     struct cw_measured ring[CW_MEASURE_RING];
     _Atomic uint64_t written;             /* records; the last CW_MEASURE_RING are there */
     uint64_t taken;                       /* loop */
@@ -28,7 +28,7 @@ struct cw_measure_sum {
     int64_t step_ns;      /* median; 0 = unknown */
 };
 
-/* Trainer: it asks for a batch; it gets one; or it gets something else (the end of an epoch), after which a step begins anew. */
+/* Trainer: it asks for a batch, again if it was told to come back later: it waits since the first time; it gets one; or it gets something else (the end of an epoch), after which a step begins anew. */
 void cw_measure_asked(struct cw_measure *measure, int64_t now_ns);
 void cw_measure_given(struct cw_measure *measure, int64_t now_ns);
 void cw_measure_break(struct cw_measure *measure);

@@ -33,6 +33,30 @@ static void test_sums(void **state)
     assert_true(sum.batches == 1 && sum.wait_ns == 7 && sum.ns == 7 && sum.step_ns == 0);
 }
 
+/* A trainer that asks again and again, with a timeout, waits since the first time: none of that is its own step. */
+static void test_asks_again(void **state)
+{
+    (void)state;
+    cw_autofree struct cw_measure *m = CW_NEW(struct cw_measure);
+    struct cw_measure_sum sum;
+    batch(m, 0, 1);
+    now += 60;
+    for (int i = 0; i < 4; i++) {
+        cw_measure_asked(m, now);
+        now += 200;
+    }
+    cw_measure_asked(m, now);
+    cw_measure_given(m, now += 50);
+    batch(m, 60, 0);
+    cw_measure_take(m, &sum);
+    assert_true(sum.batches == 3 && sum.wait_ns == 851 && sum.ns == 971 && sum.step_ns == 60);
+    cw_measure_asked(m, now += 60);
+    cw_measure_break(m); /* the epoch's end came */
+    batch(m, 100, 5);
+    cw_measure_take(m, &sum);
+    assert_true(sum.batches == 1 && sum.wait_ns == 5 && sum.ns == 5);
+}
+
 static void test_more_than_the_ring(void **state)
 {
     (void)state;
@@ -75,7 +99,7 @@ static void test_two_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums), cmocka_unit_test(test_asks_again),
         cmocka_unit_test(test_more_than_the_ring),
         cmocka_unit_test(test_two_threads),
     };
