@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/hostload.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -190,12 +191,14 @@ static int describe_dispatcher(struct cw_local *local, const struct cachew_conne
 static void describe_worker(struct cw_local *local, size_t i, int threads)
 {
     struct daemon *daemon = &local->daemons[i];
-    char count[16];
+    bool told = getenv("CACHEW_WORKER_BUDGET") != NULL;
+    char count[16], budget[32];
     daemon->program = "cachew-worker";
     snprintf(count, sizeof(count), "%d", threads);
+    snprintf(budget, sizeof(budget), "%llu", (unsigned long long)cw_host_budget(local->daemons_n - 1));
     snprintf(daemon->name, sizeof(daemon->name), "worker-%zu", i - 1);
     cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", local->dir, daemon->name);
-    const char *const args[] = {"--dispatcher", local->address, "--listen", listen, "--threads", count, "--exit-with-stdin", NULL};
+    const char *const args[] = {"--dispatcher", local->address, "--listen", listen, "--threads", count, "--exit-with-stdin", told ? NULL : "--budget", budget, NULL};
     add_args(daemon, args);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/backoff.h"
 #include "base/clock.h"
+#include "base/hostload.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "loop/child.h"
@@ -52,12 +53,12 @@ static void give_up(struct cw_local_workers *w, const struct cw_err *err)
     w->failed(w->arg, err);
 }
 
-/* A quarter of the memory for all of them. */
-static unsigned long long budget(const struct cw_local_workers *w)
+/* Of each: all of them may hold what was asked for, or a quarter of the memory. */
+static uint64_t budget(const struct cw_local_workers *w)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    unsigned long long ram = pages > 0 && page > 0 ? (unsigned long long)pages * (unsigned long long)page : 0;
-    return CW_MAX(ram / 4 / CW_MAX(w->conf.max, 1u), BUDGET_LEAST);
+    if (w->conf.memory > 0)
+        return w->conf.memory / CW_MAX(w->conf.max, 1u);
+    return CW_MAX(cw_host_ram() / 4 / CW_MAX(w->conf.max, 1u), BUDGET_LEAST);
 }
 
 static int nice_level(const struct cw_local_workers *w)
@@ -74,7 +75,7 @@ static int start_one(struct cw_local_workers *w, struct cw_err *err)
     snprintf(numbers[0], sizeof(numbers[0]), "%u", w->conf.threads);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", nice_level(w));
     snprintf(numbers[2], sizeof(numbers[2]), "%.6f", w->conf.cpus);
-    snprintf(numbers[3], sizeof(numbers[3]), "%llu", budget(w));
+    snprintf(numbers[3], sizeof(numbers[3]), "%llu", (unsigned long long)budget(w));
     const char *const argv[] = {w->program, "--dispatcher", w->client->address, "--only-job", w->job_id, "--threads", numbers[0], "--nice", numbers[1],
                                 "--cpu-limit", numbers[2], "--budget", numbers[3], "--listen", w->conf.everywhere ? "0.0.0.0:0" : "127.0.0.1:0",
                                 "--log-level", level && *level ? level : "warn", "--exit-with-stdin", NULL};

@@ -8,12 +8,14 @@
 #include "client/client.h"
 
 #define CW_LOCAL_WORKERS_MAX 64
+#define CW_LOCAL_WORKER_BYTES_MIN (16ull << 20)
 
 struct cw_local_workers;
 struct cw_local_workers_conf {
     uint32_t max, threads; /* threads: 0 = CPUs */
     int nice_level;        /* on top of our own */
     double cpus;           /* 0 = no limit */
+    uint64_t memory;       /* of `max` of them together; 0 = a quarter of the host's */
     bool everywhere;       /* clients of other hosts fetch from them too */
 };
 /* They cannot be begun: err says why. The number is 0 from then on. */

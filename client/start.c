@@ -43,6 +43,9 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID, "job option local_workers: %u is over %d", o->local_workers, CW_LOCAL_WORKERS_MAX);
     if (o->local_nice < 0 || o->local_nice > 19)
         return cw_err_set(err, CW_E_INVALID, "job option local_nice: %d is not 0 to 19", o->local_nice);
+    if (o->local_memory > 0 && o->local_memory / CW_MAX(o->local_workers, 1u) < CW_LOCAL_WORKER_BYTES_MIN)
+        return cw_err_set(err, CW_E_INVALID, "job option local_memory: %llu bytes are less than 16M for each of %u local workers",
+                          (unsigned long long)o->local_memory, CW_MAX(o->local_workers, 1u));
     if (o->token && o->token_bytes == 0)
         return cw_err_set(err, CW_E_INVALID, "job option token_bytes: 0, but there is a token");
     return 0;
@@ -87,7 +90,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     conf.min_workers = o->min_workers;
     conf.max_workers = o->max_workers;
     conf.local = (struct cw_local_workers_conf){.max = o->local_workers, .threads = o->local_threads, .nice_level = o->local_nice,
-                                                .cpus = o->local_cpus, .everywhere = o->mode != CACHEW_SINGLE};
+                                                .cpus = o->local_cpus, .memory = o->local_memory, .everywhere = o->mode != CACHEW_SINGLE};
     conf.priority = o->priority;
     conf.weight = o->weight;
     conf.max_stall = o->max_stall;

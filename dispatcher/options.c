@@ -125,7 +125,7 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME", "shortest measurement before a decision (default 2s)", 10, 3600000},
         {"scale-in", 0, CW_ARG_MS, &o.scale_in_ms, "TIME", "workers that nobody needs are kept so long (default 10s)", 0, 86400000},
         {"source-cache-quota", 0, CW_ARG_BYTES, &o.source_cache_quota, "BYTES", "what blocks of source files may take in the cache's store, besides (default 0: none are kept there)", 0, 0},
-        {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT", "serve /metrics and /healthz by HTTP there (default: not)", 0, 0},
+        {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT", "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks (default: not)", 0, 0},
         {"metrics-markdown", 0, CW_ARG_FLAG, &markdown, NULL, "print the reference that is docs/metrics.md, and end", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL, "end with the process that started us: when standard input ends, or when it does", 0, 0},
         {0},

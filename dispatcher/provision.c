@@ -57,7 +57,7 @@ double cw_provision_possible(const struct cw_dispatcher *d)
 
 void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *worker)
 {
-    if (d->provision.kind->attached)
+    if (d->provision.kind->attached && worker->only_job[0] == '\0')
         d->provision.kind->attached(d->provision.state, worker);
 }
 

@@ -3,8 +3,11 @@
  * what they computed is computed again by those that its successor starts. */
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hostload.h"
 #include "dispatcher/provision.h"
 #include "loop/child.h"
 
@@ -51,15 +54,22 @@ static void process_close(void *state)
     cw_mem_free(p);
 }
 
+/* Each worker is told what it may hold, since it does not know of the others of this host. What the user says stands behind it, and counts. */
 static bool start_one(struct processes *p)
 {
     const struct cw_options *o = &p->d->options;
     const char *argv[16 + CW_ARRAY_LEN(o->worker_args.v)];
+    char budget[32];
     size_t n = 0;
+    snprintf(budget, sizeof(budget), "%llu", (unsigned long long)cw_host_budget(o->max_workers));
     argv[n++] = p->program;
     argv[n++] = "--dispatcher";
     argv[n++] = p->d->address;
     argv[n++] = "--exit-with-stdin";
+    if (!getenv("CACHEW_WORKER_BUDGET")) {
+        argv[n++] = "--budget";
+        argv[n++] = budget;
+    }
     for (size_t i = 0; i < o->worker_args.n; i++)
         argv[n++] = o->worker_args.v[i];
     argv[n] = NULL;

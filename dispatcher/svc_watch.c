@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "dispatcher/decide.h"
+#include "dispatcher/placing.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
 #include "dispatcher/watch.h"
@@ -31,7 +32,9 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
 {
     const char *own = job->options->autoscale;
     row->autoscale = text(!job->scaling ? "off" : own && own[0] ? own : job->d->options.autoscale);
-    row->autoplace = text(job->options->autoplace && job->options->autoplace[0] ? job->options->autoplace : job->d->options.autoplace);
+    bool places = job->scaling && job->scaling->policy->places;
+    row->autoplace = text(places ? cw_placing_policy(job) : "off");
+    row->wanted_local = places ? job->scaling->local_target : 0;
     row->wanted = job->scaling ? job->scaling->target : 0;
     row->granted = job->granted;
     bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) && cw_job_has_clients(job);

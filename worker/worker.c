@@ -7,22 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hostload.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "worker/source.h"
 
-#define BUDGET_MIN ((uint64_t)64 << 20)
-#define BUDGET_DEFAULT_MAX ((uint64_t)8 << 30)
 #define DRAIN_LIMIT_MS 30000
-
-static uint64_t default_budget(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t ram = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-    return CW_MAX(BUDGET_MIN, CW_MIN(ram / 4, BUDGET_DEFAULT_MAX));
-}
 
 static size_t default_threads(void)
 {
@@ -51,7 +43,7 @@ static void choose_address(struct cw_worker *w, const char *listening, const cha
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struct cw_worker **ret_worker, struct cw_err *err)
 {
     char listening[CW_WORKER_ADDRESS_BYTES];
-    uint64_t budget = o->budget ? o->budget : default_budget(), cache_memory = o->cache_memory ? o->cache_memory : budget / 4;
+    uint64_t budget = o->budget ? o->budget : cw_host_budget(1), cache_memory = o->cache_memory ? o->cache_memory : budget / 4;
     if (cache_memory >= budget)
         return cw_err_set(err, CW_E_INVALID, "option --cache-memory: %llu bytes of a budget of %llu leave nothing for items",
                           (unsigned long long)cache_memory, (unsigned long long)budget);

@@ -3,6 +3,7 @@
 #include "client/tool/explain.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "client/tool/tool.h"
 
@@ -27,7 +28,10 @@ static void print_window(const Cachew__V1__TrainerWindow *w, size_t kept)
 void tool_explain_standing(const Cachew__V1__ExplainReply *reply)
 {
     const Cachew__V1__JobRow *job = reply->job;
-    if (job->wanted > 0)
+    if (strcmp(job->autoplace, "off") != 0)
+        printf("Workers: %u, of these %u beside the trainer; autoplace %s wants %.0f remote and %.0f local ones, the fair share of the remote ones is %.0f.\n",
+               job->assigned, job->local, job->autoplace, job->wanted, job->wanted_local, job->granted);
+    else if (job->wanted > 0)
         printf("Workers: %u, of these %u beside the trainer; autoscale %s wants %.0f, its fair share is %.0f.\n", job->assigned, job->local, job->autoscale,
                job->wanted, job->granted);
     else

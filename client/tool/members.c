@@ -59,7 +59,7 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
                                      {"consumers", job->consumers}, {"recomputed", job->recomputed}, {"hedged", job->hedged}, {"shared", job->shared},
                                      {"assigned", job->assigned}, {"local", job->local}, {"memory", job->memory}, {"hits", job->hits}, {"batches", job->batches},
                                      {"taken_bytes", job->taken_bytes}, {"copies", job->copies}};
-    const struct real reals[] = {{"weight", job->weight}, {"wanted", job->wanted}, {"granted", job->granted}, {"hit_share", job->hit_share}, {"trainer_seconds", job->trainer_s},
+    const struct real reals[] = {{"weight", job->weight}, {"wanted", job->wanted}, {"wanted_local", job->wanted_local}, {"granted", job->granted}, {"hit_share", job->hit_share}, {"trainer_seconds", job->trainer_s},
                                  {"wait_seconds", job->wait_s}, {"items_s", job->items_s}, {"epoch_done", job->epoch_done}};
     add_texts(out, texts, CW_ARRAY_LEN(texts));
     add_numbers(out, numbers, CW_ARRAY_LEN(numbers));

@@ -71,9 +71,10 @@ struct cachew_job_options {
     uint32_t local_threads; /* of each; 0 = number of CPUs */
     int local_nice;         /* 0 to 19, on top of this process's own; the trainer's own threads come first with 1 and more */
     double local_cpus;      /* CPU time that each may use, in seconds a second; 0 = no limit */
+    uint64_t local_memory;  /* bytes that local_workers of them may hold together; 0 = a quarter of the host's */
 };
 #define CACHEW_JOB_OPTIONS_INIT {sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, 0, 0, NULL, 0, 0, NULL, NULL, \
-                                 NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+                                 NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Starts (or joins, or resumes) a job. The pipeline is checked by the dispatcher and prepared by a worker before this returns; waits
  * for a worker if there is none (timeout of cachew_connect). The pipeline may be released afterwards. options may be NULL. */

@@ -11,6 +11,8 @@
 #define FIELDS 8 /* user nice system idle iowait irq softirq steal; guests are in user already */
 #define IDLE 3
 #define IOWAIT 4
+#define BUDGET_MIN ((uint64_t)64 << 20)
+#define BUDGET_MAX ((uint64_t)8 << 30)
 
 static bool read_file(const char *path, char *text, size_t cap)
 {
@@ -89,4 +91,16 @@ bool cw_hostload_look(struct cw_hostload *load)
     else
         *load = (struct cw_hostload){0};
     return ok;
+}
+
+uint64_t cw_host_ram(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+uint64_t cw_host_budget(uint64_t workers)
+{
+    uint64_t ram = cw_host_ram(), most = CW_MIN(ram / 4, ram / 2 / CW_MAX(workers, (uint64_t)1));
+    return CW_MAX(BUDGET_MIN, CW_MIN(most, BUDGET_MAX));
 }

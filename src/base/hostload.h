@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How busy the host is, by all that runs on it: from /proc/stat and /proc/loadavg. Where those cannot be read, nothing is known. */
+/* How busy the host is, by all that runs on it: from /proc/stat and /proc/loadavg. Where those cannot be read, nothing is known. And what memory it has. */
 #ifndef CW_BASE_HOSTLOAD_H
 #define CW_BASE_HOSTLOAD_H
 
@@ -17,5 +17,9 @@ struct cw_hostload {
 bool cw_hostload_look(struct cw_hostload *load);
 /* The same from the texts of the two files. */
 bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload *load);
+/* Bytes of memory; 0 = not known. */
+uint64_t cw_host_ram(void);
+/* What one of `workers` on this host may hold that is not told: a quarter of the memory, at most 8 GiB; all of them half of it; at least 64 MiB. */
+uint64_t cw_host_budget(uint64_t workers);
 
 #endif

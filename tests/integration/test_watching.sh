@@ -107,6 +107,7 @@ assert worker["host_cpus"] > 0 and 0 <= worker["host_cpu_share"] <= 1 and worker
     "$cachew" explain sleepy --dispatcher "$DISPATCHER" >"$work/text" || fail "explain"
     grep -q 'the trainer waits' "$work/text" || fail "$(cat "$work/text")"
     grep -qE '^sleep +sleep' "$work/text" || fail "$(cat "$work/text")"
+    expect_error place 'no trainer of this job allows workers beside it' "$cachew" scale sleepy --place fixed:1,1 --dispatcher "$DISPATCHER"
     end job TERM
 }
 # Two jobs that want six workers of four: each is told why it has two, and when it has what it wants again.
@@ -137,7 +138,7 @@ import json, sys
 said = json.load(sys.stdin)
 job, windows, says = said["standing"], said["windows"], said["says"]
 sys.exit(not (job["local"] == 1 and job["assigned"] == 2 and windows and windows[-1]["local"] == windows[-1]["remote"] == 1 and
-              [d["kind"] for d in says] == ["autoplace"] and job["autoplace"] == "fixed:1,1"))' 2>/dev/null
+              [d["kind"] for d in says] == ["autoplace"] and job["autoplace"] == "fixed:1,1" and job["wanted_local"] == 1))' 2>/dev/null
     }
     wait_until 120 "a window with one of each" placed
     decisions sleepy --kind autoplace >"$work/placed"
@@ -146,6 +147,8 @@ sys.exit(not (job["local"] == 1 and job["assigned"] == 2 and windows and windows
     "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics" || fail "metrics"
     grep -qE '^sleepy .* 1/1\+1 ' "$work/text" || fail "$(cat "$work/text")"
     grep -q ' beside sleepy' "$work/text" || fail "$(cat "$work/text")"
+    "$cachew" explain sleepy --dispatcher "$DISPATCHER" >"$work/explain" || fail "explain"
+    grep -q '^Workers: 2, of these 1 beside the trainer; autoplace fixed:1,1 wants 1 remote and 1 local ones, ' "$work/explain" || fail "$(cat "$work/explain")"
     grep -qE '^cachew_job_local_workers\{.*name="sleepy".*\} 1.0' "$work/metrics" || fail "$(cat "$work/metrics")"
     end job TERM
 }

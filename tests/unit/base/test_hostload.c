@@ -51,8 +51,17 @@ static void looks(void **state)
     assert_true(cw_hostload_look(&load) && load.cpu_share >= 0 && load.cpu_share <= 1);
 }
 
+static void shares_memory(void **state)
+{
+    (void)state;
+    uint64_t ram = cw_host_ram(), least = (uint64_t)64 << 20;
+    assert_true(cw_host_budget(1) == cw_host_budget(2) && cw_host_budget(0) == cw_host_budget(1));
+    for (uint64_t n = 1; n < 100000; n *= 10)
+        assert_true(cw_host_budget(n) >= least && (cw_host_budget(n) == least || n * cw_host_budget(n) <= ram / 2));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parses), cmocka_unit_test(refuses), cmocka_unit_test(looks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parses), cmocka_unit_test(refuses), cmocka_unit_test(looks), cmocka_unit_test(shares_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
