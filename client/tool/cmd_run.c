@@ -13,7 +13,7 @@
 
 struct run_options {
     const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store, *autocache, *tenant, *autoscale, *autoplace, *step_ms;
-    uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after;
+    uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after, local_memory;
     int64_t workers, threads, window, timeout_ms, consumers, consumer;
     int64_t min_workers, max_workers, priority, local_workers, local_threads, local_nice;
     double weight, max_stall, client_price, local_cpus;
@@ -241,6 +241,7 @@ static void set_scaling(const struct run_options *o, struct cachew_job_options *
     job->local_threads = (uint32_t)o->local_threads;
     job->local_nice = (int)o->local_nice;
     job->local_cpus = o->local_cpus;
+    job->local_memory = o->local_memory;
 }
 
 static int connect_and_start(struct run *run, const struct cachew_pipeline *pipeline)
@@ -344,6 +345,7 @@ int tool_cmd_run(int argc, char **argv)
         {"local-threads", 0, CW_ARG_I64, &o->local_threads, "N", "threads of each (default: CPUs)", 0, 1024},
         {"local-nice", 0, CW_ARG_I64, &o->local_nice, "N", "nice level of each, on top of our own (default 0)", 0, 19},
         {"local-cpus", 0, CW_ARG_F64, &o->local_cpus, "CPUS", "CPU time that each may use, in seconds a second (default: no limit)", 0, 4096},
+        {"local-memory", 0, CW_ARG_BYTES, &o->local_memory, "BYTES", "memory that all of them may hold together (default: a quarter of the RAM)", 0, 0},
         {"buffer", 0, CW_ARG_BYTES, &o->buffer, "BYTES", "received and not yet consumed (default 256M)", 0, 0},
         {"window", 0, CW_ARG_I64, &o->window, "N", "batches computed ahead (default: chosen)", 0, 1e9},
         {"lease-items", 0, CW_ARG_U64, &o->lease_items, "N", "fixed length of leases, for tests (default: adapts)", 0, 0},

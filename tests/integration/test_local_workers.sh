@@ -125,12 +125,13 @@ case_limits() {
     local pid own
     write_sleepy
     begin_fleet
-    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoplace fixed:1,1 --local-workers 1 --local-nice 5 --local-cpus 0.5 --local-threads 2
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoplace fixed:1,1 --local-workers 1 --local-nice 5 --local-cpus 0.5 --local-threads 2 --local-memory 100M
     wait_until 60 "one beside the trainer" lists_locals 1
     pid=$(local_pids | head -1)
     own=$(ps -o ni= -p "${pid_of[job]}" | tr -d ' ')
     same "nice level" "$((own + 5 > 19 ? 19 : own + 5))" "$(ps -o ni= -p "$pid" | tr -d ' ')"
-    tr '\0' ' ' <"/proc/$pid/cmdline" | grep -- '--threads 2 .*--cpu-limit 0.5' >/dev/null || fail "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    tr '\0' ' ' <"/proc/$pid/cmdline" | grep -- '--threads 2 .*--cpu-limit 0.5.* --budget 104857600 ' >/dev/null || fail "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    expect_error little 'local_memory|16M' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 4 --local-memory 50M
     expect_error many 'local_workers|65|64' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 65
 }
 # Each of two trainers has its own; the other fetches from them, too.
