@@ -18,16 +18,44 @@ struct cw_block *cw_block_new(struct cw_cache_node *node)
         cw_mem_free(block);
         return NULL;
     }
+    block->file_at = node->frames_at;
     cw_cache_node_ref(node);
     atomic_init(&block->pending, 1);
     return block;
+}
+
+static void release_segments(void *arg, struct cw_buf *buf)
+{
+    (void)arg;
+    cw_segments_free(buf->data);
+}
+
+struct cw_buf *cw_block_hold(struct cw_block *block)
+{
+    if (!block->hold)
+        block->hold = cw_buf_wrap(NULL, 0, release_segments, NULL);
+    return block->hold;
+}
+
+/* To be used again, unless a write hangs in them. */
+static void drop_segments(struct cw_block *block)
+{
+    struct cw_cache *cache = block->node->cache;
+
+    if (block->hold && atomic_load_explicit(&block->hold->refs, memory_order_acquire) > 1) {
+        cw_room_segments_leave(cache, block->segments);
+        block->hold->data = block->segments;
+    } else {
+        cw_room_segments_free(cache, block->segments);
+    }
+    cw_buf_unref(block->hold);
 }
 
 void cw_block_free(struct cw_block *block)
 {
     struct cw_cache *cache = block->node->cache;
 
-    cw_room_segments_free(cache, block->segments);
+    drop_segments(block);
     for (size_t i = 0; i < CW_ARRAY_LEN(block->pages); i++)
         cw_mem_free(atomic_load_explicit(&block->pages[i], memory_order_relaxed));
     cw_room_writing_sub(cache, block->page_bytes);
@@ -64,7 +92,7 @@ static struct cw_segment *add_segment(struct cw_block *block, uint32_t bytes)
 {
     struct cw_cache *cache = block->node->cache;
     bool own = bytes > cache->segment_bytes / 4;
-    struct cw_segment *segment = cw_room_segment(cache, own ? bytes : 0);
+    struct cw_segment *segment = cw_room_segment(cache, own ? bytes + CW_MEM_PAGE : 0);
 
     if (!segment)
         return NULL;
@@ -78,20 +106,24 @@ static struct cw_segment *add_segment(struct cw_block *block, uint32_t bytes)
     return segment;
 }
 
-/* What is skipped for alignment is zeroed: equal records make equal files. */
+/* What is skipped for alignment is zeroed: it is in the file, too. */
 static unsigned char *place(struct cw_block *block, uint32_t bytes, size_t align)
 {
     struct cw_segment *segment = block->segments;
+    bool is_large = bytes >= CW_CHUNK_FRAME_BYTES;
     size_t at = segment ? CW_ALIGN_UP(segment->used, align) : 0;
 
     if (!segment || at > segment->bytes || bytes > segment->bytes - at) {
         segment = add_segment(block, bytes);
-        at = 0;
+        if (!segment)
+            return NULL;
+        at = segment->used = segment->begin = is_large ? (size_t)(block->file_at % CW_MEM_PAGE) : 0;
     }
-    if (!segment)
-        return NULL;
+    size_t end = at + bytes, padded = is_large ? CW_MIN(CW_ALIGN_UP(end, align), segment->bytes) : end;
     memset(segment->data + segment->used, 0, at - segment->used);
-    segment->used = at + bytes;
+    memset(segment->data + end, 0, padded - end);
+    segment->used = end;
+    block->file_at += is_large ? CW_ALIGN_UP((uint64_t)bytes, align) : 0;
     return segment->data + at;
 }
 

@@ -6,7 +6,8 @@
  *   hold.c   what a thread holds     load.c    indices of chunks                  frames.c    frames in memory
  *   fetch.c  reads under way         shelf.c   which frames stay                  spare.c     buffers to be used again
  *   keep.c   events, cleaning, time  block.c   records that wait                  put.c       hot path of filling
- *   room.c   memory                  write.c   chunks from blocks                 counts.c
+ *   room.c   memory                  write.c   chunks from blocks                 straight.c  what is written from where it lies
+ *   counts.c
  *
  * Locks, in this order: cache->lock, node->lock, room.lock, chunk->lock. None is held while the store works or the owner's event runs. */
 #ifndef CW_CACHE_CACHE_INT_H
@@ -143,6 +144,7 @@ void cw_fetch_pump(struct cw_cache *cache);                                 /* b
 struct cw_segment { /* of a block */
     struct cw_segment *next;
     size_t bytes, used; /* of data */
+    size_t begin;       /* of the first record: as far into a page as in the file (straight.c) */
     unsigned char *data;
 };
 #define CW_SPARE_CLASSES 49u
@@ -178,6 +180,9 @@ bool cw_room_drop_segment(struct cw_room *room, struct cw_garbage *garbage); /* 
 void cw_room_clear(struct cw_garbage *garbage);
 struct cw_segment *cw_room_segment(struct cw_cache *cache, size_t at_least); /* NULL: memory is full */
 void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first);
+/* The same for segments that a write hangs in: they do not count any more, and are freed by cw_segments_free when it has ended. */
+void cw_room_segments_leave(struct cw_cache *cache, const struct cw_segment *first);
+void cw_segments_free(struct cw_segment *first);
 bool cw_room_writing_add(struct cw_cache *cache, size_t bytes);
 void cw_room_writing_sub(struct cw_cache *cache, size_t bytes);
 void cw_room_tick(struct cw_cache *cache);
@@ -214,6 +219,8 @@ struct cw_block {
     struct cw_slot *slot;
     atomic_int pending; /* threads that still encode, and one while it is open */
     struct cw_segment *segments;
+    struct cw_buf *hold; /* of the segments: the block's ref, and those of writes; NULL until it is written */
+    uint64_t file_at;    /* where the next large record will stand in the file, if all are large and none is dropped */
     _Atomic(struct cw_block_record *) pages[CW_BLOCK_RECORDS_MAX / CW_BLOCK_PAGE];
     uint32_t n;        /* node->lock while open */
     size_t bytes;      /* of records; the same */
@@ -237,6 +244,12 @@ static inline struct cw_block_record *cw_block_record(const struct cw_block *blo
 struct cw_block *cw_block_seal(struct cw_cache_node *node); /* node->lock: the open block, closed; NULL: there is none */
 void cw_block_done(struct cw_block *block);                 /* one of pending; the last one queues it */
 void cw_block_retire(struct cw_block *block);               /* its ids are not found here any more; drops it */
+
+struct cw_buf *cw_block_hold(struct cw_block *block);       /* the writer's thread; not a ref of the caller's */
+
+/* straight.c. The parts of a chunk (n of them, in place; returns how many are left): those that stand one behind another in the block's segments become one, which
+ * begins at a page in memory and in the file. is_held: of each that is left, whether it is in a segment. */
+size_t cw_straight_parts(const struct cw_block *block, struct iovec *parts, bool *is_held, size_t n);
 
 /* ---- write.c ---- */
 void cw_write_queue(struct cw_cache *cache, struct cw_block *block);
@@ -276,6 +289,7 @@ struct cw_cache_node {
     char tenant[CW_CHUNK_TENANT_BYTES];
     struct cw_hash key;
     struct cw_spec spec;
+    uint64_t frames_at; /* where the first frame of its chunks begins */
     struct cw_ids ids;
     struct cw_mutex lock;
     struct cw_strmap names; /* lock: name -> chunk */

@@ -48,10 +48,15 @@ bool cw_room_make(struct cw_room *room, size_t bytes, bool all, struct cw_garbag
     return true;
 }
 
-static void free_segment(struct cw_segment *segment)
+void cw_segments_free(struct cw_segment *first)
 {
-    cw_mem_free(segment->data);
-    cw_mem_free(segment);
+    while (first) {
+        struct cw_segment *next = first->next;
+
+        cw_mem_free(first->data);
+        cw_mem_free(first);
+        first = next;
+    }
 }
 
 void cw_room_clear(struct cw_garbage *garbage)
@@ -63,12 +68,8 @@ void cw_room_clear(struct cw_garbage *garbage)
         cw_mem_free(garbage->spans);
         garbage->spans = next;
     }
-    while (garbage->segments) {
-        struct cw_segment *next = garbage->segments->next;
-
-        free_segment(garbage->segments);
-        garbage->segments = next;
-    }
+    cw_segments_free(garbage->segments);
+    garbage->segments = NULL;
     while (garbage->spare) {
         struct cw_spare *next = garbage->spare->next;
 
@@ -150,7 +151,7 @@ void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first)
         bool keep = first->bytes == cache->segment_bytes && !cw_room_is_over(room, 0);
 
         room->writing -= first->bytes;
-        first->used = 0;
+        first->used = first->begin = 0;
         first->next = keep ? room->pool : garbage.segments;
         if (keep) {
             room->pool = first;
@@ -162,6 +163,12 @@ void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first)
     }
     cw_mutex_unlock(&room->lock);
     cw_room_clear(&garbage);
+}
+
+void cw_room_segments_leave(struct cw_cache *cache, const struct cw_segment *first)
+{
+    for (; first; first = first->next)
+        cw_room_writing_sub(cache, first->bytes);
 }
 
 /* Once in a while: idle memory that nobody wanted since the last time goes. */

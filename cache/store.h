@@ -23,6 +23,7 @@
 #define CW_STORE_NAME_MAX 240
 #define CW_STORE_URL_MAX 1024
 
+struct cw_buf;
 struct cw_store;
 struct cw_store_file; /* one file, open for reading */
 
@@ -40,6 +41,14 @@ bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why /* ma
 /* Puts a whole file: written under a temporary name in pieces of 1 MiB, synced with the result checked, renamed. On an error (LIMIT: the disk
  * or quota is full) nothing is left under `name`, except that after a TIMEOUT the whole file may still appear. An existing file is replaced. */
 int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, struct cw_err *err);
+/* The same without a copy of those parts that are held and begin at a page (4096 bytes) in memory and in the file, as far as whole pages go. `hold` keeps the
+ * memory of the parts with is_held: a write that hangs, and is given up, has a ref until it ends. */
+struct cw_store_held {
+    struct cw_buf *hold;
+    const bool *is_held; /* of each part */
+};
+int cw_store_put_held(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, const struct cw_store_held *held,
+                      struct cw_err *err);
 int cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err); /* one that is not there is no error */
 int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes, struct cw_err *err);
 /* Every file below `prefix` ("" = all), in any order; temporary ones are left out, and removed when they are old (1 h). fn != 0 ends it and is

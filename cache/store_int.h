@@ -41,7 +41,7 @@ struct cw_store_ops {
     int (*try)(void *self, struct cw_err *err);
 
     /* A new file, which nobody sees before commit. Directories are made. commit and abandon end it (also when commit fails). Pieces come at
-     * several offsets at once and cover the file when sync is called. All but the last have CW_STORE_PIECE bytes; their memory begins at a page. */
+     * several offsets at once and cover the file when sync is called. They begin at a page, in memory and in the file, and have at most CW_STORE_PIECE bytes. */
     int (*create)(void *self, const char *name, void **ret_out, struct cw_err *err);
     int (*write)(void *out, uint64_t offset, const void *p, size_t n, struct cw_err *err);
     int (*sync)(void *out, struct cw_err *err); /* all is where it survives, or an error (opt) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a file: pieces, several at once. They are copied into memory that the jobs hold, since an I/O thread may be stuck in a write when the
- * caller has long gone on; a place in it is used again when its write has ended, so most of it stays in the processor's caches. */
+/* Writing a file: pieces, several at once. An I/O thread may be stuck in a write when the caller has long gone on, so their memory belongs to the
+ * jobs: it is the caller's, if that can be held and begins at a page; else it is copied, to where a place is used again when its write
+ * has ended, so that most of it stays in the processor's caches. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/fault.h"
@@ -20,7 +21,9 @@ struct put {
     struct cw_store_job *jobs[WRITES_MAX]; /* under way, a ring */
     size_t first, jobs_n;
     size_t most;              /* of them at once */
-    struct cw_buf *pieces;    /* a place for each */
+    struct cw_buf *pieces;    /* what is copied, in `most` places of place_bytes; or NULL so far */
+    size_t place_bytes, copied; /* copied: pieces ever */
+    const struct cw_store_held *held; /* or NULL: all is copied */
 };
 
 static int call_create(struct cw_store_job *job)
@@ -77,14 +80,15 @@ static int wait_for_one(struct put *put, struct cw_err *err)
     cw_store_job_unref(job);
     return rc;
 }
-static void gather(struct put *put, uint8_t *dst, size_t n)
+/* Goes on by n bytes, which are copied, or not (dst NULL). */
+static void pass(struct put *put, uint8_t *dst, size_t n)
 {
     while (n > 0) {
         const struct iovec *part = &put->parts[put->part];
         size_t some = CW_MIN(n, part->iov_len - put->at);
-        if (some > 0)
+        if (dst && some > 0)
             memcpy(dst, (const uint8_t *)part->iov_base + put->at, some);
-        dst += some;
+        dst = dst ? dst + some : NULL;
         n -= some;
         put->at += some;
         if (put->at == part->iov_len) {
@@ -92,6 +96,29 @@ static void gather(struct put *put, uint8_t *dst, size_t n)
             put->at = 0;
         }
     }
+}
+/* How many bytes can be written from where they lie, `at` bytes into part `no`, at an offset in the file. */
+static size_t straight_bytes(const struct put *put, size_t no, size_t at, uint64_t offset)
+{
+    const struct iovec *part = &put->parts[no];
+    size_t n = part->iov_len - at;
+
+    if (!put->held || !put->held->is_held[no] || offset % CW_MEM_PAGE || ((uintptr_t)part->iov_base + at) % CW_MEM_PAGE)
+        return 0;
+    return CW_MIN(n - n % CW_MEM_PAGE, CW_STORE_PIECE);
+}
+/* How many must be copied before the next that need not be. */
+static size_t copied_bytes(const struct put *put)
+{
+    size_t n = 0, at = put->at;
+
+    for (size_t i = put->part; i < put->parts_n && n < CW_STORE_PIECE; i++) {
+        if (n && straight_bytes(put, i, at, put->offset + n))
+            return n;
+        n += put->parts[i].iov_len - at;
+        at = 0;
+    }
+    return CW_MIN(n, CW_STORE_PIECE);
 }
 static void throttle(struct cw_store *store, size_t n)
 {
@@ -111,8 +138,8 @@ static void free_pieces(void *arg, struct cw_buf *buf)
 }
 static int make_pieces(struct put *put, struct cw_err *err)
 {
-    put->most = CW_MIN(CW_MAX(put->store->ops->writes, 1u), (unsigned)WRITES_MAX);
-    size_t bytes = (size_t)CW_MIN(CW_ALIGN_UP(put->total, (uint64_t)CW_MEM_PAGE), put->most * CW_STORE_PIECE);
+    put->place_bytes = (size_t)CW_MIN(CW_ALIGN_UP(put->total - put->offset, (uint64_t)CW_MEM_PAGE), CW_STORE_PIECE);
+    size_t bytes = put->most * put->place_bytes;
     void *data = cw_mem_try_pages(bytes);
 
     if (!data)
@@ -120,23 +147,36 @@ static int make_pieces(struct put *put, struct cw_err *err)
     put->pieces = cw_buf_wrap(data, bytes, free_pieces, NULL);
     return 0;
 }
-/* Into the place after those under way. */
+/* The next piece: from where it lies, or copied into a place; who had that before was among the `most` before, and has ended. */
+static int next_piece(struct put *put, struct cw_store_job **ret_job, struct cw_err *err)
+{
+    while (put->parts[put->part].iov_len == 0)
+        put->part++;
+    size_t straight = straight_bytes(put, put->part, put->at, put->offset), n = straight ? straight : copied_bytes(put);
+
+    if (!straight && !put->pieces && make_pieces(put, err) < 0)
+        return CW_E_NOMEM;
+    throttle(put->store, n);
+    struct cw_store_job *job = *ret_job = job_of(put, call_write);
+    uint8_t *place = straight ? NULL : (uint8_t *)put->pieces->data + put->copied++ % put->most * put->place_bytes;
+    job->pieces = cw_buf_ref(straight ? put->held->hold : put->pieces);
+    job->data = straight ? (const uint8_t *)put->parts[put->part].iov_base + put->at : place;
+    job->n = n;
+    pass(put, place, n);
+    return 0;
+}
 static int start_write(struct put *put, struct cw_err *err)
 {
     struct cw_store *store = put->store;
-    size_t n = (size_t)CW_MIN(put->total - put->offset, CW_STORE_PIECE), at = (put->first + put->jobs_n) % put->most;
-    uint8_t *data = (uint8_t *)put->pieces->data + at * CW_STORE_PIECE;
+    struct cw_store_job *job = NULL;
+    int rc = next_piece(put, &job, err);
 
-    throttle(store, n);
-    gather(put, data, n);
-    struct cw_store_job *job = job_of(put, call_write);
-    job->pieces = cw_buf_ref(put->pieces);
-    job->data = data;
-    job->n = n;
+    if (rc < 0)
+        return rc;
     job->offset = put->offset;
-    put->offset += n;
+    put->offset += job->n;
     if (!store->has_threads) {
-        int rc = cw_store_job_run(job, err);
+        rc = cw_store_job_run(job, err);
         cw_store_job_unref(job);
         return rc;
     }
@@ -148,8 +188,9 @@ static int start_write(struct put *put, struct cw_err *err)
 /* After an error nothing more is begun: the place of a write that was given up may still be read. */
 static int write_all(struct put *put, struct cw_err *err)
 {
-    int rc = make_pieces(put, err);
+    int rc = 0;
 
+    put->most = CW_MIN(CW_MAX(put->store->ops->writes, 1u), (unsigned)WRITES_MAX);
     while (rc == 0 && put->offset < put->total) {
         if (put->jobs_n == put->most)
             rc = wait_for_one(put, err);
@@ -193,9 +234,22 @@ static int run_steps(struct put *put, struct cw_err *err)
         cw_store_file_unref(put->out);
     return rc;
 }
+/* While writes hang, what they hold should not become more. */
+static bool is_stuck(struct cw_store *store)
+{
+    cw_mutex_lock(&store->lock);
+    bool stuck = store->stuck > 0;
+    cw_mutex_unlock(&store->lock);
+    return stuck;
+}
 int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, struct cw_err *err)
 {
-    struct put put = {.store = store, .name = name, .parts = parts, .parts_n = parts_n};
+    return cw_store_put_held(store, name, parts, parts_n, NULL, err);
+}
+int cw_store_put_held(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, const struct cw_store_held *held,
+                      struct cw_err *err)
+{
+    struct put put = {.store = store, .name = name, .parts = parts, .parts_n = parts_n, .held = is_stuck(store) ? NULL : held};
     int rc = cw_store_check_name(name, err);
 
     if (rc == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks become chunks: records that others have written meanwhile are dropped, the others are ordered by id and cut into frames, so that equal
- * records make equal chunks. Frames borrow the block's memory where the records stand there in this order (large ones are frames
- * of their own, so always); else they are gathered, if memory allows, and stay in the order in which they came, if not. */
+ * records make equal chunks. Frames borrow the block's memory where the records stand there in this order; else they are
+ * gathered, if memory allows, and stay in the order in which they came, if not. Large records are frames of their own, which are found one by
+ * one: they are written in the order in which they came, from where they lie (straight.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,14 @@ struct job { /* one block on its way */
     struct cw_block *block;
     struct item *items;
     size_t n;
-    bool borrow; /* gather nothing */
+    bool are_large; /* all: they stay in the order in which they came, and are written from where they lie */
+    bool borrow;    /* gather nothing */
     unsigned char *gathered;
     size_t gathered_bytes, gathered_used;
     struct cw_chunk_writer *writer;
+    struct iovec *parts; /* of the file */
+    bool *is_held;       /* of each */
+    size_t parts_n;
     struct cw_str name;
 };
 
@@ -59,6 +64,7 @@ static bool collect(struct job *job)
     job->items = cw_mem_try(block->n * sizeof(*job->items));
     if (!job->items)
         return false;
+    job->are_large = true;
     for (uint32_t i = 0; i < block->n;) {
         uint32_t end = CW_MIN(i + CW_BLOCK_PAGE, block->n);
 
@@ -66,8 +72,10 @@ static bool collect(struct job *job)
         for (; i < end; i++) {
             const struct cw_block_record *record = cw_block_record(block, i);
 
-            if (cw_ids_get(&node->ids, record->id) == cw_place(block->slot->no, i))
-                job->items[job->n++] = (struct item){record->id, record->data, record->sum, record->bytes, cw_block_sums(job->cache, record)};
+            if (cw_ids_get(&node->ids, record->id) != cw_place(block->slot->no, i))
+                continue;
+            job->are_large = job->are_large && record->data && record->bytes >= CW_CHUNK_FRAME_BYTES;
+            job->items[job->n++] = (struct item){record->id, record->data, record->sum, record->bytes, cw_block_sums(job->cache, record)};
         }
         cw_mutex_unlock(&node->lock);
     }
@@ -191,28 +199,40 @@ static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
     return rc;
 }
 
-static int build(struct job *job, const struct iovec **ret_parts, size_t *ret_parts_n, uint64_t *ret_bytes, struct cw_err *err)
+static int build(struct job *job, uint64_t *ret_bytes, struct cw_err *err)
 {
     const struct cw_cache_node *node = job->block->node;
     struct cw_chunk_head head = {.key = node->key, .spec = node->spec};
     cw_autofree uint32_t *offsets = CW_NEW_ARRAY(uint32_t, FRAME_RECORDS);
     CW_STR_AUTO base = {0};
+    const struct iovec *parts;
 
-    qsort(job->items, job->n, sizeof(*job->items), by_id);
-    plan_gathering(job, offsets);
+    if (!job->are_large) {
+        qsort(job->items, job->n, sizeof(*job->items), by_id);
+        plan_gathering(job, offsets);
+    }
     job->writer = cw_chunk_writer_new(&head, job->cache->level);
     if (!job->writer)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a chunk");
     int rc = add_frames(job, offsets, err);
     if (rc == 0)
-        rc = cw_chunk_writer_finish(job->writer, ret_parts, ret_parts_n, ret_bytes, &base, err);
-    if (rc == 0)
-        cw_str_addf(&job->name, "%s/%s", node->tenant, cw_str_text(&base));
-    return rc;
+        rc = cw_chunk_writer_finish(job->writer, &parts, &job->parts_n, ret_bytes, &base, err);
+    if (rc < 0)
+        return rc;
+    cw_str_addf(&job->name, "%s/%s", node->tenant, cw_str_text(&base));
+    job->parts = cw_mem_try(job->parts_n * sizeof(*parts));
+    job->is_held = cw_mem_try(job->parts_n * sizeof(bool));
+    if (!job->parts || !job->is_held)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for a list of %zu parts", job->parts_n);
+    memcpy(job->parts, parts, job->parts_n * sizeof(*parts));
+    job->parts_n = cw_straight_parts(job->block, job->parts, job->is_held, job->parts_n);
+    return 0;
 }
 
 static void job_fini(struct job *job)
 {
+    cw_mem_free(job->parts);
+    cw_mem_free(job->is_held);
     cw_chunk_writer_free(job->writer);
     cw_mem_free(job->gathered);
     if (job->gathered_bytes)
@@ -317,9 +337,7 @@ static void failed(struct job *job, int rc, const struct cw_err *err)
 
 static int put(struct job *job, uint64_t *ret_bytes, bool *ret_new, struct cw_err *err)
 {
-    const struct iovec *parts;
-    size_t parts_n;
-    int rc = build(job, &parts, &parts_n, ret_bytes, err);
+    int rc = build(job, ret_bytes, err);
 
     if (rc != 0)
         return rc;
@@ -328,7 +346,8 @@ static int put(struct job *job, uint64_t *ret_bytes, bool *ret_new, struct cw_er
     if (!*ret_new)
         return 0;
     cw_fault_point("cache.before_put");
-    rc = cw_store_put(job->cache->store, cw_str_text(&job->name), parts, parts_n, err);
+    const struct cw_store_held held = {cw_block_hold(job->block), job->is_held};
+    rc = cw_store_put_held(job->cache->store, cw_str_text(&job->name), job->parts, job->parts_n, &held, err);
     cw_fault_point("cache.after_put");
     cw_keep_result(job->cache, rc, err);
     return rc;

@@ -6,7 +6,7 @@
  *   index   the head again, frames, then (id, frame, offset, bytes) of each record in ascending order of ids, zstd or not; checksummed
  *   footer  64 bytes: where the index is, its checksum, the chunk's length, key again, magic
  *
- * Equal key and records give equal bytes. A chunk's name says what is in it:
+ * Equal key and records, added in the same order, give equal bytes. A chunk's name says what is in it:
  *   TENANT/KEY/FIRST-COUNT-HASH.chunk   key and the XXH3-64 of the ids in hex, first id and count in decimal
  * so two writers of one chunk write the same bytes to the same name. Which ids share a chunk follows from the order in which a worker computed
  * them: of a pipeline that is not shuffled they are blocks of neighbouring positions. */
@@ -42,6 +42,8 @@ struct cw_chunk_record {
 
 /* ---- writing: one thread at a time ---- */
 struct cw_chunk_writer;
+/* Where the first frame begins. */
+uint64_t cw_chunk_frames_at(const struct cw_chunk_head *head);
 /* level: of zstd, CW_CHUNK_PLAIN, or CW_CHUNK_AUTO: tries a few frames, and leaves off when they shrink by less than 10 %. */
 struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head, int level) CW_MUST_CHECK;
 void cw_chunk_writer_free(struct cw_chunk_writer *writer);
@@ -49,7 +51,7 @@ void cw_chunk_writer_free(struct cw_chunk_writer *writer);
  * is known already, else NULL. NOMEM. */
 int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const uint64_t *sum, const struct cw_chunk_record *records,
                         size_t records_n, struct cw_err *err);
-/* Closes it: the parts of the file in order (valid until free) and its name without the tenant ("KEY/FIRST-COUNT-HASH.chunk"). INVALID when an id is
+/* Closes it: the parts of the file in order (valid until free; the zeros behind a frame are a part of their own) and its name without the tenant ("KEY/FIRST-COUNT-HASH.chunk"). INVALID when an id is
  * there twice. */
 int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts, size_t *ret_parts_n, uint64_t *ret_bytes,
                            struct cw_str *ret_name, struct cw_err *err);

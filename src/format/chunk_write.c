@@ -44,12 +44,21 @@ struct cw_chunk_writer {
     size_t records_n, records_cap;
     bool sorted; /* so far */
     /* finish */
-    struct cw_str head_bytes;
+    struct cw_str head_bytes; /* and zeros up to the first frame */
+    size_t head_n;
     void *index, *index_packed;
     unsigned char footer[CW_CHUNK_FOOTER_BYTES];
     struct iovec *parts;
     size_t parts_n;
 };
+
+uint64_t cw_chunk_frames_at(const struct cw_chunk_head *head)
+{
+    CW_STR_AUTO bytes = {0};
+
+    cw_chunk_head_put(head, &bytes);
+    return cw_chunk_up(bytes.len);
+}
 
 struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head, int level)
 {
@@ -275,7 +284,7 @@ struct index {
 
 static void put_frames(struct cw_chunk_writer *writer, unsigned char *p, struct index *index)
 {
-    uint64_t at = cw_chunk_up(writer->head_bytes.len);
+    uint64_t at = writer->head_bytes.len;
 
     for (size_t i = 0; i < writer->frames_n; i++) {
         const struct frame *frame = &writer->frames[i];
@@ -288,9 +297,17 @@ static void put_frames(struct cw_chunk_writer *writer, unsigned char *p, struct 
     index->offset = at;
 }
 
+static void put_head(struct cw_chunk_writer *writer)
+{
+    cw_chunk_head_put(&writer->head, &writer->head_bytes);
+    writer->head_n = writer->head_bytes.len;
+    while (writer->head_bytes.len % CW_CHUNK_ALIGN)
+        cw_str_add_char(&writer->head_bytes, '\0');
+}
+
 static int build_index(struct cw_chunk_writer *writer, struct index *index, struct cw_err *err)
 {
-    size_t head_n = writer->head_bytes.len, frames_n = writer->frames_n * CW_CHUNK_FRAME_ENTRY_BYTES;
+    size_t head_n = writer->head_n, frames_n = writer->frames_n * CW_CHUNK_FRAME_ENTRY_BYTES;
     size_t n = head_n + 8 + frames_n + writer->records_n * CW_CHUNK_RECORD_ENTRY_BYTES;
     unsigned char *p = writer->index = cw_mem_try(n);
 
@@ -346,7 +363,7 @@ static int build_parts(struct cw_chunk_writer *writer, const struct index *index
     writer->parts = cw_mem_try((2 * writer->frames_n + 4) * sizeof(*writer->parts));
     if (!writer->parts)
         return cw_err_set(err, CW_E_NOMEM, "chunk: no memory for a list of %zu frames", writer->frames_n);
-    add_part(writer, writer->head_bytes.s, writer->head_bytes.len, true);
+    add_part(writer, writer->head_bytes.s, writer->head_bytes.len, false);
     for (size_t i = 0; i < writer->frames_n; i++)
         add_part(writer, writer->frames[i].data, writer->frames[i].stored, true);
     add_part(writer, index->data, index->stored, false);
@@ -362,7 +379,7 @@ int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **
     int rc = order_records(writer, err);
 
     if (rc == 0) {
-        cw_chunk_head_put(&writer->head, &writer->head_bytes);
+        put_head(writer);
         rc = build_index(writer, &index, err);
     }
     if (rc < 0)
