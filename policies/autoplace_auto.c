@@ -18,13 +18,13 @@
 #include <string.h>
 
 #define STALL 0.05
-#define MEDIAN_OF 3
 #define REOPEN 0.25
 #define ROUND_DOWN 0.05 /* 2.05 workers are 2: measurement says whether they are */
 #define GAIN_LEAST 0.15 /* as autoscale `auto` */
 #define AGAIN_AFTER 30
 #define AGAIN_DOUBLINGS 10
 #define NOT_KNOWN (-1.0)
+#define HOPELESS 0.6    /* a trainer that waits so much of its time, where it did not before, says enough with one window */
 
 extern const struct cw_scale_policy cw_policy_autoscale_auto;
 
@@ -32,36 +32,6 @@ struct limits { /* of one decision */
     const struct cw_scale_options *options;
     double stall, local, remote; /* the most that there can be now */
 };
-
-static double median3(const double v[MEDIAN_OF])
-{
-    return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
-}
-
-/* Medians over the last windows of this setting; seconds are of one batch. False: too few. */
-static bool settled_window(const struct cw_scale_state *s, struct cw_scale_window *ret)
-{
-    double batch[MEDIAN_OF], step[MEDIAN_OF], wait[MEDIAN_OF], rate[MEDIAN_OF];
-    if (s->history_n < MEDIAN_OF)
-        return false;
-    const struct cw_scale_window *last = &s->history[s->history_n - 1];
-    for (size_t i = 0; i < MEDIAN_OF; i++) {
-        const struct cw_scale_window *w = last - i;
-        if (w->remote != last->remote || w->local != last->local)
-            return false;
-        batch[i] = cw_scale_batch_s(w);
-        step[i] = w->step_s;
-        wait[i] = w->wait_share;
-        rate[i] = w->rate;
-    }
-    *ret = *last;
-    ret->seconds = median3(batch);
-    ret->batches = 1;
-    ret->step_s = median3(step);
-    ret->wait_share = median3(wait);
-    ret->rate = median3(rate);
-    return true;
-}
 
 static void go(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_scale_phase phase, double r, double l)
 {
@@ -210,6 +180,16 @@ static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w
         go(s, d, CW_SCALE_REMOTE_DOWN, to, s->phase_count);
 }
 
+/* Local workers that are much slower than the remote ones in whose place they are: back at once. */
+static bool goes_back(struct cw_scale_state *s, const struct cw_scale_window *w, struct cw_scale_decision *d)
+{
+    if (s->enough <= w->remote || w->wait_share <= HOPELESS || cw_scale_batch_s(w) <= 2 * s->converged.seconds)
+        return false;
+    cw_str_addf(&d->reason, "with %.0f remote workers the trainer waits %.0f %% of its time: back to %.0f, settled", w->remote, 100 * w->wait_share, s->enough);
+    settle(s, d, s->enough, s->phase_count);
+    return true;
+}
+
 static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
 {
     /* fewer remote ones do not make the step longer: where the local ones are no more than were fine, that is something else */
@@ -237,7 +217,7 @@ static bool has_changed(struct cw_scale_state *s, const struct cw_scale_window *
     double step = s->rest.step_s, batch = cw_scale_batch_s(w);
     bool other = (step > 0 && w->step_s > 0 && fabs(w->step_s / step - 1) > REOPEN) || fabs(batch / s->rest.seconds - 1) > REOPEN;
     s->doubt = other ? s->doubt + 1 : 0;
-    return s->doubt >= MEDIAN_OF;
+    return s->doubt >= CW_SCALE_MEDIAN_OF;
 }
 
 static void begin_anew(struct cw_scale_state *s, const struct cw_scale_window *w, struct cw_scale_decision *d)
@@ -271,7 +251,7 @@ static void mend(struct cw_scale_state *s, const struct cw_scale_window *w, cons
 static void stable(struct cw_scale_state *s, const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_decision *d)
 {
     struct cw_scale_window w;
-    if (!settled_window(s, &w))
+    if (!cw_scale_medians(s, &w))
         return;
     if (s->rest.seconds <= 0)
         s->rest = w;
@@ -282,7 +262,7 @@ static void stable(struct cw_scale_state *s, const struct cw_scale_window *windo
     double all = needed(&w), n = w.remote + w.local;
     if (has_changed(s, window)) {
         begin_anew(s, window, d);
-    } else if (w.wait_share > limits->stall && s->calm >= (s->patience > 0 ? again / 2 : MEDIAN_OF)) {
+    } else if (w.wait_share > limits->stall && s->calm >= (s->patience > 0 ? again / 2 : CW_SCALE_MEDIAN_OF)) {
         mend(s, &w, limits, d);
     } else if (w.wait_share <= limits->stall && w.remote >= 1 && all > 0 && all < n && s->calm >= again) {
         s->rest = w;
@@ -294,15 +274,13 @@ static void stable(struct cw_scale_state *s, const struct cw_scale_window *windo
     }
 }
 
-/* ---- */
-
 static int remote_first(const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_state *s, struct cw_scale_decision *d,
                         struct cw_err *err)
 {
     const struct cw_scale_available available = {.remote = limits->remote};
     struct cw_scale_window w;
     int rc = cw_policy_autoscale_auto.decide(window, &available, limits->options, NULL, s, d, err);
-    bool settled = rc == 0 && s->phase == CW_SCALE_STABLE && settled_window(s, &w);
+    bool settled = rc == 0 && s->phase == CW_SCALE_STABLE && cw_scale_medians(s, &w);
     if (rc == 0)
         s->phase = CW_SCALE_REMOTE_UP;
     if (settled)
@@ -323,6 +301,25 @@ static int here_only(const struct cw_scale_window *window, double local_max, con
     d->local = d->remote;
     d->remote = 0;
     return rc;
+}
+
+static void go_on(const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_state *s, struct cw_scale_decision *d)
+{
+    struct cw_scale_window w;
+    cw_scale_target(s, d, s->remote, s->local);
+    if (window->remote != s->remote || window->local != s->local) /* they are on their way */
+        return;
+    cw_scale_remember(s, window);
+    if (s->phase == CW_SCALE_STABLE)
+        stable(s, window, limits, d);
+    else if ((s->phase == CW_SCALE_REMOTE_DOWN && goes_back(s, window, d)) || !cw_scale_medians(s, &w))
+        return;
+    else if (s->phase == CW_SCALE_REMOTE_DOWN)
+        remote_down(s, &w, limits, d);
+    else if (s->local >= 1)
+        local_up(s, &w, limits, d);
+    else
+        begin_local(s, &w, limits, d); /* others have the remote ones that it wanted */
 }
 
 /* Others have the rest of the fleet, or the client can start no more. */
@@ -346,6 +343,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
                                   .local = fmin(cw_scale_or(options->max_local, 10), available->local),
                                   .remote = cw_scale_clamp_now((double)INFINITY, available, options)};
     double here = available->remote < 1 && available->local >= 1;
+    int rc = 0;
     if (here != s->here) {
         memset(s, 0, sizeof(*s));
         s->here = here;
@@ -363,26 +361,12 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         s->local_floor = limits.local + 1;
         s->phase = CW_SCALE_STABLE;
     }
-    if (s->phase == CW_SCALE_BEGIN || s->phase == CW_SCALE_REMOTE_UP) {
-        int rc = remote_first(window, &limits, s, d, err);
-        d->settled = s->phase == CW_SCALE_STABLE;
-        return rc;
-    }
-    struct cw_scale_window w;
-    cw_scale_target(s, d, s->remote, s->local);
-    if (window->remote == s->remote && window->local == s->local) { /* else they are on their way */
-        cw_scale_remember(s, window);
-        if (s->phase == CW_SCALE_STABLE)
-            stable(s, window, &limits, d);
-        else if (settled_window(s, &w) && s->phase == CW_SCALE_REMOTE_DOWN)
-            remote_down(s, &w, &limits, d);
-        else if (settled_window(s, &w) && s->local >= 1)
-            local_up(s, &w, &limits, d);
-        else if (settled_window(s, &w))
-            begin_local(s, &w, &limits, d); /* others have the remote ones that it wanted */
-    }
+    if (s->phase == CW_SCALE_BEGIN || s->phase == CW_SCALE_REMOTE_UP)
+        rc = remote_first(window, &limits, s, d, err);
+    else
+        go_on(window, &limits, s, d);
     d->settled = s->phase == CW_SCALE_STABLE;
-    return 0;
+    return rc;
 }
 
 const struct cw_scale_policy cw_policy_autoplace_auto = {

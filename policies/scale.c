@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policies/scale_int.h"
 
+#include <math.h>
 #include <string.h>
 
 #define CW_AUTOSCALE(name) extern const struct cw_scale_policy cw_policy_autoscale_##name;
@@ -74,6 +75,35 @@ const struct cw_scale_window *cw_scale_other(const struct cw_scale_state *state,
             return w;
     }
     return NULL;
+}
+
+static double median3(const double v[CW_SCALE_MEDIAN_OF])
+{
+    return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
+}
+
+bool cw_scale_medians(const struct cw_scale_state *s, struct cw_scale_window *ret)
+{
+    double batch[CW_SCALE_MEDIAN_OF], step[CW_SCALE_MEDIAN_OF], wait[CW_SCALE_MEDIAN_OF], rate[CW_SCALE_MEDIAN_OF];
+    if (s->history_n < CW_SCALE_MEDIAN_OF)
+        return false;
+    const struct cw_scale_window *last = &s->history[s->history_n - 1];
+    for (size_t i = 0; i < CW_SCALE_MEDIAN_OF; i++) {
+        const struct cw_scale_window *w = last - i;
+        if (w->remote != last->remote || w->local != last->local)
+            return false;
+        batch[i] = cw_scale_batch_s(w);
+        step[i] = w->step_s;
+        wait[i] = w->wait_share;
+        rate[i] = w->rate;
+    }
+    *ret = *last;
+    ret->seconds = median3(batch);
+    ret->batches = 1;
+    ret->step_s = median3(step);
+    ret->wait_share = median3(wait);
+    ret->rate = median3(rate);
+    return true;
 }
 
 double cw_scale_clamp(double remote, const struct cw_scale_available *available, const struct cw_scale_options *options)

@@ -20,6 +20,9 @@ double cw_scale_batch_s(const struct cw_scale_window *window);
 void cw_scale_remember(struct cw_scale_state *state, const struct cw_scale_window *window);
 /* The newest window in the history before the last one that had other workers; NULL. */
 const struct cw_scale_window *cw_scale_other(const struct cw_scale_state *state, bool locals_count);
+/* Medians over the last windows, which had the same workers; seconds are of one batch. False: there are too few of these. */
+#define CW_SCALE_MEDIAN_OF 3
+bool cw_scale_medians(const struct cw_scale_state *state, struct cw_scale_window *ret_window);
 /* Within the limits of options and of what there is; at least 1 in all. */
 double cw_scale_clamp(double remote, const struct cw_scale_available *available, const struct cw_scale_options *options);
 /* The same, and no more than it can have now. */

@@ -441,6 +441,26 @@ static void test_place_auto_takes_remote_again(void **state)
     assert_true(l.settled && l.remote == 3 && l.local == 0);
 }
 
+/* As it was measured on a contended host: a local worker did no harm, but where it stood in for a remote one a batch took 850 ms. */
+static void test_place_auto_goes_back_at_once(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    unsigned slow = 0;
+    for (int i = 0; i < 40; i++) {
+        struct cw_scale_window w = pecan_window(l.remote, 10);
+        if (l.remote < 2 && l.local > 0) {
+            w = (struct cw_scale_window){.seconds = 5, .batches = 6, .wait_share = 0.93, .step_s = 0.06, .rate = 10};
+            slow++;
+        }
+        w.step_s *= l.local > 1 ? 1.3 : 1;
+        w.seconds = fmax(w.seconds, w.batches * w.step_s);
+        feed(&l, w);
+    }
+    assert_true(l.settled && l.remote == 2 && l.local == 1);
+    assert_in_range(slow, 1, 2);
+}
+
 /* A remote worker that one bad minute made necessary is given back, and one that never helps is not asked for again and again. */
 static void test_place_auto_tries_without(void **state)
 {
@@ -609,7 +629,7 @@ int main(void)
         cmocka_unit_test(test_hpa_stays_low),     cmocka_unit_test(test_pecan_trace),   cmocka_unit_test(test_place_auto),
         cmocka_unit_test(test_place_auto_is_robust), cmocka_unit_test(test_place_auto_here), cmocka_unit_test(test_place_auto_weighs_the_step),
         cmocka_unit_test(test_place_auto_does_not_stay_slow), cmocka_unit_test(test_place_auto_rather_takes_local),
-        cmocka_unit_test(test_place_auto_knows_what_remote_ones_cannot), cmocka_unit_test(test_place_auto_takes_remote_again), cmocka_unit_test(test_place_auto_tries_without),
+        cmocka_unit_test(test_place_auto_knows_what_remote_ones_cannot), cmocka_unit_test(test_place_auto_takes_remote_again), cmocka_unit_test(test_place_auto_goes_back_at_once), cmocka_unit_test(test_place_auto_tries_without),
         cmocka_unit_test(test_place_auto_in_noise), cmocka_unit_test(test_place_auto_short_of_remote), cmocka_unit_test(test_place_auto_goes_on),
         cmocka_unit_test(test_auto_is_short),     cmocka_unit_test(test_auto_counts_cost), cmocka_unit_test(test_names),       cmocka_unit_test(test_inputs_as_json),
     };
