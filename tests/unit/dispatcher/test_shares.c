@@ -287,6 +287,7 @@ static void test_workers_that_clients_learn_of(void **state)
     struct cw_job *scaled = add_job((struct wish){.target = 1}), *off = add_job((struct wish){0});
     add_workers(3);
     struct cw_worker *local = made_up_worker(9, 1);
+    cw_mem_free(local->only_job);
     local->only_job = cw_mem_strdup(off->id);
     settle();
     unsigned told = 0;
