@@ -7,7 +7,7 @@
  *   fetch.c  reads under way         shelf.c   which frames stay                  spare.c     buffers to be used again
  *   keep.c   events, cleaning, time  block.c   records that wait                  put.c       hot path of filling
  *   room.c   memory                  write.c   chunks from blocks                 straight.c  what is written from where it lies
- *   counts.c
+ *   counts.c                         line.c    what was told ahead
  *
  * Locks, in this order: cache->lock, node->lock, room.lock, chunk->lock. None is held while the store works or the owner's event runs. */
 #ifndef CW_CACHE_CACHE_INT_H
@@ -94,6 +94,8 @@ struct cw_cache_chunk {
     struct cw_cond arrived;  /* lock */
     struct cw_span **stored; /* lock: frames as they are in the file; NULL when it is mapped */
     struct cw_span **plain;  /* lock: frames unpacked; NULL when none is packed */
+    struct cw_turns *told;   /* room.lock: its frames in the line; NULL when it is mapped */
+    atomic_uint told_n;      /* wants in the line; changed under room.lock */
     atomic_uint failures;    /* reads that failed in a row */
     int end;                 /* the event that ends it, -1 none; cache->lock */
     char *why;
@@ -108,21 +110,49 @@ void cw_load_parked(struct cw_cache *cache);
 void cw_load_thread(void *arg);
 void cw_load_enter(struct cw_cache_chunk *chunk); /* its slot is held */
 
-/* ---- frames in memory: spans of frames that stand one behind another. Those that are to be read wait in line (fetch.c); those that were
- * read stand on shelves (shelf.c). A span goes from WAITING to AHEAD when its read begins, and on when all have it who were to come ---- */
+/* ---- line.c: frames of which gets will come, as they were told; room.lock ---- */
+#define CW_LINE_WANTS 32768u
+#define CW_LINE_NEVER UINT64_MAX
+struct cw_turns { /* of a frame */
+    uint64_t first, last; /* first 0: it is not in the line */
+};
+struct cw_want {
+    struct cw_cache_chunk *chunk; /* NULL: taken out */
+    uint32_t frame;
+    uint32_t n;       /* gets */
+    uint64_t later;   /* the turn at which the same frame is wanted again; 0: never */
+    int64_t since_ns;
+};
+struct cw_line {
+    struct cw_want *wants; /* a ring; NULL until something is told */
+    uint64_t head, tail;
+    atomic_size_t n; /* without those that were taken out */
+};
+bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame, int64_t now_ns); /* false: it is full */
+struct cw_want *cw_line_head(const struct cw_line *line);                                             /* NULL: it is empty */
+uint32_t cw_line_take(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame); /* the frame's first: its gets; 0: there is none */
+void cw_line_got(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame);      /* one of the first one's gets came before its turn */
+/* Frames from this one on that stand one behind another in the line as in the file, and may be one read; chunk->lock. */
+uint32_t cw_line_run(const struct cw_cache_chunk *chunk, uint32_t frame);
+uint64_t cw_line_turn(const struct cw_span *span); /* the first of its frames' turns, or NEVER */
+void cw_line_drop(struct cw_line *line, struct cw_cache_chunk *chunk); /* its wants */
+void cw_line_fini(struct cw_line *line);
+
+/* ---- frames in memory: spans of frames that stand one behind another, on shelves (shelf.c). One that is read since it was told is AHEAD until
+ * all have it who were to come ---- */
 #define CW_SPAN_FRAMES 64u
 #define CW_SPAN_BYTES ((size_t)1 << 20)
 enum cw_span_state { CW_SPAN_COMING, CW_SPAN_READY, CW_SPAN_FAILED };
-enum cw_shelf { CW_SHELF_NONE, CW_SHELF_WAITING, CW_SHELF_AHEAD, CW_SHELF_RECENT, CW_SHELF_KEPT, CW_SHELVES };
+enum cw_shelf { CW_SHELF_NONE, CW_SHELF_AHEAD, CW_SHELF_RECENT, CW_SHELF_KEPT, CW_SHELVES };
 struct cw_span {
     atomic_int refs; /* one is the chunk's table */
     struct cw_cache_chunk *chunk;
-    uint32_t first, n; /* n grows while it waits: room.lock and chunk->lock */
+    uint32_t first, n;
     bool is_plain;
     enum cw_span_state state; /* chunk->lock */
     _Atomic uint64_t checked; /* a bit a frame */
-    atomic_uint wanted;       /* gets that were told ahead and have not come yet */
-    unsigned char *data;      /* NULL while it waits, and when its read failed */
+    atomic_uint wanted;       /* gets whose turn it is, and that have not come yet */
+    unsigned char *data;      /* NULL when its read failed */
     size_t cap;               /* of data */
     enum cw_shelf shelf;      /* room.lock, as the rest */
     int64_t since_ns;         /* AHEAD: when it was read, or wanted anew */
@@ -153,7 +183,6 @@ struct cw_spare { /* a buffer of a span that nobody uses; lies in it */
 };
 struct cw_shelf_list { /* oldest first */
     struct cw_span *head, *tail;
-    atomic_size_t n;
     size_t bytes;
 };
 struct cw_room {
@@ -164,7 +193,8 @@ struct cw_room {
     unsigned quiet;                           /* ticks since something was written or read */
     bool busy;                                /* in this one */
     struct cw_shelf_list shelves[CW_SHELVES];
-    unsigned dropped;                         /* spans ever: whose turn it is */
+    unsigned dropped;                         /* spans ever: which end is next */
+    struct cw_line line;
     size_t reading;                           /* reads under way */
     bool pumping, pump_again;
 };
@@ -202,7 +232,7 @@ bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage); /* room.lo
 void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf); /* from where it is */
 struct cw_span *cw_shelf_drop(struct cw_room *room, bool all); /* out of its chunk's table, nobody's now; NULL: there is none */
 void cw_shelf_forget_old(struct cw_room *room);                /* those that were wanted, and nobody came */
-void cw_shelf_used(struct cw_span *span);                      /* one of those who wanted it has it; without locks */
+void cw_shelf_used(struct cw_span *span, uint32_t frame);      /* somebody has the frame; without locks */
 
 /* ---- block.c: records that wait to be written ---- */
 #define CW_BLOCK_RECORDS_MAX (1u << 20)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of stores that cannot map, on their way into memory. What will be needed is told ahead (cw_fetch_want) and put in line in that
- * order, neighbours as one read of up to 1 MiB; a few reads are under way at a time, and what was read and not used yet is bounded, so
- * that buffers come back while they are warm. Who needs a frame that is still in line has it read at once. Reads go straight into the
- * span's buffer; sums are checked where the read ends, for all frames of it, so that whoever gets a record finds it checked. */
+ * order (line.c). The head of the line is served as long as it may: what is there is kept for its gets; what is not is read, neighbours that follow
+ * it as one read of up to 1 MiB. A few reads are under way at a time, and what is kept for gets is bounded, so that buffers come back while they are
+ * warm, and what is needed later does not keep what is needed before it from being read. Who needs a frame that is still in line has it read at once.
+ * Reads go straight into the span's buffer; sums are checked where the read ends, for all frames of it, so that whoever gets a record finds it
+ * checked. */
 #include "base/clock.h"
 #include "cache/cache_int.h"
 
 #define UNDER_WAY 16u                  /* reads of spans told ahead: twice the threads of a store */
 #define AHEAD_BYTES ((size_t)32 << 20) /* at most, read and not used; and three quarters of the memory */
-#define WAITING_MAX 8192u              /* spans */
 #define STALE_NS ((int64_t)30 * 1000000000) /* nobody came for it while it waited */
 #define FAILURES_MAX 3                 /* reads of one chunk in a row, while the store answers: then it is given up */
 
@@ -161,60 +162,32 @@ static void start(struct cw_span *span)
     on_left(&fetch->read);
 }
 
-/* ---- the line ---- */
+/* ---- what is read next ---- */
 
-/* room.lock and chunk->lock: a new one, at its end. */
-static struct cw_span *line_up(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame)
+/* room.lock and chunk->lock. Of n frames that are nowhere else; their gets are the span's from now on. */
+static struct cw_span *new_span(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame, uint32_t n)
 {
     struct cw_span *span = CW_NEW(struct cw_span);
 
     atomic_init(&span->refs, 1);
     span->chunk = chunk;
     span->first = frame;
-    span->n = 1;
-    span->since_ns = cw_clock_ns();
-    chunk->stored[frame] = span;
-    cw_shelf_put(room, span, CW_SHELF_WAITING);
-    return span;
-}
-
-/* The same: the frame is read together with the one before, if that still waits. */
-static struct cw_span *extend(struct cw_cache_chunk *chunk, uint32_t frame)
-{
-    struct cw_span *span = frame ? chunk->stored[frame - 1] : NULL;
-    const struct cw_chunk_frame *f = &chunk->index->frames[frame];
-
-    if (!span || span->shelf != CW_SHELF_WAITING || span->first + span->n != frame || span->n >= CW_SPAN_FRAMES
-        || f->offset + f->stored - chunk->index->frames[span->first].offset > CW_SPAN_BYTES)
-        return NULL;
-    span->n++;
-    chunk->stored[frame] = span;
+    span->n = n;
+    for (uint32_t i = 0; i < span->n; i++) {
+        atomic_fetch_add_explicit(&span->wanted, cw_line_take(&room->line, chunk, frame + i), memory_order_relaxed);
+        chunk->stored[frame + i] = span;
+    }
     return span;
 }
 
 void cw_fetch_want(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n)
 {
     struct cw_room *room = &chunk->node->cache->room;
+    int64_t now = cw_clock_ns();
 
     cw_mutex_lock(&room->lock);
-    cw_mutex_lock(&chunk->lock);
-    for (size_t i = 0; i < n; i++) {
-        struct cw_span *span = chunk->plain ? chunk->plain[frames[i]] : NULL;
-
-        if (!span)
-            span = chunk->stored[frames[i]];
-        if (!span)
-            span = extend(chunk, frames[i]);
-        if (!span && room->shelves[CW_SHELF_WAITING].n < WAITING_MAX)
-            span = line_up(room, chunk, frames[i]);
-        if (!span)
-            break;
-        if (atomic_fetch_add(&span->wanted, 1) == 0 && (span->shelf == CW_SHELF_RECENT || span->shelf == CW_SHELF_KEPT)) {
-            span->since_ns = cw_clock_ns();
-            cw_shelf_put(room, span, CW_SHELF_AHEAD);
-        }
-    }
-    cw_mutex_unlock(&chunk->lock);
+    for (size_t i = 0; i < n && cw_line_push(&room->line, chunk, frames[i], now); i++)
+        ;
     cw_mutex_unlock(&room->lock);
 }
 
@@ -225,10 +198,12 @@ struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame)
 
     cw_mutex_lock(&room->lock);
     cw_mutex_lock(&chunk->lock);
-    struct cw_span *span = chunk->stored[frame] ? chunk->stored[frame] : line_up(room, chunk, frame);
+    struct cw_span *span = chunk->stored[frame];
+    bool mine = !span;
+    if (mine)
+        span = new_span(room, chunk, frame, cw_line_run(chunk, frame));
     atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
     cw_mutex_unlock(&chunk->lock);
-    bool mine = span->shelf == CW_SHELF_WAITING;
     if (mine) {
         size_t cap = cw_spare_cap(bytes_of(span));
         unsigned char *data = NULL;
@@ -251,53 +226,76 @@ static bool may_begin(const struct cw_room *room, size_t cap)
     return ahead == 0 || ahead + cap <= CW_MIN(room->limit / 4 * 3, AHEAD_BYTES);
 }
 
-/* room.lock. One whose chunk is about to go, or that waited too long, out of the line and its table. Nobody but who holds the chunk may
- * touch it without the lock. */
-static void strike(struct cw_room *room, struct cw_span *span, struct cw_garbage *garbage)
+static bool make_way(struct cw_room *room, size_t cap)
 {
-    struct cw_cache_chunk *chunk = span->chunk;
-
-    cw_shelf_put(room, span, CW_SHELF_NONE);
-    cw_mutex_lock(&chunk->lock);
-    span->state = CW_SPAN_FAILED;
-    for (uint32_t i = 0; i < span->n; i++)
-        chunk->stored[span->first + i] = NULL;
-    cw_cond_broadcast(&chunk->arrived);
-    cw_mutex_unlock(&chunk->lock);
-    if (atomic_fetch_sub_explicit(&span->refs, 1, memory_order_acq_rel) == 1) {
-        span->next = garbage->spans;
-        garbage->spans = span;
-    }
-}
-
-/* room.lock, given up meanwhile. false: nothing may begin now. */
-static bool begin_next(struct cw_cache *cache)
-{
-    struct cw_room *room = &cache->room;
-    struct cw_span *span = room->shelves[CW_SHELF_WAITING].head;
-    struct cw_garbage garbage = {0};
-    unsigned char *data = NULL;
-
-    if (!span || room->reading >= UNDER_WAY || atomic_load(&cache->closed))
-        return false;
-    size_t cap = cw_spare_cap(bytes_of(span));
     if (!may_begin(room, cap))
         cw_shelf_forget_old(room);
-    bool stale = cw_clock_ns() - span->since_ns >= STALE_NS;
-    bool ok = stale || (may_begin(room, cap) && cw_spare_take(room, &cap, false, &data, &garbage));
-    bool starts = ok && !stale && cw_slot_try(span->chunk->slot);
-    if (starts)
-        begin(room, span, data, cap);
-    else if (ok)
-        strike(room, span, &garbage);
-    if (ok && !starts && !stale)
-        cw_spare_give(room, data, cap, &garbage);
+    return may_begin(room, cap);
+}
+
+/* room.lock and chunk->lock. The head's frame is there or comes: its gets are the span's from now on. false: too much is kept for gets already. */
+static bool keep_for_gets(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame, struct cw_span *span)
+{
+    bool stands = span->shelf == CW_SHELF_RECENT || span->shelf == CW_SHELF_KEPT;
+
+    if (stands && !make_way(room, span->cap))
+        return false;
+    atomic_fetch_add(&span->wanted, cw_line_take(&room->line, chunk, frame));
+    if (stands) {
+        span->since_ns = cw_clock_ns();
+        cw_shelf_put(room, span, CW_SHELF_AHEAD);
+    }
+    return true;
+}
+
+/* room.lock. A span for the frame at the head and those that follow it; the chunk's slot is held. NULL: there is no room. */
+static struct cw_span *begin_head(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame, struct cw_garbage *garbage)
+{
+    const struct cw_chunk_frame *first = &chunk->index->frames[frame];
+    unsigned char *data = NULL;
+
+    cw_mutex_lock(&chunk->lock);
+    uint32_t n = cw_line_run(chunk, frame);
+    cw_mutex_unlock(&chunk->lock);
+    const struct cw_chunk_frame *last = first + (n - 1);
+    size_t cap = cw_spare_cap((size_t)(last->offset + last->stored - first->offset));
+    if (!make_way(room, cap) || !cw_spare_take(room, &cap, false, &data, garbage))
+        return NULL;
+    cw_mutex_lock(&chunk->lock); /* nobody has entered one meanwhile: that takes room.lock */
+    struct cw_span *span = new_span(room, chunk, frame, n);
+    cw_mutex_unlock(&chunk->lock);
+    begin(room, span, data, cap);
+    return span;
+}
+
+/* room.lock, given up while a read is begun. false: nothing may begin now. */
+static bool serve_head(struct cw_cache *cache)
+{
+    struct cw_room *room = &cache->room;
+    const struct cw_want *want = cw_line_head(&room->line);
+    struct cw_garbage garbage = {0};
+
+    if (!want || atomic_load(&cache->closed))
+        return false;
+    struct cw_cache_chunk *chunk = want->chunk;
+    uint32_t frame = want->frame;
+    if (cw_clock_ns() - want->since_ns >= STALE_NS || !cw_slot_is_live(chunk->slot))
+        return cw_line_take(&room->line, chunk, frame) > 0;
+    cw_mutex_lock(&chunk->lock);
+    struct cw_span *there = chunk->plain && chunk->plain[frame] ? chunk->plain[frame] : chunk->stored[frame];
+    bool kept = there && keep_for_gets(room, chunk, frame, there);
+    cw_mutex_unlock(&chunk->lock);
+    if (there || room->reading >= UNDER_WAY || !cw_slot_try(chunk->slot))
+        return kept;
+    struct cw_span *span = begin_head(room, chunk, frame, &garbage);
     cw_mutex_unlock(&room->lock);
     cw_room_clear(&garbage);
-    if (starts)
+    if (span)
         start(span);
+    else
+        cw_slot_drop(chunk->slot);
     cw_mutex_lock(&room->lock);
-    return ok;
+    return span != NULL;
 }
 
 /* One thread at a time: a read may end while it is begun. */
@@ -305,14 +303,14 @@ void cw_fetch_pump(struct cw_cache *cache)
 {
     struct cw_room *room = &cache->room;
 
-    if (room->shelves[CW_SHELF_WAITING].n == 0)
+    if (atomic_load_explicit(&room->line.n, memory_order_relaxed) == 0)
         return;
     cw_mutex_lock(&room->lock);
     room->pump_again = true;
     while (!room->pumping && room->pump_again) {
         room->pumping = true;
         room->pump_again = false;
-        while (begin_next(cache))
+        while (serve_head(cache))
             ;
         room->pumping = false;
     }

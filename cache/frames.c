@@ -90,7 +90,7 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
     cw_hold_span(hold, span); /* it stays valid until release */
     if (!ready && !wait_for(span, wait_ns))
         return NULL;
-    cw_shelf_used(span);
+    cw_shelf_used(span, frame);
     const unsigned char *p = span->data + (f->offset - chunk->index->frames[span->first].offset);
     return check(chunk, frame, p, &span->checked, frame - span->first) ? p : NULL;
 }
@@ -179,7 +179,7 @@ static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t f
     cw_mutex_unlock(&chunk->lock);
     if (!span)
         return NULL;
-    cw_shelf_used(stored ? stored : span);
+    cw_shelf_used(stored ? stored : span, frame);
     if (stored)
         cw_span_unref(stored);
     const unsigned char *p = span->data;
@@ -223,6 +223,11 @@ static void drop_table(struct cw_cache_chunk *chunk, struct cw_span **table)
 
 void cw_frames_drop_all(struct cw_cache_chunk *chunk)
 {
+    struct cw_room *room = &cache_of(chunk)->room;
+
+    cw_mutex_lock(&room->lock);
+    cw_line_drop(&room->line, chunk);
+    cw_mutex_unlock(&room->lock);
     drop_table(chunk, chunk->stored);
     drop_table(chunk, chunk->plain);
 }

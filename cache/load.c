@@ -33,6 +33,7 @@ void cw_load_chunk_free(struct cw_cache_chunk *chunk)
     cw_mem_free(chunk->checked);
     cw_mem_free(chunk->stored);
     cw_mem_free(chunk->plain);
+    cw_mem_free(chunk->told);
     cw_cond_fini(&chunk->arrived);
     cw_mutex_fini(&chunk->lock);
     cw_mem_free(chunk->name);
@@ -99,10 +100,12 @@ static void make_tables(struct cw_cache_chunk *chunk)
 
     for (uint32_t i = 0; i < index->frames_n && !packed; i++)
         packed = index->frames[i].stored != index->frames[i].plain;
-    if (chunk->map)
+    if (chunk->map) {
         chunk->checked = CW_NEW_ARRAY(struct cw_bits, index->frames_n / 64 + 1);
-    else
+    } else {
         chunk->stored = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
+        chunk->told = CW_NEW_ARRAY(struct cw_turns, index->frames_n + 1);
+    }
     if (packed)
         chunk->plain = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
 }

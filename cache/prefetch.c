@@ -5,12 +5,13 @@
 
 #include "cache/cache_int.h"
 
-#define AT_ONCE 128u /* ids looked at together: where neighbours are found */
+#define AT_ONCE 128u                     /* ids looked at together, where neighbours are found: at most, and */
+#define AT_ONCE_BYTES ((uint64_t)4 << 20) /* no more than this, so that what is needed first is not read last */
 #define PAGE ((uintptr_t)4096)
 
 struct want {
     struct cw_slot *slot;
-    uint32_t frame;
+    uint32_t frame, bytes; /* of the record */
 };
 
 static int compare(const void *a, const void *b)
@@ -44,7 +45,7 @@ static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *
     const struct cw_chunk_index *index = slot->chunk->index;
     if (no >= index->records_n || index->records[no].id != id || index->records[no].bytes == CW_CHUNK_LEFT_OUT)
         return false;
-    *ret_want = (struct want){slot, index->records[no].frame};
+    *ret_want = (struct want){slot, index->records[no].frame, index->records[no].bytes};
     return !slot->chunk->map || !is_there(slot->chunk, ret_want->frame);
 }
 
@@ -91,15 +92,17 @@ void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n
     while (n) {
         struct want wants[AT_ONCE];
         struct cw_cache_hold hold = {0};
-        size_t found = 0, look_at = CW_MIN(n, (size_t)AT_ONCE);
+        size_t found = 0, looked_at = 0;
+        uint64_t bytes = 0;
 
-        for (size_t i = 0; i < look_at; i++)
-            found += look(node, ids[i], &hold, &wants[found]);
+        while (looked_at < CW_MIN(n, (size_t)AT_ONCE) && bytes < AT_ONCE_BYTES)
+            if (look(node, ids[looked_at++], &hold, &wants[found]))
+                bytes += wants[found++].bytes;
         if (found)
             begin(wants, found);
         cw_cache_release(&hold);
-        ids += look_at;
-        n -= look_at;
+        ids += looked_at;
+        n -= looked_at;
     }
     cw_fetch_pump(node->cache);
 }

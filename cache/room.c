@@ -199,6 +199,7 @@ void cw_room_fini(struct cw_room *room)
     while (cw_spare_drop(room, &garbage))
         ;
     cw_room_clear(&garbage);
+    cw_line_fini(&room->line);
     cw_mutex_fini(&room->lock);
 }
 

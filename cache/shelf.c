@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which frames stay in memory. Jobs read each record once an epoch: what was read just now is what will be needed last. So when memory is
  * full, what came last to the shelf of those that are kept goes first, and the others are hits in the next epoch; the buffer that was
- * just used is the next one to be read into. Now and then the oldest goes, so that what nobody reads any more does not stay for ever.
+ * just used is the next one to be read into. Of the last ones those stay that stand in the line once more, the nearer to its head the rather. Now
+ * and then the oldest goes, so that what nobody reads any more does not stay for ever.
  * Frames whose last record was got just now stay a little in any case (RECENT): somebody who did not tell ahead may read on there. What
  * somebody holds stays where it is. */
 #include "base/clock.h"
@@ -9,7 +10,7 @@
 
 #define RECENT_BYTES ((size_t)4 << 20) /* at most; and an eighth of the memory */
 #define TURNS 16u                      /* one of so many is the oldest */
-#define LOOK_AT 64u                    /* spans, in search of one that nobody holds */
+#define LOOK_AT 64u                    /* spans, in search of one that nobody holds and nobody needs soon */
 #define OLD_NS ((int64_t)5 * 1000000000)
 
 static void take_off(struct cw_room *room, struct cw_span *span)
@@ -26,7 +27,6 @@ static void take_off(struct cw_room *room, struct cw_span *span)
         span->next->prev = span->prev;
     else
         list->tail = span->prev;
-    list->n--;
     list->bytes -= span->cap;
     span->prev = span->next = NULL;
     span->shelf = CW_SHELF_NONE;
@@ -45,7 +45,6 @@ static void move(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf
     else
         list->head = span;
     list->tail = span;
-    list->n++;
     list->bytes += span->cap;
     span->shelf = shelf;
 }
@@ -76,16 +75,34 @@ static bool take_from_chunk(struct cw_span *span)
     return mine;
 }
 
+/* Of some that nobody holds the one that is needed last. */
+static struct cw_span *find_last_needed(const struct cw_shelf_list *list, bool newest)
+{
+    struct cw_span *span = newest ? list->tail : list->head, *found = NULL;
+    uint64_t found_turn = 0;
+
+    for (unsigned i = 0; span && i < LOOK_AT && found_turn != CW_LINE_NEVER; i++, span = newest ? span->prev : span->next) {
+        uint64_t turn = atomic_load_explicit(&span->refs, memory_order_relaxed) == 1 ? cw_line_turn(span) : 0;
+
+        if (turn > found_turn) {
+            found = span;
+            found_turn = turn;
+        }
+    }
+    return found;
+}
+
 static struct cw_span *drop_from(struct cw_room *room, enum cw_shelf shelf, bool newest)
 {
-    const struct cw_shelf_list *list = &room->shelves[shelf];
-    struct cw_span *span = newest ? list->tail : list->head;
+    for (unsigned i = 0; i < LOOK_AT; i++) { /* somebody may take it just now */
+        struct cw_span *span = find_last_needed(&room->shelves[shelf], newest);
 
-    for (unsigned i = 0; span && i < LOOK_AT; i++, span = newest ? span->prev : span->next)
-        if (take_from_chunk(span)) {
-            take_off(room, span);
+        if (!span || take_from_chunk(span)) {
+            if (span)
+                take_off(room, span);
             return span;
         }
+    }
     return NULL;
 }
 
@@ -112,17 +129,20 @@ void cw_shelf_forget_old(struct cw_room *room)
     }
 }
 
-void cw_shelf_used(struct cw_span *span)
+void cw_shelf_used(struct cw_span *span, uint32_t frame)
 {
-    struct cw_cache *cache = span->chunk->node->cache;
+    struct cw_cache_chunk *chunk = span->chunk;
+    struct cw_cache *cache = chunk->node->cache;
     unsigned n = atomic_load_explicit(&span->wanted, memory_order_relaxed);
 
     while (n && !atomic_compare_exchange_weak_explicit(&span->wanted, &n, n - 1, memory_order_relaxed, memory_order_relaxed))
         ;
-    if (n != 1)
+    if (n > 1 || (n == 0 && atomic_load_explicit(&chunk->told_n, memory_order_relaxed) == 0))
         return;
     cw_mutex_lock(&cache->room.lock);
-    if (span->shelf == CW_SHELF_AHEAD && atomic_load(&span->wanted) == 0)
+    if (n == 0 && atomic_load_explicit(&chunk->told_n, memory_order_relaxed) > 0)
+        cw_line_got(&cache->room.line, chunk, frame); /* before its turn */
+    else if (span->shelf == CW_SHELF_AHEAD && atomic_load(&span->wanted) == 0)
         cw_shelf_put(&cache->room, span, CW_SHELF_RECENT);
     cw_mutex_unlock(&cache->room.lock);
     cw_fetch_pump(cache);

@@ -263,6 +263,127 @@ static void test_told_twice(void **state)
     fixture_close(&f, 0);
 }
 
+/* Every second record now, those between them much later: they are not read with their neighbours, where they would take the place of what is needed
+ * before them. */
+static void test_much_later(void **state)
+{
+    enum { N = 140, UNDER_WAY = 16 };
+    uint64_t ids[N];
+    struct fixture f;
+
+    (void)state;
+    open_with(&f, 4 << 20, N, 14);
+    for (uint64_t i = 0; i < N; i++)
+        ids[i] = 2 * i % N + 2 * i / N;
+    fake_hold_reads(true);
+    cw_cache_prefetch(f.node, ids, N);
+    assert_int_equal(fake_reads_held(), UNDER_WAY);
+    assert_true(cw_cache_memory_used(f.cache) < UNDER_WAY * 3 / 2 * BIG_STORED);
+    fake_hold_reads(false);
+    fake_release_reads(0);
+    for (size_t i = 0; i < N; i++) {
+        uint64_t begun = fake_reads_begun();
+
+        assert_int_equal(get_big(f.node, ids[i]), 1);
+        assert_true(i < 20 || i >= N - 40 || fake_reads_begun() <= begun + 1);
+        assert_true(cw_cache_memory_used(f.cache) <= 4 << 20);
+    }
+    fixture_close(&f, 0);
+}
+
+/* What is wanted now and again later is kept for the second time if there is room, but not at the cost of what comes before. */
+static void test_wanted_again(void **state)
+{
+    enum { N = 140 };
+    size_t memory = 4 << 20;
+    struct fixture f;
+
+    (void)state;
+    open_with(&f, memory, N, 14);
+    for (int i = 0; i < 3; i++)
+        want(&f, 0, N);
+    uint64_t begun = fake_reads_begun();
+    for (int i = 0; i < 3; i++)
+        for (uint64_t id = 0; id < N; id++) {
+            assert_int_equal(get_big(f.node, id), 1);
+            assert_true(cw_cache_memory_used(f.cache) <= memory);
+        }
+    assert_true(fake_reads_begun() - begun <= 3 * N);
+    fixture_close(&f, 0);
+}
+
+/* How many frames, none next to another and none in memory yet, are read ahead at once when nothing else is wanted any more. */
+static size_t read_ahead_n(struct fixture *f, uint64_t first)
+{
+    fake_hold_reads(true);
+    for (uint64_t id = first; id < first + 140; id += 2)
+        want(f, id, 1);
+    size_t held = fake_reads_held();
+    fake_hold_reads(false);
+    fake_release_reads(0);
+    for (uint64_t id = first; id < first + 140; id += 2)
+        must_get(f, id, 1);
+    return held;
+}
+
+/* What was got before its turn has no turn any more. */
+static void test_got_before_its_turn(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    open_with(&f, 2 << 20, 420, 14);
+    size_t most = read_ahead_n(&f, 0);
+    assert_true(most > 10);
+    fake_hold_reads(true);
+    want(&f, 140, 140);
+    fake_hold_reads(false);
+    for (uint64_t id = 279; id >= 180; id--)
+        must_get(&f, id, 1);
+    fake_release_reads(0);
+    must_get(&f, 140, 40);
+    assert_int_equal(read_ahead_n(&f, 280), most);
+    fixture_close(&f, 0);
+}
+
+static void get_two_by_turns(struct fixture *f, int times)
+{
+    for (int i = 0; i < 2 * times; i++) {
+        struct cw_cache_hold hold = {0};
+        struct cw_element element;
+
+        assert_int_equal(cw_cache_get(f->node, i % 2 ? 210 : 200, &hold, &element), CW_CACHE_HIT);
+        cw_cache_release(&hold);
+    }
+}
+
+/* More is told than the line has places for: the rest is read when it is needed. And the places come round. */
+static void test_line_is_full(void **state)
+{
+    enum { TIMES = 20000 };
+    struct fixture f;
+
+    (void)state;
+    open_with(&f, 2 << 20, 420, 14);
+    size_t most = read_ahead_n(&f, 0);
+    for (int round = 0; round < 2; round++) {
+        fake_hold_reads(true);
+        for (uint64_t id = 141; id < 190; id += 2)
+            want(&f, id, 1);
+        for (int i = 0; i < TIMES; i++) {
+            want(&f, 200, 1);
+            want(&f, 210, 1);
+        }
+        fake_hold_reads(false);
+        fake_release_reads(0);
+        for (uint64_t id = 141; id < 190; id += 2)
+            must_get(&f, id, 1);
+        get_two_by_turns(&f, TIMES);
+    }
+    assert_int_equal(read_ahead_n(&f, 280), most);
+    fixture_close(&f, 0);
+}
+
 struct crowd {
     struct fixture f;
     atomic_size_t wrong, missing;
@@ -303,7 +424,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_told_bit_by_bit), cmocka_unit_test(test_damage_in_a_read),
         cmocka_unit_test(test_a_read_fails), cmocka_unit_test(test_out_of_turn),   cmocka_unit_test(test_gone_in_line),
-        cmocka_unit_test(test_a_share_stays), cmocka_unit_test(test_told_twice),   cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_a_share_stays), cmocka_unit_test(test_told_twice),   cmocka_unit_test(test_much_later),
+        cmocka_unit_test(test_wanted_again), cmocka_unit_test(test_got_before_its_turn), cmocka_unit_test(test_line_is_full),
+        cmocka_unit_test(test_crowd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
