@@ -84,9 +84,15 @@ void cw_slot_drop(struct cw_slot *slot)
 {
     uint64_t state = atomic_fetch_sub_explicit(&slot->state, 1, memory_order_acq_rel) - 1;
 
-    /* If a reader comes between, the exchange fails, and this falls to that reader. */
-    if (CW_UNLIKELY(REFS(state) == 0 && !(state & (CW_SLOT_LIVE | CW_SLOT_FREE)))
-        && atomic_compare_exchange_strong_explicit(&slot->state, &state, state | CW_SLOT_FREE, memory_order_acq_rel, memory_order_relaxed))
+    /* If a reader comes between, the exchange fails, and this falls to that reader. A block's memory is waited for by what is to be kept next; a chunk
+     * may have a file to close, which can take time. */
+    if (CW_LIKELY(REFS(state) != 0 || (state & (CW_SLOT_LIVE | CW_SLOT_FREE))))
+        return;
+    if (!atomic_compare_exchange_strong_explicit(&slot->state, &state, state | CW_SLOT_FREE, memory_order_acq_rel, memory_order_relaxed))
+        return;
+    if (slot->block)
+        cw_slot_bury(slot);
+    else
         cw_keep_bury(slot->node->cache, slot);
 }
 
