@@ -30,15 +30,20 @@ def pipeline(folder, records, ms):
     return path
 
 
+def inputs_of(said):
+    """Of the choice that would be made now; None before anything is measured."""
+    return (said["now"] or {}).get("inputs")
+
+
 def mode(said):
     """As the original calls them."""
     decisions = [d for d in said["decisions"] if d["kind"] == "autocache"]
-    if not decisions or not said["now"]["inputs"]:
+    if not decisions or not inputs_of(said):
         return "PROFILE"
     choice = decisions[-1]["choice"]
     if choice is None:
         return "COMPUTE"
-    node = next(node for node in said["now"]["inputs"]["nodes"] if node["name"] == choice)
+    node = next(node for node in inputs_of(said)["nodes"] if node["name"] == choice)
     return "GET" if node.get("cached", 0) >= 0.99 * node["records"] else "PUT"
 
 
@@ -59,7 +64,7 @@ class Trace:
 
 
 def cached_share(said, records):
-    inputs = said["now"]["inputs"]  # not there before anything is measured
+    inputs = inputs_of(said)
     return max(node.get("cached", 0) for node in inputs["nodes"]) / records if inputs else 0
 
 
