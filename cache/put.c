@@ -67,10 +67,10 @@ void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_eleme
     struct cw_block_record *record = known ? NULL : reserve(node, id, (uint32_t)bytes, &data, &block, &sealed);
     cw_mutex_unlock(&node->lock);
     if (record) {
-        if (element)
+        if (element && cw_block_sums(node->cache, record))
+            record->sum = cw_record_encode_away(&node->spec, element, data);
+        else if (element)
             cw_record_encode(&node->spec, element, data);
-        if (cw_block_sums(node->cache, record))
-            record->sum = cw_hash_u64(data, record->bytes);
         atomic_store_explicit(&record->ready, true, memory_order_release);
         atomic_fetch_add_explicit(&block->cost_ns, cost_ns, memory_order_relaxed);
         cw_count_add(&node->shards[cw_counts_shard()].put, 1, cw_counts_shard());

@@ -43,6 +43,12 @@ void cw_hasher_reset(struct cw_hasher *hasher)
 
 void cw_hasher_add(struct cw_hasher *hasher, const void *p, size_t n)
 {
+#ifdef BIG
+    if (n >= BIG) {
+        XXH3_128bits_update_dispatch(hasher->state, p, n);
+        return;
+    }
+#endif
     if (n)
         XXH3_128bits_update(hasher->state, p, n);
 }

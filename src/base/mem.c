@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Larger sizes are never granted: they come from damaged input, and sanitizers end a process that asks. */
 #define TRY_MAX ((size_t)1 << 39)
@@ -72,6 +75,40 @@ void *cw_mem_try_pages(size_t bytes)
     if (p && align == HUGE_PAGE)
         (void)madvise(p, bytes, MADV_HUGEPAGE);
     return p;
+}
+
+#ifdef __SSE2__
+#define AWAY_MIN ((size_t)16 << 10) /* less is soon pushed out anyway */
+#define LINE ((size_t)64)
+
+static void stream_lines(char *restrict dst, const char *restrict src, size_t n)
+{
+    for (size_t at = 0; at < n; at += LINE)
+        for (size_t i = 0; i < LINE; i += sizeof(__m128i))
+            _mm_stream_si128((__m128i *)(void *)(dst + at + i), _mm_loadu_si128((const __m128i *)(const void *)(src + at + i)));
+    _mm_sfence();
+}
+#endif
+
+void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n)
+{
+    char *to = dst;
+    const char *from = src;
+
+    if (n == 0)
+        return;
+#ifdef __SSE2__
+    if (n >= AWAY_MIN) {
+        size_t first = (size_t)(-(uintptr_t)to % LINE), whole = (n - first) / LINE * LINE;
+
+        memcpy(to, from, first);
+        stream_lines(to + first, from + first, whole);
+        to += first + whole;
+        from += first + whole;
+        n -= first + whole;
+    }
+#endif
+    memcpy(to, from, n);
 }
 
 void cw_mem_free(void *p)

@@ -20,6 +20,8 @@ void cw_mem_free(void *p); /* also for try_aligned and try_pages; accepts NULL *
 char *cw_mem_strdup(const char *s) CW_MUST_CHECK;            /* NULL gives NULL */
 char *cw_mem_strndup(const char *s, size_t n) CW_MUST_CHECK;
 void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;
+/* memcpy of what is not read again soon: much of it goes past the processor's caches, which keep what they have, and dst is not read first. */
+void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n);
 char *cw_mem_printf(const char *fmt, ...) CW_PRINTF(1, 2) CW_MUST_CHECK;
 
 #define CW_NEW(type) ((type *)cw_mem_new(sizeof(type)))

@@ -4,6 +4,9 @@
 #include <endian.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/mem.h"
+
 #define BIG_BYTES 256 /* from here on things begin at a cache line */
 #define RECORD_MAX ((uint64_t)1 << 31)
 
@@ -67,24 +70,54 @@ static unsigned char *put_u64(unsigned char *p, uint64_t v)
     return p + sizeof(v);
 }
 
-void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst)
+static void put_head(const struct cw_spec *spec, const struct cw_element *element, unsigned char *head)
 {
-    unsigned char *head = dst;
-    size_t at = head_bytes(spec);
-
     for (size_t i = 0; i < spec->n; i++) {
         const struct cw_view *view = &element->fields[i];
-        if (!cw_field_is_fixed(&spec->fields[i])) {
-            for (int d = 0; d < spec->fields[i].rank; d++)
-                head = put_u64(head, (uint64_t)view->dims[d]);
-            head = put_u64(head, view->bytes);
-        }
+        if (cw_field_is_fixed(&spec->fields[i]))
+            continue;
+        for (int d = 0; d < spec->fields[i].rank; d++)
+            head = put_u64(head, (uint64_t)view->dims[d]);
+        head = put_u64(head, view->bytes);
+    }
+}
+
+/* With a hasher: away, and summed. */
+static void encode(const struct cw_spec *spec, const struct cw_element *element, char *dst, struct cw_hasher *hasher)
+{
+    size_t at = head_bytes(spec);
+
+    put_head(spec, element, (unsigned char *)dst);
+    if (hasher)
+        cw_hasher_add(hasher, dst, at);
+    for (size_t i = 0; i < spec->n; i++) {
+        const struct cw_view *view = &element->fields[i];
         size_t begin = CW_ALIGN_UP(at, align_of(view->bytes));
-        memset((char *)dst + at, 0, begin - at);
-        if (view->bytes)
-            memcpy((char *)dst + begin, view->data, view->bytes);
+        memset(dst + at, 0, begin - at);
+        if (hasher) {
+            cw_hasher_add(hasher, dst + at, begin - at);
+            cw_hasher_add(hasher, view->data, view->bytes);
+            cw_mem_copy_away(dst + begin, view->data, view->bytes);
+        } else if (view->bytes) {
+            memcpy(dst + begin, view->data, view->bytes);
+        }
         at = begin + view->bytes;
     }
+}
+
+void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst)
+{
+    encode(spec, element, dst, NULL);
+}
+
+uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element, void *dst)
+{
+    struct cw_hasher *hasher = cw_hasher_new();
+
+    encode(spec, element, dst, hasher);
+    uint64_t sum = cw_hasher_get_u64(hasher);
+    cw_hasher_free(hasher);
+    return sum;
 }
 
 static uint64_t get_u64(const unsigned char **p)

@@ -11,6 +11,8 @@
 int64_t cw_record_bytes(const struct cw_spec *spec, const struct cw_element *element);
 size_t cw_record_align(size_t record_bytes);
 void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst);
+/* The same for a large record that is not read again soon: past the processor's caches. Returns its sum, cw_hash_u64 of its bytes, taken on the way. */
+uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element, void *dst);
 /* Sets element->n and its fields (views into p), not id and rep. CORRUPT when it does not fit the spec or n. */
 int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct cw_element *element, struct cw_err *err);
 

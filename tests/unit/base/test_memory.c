@@ -30,6 +30,28 @@ static void owned_pointers_move(void **state)
     assert_null(cw_mem_try(SIZE_MAX / 2));
 }
 
+/* Whatever the alignment of either side; nothing around it is touched. */
+static void copies_away(void **state)
+{
+    static const size_t sizes[] = {0, 1, 63, 16383, 16384, 16385, 150528};
+    const size_t max = 150528 + 256;
+    cw_autofree unsigned char *src = cw_mem_new(max);
+    (void)state;
+    for (size_t i = 0; i < max; i++)
+        src[i] = (unsigned char)(i * 31 >> 3);
+    for (size_t i = 0; i < CW_ARRAY_LEN(sizes); i++)
+        for (size_t at = 0; at < 130; at += 13) {
+            cw_autofree unsigned char *dst = cw_mem_new(max);
+            memset(dst, 0xee, max);
+            cw_mem_copy_away(dst + at, src + at / 2, sizes[i]);
+            assert_memory_equal(dst + at, src + at / 2, sizes[i]);
+            for (size_t k = 0; k < at; k++)
+                assert_int_equal(dst[k], 0xee);
+            for (size_t k = at + sizes[i]; k < at + sizes[i] + 64; k++)
+                assert_int_equal(dst[k], 0xee);
+        }
+}
+
 static void count_release(void *arg, struct cw_buf *buf)
 {
     (void)buf;
@@ -107,6 +129,6 @@ static void arena_gives_back_what_is_above_keep(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(owned_pointers_move), cmocka_unit_test(buffers_end_with_their_last_ref),
+    cmocka_unit_test(owned_pointers_move), cmocka_unit_test(copies_away), cmocka_unit_test(buffers_end_with_their_last_ref),
     cmocka_unit_test(arena_keeps_its_memory), cmocka_unit_test(arena_gives_back_what_is_above_keep)};
 CW_TESTS_MAIN(tests)

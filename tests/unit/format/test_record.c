@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "format/record.h"
 
@@ -32,6 +33,12 @@ static void round_trip(const struct cw_spec *spec, const struct cw_element *elem
     cw_record_encode(spec, element, p);
     assert_int_equal(cw_record_decode(spec, p, (size_t)n, &back, &err), 0);
     assert_same(element, &back);
+    void *away = cw_mem_try_aligned(64, n ? (size_t)n : 1);
+    assert_non_null(away);
+    assert_true(cw_record_encode_away(spec, element, away) == cw_hash_u64(p, (size_t)n));
+    if (n)
+        assert_memory_equal(away, p, (size_t)n);
+    cw_mem_free(away);
     for (size_t i = 0; i < back.n; i++)
         assert_int_equal((uintptr_t)back.fields[i].data % (back.fields[i].bytes >= 256 ? 64 : 8), 0);
     assert_int_equal(cw_record_align((size_t)n), n >= 256 ? 64 : 8);
