@@ -164,8 +164,8 @@ bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame);
 void cw_frames_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
 void cw_span_unref(struct cw_span *span);
 
-/* fetch.c. A get of each of these frames (they ascend, and may be there several times) will come; the chunk's slot is held. What is not
- * there is put in line, neighbours as one. */
+/* fetch.c. A get of each of these frames (they ascend, and may be there several times) will come; the chunk's slot is held. They are
+ * put in line. */
 void cw_fetch_want(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n);
 struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame); /* a ref; its read is under way or done */
 void cw_fetch_pump(struct cw_cache *cache);                                 /* begins reads that wait, as far as they may */
