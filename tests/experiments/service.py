@@ -22,7 +22,7 @@ class Service:
         self.log = open(self.work / "daemons.log", "w")
         pid = os.getpid()
         self.host = "127.%d.%d.%d" % (128 + (pid >> 16 & 63), pid >> 8 & 255, pid & 255 or 1)
-        self.processes = []
+        self.processes, self.trainers = [], []
         self.address = self.start("cachew-dispatcher", "--state-dir", str(self.work / "state"), "--cache-store", "dir:%s%s" % (self.store, store),
                                   *arguments)
         self.wait_for_probe()
@@ -44,8 +44,9 @@ class Service:
 
     def run(self, pipeline, name, *arguments):
         """A trainer in the background."""
-        return subprocess.Popen([self.bin / "cachew", "run", pipeline, "--dispatcher", self.address, "--json", "--name", name, *arguments],
-                                stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.trainers.append(subprocess.Popen([self.bin / "cachew", "run", pipeline, "--dispatcher", self.address, "--json", "--name", name, *arguments],
+                                              stdout=subprocess.PIPE, stderr=self.log, text=True))
+        return self.trainers[-1]
 
     def result(self, process):
         """One row an epoch."""
@@ -60,6 +61,10 @@ class Service:
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def close(self):
+        for trainer in self.trainers: # of an experiment that failed: it would wait for its dispatcher for ever
+            if trainer.poll() is None:
+                trainer.kill()
+                trainer.wait()
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
         codes = [process.wait() for process in self.processes]
