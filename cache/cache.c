@@ -9,7 +9,7 @@
 
 #define MEMORY ((size_t)256 << 20)
 #define CHUNK_BYTES ((size_t)64 << 20)
-#define SEGMENT_BYTES ((size_t)2 << 20) /* a huge page */
+#define SEGMENT_BYTES ((size_t)4 << 20) /* huge pages; what a store writes at once at most */
 #define SEGMENT_MIN ((size_t)64 << 10)
 #define TIMEOUT_MS 5000 /* of a get; unless the URL says another time */
 

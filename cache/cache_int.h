@@ -331,6 +331,7 @@ struct cw_cache_node {
     struct cw_count_shard shards[CW_COUNT_SHARDS];
     atomic_ullong lost, written, written_bytes, chunks_written, damaged;
     atomic_ullong records, chunks; /* changed under lock */
+    atomic_uint plain_n;           /* of the next chunks, which are not worth packing: the last that was tried was not */
     uint64_t lost_untold; /* lock */
     char lost_why[256];   /* lock */
     int64_t lost_told_ns; /* the keeper's */

@@ -20,6 +20,7 @@
 #include "cache/dir_out.h"
 
 #define DEPTH_MAX 64       /* of directories, in a listing */
+#define WRITE_BYTES ((size_t)4 << 20)
 #define DIR_MODE 0777      /* and the umask */
 #define MAGIC_FUSE 0x65735546
 #define MAGIC_CIFS 0xff534d42
@@ -438,7 +439,7 @@ static void close_file(void *arg)
 }
 
 const struct cw_store_ops cw_store_dir = {
-    .scheme = "dir", .form = "dir:/path", .keys = keys, .waits = true, .writes = 2, .timeout_ms = 30000,
+    .scheme = "dir", .form = "dir:/path", .keys = keys, .waits = true, .writes = 2, .write_bytes = WRITE_BYTES, .timeout_ms = 30000,
     .check = check, .init = init, .fini = fini, .try = try,
     .create = create, .write = cw_dir_out_write, .sync = cw_dir_out_sync, .commit = cw_dir_out_commit, .abandon = cw_dir_out_abandon,
     .remove = remove_file, .stat = stat_file, .list = list, .space = space,

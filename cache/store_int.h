@@ -33,6 +33,7 @@ struct cw_store_ops {
     const char *const *keys;  /* its own parameters, NULL-terminated (opt) */
     bool waits;               /* calls may take long: they run on I/O threads. false: memory */
     unsigned writes;          /* pieces of one file that are written at once, 1 to 8 */
+    size_t write_bytes;       /* of a piece at most, whole pages; 0 = CW_STORE_PIECE */
     int64_t timeout_ms;       /* the default */
     int (*check)(const struct cw_store_url *url, struct cw_err *err); /* address and own parameters; opens nothing */
     void *(*init)(const struct cw_store_url *url);                    /* a state; opens nothing either, cannot fail */
@@ -41,7 +42,7 @@ struct cw_store_ops {
     int (*try)(void *self, struct cw_err *err);
 
     /* A new file, which nobody sees before commit. Directories are made. commit and abandon end it (also when commit fails). Pieces come at
-     * several offsets at once and cover the file when sync is called. They begin at a page, in memory and in the file, and have at most CW_STORE_PIECE bytes. */
+     * several offsets at once and cover the file when sync is called. They begin at a page, in memory and in the file, and have at most write_bytes. */
     int (*create)(void *self, const char *name, void **ret_out, struct cw_err *err);
     int (*write)(void *out, uint64_t offset, const void *p, size_t n, struct cw_err *err);
     int (*sync)(void *out, struct cw_err *err); /* all is where it survives, or an error (opt) */

@@ -105,7 +105,7 @@ static size_t straight_bytes(const struct put *put, size_t no, size_t at, uint64
 
     if (!put->held || !put->held->is_held[no] || offset % CW_MEM_PAGE || ((uintptr_t)part->iov_base + at) % CW_MEM_PAGE)
         return 0;
-    return CW_MIN(n - n % CW_MEM_PAGE, CW_STORE_PIECE);
+    return CW_MIN(n - n % CW_MEM_PAGE, CW_MAX(put->store->ops->write_bytes, CW_STORE_PIECE));
 }
 /* How many must be copied before the next that need not be. */
 static size_t copied_bytes(const struct put *put)

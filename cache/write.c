@@ -17,6 +17,7 @@
 #define FULL_TRIES 2
 #define RETRY_NS ((int64_t)100 * 1000000)       /* doubles */
 #define RETRY_MAX_NS ((int64_t)5 * 1000000000)
+#define PLAIN_CHUNKS 15u /* after one that was not worth packing */
 #define ERROR_TRIES 3 /* of errors that say nothing about the store as a whole */
 
 struct item {
@@ -199,9 +200,22 @@ static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
     return rc;
 }
 
+/* Records of one node are alike: what one chunk found need not be tried again for each. */
+static int level_of(struct job *job)
+{
+    atomic_uint *plain_n = &job->block->node->plain_n;
+    unsigned n = atomic_load_explicit(plain_n, memory_order_relaxed);
+
+    if (job->cache->level != CW_CHUNK_AUTO || n == 0)
+        return job->cache->level;
+    atomic_store_explicit(plain_n, n - 1, memory_order_relaxed);
+    return CW_CHUNK_PLAIN;
+}
+
 static int build(struct job *job, uint64_t *ret_bytes, struct cw_err *err)
 {
-    const struct cw_cache_node *node = job->block->node;
+    struct cw_cache_node *node = job->block->node;
+    const int level = level_of(job);
     struct cw_chunk_head head = {.key = node->key, .spec = node->spec};
     cw_autofree uint32_t *offsets = CW_NEW_ARRAY(uint32_t, FRAME_RECORDS);
     CW_STR_AUTO base = {0};
@@ -211,10 +225,12 @@ static int build(struct job *job, uint64_t *ret_bytes, struct cw_err *err)
         qsort(job->items, job->n, sizeof(*job->items), by_id);
         plan_gathering(job, offsets);
     }
-    job->writer = cw_chunk_writer_new(&head, job->cache->level);
+    job->writer = cw_chunk_writer_new(&head, level);
     if (!job->writer)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a chunk");
     int rc = add_frames(job, offsets, err);
+    if (level == CW_CHUNK_AUTO && !cw_chunk_writer_packs(job->writer))
+        atomic_store_explicit(&node->plain_n, PLAIN_CHUNKS, memory_order_relaxed);
     if (rc == 0)
         rc = cw_chunk_writer_finish(job->writer, &parts, &job->parts_n, ret_bytes, &base, err);
     if (rc < 0)

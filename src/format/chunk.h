@@ -51,6 +51,8 @@ void cw_chunk_writer_free(struct cw_chunk_writer *writer);
  * is known already, else NULL. NOMEM. */
 int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const uint64_t *sum, const struct cw_chunk_record *records,
                         size_t records_n, struct cw_err *err);
+/* Of CW_CHUNK_AUTO: frames shrank by enough, or too few came to tell. */
+bool cw_chunk_writer_packs(const struct cw_chunk_writer *writer);
 /* Closes it: the parts of the file in order (valid until free; the zeros behind a frame are a part of their own) and its name without the tenant ("KEY/FIRST-COUNT-HASH.chunk"). INVALID when an id is
  * there twice. */
 int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts, size_t *ret_parts_n, uint64_t *ret_bytes,

@@ -206,6 +206,11 @@ int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t
     return 0;
 }
 
+bool cw_chunk_writer_packs(const struct cw_chunk_writer *writer)
+{
+    return writer->packs;
+}
+
 /* ---- finish ---- */
 
 /* By ids, a byte at a time: millions of records of a shuffled epoch. */

@@ -10,16 +10,18 @@ batch 64, on one worker of two threads. A record of the cache has 150,528 bytes.
 gain: three epochs with a cache, and three without: images per second of each epoch, and the second epoch against the first.
 small, large, burn: one epoch that computes everything and writes the cache, against one that does not: images per second, and CPU time of the worker
 (user and system, until all is written). For photographs of about 500 x 375, of 1000 x 750, and for the small ones with 5 ms (or --burn-ms) of computing
-more for each.
+more for each. The two run in the same seconds: their workers take turns of 0.1 s (SIGSTOP, SIGCONT), and only the seconds of its turns count for each,
+so both meet the same machine, however fast it is just then. "null" is the same between two that do not write: how exact this is.
 bare: what bare loops pay for writing as many bytes (bench_fill.c).
 
-Rounds of with and without are interleaved, and take turns in who is first. Ratios are those of each round: median (least, largest). The store is a
+Rounds of with and without are interleaved, and alternate in who is first. Ratios are those of each round: median (least, largest). The store is a
 directory beside the photographs unless another is given; it begins empty in each round.
 """
 import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -28,7 +30,8 @@ import time
 
 from daemons import start, stop
 
-CASES = ("gain", "small", "large", "burn", "bare")
+CASES = ("gain", "null", "small", "large", "burn", "bare")
+TURN_S = 0.1
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -53,10 +56,13 @@ def write_pipeline(path, photos, burn_ms, cached):
 
 
 def cpu_s(pid):
-    """Of a process that runs."""
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Of a process that runs, as exactly as the scheduler counts."""
+    tasks = f"/proc/{pid}/task"
+    ns = 0
+    for task in os.listdir(tasks):
+        with open(f"{tasks}/{task}/schedstat") as file:
+            ns += int(file.read().split()[0])
+    return ns / 1e9
 
 
 def wait_for_records(tool, address, wanted):
@@ -71,41 +77,87 @@ def wait_for_records(tool, address, wanted):
     sys.exit("not every record was written to the store: it does not keep up")
 
 
+class Run:
+    """A dispatcher, a worker and a trainer, from an empty cache."""
+
+    def __init__(self, bench, photos, burn_ms, cached, epochs):
+        self.tool = os.path.join(bench.options.build, "bin/cachew")
+        self.images, self.cached, self.epochs = bench.options.images, cached, epochs
+        self.turn_s = 0
+        pipeline = os.path.join(bench.work, "cached.json" if cached else "plain.json")
+        write_pipeline(pipeline, photos, burn_ms, cached)
+        more = ["--cache-store", bench.store, "--autocache", "off"] if cached else []
+        self.dispatcher, self.address = start(self.tool + "-dispatcher", "--listen", "127.0.0.1:0", "--state-dir", tempfile.mkdtemp(dir=bench.work), *more)
+        self.worker, _ = start(self.tool + "-worker", "--dispatcher", self.address, "--listen", "127.0.0.1:0", "--threads", "2")
+        self.command = [self.tool, "run", pipeline, "--dispatcher", self.address, "--json", "--no-hash", "--epochs", str(epochs)]
+
+    def begin(self):
+        self.cpu_before = cpu_s(self.worker.pid)
+        self.trainer = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+
+    def is_over(self):
+        return self.trainer.poll() is not None
+
+    def take_turn(self, seconds):
+        begin = time.monotonic()
+        self.worker.send_signal(signal.SIGCONT)
+        while not self.is_over() and time.monotonic() - begin < seconds:
+            time.sleep(0.002)
+        self.worker.send_signal(signal.SIGSTOP)
+        self.turn_s += time.monotonic() - begin
+
+    def end(self):
+        """Images per second of each epoch, CPU seconds of the worker an image, after it has written all."""
+        self.worker.send_signal(signal.SIGCONT)
+        out = self.trainer.communicate()[0].splitlines()
+        if self.trainer.returncode != 0 or len(out) != self.epochs:
+            sys.exit("%s failed" % " ".join(self.command))
+        if self.cached and self.epochs == 1:
+            wait_for_records(self.tool, self.address, self.images)
+        cpu = cpu_s(self.worker.pid) - self.cpu_before
+        stop(self.worker)
+        stop(self.dispatcher)
+        return [json.loads(line)["elements"] / json.loads(line)["seconds"] for line in out], cpu / (self.epochs * self.images)
+
+
 class Bench:
     def __init__(self, options, work):
         self.options, self.work = options, work
         self.directory = os.path.join(work, "cache")
         self.store = options.store or "dir:" + self.directory
 
-    def run(self, photos, burn_ms, cached, epochs):
-        """Images per second of each epoch, CPU seconds of the worker an image, after it has written all."""
-        programs = os.path.join(self.options.build, "bin")
-        pipeline = os.path.join(self.work, "pipeline.json")
-        write_pipeline(pipeline, photos, burn_ms, cached)
+    def empty(self):
         shutil.rmtree(self.directory, ignore_errors=True)
-        more = ["--cache-store", self.store, "--autocache", "off"] if cached else []
-        dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir",
-                                    tempfile.mkdtemp(dir=self.work), *more)
-        worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", "2")
-        before = cpu_s(worker.pid)
-        out = subprocess.run([os.path.join(programs, "cachew"), "run", pipeline, "--dispatcher", address, "--json", "--no-hash", "--epochs", str(epochs)],
-                             check=True, capture_output=True, text=True).stdout.splitlines()
-        if cached and epochs == 1:
-            wait_for_records(os.path.join(programs, "cachew"), address, self.options.images)
-        cpu = cpu_s(worker.pid) - before
-        stop(worker)
-        stop(dispatcher)
-        rates = [json.loads(line)["elements"] / json.loads(line)["seconds"] for line in out]
-        return rates, cpu / (epochs * self.options.images)
+        os.sync()  # what was removed is gone: nobody who is measured pays for it
 
-    def in_turns(self, photos, burn_ms, epochs):
-        """Of each round: what run gives with a cache, and without."""
+    def alone(self, photos, epochs):
+        """Of each round: what a run gives with a cache, and one without."""
         rounds = []
         for i in range(self.options.rounds):
             both = {}
             for cached in ((True, False), (False, True))[i % 2]:
-                both[cached] = self.run(photos, burn_ms, cached, epochs)
+                self.empty()
+                run = Run(self, photos, 0, cached, epochs)
+                run.begin()
+                both[cached] = run.end()
             rounds.append((both[True], both[False]))
+        return rounds
+
+    def in_turns(self, photos, burn_ms, cached):
+        """Of each round: images per second of the first and of the second, of their turns; and their CPU seconds an image."""
+        rounds = []
+        for i in range(self.options.rounds):
+            self.empty()
+            runs = [Run(self, photos, burn_ms, cached, 1), Run(self, photos, burn_ms, False, 1)]
+            order = runs[:: 1 - i % 2 * 2]
+            for run in order:
+                run.worker.send_signal(signal.SIGSTOP)
+                run.begin()
+            while not all(run.is_over() for run in runs):
+                for run in order:
+                    if not run.is_over():
+                        run.take_turn(TURN_S)
+            rounds.append([(self.options.images / run.turn_s, run.end()[1]) for run in runs])
         return rounds
 
 
@@ -114,25 +166,25 @@ def spread(values):
 
 
 def gain(bench, photos):
-    rounds = bench.in_turns(photos, 0, 3)
+    rounds = bench.alone(photos, 3)
     for name, which in (("with cache:", 0), ("without:", 1)):
         print("  %-14s epoch1=%.0f/s epoch2=%.0f/s epoch3=%.0f/s" % (name, *(statistics.median(r[which][0][k] for r in rounds) for k in range(3))))
     print("  second epoch against the first: %.2f (wanted >= 3)" % statistics.median(r[0][0][1] / r[0][0][0] for r in rounds), flush=True)
 
 
-def fill(bench, name, photos, burn_ms):
-    rounds = bench.in_turns(photos, burn_ms, 1)
+def fill(bench, name, photos, burn_ms, cached=True):
+    rounds = bench.in_turns(photos, burn_ms, cached)
     cpu_ms = statistics.median(without[1] for _, without in rounds) * 1e3
     more_us = statistics.median(with_cache[1] - without[1] for with_cache, without in rounds) * 1e6
     print("  fill %-14s %.2f ms an image; CPU %s, %+.0f us an image; images/s %s" %
-          (name, cpu_ms, spread([a[1] / b[1] for a, b in rounds]), more_us, spread([a[0][0] / b[0][0] for a, b in rounds])), flush=True)
+          (name, cpu_ms, spread([a[1] / b[1] for a, b in rounds]), more_us, spread([a[0] / b[0] for a, b in rounds])), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--images", type=int, default=4000)
+    parser.add_argument("--images", type=int, default=8000)
     parser.add_argument("--burn-ms", type=float, default=5, help="CPU time added to each element before the cache, in the last case")
     parser.add_argument("--store", help="URL; it is not emptied between rounds (default: a directory, which is)")
     parser.add_argument("--only", nargs="+", choices=CASES, default=CASES)
@@ -144,6 +196,8 @@ def main():
         print("cache_service: images=%d rounds=%d" % (options.images, options.rounds), flush=True)
         if "gain" in options.only:
             gain(bench, small)
+        if "null" in options.only:
+            fill(bench, "null", small, 0, cached=False)
         if "small" in options.only:
             fill(bench, "500 x 375", small, 0)
         if "large" in options.only:
