@@ -82,6 +82,8 @@ enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id, struct
 bool cw_cache_has(struct cw_cache_node *node, uint64_t id);
 /* Begins to read what exists of these. */
 void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n);
+/* Whether that is worth telling it of each record: of small ones in mapped chunks it is not, the kernel reads their neighbours with them. */
+bool cw_cache_wants_ahead(const struct cw_cache_node *node);
 /* Keeps a copy, to be written. element NULL: left out by a filter. cost_ns: what computing it took, 0 = unknown. Never waits. */
 void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element, int64_t cost_ns);
 

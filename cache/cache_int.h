@@ -328,6 +328,7 @@ struct cw_cache_node {
     uint32_t slots_n;       /* lock: ever made */
     struct cw_slot *unused; /* lock */
     atomic_size_t pending;  /* chunks to be loaded */
+    atomic_bool wants_ahead; /* one was loaded that does not map, or whose records are large */
     struct cw_count_shard shards[CW_COUNT_SHARDS];
     atomic_ullong lost, written, written_bytes, chunks_written, damaged;
     atomic_ullong records, chunks; /* changed under lock */

@@ -110,6 +110,14 @@ static void make_tables(struct cw_cache_chunk *chunk)
         chunk->plain = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
 }
 
+/* Records that are frames of their own are read one by one. */
+static bool wants_ahead(const struct cw_cache_chunk *chunk)
+{
+    const struct cw_chunk_index *index = chunk->index;
+
+    return !chunk->map || (index->frames_n && index->frames_n == index->records_n && index->frames[0].plain >= CW_CHUNK_FRAME_BYTES);
+}
+
 static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, struct cw_err *err)
 {
     uint64_t bytes = 0;
@@ -172,6 +180,8 @@ static bool install(struct cw_cache_chunk *chunk)
     bool ok = !chunk->removed && (chunk->slot = cw_slot_new(node, chunk, NULL)) != NULL;
     if (ok) {
         chunk->state = CW_CHUNK_LOADED;
+        if (wants_ahead(chunk))
+            atomic_store_explicit(&node->wants_ahead, true, memory_order_relaxed);
         chunk->installing = true;
         cw_slot_ref(chunk->slot);
         atomic_fetch_add(&node->chunks, 1);

@@ -23,11 +23,22 @@ static int compare(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Of a mapped chunk: was it used before? */
+/* Its first page is in the page cache: then it was read, and is there whole, most likely. */
+static bool is_resident(const struct cw_cache_chunk *chunk, const struct cw_chunk_frame *frame)
+{
+    uintptr_t page = ((uintptr_t)chunk->map + frame->offset) & ~(PAGE - 1);
+    unsigned char there = 0;
+
+    return mincore((void *)page, 1, &there) == 0 && there & 1;
+}
+
+/* Of a mapped chunk: was it used before? Of a large frame the kernel is asked, who may have let it go. */
 static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
+    if (f->stored >= CW_CHUNK_FRAME_BYTES)
+        return is_resident(chunk, f);
     if (f->stored == f->plain)
         return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_relaxed) >> (frame % 64) & 1;
     return cw_frames_are_there(chunk, frame);
@@ -83,6 +94,11 @@ static void begin(struct want *wants, size_t n)
         else
             cw_fetch_want(chunk, frames, k - i);
     }
+}
+
+bool cw_cache_wants_ahead(const struct cw_cache_node *node)
+{
+    return atomic_load_explicit(&node->wants_ahead, memory_order_relaxed);
 }
 
 void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n)

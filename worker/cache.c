@@ -130,13 +130,6 @@ static void retire(struct cw_worker *w)
     close_unused(w);
 }
 
-/* A mapped chunk needs no reading ahead: the kernel does it, and what is in its page cache is as near as memory. A throttled store maps nothing. */
-static bool is_mapped(const char *url)
-{
-    bool throttled = strstr(url, "read_rate=") || strstr(url, "latency=");
-    return !throttled && (cw_str_starts(url, "dir:") || cw_str_starts(url, "mem:"));
-}
-
 static bool is_same(const struct cw_wcache_store *store, const Cachew__V1__CacheStore *told)
 {
     if (!store || !told)
@@ -160,7 +153,6 @@ void cw_wcache_welcome(struct cw_worker *w, const Cachew__V1__CacheStore *told)
     store->chunk_bytes = told->chunk_bytes;
     store->level = told->level;
     store->memory = w->cache.memory;
-    store->ahead = !is_mapped(store->url);
     store->opening = true;
     w->cache.store = store;
     w->cache.threads_n++;

@@ -35,7 +35,6 @@ struct cw_wcache_store {
     uint64_t chunk_bytes;
     int level;
     size_t memory;
-    bool ahead;       /* records are read ahead: the store does not map */
     bool retired;     /* another took its place */
     bool opening;     /* its thread runs */
     _Atomic size_t refs; /* any: tasks and read-ahead that may use it */

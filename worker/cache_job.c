@@ -173,6 +173,15 @@ bool cw_wcache_job_may_begin(struct cw_wjob *job)
     return true;
 }
 
+static bool wants_ahead(const struct cw_wjob *job)
+{
+    const struct cw_wcache_job *c = &job->cache;
+    for (size_t i = 0; c->reads && i < job->graph->n; i++)
+        if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->node && cw_cache_wants_ahead(c->nodes[i].key->node))
+            return true;
+    return false;
+}
+
 static void read_ahead(struct cw_wjob *job, uint64_t epoch, uint64_t item)
 {
     struct cw_wcache_job *c = &job->cache;
@@ -193,7 +202,7 @@ void cw_wcache_job_begun(struct cw_wjob *job, struct cw_task *task)
         c->turning = true;
         c->epoch = task->exec.epoch;
     }
-    if (!c->reads || !task->store || !task->store->ahead)
+    if (!task->store || !wants_ahead(job))
         return;
     read_ahead(job, task->exec.epoch, task->exec.item);
     uint64_t epoch = 0, next = 0;
