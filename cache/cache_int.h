@@ -89,12 +89,12 @@ struct cw_cache_chunk {
     struct cw_store_file *file;
     const unsigned char *map; /* NULL: the store does not map */
     struct cw_chunk_index *index;
-    struct cw_bits *checked; /* a bit a frame of the mapping */
+    struct cw_bits *checked; /* a bit a frame of the mapping: got from there without more ado */
     struct cw_mutex lock;
     struct cw_cond arrived;  /* lock */
-    struct cw_span **stored; /* lock: frames as they are in the file; NULL when it is mapped */
+    struct cw_span **stored; /* lock: frames as they are in the file; NULL: all are got from the mapping */
     struct cw_span **plain;  /* lock: frames unpacked; NULL when none is packed */
-    struct cw_turns *told;   /* room.lock: its frames in the line; NULL when it is mapped */
+    struct cw_turns *told;   /* room.lock: its frames in the line; NULL when stored is */
     atomic_uint told_n;      /* wants in the line; changed under room.lock */
     atomic_uint failures;    /* reads that failed in a row */
     int end;                 /* the event that ends it, -1 none; cache->lock */
@@ -143,7 +143,7 @@ void cw_line_fini(struct cw_line *line);
 #define CW_SPAN_FRAMES 64u
 #define CW_SPAN_BYTES ((size_t)1 << 20)
 enum cw_span_state { CW_SPAN_COMING, CW_SPAN_READY, CW_SPAN_FAILED };
-enum cw_shelf { CW_SHELF_NONE, CW_SHELF_AHEAD, CW_SHELF_RECENT, CW_SHELF_KEPT, CW_SHELVES };
+enum cw_shelf { CW_SHELF_NONE, CW_SHELF_AHEAD, CW_SHELF_RECENT, CW_SHELF_KEPT, CW_SHELF_DONE, CW_SHELVES };
 struct cw_span {
     atomic_int refs; /* one is the chunk's table */
     struct cw_cache_chunk *chunk;
@@ -161,6 +161,7 @@ struct cw_span {
 /* frames.c. The plain bytes of a frame that is not simply mapped; NULL: not to be had now, or damaged. */
 const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold, int64_t *wait_ns);
 bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame);
+bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame); /* of a mapped chunk: in the page cache */
 void cw_frames_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
 void cw_span_unref(struct cw_span *span);
 
@@ -230,6 +231,7 @@ bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage); /* room.lo
 
 /* shelf.c; room.lock, but for `used` */
 void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf); /* from where it is */
+struct cw_span *cw_shelf_drop_done(struct cw_room *room); /* one that nobody will need */
 struct cw_span *cw_shelf_drop(struct cw_room *room, bool all); /* out of its chunk's table, nobody's now; NULL: there is none */
 void cw_shelf_forget_old(struct cw_room *room);                /* those that were wanted, and nobody came */
 void cw_shelf_used(struct cw_span *span, uint32_t frame);      /* somebody has the frame; without locks */

@@ -153,7 +153,7 @@ static void start(struct cw_span *span)
         span->data = cw_spare_new(span->cap);
     fetch->span = span;
     fetch->read = (struct cw_store_read){.file = chunk->file, .offset = chunk->index->frames[span->first].offset, .dst = span->data,
-                                         .n = bytes_of(span), .done = on_read, .left = on_left};
+                                         .n = bytes_of(span), .done = on_read, .left = on_left, .past = chunk->map != NULL};
     if (span->data) {
         cw_store_file_read_start(&fetch->read);
         return;
@@ -236,7 +236,7 @@ static bool make_way(struct cw_room *room, size_t cap)
 /* room.lock and chunk->lock. The head's frame is there or comes: its gets are the span's from now on. false: too much is kept for gets already. */
 static bool keep_for_gets(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame, struct cw_span *span)
 {
-    bool stands = span->shelf == CW_SHELF_RECENT || span->shelf == CW_SHELF_KEPT;
+    bool stands = span->shelf != CW_SHELF_NONE && span->shelf != CW_SHELF_AHEAD;
 
     if (stands && !make_way(room, span->cap))
         return false;

@@ -3,6 +3,7 @@
  * unpacked. A chunk has a table of each kind with a pointer a frame; the table has one ref, each thread that works on it and a read under
  * way have others. What only the table holds may be dropped (shelf.c). */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "cache/cache_int.h"
@@ -77,11 +78,48 @@ static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stor
     return true;
 }
 
+/* Its first page is in the page cache: then it was read, and is there whole, most likely. */
+bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    uintptr_t page = ((uintptr_t)chunk->map + chunk->index->frames[frame].offset) & ~(uintptr_t)(CW_MEM_PAGE - 1);
+    unsigned char there = 0;
+
+    return mincore((void *)page, 1, &there) == 0 && there & 1;
+}
+
+/* Somebody else had it read, or its span is gone, while this get's turn had not come. */
+static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    struct cw_cache *cache = cache_of(chunk);
+
+    if (atomic_load_explicit(&chunk->told_n, memory_order_relaxed) == 0)
+        return;
+    cw_mutex_lock(&cache->room.lock);
+    cw_line_got(&cache->room.line, chunk, frame);
+    cw_mutex_unlock(&cache->room.lock);
+    cw_fetch_pump(cache);
+}
+
+/* Whether to take a frame from the mapping: not while it is in memory, or must be read for the first time. */
+static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    if (!chunk->stored)
+        return true;
+    cw_mutex_lock(&chunk->lock);
+    bool is_span = chunk->stored[frame] != NULL;
+    cw_mutex_unlock(&chunk->lock);
+    bool is_checked = atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_relaxed) >> (frame % 64) & 1;
+    if (is_span || (!is_checked && !cw_frames_are_resident(chunk, frame)))
+        return false;
+    leave_line(chunk, frame);
+    return true;
+}
+
 static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold, int64_t *wait_ns)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
-    if (chunk->map)
+    if (chunk->map && is_mapped(chunk, frame))
         return check(chunk, frame, chunk->map + f->offset, &chunk->checked[frame / 64].word, frame % 64) ? chunk->map + f->offset : NULL;
     bool ready = false;
     struct cw_span *span = stored_span(chunk, frame, &ready);

@@ -93,6 +93,12 @@ static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err
     return 0;
 }
 
+/* Records that are frames of their own are read one by one. */
+static bool are_large(const struct cw_chunk_index *index)
+{
+    return index->frames_n && index->frames_n == index->records_n && index->frames[0].plain >= CW_CHUNK_FRAME_BYTES;
+}
+
 static void make_tables(struct cw_cache_chunk *chunk)
 {
     const struct cw_chunk_index *index = chunk->index;
@@ -100,22 +106,14 @@ static void make_tables(struct cw_cache_chunk *chunk)
 
     for (uint32_t i = 0; i < index->frames_n && !packed; i++)
         packed = index->frames[i].stored != index->frames[i].plain;
-    if (chunk->map) {
+    if (chunk->map)
         chunk->checked = CW_NEW_ARRAY(struct cw_bits, index->frames_n / 64 + 1);
-    } else {
+    if (!chunk->map || (are_large(index) && cw_store_file_may_read_past(chunk->file))) {
         chunk->stored = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
         chunk->told = CW_NEW_ARRAY(struct cw_turns, index->frames_n + 1);
     }
     if (packed)
         chunk->plain = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
-}
-
-/* Records that are frames of their own are read one by one. */
-static bool wants_ahead(const struct cw_cache_chunk *chunk)
-{
-    const struct cw_chunk_index *index = chunk->index;
-
-    return !chunk->map || (index->frames_n && index->frames_n == index->records_n && index->frames[0].plain >= CW_CHUNK_FRAME_BYTES);
 }
 
 static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, struct cw_err *err)
@@ -180,7 +178,7 @@ static bool install(struct cw_cache_chunk *chunk)
     bool ok = !chunk->removed && (chunk->slot = cw_slot_new(node, chunk, NULL)) != NULL;
     if (ok) {
         chunk->state = CW_CHUNK_LOADED;
-        if (wants_ahead(chunk))
+        if (!chunk->map || are_large(chunk->index))
             atomic_store_explicit(&node->wants_ahead, true, memory_order_relaxed);
         chunk->installing = true;
         cw_slot_ref(chunk->slot);

@@ -12,24 +12,23 @@
 struct want {
     struct cw_slot *slot;
     uint32_t frame, bytes; /* of the record */
+    bool is_mapped;        /* the kernel is asked to read it */
 };
 
 static int compare(const void *a, const void *b)
 {
     const struct want *x = a, *y = b;
 
+    if (x->is_mapped != y->is_mapped)
+        return x->is_mapped - y->is_mapped;
     if (x->slot != y->slot)
         return (uintptr_t)x->slot < (uintptr_t)y->slot ? -1 : 1;
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Its first page is in the page cache: then it was read, and is there whole, most likely. */
-static bool is_resident(const struct cw_cache_chunk *chunk, const struct cw_chunk_frame *frame)
+static bool is_checked(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
-    uintptr_t page = ((uintptr_t)chunk->map + frame->offset) & ~(PAGE - 1);
-    unsigned char there = 0;
-
-    return mincore((void *)page, 1, &there) == 0 && there & 1;
+    return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_relaxed) >> (frame % 64) & 1;
 }
 
 /* Of a mapped chunk: was it used before? Of a large frame the kernel is asked, who may have let it go. */
@@ -38,9 +37,9 @@ static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
     if (f->stored >= CW_CHUNK_FRAME_BYTES)
-        return is_resident(chunk, f);
+        return cw_frames_are_resident(chunk, frame);
     if (f->stored == f->plain)
-        return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_relaxed) >> (frame % 64) & 1;
+        return is_checked(chunk, frame);
     return cw_frames_are_there(chunk, frame);
 }
 
@@ -56,8 +55,10 @@ static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *
     const struct cw_chunk_index *index = slot->chunk->index;
     if (no >= index->records_n || index->records[no].id != id || index->records[no].bytes == CW_CHUNK_LEFT_OUT)
         return false;
-    *ret_want = (struct want){slot, index->records[no].frame, index->records[no].bytes};
-    return !slot->chunk->map || !is_there(slot->chunk, ret_want->frame);
+    uint32_t frame = index->records[no].frame;
+    bool is_mapped = !slot->chunk->stored || (slot->chunk->map && is_checked(slot->chunk, frame));
+    *ret_want = (struct want){slot, frame, index->records[no].bytes, is_mapped};
+    return !slot->chunk->map || !is_there(slot->chunk, frame);
 }
 
 /* Of a mapped chunk: frames that stand one behind another. */
@@ -87,9 +88,9 @@ static void begin(struct want *wants, size_t n)
     for (size_t i = 0, k; i < n; i = k) {
         struct cw_cache_chunk *chunk = wants[i].slot->chunk;
 
-        for (k = i; k < n && wants[k].slot == wants[i].slot; k++)
+        for (k = i; k < n && wants[k].slot == wants[i].slot && wants[k].is_mapped == wants[i].is_mapped; k++)
             frames[k - i] = wants[k].frame;
-        if (chunk->map)
+        if (wants[i].is_mapped)
             advise_all(chunk, frames, k - i);
         else
             cw_fetch_want(chunk, frames, k - i);

@@ -3,6 +3,8 @@
  * full, what came last to the shelf of those that are kept goes first, and the others are hits in the next epoch; the buffer that was
  * just used is the next one to be read into. Of the last ones those stay that stand in the line once more, the nearer to its head the rather. Now
  * and then the oldest goes, so that what nobody reads any more does not stay for ever.
+ * Of mapped chunks only what is read for the first time comes here, past the page cache, for which that is too early: data that is read once need not push
+ * out other data. Its buffers are the first to be used again (DONE).
  * Frames whose last record was got just now stay a little in any case (RECENT): somebody who did not tell ahead may read on there. What
  * somebody holds stays where it is. */
 #include "base/clock.h"
@@ -55,7 +57,20 @@ void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shel
 
     move(room, span, shelf);
     while (recent->bytes > CW_MIN(room->limit / 8, RECENT_BYTES) && recent->head != span)
-        move(room, recent->head, CW_SHELF_KEPT);
+        move(room, recent->head, recent->head->chunk->map && !recent->head->is_plain ? CW_SHELF_DONE : CW_SHELF_KEPT);
+}
+
+/* The next time they are got from the mapping, by way of the page cache. */
+static void mark_checked(struct cw_cache_chunk *chunk, const struct cw_span *span)
+{
+    uint64_t good = atomic_load_explicit(&span->checked, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < span->n; i++) {
+        uint32_t frame = span->first + i;
+
+        if (good >> i & 1)
+            atomic_fetch_or_explicit(&chunk->checked[frame / 64].word, (uint64_t)1 << frame % 64, memory_order_release);
+    }
 }
 
 /* Takes it out of its chunk's table unless somebody holds it. */
@@ -69,6 +84,8 @@ static bool take_from_chunk(struct cw_span *span)
     if (table[span->first] == span && atomic_load_explicit(&span->refs, memory_order_acquire) == 1) {
         for (uint32_t i = 0; i < span->n; i++)
             table[span->first + i] = NULL;
+        if (chunk->map && !span->is_plain)
+            mark_checked(chunk, span);
         mine = true;
     }
     cw_mutex_unlock(&chunk->lock);
@@ -106,11 +123,18 @@ static struct cw_span *drop_from(struct cw_room *room, enum cw_shelf shelf, bool
     return NULL;
 }
 
+struct cw_span *cw_shelf_drop_done(struct cw_room *room)
+{
+    return drop_from(room, CW_SHELF_DONE, false);
+}
+
 /* Of those that are wanted the newest: they are needed last. */
 struct cw_span *cw_shelf_drop(struct cw_room *room, bool all)
 {
-    struct cw_span *span = drop_from(room, CW_SHELF_KEPT, ++room->dropped % TURNS != 0);
+    struct cw_span *span = cw_shelf_drop_done(room);
 
+    if (!span)
+        span = drop_from(room, CW_SHELF_KEPT, ++room->dropped % TURNS != 0);
     if (!span)
         span = drop_from(room, CW_SHELF_RECENT, false);
     if (!span && all)

@@ -98,10 +98,15 @@ bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **
     bool ok = true;
 
     room->busy = true;
-    while (!(*ret_data = pop_fitting(room, cap)) && cw_room_is_over(room, *cap)) {
-        if (cw_spare_drop(room, garbage) || cw_room_drop_segment(room, garbage))
+    while (!(*ret_data = pop_fitting(room, cap))) {
+        struct cw_span *span = cw_shelf_drop_done(room);
+
+        if (!span && !cw_room_is_over(room, *cap))
+            break;
+        if (!span && (cw_spare_drop(room, garbage) || cw_room_drop_segment(room, garbage)))
             continue;
-        struct cw_span *span = cw_shelf_drop(room, false);
+        if (!span)
+            span = cw_shelf_drop(room, false);
         if (!span) {
             ok = now;
             break;

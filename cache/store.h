@@ -63,6 +63,8 @@ int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store
 void cw_store_file_close(struct cw_store_file *file); /* no read may be under way; accepts NULL */
 /* All of it in memory, mapped, until close; NULL when the store cannot do that. (A file is never changed once it is there.) */
 const void *cw_store_file_map(struct cw_store_file *file);
+/* Whether bytes of a mapped file can be read past the kernel's page cache (`past`): without a fault a page, and without pushing out others. */
+bool cw_store_file_may_read_past(struct cw_store_file *file);
 /* Exactly n bytes, or an error (CORRUPT: the file is shorter). */
 int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err);
 /* The same without waiting, several at once: done is called exactly once, on a thread of the store (or from within start), and must not wait.
@@ -76,6 +78,7 @@ struct cw_store_read {
     size_t n;
     void (*done)(struct cw_store_read *read, int rc);
     void (*left)(struct cw_store_read *read); /* or NULL */
+    bool past; /* the kernel's page cache, if the file may */
     struct cw_err err;
     void *arg;
 };

@@ -57,7 +57,8 @@ struct cw_store_job {
     size_t n, taken, done;              /* lock */
     int copying, inside;                /* lock: I/O threads that write to dst, that are in it */
     struct cw_store_read *read;         /* NULL: somebody waits */
-    bool is_straight;                   /* it has `left`: read into dst, and told when the job ends */
+    bool has_left;                      /* told when the job ends; read into dst unless is_past */
+    bool is_past;                       /* read past the page cache, into whole pages of the thread's */
     /* writes */
     const void *data;
     struct cw_buf *pieces;              /* a ref: data is in it */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,8 +42,10 @@ struct file {
     int fd;
     uint64_t bytes;
     bool is_maps;
+    atomic_bool is_direct; /* not refused so far */
     struct cw_mutex lock;
-    void *map; /* lock */
+    void *map;  /* lock */
+    int direct; /* lock: the same file, past the page cache; -1: not open */
 };
 
 static int check(const struct cw_store_url *url, struct cw_err *err)
@@ -388,6 +391,8 @@ static int open_to_read(void *self, const char *name, void **ret_file, uint64_t 
     cw_mutex_init(&file->lock);
     cw_mutex_lock(&dir->lock);
     file->is_maps = dir->is_maps;
+    atomic_init(&file->is_direct, dir->is_maps && dir->is_direct);
+    file->direct = -1;
     cw_mutex_unlock(&dir->lock);
     *ret_file = file;
     *ret_bytes = file->bytes;
@@ -409,6 +414,43 @@ static int read_piece(void *arg, uint64_t offset, void *dst, size_t n, struct cw
         at += (size_t)some;
     }
     return 0;
+}
+static bool may_read_past(void *arg)
+{
+    struct file *file = arg;
+
+    return atomic_load_explicit(&file->is_direct, memory_order_relaxed);
+}
+/* -1: refused. */
+static int direct_of(struct file *file)
+{
+    char path[32];
+
+    cw_mutex_lock(&file->lock);
+    if (file->direct < 0 && may_read_past(file)) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+        file->direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+        atomic_store_explicit(&file->is_direct, file->direct >= 0, memory_order_relaxed);
+    }
+    int fd = file->direct;
+    cw_mutex_unlock(&file->lock);
+    return fd;
+}
+static int read_past(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    struct file *file = arg;
+    size_t lead = (size_t)(offset % CW_MEM_PAGE), whole = CW_ALIGN_UP(lead + n, CW_MEM_PAGE);
+    int fd = direct_of(file);
+    ssize_t got;
+
+    do
+        got = fd < 0 ? -1 : pread(fd, (char *)dst - lead, whole, (off_t)(offset - lead));
+    while (fd >= 0 && got < 0 && errno == EINTR);
+    if (got >= (ssize_t)(lead + n))
+        return 0;
+    if (fd >= 0 && got < 0 && (errno == EINVAL || errno == EOPNOTSUPP))
+        atomic_store_explicit(&file->is_direct, false, memory_order_relaxed);
+    return read_piece(file, offset, dst, n, err); /* which finds what is the matter */
 }
 /* A file that became shorter since it was opened is not mapped: touching what is not there would be a signal. */
 static const void *map_file(void *arg)
@@ -433,6 +475,8 @@ static void close_file(void *arg)
 
     if (file->map)
         munmap(file->map, (size_t)file->bytes);
+    if (file->direct >= 0)
+        close(file->direct);
     close(file->fd);
     cw_mutex_fini(&file->lock);
     cw_mem_free(file);
@@ -443,4 +487,4 @@ const struct cw_store_ops cw_store_dir = {
     .check = check, .init = init, .fini = fini, .try = try,
     .create = create, .write = cw_dir_out_write, .sync = cw_dir_out_sync, .commit = cw_dir_out_commit, .abandon = cw_dir_out_abandon,
     .remove = remove_file, .stat = stat_file, .list = list, .space = space,
-    .open = open_to_read, .read = read_piece, .map = map_file, .close = close_file};
+    .open = open_to_read, .read = read_piece, .may_read_past = may_read_past, .read_past = read_past, .map = map_file, .close = close_file};

@@ -57,6 +57,10 @@ struct cw_store_ops {
     int (*open)(void *self, const char *name, void **ret_file, uint64_t *ret_bytes, struct cw_err *err);
     int (*read)(void *file, uint64_t offset, void *dst, size_t n, struct cw_err *err); /* all n, or CORRUPT: it is shorter */
     const void *(*map)(void *file); /* (opt) */
+    /* The same as read, past the kernel's page cache if that can be: dst is as far into a page as offset, and the whole pages around it are read_past's to
+     * fill. Of a file that is mapped; may_read_past tells whether that makes sense (opt). */
+    bool (*may_read_past)(void *file);
+    int (*read_past)(void *file, uint64_t offset, void *dst, size_t n, struct cw_err *err);
     void (*close)(void *file);
 };
 

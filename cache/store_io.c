@@ -81,7 +81,7 @@ static void free_job(struct cw_store_job *job, bool is_here)
         cw_store_file_unref_here(job->opened);
     else if (job->opened)
         cw_store_file_unref(job->opened);
-    if (job->is_straight)
+    if (job->has_left)
         job->read->left(job->read);
     for (size_t i = 0; i < job->entries_n; i++)
         cw_mem_free(job->entries[i].name);
@@ -212,7 +212,7 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
     }
 }
 /* Without the lock: what was read into memory of the thread's own (or straight to where it belongs) goes to the caller, if he still waits. */
-static void hand_over(struct cw_store_job *job, size_t at, const void *p, size_t n, int rc, const struct cw_err *err)
+static void hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc, const struct cw_err *err)
 {
     struct cw_store *store = job->store;
 
@@ -231,7 +231,7 @@ static void hand_over(struct cw_store_job *job, size_t at, const void *p, size_t
     }
     job->copying++;
     cw_mutex_unlock(&store->lock);
-    if (!job->is_straight)
+    if (p != job->dst + at)
         memcpy(job->dst + at, p, n);
     cw_mutex_lock(&store->lock);
     job->copying--;
@@ -255,11 +255,17 @@ static void run_piece(struct cw_store_job *job, size_t at, size_t n, void **buff
 
     if (store->url.latency_ns && at == 0)
         cw_clock_sleep_ns(store->url.latency_ns);
-    if (!job->is_straight && !*buffer)
-        *buffer = cw_mem_try(CW_STORE_PIECE);
-    void *to = job->is_straight ? job->dst + at : *buffer;
-    rc = to ? store->ops->read(job->file->own, job->offset + at, to, n, &err)
-            : cw_err_set(&err, CW_E_NOMEM, "store %s: no memory to read", store->url.text);
+    bool is_straight = job->has_left && !job->is_past;
+    if (!is_straight && !*buffer)
+        *buffer = cw_mem_try_pages(CW_STORE_PIECE + 2 * CW_MEM_PAGE);
+    uint64_t offset = job->offset + at;
+    uint8_t *to = is_straight ? job->dst + at : *buffer;
+    if (!to)
+        rc = cw_err_set(&err, CW_E_NOMEM, "store %s: no memory to read", store->url.text);
+    else if (job->is_past)
+        rc = store->ops->read_past(job->file->own, offset, to += offset % CW_MEM_PAGE, n, &err);
+    else
+        rc = store->ops->read(job->file->own, offset, to, n, &err);
     hand_over(job, at, to, n, rc, &err);
 }
 static void run_call(struct cw_store_job *job)

@@ -110,6 +110,13 @@ const void *cw_store_file_map(struct cw_store_file *file)
     return store->ops->map(file->own);
 }
 
+bool cw_store_file_may_read_past(struct cw_store_file *file)
+{
+    const struct cw_store_ops *ops = file->store->ops;
+
+    return file->store->has_threads && ops->may_read_past && ops->may_read_past(file->own);
+}
+
 /* Not on an I/O thread: of a store that does not wait. */
 static int read_here(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
 {
@@ -198,7 +205,8 @@ void cw_store_file_read_start(struct cw_store_read *read)
     }
     struct cw_store_job *job = new_read(read->file, read->offset, read->dst, read->n);
     job->read = read;
-    job->is_straight = read->left != NULL;
+    job->has_left = read->left != NULL;
+    job->is_past = read->past && cw_store_file_may_read_past(read->file);
     cw_store_job_start(job);
     cw_store_job_unref(job);
 }

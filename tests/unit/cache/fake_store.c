@@ -375,6 +375,12 @@ void cw_store_file_close(struct cw_store_file *file)
     cw_mem_free(file);
 }
 
+bool cw_store_file_may_read_past(struct cw_store_file *file)
+{
+    (void)file; /* what it maps is memory */
+    return false;
+}
+
 const void *cw_store_file_map(struct cw_store_file *file)
 {
     return file->store->maps ? file->content->data : NULL;
