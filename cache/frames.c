@@ -87,7 +87,7 @@ bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
     return mincore((void *)page, 1, &there) == 0 && there & 1;
 }
 
-/* Somebody else had it read, or its span is gone, while this get's turn had not come. */
+/* Somebody else had it read, or its span is gone, while the turn of this one had not come. */
 static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     struct cw_cache *cache = cache_of(chunk);
