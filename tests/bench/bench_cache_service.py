@@ -8,7 +8,7 @@ Photographs (support/make_photos.py) through files -> shuffle -> read_file -> de
 batch 64, on one worker of two threads. A record of the cache has 150,528 bytes.
 
 gain, gain_large: three epochs with a cache, and three without: images per second of each epoch, and the second epoch against the first, which it reads back
-from the disk, and the third from the kernel's page cache. For photographs of about 500 x 375, and of 1000 x 750.
+from the disk. For photographs of about 500 x 375, and of 1000 x 750.
 small, large, burn: one epoch that computes everything and writes the cache, against one that does not: images per second, and CPU time of the worker
 (user and system, until all is written). For photographs of about 500 x 375, of 1000 x 750, and for the small ones with 5 ms (or --burn-ms) of computing
 more for each. The two run in the same seconds: their workers take turns of 0.1 s (SIGSTOP, SIGCONT), and only the seconds of its turns count for each,
