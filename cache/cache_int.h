@@ -101,6 +101,10 @@ struct cw_cache_chunk {
     char *why;
     struct cw_cache_chunk *next; /* to be loaded, or retired: cache->lock */
 };
+static inline bool cw_chunk_is_checked(const struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_acquire) >> (frame % 64) & 1;
+}
 /* load.c */
 struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name);
 void cw_load_chunk_free(struct cw_cache_chunk *chunk); /* closes its file */

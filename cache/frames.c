@@ -108,8 +108,7 @@ static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     cw_mutex_lock(&chunk->lock);
     bool is_span = chunk->stored[frame] != NULL;
     cw_mutex_unlock(&chunk->lock);
-    bool is_checked = atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_relaxed) >> (frame % 64) & 1;
-    if (is_span || (!is_checked && !cw_frames_are_resident(chunk, frame)))
+    if (is_span || (!cw_chunk_is_checked(chunk, frame) && !cw_frames_are_resident(chunk, frame)))
         return false;
     leave_line(chunk, frame);
     return true;

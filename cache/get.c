@@ -6,11 +6,6 @@
 
 #define SAMPLE 16u /* one get in so many is timed, and counts for all */
 
-static bool is_checked(const struct cw_cache_chunk *chunk, uint32_t frame)
-{
-    return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_acquire) >> (frame % 64) & 1;
-}
-
 static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no, uint64_t id, struct cw_cache_hold *hold,
                                       struct cw_element *element, uint32_t *ret_bytes, int64_t *wait_ns)
 {
@@ -22,7 +17,7 @@ static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no,
     if (record->bytes == CW_CHUNK_LEFT_OUT)
         return CW_CACHE_LEFT_OUT;
     const struct cw_chunk_frame *frame = &index->frames[record->frame];
-    bool mapped = chunk->map && frame->stored == frame->plain && is_checked(chunk, record->frame);
+    bool mapped = chunk->map && frame->stored == frame->plain && cw_chunk_is_checked(chunk, record->frame);
     const unsigned char *p = mapped ? chunk->map + frame->offset : cw_frames_get(chunk, record->frame, hold, wait_ns);
     if (!p)
         return CW_CACHE_MISS;

@@ -26,11 +26,6 @@ static int compare(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-static bool is_checked(const struct cw_cache_chunk *chunk, uint32_t frame)
-{
-    return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_relaxed) >> (frame % 64) & 1;
-}
-
 /* Of a mapped chunk: was it used before? Of a large frame the kernel is asked, who may have let it go. */
 static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
 {
@@ -39,7 +34,7 @@ static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
     if (f->stored >= CW_CHUNK_FRAME_BYTES)
         return cw_frames_are_resident(chunk, frame);
     if (f->stored == f->plain)
-        return is_checked(chunk, frame);
+        return cw_chunk_is_checked(chunk, frame);
     return cw_frames_are_there(chunk, frame);
 }
 
@@ -56,7 +51,7 @@ static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *
     if (no >= index->records_n || index->records[no].id != id || index->records[no].bytes == CW_CHUNK_LEFT_OUT)
         return false;
     uint32_t frame = index->records[no].frame;
-    bool is_mapped = !slot->chunk->stored || (slot->chunk->map && is_checked(slot->chunk, frame));
+    bool is_mapped = !slot->chunk->stored || (slot->chunk->map && cw_chunk_is_checked(slot->chunk, frame));
     *ret_want = (struct want){slot, frame, index->records[no].bytes, is_mapped};
     return !slot->chunk->map || !is_there(slot->chunk, frame);
 }

@@ -17,7 +17,7 @@
 #define FULL_TRIES 2
 #define RETRY_NS ((int64_t)100 * 1000000)       /* doubles */
 #define RETRY_MAX_NS ((int64_t)5 * 1000000000)
-#define PLAIN_CHUNKS 15u /* after one that was not worth packing */
+#define PLAIN_CHUNKS 15u                        /* after one that was not worth packing */
 #define ERROR_TRIES 3 /* of errors that say nothing about the store as a whole */
 
 struct item {
