@@ -68,7 +68,7 @@ printf "$columns" time step workers waits decisions
 shown=0 begin=$SECONDS first='' found=()
 while :; do
     now=$((SECONDS - begin))
-    row=$("$bin/cachew" jobs --json | head -n 1)
+    row=$("$bin/cachew" jobs --json | sed -n 1p)
     batches=$(field batches <<<"$row")
     if [ -z "$first" ] && [ "${batches:-0}" -gt 0 ]; then first=$now; fi
     at=$((now - ${first:-$now}))

@@ -3,6 +3,7 @@
 # What the installation tests share: a temporary directory in which `prefix` is the installed tree.
 # Environment: SOURCE_DIR, BUILD_DIR, CC, CMAKE, CMAKE_GENERATOR, SANITIZE.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../support/says.sh"
 : "${SOURCE_DIR:?is not set: run these through ctest}"
 
 fail() {

@@ -41,8 +41,8 @@ needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 check_program() { # PATH_KIND
     local program=$1 said
     case "$program" in
-    *_shared) needed "$program" | grep -qx 'libcachew\.so\.0' || fail "$program is not linked to libcachew.so.0" ;;
-    *_static) needed "$program" | grep -q libcachew && fail "$program is linked to the shared library" ;;
+    *_shared) needed "$program" | says -x 'libcachew\.so\.0' || fail "$program is not linked to libcachew.so.0" ;;
+    *_static) needed "$program" | says libcachew && fail "$program is linked to the shared library" ;;
     esac
     case "$program" in
     */version_*)
@@ -68,7 +68,7 @@ check_symbols() {
     [ -z "$others" ] || fail "not in both libraries: $others"
     others=$(needed "$lib/libcachew.so" | grep -E '^lib(jpeg|turbojpeg|png|z|webp|tiff|sqlite3|curl|gfapi|glusterfs|stdc\+\+)' || true)
     [ -z "$others" ] || fail "libcachew.so is linked to: $others"
-    readelf -d "$lib/libcachew.so" | grep -q 'SONAME.*\[libcachew\.so\.0\]' || fail "the SONAME of libcachew.so is not libcachew.so.0"
+    readelf -d "$lib/libcachew.so" | says 'SONAME.*\[libcachew\.so\.0\]' || fail "the SONAME of libcachew.so is not libcachew.so.0"
 }
 
 # Each header alone, as C99, C11 and, where there is a compiler, C++.
@@ -102,8 +102,8 @@ check_no_build_tree() {
 # The tree works from another place, too.
 check_moved() {
     mv "$prefix" "$work/moved"
-    "$work/moved/bin/cachew" --version | grep -qF "$version" || fail "cachew --version of the moved tree"
-    PKG_CONFIG_PATH=${PKG_CONFIG_PATH/$prefix/$work/moved} pkg-config --cflags cachew | grep -qF "$work/moved" || fail "cachew.pc does not follow when the tree is moved"
+    "$work/moved/bin/cachew" --version | says -F "$version" || fail "cachew --version of the moved tree"
+    PKG_CONFIG_PATH=${PKG_CONFIG_PATH/$prefix/$work/moved} pkg-config --cflags cachew | says -F "$work/moved" || fail "cachew.pc does not follow when the tree is moved"
 }
 
 build_with_pkg_config shared

@@ -4,6 +4,7 @@
 # A test is a script that sources this file, defines case_NAME functions and ends with `run_case "$@"`.
 # Environment: CACHEW_BIN (directory of the programs), CACHEW_TESTS (of test programs).
 set -uo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../support/says.sh"
 
 : "${CACHEW_BIN:?is not set: run these through ctest}"
 cachew=$CACHEW_BIN/cachew

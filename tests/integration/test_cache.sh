@@ -124,7 +124,7 @@ case_second_epoch() {
     wait_cached hits 4000
     same "hits" 4000 "$(cached hits)"
     same "records" 2000 "$(cached records)"
-    wait_until 60 "the job's hits are told" bash -c '"$0" jobs --json -d "$1" | grep -q "\"hit_share\":0.666"' "$cachew" "$DISPATCHER"
+    wait_until 60 "the job's hits are told" eval '"$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"hit_share\":0.666"'
     "$cachew" jobs -d "$DISPATCHER" >"$work/jobs.txt" || fail "cachew jobs"
     grep -qE '^JOB .* HITS ' "$work/jobs.txt" || fail "no column of hits: $(cat "$work/jobs.txt")"
     grep -qE ' thrice .* 67% ' "$work/jobs.txt" || fail "two epochs of three came from the cache: $(cat "$work/jobs.txt")"

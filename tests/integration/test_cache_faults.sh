@@ -217,7 +217,7 @@ case_gluster_one() {
 }
 # In the middle of writing chunks. (One that dies while the key's directory is made can leave bricks that disagree about it; docs/cache.md.) The same one
 # both times: another would have to wait until what this one missed is healed.
-has_some_chunk() { "$cachew" cache ls --json --dispatcher "$DISPATCHER" 2>/dev/null | grep -q '"chunks":[1-9]'; }
+has_some_chunk() { "$cachew" cache ls --json --dispatcher "$DISPATCHER" 2>/dev/null | says '"chunks":[1-9]'; }
 lose_one_brick() {
     [ "$1" != first ] || wait_until 120 "the first chunk" has_some_chunk
     gluster_kill_brick r3 0

@@ -39,7 +39,7 @@ case_quick_start_follows() {
     wait_until 120 "four, for a trainer twice as fast" has_workers_between 4 5
     wait_until 180 "two again" has_workers_between 2 3
     end job TERM
-    "$cachew" decisions follows --dispatcher "$DISPATCHER" --kind autoscale | grep 'hardly waits' >/dev/null || fail "fewer, but not for the reason that there is"
+    "$cachew" decisions follows --dispatcher "$DISPATCHER" --kind autoscale | says 'hardly waits' || fail "fewer, but not for the reason that there is"
 }
 # A trainer that ends leaves workers that nobody needs: they drain and leave, down to the minimum.
 case_scale_in() {
@@ -66,7 +66,7 @@ case_hash() {
     same "hash of one of two" "$(hashes reference)" "$(hashes held)"
     same "hash of the other" "$(hashes reference)" "$(hashes second)"
 }
-has_assigned() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep -q "\"assigned\":$1,"; }
+has_assigned() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"assigned\":$1,"; }
 # A hundred changes of the number of workers within one epoch, by request; workers come and go meanwhile. Each is one of the job's decisions.
 case_hundred_changes() {
     local i n
@@ -81,7 +81,7 @@ case_hundred_changes() {
         wait_until 120 "$n workers" has_assigned "$n"
         read_batches job 25
     done
-    "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep '"epoch":0,' >/dev/null || fail "not within one epoch"
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" | says '"epoch":0,' || fail "not within one epoch"
     i=$("$cachew" decisions changing --kind autoscale --last 1000 --dispatcher "$DISPATCHER" | grep -c 'by request')
     [ "$i" -eq 100 ] || fail "$i changes are among the decisions"
     expect_error policy 'autoscale policy "most" is not known' "$cachew" scale changing most --dispatcher "$DISPATCHER"
@@ -90,7 +90,7 @@ case_hundred_changes() {
     cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
     expect_error job 'no job' "$cachew" scale nobody auto --dispatcher "$DISPATCHER"
 }
-runs_at() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep -q "\"assigned\":$(($1 + $2)),\"local\":$2,"; }
+runs_at() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"assigned\":$(($1 + $2)),\"local\":$2,"; }
 # And where they run: beside the trainer, elsewhere, both.
 case_changing_places() {
     local i remote here
@@ -156,10 +156,10 @@ case_external() {
     begin_dispatcher --provisioner external --max-workers 3 --scale-window 500ms
     begin_worker w1
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --max-stall 0.9 --autoscale fixed:2
-    wait_until 60 "two are wanted" eval '"$cachew" metrics --dispatcher "$DISPATCHER" | grep -q "^cachew_workers_wanted 2"'
-    "$cachew" decisions --dispatcher "$DISPATCHER" --kind provision | grep "2 workers" >/dev/null || fail "no decision"
+    wait_until 60 "two are wanted" eval '"$cachew" metrics --dispatcher "$DISPATCHER" | says "^cachew_workers_wanted 2"'
+    "$cachew" decisions --dispatcher "$DISPATCHER" --kind provision | says "2 workers" || fail "no decision"
     begin_worker w2
-    wait_until 60 "it takes part" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"jobs\":\[\"j" | grep -qx 2'
+    wait_until 60 "it takes part" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"jobs\":\[\"j")" -eq 2 ]'
     address=$(sed -n 's/^ready //p' "$work/w1.out")
     "$cachew" drain "$address" --wait --dispatcher "$DISPATCHER" >"$work/drain.out" || fail "drain failed"
     grep -q 'has left' "$work/drain.out" || fail "$(cat "$work/drain.out")"

@@ -26,7 +26,7 @@ case_decided() {
     wait_until 60 "a remote worker first" has_remotes 1
     wait_until 240 "a local worker" has_some_locals
     wait_until 240 "no remote worker" has_remotes 0
-    "$cachew" decisions --dispatcher "$DISPATCHER" --kind autoplace | grep ' local' >/dev/null || fail "not by decisions"
+    "$cachew" decisions --dispatcher "$DISPATCHER" --kind autoplace | says ' local' || fail "not by decisions"
     end job TERM
     wait_until 60 "none is left" has_locals 0
 }
@@ -130,7 +130,7 @@ case_limits() {
     pid=$(local_pids | head -1)
     own=$(ps -o ni= -p "${pid_of[job]}" | tr -d ' ')
     same "nice level" "$((own + 5 > 19 ? 19 : own + 5))" "$(ps -o ni= -p "$pid" | tr -d ' ')"
-    tr '\0' ' ' <"/proc/$pid/cmdline" | grep -- '--threads 2 .*--cpu-limit 0.5.* --budget 104857600 ' >/dev/null || fail "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
+    tr '\0' ' ' <"/proc/$pid/cmdline" | says -- '--threads 2 .*--cpu-limit 0.5.* --budget 104857600 ' || fail "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
     expect_error little 'local_memory|16M' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 4 --local-memory 50M
     expect_error many 'local_workers|65|64' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 65
 }

@@ -118,7 +118,7 @@ resume() { # PIPELINE ARGS of the second run...
     run again "$file" --epochs 2 --seed 3 --resume "$work/token" --batches "$work/again.batches" "$@"
     local first
     first=$(head -n 1 "$work/again.batches")
-    head -n "$n" "$work/reference.batches" | grep -qxF "$first" && n=$((n - 1))
+    head -n "$n" "$work/reference.batches" | says -xF "$first" && n=$((n - 1))
     head -n "$n" "$work/job.batches" | cat - "$work/again.batches" | cmp "$work/reference.batches" - || fail "resumed elsewhere: $first"
 }
 case_resume_fashion() { resume fashion; }
@@ -150,7 +150,7 @@ case_at_most_once() {
     got=$(wc -l <"$work/job.batches") all=$(wc -l <"$work/reference.batches")
     same "delivered and left out" "$all" "$((got + lost))"
     # What came is in order, once, and right.
-    diff "$work/reference.batches" "$work/job.batches" | grep -q '^>' && fail "batches that the reference does not have"
+    same "batches that the reference does not have" 0 "$(diff "$work/reference.batches" "$work/job.batches" | grep -c '^>')"
     return 0
 }
 # A worker that the dispatcher sees and the trainer does not gets no work that would wait there for ever.

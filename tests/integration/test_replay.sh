@@ -124,7 +124,7 @@ case_skip() {
     same "left out" 11 "$(field lost_items "$work/cut.out")"
 }
 
-is_in_epoch() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep -q "\"name\":\"$1\".*\"epoch\":$2,"; }
+is_in_epoch() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"name\":\"$1\".*\"epoch\":$2,"; }
 # After a bad step: batches that were consumed are left out when the trainer goes back to its checkpoint.
 case_skip_back() {
     write_pipelines

@@ -76,7 +76,7 @@ with sqlite3.connect(sys.argv[1]) as db: db.execute("PRAGMA user_version = 999")
     refused newer 'has schema 999.*run the newer version'
     cp "$work/good/state.db" "$work/state/state.db"
     begin_dispatcher
-    "$cachew" jobs --dispatcher "$DISPATCHER" | grep kept >/dev/null || fail "a good copy does not bring the job back"
+    "$cachew" jobs --dispatcher "$DISPATCHER" | says kept || fail "a good copy does not bring the job back"
 }
 
 # ---- a wall clock that jumps ----

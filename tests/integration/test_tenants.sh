@@ -81,7 +81,7 @@ case_accounting() {
     # Two workers and a trainer: to each second of the trainer two of workers, when these were there at once.
     is jobs one "r['worker_seconds'] <= 2.01 * r['client_seconds']" || fail "$(of jobs one r)"
     is jobs one "abs(r['cost'] - r['worker_seconds'] - 10 * r['client_seconds']) < 0.02" || fail "$(of jobs one r)"
-    "$cachew" jobs --dispatcher "$DISPATCHER" | grep 'WORKER TIME *COST' >/dev/null || fail "the table does not show it"
+    "$cachew" jobs --dispatcher "$DISPATCHER" | says 'WORKER TIME *COST' || fail "the table does not show it"
     local before after
     before=$(of jobs one "($usage)")
     wait_until 60 "that is stored" is jobs one "r['worker_seconds'] > ${before}[0] + 4"
@@ -100,7 +100,7 @@ case_accounting() {
     end dispatcher KILL
     begin_dispatcher
     is tenants t "($usage) == $after" || fail "it went with the dispatcher: $after, $(of tenants t r)"
-    "$cachew" tenants --dispatcher "$DISPATCHER" | grep '^t ' >/dev/null || fail "$("$cachew" tenants --dispatcher "$DISPATCHER")"
+    "$cachew" tenants --dispatcher "$DISPATCHER" | says '^t ' || fail "$("$cachew" tenants --dispatcher "$DISPATCHER")"
 }
 # all_are EXPRESSION: of the rows of all jobs by name, as r.
 all_are() {

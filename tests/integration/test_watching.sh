@@ -32,9 +32,9 @@ for need in sys.argv[2:]:
     assert kinds[need] > 0, (need, dict(kinds))
 ' "$@" || fail "decisions: $(cat "$1")"
 }
-has_kind() { decisions --kind "$1" "${@:2}" | grep -q '"kind":"'"$1"'"'; }
-has_worker() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -q '"state":"ready"'; }
-drained() { decisions --kind provision | grep -q '"choice":"drain '; }
+has_kind() { decisions --kind "$1" "${@:2}" | says '"kind":"'"$1"'"'; }
+has_worker() { "$cachew" workers --json --dispatcher "$DISPATCHER" | says '"state":"ready"'; }
+drained() { decisions --kind provision | says '"choice":"drain '; }
 
 # A job that is scaled: decisions of all kinds, the same again from a dispatcher that was killed; following ends with the job.
 case_decisions() {
@@ -122,7 +122,7 @@ case_short() {
     grep -q '"choice":"2 workers","reason":"It wants 3; all jobs together want 6, and there are no more than 4."' "$work/short" || fail "$(cat "$work/short")"
     grep -q '"wanted":3,"share":2.0},.*"wanted":3,"share":2.0}' "$work/short" || fail "$(cat "$work/short")"
     end first TERM
-    whole() { decisions second --kind share | grep -q '"choice":"3 workers"'; }
+    whole() { decisions second --kind share | says '"choice":"3 workers"'; }
     wait_until 120 "it has what it wants" whole
     same "decisions" 2 "$(decisions second --kind share | wc -l)"
     end second TERM

@@ -19,6 +19,7 @@
 #
 # A program linked with libgfapi cannot run under the thread sanitizer: gluster_begin skips then, too.
 # By hand: glusterd.sh run HOST: runs until the end of its input; prints the URLs of volumes "one" and "r3".
+. "$(dirname "${BASH_SOURCE[0]}")/says.sh"
 gluster_dir=
 gluster_host=
 
@@ -44,7 +45,7 @@ gluster_why_not() {
         echo "glusterd needs root"
     elif ! command -v glusterd >/dev/null; then
         echo "the package glusterfs-server is not here"
-    elif ldd "${CACHEW_BIN:-/nowhere}/cachew-worker" 2>/dev/null | grep libtsan >/dev/null; then # (grep -q would end ldd: pipefail)
+    elif ldd "${CACHEW_BIN:-/nowhere}/cachew-worker" 2>/dev/null | says libtsan; then
         echo "libgfapi does not run under the thread sanitizer"
     else
         return 1
@@ -145,7 +146,7 @@ gluster_bricks_live() { # glusterd takes a moment to see that one is dead
     done
 }
 gluster_is_ours() { # PID: runs, and is of this directory
-    [ -r "/proc/$1/cmdline" ] && tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | grep -qF "$gluster_dir/"
+    [ -r "/proc/$1/cmdline" ] && tr '\0' '\n' <"/proc/$1/cmdline" 2>/dev/null | says -F "$gluster_dir/"
 }
 gluster_pids() { # all that are ours; glusterd first, which would start others
     local pid_file

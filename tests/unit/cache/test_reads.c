@@ -2,7 +2,17 @@
 /* Reads in flight, and ahead. */
 #include "records.h"
 
+#include "cache/cache_int.h"
 #include "fake_store.h"
+
+/* What was told is being read, whichever thread began it. */
+static bool is_pumped(struct cw_cache *cache)
+{
+    cw_mutex_lock(&cache->room.lock);
+    bool is = !cache->room.pumping && atomic_load(&cache->room.line.n) == 0;
+    cw_mutex_unlock(&cache->room.lock);
+    return is;
+}
 
 static void test_prefetch(void **state)
 {
@@ -17,9 +27,11 @@ static void test_prefetch(void **state)
     settle(&f);
     fake_hold_reads(true);
     cw_cache_prefetch(f.node, ids, 400);
+    WAIT_FOR(is_pumped(f.cache));
     size_t held = fake_reads_held();
     assert_true(held > 0 && held < 10); /* about 650 KB: neighbours are read together */
     cw_cache_prefetch(f.node, ids, 400);
+    WAIT_FOR(is_pumped(f.cache));
     assert_int_equal(fake_reads_held(), held); /* they are under way */
     assert_int_equal(fake_release_reads(0), held);
     uint64_t begun = fake_reads_begun();
@@ -64,10 +76,17 @@ static void test_prefetch_is_bounded(void **state)
     fixture_close(&f, 0);
 }
 
+struct one {
+    struct cw_cache_node *node;
+    uint64_t id;
+};
+
 static void get_one(void *arg, size_t no)
 {
+    const struct one *one = arg;
+
     (void)no;
-    CW_ASSERT(get_sample(arg, 7) == 1);
+    CW_ASSERT(get_sample(one->node, one->id) == 1);
 }
 
 static void release_soon(void *arg)
@@ -79,25 +98,34 @@ static void release_soon(void *arg)
     fake_release_reads(0);
 }
 
-/* Several want a record at once: one read. */
+static void want_at_once(struct fixture *f, uint64_t id)
+{
+    struct one one = {f->node, id};
+    struct cw_thread thread = {0};
+
+    put_sample(f->node, id);
+    settle(f);
+    uint64_t begun = fake_reads_begun();
+    fake_hold_reads(true);
+    cw_thread_start(&thread, "release", release_soon, NULL);
+    crew(4, get_one, &one);
+    cw_thread_join(&thread);
+    assert_int_equal(fake_reads_begun(), begun + 1);
+}
+
+/* Several want a record at once: one read, and the time that they wait is counted (the read may end before one of them waits). */
 static void test_wait_for_one_read(void **state)
 {
-    struct cw_thread thread = {0};
     struct fixture f;
+    uint64_t id = 0;
 
     (void)state;
     fake_reset();
     fixture_open(&f, "fake:read?timeout=120s", (struct cw_cache_options){0});
-    put_sample(f.node, 7);
-    settle(&f);
-    uint64_t begun = fake_reads_begun();
-    fake_hold_reads(true);
-    cw_thread_start(&thread, "release", release_soon, NULL);
-    crew(4, get_one, f.node);
-    cw_thread_join(&thread);
-    assert_int_equal(fake_reads_begun(), begun + 1);
-    struct cw_cache_counts counts = counts_of(f.node);
-    assert_true(counts.wait_ns > 0 && counts.get_ns >= counts.wait_ns);
+    do
+        want_at_once(&f, id++);
+    while (counts_of(f.node).wait_ns == 0 && id < 1000);
+    assert_true(counts_of(f.node).wait_ns > 0);
     fixture_close(&f, 0);
 }
 
