@@ -112,8 +112,6 @@ class Run:
         self.worker.send_signal(signal.SIGCONT)
         out = self.trainer.communicate()[0].splitlines()
         if self.trainer.returncode != 0 or len(out) != self.epochs:
-            stop(self.worker)
-            stop(self.dispatcher)
             sys.exit("%s failed" % " ".join(self.command))
         if self.cached and self.epochs == 1:
             wait_for_records(self.tool, self.address, self.images)
