@@ -6,7 +6,7 @@
  *
  * Without a URL (or with "") the store is the directory, mapped and not; with one it is that volume, and the directory has the source only.
  *
- * idx -> cache -> [shuffle] -> batch, of about 8 MiB a batch; a pool of one thread, four items in it, the next sixteen told to the cache by
+ * idx -> cache -> [shuffle] -> batch, of about 8 MiB a batch; a pool of one thread, four items in it; where the cache wants it, the next sixteen are told by
  * another, as a worker does. Batches are built in buffers that are used again, and thrown away. The cache has 64 MiB of memory, so that it
  * cannot keep what it has read. Beside it, in turn and in this process, the plain loops of bare_cached.c on one thread: mmap and memcpy of
  * each record; pread into the ring; glfs_pread_async with eight in flight. Blocks are of 1 MiB in file order for `sequential`, and single
@@ -48,6 +48,7 @@ struct bench {
     void *buffers[BUFFERS];  /* lock: idle ones */
     size_t buffers_n, buffer_bytes;
     struct cw_plan *plan;
+    struct cw_cache_node *node;
     uint64_t epoch;
 };
 
@@ -167,7 +168,9 @@ static double run_epoch(struct bench *b, struct cw_exec *exec, uint64_t epoch)
 
     b->epoch = epoch;
     b->begun = 0;
-    cw_thread_start(&ahead, "ahead", tell_ahead, b);
+    bool ahead_too = cw_cache_wants_ahead(b->node);
+    if (ahead_too)
+        cw_thread_start(&ahead, "ahead", tell_ahead, b);
     for (uint64_t item = 0; item < cw_plan_info(b->plan)->items; item++) {
         struct cw_exec_item *it = CW_NEW(struct cw_exec_item);
 
@@ -187,7 +190,8 @@ static double run_epoch(struct bench *b, struct cw_exec *exec, uint64_t epoch)
         cw_cond_wait(&b->changed, &b->lock);
     cw_mutex_unlock(&b->lock);
     double seconds = (double)(cw_clock_ns() - begin) * 1e-9;
-    cw_thread_join(&ahead);
+    if (ahead_too)
+        cw_thread_join(&ahead);
     return seconds;
 }
 
@@ -219,6 +223,7 @@ static void engine_open(struct bench *b, struct engine *e, const char *url, bool
         cw_cache_node_add(e->node, (const char *const *)b->names, b->chunks);
     while (!cw_cache_node_is_loaded(e->node))
         cw_clock_sleep_ns(1000000);
+    b->node = e->node;
     e->exec = cw_exec_new(THREADS);
 }
 
