@@ -84,6 +84,10 @@ bool cw_cache_has(struct cw_cache_node *node, uint64_t id);
 void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n);
 /* Whether that is worth telling it of each record: of small ones in mapped chunks it is not, the kernel reads their neighbours with them. */
 bool cw_cache_wants_ahead(const struct cw_cache_node *node);
+/* The next gets of this thread will be of these: brings what they look at first into the processor's caches, all together. For small records in mapped
+ * chunks; of others nothing. At most so many at a time. */
+#define CW_CACHE_TOUCH 32
+void cw_cache_touch(struct cw_cache_node *node, const uint64_t *ids, size_t n);
 /* Keeps a copy, to be written. element NULL: left out by a filter. cost_ns: what computing it took, 0 = unknown. Never waits. */
 void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element, int64_t cost_ns);
 

@@ -11,6 +11,8 @@ enum cw_cached { CW_CACHED_NOT = 0, CW_CACHED_FOUND = 1, CW_CACHED_LEFT_OUT = 2 
 /* At a node on the way down. FOUND: *element is its element. */
 enum cw_cached cw_cached_find(struct cw_work *work, struct cw_work_at *at,
                               struct cw_element *element);
+/* Elements with these ids will be asked for next, at a node or below it. */
+void cw_cached_touch(const struct cw_plan *plan, size_t node, const int64_t *ids, size_t n);
 /* At an entry on the way up. */
 void cw_cached_put(struct cw_work *work, const struct cw_work_pending *pending,
                    const struct cw_element *element);

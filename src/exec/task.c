@@ -330,6 +330,8 @@ static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct c
         }
         cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
         for (size_t i = 0; i < positions.n; i++, row++) {
+            if (work->caching && i % CW_CACHE_TOUCH == 0)
+                cw_cached_touch(task->plan, task->cut.node, &positions.pos[i], positions.n - i);
             row_at(task, row, &at);
             at.pos = positions.pos[i];
             at.rep = positions.rep[i];

@@ -12,6 +12,7 @@ struct record {
     struct record *next;
     uint64_t id;
     bool left_out, forgotten;  /* forgotten ones may still be held */
+    bool touched;
     struct cw_element element; /* its fields point into map */
     void *map;
     size_t bytes;
@@ -94,13 +95,15 @@ enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
     CW_ASSERT(hold->n < CW_CACHE_HOLDS);
     cw_mutex_lock(&node->mutex);
     node->counts.gets++;
-    const struct record *record = find(node, id);
+    struct record *record = find(node, id);
     if (record && record->left_out) {
         found = CW_CACHE_LEFT_OUT;
         node->counts.left_out++;
     } else if (record) {
         found = CW_CACHE_HIT;
         node->counts.hits++;
+        node->counts.touched += record->touched;
+        record->touched = false;
         node->counts.held++;
         node->counts.held_most = CW_MAX(node->counts.held_most, node->counts.held);
         hold->refs[hold->n++] = node;
@@ -126,6 +129,17 @@ void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n
         CW_ASSERT(cw_cache_has(node, ids[i]));
     cw_mutex_lock(&node->mutex);
     node->counts.prefetched += n;
+    cw_mutex_unlock(&node->mutex);
+}
+
+void cw_cache_touch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
+{
+    cw_mutex_lock(&node->mutex);
+    for (size_t i = 0; i < CW_MIN(n, (size_t)CW_CACHE_TOUCH); i++) {
+        struct record *record = find(node, ids[i]);
+        if (record)
+            record->touched = true;
+    }
     cw_mutex_unlock(&node->mutex);
 }
 

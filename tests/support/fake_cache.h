@@ -14,6 +14,7 @@ struct fake_counts {
     size_t held;                          /* records that are held now */
     size_t held_most;
     size_t prefetched;
+    size_t touched;                       /* hits that had been touched since the one before */
     size_t records;
 };
 struct cw_cache_node *fake_cache_new(const struct cw_spec *spec);

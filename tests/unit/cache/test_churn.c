@@ -17,15 +17,17 @@ static void read_on(void *arg, size_t no)
     struct churn *churn = arg;
 
     for (uint64_t i = no; !atomic_load(&churn->stop); i++) {
-        uint64_t ids[8];
+        uint64_t ids[CW_CACHE_TOUCH + 1];
         int found = get_sample(churn->f.node, cw_mix64(i) % 600);
 
         atomic_fetch_add(&churn->hits, found == 1);
         atomic_fetch_add(&churn->wrong, found < 0);
-        for (size_t k = 0; k < 8; k++)
-            ids[k] = cw_mix64(i + 1 + k) % 600;
+        for (size_t k = 0; k < CW_ARRAY_LEN(ids); k++)
+            ids[k] = cw_mix64(i + 1 + k) % 1300; /* also such as nobody has put */
         if (i % 16 == 0)
             cw_cache_prefetch(churn->f.node, ids, 8);
+        if (i % 16 == 8)
+            cw_cache_touch(churn->f.node, ids, CW_ARRAY_LEN(ids));
         if (i % 64 == 0)
             put_sample(churn->f.node, 600 + cw_mix64(i) % 600);
     }

@@ -270,6 +270,30 @@ static void test_prefetch(void **state)
     }
 }
 
+/* Of shuffled elements each is touched before it is got, at the topmost cache that is read. */
+static void test_touch(void **state)
+{
+    (void)state;
+    static const struct setup setup = {RANGE(500) "," EVAL("a", "x * 2") "," SHUFFLE
+                                                  "," EVAL("b", "x + 1") "," BATCH(100),
+                                       {"b", "a"},
+                                       0,
+                                       false};
+    struct cw_plan *plan = plan_of(setup.nodes, 3);
+    struct caches caches;
+    make(plan, &setup, &caches);
+    use(plan, &setup, &caches, true, true);
+    hash_here(plan, 0, CW_BAD_FAIL);
+    hash_here(plan, 1, CW_BAD_FAIL);
+    struct fake_counts upper = fake_cache_counts(caches.cache[0]);
+    assert_int_equal(upper.hits, 500);
+    assert_int_equal(upper.touched, 500);
+    assert_int_equal(fake_cache_counts(caches.cache[1]).touched, 0);
+    cw_plan_unref(plan);
+    for (size_t k = 0; k < caches.n; k++)
+        fake_cache_free(caches.cache[k]);
+}
+
 /* What an element costs and weighs at each node. */
 static void test_counts(void **state)
 {
@@ -307,7 +331,7 @@ int main(void)
         cmocka_unit_test(test_states),       cmocka_unit_test(test_bad_elements),
         cmocka_unit_test(test_many_records), cmocka_unit_test(test_partly_decoded),
         cmocka_unit_test(test_freeze),       cmocka_unit_test(test_prefetch),
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_touch),        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
