@@ -107,7 +107,7 @@ is_gone_or_zombie() {
 run() {
     local name=$1 file=$2
     shift 2
-    timeout 900 "$cachew" run "$file" --json --dispatcher "${DISPATCHER:-local:}" "$@" >"$work/$name.out" 2>"$work/$name.log" ||
+    timeout 900 "$cachew" run "$file" --json --dispatcher "${DISPATCHER:-local:}" --timeout 120s "$@" >"$work/$name.out" 2>"$work/$name.log" ||
         fail "cachew run $file $*: $(cat "$work/$name.log")"
 }
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p" "$2"; } # KEY FILE: one value a line
@@ -175,13 +175,13 @@ begin_held() {
     local name=$1 file=$2
     shift 2
     [ -p "$work/$name.fifo" ] || mkfifo "$work/$name.fifo"
-    begin "$name" "$cachew" run "$file" --json --stats --dispatcher "$DISPATCHER" --batches "$work/$name.fifo" "$@"
+    begin "$name" "$cachew" run "$file" --json --stats --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/$name.fifo" "$@"
     hold "$name"
 }
 hold() { # NAME: it has begun
+    [ -n "$tight_fd" ] || exec {tight_fd}<>"$work/$1.fifo" # so that opening it waits for nobody
     exec {held_fd}<"$work/$1.fifo"
     : >"$work/$1.batches"
-    [ -n "$tight_fd" ] || return 0
     wait_until 240 "$1 gives a batch" has_line_or_gone "$1"
     exec {tight_fd}>&-
     tight_fd=

@@ -71,7 +71,7 @@ case_connections() {
     expect_error no_address 'address|HOST' "$cachew" run "$work/good.json" --dispatcher 'nonsense' --timeout 3s
     expect_error jobs "$own_host:1" "$cachew" jobs --dispatcher "$own_host:1"
     begin_dispatcher
-    expect_error no_worker 'worker' "$cachew" run "$work/good.json" --dispatcher "$DISPATCHER" --timeout 2s
+    expect_error no_worker 'no worker is connected' "$cachew" run "$work/good.json" --dispatcher "$DISPATCHER" --timeout 20s
     begin_worker w1
     expect_error wrong_port '' "$cachew" run "$work/good.json" --dispatcher "$(sed -n 's/^ready //p' "$work/w1.out")" --timeout 5s
     expect_error second_dispatcher 'state' "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/state"
@@ -93,7 +93,7 @@ case_full() {
     begin_dispatcher --max-jobs 1
     begin_worker w1
     printf '%s' "$(chain '{"op": "range", "stop": 10000}, {"op": "sleep", "ms": 50}, {"op": "batch", "size": 1}')" >"$work/long.json"
-    begin job "$cachew" run "$work/long.json" --json --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
+    begin job "$cachew" run "$work/long.json" --json --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
     wait_until 60 "batches come" test -s "$work/batches.txt"
     bad full 'max-jobs|full' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "size": 5}')"
 }
@@ -102,7 +102,7 @@ case_changing_file() {
     begin_dispatcher
     begin_worker w1
     printf '%s' "$(chain "{\"op\": \"files\", \"pattern\": \"$work/photos/**/*.jpg\"}, {\"op\": \"read_file\"}, {\"op\": \"sleep\", \"ms\": 300}, {\"op\": \"decode_image\"}, {\"op\": \"resize\", \"size\": [8, 8]}, {\"op\": \"batch\", \"size\": 1}")" >"$work/slow.json"
-    begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
+    begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
     wait_until 60 "batches come" test -s "$work/batches.txt"
     local file
     file=$(find "$work/photos" -name '*.jpg' | sort | sed -n 5p)

@@ -51,7 +51,7 @@ case_sources_gone() {
     wait_cached records 40
     spoil_photos
     expect_error spoilt 'photos' "$cachew" run "$work/photos.json" --dispatcher "$DISPATCHER" --seed 3
-    run second "$work/cached.json" --seed 5
+    from_cache second "$work/cached.json" --seed 5
     same "hash of what the cache has" "$(hashes reference)" "$(hashes second)"
     # And after a new start of everything, from what the store lists.
     end w1
@@ -60,13 +60,13 @@ case_sources_gone() {
     rm -rf "$work/state"
     begin_cluster
     wait_cached records 40
-    run third "$work/cached.json" --seed 5 --epochs 2
+    from_cache third "$work/cached.json" --seed 5 --epochs 2
     same "hash after a new start" "$(hashes reference)" "$(hashes third | cut -d' ' -f1)"
     # local: has the same cache.
     end w1
     end w2
     end dispatcher
-    DISPATCHER='' run local "$work/cached.json" --seed 5 --cache-store "dir:$work/cache" --autocache off
+    DISPATCHER='' from_cache local "$work/cached.json" --seed 5 --cache-store "dir:$work/cache" --autocache off
     same "hash in local:" "$(hashes reference)" "$(hashes local)"
 }
 # local: fills one as well, although its worker ends with the run.
@@ -77,7 +77,7 @@ case_local() {
     DISPATCHER='' run first "$work/cached.json" --seed 5 --cache-store "dir:$work/cache" --cache-quota 1G
     same "hash while the cache fills" "$(hashes reference)" "$(hashes first)"
     spoil_photos
-    DISPATCHER='' run second "$work/cached.json" --seed 5 --cache-store "dir:$work/cache" --cache-quota 1G
+    DISPATCHER='' from_cache second "$work/cached.json" --seed 5 --cache-store "dir:$work/cache" --cache-quota 1G
     same "hash from the cache" "$(hashes reference)" "$(hashes second)"
     expect_error elsewhere 'cache_store.*local:' "$cachew" run "$work/cached.json" --dispatcher "$own_host:1" --cache-store "dir:$work/cache"
     expect_error tenant 'tenant.*letters' "$cachew" run "$work/cached.json" --tenant a/b
@@ -94,7 +94,7 @@ case_freeze() {
     same "hash while the cache fills" "$(hashes reference)" "$(hashes first)"
     wait_cached records 40
     spoil_photos
-    run second "$work/cached.json" --epochs 3 --seed 3
+    from_cache second "$work/cached.json" --epochs 3 --seed 3
     same "hash from the cache" "$(hashes reference)" "$(hashes second)"
     # Another seed has other draws, and so another key.
     expect_error other 'photos' "$cachew" run "$work/cached.json" --dispatcher "$DISPATCHER" --seed 4
@@ -155,8 +155,8 @@ case_two_jobs() {
     DISPATCHER='' run reference3 "$work/fashion.json" --epochs 2 --seed 3
     DISPATCHER='' run reference4 "$work/fashion.json" --epochs 2 --seed 4
     begin_cluster
-    begin job3 timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --epochs 2 --seed 3
-    begin job4 timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --epochs 2 --seed 4
+    begin job3 timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 2 --seed 3
+    begin job4 timeout 600 "$cachew" run "$work/cached.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 2 --seed 4
     wait_for job3 600 || fail "job 3: $(cat "$work/job3.log")"
     wait_for job4 600 || fail "job 4: $(cat "$work/job4.log")"
     same "hash of job 3" "$(hashes reference3)" "$(hashes job3)"
@@ -180,7 +180,7 @@ case_tenants() {
     same "hash of blue" "$(hashes reference)" "$(hashes blue)"
     same "hash of red" "$(hashes reference)" "$(hashes red)"
     spoil_photos
-    run again "$work/cached.json" --seed 3 --tenant blue
+    from_cache again "$work/cached.json" --seed 3 --tenant blue
     same "hash of blue again" "$(hashes reference)" "$(hashes again)"
     expect_error nobody 'photos' "$cachew" run "$work/cached.json" --dispatcher "$DISPATCHER" --seed 3
 }

@@ -22,7 +22,7 @@ has_remotes() { [ "$(remotes_n)" -eq "$1" ]; }
 case_decided() {
     write_sleepy
     begin_fleet
-    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --step-ms 20 --local-workers 3 --local-threads 1 --max-stall 0.9
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --step-ms 20 --local-workers 3 --local-threads 1 --max-stall 0.9
     wait_until 60 "a remote worker first" has_remotes 1
     wait_until 240 "a local worker" has_some_locals
     wait_until 240 "no remote worker" has_remotes 0
@@ -47,7 +47,7 @@ case_hash() {
 case_killed_trainer() {
     write_sleepy
     begin_fleet
-    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoplace fixed:1,3 --local-workers 3
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --autoplace fixed:1,3 --local-workers 3
     wait_until 60 "three beside the trainer" lists_locals 3
     end job KILL
     wait_until 60 "none is left behind" has_locals 0
@@ -92,7 +92,7 @@ case_killed_dispatcher() {
 case_not_placed_any_more() {
     write_sleepy
     begin_fleet
-    begin job "$cachew" run "$work/sleepy.json" --name placed --dispatcher "$DISPATCHER" --autoplace fixed:1,2 --local-workers 2
+    begin job "$cachew" run "$work/sleepy.json" --name placed --dispatcher "$DISPATCHER" --timeout 120s --autoplace fixed:1,2 --local-workers 2
     wait_until 60 "two beside the trainer" lists_locals 2
     "$cachew" scale placed --place off --dispatcher "$DISPATCHER" >/dev/null || fail "scale --place off"
     "$cachew" scale placed fixed:2 --dispatcher "$DISPATCHER" >/dev/null || fail "scale"
@@ -125,7 +125,7 @@ case_limits() {
     local pid own
     write_sleepy
     begin_fleet
-    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --autoplace fixed:1,1 --local-workers 1 --local-nice 5 --local-cpus 0.5 --local-threads 2 --local-memory 100M
+    begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --autoplace fixed:1,1 --local-workers 1 --local-nice 5 --local-cpus 0.5 --local-threads 2 --local-memory 100M
     wait_until 60 "one beside the trainer" lists_locals 1
     pid=$(local_pids | head -1)
     own=$(ps -o ni= -p "${pid_of[job]}" | tr -d ' ')
@@ -143,7 +143,7 @@ case_two_consumers() {
     for i in 0 1; do # both stand still after a hundred of their batches, until both have workers of their own
         tight_pipe "c$i"
         own_fds[i]=$tight_fd
-        begin "c$i" "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --epochs 8 --name both --consumers 2 --consumer $i \
+        begin "c$i" "$cachew" run "$work/fashion.json" --json --dispatcher "$DISPATCHER" --timeout 120s --epochs 8 --name both --consumers 2 --consumer $i \
             --autoplace fixed:0,4 --local-workers 2 --batches "$work/c$i.fifo"
     done
     wait_until 120 "each is asked for two" each_is_asked

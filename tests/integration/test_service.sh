@@ -54,7 +54,7 @@ case_drain() {
     begin_worker w1
     begin_worker w2
     DISPATCHER='' run expected "$work/slow.json" --threads 4
-    begin job timeout 300 "$cachew" run "$work/slow.json" --json --stats --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
+    begin job timeout 300 "$cachew" run "$work/slow.json" --json --stats --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
     wait_until 60 "batches come" test -s "$work/batches.txt"
     end w1 || fail "the drained worker's exit status is not 0"
     wait_for job 300 || fail "the job failed: $(cat "$work/job.log")"
@@ -69,7 +69,7 @@ JSON
     begin_dispatcher
     begin_worker w1 --budget 64M
     # 4000 batches of 1 MiB; the trainer takes one an hour.
-    begin job "$cachew" run "$work/large.json" --json --dispatcher "$DISPATCHER" --buffer 16M --step-ms 3600000
+    begin job "$cachew" run "$work/large.json" --json --dispatcher "$DISPATCHER" --timeout 120s --buffer 16M --step-ms 3600000
     local before after=-1 rss
     steady() { before=$after; after=$(done_items); [ "$after" -gt 0 ] && [ "$before" = "$after" ]; }
     slowly_steady() { sleep 1; steady; }
@@ -145,7 +145,7 @@ case_sharing() {
     begin_dispatcher
     DISPATCHER='' run expected "$work/slow.json" --seed 7 --threads 4
     DISPATCHER='' run expected_other "$work/slow.json" --seed 8 --threads 4
-    one() { begin "$1" timeout 300 "$cachew" run "$work/slow.json" --json --name "$1" --dispatcher "$DISPATCHER" "${@:2}"; }
+    one() { begin "$1" timeout 300 "$cachew" run "$work/slow.json" --json --name "$1" --dispatcher "$DISPATCHER" --timeout 120s "${@:2}"; }
     one first --seed 7
     one second --seed 7
     both_wait() { [ -n "$(state_of first)" ] && [ -n "$(state_of second)" ]; }
@@ -173,7 +173,7 @@ case_sharing_killed() {
     DISPATCHER='' run expected "$work/slow.json" --seed 7 --threads 4
     local name
     for name in first second; do
-        begin $name timeout 300 "$cachew" run "$work/slow.json" --json --seed 7 --name $name --dispatcher "$DISPATCHER" --batches "$work/$name.batches"
+        begin $name timeout 300 "$cachew" run "$work/slow.json" --json --seed 7 --name $name --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/$name.batches"
     done
     wait_until 60 "batches come" test -s "$work/first.batches"
     wait_until 60 "batches come" test -s "$work/second.batches"

@@ -34,9 +34,13 @@ percent() { sed -n 's/.*"source_bytes".*"percent":\([0-9.]*\).*/\1/p' "$work/sta
 is_cached() { status "$work/source/*.idx" && [ "$(percent)" = 100.00 ]; }
 has_read() { status && [ "$(total source hits)" -ge "$1" ]; }
 dir_bytes() { find "$1" -type f ! -name usage -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
+# A worker says that it is ready before the dispatcher knows it, and tells of its cache a little later.
+tells_tier() { "$cachew" cache status --json -d "$DISPATCHER" 2>/dev/null | says -E '"tier":"(memory|dir|store)"'; }
+is_attached() { "$cachew" workers --json --dispatcher "$DISPATCHER" | says '"state":"ready"'; }
 warm() { # NAME ARGS...
     local name=$1
     shift
+    wait_until 60 "a worker tells of its cache" tells_tier
     timeout 300 "$cachew" cache warm "$work/source/*.idx" --json -d "$DISPATCHER" "$@" >"$work/$name.out" 2>"$work/$name.log" ||
         fail "cache warm: $(cat "$work/$name.log")"
 }
@@ -108,6 +112,7 @@ case_warm_interrupted() {
     make_source
     begin_dispatcher --cache-store "dir:$work/store" --autocache off
     CACHEW_FAULT=source.dir_rename:8 begin_worker dies --source-cache-dir "$work/dir"
+    wait_until 60 "the worker tells of its cache" tells_tier
     begin warm "$cachew" cache warm "$work/source/*.idx" --json -d "$DISPATCHER"
     wait_for dies 120
     kill -INT "${pid_of[warm]}"
@@ -131,7 +136,7 @@ case_killed() {
     for point in source.dir_write:3 source.dir_rename:3 source.pack:1 source.packed:1; do
         rm -rf "$work/dir" "$work/store/_source"
         CACHEW_FAULT=$point begin_worker dies --source-cache-dir "$work/dir"
-        begin job "$cachew" run "$work/records.json" --json --seed 3 --dispatcher "$DISPATCHER"
+        begin job "$cachew" run "$work/records.json" --json --seed 3 --dispatcher "$DISPATCHER" --timeout 120s
         wait_for dies 120
         begin_worker lives --source-cache-dir "$work/dir"
         wait_for job 240 || fail "$point: $(cat "$work/job.log")"
@@ -191,7 +196,7 @@ JSON
         # shellcheck disable=SC2086
         begin_worker w $tiers
         : >"$work/batches.txt"
-        begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --batches "$work/batches.txt"
+        begin job "$cachew" run "$work/slow.json" --json --epochs 1000 --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
         wait_until 120 "a whole epoch" eval '[ "$(wc -l <"$work/batches.txt")" -gt 14 ]'
         tr 'a-z' 'b-za' <"$work/before" >"$work/after" # the same size, another time
         mv "$work/after" "$file"
@@ -208,12 +213,14 @@ case_refused() {
     begin_dispatcher
     expect_error no_workers 'has no workers' "$cachew" cache warm "$work/source/*.idx" -d "$DISPATCHER"
     begin_worker plain
+    wait_until 60 "the worker is attached" is_attached
     expect_error no_cache 'no worker has a source cache' "$cachew" cache warm "$work/source/*.idx" -d "$DISPATCHER"
     expect_error no_source 'which files' "$cachew" cache warm -d "$DISPATCHER"
     expect_error no_dir 'no/such/place' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --source-cache-dir "$work/no/such/place"
     expect_error bytes_alone 'source-cache-dir-bytes: goes with' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --source-cache-dir-bytes 1G
     expect_error quota_alone 'cache-store URL is missing' "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" --state-dir "$work/other" --source-cache-quota 1G
     begin_worker w --source-cache-dir "$work/dir"
+    wait_until 60 "a worker tells of its cache" tells_tier
     end plain
     expect_error no_match 'no files match' "$cachew" cache warm "$work/source/*.nothing" -d "$DISPATCHER"
     status "$work/source/*.idx"

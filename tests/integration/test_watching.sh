@@ -41,7 +41,7 @@ case_decisions() {
     write_sleepy
     state=$work/state listen=unix:$work/dispatcher.sock
     begin_elastic --cache-store "dir:$work/store"
-    begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10
+    begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     wait_until 60 "the job" decisions sleepy
     begin follow "$cachew" decisions sleepy --json --follow --dispatcher "$DISPATCHER"
     wait_until 120 "autoscale" has_kind autoscale sleepy
@@ -68,7 +68,7 @@ case_decisions() {
 case_anonymous() {
     write_sleepy
     begin_elastic
-    begin job "$cachew" run "$work/sleepy.json" --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10
+    begin job "$cachew" run "$work/sleepy.json" --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     wait_until 120 "autoscale" has_kind autoscale
     local id
     id=$(decisions --kind autoscale -n 1 | sed -n 's/.*"job":"\([^"]*\)".*/\1/p')
@@ -82,7 +82,7 @@ case_explain() {
     write_sleepy
     begin_dispatcher --scale-window 200ms
     begin_worker one
-    begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10
+    begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     measured() {
         "$cachew" explain sleepy --json --dispatcher "$DISPATCHER" >"$work/explain" 2>/dev/null &&
             [ "$(grep -o '"batch_s"' "$work/explain" | wc -l)" -gt 3 ] && ! grep -q '"op":"sleep"[^}]*"wall_ns":0.0' "$work/explain"
@@ -114,8 +114,8 @@ assert worker["host_cpus"] > 0 and 0 <= worker["host_cpu_share"] <= 1 and worker
 case_short() {
     write_sleepy
     begin_elastic
-    begin first "$cachew" run "$work/sleepy.json" --name first --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10 --autoscale fixed:3
-    begin second "$cachew" run "$work/sleepy.json" --name second --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10 --autoscale fixed:3
+    begin first "$cachew" run "$work/sleepy.json" --name first --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10 --autoscale fixed:3
+    begin second "$cachew" run "$work/sleepy.json" --name second --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10 --autoscale fixed:3
     wait_until 120 "the first is short" has_kind share first
     wait_until 120 "the second is short" has_kind share second
     decisions second --kind share >"$work/short"
@@ -131,7 +131,7 @@ case_short() {
 case_placed() {
     write_sleepy
     begin_elastic
-    begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10 --local-workers 1 --local-threads 1 --autoplace fixed:1,1
+    begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10 --local-workers 1 --local-threads 1 --autoplace fixed:1,1
     placed() {
         "$cachew" explain sleepy --json --dispatcher "$DISPATCHER" 2>/dev/null | /usr/bin/python3 -c '
 import json, sys
@@ -160,7 +160,7 @@ case_metrics() {
     port=$(sed -n 's/.*metrics by HTTP.*port \([0-9]*\).*/\1/p' "$work/dispatcher.log")
     url=http://$own_host:$port
     same "health" ok "$(curl -sS --noproxy '*' "$url/healthz")"
-    begin job "$cachew" run "$work/sleepy.json" --name 'a "name" \ with' --tenant team --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10
+    begin job "$cachew" run "$work/sleepy.json" --name 'a "name" \ with' --tenant team --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     scraped() { curl -sS --noproxy '*' "$url/metrics" >"$work/scraped" && grep -q 'cachew_node_elements_total.*op="sleep"} [1-9]' "$work/scraped" && grep -q 'kind="autoscale"} [1-9]' "$work/scraped"; }
     wait_until 120 "counts" scraped
     "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics" || fail "cachew metrics"
@@ -181,7 +181,7 @@ case_top() {
     write_sleepy
     listen=unix:$work/dispatcher.sock
     begin_elastic
-    begin job "$cachew" run "$work/sleepy.json" --name sleepy --tenant team --epochs 0 --dispatcher "$DISPATCHER" --step-ms 10
+    begin job "$cachew" run "$work/sleepy.json" --name sleepy --tenant team --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     seen() { "$cachew" top --once --json --dispatcher "$DISPATCHER" >"$work/top" && grep -q '"window":{' "$work/top" && grep -q '"kind":"autoscale"' "$work/top"; }
     wait_until 120 "the job in the view" seen
     /usr/bin/python3 -c '
@@ -193,7 +193,7 @@ assert fleet["provisioner"] == "process" and fleet["max_workers"] == 4 and fleet
 assert fleet["threads"] == sum(w["threads"] for w in top["workers"]), fleet
 job, = top["jobs"]
 assert job["name"] == "sleepy" and job["tenant"] == "team" and job["state"] == "running" and job["wanted"] >= 1 and 0 < job["epoch_done"] < 1, job
-assert job["window"]["batches"] > 0 and job["window"]["step_s"] >= 0.01, job
+assert job["window"]["batches"] > 0 and job["window"]["step_s"] >= 0.005, job
 assert {"provision", "autoscale"} <= {d["kind"] for d in top["decisions"]} and all(d["inputs"] is None for d in top["decisions"]), top["decisions"]
 ' "$work/top" || fail "$(cat "$work/top")"
     "$cachew" top --once --dispatcher "$DISPATCHER" >"$work/text" || fail "top --once"
