@@ -20,41 +20,17 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+. deploy/local/service.sh
 if [ -z "$build" ]; then
     build=build/release
     deploy/local/install.sh
-    mkdir -p build
-    if ! { cmake --preset release && cmake --build --preset release -j "$(nproc)"; } >build/release.log 2>&1; then
-        tail -30 build/release.log
-        echo "autoscale_demo: the build failed (whole log: build/release.log)" >&2
-        exit 1
-    fi
+    build_release
 fi
 bin=$(cd "$build" && pwd)/bin
 
-work=$(mktemp -d)
-pids=()
-stop() {
-    local status=$?
-    trap - EXIT
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    [ $status -eq 0 ] || tail -n 20 "$work"/*.log >&2 || true
-    rm -rf "$work"
-    exit $status
-}
-trap stop EXIT
-trap 'exit 130' INT TERM
-
-"$bin/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir "$work/state" --provisioner process --max-workers 8 --scale-in 3s --max-stall 0.1 \
-    --worker-arg=--threads=1 --worker-arg=--listen=127.0.0.1:0 >"$work/ready" 2>"$work/dispatcher.log" &
-pids+=($!)
-until grep -q '^ready ' "$work/ready"; do
-    kill -0 "${pids[0]}" || exit 1
-    sleep 0.1
-done
-CACHEW_DISPATCHER=$(sed -n 's/^ready //p' "$work/ready")
-export CACHEW_DISPATCHER
+begin dispatcher "$bin/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir "$work/state" --provisioner process --max-workers 8 --scale-in 3s \
+    --max-stall 0.1 --worker-arg=--threads=1 --worker-arg=--listen=127.0.0.1:0
+export CACHEW_DISPATCHER=$address
 
 echo '{"pipeline": [{"op": "range", "stop": 1000000}, {"op": "sleep", "ms": 400}, {"op": "batch", "size": 1}]}' >"$work/sleepy.json"
 "$bin/cachew" run "$work/sleepy.json" --name trainer --quiet --step-ms "200,100@${phase}s,200@$((2 * phase))s" >"$work/trainer.out" 2>"$work/trainer.log" &
@@ -90,9 +66,8 @@ while :; do
 done
 kill "$trainer"
 wait "$trainer" || true
-kill "${pids[0]}"
-wait "${pids[0]}"
-pids=()
+pids=("${pids[0]}")
+end_daemons
 echo
 right=no
 if [ "${found[*]}" = "2 4 2" ]; then right=yes; fi

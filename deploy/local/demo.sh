@@ -18,19 +18,14 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+. deploy/local/service.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "packages"
 deploy/local/install.sh
 
 say "build (release)"
-mkdir -p build
-log=build/release.log
-if ! { cmake --preset release && cmake --build --preset release -j "$(nproc)"; } >"$log" 2>&1; then
-    tail -30 "$log"
-    echo "demo: the build failed (whole log: $log)" >&2
-    exit 1
-fi
+build_release
 bin=$PWD/build/release/bin
 
 say "data"
@@ -62,38 +57,6 @@ fi
 echo "70,000 images of Fashion-MNIST; $(find "$photos" -name '*.jpg' | wc -l) photographs"
 
 say "service: one dispatcher, two workers"
-work=$(mktemp -d)
-pids=()
-stop() {
-    local status=$?
-    trap - EXIT
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
-    if [ $status -ne 0 ]; then
-        echo "demo: failed; what the service said:" >&2
-        tail -n 20 "$work"/*.log >&2 || true
-    fi
-    rm -rf "$work"
-    exit $status
-}
-trap stop EXIT
-address=
-begin() { # NAME PROGRAM ARGS...: starts a daemon, waits for its "ready ADDRESS"
-    local name=$1 i
-    shift
-    : >"$work/$name.ready" # here, not in the child, which may be slow to begin
-    "$@" >"$work/$name.ready" 2>"$work/$name.log" &
-    local pid=$!
-    pids+=("$pid")
-    for ((i = 0; i < 600; i++)); do
-        address=$(sed -n 's/^ready //p' "$work/$name.ready")
-        [ -n "$address" ] && return
-        kill -0 "$pid" 2>/dev/null || { echo "demo: $name ended" >&2; return 1; }
-        sleep 0.1
-    done
-    echo "demo: $name does not get ready" >&2
-    return 1
-}
 begin dispatcher "$bin/cachew-dispatcher" --listen 127.0.0.1:0 --state-dir "$work/state"
 dispatcher=$address
 begin worker-1 "$bin/cachew-worker" --dispatcher "$dispatcher" --listen 127.0.0.1:0 --threads 1
@@ -126,8 +89,6 @@ say "the service after it"
 awk -v a="$accuracy" 'BEGIN { exit !(a > 0.80) }' || { echo "demo: accuracy $accuracy is not over 0.80" >&2; exit 1; }
 [ "$lost" -eq 0 ] && [ "$repeated" -eq 0 ] || { echo "demo: batches lost: $lost, repeated: $repeated" >&2; exit 1; }
 summary="demo: ok accuracy=$accuracy train_samples_per_s=$(value samples_per_s) jpeg_images_per_s=$jpeg_rate batches_lost=$lost batches_repeated=$repeated"
-for pid in "${pids[@]}"; do kill "$pid"; done
-for pid in "${pids[@]}"; do wait "$pid"; done
-pids=()
+end_daemons
 echo
 echo "$summary"
