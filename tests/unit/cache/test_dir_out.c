@@ -256,7 +256,7 @@ static int put(struct cw_store *store, const char *name, const uint8_t *p, size_
 /* A write that hangs: who put the file goes on and frees it, others are written, and the write still has its bytes when the disk answers at last. */
 static void test_hangs(void **state)
 {
-    CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s?timeout=200ms", scratch);
+    CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s?timeout=2s", scratch);
     uint8_t *lost = pattern(5 * MIB);
     cw_autofree uint8_t *other = cw_mem_new(5 * MIB);
     struct cw_store *store;
