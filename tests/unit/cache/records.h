@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/thread.h"
-#include "cache/cache.h"
+#include "cache/cache_int.h"
 
 #define DEADLINE_NS ((int64_t)120 * 1000000000)
 #define NAMES_MAX 4096
@@ -194,6 +194,22 @@ static inline void settle(struct fixture *f)
     cw_cache_flush(f->cache, NULL);
     WAIT_FOR(!cw_cache_is_writing(f->cache));
     WAIT_FOR(cw_cache_node_is_loaded(f->node));
+}
+
+static inline bool is_pumping(struct cw_cache *cache)
+{
+    cw_mutex_lock(&cache->room.lock);
+    bool is = cache->room.pumping;
+    cw_mutex_unlock(&cache->room.lock);
+    return is;
+}
+
+/* Of what was told, all that may be read by now has been begun, whichever thread does it. */
+static inline void wait_pumped(struct fixture *f)
+{
+    bool seen = false; /* the keeper looks again and again */
+
+    WAIT_FOR((seen = seen || !is_pumping(f->cache)));
 }
 
 static inline struct cw_cache_counts counts_of(const struct cw_cache_node *node)

@@ -9,6 +9,14 @@ static void free_cache(void *arg)
     cw_cache_free(arg, 0);
 }
 
+static bool is_stopping(struct cw_cache *cache)
+{
+    cw_mutex_lock(&cache->lock);
+    bool is = cache->stop;
+    cw_mutex_unlock(&cache->lock);
+    return is;
+}
+
 static void test_free_while_writing(void **state)
 {
     struct cw_thread thread = {0};
@@ -22,7 +30,7 @@ static void test_free_while_writing(void **state)
         put_sample(f.node, id);
     WAIT_FOR(fake_puts_held() == 2);
     cw_thread_start(&thread, "free", free_cache, f.cache);
-    cw_clock_sleep_ns(20000000);
+    WAIT_FOR(is_stopping(f.cache));
     fake_hold_puts(false);
     cw_thread_join(&thread);
     struct cw_cache_counts counts = counts_of(f.node);
@@ -49,10 +57,13 @@ static void test_free_with_wait(void **state)
     fixture_fini_events(&f);
 }
 
+/* When it waits for them. */
 static void release_late(void *arg)
 {
-    (void)arg;
-    cw_clock_sleep_ns(20000000);
+    struct cw_cache *cache = arg;
+
+    while (!atomic_load(&cache->closed))
+        cw_clock_sleep_ns(1000000);
     fake_release_reads(0);
 }
 
@@ -70,13 +81,22 @@ static void test_free_with_reads(void **state)
     settle(&f);
     fake_hold_reads(true);
     cw_cache_prefetch(f.node, ids, 100);
+    wait_pumped(&f); /* none is begun after those that are released */
     assert_true(fake_reads_held() > 0);
-    cw_thread_start(&thread, "release", release_late, NULL);
+    cw_thread_start(&thread, "release", release_late, f.cache);
     fixture_close(&f, 0);
     cw_thread_join(&thread);
 }
 
 /* ---- what a node is ---- */
+
+/* A new one knows nothing. The cache's threads may still have the former one in hand, then it is found. */
+static bool is_new(struct fixture *f, const struct cw_spec *spec)
+{
+    cw_cache_node_unref(f->node);
+    f->node = cw_cache_node(f->cache, "", test_key(1), spec);
+    return !cw_cache_has(f->node, 1);
+}
 
 static void test_nodes(void **state)
 {
@@ -102,8 +122,8 @@ static void test_nodes(void **state)
     assert_false(cw_cache_has(other, 1));
     cw_cache_node_unref(same);
     cw_cache_node_unref(f.node);
-    f.node = cw_cache_node(f.cache, "", test_key(1), &spec); /* a new one: knows nothing */
-    assert_false(cw_cache_has(f.node, 1));
+    f.node = cw_cache_node(f.cache, "", test_key(1), &spec);
+    WAIT_FOR(is_new(&f, &spec));
     cw_cache_node_unref(other);
     fixture_close(&f, 0);
 }

@@ -49,6 +49,7 @@ static void want(struct fixture *f, uint64_t first, size_t n)
     for (size_t i = 0; i < n; i++)
         ids[i] = first + i;
     cw_cache_prefetch(f->node, ids, n);
+    wait_pumped(f);
 }
 
 /* n records in chunks of `each`, written by another, and a cache with little memory that knows them. */
@@ -277,11 +278,13 @@ static void test_much_later(void **state)
         ids[i] = 2 * i % N + 2 * i / N;
     fake_hold_reads(true);
     cw_cache_prefetch(f.node, ids, N);
+    wait_pumped(&f);
     assert_int_equal(fake_reads_held(), UNDER_WAY);
     assert_true(cw_cache_memory_used(f.cache) < UNDER_WAY * 3 / 2 * BIG_STORED);
     fake_hold_reads(false);
     fake_release_reads(0);
     for (size_t i = 0; i < N; i++) {
+        wait_pumped(&f); /* what the last get made room for */
         uint64_t begun = fake_reads_begun();
 
         assert_int_equal(get_big(f.node, ids[i]), 1);
