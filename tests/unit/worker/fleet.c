@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "worker/worker_int.h"
 
 static void take_cache_event(struct fleet *f, const Cachew__V1__CacheEvent *e)
 {
@@ -155,6 +156,14 @@ static void on_tick(void *arg)
     cw_loop_stop(arg);
 }
 
+bool fleet_has_store(const struct fleet *f)
+{
+    const struct cw_wcache_store *store = f->worker->cache.store;
+    if (!f->store[0] || !store)
+        return !f->store[0] && !store;
+    return strcmp(store->url, f->store) == 0 && !store->opening;
+}
+
 void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *options, const char *store)
 {
     struct cw_err err = {0};
@@ -174,7 +183,7 @@ void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *option
     o.listen = "127.0.0.1:0";
     o.threads = 2;
     assert_int_equal(cw_worker_new(f->loop, &o, &f->worker, &err), 0);
-    fleet_wait(f, f->hellos == 1);
+    fleet_wait(f, f->hellos == 1 && fleet_has_store(f)); /* else items might begin without it */
 }
 
 void fleet_up(struct fleet *f, const struct cw_worker_options *options)

@@ -93,6 +93,7 @@ struct fleet {
 void fleet_send(struct fleet *f, Cachew__V1__WorkerCommand *m);
 void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *options, const char *store);
 void fleet_up(struct fleet *f, const struct cw_worker_options *options);
+bool fleet_has_store(const struct fleet *f); /* the worker: it has opened the one that it was told last, if any */
 void fleet_down(struct fleet *f);
 Cachew__V1__Graph *graph_message(const char *json);
 void fleet_prepare(struct fleet *f, const char *job_id, const char *json);

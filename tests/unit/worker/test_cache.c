@@ -147,13 +147,18 @@ static void test_fill_and_read(void **state)
         chunks[i] = cw_mem_strdup(f.chunks[i]);
     fleet_down(&f);
 
-    fleet_up_with_store(&f, NULL, url);
-    send_chunks(&f, &key, "default", true, chunks, n, NULL, 0);
-    begin_job(&f, "a", &key, "default");
-    run_epoch(&f, "a", 0);
-    fleet_wait(&f, f.hits == ELEMENTS);
-    fleet_wait(&f, node_count(&f, "a", "cache", true) == ELEMENTS);
+    for (int i = 0; i < 5; i++) { /* the head start that loading gets may be too short when the machine is busy */
+        fleet_up_with_store(&f, NULL, url);
+        send_chunks(&f, &key, "default", true, chunks, n, NULL, 0);
+        begin_job(&f, "a", &key, "default");
+        run_epoch(&f, "a", 0);
+        fleet_wait(&f, f.hits + f.misses == ELEMENTS);
+        if (f.misses == 0 || i == 4)
+            break;
+        fleet_down(&f);
+    }
     assert_int_equal(f.misses, 0);
+    fleet_wait(&f, node_count(&f, "a", "cache", true) == ELEMENTS);
     assert_int_equal(f.records, ELEMENTS);
     assert_int_equal(node_count(&f, "a", "sleep", false), 0);
     assert_int_equal(f.written_n, 0);
@@ -168,6 +173,7 @@ static void test_fill_and_read(void **state)
     send_plan(&f, "a", &key, false, false);
     run_epoch(&f, "a", 2);
     fleet_wait(&f, node_count(&f, "a", "sleep", false) == 2 * ELEMENTS);
+    assert_int_equal(f.written_n, 0); /* by now the turn of the epoch has written what waits */
     fleet_down(&f);
     for (size_t i = 0; i < n; i++)
         cw_mem_free(chunks[i]);
@@ -219,7 +225,7 @@ static void test_told_again(void **state)
     snprintf(f.store, sizeof(f.store), "%s-2", url);
     cw_stream_finish(f.stream, CW_E_UNAVAILABLE, "restarted");
     f.generation++;
-    fleet_wait(&f, f.hellos == 3);
+    fleet_wait(&f, f.hellos == 3 && fleet_has_store(&f));
     run_epoch(&f, "a", 1);
     fleet_wait(&f, f.written_n > before);
     for (size_t i = 0; i < f.chunks_n; i++)
@@ -229,10 +235,11 @@ static void test_told_again(void **state)
     f.store[0] = '\0';
     cw_stream_finish(f.stream, CW_E_UNAVAILABLE, "restarted");
     f.generation++;
-    fleet_wait(&f, f.hellos == 4);
+    fleet_wait(&f, f.hellos == 4 && fleet_has_store(&f));
     before = f.written_n;
     run_epoch(&f, "a", 2);
-    fleet_wait(&f, node_count(&f, "a", "sleep", false) >= 2 * ELEMENTS);
+    run_epoch(&f, "a", 3); /* what waits would be written when this begins */
+    fleet_wait(&f, node_count(&f, "a", "sleep", false) >= 4 * ELEMENTS);
     assert_int_equal(f.written_n, before);
     fleet_down(&f);
 }
