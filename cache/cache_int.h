@@ -325,6 +325,7 @@ struct cw_cache_node {
     char tenant[CW_CHUNK_TENANT_BYTES];
     struct cw_hash key;
     struct cw_spec spec;
+    struct cw_record_shape shape; /* of its records */
     uint64_t frames_at; /* where the first frame of its chunks begins */
     struct cw_ids ids;
     struct cw_mutex lock;

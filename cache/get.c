@@ -22,7 +22,7 @@ static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no,
     const unsigned char *p = mapped ? chunk->map + frame->offset : cw_frames_get(chunk, record->frame, hold, wait_ns);
     if (!p)
         return CW_CACHE_MISS;
-    if (CW_UNLIKELY(cw_record_decode(&chunk->node->spec, p + record->offset, record->bytes, element, NULL) != 0)) {
+    if (CW_UNLIKELY(cw_record_decode_shaped(&chunk->node->shape, p + record->offset, record->bytes, element, NULL) != 0)) {
         cw_keep_retire(chunk, CW_CACHE_DAMAGED, "a record that does not fit its elements");
         return CW_CACHE_MISS;
     }
@@ -40,7 +40,7 @@ static enum cw_cache_found from_block(const struct cw_block *block, uint32_t no,
     if (record->bytes == CW_CHUNK_LEFT_OUT)
         return CW_CACHE_LEFT_OUT;
     *ret_bytes = record->bytes;
-    return cw_record_decode(&block->node->spec, record->data, record->bytes, element, NULL) == 0 ? CW_CACHE_HIT : CW_CACHE_MISS;
+    return cw_record_decode_shaped(&block->node->shape, record->data, record->bytes, element, NULL) == 0 ? CW_CACHE_HIT : CW_CACHE_MISS;
 }
 
 static enum cw_cache_found find(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element,

@@ -29,6 +29,7 @@ static struct cw_cache_node *node_new(struct cw_cache *cache, const char *tenant
     snprintf(node->tenant, sizeof(node->tenant), "%s", tenant);
     node->key = key;
     node->spec = *spec;
+    cw_record_shape_init(&node->shape, &node->spec);
     node->frames_at = cw_chunk_frames_at(&(struct cw_chunk_head){.key = key, .spec = *spec});
     cw_mutex_init(&node->lock);
     return node;

@@ -157,3 +157,30 @@ int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct
         return cw_err_set(err, CW_E_CORRUPT, "record: %zu bytes, its fields take %llu", n, (unsigned long long)at);
     return 0;
 }
+
+void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spec *spec)
+{
+    *ret_shape = (struct cw_record_shape){.spec = spec, .fixed = head_bytes(spec) == 0};
+    for (size_t i = 0; ret_shape->fixed && i < spec->n; i++) {
+        const struct cw_field *field = &spec->fields[i];
+        struct cw_view *view = &ret_shape->views[i];
+
+        *view = (struct cw_view){.bytes = (size_t)cw_field_bytes(field), .dtype = field->dtype, .rank = field->rank};
+        memcpy(view->dims, field->dims, (size_t)field->rank * sizeof(field->dims[0]));
+        ret_shape->fixed = fits(field, view);
+        ret_shape->begin[i] = CW_ALIGN_UP(ret_shape->bytes, align_of(view->bytes));
+        ret_shape->bytes = ret_shape->begin[i] + view->bytes;
+    }
+}
+
+int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n, struct cw_element *element, struct cw_err *err)
+{
+    if (!shape->fixed || n != shape->bytes)
+        return cw_record_decode(shape->spec, p, n, element, err);
+    element->n = shape->spec->n;
+    for (size_t i = 0; i < shape->spec->n; i++) {
+        element->fields[i] = shape->views[i];
+        element->fields[i].data = (char *)(uintptr_t)p + shape->begin[i];
+    }
+    return 0;
+}

@@ -16,4 +16,15 @@ uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_eleme
 /* Sets element->n and its fields (views into p), not id and rep. CORRUPT when it does not fit the spec or n. */
 int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct cw_element *element, struct cw_err *err);
 
+/* The same for many records of one spec: what follows from it is found once. */
+struct cw_record_shape {
+    const struct cw_spec *spec;
+    bool fixed;
+    size_t bytes; /* of each record, if all fields are of fixed size */
+    size_t begin[CW_FIELDS_MAX];
+    struct cw_view views[CW_FIELDS_MAX]; /* without data */
+};
+void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spec *spec); /* the spec must stay */
+int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n, struct cw_element *element, struct cw_err *err);
+
 #endif

@@ -23,7 +23,8 @@ static void assert_same(const struct cw_element *a, const struct cw_element *b)
 /* Encodes, decodes, compares; looks at alignment. Memory as long as the record, so that tools see writes outside. */
 static void round_trip(const struct cw_spec *spec, const struct cw_element *element)
 {
-    struct cw_element back = {0};
+    struct cw_element back = {0}, shaped = {0};
+    struct cw_record_shape shape;
     struct cw_err err = {0};
     int64_t n = cw_record_bytes(spec, element);
     assert_true(n >= 0);
@@ -33,6 +34,11 @@ static void round_trip(const struct cw_spec *spec, const struct cw_element *elem
     cw_record_encode(spec, element, p);
     assert_int_equal(cw_record_decode(spec, p, (size_t)n, &back, &err), 0);
     assert_same(element, &back);
+    cw_record_shape_init(&shape, spec);
+    assert_int_equal(cw_record_decode_shaped(&shape, p, (size_t)n, &shaped, &err), 0);
+    assert_same(element, &shaped);
+    for (size_t i = 0; i < back.n; i++)
+        assert_memory_equal(&shaped.fields[i], &back.fields[i], sizeof(back.fields[i]));
     void *away = cw_mem_try_aligned(64, n ? (size_t)n : 1);
     assert_non_null(away);
     assert_true(cw_record_encode_away(spec, element, away) == cw_hash_u64(p, (size_t)n));
@@ -42,11 +48,14 @@ static void round_trip(const struct cw_spec *spec, const struct cw_element *elem
     for (size_t i = 0; i < back.n; i++)
         assert_int_equal((uintptr_t)back.fields[i].data % (back.fields[i].bytes >= 256 ? 64 : 8), 0);
     assert_int_equal(cw_record_align((size_t)n), n >= 256 ? 64 : 8);
-    for (size_t cut = 0; cut < (size_t)n; cut++)
+    for (size_t cut = 0; cut < (size_t)n; cut++) {
         assert_int_equal(cw_record_decode(spec, p, cut, &back, NULL), CW_E_CORRUPT);
+        assert_int_equal(cw_record_decode_shaped(&shape, p, cut, &back, NULL), CW_E_CORRUPT);
+    }
     void *longer = cw_mem_new((size_t)n + 1);
     memcpy(longer, p, (size_t)n);
     assert_int_equal(cw_record_decode(spec, longer, (size_t)n + 1, &back, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_record_decode_shaped(&shape, longer, (size_t)n + 1, &back, NULL), CW_E_CORRUPT);
     assert_non_null(strstr(err.msg, "record"));
     cw_mem_free(longer);
     cw_mem_free(p);
