@@ -12,6 +12,8 @@ fashion=/usr/share/datasets/fashion-mnist
 work=$(mktemp -d)
 # Each test has an address of 127/8 of its own, so that a port that one gave back is not another's.
 own_host=127.$((64 + ($$ >> 16 & 63))).$(($$ >> 8 & 255)).$(($$ & 255 ? $$ & 255 : 1))
+# Sanitizers write into files of their own, which are found also when nobody keeps what the program says. (Undefined behaviour they tell on standard error.)
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:log_path=$work/sanitizer" TSAN_OPTIONS="${TSAN_OPTIONS-}:log_path=$work/sanitizer"
 declare -A pid_of=()
 DISPATCHER=
 case_name=
@@ -35,6 +37,11 @@ finish() {
     wait 2>/dev/null
     if [ $status -eq 0 ] && grep -lE 'WARNING: ThreadSanitizer|ERROR: (Address|Leak)Sanitizer|runtime error:' "$work"/*.log 2>/dev/null; then
         echo "FAILED: $case_name: a sanitizer complained" >&2
+        status=1
+    fi
+    if compgen -G "$work/sanitizer.*" >/dev/null; then
+        echo "FAILED: $case_name: a sanitizer complained:" >&2
+        tail -n 60 "$work"/sanitizer.* >&2
         status=1
     fi
     if [ $status -ne 0 ] && [ $status -ne 77 ]; then
