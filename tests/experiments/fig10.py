@@ -74,7 +74,7 @@ def play(build, folder, records, ms, epochs):
         trace = Trace(service)
         arguments = ("--epochs", str(epochs), "--window", "8", "--seed")
         trainers = {"job1": service.run(path, "job1", *arguments, JOBS["job1"])}
-        first_hits = None
+        began = first_hits = None
         deadline = time.monotonic() + 300
         while any(trainer.poll() is None for trainer in trainers.values()) and time.monotonic() < deadline:
             now = trace.look()
@@ -95,12 +95,12 @@ def play(build, folder, records, ms, epochs):
 
 
 def check(played, epochs, records):
+    if played["began_in_epoch"] != 0:
+        return ["job 2 could not be started in job 1's first epoch"]
     wrong = []
     for name in JOBS:
         if [row["hash"] for row in played["results"][name]] != [row["hash"] for row in played["plain"][name]]:
             wrong.append("%s: the hashes differ from those without a cache" % name)
-    if played["began_in_epoch"] != 0:
-        wrong.append("job 2 could not be started in job 1's first epoch")
     # Had its first epoch been without hits, it could not have more than the others give.
     if not played["last"]["job2"]["hits"] > (epochs - 1) * records and not played["first_hits"]:
         wrong.append("job 2 hit nothing in its first epoch")
@@ -136,11 +136,14 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a few seconds")
     arguments = parser.parse_args()
     records, ms, epochs = (1600, 5, 3) if arguments.quick else (6000, 5, 4)
-    with tempfile.TemporaryDirectory() as name:
-        played = play(build_of(arguments), pathlib.Path(name), records, ms, epochs)
+    for _ in range(3): # on a busy machine it may be too late for job 2
+        with tempfile.TemporaryDirectory() as name:
+            played = play(build_of(arguments), pathlib.Path(name), records, ms, epochs)
+        if played["began_in_epoch"] == 0:
+            break
     write(pathlib.Path(arguments.out), played)
     print("\n".join(changes(played["trace"])))
-    for name in JOBS:
+    for name in played["results"]:
         print("%s: epochs of %s s; without a cache %s s" % (name, ", ".join("%.2f" % row["seconds"] for row in played["results"][name]),
                                                             ", ".join("%.2f" % row["seconds"] for row in played["plain"][name])))
     wrong = check(played, epochs, records)

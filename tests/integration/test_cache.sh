@@ -117,7 +117,7 @@ case_second_epoch() {
     write_slow_pipeline 2000
     sed 's/{"op": "cache"}, //' "$work/slow.json" >"$work/plain.json"
     DISPATCHER='' run reference "$work/plain.json" --epochs 3
-    begin_dispatcher --cache-store "dir:$work/cache" --autocache off
+    begin_dispatcher --cache-store "dir:$work/cache" --autocache off --heartbeat 20s
     begin_worker w1
     run first "$work/slow.json" --epochs 3 --name thrice
     same "hash" "$(hashes reference)" "$(hashes first)"

@@ -50,7 +50,7 @@ case_endless_empty() {
     begin_dispatcher
     begin_worker w1 --threads 2
     printf '%s' "$(range 0 ', {"op": "batch", "size": 4}')" >"$work/empty.json"
-    expect_error endless 'no elements, and the job no last epoch' timeout 20 "$cachew" run "$work/empty.json" --epochs 0 --json
+    expect_error endless 'no elements, and the job no last epoch' "$cachew" run "$work/empty.json" --epochs 0 --json
     printf '%s' "$(range 5 ', {"op": "batch", "size": 4}')" >"$work/five.json"
     run five "$work/five.json" --epochs 0 --stop-after 5
     same "elements" "5 5 4" "$(field elements "$work/five.out" | paste -sd' ')"

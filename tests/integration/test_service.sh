@@ -47,19 +47,22 @@ assert [json.loads(line)["state"] for line in sys.stdin] == ["ready"]' || fail "
     # The last batch before was not acknowledged: it comes again.
     uniq "$work/named.batches" | cmp "$work/expected.batches" - || fail "not gone on where it stood"
 }
-# SIGTERM: a worker hands back what it has not begun and goes; nothing is lost, repeated or computed twice.
+# SIGTERM: a worker hands back what it has not begun and goes; nothing is lost, repeated or computed twice (but what the dispatcher hedges).
 case_drain() {
+    local hedged
     slow_pipeline 400 5
-    begin_dispatcher
+    begin_dispatcher --heartbeat 20s
     begin_worker w1
     begin_worker w2
     DISPATCHER='' run expected "$work/slow.json" --threads 4
-    begin job timeout 300 "$cachew" run "$work/slow.json" --json --stats --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
+    begin job timeout 300 "$cachew" run "$work/slow.json" --json --stats --name drained --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/batches.txt"
     wait_until 60 "batches come" test -s "$work/batches.txt"
     end w1 || fail "the drained worker's exit status is not 0"
     wait_for job 300 || fail "the job failed: $(cat "$work/job.log")"
     same "hash" "$(hashes expected)" "$(field hash "$work/job.out")"
-    same "duplicates" 0 "$(field duplicates "$work/job.out")"
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" >"$work/jobs.out"
+    hedged=$(field hedged "$work/jobs.out")
+    [ "$(field duplicates "$work/job.out")" -le "$hedged" ] || fail "$(field duplicates "$work/job.out") duplicates, though $hedged items were hedged"
 }
 # A trainer that stops reading stops the workers; memory stays bounded; then all goes on.
 case_backpressure() {
@@ -85,19 +88,21 @@ case_idle() {
     begin_worker w1 --threads 2
     sleep 1
     local d w
-    d=$(cpu_ticks dispatcher) w=$(cpu_ticks w1)
-    sleep 4
-    d=$(($(cpu_ticks dispatcher) - d)) w=$(($(cpu_ticks w1) - w))
-    # 400 ticks have passed; a loop that polls would show as dozens.
-    [ $d -le 8 ] || fail "an idle dispatcher used $d ticks of CPU"
-    [ $w -le 8 ] || fail "an idle worker used $w ticks of CPU"
+    for _ in 1 2 3 4 5; do # at first they may have something to do yet
+        d=$(cpu_ticks dispatcher) w=$(cpu_ticks w1)
+        sleep 4
+        d=$(($(cpu_ticks dispatcher) - d)) w=$(($(cpu_ticks w1) - w))
+        # 400 ticks have passed; a loop that polls would show as dozens, each time.
+        if [ $d -le 8 ] && [ $w -le 8 ]; then return; fi
+    done
+    fail "an idle dispatcher used $d ticks of CPU, an idle worker $w"
 }
 # A batch is copied at most once between the operator that wrote it and the trainer's pointer.
 case_copies() {
     write_pipelines
     begin_dispatcher
     begin_worker w1
-    run shm "$work/fashion.json" --stats
+    run shm "$work/fashion.json" --stats --epochs 5
     run grpc "$work/fashion.json" --stats --no-shm
     # What came before the two had their shared memory came by gRPC, with its one copy.
     same "copies" "$(field grpc_batches "$work/shm.out")" "$(field copies "$work/shm.out")"

@@ -104,6 +104,6 @@ case_clock_jumps() {
     LD_PRELOAD=$jump begin_dispatcher
     LD_PRELOAD=$jump begin_worker w3
     compare
-    [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"')" -eq 2 ] || fail "a worker was taken for lost"
+    wait_until 60 "two workers, of which none is taken for lost" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"state\":\"ready\"")" -eq 2 ]'
 }
 run_case "$@"; exit

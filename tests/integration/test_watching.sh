@@ -34,6 +34,7 @@ for need in sys.argv[2:]:
 }
 has_kind() { decisions --kind "$1" "${@:2}" | says '"kind":"'"$1"'"'; }
 has_worker() { "$cachew" workers --json --dispatcher "$DISPATCHER" | says '"state":"ready"'; }
+top_once() { "$cachew" top --once --dispatcher "$DISPATCHER" >"$work/text"; } # it waits for an answer for 3 s
 drained() { decisions --kind provision | says '"choice":"drain '; }
 
 # A job that is scaled: decisions of all kinds, the same again from a dispatcher that was killed; following ends with the job.
@@ -80,7 +81,7 @@ case_anonymous() {
 # What a job's trainers and operators do, and its workers' hosts, also where there is neither a cache nor a policy.
 case_explain() {
     write_sleepy
-    begin_dispatcher --scale-window 200ms
+    begin_dispatcher --scale-window 200ms --heartbeat 20s
     begin_worker one
     begin job "$cachew" run "$work/sleepy.json" --name sleepy --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10
     measured() {
@@ -143,7 +144,7 @@ sys.exit(not (job["local"] == 1 and job["assigned"] == 2 and windows and windows
     wait_until 120 "a window with one of each" placed
     decisions sleepy --kind autoplace >"$work/placed"
     check_decisions "$work/placed" autoplace
-    "$cachew" top --once --dispatcher "$DISPATCHER" >"$work/text" || fail "top"
+    wait_until 60 "the view" top_once
     "$cachew" metrics --dispatcher "$DISPATCHER" >"$work/metrics" || fail "metrics"
     grep -qE '^sleepy .* 1/1\+1 ' "$work/text" || fail "$(cat "$work/text")"
     grep -q ' beside sleepy' "$work/text" || fail "$(cat "$work/text")"
@@ -155,7 +156,7 @@ sys.exit(not (job["local"] == 1 and job["assigned"] == 2 and windows and windows
 # Metrics: by the tool and by HTTP the same, each line in order, and they count.
 case_metrics() {
     write_sleepy
-    begin_elastic --cache-store "dir:$work/store" --metrics-listen "$own_host:0"
+    begin_elastic --cache-store "dir:$work/store" --metrics-listen "$own_host:0" --heartbeat 20s
     local port url
     port=$(sed -n 's/.*metrics by HTTP.*port \([0-9]*\).*/\1/p' "$work/dispatcher.log")
     url=http://$own_host:$port
@@ -196,7 +197,7 @@ assert job["name"] == "sleepy" and job["tenant"] == "team" and job["state"] == "
 assert job["window"]["batches"] > 0 and job["window"]["step_s"] >= 0.005, job
 assert {"provision", "autoscale"} <= {d["kind"] for d in top["decisions"]} and all(d["inputs"] is None for d in top["decisions"]), top["decisions"]
 ' "$work/top" || fail "$(cat "$work/top")"
-    "$cachew" top --once --dispatcher "$DISPATCHER" >"$work/text" || fail "top --once"
+    wait_until 60 "the view" top_once
     grep -qE '^sleepy +running .*[0-9.]+ .*team' "$work/text" || fail "$(cat "$work/text")"
     begin lines "$cachew" top --json --interval 100ms --dispatcher "$DISPATCHER"
     begin text "$cachew" top --interval 100ms --dispatcher "$DISPATCHER"
