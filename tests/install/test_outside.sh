@@ -39,10 +39,11 @@ build_with_cmake() {
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 
 check_program() { # PATH_KIND
-    local program=$1 said
+    local program=$1 said libraries
+    libraries=$(needed "$program") || fail "readelf of $program"
     case "$program" in
-    *_shared) needed "$program" | says -x 'libcachew\.so\.0' || fail "$program is not linked to libcachew.so.0" ;;
-    *_static) needed "$program" | says libcachew && fail "$program is linked to the shared library" ;;
+    *_shared) grep -qx 'libcachew\.so\.0' <<<"$libraries" || fail "$program is not linked to libcachew.so.0" ;;
+    *_static) grep -q libcachew <<<"$libraries" && fail "$program is linked to the shared library" ;;
     esac
     case "$program" in
     */version_*)
@@ -58,7 +59,7 @@ check_program() { # PATH_KIND
 
 # Only the public functions are global, in both libraries, and neither needs a decoder, storage or database.
 check_symbols() {
-    local others
+    local others libraries
     others=$(nm -D --defined-only "$lib/libcachew.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | grep -v '^cachew_' || true)
     [ -z "$others" ] || fail "libcachew.so exports: $others"
     others=$(nm -g --defined-only "$lib/libcachew.a" | awk 'NF == 3 && $3 !~ /^cachew_/ { print $3 }' | grep -v '^__odr_asan' || true)
@@ -66,7 +67,8 @@ check_symbols() {
     others=$(comm -3 <(nm -D --defined-only "$lib/libcachew.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort) \
         <(nm -g --defined-only "$lib/libcachew.a" | awk '$2 == "T" { print $3 }' | sort))
     [ -z "$others" ] || fail "not in both libraries: $others"
-    others=$(needed "$lib/libcachew.so" | grep -E '^lib(jpeg|turbojpeg|png|z|webp|tiff|sqlite3|curl|gfapi|glusterfs|stdc\+\+)' || true)
+    libraries=$(needed "$lib/libcachew.so") || fail "readelf of libcachew.so"
+    others=$(grep -E '^lib(jpeg|turbojpeg|png|z|webp|tiff|sqlite3|curl|gfapi|glusterfs|stdc\+\+)' <<<"$libraries" || true)
     [ -z "$others" ] || fail "libcachew.so is linked to: $others"
     readelf -d "$lib/libcachew.so" | says 'SONAME.*\[libcachew\.so\.0\]' || fail "the SONAME of libcachew.so is not libcachew.so.0"
 }
@@ -89,13 +91,14 @@ check_headers() {
 # Texts, and programs without their debug information: no path of the build tree, no search path for libraries. (Sanitizers put the
 # paths of sources into programs.)
 check_no_build_tree() {
-    local file found
+    local file found section
     found=$(grep -rlF --binary-files=without-match -e "$BUILD_DIR" "$prefix" || true)
     [ -z "$found" ] || fail "the build tree is named in: $found"
     for file in "$prefix"/bin/* "$lib"/libcachew.so "$lib"/libcachew.a; do
         strip -g -o "$work/stripped" "$file"
         [ -n "${SANITIZE-}" ] || ! grep -qF -e "$BUILD_DIR" "$work/stripped" || fail "the build tree is named in $file"
-        ! readelf -d "$file" | grep -E 'RPATH|RUNPATH' || fail "$file has a search path"
+        section=$(readelf -d "$file") || fail "readelf of $file"
+        ! grep -E 'RPATH|RUNPATH' <<<"$section" || fail "$file has a search path"
     done
 }
 

@@ -45,7 +45,12 @@ again() {
 # ---- chunks ----
 
 some_chunks() { chunks_of "$work/cache" | sed -n '1~2p'; }
-remove_some() { some_chunks | while read -r chunk; do rm -f "$chunk"; done; }
+has_two_chunks() { [ "$(chunks_of "$work/cache" | wc -l)" -ge 2 ]; }
+some_are_there() { [ "$1" = first ] || wait_until 60 "chunks to harm" has_two_chunks; } # the first time the cache may be empty yet
+remove_some() {
+    some_are_there "$1"
+    some_chunks | while read -r chunk; do rm -f "$chunk"; done
+}
 case_removed() { against remove_some && again; }
 evict_some() { "$cachew" cache evict --all --dispatcher "$DISPATCHER" >"$work/evict.out" 2>&1 || fail "cachew cache evict: $(cat "$work/evict.out")"; }
 case_evicted() { against evict_some && again; }
@@ -79,6 +84,7 @@ for path in sys.argv[2:]:
 PY
 }
 flip_some() {
+    some_are_there "$1"
     stop_workers
     flip_each "$1"
     start_workers
@@ -86,6 +92,7 @@ flip_some() {
 case_flipped() { against flip_some && again; }
 cut_each() { some_chunks | while read -r chunk; do head -c $(($(stat -c %s "$chunk") / 2)) "$chunk" >"$work/cut" && mv "$work/cut" "$chunk"; done; }
 cut_some() {
+    some_are_there "$1"
     stop_workers
     cut_each
     start_workers
@@ -93,6 +100,7 @@ cut_some() {
 case_truncated() { against cut_some && again; }
 swap_some() {
     local one='' chunk
+    some_are_there "$1"
     stop_workers
     while read -r chunk; do
         if [ -n "$one" ]; then
@@ -108,13 +116,14 @@ case_swapped() { against swap_some && again; }
 
 # ---- the store ----
 
+# Workers may make the directory anew while there is nothing.
 lose_store() {
     mv "$work/cache" "$work/elsewhere" || fail "there is no store"
-    echo 'no directory' >"$work/cache"
+    until echo 'no directory' 2>/dev/null >"$work/cache"; do rm -rf "$work/cache"; done
     read_batches job 300
     rm "$work/cache"
     [ "$1" = first ] || return 0 # the second time it stays away
-    mv "$work/elsewhere" "$work/cache"
+    until mv -T "$work/elsewhere" "$work/cache" 2>/dev/null; do rm -rf "$work/cache"; done
 }
 case_store_goes() { against lose_store; }
 
@@ -200,9 +209,12 @@ case_cache_points() {
 used_again() {
     local before
     wait_cached records 10000
-    before=$(cached hits)
-    again
-    wait_cached hits $((before + 5000))
+    for _ in 1 2 3 4 5; do # a worker that has not heard of it yet computes
+        before=$(cached hits)
+        again
+        if soon_cached hits $((before + 5000)); then return; fi
+    done
+    fail "no run has found half of it in the cache: the last had $(($(cached hits) - before)) hits"
 }
 gluster_job() { # VOLUME BODY
     store="$(gluster_url "$1")/cache?timeout=20s"
@@ -215,11 +227,10 @@ case_gluster_one() {
     gluster_job one nothing
     used_again
 }
-# In the middle of writing chunks. (One that dies while the key's directory is made can leave bricks that disagree about it; docs/cache.md.) The same one
-# both times: another would have to wait until what this one missed is healed.
-has_some_chunk() { "$cachew" cache ls --json --dispatcher "$DISPATCHER" 2>/dev/null | says '"chunks":[1-9]'; }
+# In the middle of writing chunks, when both workers have written some. (One that dies while the key's directory is made can leave bricks that disagree
+# about it; docs/cache.md.) The same one both times: another would have to wait until what this one missed is healed.
 lose_one_brick() {
-    [ "$1" != first ] || wait_until 120 "the first chunk" has_some_chunk
+    [ "$1" != first ] || wait_cached records 3000
     gluster_kill_brick r3 0
     [ "$1" = first ] || return 0
     read_batches job 500

@@ -11,7 +11,11 @@ write_sleepy() {
 begin_elastic() {
     begin_dispatcher --provisioner process --max-workers 6 --worker-arg=--threads=1 "--worker-arg=--listen=$own_host:0" "$@"
 }
-workers_n() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"'; }
+workers_n() { # -1 = it cannot be asked
+    local listed
+    listed=$("$cachew" workers --json --dispatcher "$DISPATCHER") || { echo -1; return; }
+    grep -c '"state":"ready"' <<<"$listed"
+}
 has_workers() { [ "$(workers_n)" -eq "$1" ]; }
 has_workers_between() {
     local n
@@ -19,7 +23,10 @@ has_workers_between() {
     [ "$n" -ge "$1" ] && [ "$n" -le "$2" ]
 }
 decided() { grep -q "autoscale auto: $1 workers" "$work/dispatcher.log"; }
-no_processes() { ! pgrep -f -- "--dispatcher $DISPATCHER --exit-with-stdin" >/dev/null; }
+no_processes() {
+    pgrep -f -- "--dispatcher $DISPATCHER --exit-with-stdin" >/dev/null
+    [ $? -eq 1 ] # and not an error
+}
 
 # Nobody asks: no workers. Such a trainer: one, then two, and no more decisions are needed.
 case_quick_start() {
@@ -88,7 +95,7 @@ case_hundred_changes() {
     "$cachew" scale changing auto --dispatcher "$DISPATCHER" >/dev/null || fail "back to auto"
     release job
     cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
-    expect_error job 'no job' "$cachew" scale nobody auto --dispatcher "$DISPATCHER"
+    expect_error nobody 'no job' "$cachew" scale nobody auto --dispatcher "$DISPATCHER"
 }
 runs_at() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"assigned\":$(($1 + $2)),\"local\":$2,"; }
 # And where they run: beside the trainer, elsewhere, both.

@@ -113,13 +113,15 @@ case_hangs() {
 
 # The writer dies at every step: what has a name is whole, and nothing else has one.
 case_writer_dies() {
-    local url point
+    local url point status
     gluster_begin
     gluster_volume one 1
     for url in "dir:$work/dir" "$(gluster_url one)/x?timeout=60s"; do
         for point in created written synced committed; do
             CACHEW_FAULT=store.$point:1 "$CACHEW_TESTS/store_load" "$url" put t/$point 3M 2>"$work/dies.log"
-            [ $? -eq 137 ] || skip "built without fault points"
+            status=$?
+            [ $status -ne 0 ] || skip "built without fault points"
+            [ $status -eq 137 ] || fail "$url $point: status $status: $(cat "$work/dies.log")"
         done
         same "$url" "t/committed 3145728" "$("$CACHEW_TESTS/store_load" "$url" list)"
         "$CACHEW_TESTS/store_load" "$url" check t/committed 3M || fail "$url: t/committed"

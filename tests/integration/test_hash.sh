@@ -14,8 +14,8 @@ compare() {
     begin_dispatcher
     for workers in 1 2 4; do
         for ((i = ${#pid_of[@]}; i <= workers; i++)); do begin_worker "w$i" --threads $((i % 2 ? 1 : 4)); done
-        run "w$workers" "$file" --epochs 2 --seed 7
-        same "$workers workers" "$expected" "$(hashes "w$workers")"
+        run "by$workers" "$file" --epochs 2 --seed 7
+        same "$workers workers" "$expected" "$(hashes "by$workers")"
     done
     run lease1 "$file" --epochs 2 --seed 7 --lease-items 1
     same "leases of 1" "$expected" "$(hashes lease1)"

@@ -15,16 +15,22 @@ has_some_locals() { [ "$(locals_n)" -gt 0 ]; }
 has_locals() { [ "$(locals_n)" -eq "$1" ]; }
 listed_locals() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"only_job":"j'; }
 lists_locals() { [ "$(listed_locals)" -eq "$1" ]; }
-remotes_n() { "$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready".*"only_job":""'; }
+remotes_n() { # -1 = it cannot be asked
+    local listed
+    listed=$("$cachew" workers --json --dispatcher "$DISPATCHER") || { echo -1; return; }
+    grep -c '"state":"ready".*"only_job":""' <<<"$listed"
+}
 has_remotes() { [ "$(remotes_n)" -eq "$1" ]; }
+
+line_of() { grep -n -m1 "$1" "$work/dispatcher.log" | cut -d: -f1; } # REGEX: the first that says it
 
 # A local worker takes the place of the remote one, which leaves. The stall that is allowed is large: what other tests do to this host is no matter.
 case_decided() {
     write_sleepy
     begin_fleet
     begin job "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --timeout 120s --step-ms 20 --local-workers 3 --local-threads 1 --max-stall 0.9
-    wait_until 60 "a remote worker first" has_remotes 1
     wait_until 240 "a local worker" has_some_locals
+    [ "$(line_of 'worker process .* is started')" -lt "$(line_of 'is asked for [1-9]')" ] || fail "no remote worker first"
     wait_until 240 "no remote worker" has_remotes 0
     "$cachew" decisions --dispatcher "$DISPATCHER" --kind autoplace | says ' local' || fail "not by decisions"
     end job TERM
@@ -65,7 +71,8 @@ case_killed_worker() {
     victim=$(local_pids | head -1)
     kill -9 "$victim"
     wait_until 60 "it is gone" eval "! kill -0 $victim 2>/dev/null"
-    wait_until 60 "another one" lists_locals 2
+    renewed() { lists_locals 2 && [ "$(local_pids | grep -cvx "$victim")" -eq 2 ]; }
+    wait_until 60 "another one" renewed
     release job
     cmp "$work/reference.batches" "$work/job.batches" || fail "lost, repeated or other batches"
 }
@@ -132,7 +139,7 @@ case_limits() {
     same "nice level" "$((own + 5 > 19 ? 19 : own + 5))" "$(ps -o ni= -p "$pid" | tr -d ' ')"
     tr '\0' ' ' <"/proc/$pid/cmdline" | says -- '--threads 2 .*--cpu-limit 0.5.* --budget 104857600 ' || fail "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
     expect_error little 'local_memory|16M' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 4 --local-memory 50M
-    expect_error many 'local_workers|65|64' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 65
+    expect_error many 'local-workers: must be at most 64' "$cachew" run "$work/sleepy.json" --dispatcher "$DISPATCHER" --local-workers 65
 }
 # Each of two trainers has its own; the other fetches from them, too.
 case_two_consumers() {

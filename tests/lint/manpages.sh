@@ -4,11 +4,13 @@
 set -uo pipefail
 src=$1 bin=$2 failed=0
 check() { # PAGE PROGRAM ARGS...
-    local page=$1 option
+    local page=$1 option n=0
     shift
     while read -r option; do
+        n=$((n + 1))
         grep -q -- "${option//-/\\\\-}" "$page" || grep -q -- "$option" "$page" || { echo "$page: $option of \`$*\` is missing"; failed=1; }
     done < <("$@" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u)
+    [ $n -gt 0 ] || { echo "\`$* --help\` names no option"; failed=1; }
 }
 for page in "$src"/docs/man/*; do
     if command -v man >/dev/null; then
@@ -18,7 +20,9 @@ for page in "$src"/docs/man/*; do
 done
 check "$src/docs/man/cachew-dispatcher.8" "$bin/cachew-dispatcher"
 check "$src/docs/man/cachew-worker.8" "$bin/cachew-worker"
-for command in $("$bin/cachew" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
+commands=$("$bin/cachew" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
+[ -n "$commands" ] || { echo "\`cachew --help\` names no command"; failed=1; }
+for command in $commands; do
     check "$src/docs/man/cachew.1" "$bin/cachew" "$command"
     for sub in $("$bin/cachew" "$command" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p'); do
         check "$src/docs/man/cachew.1" "$bin/cachew" "$command" "$sub"

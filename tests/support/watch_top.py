@@ -11,6 +11,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -18,14 +19,20 @@ import time
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
+def run(columns, rows, *command):
+    """In the terminal, until the command ends: its status, or 99 when the terminal is not as it was. (One that nobody holds any more is reset.)"""
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    before = termios.tcgetattr(0)
+    signal.signal(signal.SIGTERM, lambda *_: None) # it is meant for the command
+    status = subprocess.run(command, env={**os.environ, "TERM": "xterm"}, check=False).returncode
+    return status & 0xff if termios.tcgetattr(0) == before else 99
+
+
 class Top:
     def __init__(self, cachew, dispatcher, columns, rows):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.environ["TERM"] = "xterm"
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.execv(cachew, [cachew, "top", "--interval", "100ms", "--dispatcher", dispatcher])
-        self.before = termios.tcgetattr(self.fd)
+            os._exit(run(columns, rows, cachew, "top", "--interval", "100ms", "--dispatcher", dispatcher))
         self.bytes = b""
 
     def resize(self, columns, rows):
@@ -77,7 +84,7 @@ def main():
     os.write(top.fd, b"q")
     if top.finish() != 0:
         sys.exit("it ended badly by q")
-    os.kill(other.pid, signal.SIGTERM)
+    os.killpg(other.pid, signal.SIGTERM)
     if os.waitstatus_to_exitcode(other.finish()) != 130:
         sys.exit("it ended otherwise by SIGTERM")
 
