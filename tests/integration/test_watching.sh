@@ -114,7 +114,9 @@ assert worker["host_cpus"] > 0 and 0 <= worker["host_cpu_share"] <= 1 and worker
 # Two jobs that want six workers of four: each is told why it has two, and when it has what it wants again.
 case_short() {
     write_sleepy
-    begin_elastic
+    begin_elastic --min-workers 4
+    all_there() { [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"')" -eq 4 ]; }
+    wait_until 120 "four workers" all_there # who gets fewer of those that are there while others start says so, too
     begin first "$cachew" run "$work/sleepy.json" --name first --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10 --autoscale fixed:3
     begin second "$cachew" run "$work/sleepy.json" --name second --epochs 0 --dispatcher "$DISPATCHER" --timeout 120s --step-ms 10 --autoscale fixed:3
     wait_until 120 "the first is short" has_kind share first
