@@ -11,6 +11,7 @@ enum ids { IDS_SEQUENTIAL, IDS_SHUFFLED, IDS_FAR };
 struct run {
     struct cw_cache_node *node;
     enum ids ids;
+    bool may_miss; /* a record that is just moving from its block to a chunk may not be found; but a moment later */
     atomic_size_t hits, wrong;
 };
 
@@ -42,18 +43,25 @@ static void read_back(void *arg, size_t no)
     for (uint64_t i = no; i < N; i += CREW) {
         int found = get_sample(run->node, id_at(run->ids, i));
 
+        if (found == 0 && run->may_miss)
+            found = get_sample(run->node, id_at(run->ids, i));
         atomic_fetch_add(&run->hits, found == 1);
         atomic_fetch_add(&run->wrong, found < 0);
     }
 }
 
-static void expect_all(struct cw_cache_node *node, enum ids ids)
+static void expect(struct cw_cache_node *node, enum ids ids, bool may_miss)
 {
-    struct run run = {.node = node, .ids = ids};
+    struct run run = {.node = node, .ids = ids, .may_miss = may_miss};
 
     crew(CREW, read_back, &run);
     assert_int_equal(run.wrong, 0);
     assert_int_equal(run.hits, N);
+}
+
+static void expect_all(struct cw_cache_node *node, enum ids ids)
+{
+    expect(node, ids, false);
 }
 
 static void add_all(struct cw_cache_node *node)
@@ -75,7 +83,8 @@ static void fill_and_read(const char *url, enum ids ids, int level)
     fixture_open(&f, url, options);
     struct run run = {.node = f.node, .ids = ids};
     crew(CREW, fill, &run);
-    expect_all(f.node, ids); /* whether they wait still or are written */
+    expect(f.node, ids, true); /* whether they wait still or are written */
+    uint64_t missed = counts_of(f.node).misses;
     settle(&f);
     expect_all(f.node, ids);
     expect_all(f.node, ids);
@@ -86,7 +95,7 @@ static void fill_and_read(const char *url, enum ids ids, int level)
     assert_int_equal(counts.lost, 0);
     assert_int_equal(counts.damaged, 0);
     assert_int_equal(counts.hits, 3 * N);
-    assert_int_equal(counts.misses, 0);
+    assert_int_equal(counts.misses, missed);
     assert_int_equal(counts.chunks, fake_files());
     assert_int_equal(counts.chunks_written, fake_files());
     assert_true(fake_files() > 3);
@@ -110,10 +119,10 @@ static void test_fill_and_read(void **state)
     (void)state;
     for (enum ids ids = IDS_SEQUENTIAL; ids <= IDS_FAR; ids++) {
         fill_and_read("fake:map", ids, CW_CHUNK_PLAIN);
-        fill_and_read("fake:read", ids, CW_CHUNK_PLAIN);
+        fill_and_read("fake:read?timeout=120s", ids, CW_CHUNK_PLAIN);
     }
     fill_and_read("fake:map", IDS_SHUFFLED, 3);
-    fill_and_read("fake:read", IDS_SHUFFLED, 3);
+    fill_and_read("fake:read?timeout=120s", IDS_SHUFFLED, 3);
 }
 
 static void test_left_out(void **state)

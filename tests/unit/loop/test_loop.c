@@ -113,8 +113,8 @@ static void timers_fire_in_order(void **state)
     timers[1] = cw_timer_new(loop, on_repeat, NULL);
     timers[2] = cw_timer_new(loop, on_last, NULL);
     cw_timer_start(timers[1], 60000, 0);
+    cw_timer_start(timers[0], 1, 0); /* before the other, whose time counts from its own start */
     cw_timer_start(timers[1], 3, 1); /* restarts */
-    cw_timer_start(timers[0], 1, 0);
     assert_true(cw_timer_is_active(timers[1]) && !cw_timer_is_active(timers[2]));
     cw_loop_run(loop);
     assert_int_equal(fired[0], 1);
