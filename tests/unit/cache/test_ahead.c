@@ -46,7 +46,7 @@ static void put(struct cw_cache_node *node, uint64_t id, size_t n)
 
 static void open_filled(struct fixture *f, size_t record_bytes)
 {
-    cw_autofree char *url = cw_mem_printf("dir:%s/%zu?map=on", scratch, record_bytes);
+    cw_autofree char *url = cw_mem_printf("dir:%s/%zu?map=on&timeout=120s", scratch, record_bytes);
 
     fixture_open(f, url, (struct cw_cache_options){.memory = MEMORY});
     assert_false(cw_cache_wants_ahead(f->node));

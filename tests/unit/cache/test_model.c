@@ -108,7 +108,7 @@ static void model_step(struct model *m)
 
 static void test_model(void **state)
 {
-    static const char *const urls[] = {"fake:map", "fake:read"};
+    static const char *const urls[] = {"fake:map", "fake:read?timeout=120s"};
 
     (void)state;
     for (uint64_t seed = 0; seed < 18; seed++) {

@@ -110,14 +110,14 @@ static void write_and_read(const char *url, int level)
 static void test_memory_store(void **state)
 {
     (void)state;
-    write_and_read("mem:cache-a", CW_CHUNK_PLAIN);
-    write_and_read("mem:cache-b", CW_CHUNK_AUTO);
-    write_and_read("mem:cache-c?latency=1ms", 3);
+    write_and_read("mem:cache-a?timeout=120s", CW_CHUNK_PLAIN);
+    write_and_read("mem:cache-b?timeout=120s", CW_CHUNK_AUTO);
+    write_and_read("mem:cache-c?latency=1ms&timeout=120s", 3);
 }
 
 static void test_directory(void **state)
 {
-    CW_CLEANUP(cw_mem_free_at) char *mapped = cw_mem_printf("dir:%s?map=on", dir);
+    CW_CLEANUP(cw_mem_free_at) char *mapped = cw_mem_printf("dir:%s?map=on&timeout=120s", dir);
 
     (void)state;
     write_and_read(mapped, CW_CHUNK_PLAIN);
@@ -125,7 +125,7 @@ static void test_directory(void **state)
 
 static void test_directory_not_mapped(void **state)
 {
-    CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s?map=off", dir);
+    CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s?map=off&timeout=120s", dir);
 
     (void)state;
     write_and_read(url, 3);
@@ -158,7 +158,7 @@ static int spoil(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
 
 static void test_spoilt_files(void **state)
 {
-    CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s", dir);
+    CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s?timeout=120s", dir);
     struct cw_cache_options options = {.chunk_bytes = 128 << 10};
     struct fixture f, other;
     int i = 0;
@@ -191,7 +191,7 @@ static void test_full_store(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_open(&f, "mem:cache-full?bytes=200K", (struct cw_cache_options){.chunk_bytes = 64 << 10});
+    fixture_open(&f, "mem:cache-full?bytes=200K&timeout=120s", (struct cw_cache_options){.chunk_bytes = 64 << 10});
     fill(&f);
     settle(&f); /* a full store is asked once more after ten seconds; what it does not take then is lost */
     struct cw_cache_counts counts = counts_of(f.node);

@@ -21,7 +21,7 @@ static void test_prefetch(void **state)
 
     (void)state;
     fake_reset();
-    fixture_open(&f, "fake:read", (struct cw_cache_options){0});
+    fixture_open(&f, "fake:read?timeout=120s", (struct cw_cache_options){0});
     for (uint64_t id = 0; id < 400; id++)
         put_sample(f.node, ids[id] = id);
     settle(&f);
