@@ -301,6 +301,7 @@ struct cw_dispatcher {
     struct cw_http *http;                /* NULL = no metrics by HTTP */
     bool workers_changed;                /* there are others, or jobs have others: clients may have to be told */
     bool stopping, exited;
+    unsigned signals;                    /* that told it to stop */
     bool assign_due, parts_due;          /* who has which workers, and how much of them, may change (scaling.h) */
     char address[512];
 };

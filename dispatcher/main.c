@@ -43,10 +43,10 @@ static void stop(struct cw_dispatcher *d)
 static void on_signal(void *arg, int signum)
 {
     struct cw_dispatcher *d = arg;
-    if (d->stopping || !d->server) {
+    if (d->signals++ > 0 || (!d->server && !d->stopping))
         _exit(signum == SIGTERM || signum == SIGINT ? 0 : 1);
-    }
-    stop(d);
+    if (!d->stopping) /* who started it may have gone just before */
+        stop(d);
 }
 
 static void on_parent_gone(void *arg)

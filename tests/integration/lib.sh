@@ -38,7 +38,7 @@ finish() {
     # (It also warns of what libraries do, which says nothing.)
     if grep -qsE 'WARNING: ThreadSanitizer|ERROR: (Address|Leak|Thread)Sanitizer|runtime error:' "$work"/*.log "$work"/sanitizer.*; then
         echo "FAILED: $case_name: a sanitizer complained" >&2
-        tail -n 60 "$work"/sanitizer.* 2>/dev/null >&2
+        tail -n 60 "$work"/sanitizer.* >&2 2>/dev/null
         status=1
     fi
     if [ $status -ne 0 ] && [ $status -ne 77 ]; then
