@@ -60,12 +60,14 @@ int tool_fail_err(const struct cw_err *err)
     return tool_fail("%s", err->msg);
 }
 
+static volatile sig_atomic_t interrupted;
+
+/* Who asked it to end while it waited need not be told of a failure. */
 int tool_fail_cachew(const struct cachew_error *error)
 {
-    return tool_fail("%s", error->message);
+    int code = tool_fail("%s", error->message);
+    return interrupted ? TOOL_INTERRUPTED : code;
 }
-
-static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signum)
 {
