@@ -62,7 +62,7 @@ int tool_fail_err(const struct cw_err *err)
 
 static volatile sig_atomic_t interrupted;
 
-/* Who asked it to end while it waited need not be told of a failure. */
+/* What was waited for may have failed since it was to end: the status says that. */
 int tool_fail_cachew(const struct cachew_error *error)
 {
     int code = tool_fail("%s", error->message);

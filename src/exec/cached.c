@@ -108,17 +108,13 @@ enum cw_cached cw_cached_find(struct cw_work *work, struct cw_work_at *at,
 /* The topmost that is read: those below it are asked for what it has not. */
 void cw_cached_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, size_t n)
 {
-    uint64_t next[CW_CACHE_TOUCH];
     const struct cw_plan_use *use;
     while (!(use = cw_cached_use(&plan->nodes[i])) || !use->read) {
         if (!keeps_ids(&plan->nodes[i]))
             return;
         i = plan->nodes[i].inputs[0];
     }
-    n = CW_MIN(n, (size_t)CW_CACHE_TOUCH);
-    for (size_t k = 0; k < n; k++)
-        next[k] = (uint64_t)ids[k];
-    cw_cache_touch(use->cache, next, n);
+    cw_cache_touch(use->cache, (const uint64_t *)ids, n);
 }
 
 void cw_cached_put(struct cw_work *work, const struct cw_work_pending *pending,
