@@ -2,17 +2,7 @@
 /* Reads in flight, and ahead. */
 #include "records.h"
 
-#include "cache/cache_int.h"
 #include "fake_store.h"
-
-/* What was told is being read, whichever thread began it. */
-static bool is_pumped(struct cw_cache *cache)
-{
-    cw_mutex_lock(&cache->room.lock);
-    bool is = !cache->room.pumping && atomic_load(&cache->room.line.n) == 0;
-    cw_mutex_unlock(&cache->room.lock);
-    return is;
-}
 
 static void test_prefetch(void **state)
 {
@@ -27,11 +17,11 @@ static void test_prefetch(void **state)
     settle(&f);
     fake_hold_reads(true);
     cw_cache_prefetch(f.node, ids, 400);
-    WAIT_FOR(is_pumped(f.cache));
+    wait_pumped(&f);
     size_t held = fake_reads_held();
     assert_true(held > 0 && held < 10); /* about 650 KB: neighbours are read together */
     cw_cache_prefetch(f.node, ids, 400);
-    WAIT_FOR(is_pumped(f.cache));
+    wait_pumped(&f);
     assert_int_equal(fake_reads_held(), held); /* they are under way */
     assert_int_equal(fake_release_reads(0), held);
     uint64_t begun = fake_reads_begun();
