@@ -167,9 +167,12 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     struct cw_rect *part = &jpeg->part;
-    const int64_t right = CW_MIN(want->x + want->w + MARGIN_X, part->w);
+    /* Three samples of each component, if the image has them: fewer are upsampled in another way. */
+    const int64_t narrowest = 2 * d->max_h_samp_factor + 1;
+    const int64_t left = CW_MAX(CW_MIN(want->x - MARGIN_X, part->w - narrowest), 0);
+    const int64_t right =
+        CW_MIN(CW_MAX(want->x + want->w + MARGIN_X, left + narrowest), part->w);
     const int64_t bottom = CW_MIN(want->y + want->h + MARGIN_Y, part->h);
-    const int64_t left = CW_MAX(want->x - MARGIN_X, 0);
     if (left > 0 || right < part->w) {
         JDIMENSION x = (JDIMENSION)left, w = (JDIMENSION)(right - left);
         jpeg_crop_scanline(d, &x, &w);

@@ -24,6 +24,7 @@ struct shape {
     int restart;   /* MCUs from marker to marker */
     int quality;   /* 0 = 88 */
     bool optimize; /* Huffman codes of its own */
+    int chroma[2]; /* horizontal sampling of the two; 0 = 1 */
 };
 
 /* Edges and noise: what upsampling and clipping must get right. */
@@ -57,6 +58,8 @@ static struct file encode(const struct shape *shape)
     c.optimize_coding = shape->optimize;
     c.comp_info[0].h_samp_factor = shape->h_samp;
     c.comp_info[0].v_samp_factor = shape->v_samp;
+    for (int i = 1; i < shape->components; i++)
+        c.comp_info[i].h_samp_factor = CW_MAX(shape->chroma[i - 1], 1);
     c.restart_interval = (unsigned)shape->restart;
     if (shape->progressive)
         jpeg_simple_progression(&c);
@@ -183,6 +186,35 @@ static void test_parts(void **state)
     cw_jpeg_free(jpeg);
 }
 
+/* Parts with a sample or two of some component, which libjpeg upsamples in another way than more of them. */
+static void test_narrow(void **state)
+{
+    static const int sampling[][3] = {{1, 2, 4}, {2, 1, 4}, {4, 2, 1}, {4, 4, 2}, {2, 1, 1}};
+    static const int widths[] = {1, 4, 5, 8, 9, 10, 17, 36};
+    (void)state;
+    struct cw_jpeg *jpeg = cw_jpeg_new();
+    assert_non_null(jpeg);
+    for (size_t i = 0; i < CW_ARRAY_LEN(sampling) * CW_ARRAY_LEN(widths) * 4; i++) {
+        const int *s = sampling[i % 5];
+        const struct shape shape = {.w = widths[i / 5 % 8],
+                                    .h = 11,
+                                    .components = 3,
+                                    .h_samp = s[0],
+                                    .v_samp = s[0] < 4 && i / 40 % 2 ? 2 : 1,
+                                    .progressive = i >= 80,
+                                    .chroma = {s[1], s[2]}};
+        const struct file file = encode(&shape);
+        uint8_t *full = decode_fully(&file, 3);
+        for (int w = 1; w <= CW_MIN(shape.w, 3); w++)
+            for (int x = 0; x + w <= shape.w; x++)
+                check_rect(jpeg, &file, &shape, 3, full,
+                           &(struct cw_rect){.y = x % 9, .x = x, .h = 2, .w = w});
+        free(full);
+        free(file.bytes);
+    }
+    cw_jpeg_free(jpeg);
+}
+
 /* The fast decoder does the usual files by itself, whole and in parts. */
 static void check_fast(struct cw_jpeg_fast *fast, const struct shape *shape)
 {
@@ -298,7 +330,8 @@ static void test_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_fast),
-                                       cmocka_unit_test(test_damage)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts), cmocka_unit_test(test_narrow), cmocka_unit_test(test_fast),
+        cmocka_unit_test(test_damage)};
     return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
 }
