@@ -43,17 +43,32 @@ static enum cw_cache_found from_block(const struct cw_block *block, uint32_t no,
     return cw_record_decode_shaped(&block->node->shape, record->data, record->bytes, element, NULL) == 0 ? CW_CACHE_HIT : CW_CACHE_MISS;
 }
 
-static enum cw_cache_found find(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element,
-                                uint32_t *ret_bytes, int64_t *wait_ns)
+static enum cw_cache_found at_place(struct cw_cache_node *node, uint64_t place, uint64_t id, struct cw_cache_hold *hold,
+                                    struct cw_element *element, uint32_t *ret_bytes, int64_t *wait_ns)
 {
-    uint64_t place = cw_ids_get(&node->ids, id);
-    struct cw_slot *slot = place ? cw_slot_at(node, place) : NULL;
+    struct cw_slot *slot = cw_slot_at(node, place);
 
-    if (!slot || !cw_hold_slot(hold, slot))
+    if (!cw_hold_slot(hold, slot))
         return CW_CACHE_MISS;
     if (slot->block)
         return from_block(slot->block, cw_place_record(place), id, element, ret_bytes);
     return from_chunk(slot->chunk, cw_place_record(place), id, hold, element, ret_bytes, wait_ns);
+}
+
+/* A second look where the record has just moved, from its block to its chunk. */
+static enum cw_cache_found find(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element,
+                                uint32_t *ret_bytes, int64_t *wait_ns)
+{
+    enum cw_cache_found found = CW_CACHE_MISS;
+    uint64_t place = cw_ids_get(&node->ids, id), before = 0;
+
+    for (int looks = 0; found == CW_CACHE_MISS && looks < 2 && place && place != before; looks++) {
+        found = at_place(node, place, id, hold, element, ret_bytes, wait_ns);
+        before = place;
+        if (CW_UNLIKELY(found == CW_CACHE_MISS))
+            place = cw_ids_get(&node->ids, id);
+    }
+    return found;
 }
 
 enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element)

@@ -217,12 +217,61 @@ static void test_two_workers(void **state)
     cw_mem_free(pair);
 }
 
+/* ---- from block to chunk ---- */
+
+#define MOVED 4000u
+
+struct moves {
+    struct fixture f;
+    atomic_size_t there, missing, wrong;
+};
+
+static void move_main(void *arg, size_t no)
+{
+    struct moves *moves = arg;
+
+    for (uint64_t i = no; atomic_load(&moves->there) < MOVED; i++) {
+        if (no == 0) {
+            put_sample(moves->f.node, atomic_fetch_add(&moves->there, 1));
+            continue;
+        }
+        size_t there = atomic_load(&moves->there);
+        int found = there > 1 ? get_sample(moves->f.node, there - 2 - cw_mix64(i) % (there - 1)) : 1; /* the last is perhaps being put */
+        atomic_fetch_add(&moves->missing, found == 0);
+        atomic_fetch_add(&moves->wrong, found < 0);
+    }
+}
+
+/* What was put is found at every moment, also when its block is written and its chunk takes its place. */
+static void moved_under_readers(const char *url)
+{
+    struct moves *moves = CW_NEW(struct moves);
+
+    fake_reset();
+    fixture_open(&moves->f, url, (struct cw_cache_options){.memory = 64 << 20, .chunk_bytes = 32 << 10});
+    crew(4, move_main, moves);
+    assert_int_equal(moves->wrong, 0);
+    assert_int_equal(moves->missing, 0);
+    settle(&moves->f);
+    assert_true(counts_of(moves->f.node).chunks > 100);
+    fixture_close(&moves->f, 0);
+    cw_mem_free(moves);
+}
+
+static void test_moved(void **state)
+{
+    (void)state;
+    moved_under_readers("fake:map");
+    moved_under_readers("fake:read");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_churn),
         cmocka_unit_test(test_damage_under_readers),
         cmocka_unit_test(test_two_workers),
+        cmocka_unit_test(test_moved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
