@@ -261,8 +261,8 @@ static void moved_under_readers(const char *url)
 static void test_moved(void **state)
 {
     (void)state;
-    moved_under_readers("fake:map");
-    moved_under_readers("fake:read");
+    moved_under_readers("fake:map?timeout=120s");
+    moved_under_readers("fake:read?timeout=120s");
 }
 
 int main(void)
