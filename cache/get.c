@@ -55,20 +55,16 @@ static enum cw_cache_found at_place(struct cw_cache_node *node, uint64_t place, 
     return from_chunk(slot->chunk, cw_place_record(place), id, hold, element, ret_bytes, wait_ns);
 }
 
-/* A second look where the record has just moved, from its block to its chunk. */
 static enum cw_cache_found find(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element,
                                 uint32_t *ret_bytes, int64_t *wait_ns)
 {
-    enum cw_cache_found found = CW_CACHE_MISS;
-    uint64_t place = cw_ids_get(&node->ids, id), before = 0;
+    uint64_t place = cw_ids_get(&node->ids, id);
+    enum cw_cache_found found = place ? at_place(node, place, id, hold, element, ret_bytes, wait_ns) : CW_CACHE_MISS;
 
-    for (int looks = 0; found == CW_CACHE_MISS && looks < 2 && place && place != before; looks++) {
-        found = at_place(node, place, id, hold, element, ret_bytes, wait_ns);
-        before = place;
-        if (CW_UNLIKELY(found == CW_CACHE_MISS))
-            place = cw_ids_get(&node->ids, id);
-    }
-    return found;
+    if (CW_LIKELY(found != CW_CACHE_MISS) || !place)
+        return found;
+    uint64_t now = cw_ids_get(&node->ids, id); /* it may have moved, from its block to its chunk */
+    return now && now != place ? at_place(node, now, id, hold, element, ret_bytes, wait_ns) : CW_CACHE_MISS;
 }
 
 enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element)

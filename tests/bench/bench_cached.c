@@ -9,8 +9,8 @@
  * idx -> cache -> [shuffle] -> batch, of about 8 MiB a batch; a pool of one thread, four items in it; where the cache wants it, the next sixteen are told by
  * another, as a worker does. Batches are built in buffers that are used again, and thrown away. The cache has 64 MiB of memory, so that it
  * cannot keep what it has read. Beside it, in turn and in this process, the plain loops of bare_cached.c on one thread: mmap and memcpy of
- * each record; pread into the ring; glfs_pread_async with eight in flight. Blocks are of 1 MiB in file order for `sequential`, and single
- * records in a shuffled order for `random`. `first`: chunks and files were opened, or mapped, just before; `again`: two more epochs. Medians
+ * each record; pread into the ring; glfs_pread_async with eight in flight. What is read is blocks of 1 MiB in file order for `sequential`, and
+ * single records in a shuffled order for `random`. `first`: chunks and files were opened, or mapped, just before; `again`: two more epochs. Medians
  * of the rounds, everything on a warm page cache. A line for each size, order and store:
  *
  *   bench_cached: bytes=150000 order=random store=map first=9.61/10.83 again=12.10/14.52 GB/s (ours/bare) ratio first=89% again=83%

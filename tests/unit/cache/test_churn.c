@@ -219,27 +219,38 @@ static void test_two_workers(void **state)
 
 /* ---- from block to chunk ---- */
 
-#define MOVED 4000u
+#define MOVED 8000u
+#define RECENT 64u
 
 struct moves {
     struct fixture f;
-    atomic_size_t there, missing, wrong;
+    atomic_bool stop;
+    atomic_size_t there, looks, missing, wrong;
 };
 
 static void move_main(void *arg, size_t no)
 {
     struct moves *moves = arg;
 
-    for (uint64_t i = no; atomic_load(&moves->there) < MOVED; i++) {
-        if (no == 0) {
-            put_sample(moves->f.node, atomic_fetch_add(&moves->there, 1));
-            continue;
+    if (no) {
+        for (uint64_t i = no; !atomic_load(&moves->stop); i++) {
+            size_t there = atomic_load(&moves->there);
+            size_t back = cw_mix64(i) % CW_MAX(CW_MIN(there, RECENT), 1u); /* the latest are on the move */
+            int found = there ? get_sample(moves->f.node, there - 1 - back) : 1;
+
+            atomic_fetch_add(&moves->looks, there != 0);
+            atomic_fetch_add(&moves->missing, found == 0);
+            atomic_fetch_add(&moves->wrong, found < 0);
         }
-        size_t there = atomic_load(&moves->there);
-        int found = there > 1 ? get_sample(moves->f.node, there - 2 - cw_mix64(i) % (there - 1)) : 1; /* the last is perhaps being put */
-        atomic_fetch_add(&moves->missing, found == 0);
-        atomic_fetch_add(&moves->wrong, found < 0);
+        return;
     }
+    for (uint64_t id = 0; id < MOVED; id++) {
+        put_sample(moves->f.node, id);
+        atomic_store(&moves->there, id + 1);
+    }
+    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS; atomic_load(&moves->looks) < MOVED && cw_clock_ns() < deadline;)
+        cw_clock_sleep_ns(1000000);
+    atomic_store(&moves->stop, true);
 }
 
 /* What was put is found at every moment, also when its block is written and its chunk takes its place. */
@@ -250,6 +261,7 @@ static void moved_under_readers(const char *url)
     fake_reset();
     fixture_open(&moves->f, url, (struct cw_cache_options){.memory = 64 << 20, .chunk_bytes = 32 << 10});
     crew(4, move_main, moves);
+    assert_true(moves->looks >= MOVED);
     assert_int_equal(moves->wrong, 0);
     assert_int_equal(moves->missing, 0);
     settle(&moves->f);
