@@ -117,12 +117,22 @@ void cw_cached_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, s
     cw_cache_touch(use->cache, (const uint64_t *)ids, n);
 }
 
+/* Whether a field is only the part of an image that the next operator needs (op.h prefers_whole). */
+static bool is_partial(const struct cw_element *element)
+{
+    for (size_t k = 0; k < element->n; k++)
+        if (element->fields[k].full_h)
+            return true;
+    return false;
+}
+
 void cw_cached_put(struct cw_work *work, const struct cw_work_pending *pending,
                    const struct cw_element *element)
 {
     const struct cw_work_put *put = &work->puts[pending->put - 1];
     int64_t ns = cw_clock_ns() - put->begin_ns;
-    cw_cache_put(put->cache, put->id, element, CW_MAX(ns, 1));
+    if (!element || !is_partial(element))
+        cw_cache_put(put->cache, put->id, element, CW_MAX(ns, 1));
     work->puts_n = pending->put - 1;
 }
 

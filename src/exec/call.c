@@ -79,13 +79,17 @@ static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
 static void set_want(struct cw_work *work, const struct cw_plan_node *node, struct cw_op_ctx *ctx,
                      const struct cw_element *element)
 {
-    /* the crop has to be next: a cache between them wants the whole image */
-    bool has = node->want != SIZE_MAX && !work->trace && work->pending_n &&
-               work->pending[work->pending_n - 1].node == node->want;
+    /* Between the operator and the crop there are only caches that shall be given the image. */
+    size_t above = work->pending_n;
+    while (above > 0 && work->pending[above - 1].put)
+        above--;
+    bool has =
+        node->want != SIZE_MAX && above > 0 && work->pending[above - 1].node == node->want;
     work->want_element = element;
     work->want_node = node->want;
     ctx->next_want = has ? ask_want : NULL;
     ctx->next_want_arg = has ? work : NULL;
+    ctx->prefers_whole = has && (work->trace || above < work->pending_n);
 }
 
 static int apply_fields(struct cw_work *work, const struct cw_work_pending *pending,

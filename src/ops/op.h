@@ -57,6 +57,10 @@ struct cw_op_ctx {
     /* Set for an operator whose only consumer needs just a part of the image it makes (op.h `want`). */
     int (*next_want)(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect, struct cw_err *err);
     const void *next_want_arg;
+    /* Beside next_want: a cache would keep the whole image. The operator makes it if all of its input is sound. If only what the
+     * part needs is sound, it makes the part, with full_h set even if that is as large as the whole: nobody keeps such an image. So
+     * the same elements are bad with a cache and without one. */
+    bool prefers_whole;
 };
 /* Memory until the element is done; sets NOMEM in err. */
 void *cw_op_scratch(const struct cw_op_ctx *ctx, size_t bytes, struct cw_err *err);

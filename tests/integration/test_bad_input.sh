@@ -65,6 +65,28 @@ case_skip_bad() {
     DISPATCHER='' run again "$work/skip.json" --skip-bad --epochs 2 --threads 4 --workers 2
     same "hash" "$(hashes skip)" "$(hashes again)"
 }
+# Eight photographs, of which four have an end marker at 95 % of their length: the crop in the middle never gets there. With a cache
+# between decoder and crop, filling or full, the same elements are good as without one, and those are the same bytes.
+case_damage_behind_crop() {
+    local i=0 file bytes
+    photos 8
+    for file in $(find "$work/photos" -name '*.jpg' | sort); do
+        i=$((i + 1))
+        [ $((i % 2)) -eq 0 ] || continue
+        bytes=$(stat -c %s "$file")
+        printf '\377\331' | dd of="$file" bs=1 seek=$((bytes * 95 / 100)) conv=notrunc status=none
+    done
+    printf '%s' "$(chain "{\"op\": \"files\", \"pattern\": \"$work/photos/**/*.jpg\"}, {\"op\": \"read_file\"}, {\"op\": \"decode_image\"}, {\"op\": \"cache\"}, {\"op\": \"center_crop\", \"size\": 32}, {\"op\": \"batch\", \"size\": 4}")" >"$work/crop.json"
+    DISPATCHER='' run plain "$work/crop.json" --skip-bad --epochs 3
+    same "elements without a store" "8 8 8" "$(field elements "$work/plain.out" | paste -sd' ')"
+    begin_dispatcher --cache-store "dir:$work/store"
+    begin_worker w1
+    run cached "$work/crop.json" --skip-bad --epochs 3 --name crop
+    same "elements with a store" "8 8 8" "$(field elements "$work/cached.out" | paste -sd' ')"
+    same "hash" "$(hashes plain)" "$(hashes cached)"
+    run strict "$work/crop.json" --epochs 3
+    same "hash where bad elements are errors" "$(hashes plain)" "$(hashes strict)"
+}
 case_connections() {
     printf '%s' "$(chain '{"op": "range", "stop": 10}, {"op": "batch", "size": 5}')" >"$work/good.json"
     expect_error nothing_there "$own_host:1" "$cachew" run "$work/good.json" --dispatcher "$own_host:1" --timeout 3s

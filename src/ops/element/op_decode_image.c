@@ -71,7 +71,7 @@ static int check_size(int64_t h, int64_t w, struct cw_err *err)
     return 0;
 }
 
-/* The view of h x w samples (of a part of a larger image when full_h is set) and memory for them. */
+/* The view of a part of an image of h x w samples, and memory for it. */
 static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const struct cw_rect *part,
                      int64_t h, int64_t w, int64_t channels, struct cw_err *err)
 {
@@ -88,20 +88,60 @@ static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const str
     return rc;
 }
 
-static int decode_jpeg(const struct cw_op_ctx *ctx, struct cw_jpeg *jpeg, struct cw_view *out,
+/* One JPEG file on its way to an image. */
+struct decoding {
+    const struct cw_op_ctx *ctx;
+    struct cw_jpeg *jpeg;
+    const struct cw_view *in;
+    int channels; /* that were asked for */
+    int64_t h, w; /* of the whole image */
+};
+
+/* want: the part that is needed, NULL = everything. */
+static int decode_part(struct decoding *of, const struct cw_rect *want, struct cw_view *out,
                        struct cw_err *err)
 {
-    int64_t h, w, channels;
-    cw_jpeg_size(jpeg, &h, &w, &channels);
-    struct cw_rect want, part;
-    int rc = check_size(h, w, err);
+    int64_t channels;
+    struct cw_rect part;
+    cw_jpeg_size(of->jpeg, &of->h, &of->w, &channels);
+    int rc = cw_jpeg_part(of->jpeg, want, &part, err);
+    if (rc == 0)
+        rc = make_view(of->ctx, out, &part, of->h, of->w, channels, err);
+    return rc == 0 ? cw_jpeg_finish(of->jpeg, out->data, err) : rc;
+}
+
+/* The whole was preferred and cannot be had: the part that is needed may be. It is marked as a part also when its margins make it
+ * as large as the image, since what lies outside of `want` may be damaged. */
+static int decode_part_instead(struct decoding *of, const struct cw_rect *want, struct cw_view *out,
+                               struct cw_err *err)
+{
+    cw_jpeg_abort(of->jpeg);
+    int rc = cw_jpeg_begin(of->jpeg, of->in->data, of->in->bytes, of->channels, err);
+    if (rc == 0)
+        rc = decode_part(of, want, out, err);
+    out->full_h = of->h;
+    out->full_w = of->w;
+    return rc;
+}
+
+static int decode_jpeg(struct decoding *of, struct cw_view *out, struct cw_err *err)
+{
+    const struct cw_op_ctx *ctx = of->ctx;
+    int64_t channels;
+    struct cw_rect want;
+    int rc = cw_jpeg_begin(of->jpeg, of->in->data, of->in->bytes, of->channels, err);
+    if (rc < 0)
+        return rc;
+    cw_jpeg_size(of->jpeg, &of->h, &of->w, &channels);
+    rc = check_size(of->h, of->w, err);
     if (rc == 0 && ctx->next_want)
-        rc = ctx->next_want(ctx, h, w, &want, err);
-    if (rc == 0)
-        rc = cw_jpeg_part(jpeg, ctx->next_want ? &want : NULL, &part, err);
-    if (rc == 0)
-        rc = make_view(ctx, out, &part, h, w, channels, err);
-    return rc == 0 ? cw_jpeg_finish(jpeg, out->data, err) : rc;
+        rc = ctx->next_want(ctx, of->h, of->w, &want, err);
+    if (rc < 0)
+        return rc;
+    rc = decode_part(of, ctx->next_want && !ctx->prefers_whole ? &want : NULL, out, err);
+    if ((rc == CW_E_CORRUPT || rc == CW_E_NOMEM) && ctx->prefers_whole)
+        rc = decode_part_instead(of, &want, out, err);
+    return rc;
 }
 
 static int decode_png(const struct cw_op_ctx *ctx, struct cw_png *png, struct cw_view *out,
@@ -146,11 +186,9 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         return refuse(in, err);
     if (!scratch)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a JPEG decoder");
-    int rc = cw_jpeg_begin(scratch, in->data, in->bytes, (int)o->channels, err);
-    if (rc == 0) {
-        rc = decode_jpeg(ctx, scratch, out, err);
-        cw_jpeg_abort(scratch);
-    }
+    struct decoding of = {.ctx = ctx, .jpeg = scratch, .in = in, .channels = (int)o->channels};
+    int rc = decode_jpeg(&of, out, err);
+    cw_jpeg_abort(scratch);
     return rc;
 }
 
@@ -164,7 +202,9 @@ const struct cw_op cw_op_decode_image = {
         "dropped. CMYK JPEGs become RGB.\n"
         "\n"
         "When the next operator is a crop, only the part that it needs is decoded; the result is the same. Damage in a\n"
-        "file is an error, unless it lies behind the part that is needed; a file that was cut off always is.",
+        "file is an error, unless it lies behind the part that is needed; a file that was cut off always is. A cache between\n"
+        "the two does not change which images are bad: it keeps images that are sound as a whole, and of one that is damaged\n"
+        "behind the part the part is decoded each time.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GROW | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -23,6 +23,7 @@ struct cw_jpeg {
     jmp_buf fail;
     char damage[JMSG_LENGTH_MAX]; /* the first warning that means lost data, "" = none */
     struct cw_rect part;
+    int64_t rows; /* of pixels from the top whose data are needed: damage behind them does not count */
     bool ends; /* the file ends as it should: nothing was cut off */
     int channels;
     struct cw_jpeg_fast *fast;
@@ -51,10 +52,17 @@ static bool loses_data(int msg_code)
     }
 }
 
+/* Where a file has several scans, each part of the image needs all of them. */
+static bool is_needed(const struct cw_jpeg *jpeg)
+{
+    const struct jpeg_decompress_struct *d = &jpeg->d;
+    return d->progress || (int64_t)d->input_iMCU_row * d->max_v_samp_factor * DCTSIZE < jpeg->rows;
+}
+
 static void on_message(j_common_ptr common, int level)
 {
     struct cw_jpeg *jpeg = common->client_data;
-    if (level < 0 && !jpeg->damage[0] && loses_data(common->err->msg_code))
+    if (level < 0 && !jpeg->damage[0] && loses_data(common->err->msg_code) && is_needed(jpeg))
         (*common->err->format_message)(common, jpeg->damage);
 }
 
@@ -137,6 +145,7 @@ int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channel
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     jpeg->damage[0] = 0;
+    jpeg->rows = INT64_MAX;
     jpeg->errors.msg_code = 0;
     const uint8_t *p = bytes;
     jpeg->ends = n >= 4 && p[n - 2] == 0xff && p[n - 1] == 0xd9;
@@ -183,6 +192,15 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
     part->h = bottom - part->y;
 }
 
+/* The rows of pixels whose data are needed for a part: whole rows of MCUs, those of the chroma samples below the part too. This
+ * decides which damage counts, so it depends on the file and the part alone, never on who decodes. */
+static int64_t rows_needed(const struct jpeg_decompress_struct *d, const struct cw_rect *want)
+{
+    const int64_t mcu_h = (int64_t)d->max_v_samp_factor * DCTSIZE,
+                  bottom = want->y + want->h + MARGIN_Y;
+    return CW_MIN((bottom + mcu_h - 1) / mcu_h * mcu_h, (int64_t)d->image_height);
+}
+
 /* Whether scans of a progressive file are missing: then libjpeg smooths what there is, a part in other ways than the whole. */
 static bool is_smoothed(const struct jpeg_decompress_struct *d)
 {
@@ -202,8 +220,10 @@ static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err
     jpeg_start_decompress(d);
     jpeg->part = (struct cw_rect){.h = d->output_height, .w = d->output_width};
     /* Without an end marker the file may have been cut off anywhere: only a full decode tells. */
-    if (want && jpeg->ends && d->out_color_space != JCS_CMYK && !is_smoothed(d))
+    if (want && jpeg->ends && d->out_color_space != JCS_CMYK && !is_smoothed(d)) {
+        jpeg->rows = rows_needed(d, want);
         crop(jpeg, want);
+    }
     return 0;
 }
 
@@ -212,11 +232,13 @@ int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rec
 {
     int rc = 0;
     jpeg->is_fast = !jpeg->plain && jpeg->ends && cw_jpeg_fast_can(&jpeg->d, jpeg->channels);
-    if (jpeg->is_fast)
+    if (jpeg->is_fast) {
         jpeg->part =
             want ? *want : (struct cw_rect){.h = jpeg->d.image_height, .w = jpeg->d.image_width};
-    else
+        jpeg->rows = rows_needed(&jpeg->d, &jpeg->part);
+    } else {
         rc = start(jpeg, want, err);
+    }
     if (rc == 0)
         *ret_part = jpeg->part;
     return rc;
@@ -303,7 +325,8 @@ int cw_jpeg_finish(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
     int rc = 0;
     if (!jpeg->is_fast)
         rc = finish(jpeg, dst, err);
-    else if (!cw_jpeg_fast_decode(jpeg->fast, &jpeg->d, jpeg->channels, &jpeg->part, dst))
+    else if (!cw_jpeg_fast_decode(jpeg->fast, &jpeg->d, jpeg->channels, &jpeg->part, jpeg->rows,
+                                  dst))
         rc = decode_again(jpeg, dst, err);
     cw_jpeg_abort(jpeg);
     return rc;

@@ -245,13 +245,17 @@ static bool decode_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
     return !wait.coef || cw_jpeg_idct_pair(&wait, &wait);
 }
 
-static bool decode_planes(struct cw_jpeg_fast *fast)
+static bool is_wanted(const struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
 {
-    for (int64_t my = 0; my < fast->bottom; my++)
+    return my >= fast->top && my < fast->bottom && mx >= fast->left && mx < fast->right;
+}
+
+/* rows_n rows of MCUs, to their ends: what is found damaged there must be what libjpeg would find. */
+static bool decode_planes(struct cw_jpeg_fast *fast, int64_t rows_n)
+{
+    for (int64_t my = 0; my < rows_n; my++)
         for (int64_t mx = 0; mx < fast->mcus_x; mx++) {
-            const bool wanted = my >= fast->top && mx >= fast->left && mx < fast->right;
-            if (my == fast->bottom - 1 && mx == fast->right)
-                break; /* nothing behind is needed */
+            const bool wanted = is_wanted(fast, mx, my);
             if (!(wanted ? decode_mcu(fast, mx - fast->left, my - fast->top) : skip_mcu(fast)))
                 return false;
         }
@@ -323,7 +327,7 @@ static void put_grey(const struct cw_jpeg_fast *fast, int channels, const struct
 }
 
 bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *d,
-                         int channels, const struct cw_rect *part, uint8_t *dst)
+                         int channels, const struct cw_rect *part, int64_t rows, uint8_t *dst)
 {
     fast->n = d->num_components;
     for (int i = 0; i < fast->n; i++)
@@ -336,7 +340,8 @@ bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress
     set_range(part->y, part->h, fast->mcu_h,
               ((int64_t)d->image_height + fast->mcu_h - 1) / fast->mcu_h, &fast->top,
               &fast->bottom);
-    if (!set_planes(fast, d) || !set_source(fast, d) || !decode_planes(fast))
+    const int64_t rows_n = CW_MAX((rows + fast->mcu_h - 1) / fast->mcu_h, fast->bottom);
+    if (!set_planes(fast, d) || !set_source(fast, d) || !decode_planes(fast, rows_n))
         return false;
     if (fast->n == 1)
         put_grey(fast, channels, part, dst);

@@ -16,8 +16,9 @@ void cw_jpeg_fast_free(struct cw_jpeg_fast *fast);
 /* After jpeg_read_header: whether decode may be tried for this many channels. */
 bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *header, int channels);
 /* Decodes a part to dst (rows without gaps). The entropy-coded data are what the source of `header` is at; nothing of it is
- * changed. false: there is something odd, or no memory; libjpeg shall do it (dst may have been written to). */
+ * changed. `rows`: all data of the image's upper rows of pixels, so many of them (whole rows of MCUs, at least those that the
+ * part needs), are looked at. false: there is something odd in these data, or no memory; libjpeg shall do it (dst may have been written to). */
 bool cw_jpeg_fast_decode(struct cw_jpeg_fast *fast, const struct jpeg_decompress_struct *header,
-                         int channels, const struct cw_rect *part, uint8_t *dst);
+                         int channels, const struct cw_rect *part, int64_t rows, uint8_t *dst);
 
 #endif

@@ -41,6 +41,23 @@ static const struct setup more[] = {
      false},
 };
 
+/* Images that are damaged at each tenth of their length (make_damaged_images), cached where a crop behind the cache needs only a part. */
+#define DAMAGED_DIR "/tmp/cachew-test-damaged-%d"
+#define DAMAGED(crop)                                                                              \
+    "{\"op\":\"files\",\"pattern\":\"" DAMAGED_DIR "/*.jpg\"},{\"op\":\"read_file\"},"                 \
+    "{\"op\":\"decode_image\",\"name\":\"d\",\"channels\":3}," CACHE "," crop
+static struct setup damaged_setups[] = {
+    {DAMAGED("{\"op\":\"center_crop\",\"size\":9}," BATCH(1)), {"c"}, 0, false},
+    {DAMAGED("{\"op\":\"center_crop\",\"size\":[9,50]}," SHUFFLE "," BATCH(2)),
+     {"c", "d", "read_file"},
+     0,
+     false},
+    {DAMAGED("{\"op\":\"random_resized_crop\",\"size\":[9,7],\"scale\":[0.05,0.3]}," BATCH(1)),
+     {"c"},
+     0,
+     true},
+};
+
 /* A chunk as the catalogue of a dispatcher would know it. */
 struct chunk {
     struct cw_hash key;
@@ -267,9 +284,12 @@ static void read_back(struct world *world, const struct setup *setup, size_t thr
 
 static const struct setup *setup_at(size_t i)
 {
+    const size_t others = CW_ARRAY_LEN(setups) + CW_ARRAY_LEN(more);
+    if (i >= others)
+        return &damaged_setups[i - others];
     return i < CW_ARRAY_LEN(setups) ? &setups[i] : &more[i - CW_ARRAY_LEN(setups)];
 }
-enum { SETUPS = CW_ARRAY_LEN(setups) + CW_ARRAY_LEN(more) };
+enum { SETUPS = CW_ARRAY_LEN(setups) + CW_ARRAY_LEN(more) + CW_ARRAY_LEN(damaged_setups) };
 
 static void find_plain(const struct setup *setup, struct cw_hash *ret_plain)
 {
@@ -367,8 +387,108 @@ static void test_files(void **state)
     }
 }
 
+/* What each item of epoch 0 gives where a bad element fails it: a hash, or the error. */
+static void find_outcomes(struct cw_plan *plan, struct cw_hash *hashes, int *codes)
+{
+    for (uint64_t item = 0; item < cw_plan_info(plan)->items; item++) {
+        struct cw_batch *batch = NULL;
+        struct cw_err err = {0};
+        codes[item] = cw_exec_run(plan, 0, item, CW_BAD_FAIL, &batch, &err);
+        hashes[item] = (struct cw_hash){0};
+        if (codes[item])
+            continue;
+        struct cw_hasher *hasher = cw_hasher_new();
+        cw_batch_hash(batch, hasher);
+        hashes[item] = cw_hasher_get(hasher);
+        cw_hasher_free(hasher);
+        cw_batch_unref(batch);
+    }
+}
+
+/* Where bad elements are errors: the same items fail without a cache, while it fills and when it is full. */
+static void test_damaged_fails(void **state)
+{
+    enum { ITEMS_MAX = 64 };
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(damaged_setups); i++) {
+        cw_autofree char *url = cw_mem_printf("mem:damaged-%zu", i);
+        struct world world = {.url = url};
+        struct cw_hash plain[ITEMS_MAX], cached[ITEMS_MAX];
+        int codes[ITEMS_MAX], cached_codes[ITEMS_MAX];
+        struct worker worker;
+        size_t failed = 0, items = 0;
+        cw_mutex_init(&world.mutex);
+        struct cw_plan *plan = plan_of(damaged_setups[i].nodes, 7);
+        items = (size_t)cw_plan_info(plan)->items;
+        assert_in_range(items, 2, ITEMS_MAX);
+        find_outcomes(plan, plain, codes);
+        start_worker(&world, plan, &damaged_setups[i], &worker);
+        use(plan, &damaged_setups[i], &worker, true, true);
+        for (int pass = 0; pass < 3; pass++) {
+            find_outcomes(plan, cached, cached_codes);
+            for (size_t k = 0; k < items; k++) {
+                assert_int_equal(codes[k], cached_codes[k]);
+                assert_true(cw_hash_eq(plain[k], cached[k]));
+                failed += codes[k] != 0;
+            }
+            write_all(&worker);
+        }
+        assert_in_range(failed, 1, 3 * items - 1); /* some do, and some do not */
+        cw_plan_unref(plan);
+        stop_worker(&worker);
+        cw_mutex_fini(&world.mutex);
+    }
+}
+
+/* A copy of an image with an end marker in the middle of its data, and what stands behind it left as it is. */
+static void make_damaged(const char *dir, const char *from, int tenth)
+{
+    unsigned char bytes[8192];
+    cw_autofree char *source = cw_mem_printf(CW_TEST_IMAGES "/%s.jpg", from);
+    cw_autofree char *path = cw_mem_printf("%s/%s-%d.jpg", dir, from, tenth);
+    FILE *in = fopen(source, "rb"), *out = fopen(path, "wb");
+    assert_non_null(in);
+    assert_non_null(out);
+    size_t n = fread(bytes, 1, sizeof(bytes), in), at = n * (size_t)tenth / 10;
+    assert_in_range(n, 100, sizeof(bytes) - 1);
+    if (tenth > 0) {
+        bytes[at] = 0xff;
+        bytes[at + 1] = 0xd9;
+    }
+    assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
+
+static int make_damaged_images(void **state)
+{
+    static const char *const images[] = {"image_420", "image_422", "image_444"};
+    cw_autofree char *dir = cw_mem_printf(DAMAGED_DIR, (int)getpid());
+    (void)state;
+    assert_int_equal(mkdir(dir, 0700), 0);
+    for (size_t i = 0; i < CW_ARRAY_LEN(images); i++)
+        for (int tenth = 0; tenth < 10; tenth++)
+            make_damaged(dir, images[i], tenth);
+    for (size_t i = 0; i < CW_ARRAY_LEN(damaged_setups); i++) {
+        const char *at = strstr(damaged_setups[i].nodes, "%d"), *nodes = damaged_setups[i].nodes;
+        damaged_setups[i].nodes =
+            cw_mem_printf("%.*s%d%s", (int)(at - nodes), nodes, (int)getpid(), at + 2);
+    }
+    return 0;
+}
+
+static int remove_damaged_images(void **state)
+{
+    cw_autofree char *dir = cw_mem_printf(DAMAGED_DIR, (int)getpid());
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(damaged_setups); i++)
+        cw_mem_free((void *)(uintptr_t)damaged_setups[i].nodes);
+    return nftw(dir, remove_entry, 16, FTW_PHYS | FTW_DEPTH);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_files)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_files),
+                                       cmocka_unit_test(test_damaged_fails)};
+    return cmocka_run_group_tests(tests, make_damaged_images, remove_damaged_images);
 }

@@ -235,7 +235,7 @@ static void check_fast(struct cw_jpeg_fast *fast, const struct shape *shape)
                                      .x = i * shape->w / 7,
                                      .h = shape->h - i * shape->h / 4,
                                      .w = shape->w - i * shape->w / 5};
-        assert_true(cw_jpeg_fast_decode(fast, &d, channels, &rect, part));
+        assert_true(cw_jpeg_fast_decode(fast, &d, channels, &rect, shape->h, part));
         for (int64_t y = 0; y < rect.h; y++)
             assert_memory_equal(part + y * rect.w * channels,
                                 full + ((rect.y + y) * shape->w + rect.x) * channels,
@@ -328,10 +328,112 @@ static void test_damage(void **state)
     free(file.bytes);
 }
 
+/* What one decoding of a part gives. */
+struct outcome {
+    int rc;
+    uint8_t *pixels; /* of `want` */
+};
+
+static struct outcome decode_want(struct cw_jpeg *jpeg, const struct file *file,
+                                  const struct cw_rect *want)
+{
+    struct cw_err err = {0};
+    struct cw_rect part;
+    struct outcome out = {.pixels = calloc((size_t)(want->h * want->w), 3)};
+    assert_non_null(out.pixels);
+    out.rc = cw_jpeg_begin(jpeg, file->bytes, file->n, 3, &err);
+    if (out.rc == 0)
+        out.rc = cw_jpeg_part(jpeg, want, &part, &err);
+    if (out.rc < 0)
+        return out;
+    uint8_t *pixels = malloc((size_t)(part.h * part.w * 3));
+    assert_non_null(pixels);
+    out.rc = cw_jpeg_finish(jpeg, pixels, &err);
+    for (int64_t y = 0; y < want->h && out.rc == 0; y++)
+        memcpy(out.pixels + y * want->w * 3,
+               pixels + ((want->y - part.y + y) * part.w + want->x - part.x) * 3,
+               (size_t)want->w * 3);
+    free(pixels);
+    return out;
+}
+
+/* A damaged file: whoever decodes a part, with which decoder, finds the same damage and the same samples; and whoever
+ * finds a whole image sound finds each part of it sound. Returns whether the part is sound although the whole is not. */
+static bool check_damaged(struct cw_jpeg *fast, struct cw_jpeg *plain, const struct file *file,
+                          const struct cw_rect *all, const struct cw_rect *want)
+{
+    const struct outcome whole = decode_want(plain, file, all);
+    const struct outcome a = decode_want(fast, file, want), b = decode_want(plain, file, want);
+    assert_int_equal(a.rc, b.rc);
+    assert_true(whole.rc < 0 || a.rc == 0);
+    if (a.rc == 0)
+        assert_memory_equal(a.pixels, b.pixels, (size_t)(want->h * want->w * 3));
+    free(whole.pixels);
+    free(a.pixels);
+    free(b.pixels);
+    return whole.rc < 0 && a.rc == 0;
+}
+
+/* Damage of three kinds at every tenth of the file: an end marker, noise, a restart marker out of order. */
+static void damage(struct file *bad, const struct file *good, int tenth, int kind,
+                   const struct cw_rng *rng)
+{
+    const size_t at = good->n * (size_t)tenth / 10;
+    memcpy(bad->bytes, good->bytes, good->n);
+    bad->bytes[at] = 0xff;
+    bad->bytes[at + 1] = kind == 0 ? 0xd9 : 0xd6;
+    for (uint32_t k = 0; kind == 1 && k < 8; k++)
+        bad->bytes[at + k] = (uint8_t)cw_rng_u64(rng, (uint32_t)tenth * 8 + k);
+}
+
+static size_t check_all_damage(struct cw_jpeg *fast, struct cw_jpeg *plain,
+                               const struct shape *shape)
+{
+    const struct file good = encode(shape);
+    struct file bad = {.bytes = malloc(good.n), .n = good.n};
+    const struct cw_rect all = {.h = shape->h, .w = shape->w};
+    struct cw_rng rng;
+    size_t partly = 0;
+    assert_non_null(bad.bytes);
+    cw_rng_init(&rng, 5, 6, 7, 8, (uint64_t)shape->w);
+    for (int i = 0; i < 10 * 3; i++) {
+        damage(&bad, &good, i % 10, i / 10, &rng);
+        for (int64_t edge = 0; edge < shape->h; edge += 5) { /* the part's last row: around each row of MCUs */
+            const struct cw_rect want = {.y = edge / 2, .x = 9, .h = edge - edge / 2 + 1, .w = 21};
+            partly += check_damaged(fast, plain, &bad, &all, &want);
+        }
+    }
+    free(bad.bytes);
+    free(good.bytes);
+    return partly;
+}
+
+static void test_same_damage(void **state)
+{
+    static const struct shape shapes[] = {
+        {.w = 101, .h = 90, .components = 3, .h_samp = 2, .v_samp = 2},
+        {.w = 101, .h = 90, .components = 3, .h_samp = 2, .v_samp = 1, .restart = 5},
+        {.w = 101, .h = 90, .components = 3, .h_samp = 1, .v_samp = 1},
+        {.w = 101, .h = 90, .components = 3, .h_samp = 1, .v_samp = 2},
+        {.w = 101, .h = 90, .components = 1, .h_samp = 1, .v_samp = 1},
+        {.w = 101, .h = 90, .components = 1, .h_samp = 2, .v_samp = 2},
+        {.w = 101, .h = 90, .components = 3, .h_samp = 2, .v_samp = 2, .progressive = true},
+    };
+    (void)state;
+    struct cw_jpeg *fast = cw_jpeg_new(), *plain = cw_jpeg_new();
+    cw_jpeg_set_plain(plain, true);
+    for (size_t i = 0; i < CW_ARRAY_LEN(shapes); i++) {
+        const size_t partly = check_all_damage(fast, plain, &shapes[i]);
+        assert_true(shapes[i].progressive ? partly == 0 : partly > 10);
+    }
+    cw_jpeg_free(fast);
+    cw_jpeg_free(plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts), cmocka_unit_test(test_narrow), cmocka_unit_test(test_fast),
-        cmocka_unit_test(test_damage)};
+        cmocka_unit_test(test_damage), cmocka_unit_test(test_same_damage)};
     return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
 }
