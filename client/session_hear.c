@@ -94,7 +94,7 @@ void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
             on_error(session, command->error);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
-            cw_session_set_reason(session, command->waiting->reason, strncmp(command->waiting->reason, "no worker", 9) != 0);
+            cw_session_set_reason(session, command->waiting->reason, !command->waiting->stuck && strncmp(command->waiting->reason, "no worker", 9) != 0);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
             on_skipped(session, command->skipped);

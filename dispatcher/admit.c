@@ -109,6 +109,9 @@ static int check_room(struct cw_dispatcher *d, struct cw_err *err)
 static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, struct cw_hash fingerprint, struct cw_err *err)
 {
     struct cw_dispatcher *d = client->d;
+    if (cw_state_is_crowded(d->state))
+        return cw_err_set(err, CW_E_UNAVAILABLE, "the dispatcher takes no new jobs, since it cannot store what it has: %s",
+                          d->unwritten ? d->unwritten_why : "the disk of its state directory is slow");
     int rc = check_room(d, err);
     if (rc == 0)
         rc = cw_tenant_admits(d, hello->job, err);
@@ -299,5 +302,6 @@ void cw_client_admit(struct cw_client *client)
         return;
     }
     client->admitted = client->welcome_due = true;
+    client->welcome_seq = cw_state_seq(job->d->state);
     cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
 }

@@ -57,20 +57,16 @@ static void store_row(struct cw_state *state, const struct cw_catalogue_key *key
     cw_state_put_cache_key(state, &row);
 }
 
-int cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key, struct cw_err *err)
+void cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key)
 {
     store_row(caching->d->state, key);
-    int rc = cw_state_commit(caching->d->state, err);
-    if (rc != 0)
-        cw_turn_unwritten(caching->d, err);
-    return rc;
 }
 
 /* A key of which nothing is left is forgotten here. */
 static void store_rows(struct cw_caching *caching, int64_t now)
 {
     struct cw_catalogue *catalogue = caching->catalogue;
-    if (!catalogue->row_first || now < caching->rows_ms || now < caching->d->commit_retry_ms)
+    if (!catalogue->row_first || now < caching->rows_ms)
         return;
     caching->rows_ms = now < INT64_MAX - ROWS_MS ? now + ROWS_MS : now; /* at the end: all of them, whatever the time */
     while (catalogue->row_first) {
@@ -83,14 +79,6 @@ static void store_rows(struct cw_caching *caching, int64_t now)
             cw_state_remove_cache_key(caching->d->state, key->tenant->name, key->text);
         (void)cw_catalogue_drop_key(key);
     }
-}
-
-void cw_caching_unwritten(struct cw_dispatcher *d)
-{
-    const char *name;
-    void *value;
-    for (size_t i = 0; d->caching && cw_strmap_next(&d->caching->catalogue->keys, &i, &name, &value);)
-        cw_catalogue_touch(value);
 }
 
 /* ---- time ---- */

@@ -61,8 +61,7 @@ void cw_caching_free(struct cw_dispatcher *d);
 /* Right after the start it is not known yet what there is: a job that reads the cache waits for that, but not for long. */
 bool cw_caching_is_blind(const struct cw_job *job, int64_t now_ms);
 void cw_caching_turn(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
-void cw_caching_unwritten(struct cw_dispatcher *d); /* a commit failed */
-int cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key, struct cw_err *err); /* committed when it returns */
+void cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key);
 void cw_caching_wake(struct cw_caching *caching); /* something is due */
 
 /* ---- caching_jobs.c ---- */

@@ -132,9 +132,12 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
     client->hello = message;
     struct cw_err err = {0};
     int rc = 0;
-    if (message->generation > client->d->generation)
-        rc = cw_err_set(&err, CW_E_STATE, "this dispatcher is generation %llu, the client has seen %llu: another dispatcher has taken over",
-                        (unsigned long long)client->d->generation, (unsigned long long)message->generation);
+    if (message->generation > client->d->generation) { /* retryable: it comes again, maybe to one that is above */
+        rc = cw_err_set(&err, CW_E_UNAVAILABLE,
+                        "the dispatcher has generation %llu, and this trainer has seen %llu: another has taken over, or its state is an older "
+                        "copy (its log says what to do)", (unsigned long long)client->d->generation, (unsigned long long)message->generation);
+        cw_turn_note_generation(client->d, message->generation, "client", cw_stream_peer(client->stream));
+    }
     if (rc == 0)
         rc = cw_client_hello(client, &err);
     if (rc != 0) {

@@ -6,8 +6,8 @@
  *   clients.c (consumers' streams) --> job.c (life of a job) --> epoch.c (sets of items)
  *   svc_admin.c (tools) -----------/                        \--> state.c (what is stored)
  *
- * Handlers change state and mark what is to be done (job->want_fill, store); at the end of the loop's turn turn.c commits the
- * transaction, tells what had to wait for that, and leases. */
+ * Handlers change state, write what must outlive it (state.h), and mark what is to be done (job->want_fill); at the end of the loop's turn
+ * turn.c leases, and hands what was written to the thread that stores it. What may be said only when it is stored waits for that. */
 #ifndef CW_DISPATCHER_DISPATCHER_H
 #define CW_DISPATCHER_DISPATCHER_H
 
@@ -44,6 +44,7 @@
 
 struct cw_options {
     const char *listen, *state_dir;
+    uint64_t generation_above; /* the generation is above this one, whatever the state directory says */
     int64_t silence_ms;    /* of a worker, until it is taken for lost */
     int64_t grace_ms;      /* after a start: how long known workers and clients are waited for */
     int64_t client_grace_ms; /* an anonymous job's, without its client */
@@ -95,6 +96,7 @@ struct cw_lease {
     bool hedge;          /* the items are leased to another worker too */
     bool full;           /* no more items join it */
     uint32_t consumer;   /* shared jobs: whose they are */
+    uint64_t after_seq;  /* shared jobs: it is sent when all that was written up to here is stored; 0 = it is sent */
 };
 struct cw_given { /* what a worker was leased of an epoch, received or not: of this it may have the results for another job */
     uint64_t epoch;
@@ -188,8 +190,9 @@ struct cw_job {
     struct cw_job *next;
     char *id, *name;
     enum cw_job_status status;
-    bool put;             /* its row is written, maybe not committed */
-    bool stored;          /* its row is committed: it may be told of */
+    bool put;             /* its row is written, maybe not stored yet */
+    bool stored;          /* its row is stored: it may be told of */
+    uint64_t put_seq;     /* of state.h: what must be stored for that */
     bool row_dirty;
     /* what was asked for */
     Cachew__V1__JobOptions *options; /* without graph */
@@ -228,6 +231,7 @@ struct cw_job {
     uint64_t window, window_told;
     size_t workers_n;      /* that serve it, when it was last looked */
     bool want_fill, progress_dirty;
+    bool unsent;           /* shared jobs: there are leases that wait until they may be sent */
     int64_t hold_until_ms; /* after a restart: nothing is leased before */
     /* measured */
     double item_bytes, item_ns, item_busy_ns, consume_rate;
@@ -258,7 +262,8 @@ struct cw_client {
     uint32_t consumer;
     uint64_t at_epoch;     /* where it stood when it said hello */
     bool admitted;         /* holds its place in the job */
-    bool welcome_due;      /* to be told after the commit */
+    bool welcome_due;      /* to be told when what it rests on is stored ... */
+    uint64_t welcome_seq;  /* ... which is all up to here */
     bool welcomed;
     bool failed;           /* was told so; nothing it says counts */
     char *host_id;
@@ -273,6 +278,7 @@ struct cw_counts { /* since this dispatcher began */
     uint64_t workers_joined, workers_lost, commits_failed;
     uint64_t decisions[6]; /* by kind, in the order of decisions.h */
 };
+struct cw_stored_waiter; /* turn.c */
 struct cw_dispatcher {
     struct cw_loop *loop;
     struct cw_rpc *rpc;
@@ -295,8 +301,14 @@ struct cw_dispatcher {
     struct cw_deciding *deciding;        /* NULL: the same */
     struct cw_timer *tick;
     int64_t tick_ms;                     /* its period now; 0 = stopped */
+    int64_t ticked_ms;                   /* the last time, or when it was started */
     int64_t started_ms;
-    int64_t commit_retry_ms;             /* after a failed commit: no writes before */
+    int64_t commit_retry_ms, commit_pause_ms; /* after a transaction that failed: none is begun before */
+    struct cw_timer *retry;              /* at that time */
+    bool unwritten;                      /* the last transaction failed */
+    char unwritten_why[256];
+    struct cw_stored_waiter *waiters, **waiters_end; /* by what they wait for, lowest first */
+    uint64_t generation_seen;            /* by a peer; more than this dispatcher's own */
     struct cw_counts counts;
     struct cw_http *http;                /* NULL = no metrics by HTTP */
     bool workers_changed;                /* there are others, or jobs have others: clients may have to be told */
@@ -345,7 +357,8 @@ void cw_job_remove(struct cw_job *job, const char *reason); /* also from state a
 void cw_job_fail(struct cw_job *job, int code, const char *msg);
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */, struct cw_err *err);
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err);
-void cw_job_store(struct cw_job *job); /* the row, in the open transaction */
+void cw_job_store(struct cw_job *job); /* its row */
+void cw_job_store_options(struct cw_job *job); /* these have changed */
 void cw_job_tick(struct cw_job *job, int64_t now); /* may free it */
 void cw_job_clients_changed(struct cw_job *job);
 bool cw_job_has_clients(const struct cw_job *job);
@@ -358,24 +371,26 @@ struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number); /* NULL: don
 struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number); /* begins it, and those before */
 void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n, bool consumed);
 void cw_job_advance(struct cw_job *job); /* closes epochs that are done; finishes the job */
-void cw_job_flush(struct cw_job *job);   /* progress into the open transaction */
+void cw_job_flush(struct cw_job *job);   /* writes what has changed (state.h) */
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token);
-/* Shared: from now on the items are this consumer's, and that is stored before anybody hears of it. */
-bool cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *items);
+/* Shared: from now on the items are this consumer's. cw_job_store_owned writes that; a lease of them waits until it is stored. */
+void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *items);
+void cw_job_store_owned(struct cw_job *job);
 /* Whoever held the place will not come back: what he had received and not consumed goes to others, or to the next. */
 void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
 uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, const char *reason);
 
 /* ---- skip.c ---- */
-/* Leaves items out of an epoch, past ones too: for when the trainer goes back. ret_consumed: how many of them it has consumed. The job is
+/* Leaves items out of an epoch, past ones too: for when the trainer goes back. Returns how many of them it has consumed. The job is
  * running and dense; lo < hi, at most its items. */
-int cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi, uint64_t *ret_consumed, struct cw_err *err);
+uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi);
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch); /* to an epoch that was opened or set back; NULL is accepted */
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);
 
 /* ---- lease.c ---- */
 void cw_lease_fill_all(struct cw_dispatcher *d);
+void cw_lease_send_stored(struct cw_dispatcher *d); /* leases of shared jobs whose items' owners are stored by now */
 void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *done);
 /* Takes items away from a share (NULL = all it holds of the job), so that they are free again; the worker is told if tell. */
@@ -403,7 +418,15 @@ void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch);
 
 /* ---- turn.c ---- */
 void cw_turn_end(void *dispatcher);
-void cw_turn_unwritten(struct cw_dispatcher *d, const struct cw_err *err); /* a commit failed: all of it is to be written again */
+/* Calls fn when all that was written so far is stored (err NULL), or could not be at the first attempt (err says why; the writes are kept,
+ * and tried again until they are stored). At once, if there is nothing to wait for. */
+typedef void cw_stored_fn(void *arg, const struct cw_err *err);
+void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
+void cw_turn_last(struct cw_dispatcher *d); /* stores what there is, and waits for it: the dispatcher stops */
+/* Of the time since the last tick, what the dispatcher itself stood (stopped by a signal, or without a CPU): nobody else is to blame for it. */
+int64_t cw_turn_lost_ms(int64_t passed_ms, int64_t period_ms);
+/* A peer has seen a higher generation than this dispatcher's: says so in the log, once for each. */
+void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who, const char *address);
 void cw_turn_wake(struct cw_dispatcher *d); /* starts or stops the tick as needed */
 
 /* ---- svc_admin.c ---- */

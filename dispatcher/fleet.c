@@ -93,7 +93,8 @@ static void release(struct cw_worker *worker, bool died)
         cw_share_remove(share);
     }
     if (worker->hello) {
-        cw_state_remove_worker(d->state, worker->id);
+        if (!d->stopping) /* else the next dispatcher waits for it */
+            cw_state_remove_worker(d->state, worker->id);
         d->workers_n--;
         d->counts.workers_lost += died;
         d->workers_changed = true;
@@ -154,8 +155,10 @@ static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessag
         return false;
     }
     if (message->generation > worker->d->generation) {
-        snprintf(msg, sizeof(msg), "this dispatcher is generation %llu, the worker has seen %llu: another dispatcher has taken over",
-                 (unsigned long long)worker->d->generation, (unsigned long long)message->generation);
+        snprintf(msg, sizeof(msg), "this dispatcher is generation %llu, the worker has seen %llu: another dispatcher has taken over, or the "
+                 "state of this one is an older copy (its log says what to do)", (unsigned long long)worker->d->generation,
+                 (unsigned long long)message->generation);
+        cw_turn_note_generation(worker->d, message->generation, "worker", cw_stream_peer(worker->stream));
         fail(worker, CW_E_STATE, msg, false);
         return false;
     }

@@ -136,7 +136,7 @@ void cw_job_remove(struct cw_job *job, const char *reason)
     cw_autofree char *msg = cw_mem_printf("job %s is removed: %s", job->id, reason);
     fail_clients(job, CW_E_NOT_FOUND, msg);
     cw_usage_retire(job);
-    if (job->stored)
+    if (job->put)
         cw_state_remove_job(job->d->state, job->id);
     cw_job_free(job);
 }
@@ -298,7 +298,8 @@ static bool has_worker(const struct cw_job *job)
 static void tell_waiting(struct cw_job *job, int64_t now)
 {
     bool preparing = job->status == CW_JOB_PREPARING, there = has_worker(job);
-    if ((!preparing && job->status != CW_JOB_RUNNING) || (there && !preparing)) {
+    bool unwritten = !preparing && !job->stored;
+    if ((!preparing && job->status != CW_JOB_RUNNING) || (there && !preparing && !unwritten)) {
         job->starved_ms = 0;
         return;
     }
@@ -310,8 +311,11 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     /* Clients go on waiting for a worker's answer, however long it takes, but not for a worker to come. */
     char preparation[] = "a worker prepares the job: it opens and indexes the sources";
     char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher with its address";
+    cw_autofree char *storing = cw_mem_printf("the dispatcher stores the job%s%s", job->d->unwritten ? ", and tries again: " : "",
+                                              job->d->unwritten ? job->d->unwritten_why : "");
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
-    waiting.reason = there ? preparation : nobody;
+    waiting.stuck = unwritten && job->d->unwritten;
+    waiting.reason = unwritten ? storing : there ? preparation : nobody;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;

@@ -3,6 +3,7 @@
 #include "dispatcher/scaling.h"
 #include "dispatcher/caching.h"
 #include "dispatcher/tenants.h"
+#include "dispatcher/watch.h"
 #include "graph/check.h"
 
 static struct cw_state_blob blob_of(const struct cw_buf *buf)
@@ -30,9 +31,20 @@ void cw_job_store(struct cw_job *job)
     };
     cw_state_put_job(job->d->state, &row);
     job->put = true;
+    job->put_seq = cw_state_seq(job->d->state);
     cw_buf_unref(options);
     cw_buf_unref(graph);
     cw_buf_unref(info);
+}
+
+void cw_job_store_options(struct cw_job *job)
+{
+    if (!job->put)
+        return;
+    struct cw_buf *options = cw_wire_pack(&job->options->base);
+    const struct cw_state_blob blob = blob_of(options);
+    cw_state_set_options(job->d->state, job->id, &blob);
+    cw_buf_unref(options);
 }
 
 static void find_fingerprint(struct cw_job *job)
@@ -169,6 +181,15 @@ static int on_tenant(void *arg, const char *name, const struct cw_usage *usage, 
     return 0;
 }
 
+static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (job)
+        cw_watch_restore(job, counts, n);
+    return 0;
+}
+
 /* What was consumed after an owner was stored is nobody's. */
 static void disown_consumed(struct cw_job *job)
 {
@@ -183,7 +204,8 @@ static void disown_consumed(struct cw_job *job)
 
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key, on_usage, on_tenant};
+    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key, on_usage, on_tenant,
+                                                  on_counts};
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);

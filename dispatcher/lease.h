@@ -9,10 +9,11 @@
 struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, struct cw_lease *to, bool hedge);
 
 /* lease_send.c */
-/* On paper; the message goes out with cw_lease_send, at the end of a filling, or when something does not fit into it. False: it could not be stored
- * whose they are (shared jobs). */
-bool cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer);
+/* On paper; the message goes out with cw_lease_send, at the end of a filling, or when something does not fit into it. Of shared jobs it is
+ * stored first whose the items are: the message goes out with cw_lease_send_stored, once it is. */
+void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer);
 void cw_lease_send(struct cw_share *share);
+void cw_lease_store(struct cw_job *job); /* shared: the filling is over: writes whose the items are that it gave */
 
 /* lease_hedge.c: this worker has nothing to do, and there is nothing free: it computes as well what is late elsewhere. The first copy wins. */
 void cw_lease_hedge(struct cw_share *share, int64_t now);

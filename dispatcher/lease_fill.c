@@ -170,9 +170,9 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     share->room -= n;
     struct cw_set items = {0};
     cw_set_add(&items, run.lo, run.lo + n);
-    bool given = cw_lease_give(share, epoch, &items, false, consumer);
+    cw_lease_give(share, epoch, &items, false, consumer);
     cw_set_fini(&items);
-    return given;
+    return true;
 }
 
 static bool fill_job(struct cw_job *job, struct fill *fill, bool hedge)
@@ -230,6 +230,7 @@ static void end_fill(struct cw_job *job)
     job->want_fill = false;
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         cw_lease_send(share);
+    cw_lease_store(job);
 }
 
 static bool is_ready(const struct cw_job *job, int64_t now)

@@ -65,7 +65,7 @@ void cw_lease_hedge(struct cw_share *share, int64_t now)
         job->hedges_out += !lease->hedge;
         lease->hedge = true;
         job->hedged += cw_set_count(&items);
-        (void)cw_lease_give(share, epoch, &items, true, 0);
+        cw_lease_give(share, epoch, &items, true, 0);
     }
     cw_set_fini(&items);
     cw_set_fini(&late);

@@ -50,18 +50,65 @@ static void send_lease(struct cw_share *share, const struct cw_lease *lease)
     cw_fault_point("dispatcher.lease");
 }
 
+#define NOT_WRITTEN UINT64_MAX /* of after_seq: whose its items are is written when the filling is over */
+
 void cw_lease_send(struct cw_share *share)
 {
-    if (share->unsent)
-        send_lease(share, share->unsent);
-    share->unsent = NULL;
+    struct cw_lease *lease = cw_steal(&share->unsent);
+    if (!lease)
+        return;
+    if (share->job->layout.mode != CW_MODE_SHARED) {
+        send_lease(share, lease);
+        return;
+    }
+    lease->after_seq = NOT_WRITTEN;
+    share->job->unsent = true;
+}
+
+void cw_lease_store(struct cw_job *job)
+{
+    if (!job->unsent)
+        return;
+    cw_job_store_owned(job);
+    uint64_t seq = cw_state_seq(job->d->state);
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        for (struct cw_lease *lease = share->leases; lease; lease = lease->next)
+            if (lease->after_seq == NOT_WRITTEN)
+                lease->after_seq = seq;
+}
+
+static bool send_stored(struct cw_share *share)
+{
+    bool left = false;
+    for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+        if (lease->after_seq == 0)
+            continue;
+        if (cw_state_is_stored(share->job->d->state, lease->after_seq)) {
+            lease->after_seq = 0;
+            send_lease(share, lease);
+        } else {
+            left = true;
+        }
+    }
+    return left;
+}
+
+void cw_lease_send_stored(struct cw_dispatcher *d)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        if (!job->unsent)
+            continue;
+        job->unsent = false;
+        for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+            job->unsent = send_stored(share) || job->unsent;
+    }
 }
 
 /* The lease is sent when the filling is over, or when something does not fit into it. */
-bool cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer)
+void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer)
 {
-    if (epoch->layout.mode == CW_MODE_SHARED && !cw_job_own(share->job, epoch, consumer, items))
-        return false;
+    if (epoch->layout.mode == CW_MODE_SHARED)
+        cw_job_own(share->job, epoch, consumer, items);
     struct cw_lease *lease = share->unsent;
     if (lease && (lease->epoch != epoch->number || lease->hedge != hedge || lease->consumer != consumer || lease->full)) {
         cw_lease_send(share);
@@ -70,5 +117,4 @@ bool cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct 
     share->unsent = cw_lease_add(share, epoch, items, lease, hedge);
     share->unsent->consumer = consumer;
     share->unsent->full = cw_set_count(&share->unsent->items) >= CW_LEASE_MAX;
-    return true;
 }

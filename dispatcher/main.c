@@ -32,9 +32,7 @@ static void stop(struct cw_dispatcher *d)
         cw_job_flush(job);
         cw_usage_store(job, cw_clock_ms(), true);
     }
-    struct cw_err err = {0};
-    if (cw_state_commit(d->state, &err) != 0)
-        cw_log_error(CW_LOG_MOD, "the last progress is not stored: %s", err.msg);
+    cw_turn_last(d);
     cw_log_info(CW_LOG_MOD, "stopping");
     cw_caching_stop(d);
     cw_server_stop(d->server, 0, on_stopped, d);
@@ -60,7 +58,7 @@ static int open_state(struct cw_dispatcher *d, struct cw_err *err)
 {
     bool told = false;
     for (;;) {
-        int rc = cw_state_open(d->options.state_dir, &d->state, err);
+        int rc = cw_state_open(d->options.state_dir, d->options.generation_above, &d->state, err);
         if (rc != CW_E_AGAIN || !d->options.standby)
             return rc;
         if (!told)
@@ -68,6 +66,17 @@ static int open_state(struct cw_dispatcher *d, struct cw_err *err)
         told = true;
         cw_clock_sleep_ns((int64_t)STANDBY_MS * 1000000);
     }
+}
+
+/* A turn of the loop, at whose end what is stored is collected. */
+static void on_loop(void *arg)
+{
+    (void)arg;
+}
+
+static void on_written(void *loop)
+{
+    cw_loop_post(loop, on_loop, NULL);
 }
 
 static int serve(struct cw_dispatcher *d, struct cw_err *err)
@@ -103,6 +112,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_caching_start(d);
     cw_deciding_start(d);
     cw_loop_set_turn_end(d->loop, cw_turn_end, d);
+    cw_state_on_written(d->state, on_written, d->loop);
     cw_turn_wake(d);
     rc = cw_metrics_open(d, err);
     if (rc != 0)
@@ -140,6 +150,7 @@ static void finish(struct cw_dispatcher *d)
     d->exited = true;
     cw_metrics_close(d);
     cw_loop_set_turn_end(d->loop, NULL, NULL);
+    cw_state_on_written(d->state, NULL, NULL);
     cw_clients_close_all(d);
     cw_fleet_close_all(d);
     while (d->jobs)
@@ -148,6 +159,7 @@ static void finish(struct cw_dispatcher *d)
     cw_caching_close(d);
     cw_deciding_close(d);
     cw_timer_free(d->tick);
+    cw_timer_free(d->retry);
     cw_parent_unwatch(d->parent);
     cw_state_close(d->state);
     cw_map_fini(&d->expected_workers);

@@ -45,6 +45,18 @@ static struct seen *seen_of(struct cw_measure *measure, uint64_t worker_id)
     return seen;
 }
 
+bool cw_measure_knows(const struct cw_measure *measure, uint64_t worker_id, size_t node)
+{
+    const struct seen *seen = cw_map_get(&measure->workers, worker_id);
+    return seen && (seen->nodes[node].elements > 0 || seen->nodes[node].hits > 0);
+}
+
+void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node, const Cachew__V1__NodeCounts *counts)
+{
+    seen_of(measure, worker_id)->nodes[node] =
+        (struct totals){counts->elements, counts->hits, counts->cpu_ns, counts->wall_ns, counts->element_bytes};
+}
+
 void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node, const Cachew__V1__NodeCounts *counts)
 {
     struct totals *last = &seen_of(measure, worker_id)->nodes[node];

@@ -30,6 +30,9 @@ void cw_measure_init(struct cw_measure *measure, size_t nodes_n);
 void cw_measure_fini(struct cw_measure *measure); /* accepts zeroed */
 /* One worker's counts of one node. */
 void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node, const Cachew__V1__NodeCounts *counts);
+/* Totals that were counted elsewhere: only what comes on top of them counts. For a worker's node of which nothing has come yet. */
+void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node, const Cachew__V1__NodeCounts *counts);
+bool cw_measure_knows(const struct cw_measure *measure, uint64_t worker_id, size_t node);
 void cw_measure_halve(struct cw_measure *measure); /* what was measured so far counts half */
 /* Begins with what a job of the same pipeline has measured: `snapshot` has as many nodes. */
 void cw_measure_begin_with(struct cw_measure *measure, const struct cw_autocache_snapshot *snapshot);

@@ -94,6 +94,9 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
     const struct cw_arg rows[] = {
         {"listen", 0, CW_ARG_STR, &o.listen, "HOST:PORT", "where to serve; port 0 = any; also unix:/path (required)", 0, 0},
         {"state-dir", 0, CW_ARG_STR, &o.state_dir, "DIR", "where jobs and their progress are kept; made if it is not there (required)", 0, 0},
+        {"generation-above", 0, CW_ARG_U64, &o.generation_above, "N",
+         "begin above this generation: workers and trainers have seen it, as the log says (default: by the state and the time)", 0,
+         (double)(CW_GENERATION_MAX / 2)},
         {"standby", 0, CW_ARG_FLAG, &o.standby, NULL, "wait until no other dispatcher has the state directory, then serve", 0, 0},
         {"heartbeat", 0, CW_ARG_MS, &o.silence_ms, "TIME", "a worker that is silent for so long is lost (default 3s)", 100, 3600000},
         {"grace", 0, CW_ARG_MS, &o.grace_ms, "TIME", "after a restart, wait so long for known workers and clients (default 10s)", 0, 3600000},

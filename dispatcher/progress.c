@@ -102,7 +102,7 @@ static void flush_epoch(struct cw_job *job, struct cw_epoch *epoch)
 
 void cw_job_flush(struct cw_job *job)
 {
-    if (!job->put || job->d->commit_retry_ms > cw_clock_ms())
+    if (!job->put)
         return;
     cw_usage_store(job, cw_clock_ms(), job->row_dirty);
     if (job->row_dirty)
@@ -140,24 +140,21 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
     job->want_fill = job->progress_dirty = true;
 }
 
-bool cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *items)
+void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *items)
 {
-    struct cw_set *owned = &epoch->parts[consumer].owned, before = {0};
-    cw_set_copy(&before, owned);
+    struct cw_set *owned = &epoch->parts[consumer].owned;
+    uint64_t before = cw_set_count(owned);
     cw_set_add_all(owned, items);
-    bool ok = cw_set_eq(&before, owned);
-    if (!ok && job->d->commit_retry_ms <= cw_clock_ms()) {
-        struct cw_err err = {0};
-        /* With what is consumed: those items are not owned any more, and must not look as if they were nobody's. */
-        flush_epoch(job, epoch);
-        ok = cw_state_commit(job->d->state, &err) == 0;
-        if (!ok)
-            cw_turn_unwritten(job->d, &err);
-    }
-    if (!ok)
-        cw_set_copy(owned, &before);
-    cw_set_fini(&before);
-    return ok;
+    if (cw_set_count(owned) != before)
+        epoch->dirty = job->progress_dirty = true;
+}
+
+void cw_job_store_owned(struct cw_job *job)
+{
+    /* With what is consumed: those items are not owned any more, and must not look as if they were nobody's. */
+    for (size_t i = 0; i < job->epochs_open; i++)
+        if (job->epochs[i]->dirty)
+            flush_epoch(job, job->epochs[i]);
 }
 
 static void restart_epochs_at(struct cw_job *job, uint64_t epoch)

@@ -268,7 +268,7 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     if (job->scaling)
         cw_scaling_changed(job, cw_clock_ms());
     ask_at_once(job);
-    job->row_dirty = job->progress_dirty = true;
+    cw_job_store_options(job);
     record_change(job, before);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Items that somebody asked to leave out (`cachew skip`). They belong to the job, not to the epochs that are open: a trainer that goes
- * back to its last checkpoint must not meet them again. Stored before the answer. */
+ * back to its last checkpoint must not meet them again. */
 #include "dispatcher/dispatcher.h"
 
 #define ASKED "skipped by request"
@@ -62,23 +62,12 @@ static uint64_t count_consumed(struct cw_job *job, uint64_t number, uint64_t lo,
     return n;
 }
 
-int cw_job_skip_for_good(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi, uint64_t *ret_consumed, struct cw_err *err)
+uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi)
 {
-    struct cw_dispatcher *d = job->d;
-    *ret_consumed = count_consumed(job, number, lo, hi);
-    if (d->commit_retry_ms > cw_clock_ms())
-        return cw_err_set(err, CW_E_UNAVAILABLE, "the dispatcher cannot write its state now");
-    struct cw_set *items = skips_of(job, number), before = {0};
-    cw_set_copy(&before, items);
+    uint64_t consumed = count_consumed(job, number, lo, hi);
+    struct cw_set *items = skips_of(job, number);
     cw_set_add(items, lo, hi);
-    cw_state_put_left_out(d->state, job->id, number, items);
-    int rc = cw_state_commit(d->state, err);
-    if (rc < 0) {
-        cw_set_copy(items, &before);
-        cw_turn_unwritten(d, err);
-    }
-    cw_set_fini(&before);
-    if (rc == 0)
-        cw_job_skip(job, number, lo, hi, ASKED);
-    return rc;
+    cw_state_put_left_out(job->d->state, job->id, number, items);
+    cw_job_skip(job, number, lo, hi, ASKED);
+    return consumed;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must outlive the dispatcher: SQLite (WAL, synchronous FULL) in the state directory. Writes join one open transaction, which
- * the loop commits at the end of its turn; nothing may be told to a peer as done before that. Errors of single writes are kept and
- * come out of cw_state_commit, which then has undone all of them.
+/* What must outlive the dispatcher: SQLite (WAL, synchronous FULL) in the state directory. A write is an operation in memory, which waits
+ * for the next transaction. A thread carries transactions out, one after the other: all that waited goes into one, in order. What a transaction
+ * that failed was to write is kept and goes into the next, so a write that was made here is stored sooner or later, deletes included.
+ * Nothing may be answered or told to a peer as done before cw_state_is_stored says so.
  *
- * The directory is locked (flock on `lock`) for as long as the state is open, so there is one dispatcher; a standby waits for the lock. */
+ * The directory is locked (flock on `lock`) for as long as the state is open, so there is one dispatcher; a standby waits for the lock.
+ * All functions are for one thread, the loop's. */
 #ifndef CW_DISPATCHER_STATE_H
 #define CW_DISPATCHER_STATE_H
 
@@ -15,10 +17,15 @@
 
 struct cw_state;
 
-/* AGAIN: another dispatcher holds the directory. The other errors say what to do. Each open raises the generation. */
-int cw_state_open(const char *dir, struct cw_state **ret_state, struct cw_err *err);
-void cw_state_close(struct cw_state *state); /* commits; accepts NULL */
+#define CW_GENERATION_MAX ((uint64_t)1 << 62)
+
+/* AGAIN: another dispatcher holds the directory. The other errors say what to do. Each open raises the generation: it is above `above`, above
+ * all that the directory was opened with before, and not below the time of day in milliseconds. */
+int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, struct cw_err *err);
+void cw_state_close(struct cw_state *state); /* tries once to store what waits; accepts NULL */
 uint64_t cw_state_generation(const struct cw_state *state);
+/* The least that is above all three, and not below the time of day. */
+uint64_t cw_state_next_generation(uint64_t stored, uint64_t locked, int64_t wall_ms, uint64_t above);
 
 /* Job states as stored: never renumber. */
 enum cw_job_status { CW_JOB_PREPARING = 0, CW_JOB_RUNNING = 1, CW_JOB_FINISHED = 2, CW_JOB_FAILED = 3 };
@@ -42,6 +49,7 @@ struct cw_state_position {
 
 void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job);
 void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status, uint64_t first_epoch, int error_code, const char *error);
+void cw_state_set_options(struct cw_state *state, const char *id, const struct cw_state_blob *options);
 void cw_state_remove_job(struct cw_state *state, const char *id); /* and all that belongs to it */
 /* Progress of an epoch: consumed items; of consumer -1: of all together. Epochs below first_epoch of the job are dropped by set_job. */
 void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed);
@@ -96,9 +104,27 @@ int cw_state_find_decided(struct cw_state *state, const char *id_or_name, struct
 /* What a job has used (kept as long as it), and a tenant by jobs that were removed. */
 void cw_state_put_usage(struct cw_state *state, const char *id, const struct cw_usage *usage);
 void cw_state_put_tenant(struct cw_state *state, const char *name, const struct cw_usage *usage);
+/* What was counted of a job, for people: numbers whose order never changes (new ones come last). */
+#define CW_STATE_COUNTS_MAX 256
+void cw_state_put_counts(struct cw_state *state, const char *id, const uint64_t *counts, size_t n);
 
-bool cw_state_is_dirty(const struct cw_state *state);
-int cw_state_commit(struct cw_state *state, struct cw_err *err);
+/* ---- storing what was written ---- */
+bool cw_state_is_dirty(const struct cw_state *state);   /* something waits, or is being stored */
+size_t cw_state_waiting_n(const struct cw_state *state); /* writes that wait */
+bool cw_state_is_waiting(const struct cw_state *state); /* something waits; NULL: nothing */
+uint64_t cw_state_seq(const struct cw_state *state);  /* of all that was written so far; NULL: 0 */
+bool cw_state_is_stored(const struct cw_state *state, uint64_t seq); /* NULL: it is */
+/* So much waits that nothing large should be added: the disk has failed for long. Decisions and profiles are dropped then. */
+bool cw_state_is_crowded(const struct cw_state *state);
+/* Hands what waits to the thread, unless that has something to do already; returns whether it did. */
+bool cw_state_submit(struct cw_state *state);
+enum cw_state_result { CW_STATE_NOTHING, CW_STATE_STORED, CW_STATE_NOT_STORED };
+/* Whether what was handed over is stored; of what is not, err says why. NOTHING: not known yet, or nothing was handed over. */
+enum cw_state_result cw_state_collect(struct cw_state *state, struct cw_err *err);
+/* fn is called by the thread when there is something to collect. */
+typedef void cw_state_notify_fn(void *arg);
+void cw_state_on_written(struct cw_state *state, cw_state_notify_fn *fn, void *arg);
+int cw_state_commit(struct cw_state *state, struct cw_err *err); /* submits all, and waits: for the end, and for tests */
 
 /* Reading back at start; what has no callback is passed over. Strings and blobs are valid in the callback only. A non-zero return stops and is returned. */
 struct cw_state_reader {
@@ -111,6 +137,7 @@ struct cw_state_reader {
     int (*cache_key)(void *arg, const struct cw_state_cache_key *row, struct cw_err *err);
     int (*usage)(void *arg, const char *id, const struct cw_usage *usage, struct cw_err *err);
     int (*tenant)(void *arg, const char *name, const struct cw_usage *usage, struct cw_err *err);
+    int (*counts)(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err);
 };
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err);
 

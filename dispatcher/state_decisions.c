@@ -7,64 +7,61 @@
 
 static void drop_old(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept, uint64_t kept_in_all)
 {
-    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_DROP_DECISIONS);
-    if (!stmt)
-        return;
-    cw_state_bind_text(stmt, 1, row->job);
-    cw_state_bind_text(stmt, 2, row->kind);
-    cw_state_bind_u64(stmt, 3, kept);
-    cw_state_finish(state, stmt, "dropping old decisions");
+    struct cw_state_op *op = cw_state_op_new(CW_STATE_DROP_DECISIONS, "dropping old decisions");
+    cw_state_add_text(op, row->job);
+    cw_state_add_text(op, row->kind);
+    cw_state_add_u64(op, kept);
+    cw_state_add(state, op);
     if (state->decisions_put++ % DROP_EVERY != 0)
         return;
-    stmt = cw_state_begin(state, CW_STATE_DROP_ALL_DECISIONS);
-    if (!stmt)
-        return;
-    cw_state_bind_u64(stmt, 1, kept_in_all);
-    cw_state_finish(state, stmt, "dropping old decisions");
+    op = cw_state_op_new(CW_STATE_DROP_ALL_DECISIONS, "dropping old decisions");
+    cw_state_add_u64(op, kept_in_all);
+    cw_state_add(state, op);
 }
 
 void cw_state_put_decision(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept, uint64_t kept_in_all)
 {
-    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_DECISION);
-    if (!stmt)
+    if (cw_state_is_crowded(state)) /* the disk fails: what may be lost makes room for what may not */
         return;
+    struct cw_state_op *op = cw_state_op_new(CW_STATE_PUT_DECISION, "storing a decision");
     const char *const texts[] = {row->job, row->name, row->kind, row->policy, row->choice, row->reason, row->candidates, row->inputs};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
-        cw_state_bind_text(stmt, (int)i + 1, texts[i]);
-    cw_state_bind_u64(stmt, 9, (uint64_t)row->time_ms);
-    cw_state_bind_u64(stmt, 10, row->epoch);
-    sqlite3_bind_double(stmt, 11, row->predicted_ns);
-    cw_state_finish(state, stmt, "storing a decision");
+        cw_state_add_text(op, texts[i]);
+    cw_state_add_u64(op, (uint64_t)row->time_ms);
+    cw_state_add_u64(op, row->epoch);
+    cw_state_add_f64(op, row->predicted_ns);
+    cw_state_add(state, op);
     drop_old(state, row, kept, kept_in_all);
 }
 
 void cw_state_forget_decisions(struct cw_state *state, const char *job)
 {
-    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_FORGET_DECISIONS);
-    if (!stmt)
-        return;
-    cw_state_bind_text(stmt, 1, job);
-    cw_state_finish(state, stmt, "removing a job's decisions");
+    struct cw_state_op *op = cw_state_op_new(CW_STATE_FORGET_DECISIONS, "removing a job's decisions");
+    cw_state_add_text(op, job);
+    cw_state_add(state, op);
 }
 
 void cw_state_put_profile(struct cw_state *state, const char *key, const char *job, int64_t time_ms, const char *inputs, uint64_t kept)
 {
-    sqlite3_stmt *stmt = cw_state_begin(state, CW_STATE_PUT_PROFILE);
-    if (!stmt)
+    if (cw_state_is_crowded(state))
         return;
-    cw_state_bind_text(stmt, 1, key);
-    cw_state_bind_text(stmt, 2, job);
-    cw_state_bind_u64(stmt, 3, (uint64_t)time_ms);
-    cw_state_bind_text(stmt, 4, inputs);
-    cw_state_finish(state, stmt, "storing what was measured of a pipeline");
-    stmt = cw_state_begin(state, CW_STATE_DROP_PROFILES);
-    if (!stmt)
-        return;
-    cw_state_bind_u64(stmt, 1, kept);
-    cw_state_finish(state, stmt, "dropping what was measured of old pipelines");
+    struct cw_state_op *op = cw_state_op_new(CW_STATE_PUT_PROFILE, "storing what was measured of a pipeline");
+    cw_state_add_text(op, key);
+    cw_state_add_text(op, job);
+    cw_state_add_u64(op, (uint64_t)time_ms);
+    cw_state_add_text(op, inputs);
+    cw_state_add(state, op);
+    op = cw_state_op_new(CW_STATE_DROP_PROFILES, "dropping what was measured of old pipelines");
+    cw_state_add_u64(op, kept);
+    cw_state_add(state, op);
 }
 
 /* ---- reading ---- */
+
+static void bind_text(sqlite3_stmt *stmt, int i, const char *s)
+{
+    sqlite3_bind_text(stmt, i, s ? s : "", -1, SQLITE_TRANSIENT);
+}
 
 static const char *text_at(sqlite3_stmt *stmt, int i)
 {
@@ -111,7 +108,7 @@ static int read_rows(struct cw_state *state, sqlite3_stmt *stmt, int (*fn)(sqlit
         if (step == SQLITE_ROW)
             rc = fn(stmt, target, err);
         else
-            rc = cw_state_db_error(state->db, state->dir, "reading decisions", err);
+            rc = cw_state_db_error(state->reader, state->dir, "reading decisions", err);
     }
     sqlite3_finalize(stmt);
     return CW_MIN(rc, 0);
@@ -120,9 +117,9 @@ static int read_rows(struct cw_state *state, sqlite3_stmt *stmt, int (*fn)(sqlit
 static int prepare(struct cw_state *state, const char *sql, sqlite3_stmt **ret_stmt, struct cw_err *err)
 {
     *ret_stmt = NULL;
-    if (sqlite3_prepare_v2(state->db, sql, -1, ret_stmt, NULL) == SQLITE_OK)
+    if (sqlite3_prepare_v2(state->reader, sql, -1, ret_stmt, NULL) == SQLITE_OK)
         return 0;
-    return cw_state_db_error(state->db, state->dir, "reading decisions", err);
+    return cw_state_db_error(state->reader, state->dir, "reading decisions", err);
 }
 
 int cw_state_find_decisions(struct cw_state *state, const struct cw_state_decision_query *query, cw_state_decision_fn *fn, void *arg, struct cw_err *err)
@@ -134,10 +131,10 @@ int cw_state_find_decisions(struct cw_state *state, const struct cw_state_decisi
     int rc = prepare(state, cw_str_text(&sql), &stmt, err);
     if (rc != 0)
         return rc;
-    cw_state_bind_text(stmt, 1, query->job);
-    cw_state_bind_text(stmt, 2, query->kind);
-    cw_state_bind_u64(stmt, 3, query->after_id);
-    cw_state_bind_u64(stmt, 4, query->limit);
+    bind_text(stmt, 1, query->job);
+    bind_text(stmt, 2, query->kind);
+    sqlite3_bind_int64(stmt, 3, (sqlite3_int64)query->after_id);
+    sqlite3_bind_int64(stmt, 4, (sqlite3_int64)query->limit);
     return read_rows(state, stmt, on_decision, &(const struct target){.decision = fn, .arg = arg}, err);
 }
 
@@ -147,7 +144,7 @@ int cw_state_find_decided(struct cw_state *state, const char *id_or_name, struct
     int rc = prepare(state, "SELECT job FROM decisions WHERE job<>'' AND (job=?1 OR name=?1) ORDER BY id DESC LIMIT 1", &stmt, err);
     if (rc != 0)
         return rc;
-    cw_state_bind_text(stmt, 1, id_or_name);
+    bind_text(stmt, 1, id_or_name);
     if (sqlite3_step(stmt) == SQLITE_ROW)
         cw_str_add(ret_job, text_at(stmt, 0));
     sqlite3_finalize(stmt);
@@ -167,6 +164,6 @@ int cw_state_load_decisions(struct cw_state *state, const char *kind, cw_state_p
                             " (SELECT max(id) FROM decisions WHERE kind=?1 AND job IN (SELECT id FROM jobs) GROUP BY job) ORDER BY id", &stmt, err);
     if (rc != 0)
         return rc;
-    cw_state_bind_text(stmt, 1, kind);
+    bind_text(stmt, 1, kind);
     return read_rows(state, stmt, on_decision, &target, err);
 }

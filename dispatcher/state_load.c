@@ -122,6 +122,14 @@ static int on_tenant(sqlite3_stmt *stmt, const struct cw_state_reader *reader, v
     return reader->tenant ? reader->tenant(arg, text_at(stmt, 0), &usage, err) : 0;
 }
 
+static int on_counts(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+{
+    uint64_t counts[CW_STATE_COUNTS_MAX];
+    struct cw_state_blob blob = blob_at(stmt, 1);
+    size_t n = cw_state_counts_read(blob.p, blob.n, counts, CW_ARRAY_LEN(counts));
+    return reader->counts ? reader->counts(arg, text_at(stmt, 0), counts, n, err) : 0;
+}
+
 static const struct {
     const char *sql;
     row_fn *fn;
@@ -135,20 +143,21 @@ static const struct {
     {"SELECT * FROM cache_keys", on_cache_key},
     {"SELECT * FROM usage", on_usage},
     {"SELECT * FROM tenants", on_tenant},
+    {"SELECT * FROM counts", on_counts},
 };
 
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
 {
     for (size_t i = 0; i < CW_ARRAY_LEN(tables); i++) {
         sqlite3_stmt *stmt = NULL;
-        if (sqlite3_prepare_v2(state->db, tables[i].sql, -1, &stmt, NULL) != SQLITE_OK)
-            return cw_state_db_error(state->db, state->dir, "reading it", err);
+        if (sqlite3_prepare_v2(state->reader, tables[i].sql, -1, &stmt, NULL) != SQLITE_OK)
+            return cw_state_db_error(state->reader, state->dir, "reading it", err);
         int rc = 0, step;
         while (rc == 0 && (step = sqlite3_step(stmt)) != SQLITE_DONE) {
             if (step == SQLITE_ROW)
                 rc = tables[i].fn(stmt, reader, arg, err);
             else
-                rc = cw_state_db_error(state->db, state->dir, "reading it", err);
+                rc = cw_state_db_error(state->reader, state->dir, "reading it", err);
         }
         sqlite3_finalize(stmt);
         if (rc != 0)

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/mem.h"
 #include "dispatcher/state_int.h"
 
@@ -57,8 +58,9 @@ static int make_dirs(const char *dir, struct cw_err *err)
     return 0;
 }
 
-/* The lock file holds "generation N" once the directory has been in use: so a state.db that has vanished is noticed. */
-static int take_lock(struct cw_state *state, bool *ret_used, struct cw_err *err)
+/* The lock file holds "generation N" once the directory has been in use: so a state.db that has vanished is noticed, and one that was
+ * replaced by an older copy. *ret_locked: that generation; 0 = the directory is new. */
+static int take_lock(struct cw_state *state, uint64_t *ret_locked, struct cw_err *err)
 {
     cw_autofree char *path = cw_mem_printf("%s/lock", state->dir);
     state->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -71,8 +73,10 @@ static int take_lock(struct cw_state *state, bool *ret_used, struct cw_err *err)
                               "with --standby", state->dir);
         return cw_err_errno(err, errno, "cannot lock %s", path);
     }
-    char text[16] = "";
-    *ret_used = pread(state->lock_fd, text, sizeof(text) - 1, 0) > 0;
+    char text[64] = "";
+    unsigned long long generation = 0;
+    if (pread(state->lock_fd, text, sizeof(text) - 1, 0) > 0)
+        *ret_locked = sscanf(text, "generation %llu", &generation) == 1 && generation < CW_GENERATION_MAX ? generation : 1;
     return 0;
 }
 
@@ -80,7 +84,7 @@ static int mark_used(struct cw_state *state, struct cw_err *err)
 {
     char text[64];
     int n = snprintf(text, sizeof(text), "generation %-20llu\n", (unsigned long long)state->generation);
-    if (pwrite(state->lock_fd, text, (size_t)n, 0) != n)
+    if (pwrite(state->lock_fd, text, (size_t)n, 0) != n || fsync(state->lock_fd) != 0)
         return cw_err_errno(err, errno, "cannot write %s/lock", state->dir);
     return 0;
 }
@@ -102,42 +106,75 @@ static int check_whole(struct cw_state *state, struct cw_err *err)
     return rc;
 }
 
-static int next_generation(struct cw_state *state, struct cw_err *err)
+static int read_generation(struct cw_state *state, uint64_t *ret_generation, struct cw_err *err)
 {
-    int rc = cw_state_exec(state->db, state->dir, "UPDATE meta SET value = value + 1 WHERE key = 'generation'", "raising the generation", err);
-    if (rc != 0)
-        return rc;
     sqlite3_stmt *stmt = NULL;
-    if (sqlite3_prepare_v2(state->db, "SELECT value FROM meta WHERE key = 'generation'", -1, &stmt, NULL) != SQLITE_OK ||
-        sqlite3_step(stmt) != SQLITE_ROW) {
-        sqlite3_finalize(stmt);
-        return cw_err_set(err, CW_E_CORRUPT, "%s/state.db has no generation: it was not written by cachew-dispatcher", state->dir);
-    }
-    state->generation = (uint64_t)sqlite3_column_int64(stmt, 0);
+    int rc = 0;
+    if (sqlite3_prepare_v2(state->db, "SELECT value FROM meta WHERE key = 'generation'", -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        *ret_generation = (uint64_t)sqlite3_column_int64(stmt, 0);
+    else
+        rc = cw_err_set(err, CW_E_CORRUPT, "%s/state.db has no generation: it was not written by cachew-dispatcher", state->dir);
     sqlite3_finalize(stmt);
-    return 0;
+    return rc;
 }
 
-static int open_db(struct cw_state *state, bool used, struct cw_err *err)
+uint64_t cw_state_next_generation(uint64_t stored, uint64_t locked, int64_t wall_ms, uint64_t above)
+{
+    uint64_t next = CW_MAX(stored, CW_MAX(locked, above)) + 1;
+    return wall_ms > 0 ? CW_MAX(next, (uint64_t)wall_ms) : next;
+}
+
+static int raise_generation(struct cw_state *state, uint64_t locked, uint64_t above, struct cw_err *err)
+{
+    uint64_t stored = 0;
+    int rc = read_generation(state, &stored, err);
+    if (rc != 0)
+        return rc;
+    state->generation = cw_state_next_generation(stored, locked, cw_clock_wall_ms(), above);
+    CW_STR_AUTO sql = {0};
+    cw_str_addf(&sql, "UPDATE meta SET value = %llu WHERE key = 'generation'", (unsigned long long)state->generation);
+    return cw_state_exec(state->db, state->dir, cw_str_text(&sql), "raising the generation", err);
+}
+
+/* SQLite gives its other files the permissions of this one. */
+static int make_private(const char *path, struct cw_err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int rc = fd < 0 || fchmod(fd, 0600) != 0 ? cw_err_errno(err, errno, "cannot open %s", path) : 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, struct cw_err *err)
 {
     cw_autofree char *path = cw_mem_printf("%s/state.db", state->dir);
-    if (used && access(path, F_OK) != 0 && errno == ENOENT)
+    if (locked > 0 && access(path, F_OK) != 0 && errno == ENOENT)
         return cw_err_set(err, CW_E_CORRUPT,
                           "%s was in use, but its state.db is missing: restore it from a copy, or remove the directory to begin anew (jobs are "
                           "lost then; trainers can go on with their resume tokens)", state->dir);
-    if (sqlite3_open_v2(path, &state->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    int rc = make_private(path, err);
+    if (rc != 0)
+        return rc;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &state->db, flags, NULL) != SQLITE_OK)
         return cw_state_db_error(state->db, state->dir, "opening it", err);
     sqlite3_busy_timeout(state->db, 2000); /* somebody looks at it with sqlite3(1) */
     static const char setup[] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
-    int rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);
+    rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);
     if (rc == 0)
         rc = check_whole(state, err);
     if (rc == 0)
-        rc = cw_state_migrate(state->db, state->dir, used, err);
-    return rc != 0 ? rc : next_generation(state, err);
+        rc = cw_state_migrate(state->db, state->dir, locked > 0, err);
+    if (rc == 0)
+        rc = raise_generation(state, locked, above, err);
+    if (rc == 0 && sqlite3_open_v2(path, &state->reader, flags, NULL) != SQLITE_OK)
+        rc = cw_state_db_error(state->reader, state->dir, "opening it", err);
+    return rc != 0 ? rc : cw_state_exec(state->reader, state->dir, "PRAGMA query_only=ON", "setting it up", err);
 }
 
-int cw_state_open(const char *dir, struct cw_state **ret_state, struct cw_err *err)
+int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, struct cw_err *err)
 {
     int rc = make_dirs(dir, err);
     if (rc != 0)
@@ -145,16 +182,17 @@ int cw_state_open(const char *dir, struct cw_state **ret_state, struct cw_err *e
     struct cw_state *state = CW_NEW(struct cw_state);
     state->dir = cw_mem_strdup(dir);
     state->lock_fd = -1;
-    bool used = false;
-    rc = take_lock(state, &used, err);
+    uint64_t locked = 0;
+    rc = take_lock(state, &locked, err);
     if (rc == 0)
-        rc = open_db(state, used, err);
+        rc = open_db(state, locked, above, err);
     if (rc == 0)
         rc = mark_used(state, err);
     if (rc != 0) {
         cw_state_close(state);
         return rc;
     }
+    cw_state_writer_start(state);
     *ret_state = state;
     return 0;
 }
@@ -163,10 +201,13 @@ void cw_state_close(struct cw_state *state)
 {
     if (!state)
         return;
-    if (state->open_tx)
+    if (state->writer.thread.started)
         (void)cw_state_commit(state, NULL);
+    cw_state_writer_stop(state);
+    cw_state_queue_clear(&state->pending);
     for (size_t i = 0; i < CW_ARRAY_LEN(state->stmts); i++)
         sqlite3_finalize(state->stmts[i]);
+    sqlite3_close(state->reader);
     sqlite3_close(state->db);
     if (state->lock_fd >= 0)
         close(state->lock_fd);

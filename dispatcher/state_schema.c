@@ -45,6 +45,8 @@ static const char *const steps[] = {
     " cpu_ns INTEGER NOT NULL, remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT NULL, cost REAL NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE tenants(name TEXT PRIMARY KEY, elements INTEGER NOT NULL, bytes INTEGER NOT NULL, cpu_ns INTEGER NOT NULL,"
     " remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT NULL, cost REAL NOT NULL) WITHOUT ROWID;",
+    /* 7: what was counted of a job, for people */
+    "CREATE TABLE counts(job TEXT PRIMARY KEY REFERENCES jobs(id) ON DELETE CASCADE, numbers BLOB NOT NULL) WITHOUT ROWID;",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

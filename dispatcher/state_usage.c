@@ -4,17 +4,15 @@
 
 static void put(struct cw_state *state, enum cw_state_statement which, const char *name, const struct cw_usage *usage, const char *doing)
 {
-    sqlite3_stmt *stmt = cw_state_begin(state, which);
-    if (!stmt)
-        return;
+    struct cw_state_op *op = cw_state_op_new(which, doing);
     const uint64_t counts[] = {usage->elements, usage->bytes, usage->cpu_ns};
     const double reals[] = {usage->remote_s, usage->local_s, usage->client_s, usage->cost};
-    cw_state_bind_text(stmt, 1, name);
+    cw_state_add_text(op, name);
     for (size_t i = 0; i < CW_ARRAY_LEN(counts); i++)
-        cw_state_bind_u64(stmt, (int)i + 2, counts[i]);
+        cw_state_add_u64(op, counts[i]);
     for (size_t i = 0; i < CW_ARRAY_LEN(reals); i++)
-        sqlite3_bind_double(stmt, (int)i + 5, reals[i]);
-    cw_state_finish(state, stmt, doing);
+        cw_state_add_f64(op, reals[i]);
+    cw_state_add(state, op);
 }
 
 void cw_state_put_usage(struct cw_state *state, const char *id, const struct cw_usage *usage)
@@ -25,6 +23,29 @@ void cw_state_put_usage(struct cw_state *state, const char *id, const struct cw_
 void cw_state_put_tenant(struct cw_state *state, const char *name, const struct cw_usage *usage)
 {
     put(state, CW_STATE_PUT_TENANT, name, usage, "storing what a tenant has used");
+}
+
+void cw_state_put_counts(struct cw_state *state, const char *id, const uint64_t *counts, size_t n)
+{
+    CW_STR_AUTO bytes = {0};
+    for (size_t i = 0; i < 8 * n; i++)
+        cw_str_add_char(&bytes, (char)(unsigned char)(counts[i / 8] >> (8 * (i % 8))));
+    struct cw_state_op *op = cw_state_op_new(CW_STATE_PUT_COUNTS, "storing what was counted of a job");
+    cw_state_add_text(op, id);
+    cw_state_add_blob(op, cw_str_text(&bytes), bytes.len);
+    cw_state_add(state, op);
+}
+
+size_t cw_state_counts_read(const void *p, size_t n, uint64_t *ret_counts, size_t max)
+{
+    const unsigned char *b = p;
+    size_t count = CW_MIN(n / 8, max);
+    for (size_t i = 0; i < count; i++) {
+        ret_counts[i] = 0;
+        for (size_t k = 0; k < 8; k++)
+            ret_counts[i] |= (uint64_t)b[8 * i + k] << (8 * k);
+    }
+    return count;
 }
 
 struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt)

@@ -7,6 +7,12 @@
 #include "dispatcher/dispatcher.h"
 
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
+/* The same when all that was written so far is stored (cw_turn_when_stored); if it cannot be now, the call fails and says so. */
+void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message);
+/* Calls fn when state.db has all that was written so far, or the first attempt to write it has failed: so that what is read there is
+ * what was decided before. Takes the message. */
+typedef void cw_svc_read_fn(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message);
+void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message, cw_svc_read_fn *fn);
 /* The unpacked request, or NULL after the call was failed. */
 ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call, struct cw_rpc_msg *request);
 /* By id or name, or NULL after the call was failed. */

@@ -17,6 +17,55 @@ void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message)
     cw_buf_unref(buf);
 }
 
+struct stored_reply {
+    struct cw_call *call;
+    struct cw_buf *buf;
+};
+
+static void on_stored(void *arg, const struct cw_err *err)
+{
+    struct stored_reply *reply = arg;
+    if (err) {
+        cw_autofree char *msg = cw_mem_printf("it is done, but not stored yet, and a restart of the dispatcher could undo it; the dispatcher "
+                                              "tries again until it is stored: %s", err->msg);
+        cw_call_fail(reply->call, err->code, msg);
+    } else {
+        cw_call_reply(reply->call, reply->buf);
+    }
+    cw_buf_unref(reply->buf);
+    cw_mem_free(reply);
+}
+
+void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message)
+{
+    struct stored_reply *reply = CW_NEW(struct stored_reply);
+    *reply = (struct stored_reply){.call = call, .buf = cw_wire_pack(message)};
+    cw_turn_when_stored(d, on_stored, reply);
+}
+
+struct read_call {
+    struct cw_dispatcher *d;
+    struct cw_call *call;
+    ProtobufCMessage *message;
+    cw_svc_read_fn *fn;
+};
+
+static void on_readable(void *arg, const struct cw_err *err)
+{
+    struct read_call *read = arg;
+    (void)err; /* then it reads what is there */
+    read->fn(read->d, read->call, read->message);
+    protobuf_c_message_free_unpacked(read->message, NULL);
+    cw_mem_free(read);
+}
+
+void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message, cw_svc_read_fn *fn)
+{
+    struct read_call *read = CW_NEW(struct read_call);
+    *read = (struct read_call){.d = d, .call = call, .message = message, .fn = fn};
+    cw_turn_when_stored(d, on_readable, read);
+}
+
 ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call, struct cw_rpc_msg *request)
 {
     struct cw_err err = {0};
@@ -172,6 +221,7 @@ static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_m
     answer.wanted = d->provision.wanted;
     answer.min_workers = d->options.min_workers;
     answer.max_workers = d->options.max_workers;
+    answer.generation_seen = d->generation_seen;
     cw_svc_reply(call, &answer.base);
     for (size_t i = 0; i < n; i++)
         cw_mem_free(rows[i].jobs);
@@ -223,7 +273,7 @@ static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg
         cw_state_forget_decisions(job->d->state, job->id);
         cw_job_remove(job, "it was removed by request");
         Cachew__V1__RemoveJobReply answer = CACHEW__V1__REMOVE_JOB_REPLY__INIT;
-        cw_svc_reply(call, &answer.base);
+        cw_svc_reply_stored(arg, call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
 }
@@ -244,7 +294,7 @@ static void handle_scale(void *arg, struct cw_call *call, struct cw_rpc_msg *req
         cw_call_fail(call, err.code, err.msg);
     } else if (job) {
         Cachew__V1__ScaleJobReply answer = CACHEW__V1__SCALE_JOB_REPLY__INIT;
-        cw_svc_reply(call, &answer.base);
+        cw_svc_reply_stored(arg, call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
 }
@@ -263,14 +313,10 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         cw_call_fail(call, CW_E_UNSUPPORTED, "items of a pipeline whose number of elements depends on the data are no batches: they cannot be skipped");
     } else if (job) {
         Cachew__V1__SkipItemsReply answer = CACHEW__V1__SKIP_ITEMS_REPLY__INIT;
-        struct cw_err err = {0};
         uint64_t hi = CW_MIN(skip->hi, job->items);
         answer.skipped = hi - skip->lo;
-        int rc = cw_job_skip_for_good(job, skip->epoch, skip->lo, hi, &answer.consumed, &err);
-        if (rc < 0)
-            cw_call_fail(call, rc, err.msg);
-        else
-            cw_svc_reply(call, &answer.base);
+        answer.consumed = cw_job_skip_for_good(job, skip->epoch, skip->lo, hi);
+        cw_svc_reply_stored(arg, call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
 }

@@ -293,21 +293,14 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
 
 static void pin(struct cw_caching *caching, struct cw_call *call, struct cw_catalogue_key *key, bool pinned)
 {
-    struct cw_err err = {0};
-    bool before = key->pinned;
     key->pinned = pinned;
-    int rc = cw_caching_store_key(caching, key, &err);
-    if (rc != 0) {
-        key->pinned = before;
-        cw_call_fail(call, rc, err.msg);
-        return;
-    }
+    cw_caching_store_key(caching, key);
     caching->quota_due = true;
     caching->quota_ms = 0;
     cw_catalogue_touch(key); /* nothing may be left of it */
     Cachew__V1__CachePinReply answer = CACHEW__V1__CACHE_PIN_REPLY__INIT;
     answer.keys = 1;
-    cw_svc_reply(call, &answer.base);
+    cw_svc_reply_stored(caching->d, call, &answer.base);
 }
 
 static void handle_pin(void *arg, struct cw_call *call, struct cw_rpc_msg *message)

@@ -135,16 +135,19 @@ static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest 
     return 0;
 }
 
-static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+static void list_asked(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message)
 {
     struct cw_err err = {0};
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__list_decisions_request__descriptor, call, request);
-    if (!message)
-        return;
-    int rc = list(arg, (const Cachew__V1__ListDecisionsRequest *)message, call, &err);
+    int rc = list(d, (const Cachew__V1__ListDecisionsRequest *)message, call, &err);
     if (rc < 0)
         cw_call_fail(call, rc, err.msg);
-    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__list_decisions_request__descriptor, call, request);
+    if (message)
+        cw_svc_when_read(arg, call, message, list_asked);
 }
 
 void cw_svc_decisions_add(struct cw_dispatcher *d)

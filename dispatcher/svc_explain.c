@@ -116,7 +116,7 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_decisions = list.n;
     answer.policy = decider ? (char *)(uintptr_t)decider->option : empty;
     if (decider) {
-        answer.hits = (uint64_t)decider->measure.all_hits;
+        answer.hits = job->watch ? (uint64_t)job->watch->nodes.all_hits : 0;
         think(decider, &now);
         answer.now = &now.decision;
         answer.decided = now.decided;
@@ -136,15 +136,18 @@ static void explain(struct cw_job *job, struct cw_call *call)
         now_fini(&now);
 }
 
+static void explain_asked(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message)
+{
+    struct cw_job *job = cw_svc_find_job(d, call, ((const Cachew__V1__ExplainRequest *)message)->job);
+    if (job)
+        explain(job, call);
+}
+
 static void handle_explain(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
     ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__explain_request__descriptor, call, request);
-    if (!message)
-        return;
-    struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__ExplainRequest *)message)->job);
-    if (job)
-        explain(job, call);
-    protobuf_c_message_free_unpacked(message, NULL);
+    if (message)
+        cw_svc_when_read(arg, call, message, explain_asked);
 }
 
 void cw_svc_explain_add(struct cw_dispatcher *d)

@@ -13,8 +13,8 @@ static bool print_metrics(void *arg, struct cw_str *out)
 static bool print_health(void *arg, struct cw_str *out)
 {
     const struct cw_dispatcher *d = arg;
-    cw_str_add(out, d->stopping ? "stopping\n" : d->commit_retry_ms > cw_clock_ms() ? "state.db cannot be written\n" : "ok\n");
-    return !d->stopping && d->commit_retry_ms <= cw_clock_ms();
+    cw_str_add(out, d->stopping ? "stopping\n" : d->unwritten ? "state.db cannot be written\n" : "ok\n");
+    return !d->stopping && !d->unwritten;
 }
 
 int cw_metrics_open(struct cw_dispatcher *d, struct cw_err *err)

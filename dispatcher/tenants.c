@@ -177,14 +177,6 @@ void cw_tenants_store(struct cw_dispatcher *d)
     }
 }
 
-void cw_tenants_unwritten(struct cw_dispatcher *d)
-{
-    const char *name;
-    void *value;
-    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);)
-        ((struct cw_tenant *)value)->dirty = true;
-}
-
 /* ---- admission ---- */
 
 uint64_t cw_job_memory(const Cachew__V1__JobOptions *options)

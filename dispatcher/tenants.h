@@ -33,7 +33,6 @@ bool cw_tenant_rules_have_quota(const struct cw_arg_list *rules);
 struct cw_tenant *cw_tenant_get(struct cw_dispatcher *d, const char *name);
 void cw_tenants_open(struct cw_dispatcher *d); /* those that are named in rules */
 void cw_tenants_close(struct cw_dispatcher *d);
-void cw_tenants_unwritten(struct cw_dispatcher *d); /* a commit failed */
 void cw_tenants_store(struct cw_dispatcher *d); /* what is dirty, into the open transaction */
 
 /* What its jobs that are not over have. */

@@ -157,7 +157,7 @@ void cw_trouble_died(struct cw_share *share)
     bool suspects_only = holds_suspect(share);
     uint64_t left = share->worker->threads + 1;
     for (const struct cw_lease *lease = share->leases; lease && left > 0; lease = lease->next) {
-        for (size_t i = 0; i < lease->todo.n && left > 0; i++) {
+        for (size_t i = 0; lease->after_seq == 0 && i < lease->todo.n && left > 0; i++) {
             for (uint64_t item = lease->todo.v[i].lo; item < lease->todo.v[i].hi && left > 0; item++) {
                 const struct cw_trouble *t = cw_trouble_find(job, lease->epoch, item);
                 if (suspects_only && !(t && is_suspect(job, t))) {

@@ -5,6 +5,7 @@
 
 #include "dispatcher/scaling.h"
 #include "dispatcher/tenants.h"
+#include "dispatcher/watch.h"
 
 #define STORE_MS 1000        /* with other progress */
 #define STORE_ALONE_MS 10000 /* when there is none */
@@ -84,6 +85,7 @@ void cw_usage_store(struct cw_job *job, int64_t now, bool all)
     if (!job->put || !is_changed(job) || (!all && now - job->usage_stored_ms < STORE_MS))
         return;
     cw_state_put_usage(job->d->state, job->id, &job->usage);
+    cw_watch_store(job);
     job->usage_stored = job->usage;
     job->usage_stored_ms = now;
 }

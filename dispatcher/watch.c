@@ -5,7 +5,7 @@
 
 #define LONG_WINDOWS 5 /* times the usual length: then it ends with whatever was measured */
 
-static struct cw_watch *watch_of(struct cw_job *job)
+struct cw_watch *cw_watch_of(struct cw_job *job)
 {
     if (!job->watch) {
         job->watch = CW_NEW(struct cw_watch);
@@ -27,7 +27,7 @@ void cw_watch_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
 {
     if (!ack->measure)
         return;
-    struct cw_watch *watch = watch_of(job);
+    struct cw_watch *watch = cw_watch_of(job);
     cw_trainer_add(&watch->all, ack->measure, ack->ready);
     cw_trainer_add(&watch->now, ack->measure, ack->ready);
 }
@@ -42,7 +42,7 @@ static void begin(struct cw_watch *watch, const struct cw_scale_window *workers,
 
 void cw_watch_tick(struct cw_job *job, int64_t now)
 {
-    struct cw_watch *watch = watch_of(job);
+    struct cw_watch *watch = cw_watch_of(job);
     const struct cw_scale_window w = cw_trainer_window(job, &watch->now, watch->begin_ms, now);
     cw_watch_share(job, now);
     int64_t age = now - watch->begin_ms, usual = job->d->options.scale_window_ms;
@@ -90,7 +90,7 @@ void cw_watch_heard(struct cw_worker *worker, const Cachew__V1__Progress *progre
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, counts->job_id);
         if (!job || !job->info || job->info->n_cacheable == 0)
             continue;
-        struct cw_watch *watch = watch_of(job);
+        struct cw_watch *watch = cw_watch_of(job);
         if (watch->nodes.n != job->info->n_cacheable) {
             cw_measure_fini(&watch->nodes);
             cw_measure_init(&watch->nodes, job->info->n_cacheable);
@@ -98,6 +98,8 @@ void cw_watch_heard(struct cw_worker *worker, const Cachew__V1__Progress *progre
         size_t node = cw_watch_node(job, counts->node, near);
         if (node == watch->nodes.n)
             continue;
+        if (watch->restored && worker->counted_before && !cw_measure_knows(&watch->nodes, worker->id, node))
+            cw_measure_begin_at(&watch->nodes, worker->id, node, counts); /* it told the dispatcher before this one of them */
         cw_measure_add(&watch->nodes, worker->id, node, counts);
         near = node + 1;
     }

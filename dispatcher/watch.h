@@ -14,7 +14,8 @@
 
 struct cw_watch {
     struct cw_measure nodes; /* never weighed down; n = 0: not prepared yet */
-    struct cw_trainer_sums all; /* since this dispatcher began */
+    struct cw_trainer_sums all; /* since the job began, but for what was not stored when a dispatcher died */
+    bool restored;              /* counts of an earlier dispatcher are in it */
     /* the window under way: as long as one for a policy, and its workers are the same all through it; unlike those it does not wait until a change
      * has settled */
     struct cw_trainer_sums now;
@@ -27,6 +28,7 @@ struct cw_watch {
     unsigned windows_n; /* ever; window i is at i modulo the array's length */
 };
 
+struct cw_watch *cw_watch_of(struct cw_job *job);
 void cw_watch_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 void cw_watch_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_watch_tick(struct cw_job *job, int64_t now);
@@ -39,6 +41,10 @@ const struct cw_scale_window *cw_watch_last_window(const struct cw_job *job); /*
 size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near);
 /* The node of which most was taken from the cache, or NULL. */
 const struct cw_measured *cw_watch_most_hits(const struct cw_job *job);
+
+/* ---- watch_store.c: to and from the state directory ---- */
+void cw_watch_store(const struct cw_job *job);
+void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n);
 
 /* ---- svc_watch.c ---- */
 void cw_watch_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);

@@ -33,6 +33,13 @@ int tool_admin_call(const char *address, const char *method, const struct Protob
     return tool_admin_call_within(address, method, 10000, request, reply_type, ret_reply, err);
 }
 
+int tool_admin_change(const char *address, const char *method, const struct ProtobufCMessage *request,
+                      const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
+                      struct cw_err *err)
+{
+    return tool_admin_call_within(address, method, 60000, request, reply_type, ret_reply, err);
+}
+
 int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms, const struct ProtobufCMessage *request,
                            const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
                            struct cw_err *err)

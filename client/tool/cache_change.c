@@ -81,7 +81,7 @@ static int pin(int argc, char **argv, const struct cw_args_spec *of, bool pinned
     request.tenant = tenant_text;
     request.pin = pinned;
     ProtobufCMessage *message = NULL;
-    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/CachePin", &request.base, &cachew__v1__cache_pin_reply__descriptor, &message, &err) < 0)
+    if (tool_admin_change(dispatcher, "/cachew.v1.Admin/CachePin", &request.base, &cachew__v1__cache_pin_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     printf("%s %s\n", pinned ? "pinned" : "unpinned", words[0]);
     protobuf_c_message_free_unpacked(message, NULL);

@@ -24,8 +24,8 @@ int tool_cmd_remove(int argc, char **argv)
     cw_autofree char *name = cw_mem_strdup(names[0]);
     ProtobufCMessage *message = NULL;
     request.job = name;
-    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/RemoveJob", &request.base,
-                        &cachew__v1__remove_job_reply__descriptor, &message, &err) < 0)
+    if (tool_admin_change(dispatcher, "/cachew.v1.Admin/RemoveJob", &request.base,
+                          &cachew__v1__remove_job_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     protobuf_c_message_free_unpacked(message, NULL);
     printf("job %s is removed\n", name);

@@ -30,7 +30,7 @@ int tool_cmd_scale(int argc, char **argv)
     request.job = job;
     request.policy = policy;
     request.place = place;
-    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ScaleJob", &request.base, &cachew__v1__scale_job_reply__descriptor, &message, &err) < 0)
+    if (tool_admin_change(dispatcher, "/cachew.v1.Admin/ScaleJob", &request.base, &cachew__v1__scale_job_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     protobuf_c_message_free_unpacked(message, NULL);
     printf("job %s: policy %s\n", job, policy);

@@ -34,7 +34,7 @@ static int skip(const char *dispatcher, const char *job, uint64_t lo, uint64_t h
     request.epoch = epoch;
     request.lo = lo;
     request.hi = hi;
-    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/SkipItems", &request.base,
+    if (tool_admin_change(dispatcher, "/cachew.v1.Admin/SkipItems", &request.base,
                         &cachew__v1__skip_items_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     const Cachew__V1__SkipItemsReply *reply = (const Cachew__V1__SkipItemsReply *)(const void *)message;

@@ -38,6 +38,15 @@ static void add_members(struct cw_str *out, const void *reply, size_t i)
     tool_worker_members(out, ((const Cachew__V1__ListWorkersReply *)reply)->workers[i]);
 }
 
+static void warn_of_generation(const Cachew__V1__ListWorkersReply *reply)
+{
+    if (reply->generation_seen <= reply->generation)
+        return;
+    fprintf(stderr, "cachew: workers or trainers have seen generation %" PRIu64 ", this dispatcher has %" PRIu64 ", and they obey the highest.\n"
+                    "If its state is an older copy, start it again with --generation-above %" PRIu64 "; they come back by themselves.\n",
+            reply->generation_seen, reply->generation, reply->generation_seen);
+}
+
 int tool_cmd_workers(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
@@ -63,6 +72,7 @@ int tool_cmd_workers(int argc, char **argv)
         return tool_fail_err(&err);
     const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
     tool_listing_print(&listing, message, ((const Cachew__V1__ListWorkersReply *)(const void *)message)->n_workers, json);
+    warn_of_generation((const Cachew__V1__ListWorkersReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }

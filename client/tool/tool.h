@@ -110,6 +110,10 @@ struct ProtobufCMessageDescriptor;
 int tool_admin_call(const char *address, const char *method, const struct ProtobufCMessage *request,
                     const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
                     struct cw_err *err);
+/* The same for what is answered when the dispatcher has stored it, which a slow disk makes late. */
+int tool_admin_change(const char *address, const char *method, const struct ProtobufCMessage *request,
+                      const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
+                      struct cw_err *err);
 /* The same for what may take longer than 10 s. */
 int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms, const struct ProtobufCMessage *request,
                            const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,

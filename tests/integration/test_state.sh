@@ -14,6 +14,10 @@ compare() {
     same_batches
 }
 
+job_is() { # NAME STATE
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" | grep "\"name\":\"$1\"" | says "\"state\":\"$2\""
+}
+
 # ---- a full disk ----
 
 fill() { dd if=/dev/zero of="$work/disk/filler" bs=1k 2>/dev/null; ! [ "$(stat -c %s "$work/disk/filler")" -eq 0 ]; }
@@ -33,8 +37,9 @@ case_disk_full() {
     fill || fail "the disk cannot be filled"
     read_batches job 1200
     wait_until 60 "the full disk is reported" is_full_logged 0
-    # Nothing is promised that cannot be kept: a new job is refused, the one that runs goes on.
-    expect_error other 'no space left' "$cachew" run "$work/sparse.json" --dispatcher "$DISPATCHER"
+    # Nothing is promised that cannot be kept: a new job waits until it can be stored, the one that runs goes on.
+    begin other "$cachew" run "$work/sparse.json" --name other --dispatcher "$DISPATCHER" --timeout 120s
+    wait_until 60 "the new job waits" job_is other waiting
     read_batches job 1200
     # It dies now: what it could not store it learns again from its clients.
     end dispatcher KILL
@@ -44,6 +49,7 @@ case_disk_full() {
     fill || fail "the disk cannot be filled"
     read_batches job 1300
     rm "$work/disk/filler"
+    wait_for other || fail "the job that waited for the disk failed: $(cat "$work/other.log")"
     run another "$work/sparse.json"
     compare
 }
@@ -105,5 +111,192 @@ case_clock_jumps() {
     LD_PRELOAD=$jump begin_worker w3
     compare
     wait_until 60 "two workers, of which none is taken for lost" eval '[ "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c "\"state\":\"ready\"")" -eq 2 ]'
+}
+# ---- a disk that fails on command, or stands ----
+
+failing=$CACHEW_TESTS/libfailing_disk.so
+needs_failing_disk() {
+    [ -e "$failing" ] || skip "$failing is not built"
+    grep -qE '__(asan|tsan)_init' "$CACHEW_BIN/cachew-dispatcher" && skip "sanitizers must be loaded first"
+    disk well
+}
+disk() { # well | writes | syncs | hold: tests/support/failing_disk.c
+    echo "$1" >"$work/does.new"
+    mv "$work/does.new" "$work/does"
+}
+begin_dispatcher_on_disk() {
+    FAILING_DISK=$work/state FAILING_DISK_DOES=$work/does FAILING_DISK_SYNCS=$work/syncs LD_PRELOAD=$failing begin_dispatcher "$@"
+}
+syncs() { cat "$work/syncs" 2>/dev/null | wc -c; }
+has_synced() { [ "$(syncs)" -gt "$1" ]; } # MORE-THAN
+sql() { # QUERY: the first value
+    /usr/bin/python3 -c 'import sqlite3, sys
+print(sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute(sys.argv[2]).fetchone()[0])' "$work/state/state.db" "$1"
+}
+says_sql() { [ "$(sql "$1")" = "$2" ]; }
+
+# change QUERY VALUE COMMAND...: while the disk is as $mode says the command is not answered with success; once the disk is well, what it did is
+# stored, and state.db says so.
+change() {
+    local query=$1 value=$2 before
+    shift 2
+    says_sql "$query" "$value" && fail "$mode, $*: nothing is to be changed"
+    before=$(syncs)
+    disk "$mode"
+    if [ "$mode" = hold ]; then
+        begin command "$cachew" "$@" --dispatcher "$DISPATCHER"
+        wait_until 60 "$*: a sync is held" has_synced "$before"
+        # The loop goes on: who asks what rests on no commit has an answer, and so would this command, if it were to get one now.
+        "$cachew" workers --dispatcher "$DISPATCHER" >"$work/workers" || fail "$mode: cachew workers has no answer"
+        is_gone_or_zombie command && fail "$mode, $*: answered before it is stored"
+        says_sql "$query" "$value" && fail "$mode, $*: it is stored: the test holds nothing"
+        disk well
+        wait_for command || fail "$mode, $*: $(cat "$work/command.log")"
+        says_sql "$query" "$value" || fail "$mode, $*: answered, and not stored"
+    else
+        expect_error command 'not stored yet' "$cachew" "$@" --dispatcher "$DISPATCHER"
+        disk well
+        wait_until 60 "$mode, $*: it is stored" says_sql "$query" "$value"
+    fi
+}
+case_commands() {
+    needs_failing_disk
+    write_long_pipelines
+    key=00000000000000010000000000000001
+    mkdir -p "$work/cache/default/$key"
+    head -c 1000 /dev/zero >"$work/cache/default/$key/0-10-0000000000000000.chunk"
+    begin_dispatcher_on_disk --cache-store "dir:$work/cache" --autocache off
+    begin_worker w1
+    begin_held held "$work/fashion_long.json" --name held --epochs 9
+    local n=0 name pins=(pin unpin pin)
+    for name in writes syncs hold; do run "gone_$name" "$work/sparse.json" --name "gone_$name"; done
+    for mode in writes syncs hold; do
+        change "select count(*) from jobs where name = 'gone_$mode'" 0 remove "gone_$mode"
+        change "select count(*) from left_out where epoch = $((n + 4))" 1 skip held 3-7 --epoch $((n + 4))
+        change "select instr(options, cast('fixed:$((n + 2))' as blob)) > 0 from jobs where name = 'held'" 1 scale held "fixed:$((n + 2))"
+        change "select count(*) from cache_keys where pinned = $(((n + 1) % 2))" 1 cache "${pins[n]}" $key
+        n=$((n + 1))
+    done
+    # What rests on no commit is answered whatever the disk does.
+    for mode in writes syncs hold; do
+        disk "$mode"
+        for name in jobs workers tenants metrics "cache ls" "cache scan" "cache evict --all" "explain held" decisions; do
+            # What is read from state.db waits for the attempt to write it.
+            [ "$mode" = hold ] && [[ "$name" = explain* || "$name" = decisions ]] && continue
+            # shellcheck disable=SC2086
+            timeout 60 "$cachew" $name --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "$mode, $name: $(cat "$work/answer")"
+        done
+        disk well
+    done
+    disk hold
+    "$cachew" drain "$(sed -n 's/.*"address":"\([^"]*\)".*/\1/p' <("$cachew" workers --json --dispatcher "$DISPATCHER"))" --dispatcher "$DISPATCHER" \
+        >"$work/answer" 2>&1 || fail "drain: $(cat "$work/answer")"
+    disk well
+    end dispatcher KILL
+    begin_dispatcher --cache-store "dir:$work/cache" --autocache off
+    same "jobs after a restart" held "$("$cachew" jobs --json --dispatcher "$DISPATCHER" | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')"
+    "$cachew" explain held --dispatcher "$DISPATCHER" | says 'fixed:4' || fail "the policy is forgotten"
+}
+
+# While a sync is held the loop goes on: workers are heard, and none is let go; a job that is begun meanwhile begins when it is stored.
+worker_is() { # STATE MS: the one that joined last is there for so long
+    "$cachew" workers --json --dispatcher "$DISPATCHER" | says "\"state\":\"$1\".*\"age_ms\":[0-9]\{$2,\}"
+}
+case_slow_disk() {
+    needs_failing_disk
+    write_pipelines
+    begin_dispatcher_on_disk --heartbeat 300ms
+    local before
+    before=$(syncs)
+    disk hold
+    begin_worker w1
+    begin job "$cachew" run "$work/sparse.json" --name waits --json --dispatcher "$DISPATCHER" --timeout 120s
+    wait_until 60 "a sync is held" has_synced "$before"
+    wait_until 60 "the worker is there for more than 1 s" worker_is ready 4
+    wait_until 60 "the job waits for the disk" job_is waits waiting
+    is_gone_or_zombie job && fail "the job has begun, and is not stored: $(cat "$work/job.log")"
+    disk well
+    wait_for job || fail "the job that waited for the disk failed: $(cat "$work/job.log")"
+    # A disk that fails at the start: it is tried again.
+    disk syncs
+    begin job "$cachew" run "$work/sparse.json" --name again --json --dispatcher "$DISPATCHER" --timeout 120s
+    wait_until 60 "the job waits for the disk" job_is again waiting
+    disk well
+    wait_for job || fail "the job that met a failing disk failed: $(cat "$work/job.log")"
+    grep -q 'is let go' "$work/dispatcher.log" && fail "$(grep 'is let go' "$work/dispatcher.log")"
+    return 0
+}
+
+# Nor for a time in which the dispatcher itself was stopped: what waits is read first.
+case_stopped() {
+    write_pipelines
+    begin_dispatcher --heartbeat 200ms
+    begin_worker w1
+    begin_worker w2
+    kill -STOP "${pid_of[dispatcher]}"
+    # This is what the case is about: time in which the dispatcher hears nobody.
+    sleep 1
+    kill -CONT "${pid_of[dispatcher]}"
+    run job "$work/sparse.json"
+    wait_until 60 "it has noticed" grep -q 'the dispatcher stood for' "$work/dispatcher.log"
+    grep -q 'is let go' "$work/dispatcher.log" && fail "$(grep 'is let go' "$work/dispatcher.log")"
+    same "workers" 2 "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"')"
+}
+
+# Another host, whose clock is behind, has an older copy of the state: it says what to do, and nothing but itself has to be started again.
+seen() { grep -o 'start this one again with --generation-above [0-9]*' "$work/dispatcher.log" | sort -u; }
+is_seen() { [ -n "$(seen)" ]; }
+case_older_state() {
+    listen=unix:$work/dispatcher.sock
+    reference fashion
+    begin_dispatcher --generation-above 4000000000000
+    begin_worker w1
+    begin_held job "$file" --name held --epochs 2 --seed 3 --window 40 --timeout 120s
+    read_batches job 300
+    "$cachew" backup "$work/copy" --dispatcher "$DISPATCHER" >/dev/null || fail "no backup"
+    read_batches job 300
+    end dispatcher
+    begin_dispatcher # above the copy by one more
+    wait_until 60 "the worker is back" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | says ready'
+    end dispatcher
+    rm -r "$work/state"
+    mkdir "$work/state"
+    cp "$work/copy" "$work/state/state.db"
+    /usr/bin/python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE meta SET value = 1700000000 WHERE key = \"generation\"")' "$work/state/state.db"
+    begin_dispatcher
+    wait_until 60 "the log names the generation" is_seen
+    local above
+    above=$(seen | sort -t ' ' -k 6 -n | tail -n 1 | sed 's/.* //')
+    "$cachew" workers --dispatcher "$DISPATCHER" 2>&1 | says -e "--generation-above [0-9]" || fail "cachew workers does not say it"
+    "$cachew" workers --dispatcher "$DISPATCHER" 2>&1 | says "$above" || fail "cachew workers does not say $above"
+    end dispatcher
+    begin_dispatcher --generation-above "$above"
+    compare
+}
+
+# What people read of a job goes on behind a restart, and a copy of the state is put back as the documents say, word for word.
+counts() { # NAME
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" | /usr/bin/python3 -c 'import json, sys
+for line in sys.stdin:
+    job = json.loads(line)
+    if job["name"] == sys.argv[1]:
+        print(*(job[key] for key in ("elements", "hits", "batches", "skipped_items", "autoscale")))' "$1"
+}
+case_counts() {
+    write_pipelines
+    listen=unix:$work/dispatcher.sock
+    sed 's/{"op": "cast"/{"op": "cache"}, {"op": "cast"/' "$work/fashion.json" >"$work/cached.json"
+    begin_dispatcher --cache-store "dir:$work/cache"
+    begin_worker w1
+    run job "$work/cached.json" --name cached --epochs 3
+    local before
+    before=$(counts cached)
+    [[ $before =~ ^[1-9][0-9]*\ [1-9][0-9]*\ [1-9] ]] || fail "nothing is counted: $before"
+    end dispatcher
+    begin_dispatcher --cache-store "dir:$work/cache"
+    same "counts after a restart" "$before" "$(counts cached)"
+    wait_until 60 "the worker is back" eval '"$cachew" workers --json --dispatcher "$DISPATCHER" | says ready'
+    same "counts when the worker is back" "$before" "$(counts cached)"
 }
 run_case "$@"; exit

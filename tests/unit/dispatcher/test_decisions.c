@@ -34,7 +34,7 @@ static struct cw_state *open_ok(void)
 {
     struct cw_state *state = NULL;
     struct cw_err err = {0};
-    if (cw_state_open(dir, &state, &err) != 0)
+    if (cw_state_open(dir, 0, &state, &err) != 0)
         fail_msg("%s", err.msg);
     return state;
 }
@@ -147,6 +147,7 @@ static void outlive_their_job(void **unused)
     cw_state_close(state);
     state = open_ok();
     put_many(state, "j2", "autoscale", 1, 9, 1000);
+    commit_ok(state);
     assert_int_equal(find(state, (struct cw_state_decision_query){0}, &found), 1);
     assert_true(found.last_id > first);
     cw_str_fini(&found.text);
@@ -174,6 +175,7 @@ static void are_bounded_in_all(void **unused)
     cw_state_put_profile(state, "t/b", "j1", 2, "b", 2);
     cw_state_put_profile(state, "t/c", "j1", 3, "c", 2);
     put_many(state, "j1", "autoscale", 1, 100, 1000);
+    commit_ok(state);
     cw_str_clear(&found.text);
     found.n = 0;
     assert_int_equal(cw_state_load_decisions(state, "autocache", on_profile, on_decision, &found, &err), 0);
@@ -195,7 +197,7 @@ static void come_from_the_older_schema(void **unused)
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     static const char old[] =
-        "DROP TABLE decisions; DROP TABLE usage; DROP TABLE tenants;"
+        "DROP TABLE decisions; DROP TABLE usage; DROP TABLE tenants; DROP TABLE counts;"
         "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
         " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT NULL, time_ms INTEGER NOT NULL, epoch INTEGER NOT NULL,"
         " predicted_ns REAL NOT NULL);"
@@ -209,6 +211,7 @@ static void come_from_the_older_schema(void **unused)
     assert_string_equal(cw_str_text(&found.text), "because\n");
     assert_int_equal(found.last_id, 7);
     put_many(state, "", "provision", 1, 9, 1000);
+    commit_ok(state);
     assert_int_equal(find(state, (struct cw_state_decision_query){.after_id = 7}, &found), 1);
     assert_int_equal(found.last_id, 8);
     cw_str_fini(&found.text);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/mem.h"
@@ -50,7 +51,7 @@ static struct cw_state *open_ok(void)
 {
     struct cw_state *state = NULL;
     struct cw_err err = {0};
-    int rc = cw_state_open(dir, &state, &err);
+    int rc = cw_state_open(dir, 0, &state, &err);
     if (rc != 0)
         fail_msg("%s", err.msg);
     return state;
@@ -71,6 +72,8 @@ struct seen {
     int jobs, progress, positions, workers, skipped;
     uint64_t first_epoch, client_id, count, left_out;
     struct cw_state_position position;
+    size_t counts_n;
+    uint64_t count_1;
 };
 
 static int on_job(void *arg, const struct cw_state_job *job, struct cw_err *err)
@@ -158,10 +161,19 @@ static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct 
     return 0;
 }
 
+static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err)
+{
+    (void)id, (void)err;
+    struct seen *seen = arg;
+    seen->counts_n = n;
+    seen->count_1 = counts[1];
+    return 0;
+}
+
 static struct seen load(struct cw_state *state)
 {
     static const struct cw_state_reader reader = {on_job,      on_progress,  on_skipped, on_position, on_worker,
-                                                  on_left_out, on_cache_key, on_usage,   on_tenant};
+                                                  on_left_out, on_cache_key, on_usage,   on_tenant, on_counts};
     struct seen seen = {0};
     struct cw_err err = {0};
     if (cw_state_load(state, &reader, &seen, &err) != 0)
@@ -201,7 +213,7 @@ static void what_is_committed_comes_back(void **unused)
     cw_state_close(state);
 
     state = open_ok();
-    assert_int_equal(cw_state_generation(state), generation + 1);
+    assert_true(cw_state_generation(state) > generation);
     struct seen seen = load(state);
     assert_int_equal(seen.jobs, 1);
     assert_int_equal(seen.progress, 2);
@@ -268,17 +280,20 @@ static void what_was_used_comes_back(void **unused)
     cw_state_put_usage(state, "j1", &(struct cw_usage){.cost = 9});
     cw_state_put_usage(state, "j1", &usage);
     cw_state_put_usage(state, "nobody", &usage);
+    cw_state_put_counts(state, "j1", (const uint64_t[]){5, UINT64_MAX - 7, 6}, 3);
     commit_ok(state);
     cw_state_close(state);
     state = open_ok();
     struct seen seen = load(state);
     assert_int_equal(seen.usages, 1);
+    assert_int_equal(seen.counts_n, 3);
+    assert_true(seen.count_1 == UINT64_MAX - 7);
     assert_memory_equal(&seen.usage, &usage, sizeof(usage));
     cw_state_put_tenant(state, "t", &usage);
     cw_state_remove_job(state, "j1");
     commit_ok(state);
     seen = load(state);
-    assert_true(seen.usages == 0 && seen.tenants == 1);
+    assert_true(seen.usages == 0 && seen.tenants == 1 && seen.counts_n == 0);
     assert_memory_equal(&seen.past, &usage, sizeof(usage));
     cw_state_close(state);
 }
@@ -291,7 +306,7 @@ static void kill_loses_nothing_that_was_committed(void **unused)
     assert_true(pid >= 0);
     if (pid == 0) {
         struct cw_state *state = NULL;
-        if (cw_state_open(dir, &state, NULL) != 0)
+        if (cw_state_open(dir, 0, &state, NULL) != 0)
             _exit(1);
         put(state, "kept");
         if (cw_state_commit(state, NULL) != 0)
@@ -311,7 +326,7 @@ static int open_code(char *ret_msg, size_t cap)
 {
     struct cw_state *state = NULL;
     struct cw_err err = {0};
-    int rc = cw_state_open(dir, &state, &err);
+    int rc = cw_state_open(dir, 0, &state, &err);
     snprintf(ret_msg, cap, "%.*s", (int)cap - 1, err.msg);
     cw_state_close(state);
     return rc;
@@ -367,28 +382,203 @@ static void torn_and_missing_files_are_refused(void **unused)
     remove_files();
 }
 
-static void a_failed_transaction_is_undone(void **unused)
+/* The database of an open state, as somebody else sees it. */
+static void elsewhere(const char *sql)
+{
+    cw_autofree char *path = path_of("state.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+static void break_it(void)
+{
+    elsewhere("ALTER TABLE workers RENAME TO elsewhere");
+}
+static void mend_it(void)
+{
+    elsewhere("ALTER TABLE elsewhere RENAME TO workers");
+}
+
+static void commit_fails(struct cw_state *state)
+{
+    struct cw_err err = {0};
+    assert_int_not_equal(cw_state_commit(state, &err), 0);
+    assert_true(err.msg[0] != '\0');
+}
+
+static void what_failed_is_stored_with_the_next(void **unused)
 {
     (void)unused;
     remove_files();
     struct cw_state *state = open_ok();
     put(state, "a");
     commit_ok(state);
-    cw_autofree char *path = path_of("state.db");
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "ALTER TABLE workers RENAME TO elsewhere", NULL, NULL, NULL), SQLITE_OK);
+    break_it();
     put(state, "b");
+    uint64_t seq = cw_state_seq(state);
     cw_state_put_worker(state, 1, "x"); /* fails: no such table */
-    struct cw_err err = {0};
-    assert_int_not_equal(cw_state_commit(state, &err), 0);
-    assert_true(err.msg[0] != '\0');
-    assert_int_equal(sqlite3_exec(db, "ALTER TABLE elsewhere RENAME TO workers", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-    assert_int_equal(load(state).jobs, 1);
-    put(state, "b");
+    commit_fails(state);
+    assert_false(cw_state_is_stored(state, seq));
+    assert_true(cw_state_is_dirty(state));
+    mend_it();
+    assert_int_equal(load(state).jobs, 1); /* all or nothing */
     commit_ok(state);
-    assert_int_equal(load(state).jobs, 2);
+    assert_true(cw_state_is_stored(state, seq));
+    struct seen seen = load(state);
+    assert_true(seen.jobs == 2 && seen.workers == 1);
+    cw_state_close(state);
+}
+
+/* Deletes too: a job that was removed while the disk failed does not come back. */
+static void deletes_are_kept(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    struct cw_set set = {0};
+    cw_set_add(&set, 0, 5);
+    put(state, "a");
+    put(state, "b");
+    cw_state_put_progress(state, "b", 3, -1, &set);
+    cw_state_put_worker(state, 1, "x");
+    commit_ok(state);
+    break_it();
+    cw_state_remove_job(state, "a");
+    cw_state_clear_progress(state, "b");
+    cw_state_remove_worker(state, 1);
+    commit_fails(state);
+    mend_it();
+    cw_state_put_worker(state, 2, "y");
+    commit_ok(state);
+    struct seen seen = load(state);
+    assert_true(seen.jobs == 1 && seen.progress == 0 && seen.workers == 1);
+    cw_set_fini(&set);
+    cw_state_close(state);
+}
+
+/* In one transaction, before the job was ever stored. */
+static void a_job_that_is_removed_at_once_is_not_stored(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    put(state, "a");
+    cw_state_remove_job(state, "a");
+    commit_ok(state);
+    assert_int_equal(load(state).jobs, 0);
+    cw_state_close(state);
+}
+
+static void a_job_that_is_stored_again_keeps_what_belongs_to_it(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    struct cw_set set = {0};
+    cw_set_add(&set, 0, 5);
+    put(state, "a");
+    cw_state_put_progress(state, "a", 0, -1, &set);
+    cw_state_put_skipped(state, "a", 0, &set);
+    commit_ok(state);
+    put(state, "a");
+    commit_ok(state);
+    struct seen seen = load(state);
+    assert_true(seen.jobs == 1 && seen.progress == 1 && seen.skipped == 1);
+    cw_set_fini(&set);
+    cw_state_close(state);
+}
+
+/* However long a disk fails: of each row the last is kept. */
+static void what_waits_is_bounded(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    struct cw_set set = {0};
+    put(state, "a");
+    commit_ok(state);
+    break_it();
+    size_t least = 0;
+    for (uint64_t i = 0; i < 300; i++) {
+        cw_set_clear(&set);
+        cw_set_add(&set, i, i + 7);
+        cw_state_put_progress(state, "a", 0, -1, &set);
+        cw_state_set_job(state, "a", CW_JOB_RUNNING, 0, 0, "");
+        if (i % 2 == 0)
+            cw_state_put_worker(state, 1, "x");
+        else
+            cw_state_remove_worker(state, 1);
+        if (i % 100 == 50)
+            commit_fails(state);
+        least = i == 0 ? cw_state_waiting_n(state) : least;
+    }
+    assert_int_equal(cw_state_waiting_n(state), least);
+    mend_it();
+    commit_ok(state);
+    struct seen seen = load(state);
+    assert_true(seen.progress == 1 && seen.count == 7 && seen.workers == 0);
+    cw_set_fini(&set);
+    cw_state_close(state);
+}
+
+/* What is cleared in between is not brought back by what came before, and what comes after it is kept. */
+static void order_is_kept(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    struct cw_set set = {0};
+    cw_set_add(&set, 0, 5);
+    put(state, "a");
+    cw_state_put_progress(state, "a", 4, -1, &set);
+    cw_state_put_progress(state, "a", 5, -1, &set);
+    cw_state_clear_progress(state, "a");
+    cw_set_add(&set, 7, 8);
+    cw_state_put_progress(state, "a", 5, -1, &set);
+    commit_ok(state);
+    struct seen seen = load(state);
+    assert_true(seen.progress == 1 && seen.count == 6);
+    cw_set_fini(&set);
+    cw_state_close(state);
+}
+
+static void generations_rise(void **unused)
+{
+    (void)unused;
+    assert_int_equal(cw_state_next_generation(7, 0, 0, 0), 8);
+    assert_int_equal(cw_state_next_generation(7, 9, 0, 0), 10);     /* the copy is older than the directory */
+    assert_int_equal(cw_state_next_generation(7, 9, 1000, 0), 1000); /* the time of day */
+    assert_int_equal(cw_state_next_generation(7, 9, 1000, 2000), 2001);
+    assert_int_equal(cw_state_next_generation(5000, 9, 1000, 2000), 5001); /* the clock is behind */
+    remove_files();
+    struct cw_state *state = open_ok();
+    uint64_t first = cw_state_generation(state);
+    cw_state_close(state);
+    elsewhere("UPDATE meta SET value = 17 WHERE key = 'generation'"); /* an older copy */
+    state = open_ok();
+    assert_true(cw_state_generation(state) > first);
+    cw_state_close(state);
+    struct cw_err err = {0};
+    assert_int_equal(cw_state_open(dir, CW_GENERATION_MAX / 2, &state, &err), 0);
+    assert_true(cw_state_generation(state) == CW_GENERATION_MAX / 2 + 1);
+    cw_state_close(state);
+}
+
+static void the_files_are_private(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    put(state, "a");
+    commit_ok(state);
+    static const char *const names[] = {"state.db", "state.db-wal", "state.db-shm", "lock"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++) {
+        cw_autofree char *path = path_of(names[i]);
+        struct stat st;
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0600);
+    }
     cw_state_close(state);
 }
 
@@ -402,7 +592,14 @@ int main(void)
         cmocka_unit_test(two_dispatchers_do_not_share),
         cmocka_unit_test(a_newer_schema_is_refused),
         cmocka_unit_test(torn_and_missing_files_are_refused),
-        cmocka_unit_test(a_failed_transaction_is_undone),
+        cmocka_unit_test(what_failed_is_stored_with_the_next),
+        cmocka_unit_test(deletes_are_kept),
+        cmocka_unit_test(a_job_that_is_removed_at_once_is_not_stored),
+        cmocka_unit_test(a_job_that_is_stored_again_keeps_what_belongs_to_it),
+        cmocka_unit_test(what_waits_is_bounded),
+        cmocka_unit_test(order_is_kept),
+        cmocka_unit_test(generations_rise),
+        cmocka_unit_test(the_files_are_private),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
