@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache/cache.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "cache/cache_int.h"
 
@@ -11,21 +8,7 @@
 #define CHUNK_BYTES ((size_t)64 << 20)
 #define SEGMENT_BYTES ((size_t)4 << 20) /* huge pages; what a store writes at once at most */
 #define SEGMENT_MIN ((size_t)64 << 10)
-#define TIMEOUT_MS 5000 /* of a get; unless the URL says another time */
-
-/* The store's: "?timeout=2s&..." */
-static int64_t timeout_of(const char *url)
-{
-    const char *at = url ? strstr(url, "timeout=") : NULL;
-    char text[32];
-    int64_t ms;
-
-    if (!at)
-        return TIMEOUT_MS;
-    at += strlen("timeout=");
-    snprintf(text, sizeof(text), "%.*s", (int)CW_MIN(strcspn(at, "&"), sizeof(text) - 1), at);
-    return cw_str_to_ms(text, &ms) && ms > 0 ? ms : TIMEOUT_MS;
-}
+#define TIMEOUT_MS 5000 /* of a get; unless the store's URL says another time */
 
 static void set_sizes(struct cw_cache *cache, const struct cw_cache_options *options)
 {
@@ -56,7 +39,9 @@ struct cw_cache *cw_cache_new(struct cw_store *store, const struct cw_cache_opti
     cache->level = options->level;
     cache->event = options->event;
     cache->event_arg = options->event_arg;
-    cache->timeout_ms = timeout_of(cw_store_url(store));
+    int64_t said_ms = cw_store_timeout_ms(store);
+    cache->timeout_ms = said_ms ? said_ms : TIMEOUT_MS;
+    cache->verifies_always = cw_store_verifies_always(store);
     set_sizes(cache, options);
     cw_mutex_init(&cache->room.lock);
     cw_mutex_init(&cache->lock);

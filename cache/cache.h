@@ -74,8 +74,12 @@ struct cw_cache_hold {
     size_t n;
 };
 void cw_cache_release(struct cw_cache_hold *hold);
+/* To be asked before what was made from records in the hold is believed, kept or handed on, and before an error that they led to is: whether they stayed what
+ * they were. A mapped file may have been cut short meanwhile, or its disk may have failed, which leaves zeros where records were. false: make it
+ * again; the chunk is retired, so that its records are misses from now on. */
+bool cw_cache_is_intact(const struct cw_cache_hold *hold);
 enum cw_cache_found { CW_CACHE_MISS = 0, CW_CACHE_HIT = 1, CW_CACHE_LEFT_OUT = 2 };
-/* The record of an element: fields are views of the chunk (read-only, valid until release). Waits for a read under way, at most the store's
+/* The record of an element: fields are views of the chunk (read-only, valid until release, to be believed if cw_cache_is_intact says so). Waits for a read under way, at most the store's
  * timeout. Sets fields and n, not id and rep. */
 enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct cw_element *element);
 /* Whether the record is known to exist (it may still turn out to be damaged). Never waits. */

@@ -4,6 +4,7 @@
  *   cache.c  life, options           ids.c     id -> where its record is         get.c       hot path of reading
  *   node.c   nodes of a cache        slot.c    what keeps a chunk or block alive  prefetch.c  reads ahead
  *   hold.c   what a thread holds     load.c    indices of chunks                  frames.c    frames in memory
+ *   intact.c is a mapped file still what it was
  *   fetch.c  reads under way         shelf.c   which frames stay                  spare.c     buffers to be used again
  *   keep.c   events, cleaning, time  block.c   records that wait                  put.c       hot path of filling
  *   room.c   memory                  write.c   chunks from blocks                 straight.c  what is written from where it lies
@@ -14,6 +15,7 @@
 #define CW_CACHE_CACHE_INT_H
 
 #include <stdatomic.h>
+#include <string.h>
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -88,6 +90,7 @@ struct cw_cache_chunk {
     struct cw_slot *slot;
     struct cw_store_file *file;
     const unsigned char *map; /* NULL: the store does not map */
+    const unsigned char *map_end; /* of map: where the last bytes of the footer are (intact.c) */
     struct cw_chunk_index *index;
     struct cw_bits *checked; /* a bit a frame of the mapping: got from there without more ado */
     struct cw_mutex lock;
@@ -104,6 +107,21 @@ struct cw_cache_chunk {
 static inline bool cw_chunk_is_checked(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
     return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_acquire) >> (frame % 64) & 1;
+}
+/* intact.c. Whether the mapped file of a chunk whose record was just used is still whole: it was neither cut short nor could some of it not be read.
+ * If not, it is retired, and what was made from it is worth nothing. true of chunks that are not mapped. */
+bool cw_intact_check(struct cw_cache_chunk *chunk);
+void cw_intact_explain(struct cw_cache_chunk *chunk); /* sets why: what is the matter with its file. May take as long as its store does */
+static inline bool cw_chunk_is_intact(const struct cw_cache_chunk *chunk)
+{
+    uint64_t now, end;
+
+    if (!chunk->map)
+        return true;
+    atomic_thread_fence(memory_order_acquire); /* what was read before is older */
+    memcpy(&now, chunk->map_end, sizeof(now));
+    memcpy(&end, CW_CHUNK_END, sizeof(end));
+    return CW_LIKELY(now == end);
 }
 /* load.c */
 struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name);
@@ -295,7 +313,7 @@ void cw_write_lose_all(struct cw_cache *cache, const char *why);
 /* ---- keep.c ---- */
 void cw_keep_thread(void *arg);
 /* The chunk is not used any more; end: the event, or -1. */
-void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why);
+void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why); /* why NULL: it is found out by the keeper */
 /* What an operation of the store said: is it away or back? */
 void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err);
 void cw_keep_bury(struct cw_cache *cache, struct cw_slot *slot);
@@ -370,6 +388,7 @@ struct cw_cache {
     bool away_told;
     char away_why[256];
     int64_t timeout_ms; /* of the store */
+    bool verifies_always; /* mapped bytes: each time they are got, not the first time only */
     int64_t full_until_ns;
     atomic_size_t parked; /* chunks */
     atomic_bool pressed;  /* memory is full and nothing is being written */

@@ -63,7 +63,7 @@ static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame,
     return cw_fetch_now(chunk, frame);
 }
 
-/* Checked once; damage ends the chunk. */
+/* Bytes in memory are checked once; damage ends the chunk. */
 static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stored, _Atomic uint64_t *bits, uint32_t bit)
 {
     struct cw_err err = {0};
@@ -75,6 +75,24 @@ static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stor
         return false;
     }
     atomic_fetch_or_explicit(bits, (uint64_t)1 << bit, memory_order_acq_rel);
+    return true;
+}
+
+/* The same for bytes of the mapping. They are checked when they are used for the first time, or each time (?verify=always), since others can write to the
+ * file. Where they are not what they were because they could not be read, that is the reason. */
+static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    const unsigned char *stored = chunk->map + chunk->index->frames[frame].offset;
+    struct cw_err err = {0};
+
+    if (cw_chunk_is_checked(chunk, frame) && !cache_of(chunk)->verifies_always)
+        return true;
+    if (cw_chunk_frame_check(chunk->index, frame, stored, &err) != 0) {
+        if (cw_intact_check(chunk))
+            cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+        return false;
+    }
+    atomic_fetch_or_explicit(&chunk->checked[frame / 64].word, (uint64_t)1 << frame % 64, memory_order_acq_rel);
     return true;
 }
 
@@ -119,7 +137,7 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
     if (chunk->map && is_mapped(chunk, frame))
-        return check(chunk, frame, chunk->map + f->offset, &chunk->checked[frame / 64].word, frame % 64) ? chunk->map + f->offset : NULL;
+        return check_mapped(chunk, frame) ? chunk->map + f->offset : NULL;
     bool ready = false;
     struct cw_span *span = stored_span(chunk, frame, &ready);
     if (!span)
@@ -179,9 +197,12 @@ static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
 
     if (!fresh)
         return NULL;
-    if (cw_chunk_frame_unpack(chunk->index, frame, stored, fresh->data, &err) != 0) {
+    int rc = cw_chunk_frame_unpack(chunk->index, frame, stored, fresh->data, &err);
+    bool intact = cw_intact_check(chunk);
+    if (rc != 0 || !intact) {
         plain_discard(fresh);
-        cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+        if (intact)
+            cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
         return NULL;
     }
     cw_mutex_lock(&room->lock);

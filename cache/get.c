@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a record: id -> place -> slot, held once a thread, -> bytes. Of a mapped chunk that is all: the frame's sum is checked by the first
- * who comes (a bit a frame), and the element's fields are views of the mapping. Where large records are first read past the page cache, frames.c says where
+ * who comes (a bit a frame; ?verify=always: by each), and the element's fields are views of the mapping. Where large records are first read past the page cache, frames.c says where
  * they are. */
 #include "base/clock.h"
 #include "cache/cache_int.h"
@@ -18,12 +18,14 @@ static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no,
     if (record->bytes == CW_CHUNK_LEFT_OUT)
         return CW_CACHE_LEFT_OUT;
     const struct cw_chunk_frame *frame = &index->frames[record->frame];
-    bool mapped = chunk->map && !chunk->stored && frame->stored == frame->plain && cw_chunk_is_checked(chunk, record->frame);
+    bool mapped = chunk->map && !chunk->stored && frame->stored == frame->plain && cw_chunk_is_checked(chunk, record->frame)
+                  && !chunk->node->cache->verifies_always;
     const unsigned char *p = mapped ? chunk->map + frame->offset : cw_frames_get(chunk, record->frame, hold, wait_ns);
     if (!p)
         return CW_CACHE_MISS;
     if (CW_UNLIKELY(cw_record_decode_shaped(&chunk->node->shape, p + record->offset, record->bytes, element, NULL) != 0)) {
-        cw_keep_retire(chunk, CW_CACHE_DAMAGED, "a record that does not fit its elements");
+        if (cw_intact_check(chunk))
+            cw_keep_retire(chunk, CW_CACHE_DAMAGED, "a record that does not fit its elements");
         return CW_CACHE_MISS;
     }
     *ret_bytes = record->bytes;

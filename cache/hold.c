@@ -70,6 +70,26 @@ void cw_hold_span(struct cw_cache_hold *hold, struct cw_span *span)
         add(hold, tagged(span));
 }
 
+static bool ref_is_intact(void *ref)
+{
+    struct cw_slot *slot = ref;
+
+    return (uintptr_t)ref & SPAN || !slot->chunk || cw_intact_check(slot->chunk);
+}
+
+bool cw_cache_is_intact(const struct cw_cache_hold *hold)
+{
+    const struct more *more = hold->n == CW_CACHE_HOLDS ? hold->refs[CW_CACHE_HOLDS - 1] : NULL;
+    bool intact = true;
+
+    for (size_t i = more ? CW_CACHE_HOLDS - 1 : hold->n; i-- > 0;)
+        intact = ref_is_intact(hold->refs[i]) && intact;
+    for (; more; more = more->next)
+        for (size_t i = more->n; i-- > 0;)
+            intact = ref_is_intact(more->refs[i]) && intact;
+    return intact;
+}
+
 /* Backwards: a span lies in a chunk that was taken before it. */
 void cw_cache_release(struct cw_cache_hold *hold)
 {

@@ -28,7 +28,7 @@ void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why)
     if (end == CW_CACHE_DAMAGED)
         atomic_fetch_add(&chunk->node->damaged, 1);
     chunk->end = end;
-    chunk->why = cw_mem_strdup(why);
+    chunk->why = why ? cw_mem_strdup(why) : NULL;
     cw_mutex_lock(&cache->lock);
     chunk->next = cache->retired;
     cache->retired = chunk;
@@ -138,6 +138,8 @@ static bool end_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
     clear_ids(chunk);
     enter_shadowed(node);
     atomic_fetch_sub(&node->chunks, 1);
+    if (chunk->end >= 0 && !chunk->why)
+        cw_intact_explain(chunk);
     if (chunk->end >= 0)
         cw_keep_event(cache, &(struct cw_cache_event){.kind = (enum cw_cache_event_kind)chunk->end, .node = node, .name = chunk->name,
                                                       .why = chunk->why});

@@ -68,17 +68,6 @@ static int read_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_er
     return rc ? rc : cw_chunk_index_read(whole, whole_n, bytes, &chunk->index, err);
 }
 
-static int read_mapped_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_err *err)
-{
-    uint64_t offset;
-    size_t n;
-
-    if (bytes < CW_CHUNK_FOOTER_BYTES)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: %llu bytes are too few for a chunk", chunk->name, (unsigned long long)bytes);
-    int rc = cw_chunk_footer_read(chunk->map + bytes - CW_CHUNK_FOOTER_BYTES, bytes, &offset, &n, err);
-    return rc ? rc : cw_chunk_index_read(chunk->map + offset, (size_t)(bytes - offset), bytes, &chunk->index, err);
-}
-
 /* Is it what its name and its node say? */
 static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err)
 {
@@ -124,8 +113,9 @@ static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, stru
     if (rc != 0)
         return rc;
     atomic_fetch_add(&cache->store_refs, 1);
-    chunk->map = cw_store_file_map(chunk->file);
-    rc = chunk->map ? read_mapped_index(chunk, bytes, err) : read_index(chunk, bytes, err);
+    rc = read_index(chunk, bytes, err); /* into memory of its own, also where the file is mapped: then nothing can change under who reads it */
+    if (rc == 0 && (chunk->map = cw_store_file_map(chunk->file)) != NULL)
+        chunk->map_end = chunk->map + bytes - CW_CHUNK_END_BYTES;
     if (rc == 0)
         rc = check_identity(chunk, err);
     if (rc == 0)

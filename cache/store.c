@@ -203,6 +203,15 @@ const char *cw_store_url(const struct cw_store *store)
     return store->url.text;
 }
 
+int64_t cw_store_timeout_ms(const struct cw_store *store)
+{
+    return store->url.has_timeout ? store->url.timeout_ns / 1000000 : 0;
+}
+bool cw_store_verifies_always(const struct cw_store *store)
+{
+    return store->url.verifies_always;
+}
+
 /* ---- calls on names ---- */
 
 static int call_remove(struct cw_store_job *job)

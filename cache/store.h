@@ -7,7 +7,7 @@
  *   mem:NAME                                      memory of this process (tests); equal names share it
  *
  * After the address may stand ?key=value&...: timeout (longest time of one step; 5s for gluster, else 30s); read_rate, write_rate
- * (bytes/s) and latency (per operation) throttle it, for experiments; and the store's own (docs/cache.md).
+ * (bytes/s) and latency (per operation) throttle it, for experiments; verify (first, always); and the store's own (docs/cache.md).
  *
  * Names are relative paths of [A-Za-z0-9._-] and '/', at most CW_STORE_NAME_MAX bytes, no part begins with '.'; directories are made when
  * needed and are not seen. Any thread. A step is a call, or a piece of 1 MiB of what is read or written: a call that takes longer without getting on is
@@ -36,6 +36,9 @@ int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *e
 int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw_err *err);
 void cw_store_close(struct cw_store *store); /* files must be closed; accepts NULL */
 const char *cw_store_url(const struct cw_store *store);
+int64_t cw_store_timeout_ms(const struct cw_store *store); /* as its URL says; 0: it does not */
+/* Whether bytes are to be compared with their checksum each time they are taken from a map (?verify=always), or the first time only. */
+bool cw_store_verifies_always(const struct cw_store *store);
 bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why /* may be NULL */);
 
 /* Puts a whole file: written under a temporary name in pieces of 1 MiB, synced with the result checked, renamed. On an error (LIMIT: the disk
@@ -63,6 +66,8 @@ int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store
 void cw_store_file_close(struct cw_store_file *file); /* no read may be under way; accepts NULL */
 /* All of it in memory, mapped, until close; NULL when the store cannot do that. (A file is never changed once it is there.) */
 const void *cw_store_file_map(struct cw_store_file *file);
+/* Whether some of the mapped file could not be read when it was touched, at *ret_offset: all of the map is zeros since then. */
+bool cw_store_file_is_broken(struct cw_store_file *file, uint64_t *ret_offset);
 /* Whether bytes of a mapped file can be read past the kernel's page cache (`past`): without a fault a page, and without pushing out others. */
 bool cw_store_file_may_read_past(struct cw_store_file *file);
 /* Exactly n bytes, or an error (CORRUPT: the file is shorter). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dir:/path: files below a directory of any mounted file system. A new file is written under a temporary name in the directory where it will be,
  * synced, renamed, and the directory synced. Nothing follows symbolic links below the path. Files are mapped unless the file system is a
- * remote one (map=on, map=off say so): what breaks there would be a signal, not an error. */
+ * remote one (map=on, map=off say so), where a connection that breaks would look like a disk that fails. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,12 +9,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/mapped.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
@@ -44,7 +44,7 @@ struct file {
     bool is_maps;
     atomic_bool is_direct; /* not refused so far */
     struct cw_mutex lock;
-    void *map;  /* lock */
+    struct cw_mapped *map; /* lock */
     int direct; /* lock: the same file, past the page cache; -1: not open */
 };
 
@@ -452,7 +452,7 @@ static int read_past(void *arg, uint64_t offset, void *dst, size_t n, struct cw_
         atomic_store_explicit(&file->is_direct, false, memory_order_relaxed);
     return read_piece(file, offset, dst, n, err); /* which finds what is the matter */
 }
-/* A file that became shorter since it was opened is not mapped: touching what is not there would be a signal. */
+/* A file that became shorter since it was opened is not mapped. */
 static const void *map_file(void *arg)
 {
     struct file *file = arg;
@@ -461,20 +461,28 @@ static const void *map_file(void *arg)
     if (!file->is_maps)
         return NULL;
     cw_mutex_lock(&file->lock);
-    if (!file->map && fstat(file->fd, &st) == 0 && (uint64_t)st.st_size == file->bytes) {
-        void *map = mmap(NULL, (size_t)file->bytes, PROT_READ, MAP_SHARED, file->fd, 0);
-        file->map = map == MAP_FAILED ? NULL : map;
-    }
-    const void *map = file->map;
+    if (!file->map && fstat(file->fd, &st) == 0 && (uint64_t)st.st_size == file->bytes)
+        file->map = cw_mapped_new(file->fd, (size_t)file->bytes);
+    const struct cw_mapped *map = file->map;
     cw_mutex_unlock(&file->lock);
-    return map;
+    return map ? cw_mapped_data(map) : NULL;
+}
+static bool is_broken(void *arg, uint64_t *ret_offset)
+{
+    struct file *file = arg;
+    size_t at = 0;
+
+    cw_mutex_lock(&file->lock);
+    bool broken = file->map && cw_mapped_is_broken(file->map, &at);
+    cw_mutex_unlock(&file->lock);
+    *ret_offset = at;
+    return broken;
 }
 static void close_file(void *arg)
 {
     struct file *file = arg;
 
-    if (file->map)
-        munmap(file->map, (size_t)file->bytes);
+    cw_mapped_free(file->map);
     if (file->direct >= 0)
         close(file->direct);
     close(file->fd);
@@ -487,4 +495,5 @@ const struct cw_store_ops cw_store_dir = {
     .check = check, .init = init, .fini = fini, .try = try,
     .create = create, .write = cw_dir_out_write, .sync = cw_dir_out_sync, .commit = cw_dir_out_commit, .abandon = cw_dir_out_abandon,
     .remove = remove_file, .stat = stat_file, .list = list, .space = space,
-    .open = open_to_read, .read = read_piece, .may_read_past = may_read_past, .read_past = read_past, .map = map_file, .close = close_file};
+    .open = open_to_read, .read = read_piece, .may_read_past = may_read_past, .read_past = read_past,
+    .map = map_file, .is_broken = is_broken, .close = close_file};

@@ -17,6 +17,8 @@ struct cw_store_url {
     const struct cw_store_ops *ops;
     int64_t timeout_ns, latency_ns;
     uint64_t read_rate, write_rate; /* bytes/s, 0 = as fast as it goes */
+    bool has_timeout;               /* timeout_ns is what the URL says, not the default */
+    bool verifies_always;
     char keys[CW_STORE_KEYS_MAX][16]; /* the store's own */
     char values[CW_STORE_KEYS_MAX][64];
     size_t keys_n;
@@ -57,6 +59,7 @@ struct cw_store_ops {
     int (*open)(void *self, const char *name, void **ret_file, uint64_t *ret_bytes, struct cw_err *err);
     int (*read)(void *file, uint64_t offset, void *dst, size_t n, struct cw_err *err); /* all n, or CORRUPT: it is shorter */
     const void *(*map)(void *file); /* (opt) */
+    bool (*is_broken)(void *file, uint64_t *ret_offset); /* some of the map could not be read, and it is zeros now (opt) */
     /* The same as read, past the kernel's page cache if that can be: dst is as far into a page as offset, and the whole pages around it are read_past's to
      * fill. Of a file that is mapped; may_read_past tells whether that makes sense (opt). */
     bool (*may_read_past)(void *file);

@@ -109,6 +109,12 @@ const void *cw_store_file_map(struct cw_store_file *file)
         return NULL;
     return store->ops->map(file->own);
 }
+bool cw_store_file_is_broken(struct cw_store_file *file, uint64_t *ret_offset)
+{
+    const struct cw_store_ops *ops = file->store->ops;
+
+    return ops->is_broken && ops->is_broken(file->own, ret_offset);
+}
 
 bool cw_store_file_may_read_past(struct cw_store_file *file)
 {

@@ -19,7 +19,7 @@ static const struct cw_store_ops *const all[] = {
 #undef CW_STORE
 };
 
-static const char *const common_keys[] = {"timeout", "read_rate", "write_rate", "latency", NULL};
+static const char *const common_keys[] = {"timeout", "read_rate", "write_rate", "latency", "verify", NULL};
 
 static int set_ms(const struct cw_store_url *url, const char *key, const char *value, int64_t min, int64_t *ret_ns, struct cw_err *err)
 {
@@ -35,6 +35,13 @@ static int set_rate(const struct cw_store_url *url, const char *key, const char 
     if (!cw_str_to_bytes(value, ret_rate) || *ret_rate == 0)
         return cw_err_set(err, CW_E_INVALID, "store %s: %s=%s is no number of bytes per second, such as 100M", url->text, key, value);
     return 0;
+}
+static int set_verify(struct cw_store_url *url, const char *value, struct cw_err *err)
+{
+    url->verifies_always = cw_str_eq(value, "always");
+    if (url->verifies_always || cw_str_eq(value, "first"))
+        return 0;
+    return cw_err_set(err, CW_E_INVALID, "store %s: verify is first or always", url->text);
 }
 static bool has_key(const char *const *keys, const char *key)
 {
@@ -63,8 +70,12 @@ static int set_own(struct cw_store_url *url, const char *key, const char *value,
 }
 static int set_key(struct cw_store_url *url, const char *key, const char *value, struct cw_err *err)
 {
-    if (cw_str_eq(key, "timeout"))
+    if (cw_str_eq(key, "timeout")) {
+        url->has_timeout = true;
         return set_ms(url, key, value, 1, &url->timeout_ns, err);
+    }
+    if (cw_str_eq(key, "verify"))
+        return set_verify(url, value, err);
     if (cw_str_eq(key, "latency"))
         return set_ms(url, key, value, 0, &url->latency_ns, err);
     if (cw_str_eq(key, "read_rate"))

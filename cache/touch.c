@@ -39,6 +39,7 @@ static void touch_record(const struct cw_cache_chunk *chunk, uint32_t no)
 
     if (record->bytes == CW_CHUNK_LEFT_OUT)
         return;
+    __builtin_prefetch(chunk->map_end); /* looked at when the record was used */
     const struct cw_chunk_frame *frame = &chunk->index->frames[record->frame];
     const unsigned char *p = chunk->map + frame->offset + record->offset;
     if (frame->stored != frame->plain || !cw_chunk_is_checked(chunk, record->frame))

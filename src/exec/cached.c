@@ -68,7 +68,7 @@ static enum cw_cache_found get(struct cw_work *work, struct cw_cache_node *cache
         return cw_cache_get(cache, id, &work->hold, element);
     struct cw_cache_hold hold = {.n = 0};
     enum cw_cache_found found = cw_cache_get(cache, id, &hold, element);
-    if (found == CW_CACHE_HIT && !copy_fields(work, element))
+    if (found == CW_CACHE_HIT && !(copy_fields(work, element) && cw_cache_is_intact(&hold)))
         found = CW_CACHE_MISS;
     cw_cache_release(&hold);
     return found;
@@ -126,12 +126,30 @@ static bool is_partial(const struct cw_element *element)
     return false;
 }
 
+/* Whether an element that was made from records of another cache may be kept. It may still have views of them, so it is copied first, and then they are
+ * asked whether they stayed what they were. */
+static bool is_sound(struct cw_work *work, const struct cw_element *element, struct cw_element *copy)
+{
+    if (element) {
+        *copy = *element;
+        if (!copy_fields(work, copy))
+            return false;
+    }
+    return cw_cache_is_intact(&work->hold);
+}
+
 void cw_cached_put(struct cw_work *work, const struct cw_work_pending *pending,
                    const struct cw_element *element)
 {
     const struct cw_work_put *put = &work->puts[pending->put - 1];
     int64_t ns = cw_clock_ns() - put->begin_ns;
-    if (!element || !is_partial(element))
+    struct cw_element copy;
+    bool may = !element || !is_partial(element);
+    if (may && work->hold.n) {
+        may = is_sound(work, element, &copy);
+        element = element ? &copy : NULL;
+    }
+    if (may)
         cw_cache_put(put->cache, put->id, element, CW_MAX(ns, 1));
     work->puts_n = pending->put - 1;
 }

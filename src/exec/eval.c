@@ -29,11 +29,6 @@ static void push_pending(struct cw_work *work, struct cw_work_at *at)
     at->node = work->skip[node->inputs[0]];
 }
 
-static uint32_t mask_of(size_t fields)
-{
-    return fields >= 32 ? UINT32_MAX : (1u << fields) - 1;
-}
-
 /* Sets *at to the input that the frame waits for. */
 static void enter_input(const struct cw_work *work, const struct cw_work_frame *frame,
                         struct cw_work_at *at)
@@ -51,7 +46,7 @@ static void enter_input(const struct cw_work *work, const struct cw_work_frame *
     at->node = work->skip[node->inputs[frame->next]];
     at->pos = frame->pos;
     at->shift = frame->shift + (uint32_t)before;
-    at->live = (frame->live >> before) & mask_of(work->plan->nodes[at->node].out.n);
+    at->live = (frame->live >> before) & cw_work_mask(work->plan->nodes[at->node].out.n);
 }
 
 static int push_frame(struct cw_work *work, struct cw_work_at *at, struct cw_err *err)

@@ -234,7 +234,7 @@ static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct c
                        struct cw_element *element, int64_t row, struct cw_err *err)
 {
     if (task->fixed) {
-        at->live = (1u << task->spec->n) - 1;
+        at->live = cw_work_mask(task->spec->n);
         for (size_t f = 0; f < task->spec->n; f++)
             work->slot[f] = task->batch->buf ? (uint8_t *)task->batch->buf->data +
                                                    task->batch->tensors[f].offset +
@@ -294,6 +294,19 @@ static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t 
     return true;
 }
 
+/* The row is where it belongs, so what the cache gave for it is let go. false = that broke while
+ * it was used: what came of it, a row or an error, is dropped. */
+static bool release(struct cw_exec_task *task, struct cw_work *work, int64_t row)
+{
+    bool intact = cw_cache_is_intact(&work->hold);
+    cw_cache_release(&work->hold);
+    if (!intact && task->kept) {
+        cw_mem_free((void *)(uintptr_t)task->kept[row]);
+        task->kept[row] = NULL;
+    }
+    return intact;
+}
+
 /* false = the item has failed. */
 static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_work_at *at,
                     struct cw_element *element, int64_t row)
@@ -302,8 +315,10 @@ static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_w
     err.code = 0;
     err.msg[0] = 0;
     int rc = compute_row(task, work, at, element, row, &err);
-    if (CW_UNLIKELY(work->hold.n))
-        cw_cache_release(&work->hold); /* the row is where it belongs */
+    while (CW_UNLIKELY(work->hold.n) && !release(task, work, row)) {
+        err.code = 0;
+        rc = compute_row(task, work, at, element, row, &err);
+    }
     if (rc == 0)
         return true;
     if (rc > 0) {

@@ -67,6 +67,11 @@ static int get(struct cw_exec_task *task, const struct cw_task_whole *whole, str
     if (cw_cache_get(whole->use->cache, (uint64_t)task->cut.group_pos, &hold, &element) ==
         CW_CACHE_HIT)
         rc = take(task, whole, &element, err);
+    if (rc > 0 && !cw_cache_is_intact(&hold)) {
+        cw_batch_unref(task->batch);
+        task->batch = NULL;
+        rc = 0;
+    }
     cw_cache_release(&hold);
     if (!rc)
         task->cut.above_n = above_n;

@@ -93,6 +93,12 @@ struct cw_share *cw_share_of(struct cw_plan *plan);
 struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch);
 void cw_work_put(struct cw_work *work);
 
+/* A bit for each of so many fields: `live`. */
+static inline uint32_t cw_work_mask(size_t fields)
+{
+    return fields >= 32 ? UINT32_MAX : (1u << fields) - 1;
+}
+
 static inline uint64_t cw_element_bytes(const struct cw_element *element)
 {
     uint64_t bytes = 0;

@@ -21,6 +21,8 @@
 #include "format/read_at.h"
 
 #define CW_CHUNK_FOOTER_BYTES 64
+#define CW_CHUNK_END "cachewE1" /* the last 8 bytes of the footer, and so of the file */
+#define CW_CHUNK_END_BYTES 8
 #define CW_CHUNK_RECORDS_MAX (1u << 24)
 #define CW_CHUNK_FRAME_BYTES ((size_t)64 << 10) /* a frame ends with the record that reaches it; large records are frames of their own */
 #define CW_CHUNK_FRAME_MAX ((size_t)1 << 31)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 const char cw_chunk_magic[8] = {'c', 'a', 'c', 'h', 'e', 'w', 'C', '1'};
-const char cw_chunk_end_magic[8] = {'c', 'a', 'c', 'h', 'e', 'w', 'E', '1'};
+const char cw_chunk_end_magic[CW_CHUNK_END_BYTES] = CW_CHUNK_END;
 
 static void put_u64(struct cw_str *out, uint64_t v)
 {

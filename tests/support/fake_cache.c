@@ -8,11 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define BROKEN ((uintptr_t)1) /* in the low bit of a hold's ref */
+
 struct record {
     struct record *next;
     uint64_t id;
     bool left_out, forgotten;  /* forgotten ones may still be held */
-    bool touched;
+    bool touched, breaks;
     struct cw_element element; /* its fields point into map */
     void *map;
     size_t bytes;
@@ -68,6 +70,15 @@ void fake_cache_forget(struct cw_cache_node *node, uint64_t lo, uint64_t hi)
     cw_mutex_unlock(&node->mutex);
 }
 
+void fake_cache_break(struct cw_cache_node *node, uint64_t lo, uint64_t hi)
+{
+    cw_mutex_lock(&node->mutex);
+    for (struct record *record = node->first; record; record = record->next)
+        if (record->id >= lo && record->id < hi)
+            record->breaks = true;
+    cw_mutex_unlock(&node->mutex);
+}
+
 /* Lock held. */
 static struct record *find(struct cw_cache_node *node, uint64_t id)
 {
@@ -81,11 +92,29 @@ static struct record *find(struct cw_cache_node *node, uint64_t id)
 void cw_cache_release(struct cw_cache_hold *hold)
 {
     for (; hold->n; hold->n--) {
-        struct cw_cache_node *node = hold->refs[hold->n - 1];
+        struct cw_cache_node *node =
+            (struct cw_cache_node *)((uintptr_t)hold->refs[hold->n - 1] & ~BROKEN);
         cw_mutex_lock(&node->mutex);
         node->counts.held--;
         cw_mutex_unlock(&node->mutex);
     }
+}
+
+bool cw_cache_is_intact(const struct cw_cache_hold *hold)
+{
+    bool intact = true;
+    for (size_t i = 0; i < hold->n; i++)
+        intact = intact && !((uintptr_t)hold->refs[i] & BROKEN);
+    return intact;
+}
+
+/* Lock held. Its bytes are zeros from now on, and it is not found again. */
+static void break_record(struct record *record)
+{
+    CW_ASSERT(mprotect(record->map, record->bytes, PROT_READ | PROT_WRITE) == 0);
+    memset(record->map, 0, record->bytes);
+    CW_ASSERT(mprotect(record->map, record->bytes, PROT_READ) == 0);
+    record->forgotten = true;
 }
 
 enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
@@ -106,7 +135,9 @@ enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
         record->touched = false;
         node->counts.held++;
         node->counts.held_most = CW_MAX(node->counts.held_most, node->counts.held);
-        hold->refs[hold->n++] = node;
+        hold->refs[hold->n++] = (void *)((uintptr_t)node | (record->breaks ? BROKEN : 0));
+        if (record->breaks)
+            break_record(record);
         element->n = record->element.n;
         memcpy(element->fields, record->element.fields,
                record->element.n * sizeof(element->fields[0]));

@@ -241,6 +241,19 @@ const char *cw_store_url(const struct cw_store *store)
     return store->url;
 }
 
+int64_t cw_store_timeout_ms(const struct cw_store *store)
+{
+    const char *at = strstr(store->url, "?timeout=");
+    int64_t ms = 0;
+
+    return at && cw_str_to_ms(at + strlen("?timeout="), &ms) ? ms : 0;
+}
+
+bool cw_store_verifies_always(const struct cw_store *store)
+{
+    return strstr(store->url, "verify=always") != NULL;
+}
+
 static int away(struct cw_err *err)
 {
     return cw_err_set(err, CW_E_UNAVAILABLE, "the store is away");
@@ -384,6 +397,12 @@ bool cw_store_file_may_read_past(struct cw_store_file *file)
 const void *cw_store_file_map(struct cw_store_file *file)
 {
     return file->store->maps ? file->content->data : NULL;
+}
+
+bool cw_store_file_is_broken(struct cw_store_file *file, uint64_t *ret_offset)
+{
+    (void)file, (void)ret_offset; /* what it maps is memory */
+    return false;
 }
 
 int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)

@@ -24,7 +24,7 @@ struct events {
     uint64_t lost, written; /* records */
     char *names[NAMES_MAX]; /* of chunks that were written */
     size_t names_n;
-    char damaged[256];
+    char damaged[256], damaged_why[1024]; /* the last one */
 };
 
 static inline void on_event(void *arg, const struct cw_cache_event *event)
@@ -35,8 +35,10 @@ static inline void on_event(void *arg, const struct cw_cache_event *event)
     events->n[event->kind]++;
     if (event->kind == CW_CACHE_LOST)
         events->lost += event->records;
-    if (event->kind == CW_CACHE_DAMAGED)
+    if (event->kind == CW_CACHE_DAMAGED) {
         snprintf(events->damaged, sizeof(events->damaged), "%s", event->name);
+        snprintf(events->damaged_why, sizeof(events->damaged_why), "%s", event->why);
+    }
     if (event->kind == CW_CACHE_WRITTEN) {
         events->written += event->records;
         assert_true(events->names_n < NAMES_MAX);

@@ -202,6 +202,24 @@ static void test_full_store(void **state)
     fixture_close(&f, 0);
 }
 
+/* What looks like a parameter in a store's address is none. */
+static void test_timeout(void **state)
+{
+    static const struct {
+        const char *url;
+        int64_t timeout_ms;
+    } cases[] = {{"mem:timeout=1ms", 5000}, {"mem:x?latency=0ms", 5000}, {"mem:timeout=1ms?timeout=20s", 20000}};
+
+    (void)state;
+    for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
+        struct fixture f;
+
+        fixture_open(&f, cases[i].url, (struct cw_cache_options){0});
+        assert_int_equal(f.cache->timeout_ms, cases[i].timeout_ms);
+        fixture_close(&f, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +228,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_directory_not_mapped, make_dir, clear_dir),
         cmocka_unit_test_setup_teardown(test_spoilt_files, make_dir, clear_dir),
         cmocka_unit_test(test_full_store),
+        cmocka_unit_test(test_timeout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

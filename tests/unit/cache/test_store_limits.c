@@ -83,8 +83,8 @@ static void test_urls(void **state)
         {"dir:/x", NULL}, {"dir:/x?timeout=3s&read_rate=10M&write_rate=1G&latency=2ms&map=off&direct=on", NULL}, {"mem:x?bytes=3K", NULL},
         {"gluster://a/v", NULL}, {"gluster://a/v/", NULL}, {"gluster://a.b-c:24007,10.0.0.1/v/p/q?timeout=10s", NULL},
         {"", "one of dir:/path"}, {"dir", "one of"}, {"nfs:/x", "gluster://host"}, {"dir:x", "absolute"}, {"dir:/x y", "no spaces"}, {"mem:", "name"},
-        {"dir:/x?bytes=3", "\"bytes\"; known are timeout, read_rate, write_rate, latency, map, direct"}, {"dir:/x?timeout", "not key=value"},
-        {"dir:/x?timeout=0", "timeout=0"}, {"dir:/x?timeout=x", "such as"}, {"dir:/x?read_rate=0", "read_rate=0"}, {"dir:/x?map=maybe", "map is on, off or auto"}, {"dir:/x?direct=1", "direct is on"},
+        {"dir:/x?bytes=3", "\"bytes\"; known are timeout, read_rate, write_rate, latency, verify, map, direct"}, {"dir:/x?timeout", "not key=value"},
+        {"dir:/x?timeout=0", "timeout=0"}, {"dir:/x?timeout=x", "such as"}, {"dir:/x?read_rate=0", "read_rate=0"}, {"dir:/x?map=maybe", "map is on, off or auto"}, {"dir:/x?direct=1", "direct is on"}, {"dir:/x?verify=never", "verify is first or always"},
         {"mem:x?bytes=-1", "bytes=-1"}, {"gluster:/a/v", "must be"}, {"gluster://a", "must be"}, {"gluster://a/", "must be"}, {"gluster:///v", "must be"},
         {"gluster://a:0/v", "must be"}, {"gluster://a:99999/v", "must be"}, {"gluster://a,/v", "must be"}, {"gluster://a/v/../w", "must be"},
         {"gluster://a@b/v", "must be"}};
@@ -95,6 +95,19 @@ static void test_urls(void **state)
         int rc = cw_store_url_check(cases[i].url, &err);
         if (rc != (cases[i].says ? CW_E_INVALID : 0) || (cases[i].says && !strstr(err.msg, cases[i].says)))
             fail_msg("%s: %d %s", cases[i].url, rc, err.msg);
+    }
+    const struct {
+        const char *url;
+        int64_t timeout_ms;
+        bool always;
+    } said[] = {{"dir:/timeout=3s/xtimeout=1s", 0, false}, {"mem:timeout=3s?verify=first", 0, false}, {"dir:/x?map=off&timeout=2s", 2000, false},
+                {"dir:/x?verify=always", 0, true}};
+    for (size_t i = 0; i < CW_ARRAY_LEN(said); i++) {
+        struct cw_store *store = NULL;
+        assert_int_equal(cw_store_open_lazily(said[i].url, &store, NULL), 0);
+        assert_int_equal(cw_store_timeout_ms(store), said[i].timeout_ms);
+        assert_int_equal(cw_store_verifies_always(store), said[i].always);
+        cw_store_close(store);
     }
     char long_url[CW_STORE_URL_MAX + 8];
     memset(long_url, 'a', sizeof(long_url));

@@ -387,6 +387,74 @@ static void test_files(void **state)
     }
 }
 
+/* Cut short as a disk that fails does it: in place, while they are mapped. */
+static int cut_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    const char *dot = strrchr(path, '.');
+    (void)at;
+    if (kind == FTW_F && dot && strcmp(dot, ".chunk") == 0)
+        assert_int_equal(truncate(path, st->st_size * (off_t)(st->st_ino % 4) / 4), 0);
+    return 0;
+}
+
+static void cut_later(void *dir)
+{
+    cw_clock_sleep_ns(1000000); /* any moment will do */
+    if (nftw(dir, cut_entry, 16, FTW_PHYS))
+        abort();
+}
+
+enum cut { CUT_UNTOUCHED, CUT_VERIFIED, CUT_WHILE_READ, CUTS };
+
+static void run_cut(const struct setup *setup, enum cut when, const struct cw_hash *plain)
+{
+    static const char *const texts[] = {"that were cut before they were touched",
+                                        "that were cut after they were verified",
+                                        "that are cut while they are read"};
+    char dir[] = "/tmp/cachew-test-rows-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    cw_autofree char *url = cw_mem_printf("dir:%s?map=on", dir);
+    struct world world = {.url = url};
+    struct worker worker;
+    struct cw_thread cutter = {0};
+    uint64_t rows;
+    cw_mutex_init(&world.mutex);
+    fill(&world, setup, 3, plain);
+    struct cw_plan *plan = plan_of(setup->nodes, 7);
+    start_worker(&world, plan, setup, &worker);
+    tell(&worker, false);
+    use(plan, setup, &worker, true, true);
+    if (when == CUT_VERIFIED)
+        must_be(setup, "of whole files", plain[1], hash_pool(plan, 3, 1, CW_BAD_SKIP, &rows));
+    if (when == CUT_WHILE_READ)
+        cw_thread_start(&cutter, "cutter", cut_later, dir);
+    else
+        cut_later(dir);
+    for (uint64_t e = 0; e < EPOCHS; e++)
+        must_be(setup, texts[when], plain[e], hash_pool(plan, 3, e, CW_BAD_SKIP, &rows));
+    cw_thread_join(&cutter);
+    must_be(setup, texts[when], plain[0], hash_pool(plan, 3, 0, CW_BAD_SKIP, &rows));
+    cw_plan_unref(plan);
+    stop_worker(&worker);
+    cw_mutex_lock(&world.mutex);
+    if (!world.damaged)
+        fail_msg("%s: files %s: none was found damaged", setup->nodes, texts[when]);
+    cw_mutex_unlock(&world.mutex);
+    assert_int_equal(nftw(dir, remove_entry, 16, FTW_PHYS | FTW_DEPTH), 0);
+    cw_mutex_fini(&world.mutex);
+}
+
+static void test_cut_files(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SETUPS; i++) {
+        struct cw_hash plain[EPOCHS];
+        find_plain(setup_at(i), plain);
+        for (enum cut when = CUT_UNTOUCHED; when < CUTS; when++)
+            run_cut(setup_at(i), when, plain);
+    }
+}
+
 /* What each item of epoch 0 gives where a bad element fails it: a hash, or the error. */
 static void find_outcomes(struct cw_plan *plan, struct cw_hash *hashes, int *codes)
 {
@@ -489,6 +557,7 @@ static int remove_damaged_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_files),
+                                       cmocka_unit_test(test_cut_files),
                                        cmocka_unit_test(test_damaged_fails)};
     return cmocka_run_group_tests(tests, make_damaged_images, remove_damaged_images);
 }

@@ -72,6 +72,16 @@ static void run_setup(const struct setup *setup, size_t threads)
         assert_int_equal(fake_cache_counts(caches.cache[0]).records, 0);
     use(plan, setup, &caches, false, true);
     must_be(setup, "write only", hash[2], hash_pool(plan, threads, 2, CW_BAD_FAIL, &rows));
+    use(plan, setup, &caches, true, true);
+    must_be(setup, "full once more", hash[1], hash_pool(plan, threads, 1, CW_BAD_FAIL, &rows));
+    for (size_t k = 0; k < caches.n; k++)
+        fake_cache_break(caches.cache[k], 2 * k, UINT64_MAX);
+    must_be(setup, "whose records break while they are used", hash[1],
+            hash_pool(plan, threads, 1, CW_BAD_FAIL, &rows));
+    must_be(setup, "filled again after that", hash[0],
+            hash_pool(plan, threads, 0, CW_BAD_FAIL, &rows));
+    if (fake_cache_counts(caches.cache[0]).puts_bad)
+        fail_msg("%s: what was made from a broken record was kept", setup->nodes);
     use(plan, setup, &caches, false, false);
     must_be(setup, "switched off", hash[1], hash_pool(plan, threads, 1, CW_BAD_FAIL, &rows));
     cw_plan_unref(plan);
