@@ -85,6 +85,7 @@ struct cw_decider;  /* decide.h */
 struct cw_deciding; /* decide.h */
 struct cw_watch;    /* watch.h */
 struct cw_catalogue_key;
+struct cw_backup;   /* backup.c */
 
 struct cw_lease {
     struct cw_lease *next; /* of the share, oldest first */
@@ -308,6 +309,7 @@ struct cw_dispatcher {
     bool unwritten;                      /* the last transaction failed */
     char unwritten_why[256];
     struct cw_stored_waiter *waiters, **waiters_end; /* by what they wait for, lowest first */
+    struct cw_backup *backup;            /* under way; NULL: none is */
     uint64_t generation_seen;            /* by a peer; more than this dispatcher's own */
     struct cw_counts counts;
     struct cw_http *http;                /* NULL = no metrics by HTTP */
@@ -428,6 +430,10 @@ int64_t cw_turn_lost_ms(int64_t passed_ms, int64_t period_ms);
 /* A peer has seen a higher generation than this dispatcher's: says so in the log, once for each. */
 void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who, const char *address);
 void cw_turn_wake(struct cw_dispatcher *d); /* starts or stops the tick as needed */
+
+/* ---- backup.c ---- */
+void cw_backup_add(struct cw_dispatcher *d);
+void cw_backup_close(struct cw_dispatcher *d); /* waits for its thread, which is told to stop */
 
 /* ---- svc_admin.c ---- */
 void cw_svc_admin_add(struct cw_dispatcher *d);

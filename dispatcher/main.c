@@ -92,6 +92,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_svc_cache_add(d);
     cw_svc_tenants_add(d);
     cw_svc_metrics_add(d);
+    cw_backup_add(d);
     cw_server_add_health(d->server);
     cw_server_add_reflection(d->server, cw_proto_descriptors, cw_proto_descriptors_n);
     int rc = cw_server_listen(d->server, d->options.listen, d->address, sizeof(d->address), err);
@@ -149,6 +150,7 @@ static void finish(struct cw_dispatcher *d)
 {
     d->exited = true;
     cw_metrics_close(d);
+    cw_backup_close(d);
     cw_loop_set_turn_end(d->loop, NULL, NULL);
     cw_state_on_written(d->state, NULL, NULL);
     cw_clients_close_all(d);

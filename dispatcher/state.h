@@ -9,6 +9,7 @@
 #ifndef CW_DISPATCHER_STATE_H
 #define CW_DISPATCHER_STATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include "base/err.h"
 #include "base/interval.h"
@@ -125,6 +126,10 @@ enum cw_state_result cw_state_collect(struct cw_state *state, struct cw_err *err
 typedef void cw_state_notify_fn(void *arg);
 void cw_state_on_written(struct cw_state *state, cw_state_notify_fn *fn, void *arg);
 int cw_state_commit(struct cw_state *state, struct cw_err *err); /* submits all, and waits: for the end, and for tests */
+
+/* A copy of all that is stored, as an open file that has no name; it is made in the directory. For any thread, while the state is open; soon
+ * after *stop is set it ends with an error. */
+int cw_state_backup(const char *dir, atomic_int *stop, int *ret_fd, struct cw_err *err);
 
 /* Reading back at start; what has no callback is passed over. Strings and blobs are valid in the callback only. A non-zero return stops and is returned. */
 struct cw_state_reader {

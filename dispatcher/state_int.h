@@ -122,6 +122,8 @@ struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt); /* of a row that begins w
 /* Counts as stored: little-endian 64-bit numbers. */
 size_t cw_state_counts_read(const void *p, size_t n, uint64_t *ret_counts, size_t max); /* how many there are */
 
+char *cw_state_backup_path(const char *dir); /* what is left there, a dispatcher left that died */
+
 /* Sets of numbers as stored: pairs of little-endian 64-bit numbers. */
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out);
 int cw_state_set_read(const void *p, size_t n, struct cw_set *set, struct cw_err *err);

@@ -184,6 +184,10 @@ int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, 
     state->lock_fd = -1;
     uint64_t locked = 0;
     rc = take_lock(state, &locked, err);
+    if (rc == 0) {
+        cw_autofree char *copy = cw_state_backup_path(dir);
+        (void)unlink(copy);
+    }
     if (rc == 0)
         rc = open_db(state, locked, above, err);
     if (rc == 0)

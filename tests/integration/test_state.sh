@@ -275,7 +275,67 @@ with sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE meta SET value = 170
     compare
 }
 
-# What people read of a job goes on behind a restart, and a copy of the state is put back as the documents say, word for word.
+# A copy of the state is put back as docs/backup.md says, word for word. Nothing but the dispatcher is started again.
+steps() { # N: the N-th block of commands
+    awk -v n="$1" '/^```/ { inside = !inside; block += inside; next } inside && block == n' "$(dirname "$0")/../../docs/backup.md" >"$work/steps"
+    [ -s "$work/steps" ] || fail "docs/backup.md has no block $1"
+    BACKUP=$work/copy STATE_DIR=$work/state DISPATCHER=$DISPATCHER PATH=$CACHEW_BIN:$PATH bash -eu "$work/steps" >"$work/steps.log" 2>&1 ||
+        fail "docs/backup.md, block $1: $(cat "$work/steps.log")"
+}
+case_backup() {
+    listen=unix:$work/dispatcher.sock
+    reference fashion
+    begin_dispatcher
+    begin_worker w1
+    run job "$work/sparse.json" --name kept
+    # So that the copy takes many parts.
+    /usr/bin/python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1], timeout=60) as db:
+    db.execute("CREATE TABLE padding(bytes BLOB)")
+    db.execute("INSERT INTO padding VALUES(randomblob(5000000))")' "$work/state/state.db" || fail "the state cannot be made larger"
+    begin_held job "$file" --name held --epochs 2 --seed 3 --window 40 --timeout 120s
+    read_batches job 300
+    steps 1
+    [ "$(stat -c %s "$work/copy")" -gt 5000000 ] || fail "the copy is not whole"
+    same "mode of the copy" 600 "$(stat -c %a "$work/copy")"
+    read_batches job 900
+    end dispatcher KILL
+    begin_dispatcher
+    end dispatcher KILL
+    begin_dispatcher
+    end dispatcher
+    truncate -s 5000 "$work/state/state.db"
+    refused torn 'state.db is damaged.*restore it from a copy'
+    steps 2
+    begin_dispatcher
+    compare
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" | says '"name":"kept"' || fail "a job of the copy is missing"
+    grep -q 'generation-above' "$work/dispatcher.log" && fail "$(grep generation-above "$work/dispatcher.log")"
+    # A copy that does not come whole is none; what was there stays.
+    expect_error nobody 'cannot copy the state' "$cachew" backup "$work/copy" --dispatcher "unix:$work/nobody.sock"
+    [ -s "$work/copy" ] || fail "the copy from before is gone"
+    [ -e "$work/copy.tmp" ] && fail "$work/copy.tmp is left"
+    [ -e "$work/state/backup.tmp" ] && fail "$work/state/backup.tmp is left"
+    return 0
+}
+# The last transactions are lost with SQLite's log: the generation rises nevertheless.
+case_lost_log() {
+    listen=unix:$work/dispatcher.sock
+    reference fashion
+    begin_dispatcher
+    begin_worker w1
+    begin_held job "$file" --name held --epochs 2 --seed 3 --window 40 --timeout 120s
+    read_batches job 300
+    end dispatcher # now the job is in state.db itself
+    begin_dispatcher
+    read_batches job 600
+    end dispatcher KILL
+    rm "$work/state/state.db-wal" "$work/state/state.db-shm"
+    begin_dispatcher
+    compare
+}
+
+# What people read of a job goes on behind a restart.
 counts() { # NAME
     "$cachew" jobs --json --dispatcher "$DISPATCHER" | /usr/bin/python3 -c 'import json, sys
 for line in sys.stdin:
