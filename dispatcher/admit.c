@@ -297,11 +297,13 @@ void cw_client_admit(struct cw_client *client)
         return;
     }
     client->place_ms = 0;
+    /* It was welcomed before, and its place has been its own since: nothing new is promised. */
+    bool known = place->client_id == client->id && client->hello->hello->job_id[0] != '\0';
     if (take_place(client, &err) != 0) {
         cw_client_fail(client, err.code, err.msg);
         return;
     }
     client->admitted = client->welcome_due = true;
-    client->welcome_seq = cw_state_seq(job->d->state);
+    client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
     cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
 }

@@ -295,10 +295,20 @@ static bool has_worker(const struct cw_job *job)
     return false;
 }
 
+/* A client is to be welcomed when what that rests on is stored. */
+static bool waits_for_disk(const struct cw_job *job)
+{
+    for (const struct cw_client *client = job->d->clients; client; client = client->next) {
+        if (client->job == job && client->welcome_due)
+            return true;
+    }
+    return false;
+}
+
 static void tell_waiting(struct cw_job *job, int64_t now)
 {
     bool preparing = job->status == CW_JOB_PREPARING, there = has_worker(job);
-    bool unwritten = !preparing && !job->stored;
+    bool unwritten = job->status == CW_JOB_RUNNING && waits_for_disk(job);
     if ((!preparing && job->status != CW_JOB_RUNNING) || (there && !preparing && !unwritten)) {
         job->starved_ms = 0;
         return;
@@ -320,7 +330,7 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;
     for (struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job)
+        if (client->job == job && (!unwritten || client->welcome_due))
             cw_client_send(client, &command);
     }
 }

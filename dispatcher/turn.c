@@ -25,6 +25,12 @@ struct cw_stored_waiter {
 
 void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg)
 {
+    if (d->stopping) { /* nobody would answer */
+        struct cw_err err = {0};
+        cw_err_set(&err, CW_E_UNAVAILABLE, "the dispatcher is stopping");
+        fn(arg, &err);
+        return;
+    }
     uint64_t seq = cw_state_seq(d->state);
     if (cw_state_is_stored(d->state, seq)) {
         fn(arg, NULL);

@@ -522,6 +522,34 @@ static void what_waits_is_bounded(void **unused)
     cw_state_close(state);
 }
 
+/* When the disk has failed for long, what is only told of gives way to what must not be lost. */
+static void a_crowd_drops_decisions(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    const struct cw_state_decision decision = {.kind = "autoscale", .choice = "1 workers"};
+    char *graph = cw_mem_new(1 << 20);
+    cw_state_put_decision(state, &decision, 10, 10);
+    size_t before = cw_state_waiting_n(state);
+    assert_true(before > 0);
+    for (int i = 0; i < 65; i++) {
+        cw_autofree char *id = cw_mem_printf("j%d", i);
+        const struct cw_state_job job = {.id = id, .name = "n", .status = CW_JOB_RUNNING, .graph = {graph, 1 << 20}, .error = ""};
+        assert_false(cw_state_is_crowded(state));
+        cw_state_put_job(state, &job);
+        i += cw_state_is_crowded(state) ? 65 : 0;
+    }
+    assert_true(cw_state_is_crowded(state));
+    before = cw_state_waiting_n(state);
+    cw_state_put_decision(state, &decision, 10, 10);
+    assert_int_equal(cw_state_waiting_n(state), before);
+    commit_ok(state);
+    assert_false(cw_state_is_crowded(state));
+    cw_mem_free(graph);
+    cw_state_close(state);
+}
+
 /* What is cleared in between is not brought back by what came before, and what comes after it is kept. */
 static void order_is_kept(void **unused)
 {
@@ -597,6 +625,7 @@ int main(void)
         cmocka_unit_test(a_job_that_is_removed_at_once_is_not_stored),
         cmocka_unit_test(a_job_that_is_stored_again_keeps_what_belongs_to_it),
         cmocka_unit_test(what_waits_is_bounded),
+        cmocka_unit_test(a_crowd_drops_decisions),
         cmocka_unit_test(order_is_kept),
         cmocka_unit_test(generations_rise),
         cmocka_unit_test(the_files_are_private),
