@@ -442,9 +442,11 @@ static void deletes_are_kept(void **unused)
     put(state, "b");
     cw_state_put_progress(state, "b", 3, -1, &set);
     cw_state_put_worker(state, 1, "x");
+    cw_state_put_usage(state, "a", &(struct cw_usage){.elements = 5});
     commit_ok(state);
     break_it();
     cw_state_remove_job(state, "a");
+    cw_state_put_tenant(state, "t", &(struct cw_usage){.elements = 5}); /* what it used is counted once: there or here */
     cw_state_clear_progress(state, "b");
     cw_state_remove_worker(state, 1);
     commit_fails(state);
@@ -453,6 +455,7 @@ static void deletes_are_kept(void **unused)
     commit_ok(state);
     struct seen seen = load(state);
     assert_true(seen.jobs == 1 && seen.progress == 0 && seen.workers == 1);
+    assert_true(seen.usages == 0 && seen.tenants == 1 && seen.past.elements == 5);
     cw_set_fini(&set);
     cw_state_close(state);
 }
