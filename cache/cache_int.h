@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "base/map.h"
+#include "base/mapped.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "cache/cache.h"
@@ -118,7 +119,7 @@ static inline bool cw_chunk_is_intact(const struct cw_cache_chunk *chunk)
 
     if (!chunk->map)
         return true;
-    atomic_thread_fence(memory_order_acquire); /* what was read before is older */
+    cw_mapped_fence();
     memcpy(&now, chunk->map_end, sizeof(now));
     memcpy(&end, CW_CHUNK_END, sizeof(end));
     return CW_LIKELY(now == end);

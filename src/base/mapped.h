@@ -8,6 +8,7 @@
 #ifndef CW_BASE_MAPPED_H
 #define CW_BASE_MAPPED_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/compiler.h"
@@ -19,5 +20,15 @@ void cw_mapped_free(struct cw_mapped *mapped); /* nobody touches it any more; ac
 const void *cw_mapped_data(const struct cw_mapped *mapped);
 /* Whether a page could not be read, so that all of it is zeros now; *ret_offset: where that was found. */
 bool cw_mapped_is_broken(const struct cw_mapped *mapped, size_t *ret_offset /* may be NULL */);
+
+/* What the caller read before this is older than what it reads after it: for who looks whether bytes that were used are good. */
+static inline void cw_mapped_fence(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    atomic_signal_fence(memory_order_acquire); /* gcc knows no other fence there; it keeps the compiler's order, and x86 keeps that of loads */
+#else
+    atomic_thread_fence(memory_order_acquire);
+#endif
+}
 
 #endif
