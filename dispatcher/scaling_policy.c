@@ -74,12 +74,13 @@ static const struct cw_scale_policy *choose(const struct cw_job *job, const char
     return !is_off(scale) && cw_autoscale_find(scale, &policy, ret_argument, NULL) == 0 ? policy : NULL;
 }
 
-void cw_scaling_begin(struct cw_job *job)
+/* anew: also when the policy is the same, since its argument is another. */
+static void begin(struct cw_job *job, bool anew)
 {
     const char *argument = NULL;
     const struct cw_scale_policy *policy = choose(job, &argument);
     struct cw_scaling *s = job->scaling;
-    if (s && policy == s->policy)
+    if (s && policy == s->policy && !anew)
         return;
     job->d->workers_changed = true;
     if (!policy) {
@@ -91,6 +92,11 @@ void cw_scaling_begin(struct cw_job *job)
         job->scaling = s = CW_NEW(struct cw_scaling);
     double target = CW_MAX(s->target, 1);
     *s = (struct cw_scaling){.policy = policy, .argument = argument, .options = make_options(job), .target = target, .local_target = s->local_target};
+}
+
+void cw_scaling_begin(struct cw_job *job)
+{
+    begin(job, false);
 }
 
 void cw_scaling_joined(struct cw_job *job, uint32_t local_now)
@@ -262,9 +268,7 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     set_text(place ? &job->options->autoplace : &job->options->autoscale, policy);
     if (!place) /* it is to count: no policy of placement is in its way */
         set_text(&job->options->autoplace, "off");
-    if (job->scaling)
-        job->scaling->policy = NULL; /* begun anew also when only the argument is another */
-    cw_scaling_begin(job);
+    begin(job, true);
     if (job->scaling)
         cw_scaling_changed(job, cw_clock_ms());
     ask_at_once(job);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another policy for a job's workers, by request: from each to each. */
+#include <string.h>
+
+#include "dispatcher/placing.h"
+#include "dispatcher/provision.h"
+#include "dispatcher/scaling.h"
+#include "unit/dispatcher/made_up.h"
+
+struct request {
+    const char *policy;
+    bool place;
+    const char *decides; /* of the policies; NULL = none does: it uses every worker */
+};
+static const struct request requests[] = {
+    {"auto", false, "auto"},          {"cachew", false, "cachew"}, {"hpa", false, "hpa"},     {"fixed:2", false, "fixed"},
+    {"fixed:1", false, "fixed"},      {"off", false, NULL},        {"auto", true, "auto"},    {"pecan", true, "pecan"},
+    {"fixed:1,1", true, "fixed"},     {"fixed:0,2", true, "fixed"},
+};
+
+static struct cw_job *begin_job(struct cw_client *client, bool local)
+{
+    made_up.options.autoscale = made_up.options.autoplace = "off";
+    made_up.options.scale_window_ms = 100;
+    assert_int_equal(cw_provision_find("none", &made_up.provision.kind, NULL), 0);
+    made_up.options.provisioner = made_up.provision.kind;
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    info->items = 100;
+    info->item_bytes = -1;
+    struct cw_job *job = made_up_job("j1", cachew__v1__job_options__unpack(NULL, 0, NULL), info);
+    (void)made_up_worker(1, 2);
+    (void)made_up_worker(2, 2);
+    *client = (struct cw_client){.d = &made_up, .job = job, .max_local = local ? 2 : 0};
+    client->local_asked = UINT32_MAX; /* as if it had been asked: it has no stream */
+    return job;
+}
+
+static void change(struct cw_job *job, const struct request *to)
+{
+    struct cw_err err = {0};
+    assert_int_equal(cw_scaling_change(job, to->policy, to->place, &err), 0);
+    const struct cw_scaling *s = job->scaling;
+    if (!to->decides) {
+        assert_null(s);
+        assert_true(cw_job_is_everywhere(job));
+    } else {
+        assert_non_null(s);
+        assert_string_equal(s->policy->name, to->decides);
+        assert_true(s->policy->places == to->place);
+        const char *colon = strchr(to->policy, ':');
+        assert_true(colon ? strcmp(s->argument, colon + 1) == 0 : !s->argument);
+    }
+    (void)cw_scaling_assign(&made_up, 1000);
+}
+
+/* With a trainer that allows workers beside it. */
+static void from_each_to_each(void **state)
+{
+    (void)state;
+    struct cw_client client;
+    struct cw_job *job = begin_job(&client, true);
+    made_up.clients = &client;
+    for (size_t i = 0; i < CW_ARRAY_LEN(requests); i++) {
+        for (size_t k = 0; k < CW_ARRAY_LEN(requests); k++) {
+            change(job, &requests[i]);
+            change(job, &requests[k]);
+        }
+    }
+    made_up.clients = NULL;
+}
+
+/* What is not to be placed any more is scaled as its options say, and by nothing when they say nothing. */
+static void placed_no_more(void **state)
+{
+    (void)state;
+    static const struct request off = {"off", true, NULL};
+    struct cw_client client;
+    struct cw_job *job = begin_job(&client, true);
+    made_up.clients = &client;
+    for (size_t i = 0; i < CW_ARRAY_LEN(requests); i++) {
+        change(job, &(struct request){"off", false, NULL});
+        change(job, &requests[i]);
+        if (requests[i].place)
+            change(job, &off);
+    }
+    change(job, &(struct request){"fixed:2", false, "fixed"});
+    change(job, &(struct request){"fixed:1,1", true, "fixed"});
+    struct cw_err err = {0};
+    assert_int_equal(cw_scaling_change(job, "off", true, &err), 0);
+    assert_true(job->scaling && !job->scaling->policy->places && strcmp(job->scaling->argument, "2") == 0);
+    made_up.clients = NULL;
+}
+
+/* A trainer without local workers, and none at all. */
+static void nothing_beside_it(void **state)
+{
+    (void)state;
+    struct cw_client client;
+    struct cw_err err = {0};
+    struct cw_job *job = begin_job(&client, false);
+    for (int with = 1; with >= 0; with--) {
+        made_up.clients = with ? &client : NULL;
+        for (size_t i = 0; i < CW_ARRAY_LEN(requests); i++) {
+            if (!requests[i].place)
+                change(job, &requests[i]);
+            else
+                assert_int_equal(cw_scaling_change(job, requests[i].policy, true, &err), with ? CW_E_STATE : 0);
+            assert_int_equal(cw_scaling_change(job, "off", true, &err), 0);
+        }
+        assert_int_equal(cw_scaling_change(job, "nonsense", false, &err), CW_E_INVALID);
+        assert_int_equal(cw_scaling_change(job, "nonsense", true, &err), CW_E_INVALID);
+        assert_int_equal(cw_scaling_change(job, "fixed", false, &err), CW_E_INVALID);
+    }
+    made_up.clients = NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(from_each_to_each, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(placed_no_more, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(nothing_beside_it, made_up_begin, made_up_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
