@@ -13,20 +13,44 @@
 
 #define COMPONENTS_MAX 256
 
-/* What is still to do: from directory `dir` on ("" = here), the pattern's components from `at`. */
+/* Which components of the pattern what is found next may match; the bit behind the last one: it has matched all. */
+struct places {
+    uint64_t bits[COMPONENTS_MAX / 64 + 1];
+};
+/* What is still to do: a directory ("" = here), each only once, with all the places that lead into it. */
 struct todo {
     char *dir;
-    size_t at;
+    struct places at;
 };
 struct walk {
     const char *pattern;
     char *parts[COMPONENTS_MAX];
+    bool literal[COMPONENTS_MAX]; /* no wildcard in it */
     size_t parts_n;
     size_t entries_left; /* that may still be looked at */
+    const struct cw_stop *stop;
     struct todo *stack;  /* explicit: the depth of a tree is not ours to decide */
     size_t n, cap;
     struct cw_paths *paths;
 };
+
+static bool has(const struct places *places, size_t at)
+{
+    return (places->bits[at / 64] >> (at % 64)) & 1;
+}
+
+static void add(struct places *places, size_t at)
+{
+    places->bits[at / 64] |= UINT64_C(1) << (at % 64);
+}
+
+static bool is_empty(const struct places *places)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < CW_ARRAY_LEN(places->bits); i++)
+        any |= places->bits[i];
+    return !any;
+}
 
 void cw_paths_fini(struct cw_paths *paths)
 {
@@ -75,23 +99,16 @@ static char *join(const char *dir, const char *name)
     return cw_mem_printf("%s%s%s", dir, n > 0 && dir[n - 1] != '/' ? "/" : "", name);
 }
 
-static void push(struct walk *w, char *dir, size_t at)
+/* Takes dir. */
+static void push(struct walk *w, char *dir, const struct places *at)
 {
     CW_GROW(w->stack, w->n, w->cap);
-    w->stack[w->n++] = (struct todo){dir, at};
+    w->stack[w->n++] = (struct todo){dir, *at};
 }
 
-/* Takes path, which `at` components have led to. */
-static void arrive(struct walk *w, char *path, size_t at)
+static bool is_any_depth(const struct walk *w, size_t at)
 {
-    struct stat st;
-    bool there = stat(path, &st) == 0;
-    if (there && at == w->parts_n && S_ISREG(st.st_mode))
-        add_path(w->paths, path);
-    else if (there && at < w->parts_n && S_ISDIR(st.st_mode))
-        push(w, path, at);
-    else
-        cw_mem_free(path);
+    return strcmp(w->parts[at], "**") == 0;
 }
 
 static bool is_real_dir(const char *path, const struct dirent *entry)
@@ -102,53 +119,111 @@ static bool is_real_dir(const char *path, const struct dirent *entry)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void on_entry(struct walk *w, const struct todo *t, const struct dirent *entry)
+/* Takes path: its name was matched, and leads to `next`; or it is just any directory below (`below`, with its entry), or both. */
+static void arrive(struct walk *w, char *path, struct places *next, const struct places *below, const struct dirent *entry)
 {
-    const char *part = w->parts[t->at];
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-        return;
-    if (strcmp(part, "**") == 0) {
-        char *path = entry->d_name[0] == '.' ? NULL : join(t->dir, entry->d_name);
-        if (path && is_real_dir(path, entry))
-            push(w, path, t->at);
-        else
-            cw_mem_free(path);
-    } else if (fnmatch(part, entry->d_name, FNM_PERIOD) == 0) {
-        arrive(w, join(t->dir, entry->d_name), t->at + 1);
-    }
+    struct stat st;
+    bool there = !is_empty(next) && stat(path, &st) == 0;
+    if (there && S_ISREG(st.st_mode) && has(next, w->parts_n))
+        add_path(w->paths, cw_mem_strdup(path));
+    if (!there || !S_ISDIR(st.st_mode))
+        *next = (struct places){0};
+    next->bits[w->parts_n / 64] &= ~(UINT64_C(1) << (w->parts_n % 64)); /* a directory is no match */
+    if (below && !is_empty(below) && is_real_dir(path, entry))
+        for (size_t i = 0; i < CW_ARRAY_LEN(next->bits); i++)
+            next->bits[i] |= below->bits[i];
+    if (is_empty(next))
+        cw_mem_free(path);
+    else
+        push(w, path, next);
 }
 
-static int read_dir(struct walk *w, const struct todo *t, struct cw_err *err)
+static bool matches(const struct walk *w, size_t at, const char *name)
+{
+    return w->literal[at] ? strcmp(w->parts[at], name) == 0 : fnmatch(w->parts[at], name, FNM_PERIOD) == 0;
+}
+
+static void on_entry(struct walk *w, const struct todo *t, const struct dirent *entry, struct places *found)
+{
+    const char *name = entry->d_name;
+    struct places next = {0}, below = {0};
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return;
+    for (size_t i = 0; i < w->parts_n; i++) {
+        if (!has(&t->at, i))
+            continue;
+        if (is_any_depth(w, i) && name[0] != '.') {
+            add(&below, i);
+        } else if (!is_any_depth(w, i) && matches(w, i, name)) {
+            add(&next, i + 1);
+            add(found, i);
+        }
+    }
+    if (!is_empty(&next) || !is_empty(&below))
+        arrive(w, join(t->dir, name), &next, &below, entry);
+}
+
+static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct places *found, struct cw_err *err)
+{
+    struct dirent *entry;
+    int rc = 0;
+    while (rc == 0 && (errno = 0, (entry = readdir(dir)) != NULL)) {
+        if (w->entries_left == 0)
+            return cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries", w->pattern);
+        w->entries_left--;
+        on_entry(w, t, entry, found);
+        rc = cw_stop_check(w->stop, err);
+    }
+    if (rc == 0 && errno)
+        rc = cw_err_errno(err, errno, "pattern \"%s\": read directory %s", w->pattern, t->dir);
+    return rc;
+}
+
+static int read_dir(struct walk *w, const struct todo *t, struct places *found, struct cw_err *err)
 {
     DIR *dir = opendir(t->dir[0] ? t->dir : ".");
     if (!dir && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (!dir)
         return cw_err_errno(err, errno, "pattern \"%s\": open directory %s", w->pattern, t->dir);
-    struct dirent *entry;
-    int rc = 0;
-    while (errno = 0, (entry = readdir(dir)) != NULL && w->entries_left > 0) {
-        w->entries_left--;
-        on_entry(w, t, entry);
-    }
-    if (entry)
-        rc = cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries", w->pattern);
-    else if (errno)
-        rc = cw_err_errno(err, errno, "pattern \"%s\": read directory %s", w->pattern, t->dir);
+    int rc = read_entries(w, dir, t, found, err);
     closedir(dir);
     return rc;
 }
 
-static int walk_one(struct walk *w, const struct todo *t, struct cw_err *err)
+/* A component without wildcards is found by its name, in a directory that cannot be listed too; all of one name together. */
+static void go_by_name(struct walk *w, const struct todo *t, struct places *found)
 {
-    const char *part = w->parts[t->at];
-    if (strcmp(part, "**") == 0)
-        push(w, cw_mem_strdup(t->dir), t->at + 1); /* no directory at all */
-    else if (!has_wildcard(part)) {
-        arrive(w, join(t->dir, part), t->at + 1);
-        return 0;
+    for (size_t i = 0; i < w->parts_n; i++) {
+        struct places next = {0};
+        if (!has(&t->at, i) || !w->literal[i] || has(found, i))
+            continue;
+        for (size_t k = i; k < w->parts_n; k++)
+            if (has(&t->at, k) && w->literal[k] && strcmp(w->parts[k], w->parts[i]) == 0) {
+                add(&next, k + 1);
+                add(found, k);
+            }
+        arrive(w, join(t->dir, w->parts[i]), &next, NULL, NULL);
     }
-    return read_dir(w, t, err);
+}
+
+static int walk_one(struct walk *w, struct todo *t, struct cw_err *err)
+{
+    struct places found = {0};
+    bool listed = false;
+    int rc = cw_stop_check(w->stop, err);
+    for (size_t i = 0; i < w->parts_n; i++) {
+        if (!has(&t->at, i))
+            continue;
+        if (is_any_depth(w, i))
+            add(&t->at, i + 1); /* no directory at all */
+        listed |= !w->literal[i];
+    }
+    if (rc == 0 && listed)
+        rc = read_dir(w, t, &found, err);
+    if (rc == 0)
+        go_by_name(w, t, &found);
+    return rc;
 }
 
 static int split(struct walk *w, char *text, struct cw_err *err)
@@ -170,6 +245,8 @@ static int split(struct walk *w, char *text, struct cw_err *err)
     static char any[] = "*";
     if (w->parts_n > 0 && strcmp(w->parts[w->parts_n - 1], "**") == 0)
         w->parts[w->parts_n++] = any;
+    for (size_t i = 0; i < w->parts_n; i++)
+        w->literal[i] = !has_wildcard(w->parts[i]);
     return 0;
 }
 
@@ -179,8 +256,9 @@ static int walk_pattern(struct walk *w, struct cw_err *err)
     int rc = split(w, text, err);
     if (rc < 0)
         return rc;
+    struct places first = {.bits = {1}};
     if (w->parts_n > 0)
-        push(w, cw_mem_strdup(w->pattern[0] == '/' ? "/" : ""), 0);
+        push(w, cw_mem_strdup(w->pattern[0] == '/' ? "/" : ""), &first);
     while (w->n > 0) {
         struct todo t = w->stack[--w->n];
         if (rc == 0)
@@ -191,7 +269,7 @@ static int walk_pattern(struct walk *w, struct cw_err *err)
     return rc;
 }
 
-int cw_glob(const char *pattern, size_t entries_max, struct cw_paths *paths, struct cw_err *err)
+int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop, struct cw_paths *paths, struct cw_err *err)
 {
     struct stat st;
     if (pattern[0] == '\0')
@@ -213,6 +291,7 @@ int cw_glob(const char *pattern, size_t entries_max, struct cw_paths *paths, str
     struct walk *w = CW_NEW(struct walk);
     w->pattern = pattern;
     w->paths = paths;
+    w->stop = stop;
     w->entries_left = entries_max > 0 ? entries_max : SIZE_MAX;
     int rc = walk_pattern(w, err);
     cw_mem_free(w);

@@ -25,7 +25,7 @@ static int find(struct cw_file_set *set, const struct cw_str_list *patterns, str
     struct cw_paths paths = {0};
     int rc = 0;
     for (size_t i = 0; i < patterns->n && rc == 0; i++)
-        rc = cw_glob(patterns->v[i], 0, &paths, err);
+        rc = cw_glob(patterns->v[i], 0, NULL, &paths, err);
     if (rc == 0 && paths.n == 0)
         rc = no_match(patterns, err);
     if (rc == 0) {

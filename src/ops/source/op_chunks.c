@@ -60,7 +60,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     (void)in;
     (void)in_n;
     for (size_t i = 0; i < o->pattern.n && rc == 0; i++)
-        rc = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, &paths, err);
+        rc = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, NULL, &paths, err);
     cw_paths_sort(&paths);
     if (rc == 0 && paths.n == 0)
         rc = cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match here, and the first one says what the elements are",

@@ -86,7 +86,7 @@ static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_h
     struct cw_paths paths = {0};
     bool whole = o->pattern.n <= LOOK_ENTRIES_MAX;
     for (size_t i = 0; i < o->pattern.n && whole; i++)
-        whole = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, &paths, NULL) == 0;
+        whole = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, NULL, &paths, NULL) == 0;
     cw_paths_sort(&paths);
     int rc = 0;
     if (whole && paths.n > 0) {

@@ -69,7 +69,7 @@ static void matches(const char *pattern, const char *want)
     struct cw_paths paths = {0};
     struct cw_err err = {0};
     CW_STR_AUTO got = {0};
-    if (cw_glob(full, 0, &paths, &err) < 0)
+    if (cw_glob(full, 0, NULL, &paths, &err) < 0)
         fail_msg("%s: %s", pattern, err.msg);
     cw_paths_sort(&paths);
     for (size_t i = 0; i < paths.n; i++)
@@ -107,6 +107,10 @@ static void any_depth(void **state)
     matches("**/**/**/4.jpg", "a/b/4.jpg");
     matches("a/**", "a/3.jpg a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
     matches("a/**/", "a/3.jpg a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
+    matches("**/b/**/c/*.jpg", "a/b/c/5.jpg a/b/c/x[1].jpg");
+    matches("**/*/**/5.jpg", "a/b/c/5.jpg a/b/up/a/b/c/5.jpg"); /* a link is followed by a name or *, not by ** */
+    matches("*/../1.jp*", "a/../1.jpg d/../1.jpg empty/../1.jpg");
+    matches("a/**/.hidden/*.jpg", "a/.hidden/6.jpg");
     matches("a/b/up/*.jpg", "a/b/up/1.jpg"); /* a link may be named */
     matches("empty/**", "");
 }
@@ -115,7 +119,7 @@ static void fails(const char *pattern, const char *want)
 {
     struct cw_paths paths = {0};
     struct cw_err err = {0};
-    assert_true(cw_glob(pattern, 0, &paths, &err) < 0);
+    assert_true(cw_glob(pattern, 0, NULL, &paths, &err) < 0);
     if (!strstr(err.msg, want))
         fail_msg("%s", err.msg);
     cw_paths_fini(&paths);
@@ -142,10 +146,62 @@ static void bounded(void **state)
     struct cw_paths paths = {0};
     struct cw_err err = {0};
     (void)state;
-    assert_int_equal(cw_glob(all, 10, &paths, &err), CW_E_LIMIT);
+    assert_int_equal(cw_glob(all, 10, NULL, &paths, &err), CW_E_LIMIT);
     cw_paths_fini(&paths);
-    assert_int_equal(cw_glob(all, 1000, &paths, &err), 0);
-    assert_int_equal(cw_glob(one, 1, &paths, &err), 0);
+    assert_int_equal(cw_glob(all, 1000, NULL, &paths, &err), 0);
+    assert_int_equal(cw_glob(one, 1, NULL, &paths, &err), 0);
+    cw_paths_fini(&paths);
+}
+
+/* A tree of directories, two in each, and so many of them above each other. */
+enum { DEPTH = 6, DIRS_N = (2 << DEPTH) - 1 /* with the root */ };
+
+static void make_dirs(const char *path, int depth, bool remove)
+{
+    if (!remove)
+        assert_int_equal(mkdir(path, 0700), 0);
+    for (int i = 0; i < 2 && depth < DEPTH; i++) {
+        cw_autofree char *sub = cw_mem_printf("%s/%d", path, i);
+        make_dirs(sub, depth + 1, remove);
+    }
+    if (remove)
+        assert_int_equal(rmdir(path), 0);
+}
+
+/* However many ways a pattern has through a tree, each directory is listed once. */
+static void linear(void **state)
+{
+    enum { ENTRIES = DIRS_N - 1 + 2 * DIRS_N /* . and .. */ };
+    cw_autofree char *tree = in_folder("tree");
+    cw_autofree char *pattern = in_folder("tree/**/*/**/*/**/*/**/1/**/*/**/nothing"), *all = in_folder("tree/**/*/**/1/**");
+    struct cw_paths paths = {0};
+    struct cw_err err = {0};
+    (void)state;
+    make_dirs(tree, 0, false);
+    int rc = cw_glob(pattern, ENTRIES, NULL, &paths, &err);
+    int of_all = cw_glob(all, ENTRIES, NULL, &paths, NULL), less = cw_glob(all, ENTRIES - 1, NULL, &paths, NULL);
+    make_dirs(tree, 0, true);
+    if (rc < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(of_all, 0);
+    assert_int_equal(less, CW_E_LIMIT);
+    assert_int_equal(paths.n, 0);
+    cw_paths_fini(&paths);
+}
+
+static void stopped(void **state)
+{
+    cw_autofree char *all = in_folder("**/*.jpg");
+    struct cw_stop stop = {0};
+    struct cw_paths paths = {0};
+    struct cw_err err = {0};
+    (void)state;
+    assert_int_equal(cw_glob(all, 0, &stop, &paths, &err), 0);
+    assert_int_equal(paths.n, 7);
+    cw_paths_fini(&paths);
+    cw_stop_set(&stop);
+    assert_int_equal(cw_glob(all, 0, &stop, &paths, &err), CW_E_CANCELLED);
+    assert_int_equal(paths.n, 0);
     cw_paths_fini(&paths);
 }
 
@@ -156,8 +212,8 @@ static void relative(void **state)
     (void)state;
     assert_non_null(getcwd(here, sizeof(here)));
     assert_int_equal(chdir(folder), 0);
-    assert_int_equal(cw_glob("**/4.jpg", 0, &paths, NULL), 0);
-    assert_int_equal(cw_glob("*.png", 0, &paths, NULL), 0);
+    assert_int_equal(cw_glob("**/4.jpg", 0, NULL, &paths, NULL), 0);
+    assert_int_equal(cw_glob("*.png", 0, NULL, &paths, NULL), 0);
     assert_int_equal(chdir(here), 0);
     assert_int_equal(paths.n, 2);
     assert_string_equal(paths.v[0], "a/b/4.jpg");
@@ -169,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(any_depth),
                                        cmocka_unit_test(errors), cmocka_unit_test(bounded),
-                                       cmocka_unit_test(relative)};
+                                       cmocka_unit_test(relative), cmocka_unit_test(linear),
+                                       cmocka_unit_test(stopped)};
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }
