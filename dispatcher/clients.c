@@ -111,15 +111,25 @@ static void handle_local_failed(struct cw_client *client, const char *error)
     client->max_local = client->local_share = client->local_asked = 0;
 }
 
-static void handle_bye(struct cw_client *client)
+void cw_client_leave(struct cw_client *client)
 {
     struct cw_job *job = client->job;
     struct cw_consumer *place = &job->consumers[client->consumer];
-    place->bye = true;
-    if (job->layout.mode == CW_MODE_SHARED)
-        cw_job_release_consumer(job, client->consumer);
-    cw_job_flush(job);
+    if (place->client == client) {
+        place->bye = true;
+        if (job->layout.mode == CW_MODE_SHARED)
+            cw_job_release_consumer(job, client->consumer);
+        cw_job_flush(job);
+    }
     detach(client);
+}
+
+static void handle_bye(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    if (!client->admitted)
+        cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s does not wait any longer", job->id, client->consumer, cw_stream_peer(client->stream));
+    cw_client_leave(client);
     client->failed = true;
     cw_stream_finish(client->stream, 0, "");
     if (job->name[0] == '\0' && !cw_job_has_clients(job))

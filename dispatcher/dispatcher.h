@@ -338,6 +338,8 @@ void cw_clients_tick(struct cw_dispatcher *d, int64_t now);
 void cw_clients_close_all(struct cw_dispatcher *d);
 void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command);
 void cw_client_fail(struct cw_client *client, int code, const char *msg); /* tells, and ends the stream */
+/* It does not come back: its place is free, and with it whatever of a shared job was only its own. One that had no place gives up none. */
+void cw_client_leave(struct cw_client *client);
 void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
 int cw_client_hello(struct cw_client *client, struct cw_err *err);        /* client->hello is there: find or make its job */
 void cw_client_admit(struct cw_client *client);                          /* give it its place, if it is free */

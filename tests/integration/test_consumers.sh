@@ -185,4 +185,12 @@ case_shared_one_returns() {
     begin_consumer 1 3
     shared_end "$work/killed.batches"
 }
+# Somebody asks for a place that is held, and gives up: its holder keeps what it has, and nobody gets any of it twice.
+case_shared_place_is_held() {
+    shared_begin --takeover 600s
+    arguments 0 3
+    expect_error intruder 'did not start within' "$cachew" run "${args[@]}" --dispatcher "$DISPATCHER" --timeout 1s
+    wait_until 60 "the intruder is gone" grep -q 'consumer=0: client .* does not wait any longer' "$work/dispatcher.log"
+    shared_end
+}
 run_case "$@"; exit
