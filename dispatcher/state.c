@@ -19,6 +19,7 @@ const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
     [CW_STATE_PUT_PROGRESS] =
         {"INSERT OR REPLACE INTO progress SELECT ?1,?2,?3,?4 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)", 'p', 3},
     [CW_STATE_CLEAR_PROGRESS] = {"DELETE FROM progress WHERE job=?1", 'c', 1},
+    [CW_STATE_CLEAR_SKIPPED] = {"DELETE FROM skipped WHERE job=?1", 'm', 1},
     [CW_STATE_PUT_SKIPPED] =
         {"INSERT OR REPLACE INTO skipped SELECT ?1,?2,?3 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)", 'k', 2},
     [CW_STATE_PUT_LEFT_OUT] =
@@ -141,6 +142,7 @@ void cw_state_remove_job(struct cw_state *state, const char *id)
 void cw_state_clear_progress(struct cw_state *state, const char *id)
 {
     one_text(state, CW_STATE_CLEAR_PROGRESS, id, "clearing a job's progress");
+    one_text(state, CW_STATE_CLEAR_SKIPPED, id, "clearing a job's skipped items");
 }
 
 void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed)

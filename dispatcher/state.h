@@ -54,7 +54,7 @@ void cw_state_set_options(struct cw_state *state, const char *id, const struct c
 void cw_state_remove_job(struct cw_state *state, const char *id); /* and all that belongs to it */
 /* Progress of an epoch: consumed items; of consumer -1: of all together. Epochs below first_epoch of the job are dropped by set_job. */
 void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed);
-void cw_state_clear_progress(struct cw_state *state, const char *id);
+void cw_state_clear_progress(struct cw_state *state, const char *id); /* of all epochs, and what was skipped in them */
 void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *skipped);
 /* Items that were asked to be left out, of any epoch: kept as long as the job. */
 void cw_state_put_left_out(struct cw_state *state, const char *id, uint64_t epoch, const struct cw_set *items);

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "dispatcher/state.h"
+#include "base/rng.h"
+#include "dispatcher/state_int.h"
 
 static char *dir;
 
@@ -388,6 +389,7 @@ static void elsewhere(const char *sql)
     cw_autofree char *path = path_of("state.db");
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA synchronous=OFF", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
 }
@@ -460,6 +462,84 @@ static void deletes_are_kept(void **unused)
     cw_state_close(state);
 }
 
+static int count_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
+{
+    (void)row, (void)err;
+    ++*(int *)arg;
+    return 0;
+}
+
+/* What was decided about a job that was removed by hand, while the disk failed. */
+static void decisions_that_are_forgotten_do_not_come_back(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    const struct cw_state_decision decision = {.job = "a", .kind = "autoscale", .choice = "1 workers"};
+    const struct cw_state_decision_query query = {.job = "a", .limit = 10};
+    int n = 0;
+    put(state, "a");
+    cw_state_put_decision(state, &decision, 10, 10);
+    commit_ok(state);
+    assert_int_equal(cw_state_find_decisions(state, &query, count_decision, &n, NULL), 0);
+    assert_int_equal(n, 1);
+    break_it();
+    cw_state_put_decision(state, &decision, 10, 10);
+    cw_state_forget_decisions(state, "a");
+    cw_state_remove_job(state, "a");
+    cw_state_put_worker(state, 1, "x");
+    commit_fails(state);
+    mend_it();
+    commit_ok(state);
+    n = 0;
+    assert_int_equal(cw_state_find_decisions(state, &query, count_decision, &n, NULL), 0);
+    assert_int_equal(n, 0);
+    cw_state_close(state);
+}
+
+/* It is removed while the thread writes it, and the thread fails. */
+static void a_job_that_is_removed_while_it_is_written_is_not_stored(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    break_it();
+    put(state, "a");
+    cw_state_put_worker(state, 1, "x");
+    assert_true(cw_state_submit(state));
+    cw_state_remove_job(state, "a");
+    put(state, "b"); /* of the same name */
+    commit_fails(state);
+    mend_it();
+    commit_ok(state);
+    assert_int_equal(load(state).jobs, 1);
+    cw_state_close(state);
+}
+
+/* A trainer that goes back meets what was left out only because a worker was lost: also after a restart. */
+static void going_back_clears_what_was_skipped(void **unused)
+{
+    (void)unused;
+    remove_files();
+    struct cw_state *state = open_ok();
+    struct cw_set set = {0};
+    cw_set_add(&set, 0, 5);
+    put(state, "a");
+    cw_state_put_skipped(state, "a", 3, &set);
+    cw_state_put_left_out(state, "a", 3, &set); /* by hand: for good */
+    commit_ok(state);
+    cw_state_put_skipped(state, "a", 4, &set);
+    cw_state_clear_progress(state, "a");
+    commit_ok(state);
+    struct seen seen = load(state);
+    assert_true(seen.skipped == 0 && seen.left_out == 8);
+    cw_state_put_skipped(state, "a", 3, &set);
+    commit_ok(state);
+    assert_int_equal(load(state).skipped, 1);
+    cw_set_fini(&set);
+    cw_state_close(state);
+}
+
 /* In one transaction, before the job was ever stored. */
 static void a_job_that_is_removed_at_once_is_not_stored(void **unused)
 {
@@ -513,6 +593,8 @@ static void what_waits_is_bounded(void **unused)
         else
             cw_state_remove_worker(state, 1);
         if (i % 100 == 50)
+            assert_true(cw_state_submit(state)); /* the next ones are written meanwhile */
+        if (i % 100 == 52)
             commit_fails(state);
         least = i == 0 ? cw_state_waiting_n(state) : least;
     }
@@ -574,6 +656,174 @@ static void order_is_kept(void **unused)
     cw_state_close(state);
 }
 
+/* ---- any writes, on a disk that fails at any time ---- */
+
+static const char *const ids[] = {"a", "b", "c"};
+
+static void write_one(struct cw_state *state, const struct cw_rng *rng, bool removed[])
+{
+    static uint64_t made;
+    size_t which = cw_rng_below(rng, 0, CW_ARRAY_LEN(ids));
+    const char *id = ids[which];
+    uint64_t epoch = cw_rng_below(rng, 1, 4), n = cw_rng_below(rng, 2, 50);
+    struct cw_set set = {0};
+    cw_set_add(&set, n, n + 7);
+    const struct cw_state_position position = {.epoch = epoch, .item = n};
+    const struct cw_usage usage = {.elements = n};
+    const struct cw_state_cache_key key = {.tenant = "t", .key = id, .ids = n};
+    const struct cw_state_decision decision = {.job = id, .kind = "k", .epoch = n};
+    switch (cw_rng_below(rng, 3, 20)) {
+    case 0:
+        if (n >= 10) /* rarely */
+            break;
+        cw_state_remove_job(state, id);
+        cw_state_put_tenant(state, "t", &usage);
+        removed[which] = true;
+        break;
+    case 1:
+        cw_state_clear_progress(state, id);
+        cw_state_set_job(state, id, CW_JOB_RUNNING, epoch, 0, "");
+        break;
+    case 2:
+        cw_state_set_job(state, id, CW_JOB_FAILED, epoch, (int)n, "because");
+        break;
+    case 3:
+        cw_state_set_options(state, id, &(const struct cw_state_blob){"other" + epoch, 1});
+        break;
+    case 4:
+        cw_state_put_skipped(state, id, epoch, &set);
+        break;
+    case 5:
+        cw_state_put_left_out(state, id, epoch, &set);
+        break;
+    case 6:
+        cw_state_put_position(state, id, (uint32_t)epoch, n, &position);
+        break;
+    case 7:
+        cw_state_put_worker(state, epoch, id);
+        break;
+    case 8:
+        cw_state_remove_worker(state, epoch);
+        break;
+    case 9:
+        cw_state_put_cache_key(state, &key);
+        break;
+    case 10:
+        cw_state_remove_cache_key(state, "t", id);
+        break;
+    case 11:
+        cw_state_put_usage(state, id, &usage);
+        break;
+    case 12:
+        cw_state_put_counts(state, id, &n, 1);
+        break;
+    case 13:
+        cw_state_put_decision(state, &decision, 3, 1000);
+        break;
+    case 14:
+        cw_state_forget_decisions(state, id);
+        break;
+    case 15:
+        cw_state_put_profile(state, ids[epoch % 3], id, (int64_t)++made, "", 2);
+        break;
+    case 16:
+    case 17:
+        if (!removed[which]) /* an id is never used again */
+            put(state, id);
+        break;
+    default:
+        cw_state_put_progress(state, id, epoch, (int)(n % 2) - 1, &set);
+    }
+    cw_set_fini(&set);
+}
+
+static int add_row(void *arg, int n, char **values, char **names)
+{
+    (void)names;
+    for (int i = 0; i < n; i++)
+        cw_str_addf(arg, "%s%s", i == 0 ? "\n" : " ", values[i] ? values[i] : "-");
+    return 0;
+}
+
+/* All that is stored, as text. */
+static void dump(struct cw_str *out)
+{
+    static const char *const queries[] = {
+        "SELECT id, status, hex(options), first_epoch, error_code, error FROM jobs",
+        "SELECT job, epoch, consumer, hex(consumed) FROM progress",
+        "SELECT job, epoch, hex(items) FROM skipped",
+        "SELECT job, epoch, hex(items) FROM left_out",
+        "SELECT * FROM positions",
+        "SELECT * FROM workers",
+        "SELECT * FROM cache_keys",
+        "SELECT * FROM usage",
+        "SELECT job, hex(numbers) FROM counts",
+        "SELECT * FROM tenants",
+        "SELECT job, epoch FROM decisions ORDER BY id",
+        "SELECT key, job FROM profiles",
+    };
+    cw_autofree char *path = path_of("state.db");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (size_t i = 0; i < CW_ARRAY_LEN(queries); i++) {
+        cw_str_addf(out, "\n-- %s", queries[i]);
+        assert_int_equal(sqlite3_exec(db, queries[i], add_row, out, NULL), SQLITE_OK);
+    }
+    sqlite3_close(db);
+}
+
+enum fate { WELL, FAILS, UNDER_WAY, FATES_N };
+
+/* The same writes each time; those of a round are stored together (well), in vain (fails), or while others are written behind them. */
+static void write_rounds(struct cw_state *state, uint64_t seed, bool disk_fails)
+{
+    bool removed[CW_ARRAY_LEN(ids)] = {false};
+    for (size_t i = 0; i < CW_ARRAY_LEN(ids); i++)
+        put(state, ids[i]);
+    for (uint64_t round = 0; round < 8; round++) {
+        struct cw_rng rng;
+        cw_rng_init(&rng, seed, 1, round, 0, 0);
+        enum fate fate = disk_fails ? (enum fate)cw_rng_below(&rng, 0, FATES_N) : WELL;
+        if (fate != WELL)
+            break_it();
+        for (uint64_t i = 0; i < 6; i++) {
+            cw_rng_init(&rng, seed, 2, round, 0, i);
+            write_one(state, &rng, removed);
+            cw_state_put_worker(state, 9, "it fails here");
+            if (!disk_fails)
+                commit_ok(state);
+            if (fate == UNDER_WAY && i == 2)
+                (void)cw_state_submit(state);
+        }
+        if (fate == WELL)
+            commit_ok(state);
+        else
+            commit_fails(state);
+        if (fate != WELL)
+            mend_it();
+    }
+    commit_ok(state);
+}
+
+static void a_disk_that_fails_changes_nothing_in_the_end(void **unused)
+{
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 15; seed++) {
+        CW_STR_AUTO right = {0};
+        CW_STR_AUTO found = {0};
+        for (int disk_fails = 0; disk_fails < 2; disk_fails++) {
+            remove_files();
+            struct cw_state *state = open_ok();
+            assert_int_equal(sqlite3_exec(state->db, "PRAGMA synchronous=OFF", NULL, NULL, NULL), SQLITE_OK); /* it would only take time */
+            write_rounds(state, seed, disk_fails);
+            dump(disk_fails ? &found : &right);
+            cw_state_close(state);
+        }
+        if (!cw_str_eq(cw_str_text(&right), cw_str_text(&found)))
+            fail_msg("seed %llu: on a well disk%s\n\non one that fails%s", (unsigned long long)seed, cw_str_text(&right), cw_str_text(&found));
+    }
+}
+
 static void generations_rise(void **unused)
 {
     (void)unused;
@@ -625,11 +875,15 @@ int main(void)
         cmocka_unit_test(torn_and_missing_files_are_refused),
         cmocka_unit_test(what_failed_is_stored_with_the_next),
         cmocka_unit_test(deletes_are_kept),
+        cmocka_unit_test(decisions_that_are_forgotten_do_not_come_back),
+        cmocka_unit_test(a_job_that_is_removed_while_it_is_written_is_not_stored),
+        cmocka_unit_test(going_back_clears_what_was_skipped),
         cmocka_unit_test(a_job_that_is_removed_at_once_is_not_stored),
         cmocka_unit_test(a_job_that_is_stored_again_keeps_what_belongs_to_it),
         cmocka_unit_test(what_waits_is_bounded),
         cmocka_unit_test(a_crowd_drops_decisions),
         cmocka_unit_test(order_is_kept),
+        cmocka_unit_test(a_disk_that_fails_changes_nothing_in_the_end),
         cmocka_unit_test(generations_rise),
         cmocka_unit_test(the_files_are_private),
     };
