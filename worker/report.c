@@ -242,9 +242,7 @@ void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_
     failed.item = item;
     failed.code = error->code;
     failed.error = msg;
-    /* The data's fault would be the same on any worker; a file that is not there, memory or a disk may be ours alone. */
-    failed.element = job->state == CW_WJOB_READY &&
-        (error->code == CW_E_INVALID || error->code == CW_E_CORRUPT || error->code == CW_E_UNSUPPORTED || error->code == CW_E_LIMIT);
+    failed.element = job->state == CW_WJOB_READY && cw_err_is_of_data(error->code);
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_FAILED;
     m.failed = &failed;

@@ -54,7 +54,8 @@ static void show_progress(struct verify *v, size_t i)
 
 static int note_damaged(struct verify *v, const char *name, const struct cw_err *why, struct cw_err *err)
 {
-    bool remove = v->remove && why->code == CW_E_CORRUPT;
+    /* What cannot be read is worth as little as what is damaged; what may not be read may be well. */
+    bool remove = v->remove && (why->code == CW_E_CORRUPT || why->code == CW_E_IO);
     int rc = remove ? cw_store_remove(v->store, name, err) : 0;
     cw_str_add(&v->list, v->damaged++ ? ",{\"name\":" : "{\"name\":");
     cw_str_add_json(&v->list, name, strlen(name));
@@ -143,7 +144,7 @@ int tool_cache_verify(int argc, char **argv)
 {
     struct verify v = {.prefix = ""};
     const struct cw_arg rows[] = {
-        {"remove-damaged", 0, CW_ARG_FLAG, &v.remove, NULL, "remove what is damaged: it is then computed again", 0, 0},
+        {"remove-damaged", 0, CW_ARG_FLAG, &v.remove, NULL, "remove what is damaged or cannot be read: it is then computed again", 0, 0},
         TOOL_ROW_JSON(&v.json, "print one JSON object at the end, and nothing else"),
         TOOL_ROW_QUIET(&v.quiet, "no progress line"),
         {0},

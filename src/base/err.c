@@ -98,11 +98,11 @@ static int code_of_errno(int sys_errno)
     case EROFS:
         return CW_E_DENIED;
     case ENOMEM:
+    case EMFILE:
+    case ENFILE:
         return CW_E_NOMEM;
     case ENOSPC:
     case EDQUOT:
-    case EMFILE:
-    case ENFILE:
     case EFBIG:
         return CW_E_LIMIT;
     case ETIMEDOUT:
@@ -187,6 +187,11 @@ int cw_err_is_retryable(int code)
     const struct code_row *row = find_row(code);
 
     return row ? row->retry : 0;
+}
+
+bool cw_err_is_of_data(int code)
+{
+    return code == CW_E_INVALID || code == CW_E_CORRUPT || code == CW_E_UNSUPPORTED || code == CW_E_LIMIT;
 }
 
 int cw_err_to_grpc(int code)

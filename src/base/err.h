@@ -4,6 +4,7 @@
 #ifndef CW_BASE_ERR_H
 #define CW_BASE_ERR_H
 
+#include <stdbool.h>
 #include "base/compiler.h"
 
 enum cw_code_ordinal {
@@ -39,6 +40,8 @@ const char *cw_err_name(int code);
 /* The one-line text of the table. */
 const char *cw_err_text(int code);
 int cw_err_is_retryable(int code);
+/* Whether the error says that the data are bad, which they are wherever they are read; false of what this process, its host or its disk lacks. */
+bool cw_err_is_of_data(int code);
 /* gRPC status of a code (0 for 0) and back (unknown statuses give INTERNAL). */
 int cw_err_to_grpc(int code);
 int cw_err_from_grpc(int status);

@@ -144,12 +144,10 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
     return 0;
 }
 
-/* What the machine or the job decided is no property of the element. A file that changed is an
- * error even where bad elements are skipped: other workers may have seen the old one. */
+/* What is left out may not depend on the worker: memory, a disk, a file that is not there or has changed may be otherwise on another one. */
 bool cw_task_may_skip(const struct cw_exec_task *task, int code)
 {
-    return task->item->bad == CW_BAD_SKIP && code != CW_E_NOMEM && code != CW_E_CANCELLED &&
-           code != CW_E_STATE && code != CW_E_INTERNAL;
+    return task->item->bad == CW_BAD_SKIP && cw_err_is_of_data(code);
 }
 
 static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_work_at *at)

@@ -40,6 +40,7 @@ static void names_errno(void **state)
     assert_int_equal(cw_err_errno(NULL, EACCES, "x"), CW_E_DENIED);
     assert_int_equal(cw_err_errno(NULL, ECONNREFUSED, "x"), CW_E_UNAVAILABLE);
     assert_int_equal(cw_err_errno(NULL, EIO, "x"), CW_E_IO);
+    assert_int_equal(cw_err_errno(NULL, EMFILE, "x"), CW_E_NOMEM);
 }
 
 /* Cut in the middle of a three-byte character, whatever the alignment, and never beyond the array. */
@@ -83,6 +84,12 @@ static void tables_agree(void **state)
     assert_int_equal(cw_err_from_grpc(999), CW_E_INTERNAL);
     assert_true(cw_err_is_retryable(CW_E_UNAVAILABLE));
     assert_false(cw_err_is_retryable(CW_E_INVALID));
+    assert_true(cw_err_is_of_data(CW_E_CORRUPT));
+    assert_true(cw_err_is_of_data(CW_E_LIMIT));
+    assert_false(cw_err_is_of_data(CW_E_IO));
+    assert_false(cw_err_is_of_data(CW_E_NOT_FOUND));
+    assert_false(cw_err_is_of_data(CW_E_NOMEM));
+    assert_false(cw_err_is_of_data(0));
 }
 
 static const struct CMUnitTest tests[] = {
