@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "cachew/v1/admin.pb-c.h"
+#include "client/cancel.h"
 #include "client/local.h"
 #include "client/local_workers.h"
 #include "client/public.h"
@@ -20,8 +21,10 @@
 
 #define MAGIC 0x6377434cu
 #define TIMEOUT_MS 10000
+#define LOCAL_TIMEOUT_MS 30000
 #define PROBE_MS 2000
 #define PROBE_PAUSE_MAX_MS 500
+#define PROBE_LATE_MS 1000 /* for the last answer to say why, on a busy machine */
 #define WATCH_MS 250      /* "local:": are the children alive? */
 #define KEEP_BYTES (256u << 20) /* idle receive memory */
 
@@ -42,8 +45,8 @@ int cw_client_check(const struct cachew_client *client, struct cw_err *err)
 
 /* ---- is there a dispatcher? ---- */
 
-/* One answer for cachew_connect, which waits for it. */
-struct probe {
+/* One answer for cachew_connect, which waits for it, but not for longer than it was told. */
+struct cw_probe {
     struct cachew_client *client;
     struct cw_timer *again;
     int64_t deadline_ms, pause_ms;
@@ -55,17 +58,15 @@ struct probe {
 
 static void probe_send(void *arg);
 
-static void probe_end(struct probe *probe)
+static void probe_end(struct cw_probe *probe)
 {
-    cw_timer_free(probe->again);
-    probe->again = NULL;
     cw_mutex_lock(&probe->mutex);
     probe->done = true;
     cw_cond_signal(&probe->cond);
     cw_mutex_unlock(&probe->mutex);
 }
 
-static void check_info(struct probe *probe, struct cw_rpc_msg *reply)
+static void check_info(struct cw_probe *probe, struct cw_rpc_msg *reply)
 {
     const char *address = probe->client->address;
     ProtobufCMessage *base = cw_wire_unpack(&cachew__v1__info_reply__descriptor, reply, &probe->err);
@@ -94,7 +95,7 @@ static const char *short_reason(const char *address, const char *msg)
 
 static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
 {
-    struct probe *probe = arg;
+    struct cw_probe *probe = arg;
     const char *address = probe->client->address;
     if (reply) {
         probe->err = (struct cw_err){0}; /* of attempts before */
@@ -119,30 +120,57 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
 
 static void probe_send(void *arg)
 {
-    struct probe *probe = arg;
+    struct cw_probe *probe = arg;
     Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
     struct cw_buf *buf = cw_wire_pack(&request.base);
-    if (!probe->again)
-        probe->again = cw_timer_new(probe->client->loop, probe_send, probe);
     int64_t left = CW_MAX(probe->deadline_ms - cw_clock_ms(), 1);
+    if (!probe->again)
+        probe->again = cw_timer_new(probe->client->loop, probe_send, probe); /* the loop's, which frees it */
     cw_channel_unary(probe->client->channel, "/cachew.v1.Admin/Info", buf, CW_MIN(left, PROBE_MS), on_info, probe);
     cw_buf_unref(buf);
 }
 
-static int probe_dispatcher(struct cachew_client *client, struct cw_err *err)
+static struct cw_probe *probe_new(struct cachew_client *client, int64_t deadline_ms)
 {
-    struct probe probe = {.client = client, .deadline_ms = cw_clock_ms() + client->timeout_ms, .pause_ms = 20};
-    cw_mutex_init(&probe.mutex);
-    cw_cond_init(&probe.cond);
-    cw_loop_post(client->loop, probe_send, &probe);
-    cw_mutex_lock(&probe.mutex);
-    while (!probe.done)
-        cw_cond_wait(&probe.cond, &probe.mutex);
-    cw_mutex_unlock(&probe.mutex);
-    cw_cond_fini(&probe.cond);
-    cw_mutex_fini(&probe.mutex);
-    *err = probe.err;
-    return probe.err.code;
+    struct cw_probe *probe = CW_NEW(struct cw_probe);
+    probe->client = client;
+    probe->deadline_ms = deadline_ms;
+    probe->pause_ms = 20;
+    cw_mutex_init(&probe->mutex);
+    cw_cond_init(&probe->cond);
+    return probe;
+}
+
+static void probe_free(struct cw_probe *probe)
+{
+    if (!probe)
+        return;
+    cw_cond_fini(&probe->cond);
+    cw_mutex_fini(&probe->mutex);
+    cw_mem_free(probe);
+}
+
+static int probe_dispatcher(struct cachew_client *client, int64_t deadline_ms, const struct cachew_cancel *cancel, struct cw_err *err)
+{
+    struct cw_probe *probe = client->probe = probe_new(client, deadline_ms);
+    int64_t give_up_ns = (deadline_ms + PROBE_LATE_MS) * 1000000;
+    int rc = 0;
+    cw_loop_post(client->loop, probe_send, probe);
+    cw_mutex_lock(&probe->mutex);
+    while (!probe->done && rc == 0) {
+        if (cw_cancel_is_set(cancel))
+            rc = cw_err_set(err, CW_E_CANCELLED, "connecting to %s was cancelled", client->address);
+        else if (cw_clock_ns() >= give_up_ns)
+            rc = cw_err_set(err, CW_E_UNAVAILABLE, "cannot reach a dispatcher at %s within timeout_ms", client->address);
+        else
+            cw_cancel_wait(cancel, &probe->cond, &probe->mutex, give_up_ns);
+    }
+    if (rc == 0) {
+        *err = probe->err;
+        rc = err->code;
+    }
+    cw_mutex_unlock(&probe->mutex);
+    return rc;
 }
 
 /* ---- the loop thread ---- */
@@ -179,6 +207,7 @@ static void client_free(struct cachew_client *client)
         cw_loop_post(client->loop, stop_loop, client);
         cw_thread_join(&client->thread);
     }
+    probe_free(client->probe);
     cw_local_workers_finish(client);
     cw_local_stop(client->local);
     cw_recvpool_free(client->pool);
@@ -208,8 +237,6 @@ static int read_options(const struct cachew_connect_options *given, struct cache
     }
     if (options.timeout_ms < 0 || options.local_workers < 0 || options.local_threads < 0)
         return cw_err_set(err, CW_E_INVALID, "connect options: timeout_ms, local_workers and local_threads must not be negative");
-    if (options.timeout_ms == 0)
-        options.timeout_ms = TIMEOUT_MS;
     options.timeout_ms = CW_MIN(options.timeout_ms, 24 * 3600 * 1000);
     *ret_options = options;
     return 0;
@@ -230,8 +257,10 @@ static int check_address(const char *address, struct cw_err *err)
 
 static int open_client(const char *address, const struct cachew_connect_options *options, struct cachew_client *client, struct cw_err *err)
 {
+    int64_t now_ms = cw_clock_ms(), deadline_ms = now_ms + client->timeout_ms;
     if (address && strcmp(address, "local:") == 0) {
-        int rc = cw_local_start(options, &client->local, err);
+        deadline_ms = now_ms + (options->timeout_ms ? options->timeout_ms : LOCAL_TIMEOUT_MS);
+        int rc = cw_local_start(options, deadline_ms, &client->local, err);
         if (rc != 0)
             return rc;
         address = cw_local_address(client->local);
@@ -245,7 +274,7 @@ static int open_client(const char *address, const struct cachew_connect_options 
     client->address = cw_mem_strdup(address);
     client->loop = cw_loop_new();
     cw_thread_start(&client->thread, "cachew-client", loop_thread, client);
-    return probe_dispatcher(client, err);
+    return probe_dispatcher(client, deadline_ms, options->cancel, err);
 }
 
 int cachew_connect(const char *address, const struct cachew_connect_options *options, struct cachew_client **ret_client, struct cachew_error *error)
@@ -259,7 +288,7 @@ int cachew_connect(const char *address, const struct cachew_connect_options *opt
     struct cachew_client *client = CW_NEW(struct cachew_client);
     client->magic = MAGIC;
     client->pid = getpid();
-    client->timeout_ms = o.timeout_ms;
+    client->timeout_ms = o.timeout_ms ? o.timeout_ms : TIMEOUT_MS;
     client->shm = !o.no_shared_memory;
     cw_shm_host_id(client->host_id, sizeof(client->host_id));
     client->pool = cw_recvpool_new(KEEP_BYTES);

@@ -26,6 +26,7 @@ struct cachew_client {
     struct cw_channel *channel; /* to the dispatcher */
     struct cw_recvpool *pool;   /* any thread */
     struct cw_local_workers *ending; /* of jobs that were closed; after the loop thread has ended the caller's */
+    struct cw_probe *probe;     /* NULL unless cachew_connect has begun to ask; the loop may still */
     struct cw_local *local;     /* NULL unless "local:"; the caller's while there is no loop thread */
     atomic_int jobs;
 };

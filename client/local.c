@@ -17,13 +17,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/cancel.h"
 #include "client/public.h"
 #include "loop/child.h"
 
 #define PATH_BYTES 4096
 #define SOCKET_PATH_MAX 100 /* sun_path has 108 */
 #define WORKERS_MAX 64
-#define READY_MS 30000
 #define STOP_MS 5000
 #define AGAIN_MS 1000 /* a daemon that dies is started again, at most so often */
 #define FLUSH_MS 15000 /* what waits for the cache is written */
@@ -43,6 +43,9 @@ struct cw_local {
     struct daemon *daemons; /* the dispatcher is the first */
     size_t daemons_n;
     bool caching;
+    /* while they start */
+    int64_t deadline_ms;
+    const struct cachew_cancel *cancel;
 };
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *ftw)
@@ -139,21 +142,35 @@ static int spawn(struct cw_local *local, struct daemon *daemon, struct cw_err *e
     return rc == 0 ? cw_child_start(&daemon->child, argv, log, 0, err) : rc;
 }
 
-/* Starts one and waits for its line `ready ADDRESS`. */
+/* Waits for its line `ready ADDRESS`. */
+static int wait_ready(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+{
+    char line[512];
+    while (!cw_child_has_output(&daemon->child, CW_CANCEL_LOOK_MS)) {
+        if (cw_cancel_is_set(local->cancel))
+            return cw_err_set(err, CW_E_CANCELLED, "local: the start of %s was cancelled", daemon->program);
+        if (cw_clock_ms() >= local->deadline_ms)
+            return cw_err_set(err, CW_E_TIMEOUT, "it was not ready in time");
+    }
+    int rc = cw_child_read_line(&daemon->child, CW_MAX(local->deadline_ms - cw_clock_ms(), CW_CANCEL_LOOK_MS), line, sizeof(line), err);
+    if (rc == 0 && !cw_str_starts(line, "ready "))
+        rc = cw_err_set(err, CW_E_INTERNAL, "it said \"%s\" instead of being ready", line);
+    return rc;
+}
+
 static int start(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
 {
-    char line[512], last[512];
+    char last[512];
     int rc = spawn(local, daemon, err);
     if (rc != 0)
         return rc;
-    rc = cw_child_read_line(&daemon->child, READY_MS, line, sizeof(line), err);
-    if (rc == 0 && !cw_str_starts(line, "ready "))
-        rc = cw_err_set(err, CW_E_INTERNAL, "it said \"%s\" instead of being ready", line);
-    if (rc == 0)
-        return 0;
+    rc = wait_ready(local, daemon, err);
+    if (rc == 0 || rc == CW_E_CANCELLED)
+        return rc;
     cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
     last_line(log, last, sizeof(last));
-    return cw_err_set(err, CW_E_UNAVAILABLE, "local: %s did not start: %s", daemon->program, last[0] ? last : "it wrote nothing");
+    return cw_err_set(err, CW_E_UNAVAILABLE, "local: %s did not start: %s", daemon->program,
+                      last[0] ? last : rc == CW_E_TIMEOUT ? "it was not ready within timeout_ms" : "it wrote nothing");
 }
 
 static void add_args(struct daemon *daemon, const char *const *args)
@@ -231,13 +248,15 @@ static int start_all(struct cw_local *local, const struct cachew_connect_options
     return rc;
 }
 
-int cw_local_start(const struct cachew_connect_options *options, struct cw_local **ret_local, struct cw_err *err)
+int cw_local_start(const struct cachew_connect_options *options, int64_t deadline_ms, struct cw_local **ret_local, struct cw_err *err)
 {
     size_t workers = options->local_workers > 0 ? (size_t)options->local_workers : 1;
     if (workers > WORKERS_MAX)
         return cw_err_set(err, CW_E_INVALID, "connect option local_workers: %d is over %d", options->local_workers, WORKERS_MAX);
     struct cw_local *local = CW_NEW(struct cw_local);
     local->lock_fd = -1;
+    local->deadline_ms = deadline_ms;
+    local->cancel = options->cancel;
     local->daemons_n = workers + 1;
     local->daemons = CW_NEW_ARRAY(struct daemon, local->daemons_n);
     int rc = start_all(local, options, err);

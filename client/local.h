@@ -8,7 +8,8 @@
 
 struct cachew_connect_options;
 struct cw_local;
-int cw_local_start(const struct cachew_connect_options *options, struct cw_local **ret_local, struct cw_err *err);
+/* UNAVAILABLE at the deadline (cw_clock_ms). */
+int cw_local_start(const struct cachew_connect_options *options, int64_t deadline_ms, struct cw_local **ret_local, struct cw_err *err);
 const char *cw_local_address(const struct cw_local *local);
 /* Starts again what has died. Loop thread, now and then. */
 void cw_local_watch(struct cw_local *local);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "client/cancel.h"
 #include "client/job.h"
 #include "client/pipeline.h"
 #include "client/public.h"
@@ -178,17 +179,25 @@ void cachew_job_close(struct cachew_job *job)
     cw_mem_free(job);
 }
 
-/* Until the dispatcher has welcomed us; the time runs anew while it says that something goes on. */
-static int wait_started(struct cachew_job *job, struct cw_err *err)
+static int start_late(const struct cachew_job *job, struct cw_err *err)
+{
+    return cw_err_set(err, CW_E_UNAVAILABLE, "the job did not start: nothing moved for %lld ms: %s%s%s", (long long)job->client->timeout_ms,
+                      job->reason[0] ? job->reason : "the dispatcher at ", job->reason[0] ? "" : job->client->address,
+                      job->reason[0] ? "" : " does not answer");
+}
+
+/* Until the dispatcher has welcomed us; the time runs anew when it says that something has moved. */
+static int wait_started(struct cachew_job *job, const struct cachew_cancel *cancel, struct cw_err *err)
 {
     int rc = 0;
     cw_mutex_lock(&job->mutex);
     while (!job->started && job->err.code == 0 && rc == 0) {
-        int64_t until = job->start_by_ns;
-        if (!cw_cond_wait_until(&job->cond, &job->mutex, until) && !job->started && job->err.code == 0 && cw_clock_ns() >= job->start_by_ns)
-            rc = cw_err_set(err, CW_E_UNAVAILABLE, "the job did not start within %lld ms: %s%s%s", (long long)job->client->timeout_ms,
-                            job->reason[0] ? job->reason : "the dispatcher at ", job->reason[0] ? "" : job->client->address,
-                            job->reason[0] ? "" : " does not answer");
+        if (cw_cancel_is_set(cancel))
+            rc = cw_err_set(err, CW_E_CANCELLED, "the start of the job was cancelled");
+        else if (cw_clock_ns() >= job->start_by_ns)
+            rc = start_late(job, err);
+        else
+            cw_cancel_wait(cancel, &job->cond, &job->mutex, job->start_by_ns);
     }
     if (job->err.code != 0) {
         *err = job->err;
@@ -233,7 +242,7 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
     struct open_call *call = CW_NEW(struct open_call);
     *call = (struct open_call){job, conf};
     cw_loop_post(client->loop, open_on_loop, call);
-    if (wait_started(job, &err) != 0) {
+    if (wait_started(job, o.cancel, &err) != 0) {
         cachew_job_close(job);
         return cw_public_fail(error, &err);
     }

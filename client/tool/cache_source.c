@@ -157,12 +157,14 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
     struct cachew_pipeline *pipeline = NULL;
     struct cachew_client *client = NULL;
     struct cachew_job *job = NULL;
+    struct cachew_connect_options connect = CACHEW_CONNECT_OPTIONS_INIT;
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    connect.cancel = options.cancel = tool_cancel();
     *ret_sum = (struct tool_source_sum){0};
     options.unordered = 1;
     options.autocache = "off";
     int code = make_pipeline(run, &pipeline);
-    if (code == TOOL_OK && cachew_connect(run->dispatcher, NULL, &client, &error) < 0)
+    if (code == TOOL_OK && cachew_connect(run->dispatcher, &connect, &client, &error) < 0)
         code = tool_fail_cachew(&error);
     if (code == TOOL_OK && cachew_job_start(client, pipeline, &options, &job, &error) < 0)
         code = tool_fail_cachew(&error);

@@ -87,6 +87,7 @@ static int start_job(struct materialize *m, const struct cachew_pipeline *pipeli
     connect.local_workers = (int)m->opt.workers;
     connect.local_threads = (int)m->opt.threads;
     connect.timeout_ms = m->opt.timeout_ms;
+    connect.cancel = job.cancel = tool_cancel();
     if (cachew_connect(m->opt.dispatcher, &connect, &m->client, &error) < 0)
         return from_cachew(err, &error);
     job.seed = m->opt.seed;
@@ -294,7 +295,7 @@ int tool_cmd_materialize(int argc, char **argv)
         {"keep-batches", 0, CW_ARG_FLAG, &o->keep_batches, NULL, "write batches as they are, instead of their rows", 0, 0},
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL, "leave out bad elements and count them, instead of failing", 0, 0},
         {"force", 0, CW_ARG_FLAG, &o->force, NULL, "remove what is there of OUT, and write it anew", 0, 0},
-        {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME", "to reach the dispatcher and a worker (default 10s)", 0, 0},
+        {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME", "to reach the dispatcher, and for the job to begin since something last moved (default 10s; local: starts in 30s)", 0, 0},
         TOOL_ROW_JSON(&o->json, "print one JSON object at the end, and nothing else"),
         TOOL_ROW_QUIET(&o->quiet, "no progress line"),
         {0},

@@ -11,6 +11,8 @@
 #include "client/tool/steps.h"
 #include "client/tool/tool.h"
 
+#define STEP_LOOK_NS 100000000 /* a signal ends an emulated step */
+
 struct run_options {
     const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store, *autocache, *tenant, *autoscale, *autoplace, *step_ms;
     uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after, local_memory;
@@ -147,7 +149,8 @@ static void emulate_step(struct run *run, int64_t now)
 {
     int64_t step = tool_steps_at(&run->steps, now - run->first_ns), wait = CW_MAX(step - run->late_ns, (int64_t)0);
 
-    cw_clock_sleep_ns(wait);
+    for (int64_t left = wait; left > 0 && !tool_is_interrupted(); left = wait - (cw_clock_ns() - now))
+        cw_clock_sleep_ns(CW_MIN(left, STEP_LOOK_NS));
     run->late_ns = step ? CW_MIN(CW_MAX(cw_clock_ns() - now - wait, (int64_t)0), step) : 0;
 }
 
@@ -254,10 +257,12 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     connect.timeout_ms = run->opt.timeout_ms;
     connect.cache_store = run->opt.cache_store;
     connect.cache_quota = run->opt.cache_quota;
+    connect.cancel = tool_cancel();
     if (cachew_connect(run->opt.dispatcher, &connect, &run->client, &error) < 0)
         return tool_fail_cachew(&error);
 
     struct cachew_job_options job = CACHEW_JOB_OPTIONS_INIT;
+    job.cancel = tool_cancel();
     cw_autofree void *token = NULL;
     if (run->opt.resume && load_token(run->opt.resume, &token, &job.token_bytes) != TOOL_OK)
         return TOOL_FAILED;
@@ -294,7 +299,7 @@ static int run_pipeline(struct run *run, const char *path)
     if (code == TOOL_OK && run->opt.batches_path) {
         run->batches = fopen(run->opt.batches_path, "a");
         if (!run->batches)
-            code = tool_fail("cannot write %s: %s", run->opt.batches_path, strerror(errno));
+            code = tool_is_interrupted() ? TOOL_INTERRUPTED : tool_fail("cannot write %s: %s", run->opt.batches_path, strerror(errno));
     }
     if (code == TOOL_OK)
         code = consume(run);
@@ -352,7 +357,7 @@ int tool_cmd_run(int argc, char **argv)
         {"no-shm", 0, CW_ARG_FLAG, &o->no_shm, NULL, "batches come by gRPC also on one host", 0, 0},
         {"no-hash", 0, CW_ARG_FLAG, &o->no_hash, NULL, "do not digest batches (benchmarks)", 0, 0},
         {"stats", 0, CW_ARG_FLAG, &o->stats, NULL, "print a JSON line of statistics at the end", 0, 0},
-        {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME", "to reach the dispatcher and a worker (default 10s)", 0, 0},
+        {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME", "to reach the dispatcher, and for the job to begin since something last moved (default 10s; local: starts in 30s)", 0, 0},
         TOOL_ROW_QUIET(&o->quiet, "no progress bar"),
         {0},
     };

@@ -60,26 +60,46 @@ int tool_fail_err(const struct cw_err *err)
     return tool_fail("%s", err->msg);
 }
 
+#define AGAIN_NS 1000000000 /* `timeout` and shells send a signal to a process and to its group: that is one */
+
 static volatile sig_atomic_t interrupted;
+static _Atomic int64_t interrupted_ns;
+static struct cachew_cancel *cancel;
 
 /* What was waited for may have failed since it was to end: the status says that. */
 int tool_fail_cachew(const struct cachew_error *error)
 {
+    if (interrupted && error->code == CACHEW_E_CANCELLED)
+        return TOOL_INTERRUPTED;
     int code = tool_fail("%s", error->message);
     return interrupted ? TOOL_INTERRUPTED : code;
 }
 
 static void on_interrupt(int signum)
 {
-    (void)signum;
+    const struct sigaction end = {.sa_handler = SIG_DFL};
+    int64_t now = cw_clock_ns();
+    if (interrupted && now - interrupted_ns >= AGAIN_NS) {
+        sigaction(signum, &end, NULL);
+        raise(signum); /* comes when this handler has returned */
+    }
+    if (!interrupted)
+        interrupted_ns = now;
     interrupted = 1;
+    cachew_cancel_set(cancel);
 }
 
 void tool_catch_signals(void)
 {
     const struct sigaction action = {.sa_handler = on_interrupt};
+    cancel = cancel ? cancel : cachew_cancel_new();
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+const struct cachew_cancel *tool_cancel(void)
+{
+    return cancel;
 }
 
 bool tool_is_interrupted(void)

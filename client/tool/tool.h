@@ -58,10 +58,13 @@ bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, co
 int tool_fail(const char *fmt, ...) CW_PRINTF(1, 2);
 int tool_fail_err(const struct cw_err *err);
 struct cachew_error;
-int tool_fail_cachew(const struct cachew_error *error);
+int tool_fail_cachew(const struct cachew_error *error); /* silent when that is what a signal asked for */
 
-/* SIGINT and SIGTERM from now on only make tool_is_interrupted true: what is under way is then ended properly. */
+/* SIGINT and SIGTERM from now on only make tool_is_interrupted true, and what waits give up: what is under way is then ended properly.
+ * Another one a second later or more ends the program at once. */
 void tool_catch_signals(void);
+struct cachew_cancel;
+const struct cachew_cancel *tool_cancel(void); /* for cachew_connect and cachew_job_start; NULL before tool_catch_signals */
 bool tool_is_interrupted(void);
 
 /* Default of --dispatcher: $CACHEW_DISPATCHER or "local:". */

@@ -18,18 +18,28 @@ struct cachew_client;
 struct cachew_job;
 struct cachew_batch;
 
+/* Ends calls that wait: cachew_connect and cachew_job_start that were given it in their options return CACHEW_E_CANCELLED soon (a tenth of a
+ * second) after it was set, also when that was before they were called. It stays set. What goes on after a start is ended by cachew_job_cancel. */
+struct cachew_cancel;
+struct cachew_cancel *cachew_cancel_new(void);
+/* Any thread, and in a signal handler. NULL is accepted. */
+void cachew_cancel_set(struct cachew_cancel *cancel);
+/* When the calls have returned that were given it. NULL is accepted. */
+void cachew_cancel_free(struct cachew_cancel *cancel);
+
 /* Options structs begin with their size: initialise with the macro, then set fields. */
 struct cachew_connect_options {
     size_t struct_size;
-    int64_t timeout_ms;      /* to reach the dispatcher; 0 = 10000 */
+    int64_t timeout_ms;      /* to reach the dispatcher, and of a job's start since something last moved; 0 = 10000 (to start "local:" 30000) */
     int local_workers;       /* "local:" only: worker processes; 0 = 1 */
     int local_threads;       /* "local:" only: threads of each; 0 = number of CPUs */
     int no_shared_memory;    /* 1 = batches always come by gRPC */
     const char *state_dir;   /* "local:" only: where the private dispatcher keeps its state; NULL = temporary */
     const char *cache_store; /* "local:" only: where caches are kept, for example "dir:/var/cache/cachew" (docs/cache.md); NULL = nowhere */
     uint64_t cache_quota;    /* "local:" only: bytes there at most; 0 = no limit of ours */
+    const struct cachew_cancel *cancel; /* ends cachew_connect; NULL = nothing does before timeout_ms */
 };
-#define CACHEW_CONNECT_OPTIONS_INIT {sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0}
+#define CACHEW_CONNECT_OPTIONS_INIT {sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL}
 
 /* address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:", which starts a private dispatcher and worker on this host and
  * stops them with cachew_disconnect (they also end when this process does, however it dies). options may be NULL. */
@@ -72,9 +82,10 @@ struct cachew_job_options {
     int local_nice;         /* 0 to 19, on top of this process's own; the trainer's own threads come first with 1 and more */
     double local_cpus;      /* CPU time that each may use, in seconds a second; 0 = no limit */
     uint64_t local_memory;  /* bytes that local_workers of them may hold together; 0 = a quarter of the host's */
+    const struct cachew_cancel *cancel; /* ends cachew_job_start; NULL = nothing does while something moves */
 };
 #define CACHEW_JOB_OPTIONS_INIT {sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, 0, 0, NULL, 0, 0, NULL, NULL, \
-                                 NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+                                 NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
 
 /* Starts (or joins, or resumes) a job. The pipeline is checked by the dispatcher and prepared by a worker before this returns; waits
  * for a worker if there is none (timeout of cachew_connect). The pipeline may be released afterwards. options may be NULL. */

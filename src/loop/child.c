@@ -142,6 +142,11 @@ static int wait_readable(int fd, int64_t deadline_ms)
     }
 }
 
+bool cw_child_has_output(struct cw_child *child, int64_t timeout_ms)
+{
+    return wait_readable(child->stdout_fd, cw_clock_ms() + timeout_ms) != CW_E_TIMEOUT;
+}
+
 static int fail_ended(struct cw_child *child, struct cw_err *err)
 {
     /* Its stdout is closed a moment before it can be waited for. */

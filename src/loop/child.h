@@ -19,6 +19,8 @@ struct cw_child {
 int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path, int nice_level, struct cw_err *err);
 /* Reads one line (without its newline) from the child's stdout; TIMEOUT, or UNAVAILABLE when it ended before. */
 int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap, struct cw_err *err);
+/* Whether it has written something, or has ended; waits for that so long. */
+bool cw_child_has_output(struct cw_child *child, int64_t timeout_ms);
 void cw_child_kill(struct cw_child *child, int signum);
 void cw_child_close_stdin(struct cw_child *child); /* tells it to go (--exit-with-stdin), and does not wait */
 /* Waits for its end; at the timeout kills it (SIGKILL). Returns the wait status. Closes the fds. */
