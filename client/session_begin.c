@@ -56,6 +56,7 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
         return rc;
     if (info.join.skip < 0 || info.join.batch < 0 || (info.join.take > 0 && info.join.skip > INT64_MAX - info.join.take))
         return cw_err_set(err, CW_E_CORRUPT, "the dispatcher's welcome has a row count that cannot be");
+    cw_mem_free(job->id); /* of a welcome that was refused */
     job->id = cw_mem_strdup(welcome->job_id);
     job->seed = welcome->seed;
     job->epochs = welcome->epochs;

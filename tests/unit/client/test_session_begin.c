@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a job begins, as the first welcome says. */
+#include "support/cm.h"
+
+#include <malloc.h>
+#include <string.h>
+#include "base/mem.h"
+#include "client/session_int.h"
+#include "wire/wire.h"
+
+#define ID_BYTES (1u << 20)
+#define WELCOMES 64
+
+static size_t in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* A dispatcher that is asked again and again, and answers what the client refuses. (Sanitizers have another malloc, and look for leaks themselves.) */
+static void refused_welcomes_leave_nothing(void **state)
+{
+    (void)state;
+    struct cachew_job job = {.client = NULL};
+    struct cw_session session = {.job = &job};
+    struct cw_plan_info info = {.items = 10, .elements = 10, .join.take = -1, .fingerprint = {1, 2}};
+    struct cw_err err = {0};
+    char token = 0;
+    cw_autofree char *id = cw_mem_new(ID_BYTES);
+    memset(id, 'j', ID_BYTES - 1);
+    session.conf.token_bytes = &token; /* of another fingerprint: zero */
+    Cachew__V1__ClientWelcome welcome = CACHEW__V1__CLIENT_WELCOME__INIT;
+    welcome.job_id = id;
+    welcome.info = cw_wire_info_to(&info);
+    size_t before = in_use();
+    for (int i = 0; i < WELCOMES; i++)
+        assert_int_equal(cw_session_begin(&session, &welcome, &err), CW_E_STATE);
+    assert_true(in_use() < before + WELCOMES / 2 * ID_BYTES);
+    assert_string_equal(job.id, id);
+    assert_false(session.begun);
+    cw_wire_info_free(welcome.info);
+    cw_mem_free(job.id);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refused_welcomes_leave_nothing)};
+    return cmocka_run_group_tests_name("client_session_begin", tests, NULL, NULL);
+}
