@@ -266,6 +266,7 @@ static int take_place(struct cw_client *client, struct cw_err *err)
     place->client = client;
     place->client_id = client->id;
     place->expected = place->bye = false;
+    place->ready = 0;
     place->position_dirty = job->progress_dirty = true;
     cw_job_advance(job);
     cw_job_flush(job);

@@ -77,6 +77,8 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     cw_job_ack(job, client->consumer, ack->received, ack->n_received, false);
     cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true);
     place->wait_share = ack->wait_share;
+    place->ready = ack->ready;
+    job->want_fill |= job->info->sparse; /* what one consumer received, or took from its queue, moves the window */
     cw_decide_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
     cw_watch_measured(job, ack);

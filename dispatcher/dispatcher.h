@@ -174,6 +174,7 @@ struct cw_consumer {
     bool position_dirty;
     struct cw_state_position position;
     double wait_share;
+    uint64_t ready;           /* finished batches that wait for its trainer, as last told; 0 = none, or not known */
     int64_t gone_ms;          /* since when nobody holds it */
 };
 struct cw_trouble { /* of an item that failed */
@@ -230,6 +231,7 @@ struct cw_job {
     struct cw_job_skip *skips; /* asked for, whichever epochs are open */
     size_t skips_n, skips_cap;
     uint64_t window, window_told;
+    uint64_t window_end;   /* of the fill under way: items are leased below it, counted from the beginning of the first open epoch */
     size_t workers_n;      /* that serve it, when it was last looked */
     bool want_fill, progress_dirty;
     bool unsent;           /* shared jobs: there are leases that wait until they may be sent */

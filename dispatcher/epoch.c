@@ -243,6 +243,12 @@ uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer)
     return epoch->items;
 }
 
+uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consumer)
+{
+    const struct cw_set *received = epoch->layout.to_all ? &epoch->parts[consumer].received : &epoch->received;
+    return CW_MIN(cw_set_first_absent(received, 0), epoch->items);
+}
+
 void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi)
 {
     cw_set_remove(&epoch->leased, lo, hi);

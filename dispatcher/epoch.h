@@ -55,6 +55,9 @@ void cw_epoch_skip(struct cw_epoch *epoch, uint64_t lo, uint64_t hi, struct cw_s
 /* The consumer's lowest item that it has not consumed; epoch->items when there is none. */
 uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer);
 
+/* The lowest item that has not reached it (sparse: everyone gets every item); epoch->items when there is none. */
+uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consumer);
+
 /* Leased no more: free, unless received. */
 void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi);
 /* The lowest run of free items in [from, limit), at most max of them; false when there is none. */

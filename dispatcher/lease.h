@@ -22,6 +22,17 @@ void cw_lease_hedge(struct cw_share *share, int64_t now);
 void cw_share_first_target(struct cw_share *share);
 void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done *done, uint64_t done_n, int64_t now); /* done_n: items in done */
 
+/* window_end.c: one consumer of a sparse job. Items are counted from the beginning of the first open epoch. */
+struct cw_window_place {
+    uint64_t received; /* the first item that it has not received */
+    uint64_t ready;    /* finished batches that wait for its trainer, as last told; not known = 0 */
+    bool here;         /* somebody holds its place */
+};
+/* The end of the window of a sparse job: a window beyond the lowest unconsumed item; and for each consumer that has no finished batch a window beyond
+ * what it has received, but not further than a window beyond what one that is away has, and not while one has many batches waiting. */
+uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_window_place *places, size_t n);
+uint64_t cw_job_window_end(struct cw_job *job); /* of any job, from its sets */
+
 /* sibling.c: jobs of the same function, whose items a worker computes once (worker/shared.h) */
 void cw_sibling_join(struct cw_job *job); /* the function is known */
 void cw_sibling_leave(struct cw_job *job);

@@ -49,12 +49,8 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_in
     struct cw_job *job = share->job;
     if (job->items == 0)
         return NULL;
-    struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
-    if (!first)
-        return NULL;
     bool shared = job->layout.mode == CW_MODE_SHARED;
-    /* Shared: what each consumer may have in hand is the bound, so that a slow one does not hold the others. */
-    uint64_t limit = shared ? 2 * job->items : cw_epoch_lowest_unconsumed(first) + job->window;
+    uint64_t limit = job->window_end;
     for (uint64_t i = 0; i < CW_EPOCHS_AHEAD && i <= limit / job->items; i++) {
         uint64_t base = i * job->items;
         if (base >= limit)
@@ -130,11 +126,10 @@ struct fill {
 /* The lowest free item within the window says both. */
 static void look_for_free(struct cw_job *job, struct fill *fill)
 {
-    struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
-    uint64_t limit = job->layout.mode == CW_MODE_SHARED ? 2 * job->items : (first ? cw_epoch_lowest_unconsumed(first) : 0) + job->window;
+    uint64_t limit = job->window_end;
     struct cw_interval run;
     fill->free = fill->hole = false;
-    for (uint64_t i = 0; first && job->items > 0 && !fill->free && i < CW_EPOCHS_AHEAD && i * job->items < limit; i++) {
+    for (uint64_t i = 0; job->items > 0 && !fill->free && i < CW_EPOCHS_AHEAD && i * job->items < limit; i++) {
         struct cw_epoch *epoch = cw_job_open_epoch(job, job->first_epoch + i);
         if (!epoch)
             return;
@@ -222,6 +217,7 @@ static void begin_fill(struct cw_job *job)
         job->workers_n++;
     }
     job->window = cw_window_items(job, threads);
+    job->window_end = cw_job_window_end(job);
     make_room(job);
 }
 

@@ -11,8 +11,10 @@
 
 static uint64_t chosen_window(const struct cw_job *job, size_t threads)
 {
+    /* Trainers that step together all need a batch before one of them asks for another. */
+    uint64_t least = job->layout.mode == CW_MODE_COORDINATED ? job->layout.consumers : 1;
     if (job->options->window > 0)
-        return CW_MIN(job->options->window, WINDOW_MAX);
+        return CW_MAX(CW_MIN(job->options->window, WINDOW_MAX), least);
     /* Each consumer has a buffer of its own; in a sparse job every one holds every item. */
     double parts = job->layout.to_all ? 1 : job->layout.consumers;
     double buffer = parts * (job->options->buffer_bytes > 0 ? (double)job->options->buffer_bytes : (double)CW_BUFFER_DEFAULT);
