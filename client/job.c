@@ -120,7 +120,9 @@ static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
     atomic_fetch_add_explicit(&counts->skipped, batch->data->skipped, memory_order_relaxed);
     atomic_fetch_add_explicit(&counts->bytes, bytes, memory_order_relaxed);
     job->unkicked_bytes += bytes;
-    if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) ||
+    /* The last one of a sparse job: from now on the window counts from what has come, and the dispatcher is to know it. */
+    bool last = job->sparse && atomic_load_explicit(&counts->pushed, memory_order_relaxed) == job->serial;
+    if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) || last ||
         job->unkicked_bytes >= atomic_load_explicit(&job->kick_bytes, memory_order_relaxed)) {
         job->unkicked_n = job->unkicked_bytes = 0;
         cw_job_kick(job);

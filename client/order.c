@@ -232,3 +232,14 @@ const struct cw_set *cw_order_received(const struct cw_order *order, uint64_t ep
     const struct cw_order_epoch *state = cw_map_get(&order->epochs, epoch);
     return state ? &state->got : NULL;
 }
+
+uint64_t cw_order_come(const struct cw_order *order)
+{
+    const struct cw_order_epoch *state;
+    uint64_t epoch = order->epoch, local = 0;
+    while (order->mine > 0 && (state = cw_map_get(&order->epochs, epoch)) && (local = cw_set_first_absent(&state->got, 0)) >= order->mine) {
+        epoch++;
+        local = 0;
+    }
+    return epoch * order->mine + local;
+}

@@ -51,6 +51,8 @@ struct cw_order_out cw_order_take(struct cw_order *order);
 /* Nothing more of the present epoch is wanted: calls free_entry for what is held of it. The next take gives its END. */
 void cw_order_cut(struct cw_order *order, cw_order_free_fn *free_entry);
 bool cw_order_is_over(const struct cw_order *order);
+/* The first that has not come, counted in local numbers over all epochs in a row. */
+uint64_t cw_order_come(const struct cw_order *order);
 /* What has come of an epoch, in local numbers, or NULL when nothing has. */
 const struct cw_set *cw_order_received(const struct cw_order *order, uint64_t epoch);
 

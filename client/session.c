@@ -84,7 +84,7 @@ static void session_tick(void *arg)
 /* The trainer wakes the loop when a quarter of the window, or an eighth of the buffer, was consumed. */
 static void set_kicks(struct cw_session *session)
 {
-    uint64_t n = session->window / 4;
+    uint64_t n = session->ack.window / 4;
     n = n < 1 ? 1 : n > 256 ? 256 : n;
     atomic_store_explicit(&session->job->kick_n, n, memory_order_relaxed);
     atomic_store_explicit(&session->job->kick_bytes, session->conf.buffer_bytes / 8, memory_order_relaxed);
@@ -92,7 +92,7 @@ static void set_kicks(struct cw_session *session)
 
 void cw_session_set_window(struct cw_session *session, uint64_t items)
 {
-    session->window = items ? items : session->window;
+    session->ack.window = items ? items : session->ack.window;
     set_kicks(session);
 }
 
@@ -184,7 +184,7 @@ struct cw_session *cw_session_new(struct cachew_job *job, struct cw_session_conf
     if (session->conf.buffer_bytes == 0)
         session->conf.buffer_bytes = BUFFER_BYTES;
     session->client_id = cw_rng_process_id();
-    session->window = session->conf.window;
+    session->ack.window = session->conf.window;
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
     session->retry = cw_timer_new(job->client->loop, session_open, session);
     session->tick = cw_timer_new(job->client->loop, session_tick, session);

@@ -14,6 +14,8 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
         cw_job_fail(session->job, &err);
         return;
     }
+    if (first)
+        cw_session_note_told(session, true);
     session->welcome = true;
     cw_session_set_window(session, welcome->window);
     if (!first)

@@ -5,6 +5,7 @@
 #define CW_CLIENT_SESSION_INT_H
 
 #include "cachew/v1/job.pb-c.h"
+#include "client/ack.h"
 #include "client/session.h"
 
 #define CW_SESSION_BACKOFF_MIN_MS 50
@@ -23,7 +24,7 @@ struct cw_session {
     struct cw_link **links;
     size_t links_n, links_cap;
     struct cw_local_workers *local; /* NULL: none were ever asked for */
-    uint64_t window;
+    struct cw_ack ack; /* what is known of the next one */
     int64_t acked_ns;
     uint64_t acked_wait_ns, acked_bytes, acked_copies;
     uint64_t came, starved_came; /* messages with outputs: now, and when the trainer began to starve */
@@ -44,7 +45,8 @@ void cw_session_say_hello(struct cw_session *session);
 void cw_session_say_bye(struct cw_session *session);
 void cw_session_ack(struct cw_session *session); /* if there is news */
 void cw_session_say_local_failed(struct cw_session *session, const char *error);
-bool cw_session_ack_is_due(const struct cw_session *session);
+bool cw_session_ack_is_due(struct cw_session *session);
+void cw_session_note_told(struct cw_session *session, bool starving); /* the dispatcher knows what has come, or is being told */
 
 /* session_hear.c */
 void cw_session_hear(void *session, struct cw_rpc_msg *msg);

@@ -7,10 +7,6 @@
 #include "client/session_int.h"
 #include "wire/wire.h"
 
-#define ACK_MS 200
-#define ACK_GAP_NS 5000000 /* at most 200 acknowledgements a second, unless the window is tiny */
-#define TINY_WINDOW 64
-
 static void send(struct cw_session *session, Cachew__V1__ClientMessage *message)
 {
     message->generation = session->generation;
@@ -67,6 +63,7 @@ void cw_session_say_hello(struct cw_session *session)
         hello.consumed = report.consumed;
         hello.n_consumed = report.consumed_n;
         hello.position = &position;
+        cw_session_note_told(session, true); /* a new stream: it takes it that nothing waits */
     } else {
         hello.job = &job;
         fill_job(conf, &job);
@@ -108,9 +105,23 @@ static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_me
     ret_measure->copies = since(&session->job->counts.copies, &session->acked_copies);
 }
 
+static bool is_starving(const struct cw_session *session)
+{
+    return session->job->sparse && session->deliver.serial == atomic_load_explicit(&session->job->given, memory_order_relaxed);
+}
+
 static bool has_news(const struct cw_session *session)
 {
-    return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 || session->deliver.consumed_n > 0;
+    return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 || session->deliver.consumed_n > 0 ||
+           (is_starving(session) && !session->ack.told.starving);
+}
+
+void cw_session_note_told(struct cw_session *session, bool starving)
+{
+    const struct cw_deliver *deliver = &session->deliver;
+    session->ack.told.starving = starving;
+    session->ack.told.come = cw_order_come(&deliver->order);
+    session->ack.told.unconsumed = deliver->pos.epoch * deliver->order.mine + deliver->pos.item;
 }
 
 void cw_session_ack(struct cw_session *session)
@@ -135,6 +146,7 @@ void cw_session_ack(struct cw_session *session)
     ack.wait_share = wait_share(session, now);
     ack.buffered_bytes = deliver->buffered;
     ack.ready = deliver->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
+    cw_session_note_told(session, ack.ready == 0);
     ack.position = &position;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
     message.ack = &ack;
@@ -144,13 +156,15 @@ void cw_session_ack(struct cw_session *session)
     session->acked_ns = now;
 }
 
-bool cw_session_ack_is_due(const struct cw_session *session)
+bool cw_session_ack_is_due(struct cw_session *session)
 {
-    int64_t age = cw_clock_ns() - session->acked_ns;
-    if (age >= ACK_MS * 1000000ll)
-        return true;
-    bool quarter = session->deliver.consumed_n >= CW_MAX(session->window / 4, 1);
-    return quarter && (session->window < TINY_WINDOW || age >= ACK_GAP_NS);
+    struct cw_ack *ack = &session->ack;
+    ack->age_ns = cw_clock_ns() - session->acked_ns;
+    ack->consumed_n = session->deliver.consumed_n;
+    ack->starving = is_starving(session);
+    if (ack->starving)
+        ack->come = cw_order_come(&session->deliver.order);
+    return cw_ack_is_due(ack);
 }
 
 bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)

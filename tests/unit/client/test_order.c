@@ -197,6 +197,31 @@ static void test_empty_epochs(void **arg)
     cw_order_fini(&order, entry_free);
 }
 
+static void test_first_that_has_not_come(void **arg)
+{
+    (void)arg;
+    struct cw_order order;
+    struct cw_order_conf conf = {.items = 3, .epochs = 0, .consumers = 1};
+    cw_order_init(&order, &conf, 2, 1, NULL);
+    assert_int_equal(cw_order_come(&order), 7);
+    put(&order, 2, 2, 1);
+    assert_int_equal(cw_order_come(&order), 7);
+    put(&order, 2, 1, 1);
+    assert_int_equal(cw_order_come(&order), 9);
+    put(&order, 3, 0, 1);
+    assert_int_equal(cw_order_come(&order), 10);
+    uint64_t epoch = 2, next = 1, ends = 0;
+    while (ends == 0)
+        (void)take_all(&order, &epoch, &next, &ends);
+    assert_int_equal(cw_order_come(&order), 10);
+    cw_order_fini(&order, entry_free);
+    assert_int_equal(live, 0);
+    conf.items = 0;
+    cw_order_init(&order, &conf, 0, 0, NULL);
+    assert_int_equal(cw_order_come(&order), 0);
+    cw_order_fini(&order, entry_free);
+}
+
 static void test_numbers(void **arg)
 {
     (void)arg;
@@ -215,7 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_order), cmocka_unit_test(test_unordered), cmocka_unit_test(test_skip_and_bounds),
-        cmocka_unit_test(test_empty_epochs), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_empty_epochs), cmocka_unit_test(test_first_that_has_not_come), cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
