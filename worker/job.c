@@ -216,10 +216,8 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
     cw_serve_unbind(job);
     cw_lease_clear(job);
     cw_outq_clear(job);
-    for (struct cw_task *t = job->tasks; t; t = t->next)
-        t->revoked = true;
-    if (job->plan)
-        cw_exec_cancel(w->exec, job->plan);
+    if (cw_tasks_cancel_all(job) && job->plan)
+        cw_plan_stop(job->plan); /* what a thread waits for in a source is not waited for */
     cw_wcache_job_flush(job);
     if (w->turn_n == 0)
         cw_shm_pool_trim(w->pool, 0);

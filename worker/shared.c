@@ -147,6 +147,14 @@ enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_fun
     return CW_SHARED_HAVE;
 }
 
+bool cw_shared_is_awaited(const struct cw_task *task)
+{
+    for (const struct cw_task *t = task->making ? task->making->waiters : NULL; t; t = t->wait_next)
+        if (!t->revoked)
+            return true;
+    return false;
+}
+
 /* Some job has not come to it yet. One that began a later item has had it, here or elsewhere. */
 static bool is_wanted(const struct cw_shared_item *it)
 {

@@ -59,6 +59,8 @@ enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_fun
 /* The task that was told to compute is back, with its batch or without. Returns those who waited, by wait_next. The batch is
  * kept if another job is still to come to it. */
 struct cw_task *cw_shared_made(struct cw_shared_items *items, struct cw_task *task);
+/* Another job waits for what the task computes. */
+bool cw_shared_is_awaited(const struct cw_task *task);
 /* Forgets what was finished first until at most so many bytes are kept. */
 void cw_shared_trim(struct cw_shared_items *items, size_t bytes);
 

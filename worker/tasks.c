@@ -261,11 +261,29 @@ void cw_tasks_collect(void *worker)
         cw_report_now(w);
 }
 
+/* Its job does not want it any more; computing it ends, unless another job waits for it. */
+static bool cancel(struct cw_task *task)
+{
+    task->revoked = true;
+    if (cw_shared_is_awaited(task))
+        return false;
+    cw_exec_cancel(task->job->worker->exec, &task->exec);
+    return true;
+}
+
+bool cw_tasks_cancel_all(struct cw_wjob *job)
+{
+    bool all = true;
+    for (struct cw_task *t = job->tasks; t; t = t->next)
+        all &= cancel(t);
+    return all;
+}
+
 void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
     for (struct cw_task *t = job->tasks; t; t = t->next)
         if (!t->revoked && t->exec.epoch == epoch && t->exec.item >= lo && t->exec.item < hi) {
-            t->revoked = true;
+            (void)cancel(t);
             cw_wjob_let_go(job, epoch, t->exec.item);
         }
 }

@@ -282,6 +282,8 @@ void cw_lease_clear(struct cw_wjob *job);
 /* tasks.c */
 void cw_tasks_pump(struct cw_worker *w);
 void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+/* The job wants none of its items any more. Whether nobody else does. */
+bool cw_tasks_cancel_all(struct cw_wjob *job);
 void cw_tasks_collect(void *worker); /* takes in what is finished */
 size_t cw_tasks_stream_bytes(const struct cw_worker *w); /* in streams, not yet accepted */
 

@@ -216,6 +216,11 @@ static int eval(struct cw_work *work, const struct cw_work_at *from, struct cw_e
                 return rc;
             }
             if (++frame->next < frame->n) {
+                rc = cw_stop_check(work->stop, err); /* a row may be made of many elements */
+                if (CW_UNLIKELY(rc)) {
+                    work->failed = frame->node;
+                    return rc;
+                }
                 enter_input(work, frame, &at);
                 break;
             }

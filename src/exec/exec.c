@@ -17,6 +17,7 @@ struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
     struct cw_turns turns; /* lock: the queues of plans */
+    struct cw_exec_task *all; /* lock: tasks that are not done */
     bool stopping;         /* lock */
     struct cw_throttle throttle; /* lock */
     size_t threads_n;
@@ -26,7 +27,7 @@ struct cw_exec {
 /* What a thread found to do. */
 struct job {
     struct cw_exec_task *task;
-    bool begin; /* or cancel, when the task is cancelled */
+    enum { JOB_BEGIN, JOB_ROWS, JOB_CANCEL } what;
     int64_t lo, hi;
     double expected_ns; /* its plan's turn was charged that much: the rest when it is done */
 };
@@ -64,7 +65,7 @@ static void learn(struct cw_plan *plan, int64_t ns, int64_t rows)
 static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct job *job)
 {
     job->task = task;
-    job->begin = false;
+    job->what = JOB_ROWS;
     job->lo = task->next_row;
     job->hi = task->next_row = job->lo + run_length(task);
     uint64_t row_ns = atomic_load_explicit(&cw_share_of(task->plan)->row_ns, memory_order_relaxed);
@@ -81,23 +82,46 @@ static bool find_job(struct cw_exec *exec, struct job *job)
     if (!task)
         return false;
     task->running++;
-    if (task->state == CW_TASK_OPEN) {
-        take_rows(exec, task, job);
-        return true;
-    }
-    *job = (struct job){.task = task, .begin = true};
-    if (task->cancelled)
+    if (cw_stop_is_set(&task->stop)) {
+        *job = (struct job){.task = task, .what = JOB_CANCEL};
         shut(exec, task);
-    else
+    } else if (task->state == CW_TASK_OPEN) {
+        take_rows(exec, task, job);
+    } else {
+        *job = (struct job){.task = task, .what = JOB_BEGIN};
         task->state = CW_TASK_BEGINNING;
+    }
     return true;
 }
 
-static void end_task(struct cw_exec_task *task, struct cw_batch *batch, const struct cw_err *err)
+/* Lock held. */
+static void link_task(struct cw_exec *exec, struct cw_exec_task *task)
+{
+    task->next_all = exec->all;
+    if (exec->all)
+        exec->all->prev_all = task;
+    exec->all = task;
+}
+
+/* Lock held. */
+static void unlink_task(struct cw_exec *exec, struct cw_exec_task *task)
+{
+    if (task->prev_all)
+        task->prev_all->next_all = task->next_all;
+    else
+        exec->all = task->next_all;
+    if (task->next_all)
+        task->next_all->prev_all = task->prev_all;
+}
+
+static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_batch *batch, const struct cw_err *err)
 {
     struct cw_exec_item *item = task->item;
     item->wall_ns = task->begin_ns ? cw_clock_ns() - task->begin_ns : 0;
+    cw_mutex_lock(&exec->mutex);
+    unlink_task(exec, task);
     item->task = NULL;
+    cw_mutex_unlock(&exec->mutex);
     cw_task_free(task);
     item->done(item, batch, err);
 }
@@ -108,6 +132,23 @@ static int64_t at_least(const struct cw_exec *exec, int64_t busy_ns, int64_t cpu
     if (exec->throttle.cpus <= 0)
         return busy_ns;
     return CW_MAX(busy_ns, (int64_t)((double)cpu_ns * (double)exec->threads_n / exec->throttle.cpus));
+}
+
+/* What its rows make, or its error. */
+static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena, struct cw_err *err)
+{
+    if (task->failed_row != INT64_MAX) {
+        *err = task->err;
+        return NULL;
+    }
+    int64_t begin = cw_clock_thread_cpu_ns();
+    struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch, &task->stop);
+    struct cw_batch *batch = cw_task_finish(task, work, err);
+    cw_work_put(work);
+    int64_t used = cw_clock_thread_cpu_ns() - begin;
+    task->item->cpu_ns += used;
+    task->item->busy_ns += at_least(exec, used, used);
+    return batch;
 }
 
 /* The thread that leaves a shut task last finishes it. Lock held on entry, not on return. */
@@ -123,14 +164,8 @@ static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_are
     if (!last)
         return;
     struct cw_err err = {0};
-    int64_t begin = cw_clock_thread_cpu_ns();
-    struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch);
-    struct cw_batch *batch = cw_task_finish(task, work, &err);
-    cw_work_put(work);
-    used = cw_clock_thread_cpu_ns() - begin;
-    task->item->cpu_ns += used;
-    task->item->busy_ns += at_least(exec, used, used);
-    end_task(task, batch, &err);
+    struct cw_batch *batch = finish(exec, task, arena, &err);
+    end_task(exec, task, batch, &err);
 }
 
 static void fail_task(struct cw_exec_task *task, const struct cw_err *err)
@@ -143,12 +178,6 @@ static void fail_task(struct cw_exec_task *task, const struct cw_err *err)
 static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena)
 {
     struct cw_err err = {0};
-    if (task->cancelled) {
-        cw_mutex_unlock(&exec->mutex);
-        cw_err_set(&err, CW_E_CANCELLED, "cancelled");
-        end_task(task, NULL, &err);
-        return;
-    }
     cw_mutex_unlock(&exec->mutex);
     int64_t cpu = cw_clock_thread_cpu_ns();
     task->begin_ns = cw_clock_ns();
@@ -171,7 +200,7 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
 {
     struct cw_exec_task *task = job->task;
     int64_t cpu = cw_clock_thread_cpu_ns(), wall = cw_clock_ns();
-    struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch);
+    struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch, &task->stop);
     cw_task_run(task, work, job->lo, job->hi);
     cw_work_put(work);
     wall = cw_clock_ns() - wall;
@@ -184,6 +213,13 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
     if (failed)
         shut(exec, task);
     leave(exec, task, arena, cpu, wall);
+}
+
+/* Others may still be at rows of it. Lock held on entry, not on return. */
+static void cancel_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena)
+{
+    cw_task_cancel(task);
+    leave(exec, task, arena, cw_clock_thread_cpu_ns(), 0);
 }
 
 static void thread_main(void *arg)
@@ -204,7 +240,9 @@ static void thread_main(void *arg)
             cw_cond_wait(&exec->cond, &exec->mutex);
             continue;
         }
-        if (job.begin) {
+        if (job.what == JOB_CANCEL) {
+            cancel_task(exec, job.task, arena);
+        } else if (job.what == JOB_BEGIN) {
             begin_task(exec, job.task, arena);
         } else {
             cw_mutex_unlock(&exec->mutex);
@@ -237,28 +275,29 @@ void cw_exec_limit_cpu(struct cw_exec *exec, double cpus)
     cw_mutex_unlock(&exec->mutex);
 }
 
-static void cancel(struct cw_exec *exec, const struct cw_plan *plan, bool stop)
+void cw_exec_cancel(struct cw_exec *exec, struct cw_exec_item *item)
 {
     cw_mutex_lock(&exec->mutex);
-    exec->stopping = exec->stopping || stop;
-    for (struct cw_turn *turn = exec->turns.first; turn; turn = turn->next)
-        for (struct cw_exec_task *task = turn->first; task; task = task->next)
-            if (task->state == CW_TASK_NEW && (!plan || task->plan == plan))
-                task->cancelled = true;
-    cw_cond_broadcast(&exec->cond);
+    if (item->task)
+        cw_stop_set(&item->task->stop);
     cw_mutex_unlock(&exec->mutex);
 }
 
-void cw_exec_cancel(struct cw_exec *exec, struct cw_plan *plan)
+static void stop(struct cw_exec *exec)
 {
-    cancel(exec, plan, false);
+    cw_mutex_lock(&exec->mutex);
+    exec->stopping = true;
+    for (struct cw_exec_task *task = exec->all; task; task = task->next_all)
+        cw_stop_set(&task->stop);
+    cw_cond_broadcast(&exec->cond);
+    cw_mutex_unlock(&exec->mutex);
 }
 
 void cw_exec_free(struct cw_exec *exec)
 {
     if (!exec)
         return;
-    cancel(exec, NULL, true);
+    stop(exec);
     for (size_t i = 0; i < exec->threads_n; i++)
         cw_thread_join(&exec->threads[i]);
     cw_cond_fini(&exec->cond);
@@ -271,7 +310,9 @@ void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item)
 {
     struct cw_exec_task *task = cw_task_new(item);
     cw_mutex_lock(&exec->mutex);
-    task->cancelled = exec->stopping;
+    if (exec->stopping)
+        cw_stop_set(&task->stop);
+    link_task(exec, task);
     cw_turns_enqueue(&exec->turns, turn_of(task), task);
     cw_cond_signal(&exec->cond);
     cw_mutex_unlock(&exec->mutex);

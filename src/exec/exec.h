@@ -41,13 +41,14 @@ struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
 /* Before anything is submitted: its threads together use at most so much CPU time, in seconds a second (0 = no limit). Short of that
  * they wait between runs of elements, so the process stays at its limit on average, not at every instant. */
 void cw_exec_limit_cpu(struct cw_exec *exec, double cpus);
-void cw_exec_free(struct cw_exec *exec); /* cancels what has not begun, waits for the rest */
+void cw_exec_free(struct cw_exec *exec); /* cancels all items, and waits for what threads are at */
 /* A plan's items are begun in the order submitted; plans share the threads (turns.h). Any thread; item stays the caller's and must live until done. */
 void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item);
 /* What part of the threads' time the plan gets while others want it too: in proportion to the weights; 1 if nobody says otherwise. > 0. Any thread. */
 void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight);
-/* Items of this plan that have not begun are done with CANCELLED; those running finish. */
-void cw_exec_cancel(struct cw_exec *exec, struct cw_plan *plan);
+/* Nobody wants it any more: rows that are not begun are not computed, operators that look at the flag end, and it is done with CANCELLED, unless its last
+ * row is computed already. Of an item that is done, or was never submitted, nothing happens. Any thread. */
+void cw_exec_cancel(struct cw_exec *exec, struct cw_exec_item *item);
 void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts /* one per node of the graph */);
 /* Begins to read what the caches of the plan have of an item's rows (cw_cache_prefetch). Any thread. */
 void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item);

@@ -15,7 +15,7 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
     err = err ? err : &local;
     struct cw_arena *arena = cw_arena_new((size_t)1 << 20);
     struct cw_exec_task *task = cw_task_new(item);
-    struct cw_work *work = cw_work_get(plan, arena, item->epoch);
+    struct cw_work *work = cw_work_get(plan, arena, item->epoch, &task->stop);
     struct cw_batch *batch = NULL;
     work->trace = trace ? trace->fn : NULL;
     work->trace_arg = trace ? trace->arg : NULL;

@@ -176,6 +176,14 @@ static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int6
     cw_mutex_unlock(&task->mutex);
 }
 
+void cw_task_cancel(struct cw_exec_task *task)
+{
+    cw_mutex_lock(&task->mutex);
+    task->failed_row = -1;
+    (void)cw_stop_check(&task->stop, &task->err);
+    cw_mutex_unlock(&task->mutex);
+}
+
 static int check_field(const struct cw_exec_task *task, size_t f, const struct cw_view *view,
                        struct cw_err *err)
 {
@@ -312,6 +320,10 @@ static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_w
     struct cw_err err;
     err.code = 0;
     err.msg[0] = 0;
+    if (CW_UNLIKELY(cw_stop_is_set(&task->stop))) {
+        cw_task_cancel(task);
+        return false;
+    }
     int rc = compute_row(task, work, at, element, row, &err);
     while (CW_UNLIKELY(work->hold.n) && !release(task, work, row)) {
         err.code = 0;

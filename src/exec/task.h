@@ -21,10 +21,11 @@ struct cw_task_whole {
 };
 struct cw_exec_task {
     struct cw_exec_task *next, *prev; /* pool lock: the queue */
+    struct cw_exec_task *next_all, *prev_all; /* pool lock: all that are not done */
     struct cw_exec_item *item;
     struct cw_plan *plan;
     enum cw_task_state state; /* pool lock */
-    bool cancelled;           /* pool lock */
+    struct cw_stop stop;      /* set: it ends with CANCELLED, if it is not computed by then */
     int64_t next_row;         /* pool lock */
     size_t running;           /* pool lock: threads in it */
     int64_t begin_ns;
@@ -62,6 +63,8 @@ void cw_task_free(struct cw_exec_task *task);
 int cw_task_begin(struct cw_exec_task *task, struct cw_err *err);
 /* Computes rows [lo, hi). Several threads. */
 void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi);
+/* Its stop is set: it has failed. */
+void cw_task_cancel(struct cw_exec_task *task);
 /* When all rows are computed: the batch (the caller's ref), or NULL and err. One thread. */
 struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work,
                                 struct cw_err *err);

@@ -76,7 +76,7 @@ static struct cw_work *work_new(struct cw_plan *plan)
     return work;
 }
 
-struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch)
+struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch, const struct cw_stop *stop)
 {
     struct cw_share *share = cw_share_of(plan);
     cw_mutex_lock(&share->mutex);
@@ -93,11 +93,14 @@ struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64
     }
     work->arena = arena;
     work->epoch = epoch;
+    work->stop = stop;
     work->caching = atomic_load_explicit(&plan->uses_n, memory_order_relaxed) > 0;
     work->skip = work->caching ? plan->self : plan->passing;
     work->pending_n = work->puts_n = 0;
-    for (size_t i = 0; i < plan->n; i++)
+    for (size_t i = 0; i < plan->n; i++) {
         work->nodes[i].ctx.arena = arena;
+        work->nodes[i].ctx.stop = stop;
+    }
     return work;
 }
 

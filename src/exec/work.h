@@ -59,6 +59,7 @@ struct cw_work {
     struct cw_work *next_all, *next_idle;
     struct cw_arena *arena; /* the borrowing thread's */
     uint64_t epoch;
+    const struct cw_stop *stop; /* the task's */
     int64_t clock_ns; /* what a reading of the clock takes, to be left out of what is measured */
     struct cw_work_node *nodes;
     struct cw_work_pending *pending;
@@ -90,7 +91,7 @@ struct cw_share {
 };
 
 struct cw_share *cw_share_of(struct cw_plan *plan);
-struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch);
+struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch, const struct cw_stop *stop);
 void cw_work_put(struct cw_work *work);
 
 /* A bit for each of so many fields: `live`. */

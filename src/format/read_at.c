@@ -74,7 +74,9 @@ struct cw_readable cw_readable_mem(const char *name, const struct cw_readable_by
 
 int cw_readable_get(const struct cw_readable *readable, uint64_t offset, void *dst, size_t n, struct cw_err *err)
 {
-    int rc = readable->read_at(readable->arg, offset, dst, n, err);
+    int rc = cw_stop_check(readable->stop, err);
+    if (rc == 0)
+        rc = readable->read_at(readable->arg, offset, dst, n, err);
     if (rc < 0)
         cw_err_wrap(err, "%s", readable->name);
     return rc;

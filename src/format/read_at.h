@@ -4,6 +4,7 @@
 #define CW_FORMAT_READ_AT_H
 
 #include "base/err.h"
+#include "base/stop.h"
 
 /* Reads exactly n bytes at offset or fails (the caller keeps inside `size`). */
 typedef int cw_read_at_fn(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err);
@@ -13,6 +14,7 @@ struct cw_readable {
     uint64_t size;
     cw_read_at_fn *read_at;
     void *arg;
+    const struct cw_stop *stop; /* or NULL: once it is set, cw_readable_get fails with CANCELLED, so scans end */
 };
 
 /* Exactly n bytes of an open file. */

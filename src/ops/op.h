@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include "base/arena.h"
 #include "base/rng.h"
+#include "base/stop.h"
 #include "conf/opt.h"
 #include "data/element.h"
 
@@ -47,6 +48,7 @@ struct cw_rect {
 /* What an element operator or a source sees of the engine: one per thread and node, valid for the call. */
 struct cw_op_ctx {
     struct cw_arena *arena;      /* memory until the element is done */
+    const struct cw_stop *stop;  /* set when nobody wants the element any more (NULL = never): whoever takes long looks at it, and fails with CANCELLED */
     struct cw_rng rng;           /* this element's stream of this operator */
     const struct cw_spec *in;    /* spec of the elements that come in (NULL for a source) */
     const struct cw_spec *out;
@@ -79,6 +81,7 @@ struct cw_at {
 struct cw_op_open {
     const struct cw_value *manifest; /* what `manifest` gave on the machine that prepared the job; NULL = find out yourself */
     struct cw_spec *out;
+    const struct cw_stop *stop; /* set when nobody wants the source any more, also while it is in use later; NULL = never */
 };
 
 struct cw_op {

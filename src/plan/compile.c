@@ -8,7 +8,7 @@
 
 #define ELEMENTS_MAX (INT64_C(1) << 60)
 
-static int open_op(struct cw_plan_node *node, const struct cw_value *manifest, struct cw_err *err)
+static int open_op(const struct cw_plan *plan, struct cw_plan_node *node, const struct cw_value *manifest, struct cw_err *err)
 {
     const struct cw_op *op = node->op;
     if (!op->open)
@@ -19,7 +19,7 @@ static int open_op(struct cw_plan_node *node, const struct cw_value *manifest, s
         if (!mine)
             return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of it");
     }
-    struct cw_op_open how = {.manifest = mine, .out = &node->out};
+    struct cw_op_open how = {.manifest = mine, .out = &node->out, .stop = plan->stop};
     return op->open(node->opts, &how, &node->state, err);
 }
 
@@ -170,9 +170,9 @@ static int compile_node(struct cw_plan *plan, size_t i, const struct cw_value *m
     if (node->inputs_n) {
         rc = infer_again(plan, i, err);
         if (rc >= 0)
-            rc = open_op(node, manifest, err);
+            rc = open_op(plan, node, manifest, err);
     } else {
-        rc = open_op(node, manifest, err);
+        rc = open_op(plan, node, manifest, err);
     }
     node->same =
         node->op->infer == cw_op_infer_same ||

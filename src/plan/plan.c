@@ -29,8 +29,8 @@ static struct cw_hash fingerprint(const struct cw_plan *plan)
     return hash;
 }
 
-int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
-                struct cw_plan **ret_plan, struct cw_err *err)
+int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
+                 struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err)
 {
     struct cw_err local = {0};
     err = err ? err : &local;
@@ -39,6 +39,7 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
     cw_mutex_init(&plan->uses_mutex);
     plan->checked = cw_checked_ref(checked);
     plan->seed = seed;
+    plan->stop = stop ? cw_stop_ref(stop) : NULL;
     plan->n = checked->graph->n;
     plan->nodes = CW_NEW_ARRAY(struct cw_plan_node, plan->n);
     int rc = 0;
@@ -57,6 +58,18 @@ int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value
     cw_plan_find_files(plan);
     *ret_plan = plan;
     return 0;
+}
+
+int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
+                struct cw_plan **ret_plan, struct cw_err *err)
+{
+    return cw_plan_open(checked, seed, manifest, NULL, ret_plan, err);
+}
+
+void cw_plan_stop(struct cw_plan *plan)
+{
+    if (plan->stop)
+        cw_stop_set(plan->stop);
 }
 
 struct cw_plan *cw_plan_ref(struct cw_plan *plan)
@@ -83,6 +96,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
     cw_mem_free(plan->passing);
     cw_plan_free_uses(plan);
     cw_checked_unref(plan->checked);
+    cw_stop_unref(plan->stop);
     cw_mem_free(plan);
     return NULL;
 }

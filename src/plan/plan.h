@@ -37,6 +37,11 @@ struct cw_plan_info {
 /* Opens the sources: on the worker that prepares a job `manifest` is NULL, elsewhere it is what cw_plan_manifest
  * gave there, so that all workers see the same files. */
 int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest, struct cw_plan **ret_plan, struct cw_err *err);
+/* The same with a flag that ends it, with CANCELLED, and that is looked at by whatever reads the sources later. Any thread may set it. The plan refs it. */
+int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest, struct cw_stop *stop /* may be NULL */,
+                 struct cw_plan **ret_plan, struct cw_err *err);
+/* Sets the flag: nobody wants anything of it any more. Without one nothing happens. */
+void cw_plan_stop(struct cw_plan *plan);
 struct cw_plan *cw_plan_ref(struct cw_plan *plan);
 struct cw_plan *cw_plan_unref(struct cw_plan *plan);
 const struct cw_plan_info *cw_plan_info(const struct cw_plan *plan);

@@ -57,6 +57,7 @@ struct cw_plan {
     _Atomic int refs;
     struct cw_checked *checked; /* one ref */
     uint64_t seed;
+    struct cw_stop *stop; /* one ref, or NULL */
     size_t n;
     struct cw_plan_node *nodes;
     uint16_t *self;    /* of each node its own number, */

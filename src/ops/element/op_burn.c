@@ -10,29 +10,28 @@ struct burn_opts {
 
 static const struct cw_opt options[] = {
     {.name = "ms", .help = "milliseconds of CPU time for each element", .type = CW_OPT_F64,
-     .offset = offsetof(struct burn_opts, ms), .min = 0, .max = 3600e3, .flags = CW_OPT_REQUIRED},
+     .offset = offsetof(struct burn_opts, ms), .min = 0, .max = 60e3, .flags = CW_OPT_REQUIRED},
     {0}};
 
 static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                  struct cw_element *element, struct cw_err *err)
 {
     const struct burn_opts *o = opts;
-    (void)ctx;
     (void)state;
     (void)scratch;
     (void)element;
-    (void)err;
     int64_t end_ns = cw_clock_thread_cpu_ns() + (int64_t)(o->ms * 1e6);
-    while (cw_clock_thread_cpu_ns() < end_ns)
+    while (cw_clock_thread_cpu_ns() < end_ns && !cw_stop_is_set(ctx->stop))
         continue;
-    return 0;
+    return cw_stop_check(ctx->stop, err);
 }
 
 const struct cw_op cw_op_burn = {
     .name = "burn",
     .version = 1,
     .summary = "uses CPU time for each element (for tests)",
-    .doc = "Does nothing to the data and uses `ms` milliseconds of the thread's CPU time for each element.",
+    .doc = "Does nothing to the data and uses `ms` milliseconds of the thread's CPU time for each element,\n"
+           "at most as long as its job is there.",
     .kind = CW_OP_ELEMENT,
     .inputs_min = 1,
     .inputs_max = 1,

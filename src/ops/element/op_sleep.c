@@ -2,28 +2,23 @@
 /* Element: waits. Stands for slow input in tests. */
 #include "ops/op_util.h"
 
-#include "base/clock.h"
-
 struct sleep_opts {
     double ms;
 };
 
 static const struct cw_opt options[] = {
     {.name = "ms", .help = "milliseconds to wait for each element", .type = CW_OPT_F64,
-     .offset = offsetof(struct sleep_opts, ms), .min = 0, .max = 3600e3, .flags = CW_OPT_REQUIRED},
+     .offset = offsetof(struct sleep_opts, ms), .min = 0, .max = 60e3, .flags = CW_OPT_REQUIRED},
     {0}};
 
 static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                  struct cw_element *element, struct cw_err *err)
 {
     const struct sleep_opts *o = opts;
-    (void)ctx;
     (void)state;
     (void)scratch;
     (void)element;
-    (void)err;
-    cw_clock_sleep_ns((int64_t)(o->ms * 1e6));
-    return 0;
+    return cw_stop_sleep_ns(ctx->stop, (int64_t)(o->ms * 1e6), err);
 }
 
 const struct cw_op cw_op_sleep = {
@@ -31,7 +26,7 @@ const struct cw_op cw_op_sleep = {
     .version = 1,
     .summary = "waits for each element (for tests)",
     .doc = "Does nothing to the data and takes `ms` milliseconds of time, but no CPU, for each element. It\n"
-           "holds one thread of the worker while it waits.",
+           "holds one thread of the worker while it waits, at most as long as its job is there.",
     .kind = CW_OP_ELEMENT,
     .inputs_min = 1,
     .inputs_max = 1,

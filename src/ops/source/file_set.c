@@ -25,7 +25,7 @@ static int find(struct cw_file_set *set, const struct cw_str_list *patterns, str
     struct cw_paths paths = {0};
     int rc = 0;
     for (size_t i = 0; i < patterns->n && rc == 0; i++)
-        rc = cw_glob(patterns->v[i], 0, NULL, &paths, err);
+        rc = cw_glob(patterns->v[i], 0, set->stop, &paths, err);
     if (rc == 0 && paths.n == 0)
         rc = no_match(patterns, err);
     if (rc == 0) {
@@ -34,6 +34,9 @@ static int find(struct cw_file_set *set, const struct cw_str_list *patterns, str
     }
     for (size_t i = 0; i < paths.n && rc == 0; i++) {
         struct stat st;
+        rc = cw_stop_check(set->stop, err);
+        if (rc < 0)
+            break;
         if (stat(paths.v[i], &st) < 0)
             rc = cw_err_errno(err, errno, "%s", paths.v[i]);
         else
@@ -67,12 +70,12 @@ static int take_manifest(struct cw_file_set *set, const struct cw_value *manifes
     return 0;
 }
 
-int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_value *manifest, struct cw_file_set **ret_set,
-                    struct cw_err *err)
+int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how, struct cw_file_set **ret_set, struct cw_err *err)
 {
     struct cw_file_set *set = CW_NEW(struct cw_file_set);
     cw_mutex_init(&set->mutex);
-    int rc = manifest ? take_manifest(set, manifest, err) : find(set, patterns, err);
+    set->stop = how->stop;
+    int rc = how->manifest ? take_manifest(set, how->manifest, err) : find(set, patterns, err);
     if (rc < 0)
         cw_file_set_free(set);
     else
@@ -214,6 +217,7 @@ int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *re
     ret_use->source.path = set->v[file].path;
     ret_use->source.stamp = set->v[file].stamp;
     ret_use->readable = cw_source_readable(&ret_use->source);
+    ret_use->readable.stop = set->stop;
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "conf/opt.h"
 #include "data/element.h"
 #include "format/source_file.h"
+#include "ops/op.h"
 
 struct cw_file {
     char *path;
@@ -31,11 +32,11 @@ struct cw_file_set {
     struct cw_file_slot slots[CW_FILE_SET_OPEN_MAX];
     size_t slots_n;
     uint64_t clock;
+    const struct cw_stop *stop; /* cw_op_open */
 };
 
 /* From patterns, or, when there is one, from a manifest (then nothing is looked for). No file is an error. */
-int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_value *manifest, struct cw_file_set **ret_set,
-                    struct cw_err *err);
+int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how, struct cw_file_set **ret_set, struct cw_err *err);
 void cw_file_set_free(struct cw_file_set *set);
 /* Adds up the records of all files. */
 int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);

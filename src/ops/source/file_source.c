@@ -57,11 +57,14 @@ int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_s
     s->kind = kind;
     if (kind->begin)
         kind->begin(s, how);
-    int rc = cw_file_set_new(patterns, how->manifest, &s->files, err);
+    int rc = cw_file_set_new(patterns, how, &s->files, err);
     if (rc == 0 && kind->load)
         s->per_file = per_file_new(s->files->n);
-    for (size_t i = 0; rc == 0 && i < s->files->n; i++)
-        rc = kind->prepare(s, i, how, err);
+    for (size_t i = 0; rc == 0 && i < s->files->n; i++) {
+        rc = cw_stop_check(how->stop, err);
+        if (rc == 0)
+            rc = kind->prepare(s, i, how, err);
+    }
     if (rc == 0)
         rc = cw_file_set_sum(s->files, err);
     if (rc < 0)

@@ -305,7 +305,7 @@ static void test_foreign_token(void **arg)
 
 /* ---- calls and lifetimes ---- */
 
-static const char slow[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"sleep\", \"ms\": 600000}, {\"op\": \"batch\", \"size\": 1}]}";
+static const char slow[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"sleep\", \"ms\": 60000}, {\"op\": \"batch\", \"size\": 1}]}";
 
 static void cancel_thread(void *job)
 {

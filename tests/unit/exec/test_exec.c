@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Items computed by the pool and by the calling thread: the same bytes, for every kind of pipeline.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "run.h"
 #include "support/cm.h"
@@ -114,38 +115,115 @@ static void test_lowest_error(void **state)
     cw_plan_unref(plan);
 }
 
+/* Some items on a pool: submitted, and waited for. */
+struct batchful {
+    struct waiter waiter;
+    struct job *jobs;
+    size_t n;
+};
+
+static void submit_some(struct batchful *b, struct cw_exec *exec, struct cw_plan *plan, size_t n)
+{
+    *b = (struct batchful){.waiter = {.left = n}, .jobs = CW_NEW_ARRAY(struct job, n), .n = n};
+    cw_mutex_init(&b->waiter.mutex);
+    cw_cond_init(&b->waiter.cond);
+    for (size_t i = 0; i < n; i++) {
+        b->jobs[i].waiter = &b->waiter;
+        b->jobs[i].item = (struct cw_exec_item){.plan = plan, .item = i, .done = on_done, .arg = &b->jobs[i]};
+        cw_exec_submit(exec, &b->jobs[i].item);
+    }
+}
+
+static void wait_until_left(struct batchful *b, size_t left)
+{
+    cw_mutex_lock(&b->waiter.mutex);
+    while (b->waiter.left > left)
+        cw_cond_wait(&b->waiter.cond, &b->waiter.mutex);
+    cw_mutex_unlock(&b->waiter.mutex);
+}
+
+static void free_some(struct batchful *b)
+{
+    free_jobs(b->jobs, b->n);
+    cw_cond_fini(&b->waiter.cond);
+    cw_mutex_fini(&b->waiter.mutex);
+}
+
+static uint64_t rows_read(const struct cw_plan *plan)
+{
+    struct cw_exec_count counts[8];
+    cw_exec_counts(plan, counts);
+    return counts[0].elements;
+}
+
+/* Of items that wait while the only thread is at another's. */
 static void test_cancel(void **state)
 {
     (void)state;
     enum { N = 200 };
-    struct cw_plan *plan = plan_of("{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":20},{"
-                                   "\"op\":\"batch\",\"size\":5}",
-                                   1);
-    struct cw_exec *exec = cw_exec_new(2);
-    struct job *jobs = CW_NEW_ARRAY(struct job, N);
-    struct waiter waiter = {.left = N};
-    cw_mutex_init(&waiter.mutex);
-    cw_cond_init(&waiter.cond);
-    for (size_t i = 0; i < N; i++) {
-        jobs[i].waiter = &waiter;
-        jobs[i].item =
-            (struct cw_exec_item){.plan = plan, .item = i, .done = on_done, .arg = &jobs[i]};
-        cw_exec_submit(exec, &jobs[i].item);
-        if (i == N / 2)
-            cw_exec_cancel(exec, plan);
-    }
-    cw_exec_free(exec); /* the rest is cancelled here */
-    assert_int_equal(waiter.left, 0);
-    size_t cancelled = 0;
-    for (size_t i = 0; i < N; i++) {
-        assert_true(jobs[i].batch || jobs[i].err.code == CW_E_CANCELLED);
-        cancelled += !jobs[i].batch;
-    }
-    assert_true(cancelled > 0);
-    free_jobs(jobs, N);
-    cw_cond_fini(&waiter.cond);
-    cw_mutex_fini(&waiter.mutex);
+    struct cw_plan *first = plan_of("{\"op\":\"range\",\"stop\":1},{\"op\":\"sleep\",\"ms\":60000}", 1);
+    struct cw_plan *plan = plan_of("{\"op\":\"range\",\"stop\":1000},{\"op\":\"batch\",\"size\":5}", 1);
+    struct cw_exec *exec = cw_exec_new(1);
+    struct batchful holder, b;
+    submit_some(&holder, exec, first, 1);
+    while (rows_read(first) == 0)
+        cw_clock_sleep_ns(1000000);
+    submit_some(&b, exec, plan, N);
+    for (size_t i = 0; i < N; i += 2)
+        cw_exec_cancel(exec, &b.jobs[i].item);
+    cw_exec_cancel(exec, &holder.jobs[0].item);
+    wait_until_left(&holder, 0);
+    wait_until_left(&b, 0);
+    assert_int_equal(holder.jobs[0].err.code, CW_E_CANCELLED);
+    for (size_t i = 0; i < N; i++)
+        assert_true(i % 2 == 0 ? b.jobs[i].err.code == CW_E_CANCELLED : b.jobs[i].batch != NULL);
+    assert_int_equal(rows_read(plan), N / 2 * 5);
+    cw_exec_cancel(exec, &b.jobs[1].item); /* long done */
+    cw_exec_free(exec);
+    free_some(&holder);
+    free_some(&b);
+    cw_plan_unref(first);
     cw_plan_unref(plan);
+}
+
+/* Items whose rows would take hours: begun, so many rows of each at once as there are threads, and then not wanted. */
+static void ends_when_cancelled(const char *nodes, bool whole_pool)
+{
+    enum { ITEMS = 2 };
+    struct cw_plan *plan = plan_of(nodes, 1);
+    struct cw_exec *exec = cw_exec_new(2);
+    struct batchful b;
+    submit_some(&b, exec, plan, ITEMS);
+    while (rows_read(plan) == 0)
+        cw_clock_sleep_ns(1000000);
+    for (size_t i = 0; i < ITEMS && !whole_pool; i++)
+        cw_exec_cancel(exec, &b.jobs[i].item);
+    if (whole_pool)
+        cw_exec_free(exec);
+    wait_until_left(&b, 0);
+    for (size_t i = 0; i < ITEMS; i++) {
+        assert_null(b.jobs[i].batch);
+        assert_int_equal(b.jobs[i].err.code, CW_E_CANCELLED);
+    }
+    assert_true(rows_read(plan) < 1000);
+    if (!whole_pool)
+        cw_exec_free(exec);
+    free_some(&b);
+    cw_plan_unref(plan);
+}
+
+static void open_items_end_when_cancelled(void **state)
+{
+    (void)state;
+    for (int whole_pool = 0; whole_pool < 2; whole_pool++) {
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":60000},{\"op\":\"batch\",\"size\":100000}", whole_pool);
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":200},{\"op\":\"batch\",\"size\":100000}", whole_pool);
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"burn\",\"ms\":60000},{\"op\":\"batch\",\"size\":100000}", whole_pool);
+        /* The row is a whole batch, and so is what stands behind one. */
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":200},{\"op\":\"batch\",\"size\":50000},{\"op\":\"batch\",\"size\":2}",
+                            whole_pool);
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":20},{\"op\":\"batch\",\"size\":10},{\"op\":\"sleep\",\"ms\":60000}", whole_pool);
+    }
 }
 
 static struct cw_buf *no_memory(void *arg, size_t bytes, struct cw_err *err)
@@ -236,6 +314,7 @@ int main(void)
         cmocka_unit_test(time_held_by_the_limit_is_time_of_the_work),
         cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_bad_elements),
         cmocka_unit_test(test_lowest_error), cmocka_unit_test(test_cancel),
+        cmocka_unit_test(open_items_end_when_cancelled),
         cmocka_unit_test(test_alloc_fails),  cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static struct cw_file_set *open_all(const struct cw_value *manifest)
     struct cw_str_list patterns = {&pattern, 1};
     struct cw_file_set *set = NULL;
     struct cw_err err = {0};
-    if (cw_file_set_new(&patterns, manifest, &set, &err) < 0)
+    if (cw_file_set_new(&patterns, &(struct cw_op_open){.manifest = manifest}, &set, &err) < 0)
         fail_msg("%s", err.msg);
     return set;
 }
@@ -190,7 +190,7 @@ static void bad_manifests(void **state)
         struct cw_str_list none = {NULL, 0};
         struct cw_err err = {0};
         assert_int_equal(cw_value_parse(texts[i], strlen(texts[i]), "manifest", &manifest, &err), 0);
-        assert_int_equal(cw_file_set_new(&none, &manifest, &set, &err), CW_E_CORRUPT);
+        assert_int_equal(cw_file_set_new(&none, &(struct cw_op_open){.manifest = &manifest}, &set, &err), CW_E_CORRUPT);
         assert_null(set);
         cw_value_fini(&manifest);
     }

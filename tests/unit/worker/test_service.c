@@ -116,6 +116,37 @@ static void test_revoke_and_forget(void **state)
     fleet_down(&f);
 }
 
+/* Rows of the job that were read from its source, as told last. */
+static uint64_t rows_begun(const struct fleet *f, const char *job)
+{
+    for (size_t i = 0; i < f->counts_n; i++)
+        if (strcmp(f->counts[i].job, job) == 0 && strncmp(f->counts[i].node, "range", 5) == 0)
+            return f->counts[i].elements;
+    return 0;
+}
+
+/* Threads are at items that take hours, and that are no more wanted: they are free for another job. */
+static void what_is_not_wanted_ends(void **state)
+{
+    static const char endless[] = "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":60000},{\"op\":\"batch\",\"size\":1000}]}";
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, &(struct cw_worker_options){.threads = 2});
+    fleet_job(&f, "forgotten", endless, 1, false);
+    fleet_lease(&f, "forgotten", 0, 0, 1);
+    fleet_wait(&f, rows_begun(&f, "forgotten") == 2);
+    fleet_forget(&f, "forgotten");
+    fleet_job(&f, "revoked", endless, 1, false);
+    fleet_lease(&f, "revoked", 0, 0, 1);
+    fleet_wait(&f, rows_begun(&f, "revoked") == 2);
+    fleet_revoke(&f, "revoked", 0, 0, 1);
+    fleet_job(&f, "small", RANGE("100"), 1, false);
+    fleet_lease(&f, "small", 0, 0, 10);
+    fleet_wait(&f, count(&f.done) == 10);
+    assert_int_equal(count(&f.failed), 0);
+    fleet_down(&f);
+}
+
 static void test_consumers(void **state)
 {
     (void)state;
@@ -439,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_every_item_once_and_right),
         cmocka_unit_test(test_credit),
         cmocka_unit_test(test_revoke_and_forget),
+        cmocka_unit_test(what_is_not_wanted_ends),
         cmocka_unit_test(test_consumers),
         cmocka_unit_test(test_dispatcher_comes_back),
         cmocka_unit_test(test_shared_memory),

@@ -72,6 +72,30 @@ static void test_alone(void **state)
     assert_null(w.functions);
 }
 
+/* What may be cancelled when its own job goes. */
+static void test_awaited(void **state)
+{
+    (void)state;
+    struct cw_shared_items w = {.limit = 1u << 20};
+    struct cw_member a, b;
+    struct cw_function *f = cw_shared_join(&w, KEY(1), &a);
+    assert_ptr_equal(cw_shared_join(&w, KEY(1), &b), f);
+    struct cw_task alone = task_of(0, 4), made = task_of(0, 5), waits = task_of(0, 5);
+    assert_false(cw_shared_is_awaited(&alone)); /* not even asked for */
+    assert_int_equal(cw_shared_ask(&w, f, &a, &alone), CW_SHARED_COMPUTE);
+    assert_int_equal(cw_shared_ask(&w, f, &a, &made), CW_SHARED_COMPUTE);
+    assert_int_equal(cw_shared_ask(&w, f, &b, &waits), CW_SHARED_WAIT);
+    assert_false(cw_shared_is_awaited(&alone));
+    assert_true(cw_shared_is_awaited(&made));
+    assert_false(cw_shared_is_awaited(&waits));
+    waits.revoked = true;
+    assert_false(cw_shared_is_awaited(&made));
+    assert_null(cw_shared_made(&w, &alone));
+    assert_ptr_equal(cw_shared_made(&w, &made), &waits);
+    leave(&w, f, &a);
+    leave(&w, f, &b);
+}
+
 static void test_kept_until_all_have_it(void **state)
 {
     (void)state;
@@ -169,7 +193,7 @@ static void test_waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_alone), cmocka_unit_test(test_awaited),
         cmocka_unit_test(test_kept_until_all_have_it),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_waiting),
