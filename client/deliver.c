@@ -15,6 +15,7 @@ struct cw_record {
     struct cw_link *link; /* one ref, or NULL */
     uint32_t conn;
     uint64_t cost;
+    uint64_t bytes; /* of a joined batch: its memory is ours */
 };
 
 void cw_item_free(void *arg)
@@ -66,6 +67,11 @@ static void forget_epoch(struct cw_map *sets, uint64_t epoch)
     cw_mem_free(set);
 }
 
+uint64_t cw_deliver_bytes(const struct cw_deliver *deliver)
+{
+    return deliver->buffered + deliver->joined + deliver->join.filling.bytes;
+}
+
 /* ---- the book ---- */
 
 static struct cw_record *book_at(const struct cw_deliver *deliver, size_t i)
@@ -96,6 +102,7 @@ static struct cw_record *book_add(struct cw_deliver *deliver)
 
 static void settle_given(struct cw_deliver *deliver, struct cw_record *record)
 {
+    deliver->joined -= record->bytes;
     if (!record->link)
         return;
     cw_link_give_back(record->link, record->conn, record->cost);
@@ -133,7 +140,7 @@ void cw_deliver_settle(struct cw_deliver *deliver)
         deliver->book_given--;
         deliver->book_n--;
     }
-    atomic_store_explicit(&job->counts.buffered_bytes, deliver->buffered, memory_order_relaxed);
+    atomic_store_explicit(&job->counts.buffered_bytes, cw_deliver_bytes(deliver), memory_order_relaxed);
 }
 
 /* ---- entries for the queue ---- */
@@ -225,6 +232,8 @@ static void on_join_batch(void *arg, struct cw_batch *batch, const struct cw_pos
     record->hi = after->item;
     record->after = entry->after;
     record->has_pos = true;
+    record->bytes = batch->buf ? batch->buf->len : 0;
+    deliver->joined += record->bytes;
     deliver->done = CW_MAX(deliver->done, after->item);
     atomic_fetch_add_explicit(&deliver->job->counts.copies, 1, memory_order_relaxed);
 }
@@ -244,12 +253,8 @@ static int join_item(struct cw_deliver *deliver, const struct cw_order_out *out,
         item->batch = NULL;
     }
     int rc = cw_join_item(&deliver->join, rows, err);
-    cw_rows_unref(rows);
-    if (item) {
-        /* Its credit comes back with the batch that has its last rows; if it finished none, with the one before. */
-        charge(book_add(deliver), item);
-        cw_item_free(item);
-    }
+    cw_rows_free(rows);
+    cw_item_free(item); /* its credit comes back at once: nothing of it is held any more */
     if (rc == 0 && cw_join_is_full(&deliver->join)) {
         cw_set_add(cw_sets_get(&deliver->received, out->epoch), 0, deliver->order.mine);
         cw_order_cut(&deliver->order, cw_item_free);

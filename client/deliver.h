@@ -35,7 +35,8 @@ struct cw_deliver {
     uint64_t lost;          /* items left out since the last entry */
     uint64_t base;          /* coordinated: the first batch of the first step of this epoch */
     uint64_t ends_open;     /* ends of epochs pushed and not consumed */
-    uint64_t buffered;      /* bytes received and not given out */
+    uint64_t buffered;      /* bytes of workers' outputs received and not given out; sparse: not walked */
+    uint64_t joined;        /* sparse: bytes of finished batches not given out */
     struct cachew_batch *out_head, *out_tail; /* made in this drain */
     struct cw_err err;      /* of the join: nothing is handed on any more */
     struct cw_map received, consumed; /* epoch -> struct cw_set *: local numbers not yet acknowledged */
@@ -51,6 +52,8 @@ int cw_deliver_put(struct cw_deliver *deliver, struct cw_item *item, struct cw_e
 void cw_deliver_skip(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, uint64_t hi, bool lost);
 /* Hands on what is next in order. */
 int cw_deliver_drain(struct cw_deliver *deliver, struct cw_err *err);
+/* Bytes received and not given out, in whatever form. */
+uint64_t cw_deliver_bytes(const struct cw_deliver *deliver);
 /* Settles what the trainer was given and has consumed since the last time. */
 void cw_deliver_settle(struct cw_deliver *deliver);
 

@@ -5,7 +5,7 @@
 #ifndef CW_CLIENT_JOIN_H
 #define CW_CLIENT_JOIN_H
 
-#include "client/rows.h"
+#include "client/fill.h"
 #include "plan/plan.h"
 
 /* Where a consumer stands: what comes next. Dense pipelines use epoch, item and batches alone. */
@@ -20,27 +20,22 @@ struct cw_join_conf {
     struct cw_plan_join rules;
     uint64_t consumers, consumer;
 };
-struct cw_join_part;
 /* A finished batch (the callee's ref; epoch and item set, item = the batch's number) and where one stands behind it. */
 typedef void cw_join_emit_fn(void *arg, struct cw_batch *batch, const struct cw_pos *after);
-/* Memory for a batch; NULL = none. */
-typedef struct cw_buf *cw_join_alloc_fn(void *arg, size_t bytes);
 struct cw_join {
     struct cw_join_conf conf;
     cw_join_emit_fn *emit;
-    cw_join_alloc_fn *alloc;
     void *arg;
     struct cw_pos at;    /* the next row that comes in */
     uint64_t floor;      /* batches below this number are not given out (a resume) */
-    uint64_t fill;       /* rows in the batch being filled */
+    uint64_t fill;       /* rows that the batch being filled has, ours or not */
+    struct cw_fill filling; /* ours: their bytes */
     uint64_t skipped;    /* bad elements since the last batch */
-    struct cw_join_part *parts;
-    size_t parts_n, parts_cap;
 };
 void cw_join_init(struct cw_join *join, const struct cw_join_conf *conf, const struct cw_pos *from, uint64_t floor,
-                  cw_join_emit_fn *emit, cw_join_alloc_fn *alloc, void *arg);
+                  cw_join_emit_fn *emit, cw_fill_alloc_fn *alloc, void *arg);
 void cw_join_fini(struct cw_join *join);
-/* The next item in order (borrowed); NULL = it will not come. */
+/* The next item in order (borrowed, and not needed any more afterwards); NULL = it will not come. */
 int cw_join_item(struct cw_join *join, struct cw_rows *rows, struct cw_err *err);
 /* `take` rows have been reached: the rest of the epoch is of no use. */
 bool cw_join_is_full(const struct cw_join *join);

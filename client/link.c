@@ -66,15 +66,17 @@ void cw_link_give_back(struct cw_link *link, uint32_t conn, uint64_t cost)
         link->granted -= (int64_t)cost;
 }
 
-void cw_link_flush(struct cw_link *link, bool all)
+void cw_link_flush(struct cw_link *link, uint64_t held, bool all)
 {
     if (!link->up)
         return;
-    uint64_t room = link->granted < (int64_t)link->limit ? (uint64_t)((int64_t)link->limit - link->granted) : 0;
-    if (room >= link->limit / 4 || (all && room > 0))
+    uint64_t limit = link->limit - CW_MIN(held, link->limit);
+    uint64_t room = link->granted < (int64_t)limit ? (uint64_t)((int64_t)limit - link->granted) : 0;
+    bool enough = room >= link->limit / 4 || (all && room > 0);
+    if (enough)
         send_credit(link, room);
-    if (link->slots)
-        send_slots(link, all);
+    if (link->slots) /* what is free again for credit is so in the worker's memory as well */
+        send_slots(link, all || enough);
 }
 
 void cw_link_retell(struct cw_link *link)

@@ -26,8 +26,8 @@ bool cw_link_is_over(const struct cw_link *link); /* not named, and the stream h
 void cw_link_set_limit(struct cw_link *link, uint64_t bytes);
 /* An output of connection number `conn` left the buffer. */
 void cw_link_give_back(struct cw_link *link, uint32_t conn, uint64_t cost);
-/* Sends the credit and the slots that have gathered; small change is kept back unless `all`. */
-void cw_link_flush(struct cw_link *link, bool all);
+/* Sends the credit and the slots that have gathered; small change is kept back unless `all`. `held` bytes of the limit are in use otherwise. */
+void cw_link_flush(struct cw_link *link, uint64_t held, bool all);
 /* The dispatcher is there again: tells it what could not be told, if this worker was lost meanwhile or is so still. */
 void cw_link_retell(struct cw_link *link);
 /* The trainer starves while the buffer is full of later outputs: lets a little more through, so that what it waits for can come. */

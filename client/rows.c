@@ -8,7 +8,6 @@
 struct cw_rows *cw_rows_new(struct cw_batch *head, struct cw_rpc_msg *msg, size_t offset)
 {
     struct cw_rows *rows = CW_NEW(struct cw_rows);
-    rows->refs = 1;
     rows->head = head;
     rows->msg = msg ? cw_rpc_msg_ref(msg) : NULL;
     rows->offset = offset;
@@ -16,21 +15,14 @@ struct cw_rows *cw_rows_new(struct cw_batch *head, struct cw_rpc_msg *msg, size_
     return rows;
 }
 
-struct cw_rows *cw_rows_ref(struct cw_rows *rows)
+void cw_rows_free(struct cw_rows *rows)
 {
-    rows->refs++;
-    return rows;
-}
-
-struct cw_rows *cw_rows_unref(struct cw_rows *rows)
-{
-    if (!rows || --rows->refs > 0)
-        return NULL;
+    if (!rows)
+        return;
     cw_batch_unref(rows->head);
     if (rows->msg)
         cw_rpc_msg_unref(rows->msg);
     cw_mem_free(rows);
-    return NULL;
 }
 
 static bool copy_bytes(const struct cw_rows *rows, const struct cw_tensor *tensor, size_t at, void *dst, size_t n)

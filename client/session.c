@@ -38,8 +38,9 @@ void cw_session_move(struct cw_session *session, bool all)
     if (session->deliver.err.code == 0 && cw_deliver_drain(&session->deliver, &err) != 0)
         cw_job_fail(session->job, &err);
     /* A failed job stays until it is closed: what comes then would never be given out, so no more is asked for. */
+    uint64_t held = session->deliver.joined / CW_MAX(session->links_n, 1);
     for (size_t i = 0; session->deliver.err.code == 0 && i < session->links_n; i++)
-        cw_link_flush(session->links[i], all);
+        cw_link_flush(session->links[i], held, all);
     if (cw_session_ack_is_due(session))
         cw_session_ack(session);
 }

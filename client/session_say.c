@@ -144,7 +144,7 @@ void cw_session_ack(struct cw_session *session)
     ack.consumed = report.consumed;
     ack.n_consumed = report.consumed_n;
     ack.wait_share = wait_share(session, now);
-    ack.buffered_bytes = deliver->buffered;
+    ack.buffered_bytes = cw_deliver_bytes(deliver);
     ack.ready = deliver->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
     cw_session_note_told(session, ack.ready == 0);
     ack.position = &position;

@@ -147,7 +147,7 @@ static int join_items(struct cw_plan *plan, uint64_t epoch, struct cw_join *join
         batch->item = item;
         struct cw_rows *rows = cw_rows_new(batch, NULL, 0);
         rc = cw_join_item(join, rows, err);
-        cw_rows_unref(rows);
+        cw_rows_free(rows);
         CW_GROW(wanted->ends, wanted->items, wanted->ends_cap);
         wanted->ends[wanted->items++] = join->at.rows;
     }

@@ -58,6 +58,11 @@ void *cw_mem_try(size_t bytes)
     return bytes <= TRY_MAX ? malloc(bytes ? bytes : 1) : NULL;
 }
 
+void *cw_mem_try_grow(void *p, size_t bytes)
+{
+    return bytes <= TRY_MAX ? realloc(p, bytes ? bytes : 1) : NULL;
+}
+
 void *cw_mem_try_aligned(size_t align, size_t bytes)
 {
     void *p = NULL;

@@ -12,6 +12,7 @@ void *cw_mem_new(size_t bytes) CW_MUST_CHECK;               /* zeroed, never NUL
 void *cw_mem_new_array(size_t n, size_t size) CW_MUST_CHECK; /* zeroed, overflow-checked, never NULL */
 void *cw_mem_grow(void *p, size_t n, size_t size) CW_MUST_CHECK; /* realloc to n*size, never NULL */
 void *cw_mem_try(size_t bytes) CW_MUST_CHECK;               /* not zeroed; NULL when there is none */
+void *cw_mem_try_grow(void *p, size_t bytes) CW_MUST_CHECK; /* realloc; NULL when there is none: p stays */
 void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
 /* For much data: begins at a page, in huge pages if it has a whole number of them (fewer page faults, and devices take longer pieces). */
 #define CW_MEM_PAGE ((size_t)4096)

@@ -119,7 +119,7 @@ static void run(struct cw_join *join, uint64_t from)
         first += (int64_t)rows_in(item);
         if (item >= from && !cw_join_is_full(join))
             assert_int_equal(cw_join_item(join, rows, &err), 0);
-        cw_rows_unref(rows);
+        cw_rows_free(rows);
     }
     assert_int_equal(cw_join_end(join, &err), 0);
 }
@@ -202,6 +202,95 @@ static void test_floor(void **arg)
     clear(&result);
 }
 
+static void on_release(void *arg, struct cw_buf *buf)
+{
+    uint64_t *released = arg;
+    cw_mem_free(buf->data);
+    (*released)++;
+}
+
+/* Rows whose memory counts when it is let go. */
+static struct cw_rows *counted_rows(uint64_t item, int64_t first, uint64_t n, uint64_t *released)
+{
+    struct cw_rows *rows = item_rows(item, first, n);
+    struct cw_buf *buf = rows->head->buf;
+    void *data = cw_mem_dup(buf->data, buf->len);
+    rows->head->buf = cw_buf_wrap(data, buf->len, on_release, released);
+    cw_buf_unref(buf);
+    return rows;
+}
+
+/* However many items a batch spans, nothing of an item is held that was walked; rows of other consumers' batches take no memory at all. */
+static void test_holds_nothing(void **arg)
+{
+    (void)arg;
+    for (uint64_t consumers = 1; consumers <= 2; consumers++) {
+        struct cw_join_conf conf = {.rules = {0, -1, 1000, false}, .consumers = consumers, .consumer = consumers - 1};
+        struct cw_pos zero = {0};
+        struct cw_err err = {0};
+        struct cw_join join;
+        struct result result = {.n = 0};
+        uint64_t released = 0;
+        cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+        for (uint64_t item = 0; item < 500; item++) {
+            struct cw_rows *rows = counted_rows(item, (int64_t)(2 * item), 2, &released);
+            assert_int_equal(cw_join_item(&join, rows, &err), 0);
+            cw_rows_free(rows);
+            assert_int_equal(released, item + 1);
+            assert_true(consumers == 1 || join.filling.bytes == 0);
+        }
+        assert_int_equal(result.n, consumers == 1 ? 1 : 0);
+        assert_int_equal(join.filling.bytes, 0);
+        cw_join_fini(&join);
+        clear(&result);
+    }
+}
+
+struct scarce {
+    struct result result; /* first: on_batch is given this */
+    size_t most;
+    uint64_t asked;
+};
+
+static struct cw_buf *on_scarce_alloc(void *arg, size_t bytes)
+{
+    struct scarce *scarce = arg;
+    scarce->asked++;
+    return bytes > scarce->most ? NULL : cw_buf_new(bytes);
+}
+
+/* A batch size far above what is there: the batch has what came. Where its memory can be had at once, nothing moves. */
+static void test_scarce_memory(void **arg)
+{
+    (void)arg;
+    const int64_t sizes[] = {100, 1 << 20, (int64_t)1 << 50};
+    for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++) {
+        struct cw_join_conf conf = {.rules = {0, -1, sizes[s], false}, .consumers = 1};
+        struct cw_pos zero = {0};
+        struct cw_join join;
+        struct scarce scarce = {.most = 8192};
+        cw_join_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
+        run(&join, 0);
+        assert_int_equal(scarce.result.n, (total_rows() + (uint64_t)sizes[s] - 1) / (uint64_t)sizes[s]);
+        for (size_t i = 0; i < scarce.result.n; i++) {
+            const struct cw_batch *batch = scarce.result.batches[i];
+            uint64_t first = i * (uint64_t)sizes[s];
+            check_batch(batch, (int64_t)first, CW_MIN((uint64_t)sizes[s], total_rows() - first), false);
+        }
+        if (s == 0)
+            assert_int_equal(scarce.asked, scarce.result.n);
+        cw_join_fini(&join);
+        clear(&scarce.result);
+        struct cw_err err = {0};
+        scarce.most = 16;
+        cw_join_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
+        struct cw_rows *rows = item_rows(0, 0, 5);
+        assert_int_equal(cw_join_item(&join, rows, &err), CW_E_NOMEM);
+        cw_rows_free(rows);
+        cw_join_fini(&join);
+    }
+}
+
 static void test_bad_rows(void **arg)
 {
     (void)arg;
@@ -222,23 +311,32 @@ static void test_bad_rows(void **arg)
     text->rank = 1;
     int64_t *offsets = (int64_t *)(void *)((char *)rows->head->buf->data + rows->head->tensors[2].offset);
     offsets[3] = 1 << 30;
-    assert_int_equal(cw_join_item(&join, rows, &err), 0); /* looked at when the batch is made */
-    assert_int_equal(cw_join_end(&join, &err), CW_E_CORRUPT);
-    cw_rows_unref(rows);
+    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
+    cw_join_fini(&join); /* an error ends the job */
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    cw_rows_free(rows);
     rows = item_rows(0, 0, 5);
     struct cw_rows *other = item_rows(1, 5, 5);
     other->head->tensors[0].field.name[0] = 'w';
     assert_int_equal(cw_join_item(&join, rows, &err), 0);
     assert_int_equal(cw_join_item(&join, other, &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "items 0 and 1 "));
     assert_non_null(strstr(err.msg, "shapes"));
-    cw_rows_unref(rows);
-    cw_rows_unref(other);
+    cw_join_fini(&join);
+    conf.rules = (struct cw_plan_join){0, -1, 11, true};
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_join_item(&join, rows, &err), 0);
+    assert_int_equal(cw_join_item(&join, other, &err), 0);
+    assert_int_equal(cw_join_end(&join, &err), 0); /* left out at the end: nobody sees them together */
+    cw_rows_free(rows);
+    cw_rows_free(other);
     assert_int_equal(result.n, 0);
     cw_join_fini(&join);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_floor), cmocka_unit_test(test_bad_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_floor), cmocka_unit_test(test_holds_nothing),
+                                       cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
