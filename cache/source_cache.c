@@ -46,7 +46,12 @@ static bool is_settled(const struct cw_source_file *file)
 static struct cw_hash key_of(const struct cw_source_file *file, uint64_t block)
 {
     struct cw_hash path = cw_hash_bytes(file->path, strlen(file->path));
-    const uint64_t words[] = {path.hi, path.lo, (uint64_t)file->stamp.size, (uint64_t)file->stamp.mtime_ns, block};
+    const struct cw_file_stamp *stamp = &file->stamp;
+    uint64_t words[] = {path.hi, path.lo, (uint64_t)stamp->size, (uint64_t)stamp->mtime_ns, block, (uint64_t)stamp->identity, stamp->sum.hi, stamp->sum.lo};
+    if (!cw_identity_reads(stamp->identity)) /* by the time of change, even where the job looks at the size alone */
+        return cw_hash_bytes(words, 5 * sizeof(words[0]));
+    if (stamp->identity == CW_IDENTITY_CONTENT) /* all bytes are known: copies with other times have the same blocks */
+        words[3] = 0;
     return cw_hash_bytes(words, sizeof(words));
 }
 

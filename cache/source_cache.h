@@ -7,8 +7,9 @@
  *   origin   the files themselves
  *
  * A read asks them in this order; what comes from a later one is put into the earlier ones behind the reader's back: bounded memory, and what
- * does not fit into it is not kept. A block is found by (path, size, mtime, number), so one of a file that changed is never given out, and
- * who reads has opened the file and compared it. No failure of a tier makes a read fail: it goes on to the next. */
+ * does not fit into it is not kept. A block is found by (path, size, mtime, number), so one of a file that changed is never given out, whatever
+ * the job's identity of files overlooks; jobs that have sums of their files (sample, content) have blocks of their own, by that sum too, and where
+ * the sum is of all bytes (content), by it in mtime's place. Who reads has opened the file and compared it. No failure of a tier makes a read fail: it goes on to the next. */
 #ifndef CW_CACHE_SOURCE_CACHE_H
 #define CW_CACHE_SOURCE_CACHE_H
 

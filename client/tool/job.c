@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/tool/job.h"
 
-#include <errno.h>
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
+#include "ops/local_file.h"
+#include "ops/source/file_set.h"
 #include "wire/wire.h"
 
 static int take(const Cachew__V1__GetJobReply *reply, struct tool_job *job, struct cw_err *err)
@@ -67,21 +69,18 @@ int tool_job_find(const char *dispatcher, struct cw_hash fingerprint, uint64_t s
                       "the dispatcher at %s has no job that this recipe is of: give the pipeline's file as well", dispatcher);
 }
 
-/* row: [path, size, mtime_ns, records] */
-static int check_file(const struct cw_value *row, struct cw_err *err)
+static int check_file(const struct cw_value *row, enum cw_identity identity, struct cw_err *err)
 {
+    const char *path;
+    struct cw_file_stamp stamp;
     struct stat st;
-    if (row->type != CW_VALUE_LIST || row->n < 3 || row->items[0].type != CW_VALUE_STR)
-        return cw_err_set(err, CW_E_CORRUPT, "the job's list of source files cannot be read");
-    const char *path = row->items[0].s;
-    if (stat(path, &st) < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    if (st.st_size != row->items[1].i)
-        return cw_err_set(err, CW_E_STATE, "%s: changed since: it had %lld bytes when the job was prepared, now it has %lld", path,
-                          (long long)row->items[1].i, (long long)st.st_size);
-    if ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != row->items[2].i)
-        return cw_err_set(err, CW_E_STATE, "%s: changed since the job was prepared (it has another time of change)", path);
-    return 0;
+    int fd = -1;
+    int rc = cw_file_row_read(row, identity, &path, &stamp, NULL, err);
+    if (rc == 0)
+        rc = cw_local_open(&stamp, path, O_NONBLOCK, NULL, &fd, &st, err);
+    if (rc == 0)
+        close(fd);
+    return rc;
 }
 
 int tool_job_check_files(const struct cw_value *manifest, struct cw_err *err)
@@ -90,8 +89,10 @@ int tool_job_check_files(const struct cw_value *manifest, struct cw_err *err)
     for (size_t i = 0; i < manifest->n && rc == 0; i++) {
         const struct cw_value *source = &manifest->items[i];
         const struct cw_value *files = source->type == CW_VALUE_OBJECT ? cw_value_get(source, "files") : NULL;
+        enum cw_identity identity = CW_IDENTITY_MTIME;
+        rc = files ? cw_file_manifest_identity(source, &identity, err) : 0;
         for (size_t k = 0; files && k < files->n && rc == 0; k++)
-            rc = check_file(&files->items[k], err);
+            rc = check_file(&files->items[k], identity, err);
     }
     return rc;
 }

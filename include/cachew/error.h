@@ -25,7 +25,8 @@ enum cachew_code {
     CACHEW_E_UNAVAILABLE = -13,
     CACHEW_E_STATE = -14,
     CACHEW_E_UNSUPPORTED = -15,
-    CACHEW_E_INTERNAL = -16
+    CACHEW_E_INTERNAL = -16,
+    CACHEW_E_OTHER_FILE = -17 /* a source file is not the one that the job was prepared with */
 };
 
 /* What went wrong, in words for people: names file, record or node, and what to do. The caller's memory;

@@ -5,12 +5,9 @@
 #ifndef CW_DATA_ELEMENT_H
 #define CW_DATA_ELEMENT_H
 
+#include "data/identity.h"
 #include "data/spec.h"
 
-/* What a file was when the job was prepared. */
-struct cw_file_stamp {
-    int64_t size, mtime_ns;
-};
 struct cw_view {
     void *data;  /* numeric: aligned for its dtype only when an operator made it; a source may hand out unaligned bytes as STR */
     size_t bytes;

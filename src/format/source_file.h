@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An open file of a source, read directly or, where a process has one, through its cache of source blocks
- * (cache/source.h, which this layer does not know: it sets the hook). The caller has compared the file's size and time with
- * `stamp`: that is done without a cache too, so a file that changed is noticed just the same. */
+ * (cache/source_cache.h, which this layer does not know: it sets the hook). The caller has compared the file with what the job means
+ * (format/same_file.h): that is done without a cache too, so a file that changed is noticed just the same. */
 #ifndef CW_FORMAT_SOURCE_FILE_H
 #define CW_FORMAT_SOURCE_FILE_H
 
@@ -15,7 +15,7 @@
 
 struct cw_source_file {
     const char *path;
-    struct cw_file_stamp stamp;
+    struct cw_file_stamp stamp; /* as the job means it, but for mtime_ns: of the open file */
     int fd;
 };
 static inline uint64_t cw_source_blocks(int64_t file_bytes)

@@ -18,6 +18,7 @@ struct draft {
 
 struct cw_graph_builder {
     char *name;
+    enum cw_identity identity;
     struct draft *v;
     size_t n, cap;
     size_t edges;
@@ -45,6 +46,11 @@ void cw_graph_builder_free(struct cw_graph_builder *builder)
     cw_mem_free(builder->v);
     cw_mem_free(builder->name);
     cw_mem_free(builder);
+}
+
+void cw_graph_builder_set_identity(struct cw_graph_builder *builder, enum cw_identity identity)
+{
+    builder->identity = identity;
 }
 
 static bool name_ok(const char *name)
@@ -252,6 +258,7 @@ static struct cw_graph *take_graph(struct cw_graph_builder *builder, const size_
     graph->refs = 1;
     graph->name = builder->name;
     builder->name = NULL;
+    graph->identity = builder->identity;
     graph->n = builder->n;
     graph->nodes = CW_NEW_ARRAY(struct cw_node, graph->n);
     cw_autofree size_t *at = CW_NEW_ARRAY(size_t, graph->n);

@@ -5,6 +5,7 @@
 #define CW_GRAPH_GRAPH_H
 
 #include "conf/value.h"
+#include "data/identity.h"
 
 #define CW_GRAPH_NODES_MAX 1024
 #define CW_GRAPH_NAME_BYTES 128 /* of a node's, field's or operator's name, at most */
@@ -26,6 +27,7 @@ struct cw_node {
 struct cw_graph {
     _Atomic int refs;
     char *name; /* of the pipeline; "" if none */
+    enum cw_identity identity; /* of its source files */
     size_t n;
     struct cw_node *nodes; /* inputs before users; the last node is the output, and every node leads to it */
 };
@@ -41,6 +43,7 @@ struct cw_graph *cw_graph_unref(struct cw_graph *graph);
 struct cw_graph_builder;
 struct cw_graph_builder *cw_graph_builder_new(const char *name) CW_MUST_CHECK;
 void cw_graph_builder_free(struct cw_graph_builder *builder);
+void cw_graph_builder_set_identity(struct cw_graph_builder *builder, enum cw_identity identity); /* else mtime */
 /* Appends a node; takes the parts of *node (zeroed after). inputs by name; NULL = the node before, so that a chain
  * names nobody; not NULL with inputs_n 0 = none. */
 void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node, const char *const *inputs, size_t inputs_n);

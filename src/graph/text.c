@@ -4,7 +4,7 @@
 #include "graph/graph.h"
 #include <string.h>
 
-static const char *const top_keys[] = {"name", "pipeline", NULL};
+static const char *const top_keys[] = {"name", "identity", "pipeline", NULL};
 static const char *const node_keys[] = {"op",         "name", "inputs", "fields", "keep_position",
                                         "depends_on", NULL};
 
@@ -128,6 +128,17 @@ static int read_node(const struct cw_value *value, size_t i, struct cw_graph_bui
     return rc;
 }
 
+static int read_identity(const struct cw_value *value, enum cw_identity *ret_identity, struct cw_err *err)
+{
+    const struct cw_value *word = cw_value_get(value, "identity");
+    *ret_identity = CW_IDENTITY_MTIME;
+    if (!word)
+        return 0;
+    if (word->type != CW_VALUE_STR)
+        return wrong_type("pipeline", "\"identity\"", "a string", word, err);
+    return cw_identity_parse(word->s, "\"identity\" of the pipeline", ret_identity, err);
+}
+
 static int check_top(const struct cw_value *value, struct cw_err *err)
 {
     if (value->type != CW_VALUE_OBJECT)
@@ -157,12 +168,16 @@ static int check_top(const struct cw_value *value, struct cw_err *err)
 
 static int read_value(const struct cw_value *value, struct cw_graph **ret_graph, struct cw_err *err)
 {
+    enum cw_identity identity;
     int rc = check_top(value, err);
+    if (!rc)
+        rc = read_identity(value, &identity, err);
     if (rc)
         return rc;
     const struct cw_value *name = cw_value_get(value, "name"),
                           *list = cw_value_get(value, "pipeline");
     struct cw_graph_builder *builder = cw_graph_builder_new(name ? name->s : "");
+    cw_graph_builder_set_identity(builder, identity);
     for (size_t i = 0; i < list->n && !rc; i++)
         rc = read_node(&list->items[i], i, builder, err);
     if (!rc)
@@ -260,6 +275,8 @@ void cw_graph_print(const struct cw_graph *graph, struct cw_str *out)
         cw_str_add_json(out, graph->name, strlen(graph->name));
         cw_str_add(out, ",\n ");
     }
+    if (graph->identity != CW_IDENTITY_MTIME)
+        cw_str_addf(out, "\"identity\": \"%s\",\n ", cw_identity_name(graph->identity));
     cw_str_add(out, "\"pipeline\": [");
     for (size_t i = 0; i < graph->n; i++) {
         cw_str_add(out, i ? ",\n  " : "\n  ");

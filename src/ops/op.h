@@ -82,6 +82,7 @@ struct cw_op_open {
     const struct cw_value *manifest; /* what `manifest` gave on the machine that prepared the job; NULL = find out yourself */
     struct cw_spec *out;
     const struct cw_stop *stop; /* set when nobody wants the source any more, also while it is in use later; NULL = never */
+    enum cw_identity identity;       /* sources of files: how the job tells one file from another */
 };
 
 struct cw_op {
@@ -118,7 +119,7 @@ struct cw_op {
     int (*read)(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element, struct cw_err *err);
     /* source, optional: n consecutive elements of one fixed-size field straight into dst (fast path of numbers) */
     int (*read_run)(const void *opts, void *state, int64_t pos, int64_t step, int64_t n, void *dst);
-    void (*manifest)(const void *opts, void *state, struct cw_value *ret_value); /* files: paths, sizes, mtimes, record counts */
+    void (*manifest)(const void *opts, void *state, struct cw_value *ret_value); /* files: paths, sizes, what else tells them, record counts */
     void (*describe)(const void *opts, void *state, int64_t pos, struct cw_str *out); /* "/data/a.tfrecord record 17" */
 
     /* element */

@@ -42,22 +42,3 @@ int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int6
     *ret_spec = spec;
     return 0;
 }
-
-struct cw_file_stamp cw_file_stamp_of(const struct stat *st)
-{
-    return (struct cw_file_stamp){
-        .size = (int64_t)st->st_size,
-        .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + (int64_t)st->st_mtim.tv_nsec,
-    };
-}
-
-int cw_file_stamp_check(const struct cw_file_stamp *stamp, const struct stat *st, const char *path, struct cw_err *err)
-{
-    struct cw_file_stamp now = cw_file_stamp_of(st);
-    if (now.size == stamp->size && now.mtime_ns == stamp->mtime_ns)
-        return 0;
-    return cw_err_set(err, CW_E_STATE,
-                      "%s: changed while it is read: it had %lld bytes when the job was prepared, now it has %lld%s", path,
-                      (long long)stamp->size, (long long)now.size,
-                      now.size == stamp->size ? " and another time of change" : "");
-}

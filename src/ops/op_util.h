@@ -3,8 +3,6 @@
 #ifndef CW_OPS_OP_UTIL_H
 #define CW_OPS_OP_UTIL_H
 
-#include <sys/stat.h>
-
 #include "ops/op.h"
 
 /* infer of operators whose elements look as those that come in. */
@@ -18,9 +16,5 @@ int cw_op_apply_same(const struct cw_op_ctx *ctx, const void *opts, void *state,
 /* The spec of a source with one field. */
 int cw_op_infer_one(const char *field, enum cw_dtype dtype, int rank, const int64_t *dims,
                     struct cw_spec *ret_spec, struct cw_err *err);
-
-/* A file as it is, and whether it still is what it was: CW_E_STATE, "changed while it is read". */
-struct cw_file_stamp cw_file_stamp_of(const struct stat *st);
-int cw_file_stamp_check(const struct cw_file_stamp *stamp, const struct stat *st, const char *path, struct cw_err *err);
 
 #endif

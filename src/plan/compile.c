@@ -19,7 +19,7 @@ static int open_op(const struct cw_plan *plan, struct cw_plan_node *node, const 
         if (!mine)
             return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of it");
     }
-    struct cw_op_open how = {.manifest = mine, .out = &node->out, .stop = plan->stop};
+    struct cw_op_open how = {.manifest = mine, .out = &node->out, .identity = plan->checked->graph->identity, .stop = plan->stop};
     return op->open(node->opts, &how, &node->state, err);
 }
 

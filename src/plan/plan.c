@@ -6,11 +6,24 @@
 #include "plan/plan_int.h"
 #include <stdatomic.h>
 
+/* Paths and sizes alone, without what else tells files from each other. */
+static void add_files(struct cw_hasher *hasher, const struct cw_value *manifest)
+{
+    const struct cw_value *rows = manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "files") : NULL;
+    for (size_t i = 0; rows && i < rows->n; i++) {
+        const struct cw_value *row = &rows->items[i];
+        if (row->n < 2 || row->items[0].type != CW_VALUE_STR)
+            continue;
+        cw_hasher_add_str(hasher, row->items[0].s);
+        cw_hasher_add_u64(hasher, (uint64_t)row->items[1].i);
+    }
+}
+
 /* The pipeline and what its sources are: equal fingerprint and seed, equal bytes. Names of nodes do
  * not count, so manifests are added by place. */
-static struct cw_hash fingerprint(const struct cw_plan *plan)
+static void fingerprint(const struct cw_plan *plan, struct cw_plan_info *info)
 {
-    struct cw_hasher *hasher = cw_hasher_new();
+    struct cw_hasher *hasher = cw_hasher_new(), *files = cw_hasher_new();
     cw_hasher_add_u64(hasher, plan->checked->fingerprint.hi);
     cw_hasher_add_u64(hasher, plan->checked->fingerprint.lo);
     for (size_t i = 0; i < plan->n; i++) {
@@ -21,12 +34,16 @@ static struct cw_hash fingerprint(const struct cw_plan *plan)
         CW_STR_AUTO text = {0};
         node->op->manifest(node->opts, node->state, &value);
         cw_value_print(&value, &text);
+        add_files(files, &value);
         cw_value_fini(&value);
         cw_hasher_add_str(hasher, cw_str_text(&text));
     }
-    struct cw_hash hash = cw_hasher_get(hasher);
+    info->fingerprint = cw_hasher_get(hasher);
+    info->pipeline_sum = plan->checked->fingerprint.lo;
+    info->files_sum = cw_hasher_get_u64(files);
+    info->identity = plan->checked->graph->identity;
     cw_hasher_free(hasher);
-    return hash;
+    cw_hasher_free(files);
 }
 
 int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
@@ -54,7 +71,7 @@ int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_valu
         cw_plan_unref(plan);
         return rc;
     }
-    plan->info.fingerprint = fingerprint(plan);
+    fingerprint(plan, &plan->info);
     cw_plan_find_files(plan);
     *ret_plan = plan;
     return 0;

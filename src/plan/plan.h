@@ -31,6 +31,8 @@ struct cw_plan_info {
     struct cw_spec out;    /* of a delivered batch (leading dim: batch size with drop_remainder, else -1) */
     struct cw_plan_join join;
     struct cw_hash fingerprint; /* of pipeline and source identity: what the data are */
+    uint64_t pipeline_sum, files_sum; /* parts of it: the operators and options; which files there are, and their sizes. 0 = not known */
+    enum cw_identity identity;  /* of the files */
     int64_t item_bytes;    /* estimate, -1 unknown */
 };
 

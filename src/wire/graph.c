@@ -110,6 +110,7 @@ graph_pb *cw_wire_graph_to(const struct cw_graph *graph)
     graph_pb *message = CW_NEW(graph_pb);
     cachew__v1__graph__init(message);
     message->name = cw_mem_strdup(graph->name);
+    message->identity = (uint32_t)graph->identity;
     message->n_nodes = graph->n;
     message->nodes = CW_NEW_ARRAY(node_pb *, graph->n + 1);
     for (size_t i = 0; i < graph->n; i++)
@@ -218,7 +219,10 @@ int cw_wire_graph_from(const graph_pb *message, struct cw_graph **ret_graph, str
         return cw_err_set(err, CW_E_INVALID, "the pipeline is missing");
     if (message->n_nodes > CW_GRAPH_NODES_MAX)
         return cw_err_set(err, CW_E_LIMIT, "pipeline has %zu nodes, the limit is %d", message->n_nodes, CW_GRAPH_NODES_MAX);
+    if (message->identity >= CW_IDENTITY_N)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "the pipeline asks for an identity of files that this version does not know");
     struct cw_graph_builder *builder = cw_graph_builder_new(message->name);
+    cw_graph_builder_set_identity(builder, (enum cw_identity)message->identity);
     int code = 0;
     for (size_t i = 0; i < message->n_nodes && code == 0; i++) {
         struct cw_node node = {0};

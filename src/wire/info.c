@@ -64,6 +64,9 @@ info_pb *cw_wire_info_to(const struct cw_plan_info *info)
     message->fingerprint_hi = info->fingerprint.hi;
     message->fingerprint_lo = info->fingerprint.lo;
     message->item_bytes = info->item_bytes;
+    message->pipeline_sum = info->pipeline_sum;
+    message->files_sum = info->files_sum;
+    message->identity = (uint32_t)info->identity;
     return message;
 }
 
@@ -91,6 +94,9 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
         .join = {message->join_skip, message->join_take, message->join_batch, message->join_drop_remainder != 0},
         .fingerprint = {message->fingerprint_hi, message->fingerprint_lo},
         .item_bytes = message->item_bytes,
+        .pipeline_sum = message->pipeline_sum,
+        .files_sum = message->files_sum,
+        .identity = (enum cw_identity)CW_MIN(message->identity, (uint32_t)CW_IDENTITY_N),
     };
     if (info.elements < -1 || info.batch < 0 || info.item_bytes < -1 || !join_ok(&info.join) || (info.sparse && info.chunk == 0))
         return cw_err_set(err, CW_E_CORRUPT, "facts of the pipeline are out of range");

@@ -48,7 +48,7 @@ case_changed() {
     end w
     for file in "$work"/photos/*.jpg; do echo more >>"$file"; done
     expect_error files 'photos.json is not what made the batch .* or its source files have' "$cachew" replay "$recipe" "$work/photos.json"
-    expect_error known 'photo[0-9]*.jpg: changed since' "$cachew" replay "$recipe" --dispatcher "$DISPATCHER"
+    expect_error known 'photo[0-9]*.jpg: not the file that the job was prepared with' "$cachew" replay "$recipe" --dispatcher "$DISPATCHER"
     expect_error none 'has no job that this recipe is of' "$cachew" replay "cachew1:$(printf '%032d' 5):0:0:0" --dispatcher "$DISPATCHER"
     expect_error word 'a recipe is' "$cachew" replay cachew1:zz "$work/photos.json"
     timeout 60 "$cachew" remove kept --dispatcher "$DISPATCHER" >/dev/null || fail "remove"

@@ -201,7 +201,8 @@ JSON
         tr 'a-z' 'b-za' <"$work/before" >"$work/after" # the same size, another time
         mv "$work/after" "$file"
         wait_for job 240 && fail "a job over a changed file succeeded"
-        grep -o "$(basename "$file"): changed while.*" "$work/job.log" >>"$work/messages" || fail "no message: $(cat "$work/job.log")"
+        grep -o "$(basename "$file"): not the file that.*" "$work/job.log" | sed 's/by +[0-9.]* s//' >>"$work/messages" || fail "no message: $(cat "$work/job.log")"
+        grep -q 'its time of change is another one' "$work/messages" || fail "it does not say what differs: $(cat "$work/messages")"
         cp -p "$work/before" "$file"
         end w
     done

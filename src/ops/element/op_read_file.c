@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element: a path becomes the bytes of that file. */
 #include "format/source_file.h"
+#include "ops/local_file.h"
 #include "ops/op_util.h"
 
 #include <errno.h>
@@ -39,27 +40,63 @@ static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char
     return 0;
 }
 
-static int read_open(const struct cw_op_ctx *ctx, int fd, const char *path, const struct cw_file_stamp *stamp,
+/* Without a stamp: whatever is there. By content: what is to be read anyway is compared afterwards. */
+static int open_file(const char *path, const struct cw_file_stamp *stamp, int *ret_fd, struct stat *ret_st, struct cw_err *err)
+{
+    struct cw_file_stamp size = {.identity = CW_IDENTITY_SIZE};
+    /* Not blocking, so that a named pipe is refused instead of waited for. */
+    if (stamp && stamp->identity != CW_IDENTITY_CONTENT)
+        return cw_local_open(stamp, path, O_NONBLOCK, NULL, ret_fd, ret_st, err);
+    size.size = stamp ? stamp->size : 0;
+    if (stamp)
+        return cw_local_open(&size, path, O_NONBLOCK, NULL, ret_fd, ret_st, err);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return cw_err_errno(err, errno, "%s", path);
+    if (fstat(fd, ret_st) < 0) {
+        int rc = cw_err_errno(err, errno, "%s", path);
+        close(fd);
+        return rc;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+static int read_all(const struct cw_source_file *file, const struct cw_view *out, bool cached, struct cw_err *err)
+{
+    int rc = cached ? cw_source_read(file, 0, out->data, out->bytes, err) : cw_read_fd(file->fd, 0, out->data, out->bytes, err);
+    if (rc == CW_E_CORRUPT)
+        return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter", file->path);
+    return rc < 0 ? cw_err_wrap(err, "%s", file->path) : 0;
+}
+
+/* Cached blocks are found by size and time; if they are not what the job means, the file itself may still be. */
+static int read_content(const struct cw_source_file *file, const struct cw_file_stamp *stamp, const struct stat *st, const struct cw_view *out,
+                        struct cw_err *err)
+{
+    int rc = 0;
+    for (int cached = cw_source_is_cached(); cached >= 0; cached--) {
+        rc = read_all(file, out, cached, err);
+        if (rc == 0)
+            rc = cw_local_same_bytes(stamp, file->path, st, out->data, out->bytes, err);
+        if (rc != CW_E_OTHER_FILE)
+            break;
+    }
+    return rc;
+}
+
+static int read_open(const struct cw_op_ctx *ctx, int fd, const struct stat *st, const char *path, const struct cw_file_stamp *stamp,
                      struct cw_view *out, struct cw_err *err)
 {
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st->st_mode))
         return cw_err_set(err, CW_E_INVALID, "%s: is not a regular file", path);
-    int rc = stamp ? cw_file_stamp_check(stamp, &st, path, err) : 0;
-    if (rc < 0)
-        return rc;
     out->stamp = NULL;
-    out->bytes = (size_t)st.st_size;
-    rc = cw_op_output(ctx, out, err);
+    out->bytes = (size_t)st->st_size;
+    int rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return cw_err_wrap(err, "%s", path);
-    const struct cw_source_file file = {path, cw_file_stamp_of(&st), fd};
-    rc = cw_source_read(&file, 0, out->data, out->bytes, err);
-    if (rc == CW_E_CORRUPT)
-        return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter", path);
-    return rc < 0 ? cw_err_wrap(err, "%s", path) : 0;
+    const struct cw_source_file file = {path, {.size = st->st_size, .mtime_ns = cw_local_mtime_ns(st)}, fd};
+    return stamp && stamp->identity == CW_IDENTITY_CONTENT ? read_content(&file, stamp, st, out, err) : read_all(&file, out, true, err);
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
@@ -72,11 +109,12 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     int rc = path_text(ctx, in, &path, err);
     if (rc < 0)
         return rc;
-    /* Not blocking, so that a named pipe is refused instead of waited for. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", path);
-    rc = read_open(ctx, fd, path, in->stamp, out, err);
+    struct stat st;
+    int fd = -1;
+    rc = open_file(path, in->stamp, &fd, &st, err);
+    if (rc < 0)
+        return rc;
+    rc = read_open(ctx, fd, &st, path, in->stamp, out, err);
     close(fd);
     return rc;
 }

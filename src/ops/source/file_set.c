@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/source/file_set.h"
 
-#include "ops/op_util.h"
-
 #include "base/mem.h"
 #include "format/glob.h"
+#include "ops/local_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define AT_ONCE 4 /* files that are read at once for their sums */
 
 /* Patterns for messages: the first, and how many more. */
 static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
@@ -18,6 +19,70 @@ static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
         return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\" and %zu more: no files match", patterns->v[0],
                           patterns->n - 1);
     return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match", patterns->v[0]);
+}
+
+/* One file after the other, by several threads: reading them waits for disks and networks. */
+struct each {
+    struct cw_file_set *set;
+    int (*fn)(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp, struct cw_err *err);
+    _Atomic size_t next;
+    _Atomic bool failed;
+    struct cw_mutex mutex; /* guards the rest */
+    size_t failed_at;      /* the first file of those that failed */
+    struct cw_err err;
+};
+
+static void keep_error(struct each *each, size_t i, const struct cw_err *err)
+{
+    cw_mutex_lock(&each->mutex);
+    if (!atomic_load(&each->failed) || i < each->failed_at) {
+        each->failed_at = i;
+        each->err = *err;
+    }
+    atomic_store(&each->failed, true);
+    cw_mutex_unlock(&each->mutex);
+}
+
+static void do_some(void *arg)
+{
+    struct each *each = arg;
+    for (size_t i; !atomic_load(&each->failed) && (i = atomic_fetch_add(&each->next, 1)) < each->set->n;) {
+        struct cw_err err = {0};
+        int rc = cw_stop_check(each->set->stop, &err);
+        if (rc == 0)
+            rc = each->fn(each->set, i, &each->set->v[i].stamp, &err);
+        if (rc < 0) {
+            err.code = rc;
+            keep_error(each, i, &err);
+        }
+    }
+}
+
+static int do_all(struct each *each, struct cw_err *err)
+{
+    struct cw_thread threads[AT_ONCE];
+    size_t n = cw_identity_reads(each->set->identity) ? CW_MIN((size_t)AT_ONCE, each->set->n) : 1;
+    cw_mutex_init(&each->mutex);
+    for (size_t i = 1; i < n; i++)
+        cw_thread_start(&threads[i], "cachew-sum", do_some, each);
+    do_some(each);
+    for (size_t i = 1; i < n; i++)
+        cw_thread_join(&threads[i]);
+    cw_mutex_fini(&each->mutex);
+    if (!atomic_load(&each->failed))
+        return 0;
+    if (err)
+        *err = each->err;
+    return each->err.code;
+}
+
+static int stamp_one(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp, struct cw_err *err)
+{
+    const struct cw_file *file = &set->v[i];
+    struct stat st;
+    if (stat(file->path, &st) < 0)
+        return cw_err_errno(err, errno, "%s", file->path);
+    return cw_local_stamp(set->identity, file->path, &st, set->stop, ret_stamp, err);
 }
 
 static int find(struct cw_file_set *set, const struct cw_str_list *patterns, struct cw_err *err)
@@ -31,43 +96,75 @@ static int find(struct cw_file_set *set, const struct cw_str_list *patterns, str
     if (rc == 0) {
         cw_paths_sort(&paths);
         set->v = CW_NEW_ARRAY(struct cw_file, paths.n);
-    }
-    for (size_t i = 0; i < paths.n && rc == 0; i++) {
-        struct stat st;
-        rc = cw_stop_check(set->stop, err);
-        if (rc < 0)
-            break;
-        if (stat(paths.v[i], &st) < 0)
-            rc = cw_err_errno(err, errno, "%s", paths.v[i]);
-        else
-            set->v[set->n++] = (struct cw_file){cw_steal(&paths.v[i]), cw_file_stamp_of(&st), 0, 0, -1};
+        for (size_t i = 0; i < paths.n; i++)
+            set->v[set->n++] = (struct cw_file){.path = cw_steal(&paths.v[i]), .slot = -1};
+        struct each each = {.set = set, .fn = stamp_one};
+        rc = do_all(&each, err);
     }
     cw_paths_fini(&paths);
     return rc;
 }
 
-static bool is_file_row(const struct cw_value *row)
+/* ---- manifests ---- */
+
+int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity *ret_identity, struct cw_err *err)
 {
-    return row->type == CW_VALUE_LIST && row->n == 4 && row->items[0].type == CW_VALUE_STR &&
-           row->items[1].type == CW_VALUE_I64 && row->items[1].i >= 0 && row->items[2].type == CW_VALUE_I64 &&
-           row->items[3].type == CW_VALUE_I64 && row->items[3].i >= 0;
+    const struct cw_value *word = manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "identity") : NULL;
+    *ret_identity = CW_IDENTITY_MTIME;
+    if (!word)
+        return 0;
+    if (word->type != CW_VALUE_STR || cw_identity_parse(word->s, "manifest", ret_identity, NULL) < 0)
+        return cw_err_set(err, CW_E_CORRUPT, "manifest: its identity is none that this version knows");
+    return 0;
+}
+
+static bool take_mark(const struct cw_value *mark, struct cw_file_stamp *stamp)
+{
+    if (cw_identity_reads(stamp->identity))
+        return mark->type == CW_VALUE_STR && cw_hash_parse(mark->s, &stamp->sum);
+    stamp->mtime_ns = mark->i;
+    return mark->type == CW_VALUE_I64 && (stamp->identity == CW_IDENTITY_MTIME || mark->i == 0);
+}
+
+int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, const char **ret_path, struct cw_file_stamp *ret_stamp, int64_t *ret_records,
+                     struct cw_err *err)
+{
+    struct cw_file_stamp stamp = {.identity = identity};
+    bool ok = row->type == CW_VALUE_LIST && row->n == 4 && row->items[0].type == CW_VALUE_STR && row->items[1].type == CW_VALUE_I64 &&
+              row->items[1].i >= 0 && take_mark(&row->items[2], &stamp) && row->items[3].type == CW_VALUE_I64 && row->items[3].i >= 0;
+    if (!ok)
+        return cw_err_set(err, CW_E_CORRUPT, "manifest: a file is not [path, size, what tells it from others by identity %s, records]",
+                          cw_identity_name(identity));
+    stamp.size = row->items[1].i;
+    *ret_path = row->items[0].s;
+    *ret_stamp = stamp;
+    if (ret_records)
+        *ret_records = row->items[3].i;
+    return 0;
 }
 
 static int take_manifest(struct cw_file_set *set, const struct cw_value *manifest, struct cw_err *err)
 {
+    enum cw_identity identity;
     const struct cw_value *rows =
         manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "files") : NULL;
     if (!rows || rows->type != CW_VALUE_LIST || rows->n == 0)
         return cw_err_set(err, CW_E_CORRUPT, "manifest: has no list \"files\"");
+    int rc = cw_file_manifest_identity(manifest, &identity, err);
+    if (rc == 0 && identity != set->identity)
+        rc = cw_err_set(err, CW_E_CORRUPT, "manifest: was made by identity %s, the job asks for %s: a worker of an older version may have prepared it",
+                        cw_identity_name(identity), cw_identity_name(set->identity));
     set->v = CW_NEW_ARRAY(struct cw_file, rows->n);
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct cw_value *row = &rows->items[i];
-        if (!is_file_row(row))
-            return cw_err_set(err, CW_E_CORRUPT, "manifest: file %zu is not [path, size, mtime_ns, records]", i);
-        set->v[set->n++] = (struct cw_file){cw_mem_strdup(row->items[0].s), {row->items[1].i, row->items[2].i},
-                                            row->items[3].i, 0, -1};
+    for (size_t i = 0; i < rows->n && rc == 0; i++) {
+        const char *path;
+        struct cw_file file = {.slot = -1};
+        rc = cw_file_row_read(&rows->items[i], identity, &path, &file.stamp, &file.records, err);
+        if (rc < 0)
+            return rc;
+        file.path = cw_mem_strdup(path);
+        set->v[set->n++] = file;
     }
-    return 0;
+    return rc;
 }
 
 int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how, struct cw_file_set **ret_set, struct cw_err *err)
@@ -75,6 +172,7 @@ int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open 
     struct cw_file_set *set = CW_NEW(struct cw_file_set);
     cw_mutex_init(&set->mutex);
     set->stop = how->stop;
+    set->identity = how->identity;
     int rc = how->manifest ? take_manifest(set, how->manifest, err) : find(set, patterns, err);
     if (rc < 0)
         cw_file_set_free(set);
@@ -108,6 +206,17 @@ int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err)
     return 0;
 }
 
+static void set_mark(struct cw_value *value, const struct cw_file_stamp *stamp)
+{
+    char text[CW_HASH_TEXT_BYTES];
+    if (!cw_identity_reads(stamp->identity)) {
+        cw_value_set_i64(value, stamp->mtime_ns);
+        return;
+    }
+    cw_hash_text(stamp->sum, text);
+    cw_value_set_str(value, text);
+}
+
 void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value)
 {
     cw_value_set_object(ret_value);
@@ -116,9 +225,11 @@ void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_va
         struct cw_value *row = cw_value_set_list(&rows[i], 4);
         cw_value_set_str(&row[0], set->v[i].path);
         cw_value_set_i64(&row[1], set->v[i].stamp.size);
-        cw_value_set_i64(&row[2], set->v[i].stamp.mtime_ns);
+        set_mark(&row[2], &set->v[i].stamp);
         cw_value_set_i64(&row[3], set->v[i].records);
     }
+    if (set->identity != CW_IDENTITY_MTIME)
+        cw_value_set_str(cw_value_member(ret_value, "identity"), cw_identity_name(set->identity));
 }
 
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)
@@ -141,19 +252,22 @@ void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_
     cw_str_addf(out, "%s record %lld", file->path, (long long)(pos - file->first));
 }
 
-static int open_checked(const struct cw_file *file, int *ret_fd, struct cw_err *err)
+static int compare_one(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp, struct cw_err *err)
 {
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return cw_err_errno(err, errno, "%s", file->path);
+    const struct cw_file *file = &set->v[i];
     struct stat st;
-    int rc = fstat(fd, &st) < 0 ? cw_err_errno(err, errno, "%s", file->path)
-                                : cw_file_stamp_check(&file->stamp, &st, file->path, err);
-    if (rc < 0)
+    int fd = -1;
+    (void)ret_stamp;
+    int rc = cw_local_open(&file->stamp, file->path, 0, set->stop, &fd, &st, err);
+    if (rc == 0)
         close(fd);
-    else
-        *ret_fd = fd;
     return rc;
+}
+
+int cw_file_set_compare(struct cw_file_set *set, struct cw_err *err)
+{
+    struct each each = {.set = set, .fn = compare_one};
+    return do_all(&each, err);
 }
 
 /* A slot that may be filled: a new one, or the least recently used of those that nobody uses; -1 = none. */
@@ -178,11 +292,12 @@ static void take_slot(struct cw_file_set *set, int slot, struct cw_file_use *use
     set->slots[slot].users++;
     set->slots[slot].used_at = ++set->clock;
     use->source.fd = set->slots[slot].fd;
+    use->source.stamp.mtime_ns = set->slots[slot].mtime_ns;
     use->slot = slot;
 }
 
 /* Keeps fd open for others, if there is room; another thread may have been faster. */
-static void keep_open(struct cw_file_set *set, size_t file, int fd, struct cw_file_use *use)
+static void keep_open(struct cw_file_set *set, size_t file, int fd, int64_t mtime_ns, struct cw_file_use *use)
 {
     cw_mutex_lock(&set->mutex);
     int slot = set->v[file].slot;
@@ -190,11 +305,12 @@ static void keep_open(struct cw_file_set *set, size_t file, int fd, struct cw_fi
         close(fd);
         take_slot(set, slot, use);
     } else if ((slot = pick_slot(set)) >= 0) {
-        set->slots[slot] = (struct cw_file_slot){.fd = fd, .file = file};
+        set->slots[slot] = (struct cw_file_slot){.fd = fd, .mtime_ns = mtime_ns, .file = file};
         set->v[file].slot = slot;
         take_slot(set, slot, use);
     } else {
         use->source.fd = fd;
+        use->source.stamp.mtime_ns = mtime_ns;
         use->slot = -1;
     }
     cw_mutex_unlock(&set->mutex);
@@ -202,20 +318,21 @@ static void keep_open(struct cw_file_set *set, size_t file, int fd, struct cw_fi
 
 int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use, struct cw_err *err)
 {
+    ret_use->source.stamp = set->v[file].stamp;
     cw_mutex_lock(&set->mutex);
     int slot = set->v[file].slot;
     if (slot >= 0)
         take_slot(set, slot, ret_use);
     cw_mutex_unlock(&set->mutex);
     if (slot < 0) {
+        struct stat st;
         int fd = -1;
-        int rc = open_checked(&set->v[file], &fd, err);
+        int rc = cw_local_open(&set->v[file].stamp, set->v[file].path, 0, set->stop, &fd, &st, err);
         if (rc < 0)
             return rc;
-        keep_open(set, file, fd, ret_use);
+        keep_open(set, file, fd, cw_local_mtime_ns(&st), ret_use);
     }
     ret_use->source.path = set->v[file].path;
-    ret_use->source.stamp = set->v[file].stamp;
     ret_use->readable = cw_source_readable(&ret_use->source);
     ret_use->readable.stop = set->stop;
     return 0;

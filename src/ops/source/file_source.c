@@ -58,6 +58,8 @@ int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_s
     if (kind->begin)
         kind->begin(s, how);
     int rc = cw_file_set_new(patterns, how, &s->files, err);
+    if (rc == 0 && how->manifest && how->identity == CW_IDENTITY_CONTENT && !kind->names_only)
+        rc = cw_file_set_compare(s->files, err);
     if (rc == 0 && kind->load)
         s->per_file = per_file_new(s->files->n);
     for (size_t i = 0; rc == 0 && i < s->files->n; i++) {
@@ -98,8 +100,8 @@ int cw_file_source_compare(const struct cw_file_source *s, size_t i, uint64_t re
     const struct cw_file *file = &s->files->v[i];
     if ((int64_t)records == file->records)
         return 0;
-    return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it had %lld %s when the job was prepared", file->path,
-                      (long long)file->records, what);
+    return cw_err_set(err, CW_E_OTHER_FILE, "%s: not the file that the job was prepared with: it had %lld %s then, here and now it has %llu",
+                      file->path, (long long)file->records, what, (unsigned long long)records);
 }
 
 int cw_file_source_count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err)

@@ -18,6 +18,8 @@ struct cw_file_source_kind {
     /* Loads the thing of file i, which `unload` frees. Both NULL: there is none. */
     int (*load)(void *state, size_t i, void **ret_loaded, struct cw_err *err);
     void (*unload)(void *loaded);
+    bool names_only; /* it gives paths: whoever reads a file compares it. Else, where each byte counts (identity content), all files are compared
+                      * when the source is opened and not in the middle of an item, which would wait for it. */
 };
 
 struct cw_per_file;

@@ -35,7 +35,7 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return 0;
 }
 
-static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source), .prepare = prepare};
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source), .prepare = prepare, .names_only = true};
 
 static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
 {
@@ -71,7 +71,8 @@ const struct cw_op cw_op_files = {
     .doc = "Gives the paths, sorted bytewise, each once, of the regular files that match. In a pattern `*`, `?` and\n"
            "`[...]` work inside a path component, and `**` stands for any number of directories. Names that begin\n"
            "with a dot have to be written out. No match at all is an error. The list is made once for a job, when it\n"
-           "is prepared; all workers use that list, and read_file refuses a file that is not as it was then.",
+           "is prepared; all workers use that list, and read_file refuses a file that is not as it was then\n"
+           "(pipelines.md says how that is told).",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES | CW_OP_PATHS,
     .options = options,

@@ -187,8 +187,8 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     cw_file_set_release(s->source.files, &use);
     if (rc == 0)
         rc = check_header(s, i, &h, how->out, err);
-    if (rc == 0 && how->manifest && s->source.files->v[i].records != h.records)
-        rc = cw_err_set(err, CW_E_STATE, "%s: changed while it is read", s->source.files->v[i].path);
+    if (rc == 0 && how->manifest)
+        rc = cw_file_source_compare(&s->source, i, (uint64_t)h.records, "records", err);
     if (rc < 0)
         return rc;
     if (i == 0)

@@ -54,15 +54,21 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-static struct cw_file_set *open_all(const struct cw_value *manifest)
+static struct cw_file_set *open_by(const struct cw_value *manifest, enum cw_identity identity)
 {
     cw_autofree char *pattern = cw_mem_printf("%s/f*", folder);
     struct cw_str_list patterns = {&pattern, 1};
+    const struct cw_op_open how = {.manifest = manifest, .identity = identity};
     struct cw_file_set *set = NULL;
     struct cw_err err = {0};
-    if (cw_file_set_new(&patterns, &(struct cw_op_open){.manifest = manifest}, &set, &err) < 0)
+    if (cw_file_set_new(&patterns, &how, &set, &err) < 0)
         fail_msg("%s", err.msg);
     return set;
+}
+
+static struct cw_file_set *open_all(const struct cw_value *manifest)
+{
+    return open_by(manifest, CW_IDENTITY_MTIME);
 }
 
 struct reader {
@@ -140,7 +146,7 @@ static void use_fails_with(struct cw_file_set *set, size_t i, const char *what)
 {
     struct cw_file_use use;
     struct cw_err err = {0};
-    assert_true(cw_file_set_use(set, i, &use, &err) < 0);
+    assert_int_equal(cw_file_set_use(set, i, &use, &err), CW_E_OTHER_FILE);
     if (!strstr(err.msg, what) || !strstr(err.msg, set->v[i].path))
         fail_msg("%s", err.msg);
 }
@@ -162,11 +168,82 @@ static void changed_files_are_refused(void **state)
     assert_int_equal(set->n, FILES);
     assert_int_equal(set->v[50].records, 50);
     assert_string_equal(set->v[5].path, longer);
-    use_fails_with(set, 5, "changed while it is read: it had 8 bytes when the job was prepared, now it has 16");
-    use_fails_with(set, 6, "another time of change");
-    use_fails_with(set, 7, "No such file");
+    use_fails_with(set, 5, "not the file that the job was prepared with: it had 8 bytes then, here and now it has 16");
+    use_fails_with(set, 6, "its time of change is another one");
+    use_fails_with(set, 7, "it does not exist here");
     write_file(gone, "file 007");
     cw_file_set_free(set);
+    cw_file_set_free(first);
+    cw_value_fini(&manifest);
+}
+
+static void set_time(const char *path, time_t at)
+{
+    const struct timespec times[2] = {{.tv_sec = at}, {.tv_sec = at}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void use_works(struct cw_file_set *set, size_t i)
+{
+    struct cw_file_use use;
+    struct cw_err err = {0};
+    if (cw_file_set_use(set, i, &use, &err) < 0)
+        fail_msg("%s", err.msg);
+    cw_file_set_release(set, &use);
+}
+
+/* A copy with another time, and other bytes with the same size and time: by each identity, through a manifest. */
+static void identities(void **state)
+{
+    static const bool touched_is_same[] = {false, true, true, true}, changed_is_same[] = {true, true, false, false};
+    cw_autofree char *touched = path_of(1), *changed = path_of(2);
+    (void)state;
+    for (int id = 0; id < CW_IDENTITY_N; id++) {
+        struct cw_value manifest = {0}, again = {0};
+        struct cw_err err = {0};
+        set_time(touched, 1000000);
+        set_time(changed, 1000000);
+        struct cw_file_set *first = open_by(NULL, (enum cw_identity)id);
+        cw_file_set_manifest(first, &manifest);
+        struct cw_file_set *set = open_by(&manifest, (enum cw_identity)id);
+        cw_file_set_manifest(set, &again);
+        assert_true(cw_value_eq(&manifest, &again));
+        assert_int_equal(cw_file_set_compare(set, &err), 0);
+        set_time(touched, 2000000);
+        write_file(changed, "file 0O2");
+        set_time(changed, 1000000);
+        int rc = cw_file_set_compare(set, &err);
+        assert_int_equal(rc, touched_is_same[id] && changed_is_same[id] ? 0 : CW_E_OTHER_FILE);
+        if (touched_is_same[id])
+            use_works(set, 1);
+        else
+            use_fails_with(set, 1, "its time of change is another one (by +1000000 s)");
+        if (changed_is_same[id])
+            use_works(set, 2);
+        else
+            use_fails_with(set, 2, "its bytes are others");
+        use_works(set, 3);
+        write_file(changed, "file 002");
+        cw_file_set_free(set);
+        cw_file_set_free(first);
+        cw_value_fini(&manifest);
+        cw_value_fini(&again);
+    }
+}
+
+/* What another identity's manifest says cannot be compared: whoever made it did not do what the job asks for. */
+static void other_identity(void **state)
+{
+    struct cw_value manifest = {0};
+    struct cw_file_set *first = open_by(NULL, CW_IDENTITY_CONTENT), *set = NULL;
+    const struct cw_op_open how = {.manifest = &manifest, .identity = CW_IDENTITY_SAMPLE};
+    struct cw_str_list none = {NULL, 0};
+    struct cw_err err = {0};
+    (void)state;
+    cw_file_set_manifest(first, &manifest);
+    assert_int_equal(cw_file_set_new(&none, &how, &set, &err), CW_E_CORRUPT);
+    assert_non_null(strstr(err.msg, "identity content"));
+    assert_null(set);
     cw_file_set_free(first);
     cw_value_fini(&manifest);
 }
@@ -182,7 +259,11 @@ static void bad_manifests(void **state)
                                         "{\"files\":[[\"a\",-1,2,3]]}",
                                         "{\"files\":[[\"a\",1,2,-3]]}",
                                         "{\"files\":[[1,1,2,3]]}",
-                                        "{\"files\":[[\"a\",1,2,3],[\"a\",1.5,2,3]]}"};
+                                        "{\"files\":[[\"a\",1,2,3],[\"a\",1.5,2,3]]}",
+                                        "{\"files\":[[\"a\",1,\"2\",3]]}",
+                                        "{\"files\":[[\"a\",1,0,3]],\"identity\":\"size\"}",
+                                        "{\"files\":[[\"a\",1,2,3]],\"identity\":\"color\"}",
+                                        "{\"files\":[[\"a\",1,2,3]],\"identity\":1}"};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++) {
         struct cw_value manifest = {0};
@@ -190,7 +271,8 @@ static void bad_manifests(void **state)
         struct cw_str_list none = {NULL, 0};
         struct cw_err err = {0};
         assert_int_equal(cw_value_parse(texts[i], strlen(texts[i]), "manifest", &manifest, &err), 0);
-        assert_int_equal(cw_file_set_new(&none, &(struct cw_op_open){.manifest = &manifest}, &set, &err), CW_E_CORRUPT);
+        const struct cw_op_open how = {.manifest = &manifest};
+        assert_int_equal(cw_file_set_new(&none, &how, &set, &err), CW_E_CORRUPT);
         assert_null(set);
         cw_value_fini(&manifest);
     }
@@ -199,6 +281,7 @@ static void bad_manifests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_few_descriptors), cmocka_unit_test(positions),
-                                       cmocka_unit_test(bad_manifests), cmocka_unit_test(changed_files_are_refused)};
+                                       cmocka_unit_test(bad_manifests), cmocka_unit_test(identities),
+                                       cmocka_unit_test(other_identity), cmocka_unit_test(changed_files_are_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

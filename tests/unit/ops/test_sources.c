@@ -130,8 +130,8 @@ static void wrong_counts(void **state)
         int rc = open_source(&s, &s.manifest, &err);
         if (rc == 0)
             rc = read_one(&s, arena, 0, &hash, &err);
-        assert_int_equal(rc, CW_E_STATE);
-        assert_non_null(strstr(err.msg, "changed while it is read"));
+        assert_int_equal(rc, CW_E_OTHER_FILE);
+        assert_non_null(strstr(err.msg, "not the file that the job was prepared with"));
         assert_non_null(strstr(err.msg, sources[i][1]));
         cw_arena_free(arena);
         source_fini(&s);
