@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every command of the tool that asks or changes something, for every kind of job in every state: the dispatcher lives on, the command succeeds or
+# says in one line why not, and what is to be JSON is.
+. "$(dirname "$0")/lib.sh"
+
+# begin_job NAME PIPELINE ARGS...: a job whose trainer takes one batch and then thinks for ever.
+begin_job() {
+    local name=$1 pipeline=$2
+    shift 2
+    begin "$name" "$cachew" run "$work/$pipeline.json" --dispatcher "$DISPATCHER" --epochs 0 --step-ms 3600000 --timeout 120s --quiet "$@"
+}
+begin_named() { begin_job "$1" "$2" --name "$1" "${@:3}"; }
+listed() { # EXPRESSION: over the rows of `cachew jobs`, as jobs
+    "$cachew" jobs --json --dispatcher "$DISPATCHER" >"$work/listed" || return 1
+    /usr/bin/python3 -c 'import json, sys
+jobs = [json.loads(line) for line in open(sys.argv[1])]
+print(eval(sys.argv[2]))' "$work/listed" "$1"
+}
+holds() { [ "$(listed "$1")" = True ]; }
+
+# ask EXPECT COMMAND...: EXPECT is ok, any (ok, or one line), or a regex that the one line of an error matches. What a command with --json prints
+# is gathered. All of it in the shell, since there are hundreds.
+ask() {
+    local expect=$1 status lines
+    shift
+    "$cachew" "$@" --dispatcher "$DISPATCHER" >"$answers.out" 2>"$answers.err"
+    status=$?
+    mapfile -t lines <"$answers.err"
+    [ "$status" -le 2 ] || { echo "$*: status $status: ${lines[*]}"; return 1; }
+    if [ "$status" -eq 0 ]; then
+        [[ $expect = ok || $expect = any ]] || { echo "$*: succeeds, and should not"; return 1; }
+        [[ " $* " = *" --json "* ]] && cat "$answers.out" >>"$answers.json"
+        return 0
+    fi
+    [[ ${#lines[@]} -eq 1 && ${lines[0]} =~ ^cachew[^:]*:\ .{10,} ]] || { echo "$*: not one line: ${lines[*]}"; return 1; }
+    [[ $expect = any || ($expect != ok && ${lines[0]} =~ $expect) ]] || { echo "$*: ${lines[0]}"; return 1; }
+}
+
+# The commands of a job. Columns: of one that prepares or runs; of one that is over; of one that there is not; the command.
+no="there is no job \""
+table=(
+    "ok;the job is over;$no;scale JOB auto"
+    "ok;the job is over;$no;scale JOB off"
+    "ok;the job is over;$no;scale JOB cachew"
+    "any;the job is over;$no;scale JOB --place auto"
+    "ok;the job is over;$no;scale JOB --place off"
+    "ok;the job is over;$no;scale JOB hpa"
+    "any;the job is over;$no;scale JOB --place pecan"
+    "ok;the job is over;$no;scale JOB off"
+    "any;the job is over;$no;scale JOB --place fixed:1,1"
+    "ok;the job is over;$no;scale JOB fixed:1"
+    "ok;the job is over;$no;scale JOB fixed:3"
+    "is not known. there are: ;the job is over;$no;scale JOB nonsense"
+    "is not known. there are: ;the job is over;$no;scale JOB --place nonsense"
+    "ok;ok;$no;explain JOB"
+    "ok;ok;$no;explain JOB --json"
+    "ok;ok;any;decisions JOB --json"
+    "any;the job is not running;$no;skip JOB 3"
+    "any;the job is not running;$no;skip JOB 4-6 --epoch 2"
+    "has no such batches|is not running;the job is not running;$no;skip JOB 1000000000"
+    "any;any;$no;replay --job JOB --step 2 --epoch 0 --json"
+)
+# ask_all STATE JOB...: STATE is live, over or gone. A process a job, since what one job is asked does not touch the other.
+ask_all() {
+    local state=$1 job pids=()
+    shift
+    for job in "$@"; do
+        ask_one "$state" "$job" >"$work/asked_$job" 2>&1 &
+        pids+=($!)
+    done
+    for job in "${pids[@]}"; do
+        wait "$job" || fail "$(cat "$work"/asked_*)"
+    done
+    is_alive || fail "the dispatcher is gone"
+}
+ask_one() { # STATE JOB
+    local row columns answers=$work/answers_$2
+    local -A column=([live]=0 [over]=1 [gone]=2)
+    for row in "${table[@]}"; do
+        IFS=';' read -ra columns <<<"$row"
+        # shellcheck disable=SC2086
+        ask "${columns[${column[$1]}]}" ${columns[3]//JOB/$2} || return 1
+    done
+}
+# What is asked of all.
+ask_around() {
+    local answers=$work/answers_ command
+    for command in "jobs" "jobs --json" "workers" "workers --json" "tenants" "tenants --json" "top --once" "top --once --json" "decisions" \
+        "decisions --json" metrics "cache ls" "cache ls --json --chunks" "cache scan" "cache status --json" "cache evict --bytes 1" "cache evict --all" \
+        "backup $work/copy"; do
+        # shellcheck disable=SC2086
+        ask ok $command || fail "$command"
+    done
+    for command in "cache evict 00" "cache pin 0000000000000000000000000000000f" "cache unpin 0000000000000000000000000000000f" "drain nobody"; do
+        # shellcheck disable=SC2086
+        ask any $command || fail "$command"
+    done
+    is_alive || fail "the dispatcher is gone"
+}
+is_alive() { ! is_gone_or_zombie dispatcher; }
+check_json() {
+    /usr/bin/python3 -c 'import json, sys
+n = 0
+for name in sys.argv[1:]:
+    text, at, read = open(name).read(), 0, json.JSONDecoder()
+    while at < len(text):
+        at = read.raw_decode(text, at)[1]
+        while text[at:at + 1].isspace():
+            at += 1
+        n += 1
+assert n > 100, n' "$work"/answers_*.json || fail "what is to be JSON is not"
+}
+
+case_table() {
+    local policies live="anonymous none auto cachew fixed off place_auto place_pecan place_fixed place_off sparse coordinated shared cached" name id
+    # shellcheck disable=SC2206
+    live=($live)
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "batch", "size": 10}]}' >"$work/dense.json"
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "filter", "expr": "x % 3 == 0"}, {"op": "batch", "size": 10}]}' >"$work/sparse.json"
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "cache"}, {"op": "batch", "size": 10}]}' >"$work/cached.json"
+    printf '%s' '{"pipeline": [{"op": "files", "pattern": "'"$work"'/bad.jpg"}, {"op": "read_file"}, {"op": "decode_image"}, {"op": "batch", "size": 1}]}' \
+        >"$work/bad.json"
+    echo "no image" >"$work/bad.jpg"
+    listen=unix:$work/dispatcher.sock
+    begin_dispatcher --cache-store "dir:$work/cache" --heartbeat 600s --max-jobs 100
+    ask_around
+
+    # No worker has come yet.
+    begin_named waiting dense
+    wait_until 60 "a job waits" holds "[j['state'] for j in jobs] == ['waiting'] or [j['state'] for j in jobs] == ['preparing']"
+    ask_all live waiting
+
+    begin_worker w1
+    run finished "$work/dense.json" --name finished
+    expect_error failed 'bad.jpg' "$cachew" run "$work/bad.json" --name failed --dispatcher "$DISPATCHER" --timeout 120s
+    begin_job anonymous dense
+    for name in auto cachew off; do begin_named "$name" dense --autoscale $name; done
+    for name in auto pecan off; do begin_named "place_$name" dense --autoplace $name --local-workers 1 --local-threads 1; done
+    begin_named place_fixed dense --autoplace fixed:1,1 --local-workers 1 --local-threads 1
+    begin_named fixed dense --autoscale fixed:1
+    begin_named none dense
+    begin_named sparse sparse
+    begin_named coordinated dense --consumers 2
+    begin_named shared dense --consumers 2 --mode shared
+    begin_named cached cached
+    wait_until 120 "all jobs run" holds "len(jobs) == 17 and sum(j['state'] == 'running' for j in jobs) == 15"
+    same "over" "['failed', 'finished']" "$(listed "sorted(j['state'] for j in jobs if j['state'] != 'running')")"
+    live[0]=$(listed "[j['id'] for j in jobs if not j['name']][0]")
+    ask_all live "${live[@]}" waiting
+    ask_all over finished failed
+    ask_around
+
+    # A worker that prepares a job, and does not come to an end; and then none any more.
+    kill -STOP "${pid_of[w1]}"
+    begin_named preparing dense
+    wait_until 60 "a job is being prepared" holds "[j['state'] for j in jobs if j['name'] == 'preparing'] == ['preparing']"
+    ask_all live preparing
+    end w1 KILL
+    ask_all live preparing none sparse
+
+    # What was set last is set after a restart, as soon as the trainers are back.
+    "$cachew" scale place_fixed fixed:0,1 --place --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "$(cat "$work/answer")"
+    "$cachew" scale place_auto pecan --place --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "$(cat "$work/answer")"
+    "$cachew" scale none off --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "$(cat "$work/answer")"
+    policies="[(j['name'], j['autoscale'], j['autoplace']) for j in sorted(jobs, key=lambda j: j['name']) if j['state'] == 'running' or j['state'] == 'waiting']"
+    id=$(listed "$policies")
+    [[ $id = *"('auto', 'fixed:3', 'off')"* && $id = *"('none', 'off', 'off')"* && $id = *"('place_fixed', 'fixed:3', 'fixed:0,1')"* ]] ||
+        fail "not all are scaled by what was said last: $id"
+    end dispatcher KILL
+    begin_dispatcher --cache-store "dir:$work/cache" --max-jobs 100
+    wait_until 60 "the same policies as before: $id" holds "$policies == $id"
+    ask_all live sparse place_pecan
+    ask_all over failed
+
+    # Removed.
+    for name in "${live[@]}" finished failed; do
+        "$cachew" remove "$name" --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "remove $name: $(cat "$work/answer")"
+    done
+    same "jobs" "['preparing', 'waiting']" "$(listed "sorted(j['name'] for j in jobs)")"
+    ask_all gone "${live[0]}" place_fixed finished nobody
+    ask_around
+    begin_worker w2
+    "$cachew" drain "$(sed -n 's/^ready //p' "$work/w2.out")" --wait --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "drain: $(cat "$work/answer")"
+    check_json
+    end dispatcher || fail "the dispatcher does not end well"
+}
+run_case "$@"; exit
