@@ -263,7 +263,9 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     if (progress->n_source > 0)
         cw_worker_keep_source(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
-        struct cw_share *share = share_of(worker, progress->done[i]->job_id);
+        /* Also of a job that is over: its trainer may have consumed the last items before their worker tells of them. */
+        struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->done[i]->job_id);
+        struct cw_share *share = job ? cw_share_find(job, worker) : NULL;
         if (share)
             cw_lease_done(share, progress->done[i]);
     }

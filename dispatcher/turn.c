@@ -262,7 +262,7 @@ void cw_turn_wake(struct cw_dispatcher *d)
         bool waits = job->name[0] == '\0' || job->progress_dirty || job->row_dirty || (job->status == CW_JOB_FAILED && !job->stored);
         if (job->alone_ms == 0)
             want = TICK_BUSY_MS;
-        else if (waits && want == 0)
+        else if (want == 0 && (waits || cw_usage_is_unstored(job)))
             want = TICK_CALM_MS;
     }
     /* A worker's silence is noticed within a quarter of the limit. */

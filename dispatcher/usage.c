@@ -70,9 +70,15 @@ void cw_usage_retire(struct cw_job *job)
     cw_tenants_store(job->d);
 }
 
+/* What people read of it changes by itself, too: workers tell of hits after the items that they were of. */
 static bool is_changed(const struct cw_job *job)
 {
-    return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0;
+    return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 || cw_watch_is_changed(job);
+}
+
+bool cw_usage_is_unstored(const struct cw_job *job)
+{
+    return job->put && is_changed(job);
 }
 
 bool cw_usage_is_due(const struct cw_job *job, int64_t now)
@@ -82,7 +88,7 @@ bool cw_usage_is_due(const struct cw_job *job, int64_t now)
 
 void cw_usage_store(struct cw_job *job, int64_t now, bool all)
 {
-    if (!job->put || !is_changed(job) || (!all && now - job->usage_stored_ms < STORE_MS))
+    if (!job->put || (!all && now - job->usage_stored_ms < STORE_MS) || !is_changed(job))
         return;
     cw_state_put_usage(job->d->state, job->id, &job->usage);
     cw_watch_store(job);

@@ -24,8 +24,9 @@ void cw_usage_add(struct cw_usage *to, const struct cw_usage *more);
 void cw_usage_tick(struct cw_dispatcher *d, int64_t now);
 /* The job is removed: what it used is its tenant's. */
 void cw_usage_retire(struct cw_job *job);
-/* Into the open transaction: when it has not been for some time (all: if it changed at all). */
+/* With what people read of the job (watch.h), which is stored at the same time: when it has not been for some time (all: if it changed at all). */
 void cw_usage_store(struct cw_job *job, int64_t now, bool all);
+bool cw_usage_is_unstored(const struct cw_job *job); /* changed since */
 bool cw_usage_is_due(const struct cw_job *job, int64_t now); /* changed, and long not stored */
 
 #endif

@@ -16,6 +16,8 @@ struct cw_watch {
     struct cw_measure nodes; /* never weighed down; n = 0: not prepared yet */
     struct cw_trainer_sums all; /* since the job began, but for what was not stored when a dispatcher died */
     bool restored;              /* counts of an earlier dispatcher are in it */
+    bool is_stored;             /* counts of it are stored: those of this hash */
+    struct cw_hash stored;
     /* the window under way: as long as one for a policy, and its workers are the same all through it; unlike those it does not wait until a change
      * has settled */
     struct cw_trainer_sums now;
@@ -43,7 +45,8 @@ size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near);
 const struct cw_measured *cw_watch_most_hits(const struct cw_job *job);
 
 /* ---- watch_store.c: to and from the state directory ---- */
-void cw_watch_store(const struct cw_job *job);
+bool cw_watch_is_changed(const struct cw_job *job); /* since it was stored */
+void cw_watch_store(struct cw_job *job);
 void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n);
 
 /* ---- svc_watch.c ---- */

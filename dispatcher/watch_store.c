@@ -8,12 +8,14 @@
 enum { RECOMPUTED, HEDGED, SHARED, SKIPPED, SKIPPED_ITEMS, BATCHES, TAKEN_BYTES, COPIES, TRAINER_NS, WAIT_NS, FIXED_N = 16 };
 #define OF_NODE 5 /* of each node: elements, hits, CPU time, time, bytes */
 
-void cw_watch_store(const struct cw_job *job)
+/* Of `counts`, which are all 0; returns how many there are. */
+static size_t gather(const struct cw_job *job, uint64_t *counts)
 {
-    uint64_t counts[CW_STATE_COUNTS_MAX] = {
-        [RECOMPUTED] = job->recomputed, [HEDGED] = job->hedged,   [SHARED] = job->shared,
-        [SKIPPED] = job->skipped,       [SKIPPED_ITEMS] = job->skipped_items,
-    };
+    counts[RECOMPUTED] = job->recomputed;
+    counts[HEDGED] = job->hedged;
+    counts[SHARED] = job->shared;
+    counts[SKIPPED] = job->skipped;
+    counts[SKIPPED_ITEMS] = job->skipped_items;
     size_t n = FIXED_N;
     const struct cw_watch *watch = job->watch;
     if (watch) {
@@ -29,7 +31,33 @@ void cw_watch_store(const struct cw_job *job)
         for (size_t k = 0; k < OF_NODE; k++)
             counts[n++] = (uint64_t)sums[k];
     }
+    return n;
+}
+
+/* Which counts are stored is remembered by their hash: they are compared often, and there may be many. */
+static struct cw_hash hash_of(const uint64_t *counts, size_t n)
+{
+    return cw_hash_bytes(counts, n * sizeof(counts[0]));
+}
+
+bool cw_watch_is_changed(const struct cw_job *job)
+{
+    uint64_t counts[CW_STATE_COUNTS_MAX] = {0};
+    size_t n = gather(job, counts);
+    static const uint64_t nothing[FIXED_N];
+    if (!job->watch || !job->watch->is_stored)
+        return n > FIXED_N || memcmp(counts, nothing, sizeof(nothing)) != 0;
+    return !cw_hash_eq(job->watch->stored, hash_of(counts, n));
+}
+
+void cw_watch_store(struct cw_job *job)
+{
+    uint64_t counts[CW_STATE_COUNTS_MAX] = {0};
+    size_t n = gather(job, counts);
+    struct cw_watch *watch = cw_watch_of(job);
     cw_state_put_counts(job->d->state, job->id, counts, n);
+    watch->stored = hash_of(counts, n);
+    watch->is_stored = true;
 }
 
 void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n)
@@ -48,6 +76,8 @@ void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n)
     watch->all.copies = counts[COPIES];
     watch->all.ns = counts[TRAINER_NS];
     watch->all.wait_ns = counts[WAIT_NS];
+    watch->stored = hash_of(counts, n);
+    watch->is_stored = true;
     size_t nodes = job->info ? job->info->n_cacheable : 0;
     if (n <= FIXED_N || nodes == 0)
         return;

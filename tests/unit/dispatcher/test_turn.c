@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "dispatcher/provision.h"
+#include "dispatcher/watch.h"
 #include "unit/dispatcher/made_up.h"
 
 #define CONSUMERS 5
@@ -176,6 +178,114 @@ static void the_dispatchers_own_time_is_nobodys_silence(void **state)
         assert_int_equal(cw_turn_lost_ms(rows[i].passed, rows[i].period), rows[i].lost);
 }
 
+/* ---- what people read of a job ---- */
+
+static struct cw_job *cached_job(void)
+{
+    static char op[] = "range", name[] = "numbers";
+    Cachew__V1__PlanInfo from = CACHEW__V1__PLAN_INFO__INIT;
+    Cachew__V1__Cacheable node = CACHEW__V1__CACHEABLE__INIT, *list[] = {&node};
+    uint8_t bytes[256];
+    node.node = name;
+    node.op = op;
+    from.items = 100;
+    from.cacheable = list;
+    from.n_cacheable = 1;
+    size_t n = cachew__v1__plan_info__pack(&from, bytes);
+    struct cw_job *job = made_up_job("j1", cachew__v1__job_options__unpack(NULL, 0, NULL), cachew__v1__plan_info__unpack(NULL, n, bytes));
+    cw_mem_free(job->name);
+    job->name = cw_mem_strdup("cached"); /* as one that is kept */
+    job->alone_ms = 1;
+    cw_job_store(job);
+    store_all();
+    return job;
+}
+
+static void hear_hits(struct cw_worker *worker, uint64_t hits)
+{
+    static char id[] = "j1", node[] = "numbers";
+    Cachew__V1__NodeCounts counts = CACHEW__V1__NODE_COUNTS__INIT, *list[] = {&counts};
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    counts.job_id = id;
+    counts.node = node;
+    counts.hits = hits;
+    progress.counts = list;
+    progress.n_counts = 1;
+    cw_watch_heard(worker, &progress);
+}
+
+static int no_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
+{
+    (void)arg, (void)row, (void)err;
+    return 0;
+}
+static int read_counts(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err)
+{
+    (void)id, (void)err;
+    cw_watch_restore(arg, counts, n);
+    return 0;
+}
+
+/* As the next dispatcher would count. */
+static uint64_t stored_hits(struct cw_job *job)
+{
+    static const struct cw_state_reader reader = {.job = no_job, .counts = read_counts};
+    struct cw_err err = {0};
+    cw_watch_free(job);
+    if (cw_state_load(made_up.state, &reader, job, &err) != 0)
+        fail_msg("%s", err.msg);
+    const struct cw_measured *m = cw_watch_most_hits(job);
+    return m ? (uint64_t)m->hits : 0;
+}
+
+/* Workers tell of hits after the items that they were of: nothing else of the job may change any more. */
+static void counts_are_stored_by_themselves(void **state)
+{
+    (void)state;
+    assert_int_equal(cw_provision_find("none", &made_up.provision.kind, NULL), 0);
+    struct cw_worker *worker = made_up_worker(1, 1);
+    struct cw_job *job = cached_job();
+    int64_t now = 1000000;
+    job->usage.elements = 100;
+    cw_usage_store(job, now, true);
+    store_all();
+    assert_false(cw_usage_is_due(job, now + 3600000));
+    /* a dispatcher that stops stores what it was told last */
+    hear_hits(worker, 70);
+    cw_usage_store(job, now + 1, true);
+    store_all();
+    assert_int_equal(stored_hits(job), 70);
+    worker->counted_before = true;
+    hear_hits(worker, 70);
+    assert_false(cw_usage_is_due(job, now + 3600000)); /* what was read back, and is told again, is stored */
+    /* and one that does not stop stores it some seconds later */
+    hear_hits(worker, 90);
+    assert_false(cw_usage_is_due(job, now + 9000));
+    assert_true(cw_usage_is_due(job, now + 11000));
+    cw_usage_store(job, now + 11000, false);
+    assert_false(cw_usage_is_due(job, now + 3600000));
+    store_all();
+    assert_int_equal(stored_hits(job), 90);
+}
+
+/* Nobody is there any more, and something is still to be stored: the clock goes on until it is. */
+static void what_is_to_be_stored_keeps_the_clock(void **state)
+{
+    (void)state;
+    assert_int_equal(cw_provision_find("none", &made_up.provision.kind, NULL), 0);
+    struct cw_worker *worker = made_up_worker(1, 1);
+    struct cw_job *job = cached_job();
+    job->status = CW_JOB_FINISHED;
+    hear_hits(worker, 70);
+    cw_fleet_close_all(&made_up);
+    made_up.workers_n = 0;
+    cw_turn_wake(&made_up);
+    assert_true(made_up.tick_ms > 0);
+    cw_usage_store(job, cw_clock_ms(), true);
+    cw_turn_wake(&made_up);
+    assert_int_equal(made_up.tick_ms, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +294,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_of_one_turn_leaves_no_row, setup, teardown),
         cmocka_unit_test_setup_teardown(who_waits_is_told_when_it_is_stored, setup, teardown),
         cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence, setup, teardown),
+        cmocka_unit_test_setup_teardown(counts_are_stored_by_themselves, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_to_be_stored_keeps_the_clock, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
