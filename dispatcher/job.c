@@ -102,19 +102,27 @@ void cw_job_free(struct cw_job *job)
     cw_mem_free(job);
 }
 
+static void tell_forget(struct cw_worker *worker, struct cw_job *job, const char *reason)
+{
+    Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
+    forget.job_id = job->id;
+    cw_autofree char *text = cw_mem_strdup(reason);
+    forget.reason = text;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_FORGET;
+    command.forget = &forget;
+    cw_worker_send(worker, &command);
+}
+
 static void tell_workers_forget(struct cw_job *job, const char *reason)
 {
+    if (job->preparing)
+        tell_forget(job->preparing, job, reason);
+    job->preparing = NULL;
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
         if (!share->spec_sent)
             continue;
-        Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
-        forget.job_id = job->id;
-        cw_autofree char *text = cw_mem_strdup(reason);
-        forget.reason = text;
-        Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-        command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_FORGET;
-        command.forget = &forget;
-        cw_worker_send(share->worker, &command);
+        tell_forget(share->worker, job, reason);
         share->spec_sent = false;
         cw_caching_untell(share->worker);
     }
@@ -150,7 +158,6 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg)
     job->error_code = code < 0 ? code : CW_E_INTERNAL;
     cw_mem_free(job->error);
     job->error = cw_mem_strdup(msg);
-    job->preparing = NULL;
     cw_log_error(CW_LOG_MOD, "job=%s name=%s failed: %s", job->id, job->name, job->error);
     cw_lease_free_job(job);
     tell_workers_forget(job, job->error);

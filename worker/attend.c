@@ -32,6 +32,7 @@ static void come_back_later(struct cw_worker *w)
     w->welcomed = false;
     cw_report_away(w);
     cw_wcache_report_away(w);
+    cw_open_away(w);
     if (!w->closing && !w->drained)
         cw_timer_start(w->retry, cw_backoff_next_ms(&w->backoff), 0);
 }

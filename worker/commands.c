@@ -78,6 +78,8 @@ void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *comma
         struct cw_wjob *job = cw_wjob_get(w, command->forget->job_id);
         if (job)
             cw_wjob_forget(job, command->forget->reason);
+        else
+            cw_open_forget(w, command->forget->job_id); /* it was only prepared here */
         cw_tasks_pump(w);
         break;
     }

@@ -129,6 +129,7 @@ void cw_worker_drain(struct cw_worker *w, cw_loop_fn *fn, void *arg)
     w->drain_began_ms = cw_clock_ms();
     cw_log_info("worker", "draining");
     cw_server_set_serving(w->server, false);
+    cw_open_forget(w, NULL);
     cw_drain_begin(w);
     w->drain_timer = cw_timer_new(w->loop, on_check, w);
     cw_timer_start(w->drain_timer, 1, CHECK_MS);

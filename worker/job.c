@@ -213,6 +213,7 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
     job->forgotten = true;
     if (job->function)
         cw_shared_leave(&w->shared_items, job->function, &job->member);
+    cw_open_forget(w, job->id);
     cw_serve_unbind(job);
     cw_lease_clear(job);
     cw_outq_clear(job);

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a plan may scan many files: each runs on a thread of its own, a few at a time. Either a job is prepared
- * (sources are found out, the manifest is the result) or opened (with the manifest of the worker that prepared it). */
+/* Opening a plan may scan many files: each runs on a thread of its own. Either a job is prepared (sources are found out, the manifest is
+ * the result) or opened (with the manifest of the worker that prepared it).
+ *
+ * A few at a time: those that take long do not count, so that a slow file system or pattern holds up no other job. One that nobody wants any more is
+ * told to stop, and does so unless it hangs in the kernel; then its thread is left to itself, and what it finds is dropped. */
 #include "worker/worker_int.h"
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "wire/wire.h"
 
-#define OPENINGS_AT_ONCE 4
+#define QUICK_AT_ONCE 4
+#define SLOW_MS 500      /* from then on it does not count */
+#define THREADS_MAX 256  /* with those that hang */
+#define ORPHAN_MS 30000  /* a dispatcher that comes back may ask for the same preparation again */
 /* Plans kept from preparing: this worker is usually given the job right after, and need not scan the files again. */
 #define PREPARED_MAX 4
 
@@ -23,13 +30,17 @@ struct cw_prepared {
 };
 
 struct cw_opening {
-    struct cw_opening *next; /* waiting */
+    struct cw_opening *next; /* waiting, or running */
     struct cw_worker *worker;
     struct cw_thread thread;
     struct cw_loop_node node;
     char *job_id;
     uint64_t serial;
     bool prepare;
+    bool unwanted; /* it runs on for nobody */
+    bool orphan;   /* the stream on which it was asked for has ended */
+    int64_t began_ms;
+    struct cw_stop *stop;
     /* given to the thread */
     struct cw_graph *graph;
     uint64_t seed;
@@ -45,6 +56,7 @@ static void start_next(struct cw_worker *w);
 static void opening_free(struct cw_opening *o)
 {
     cw_thread_join(&o->thread);
+    cw_stop_unref(o->stop);
     cw_graph_unref(o->graph);
     cw_buf_unref(o->manifest_in);
     cw_plan_unref(o->plan);
@@ -93,7 +105,7 @@ static int open_plan(struct cw_opening *o)
     if (rc == 0 && !o->prepare)
         rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len, &manifest, &o->error);
     if (rc == 0)
-        rc = cw_plan_new(checked, o->seed, o->prepare ? NULL : &manifest, &o->plan, &o->error);
+        rc = cw_plan_open(checked, o->seed, o->prepare ? NULL : &manifest, o->stop, &o->plan, &o->error);
     cw_value_fini(&manifest);
     cw_checked_unref(checked);
     if (rc != 0 || !o->prepare)
@@ -107,19 +119,16 @@ static int open_plan(struct cw_opening *o)
     return rc;
 }
 
-/* loop */
-static void on_opened(void *arg)
+static void unlink_opening(struct cw_opening **list, const struct cw_opening *o)
 {
-    struct cw_opening *o = arg;
-    struct cw_worker *w = o->worker;
-    w->openings_n--;
-    cw_fault_point("worker.opened");
+    while (*list != o)
+        list = &(*list)->next;
+    *list = o->next;
+}
+
+static void deliver(struct cw_worker *w, struct cw_opening *o)
+{
     bool failed = o->error.code != 0;
-    if (w->closing) {
-        opening_free(o);
-        cw_loop_stop(w->loop);
-        return;
-    }
     if (o->prepare) {
         if (failed)
             cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
@@ -131,8 +140,23 @@ static void on_opened(void *arg)
         if (job && job->open_serial == o->serial)
             cw_wjob_opened(job, failed ? NULL : (struct cw_plan *)cw_steal(&o->plan), &o->error);
     }
+}
+
+/* loop */
+static void on_opened(void *arg)
+{
+    struct cw_opening *o = arg;
+    struct cw_worker *w = o->worker;
+    unlink_opening(&w->openings, o);
+    w->openings_n--;
+    cw_fault_point("worker.opened");
+    if (w->closing)
+        cw_loop_stop(w->loop);
+    else if (!o->unwanted)
+        deliver(w, o);
     opening_free(o);
-    start_next(w);
+    if (!w->closing)
+        start_next(w);
 }
 
 static void run(void *arg)
@@ -145,19 +169,50 @@ static void run(void *arg)
     cw_loop_post_node(o->worker->loop, &o->node);
 }
 
+/* Whether one more may run; else *ret_wait_ms says when to look again, -1 = when one has ended. */
+static bool has_room(const struct cw_worker *w, int64_t now_ms, int64_t *ret_wait_ms)
+{
+    size_t quick = 0;
+    int64_t first_ms = INT64_MAX;
+    for (const struct cw_opening *o = w->openings; o; o = o->next) {
+        bool counts = !o->unwanted && now_ms - o->began_ms < SLOW_MS;
+        quick += counts;
+        if (counts)
+            first_ms = CW_MIN(first_ms, o->began_ms);
+    }
+    *ret_wait_ms = w->openings_n < THREADS_MAX ? first_ms + SLOW_MS - now_ms : -1;
+    return w->openings_n < THREADS_MAX && quick < QUICK_AT_ONCE;
+}
+
+static void on_slow(void *arg)
+{
+    start_next(arg);
+}
+
 static void start_next(struct cw_worker *w)
 {
-    while (w->openings_waiting && w->openings_n < OPENINGS_AT_ONCE) {
+    int64_t wait_ms = -1;
+    while (w->openings_waiting && has_room(w, cw_clock_ms(), &wait_ms)) {
         struct cw_opening *o = w->openings_waiting;
         w->openings_waiting = o->next;
+        o->next = w->openings;
+        w->openings = o;
         w->openings_n++;
+        o->began_ms = cw_clock_ms();
         cw_thread_start(&o->thread, "cachew-open", run, o);
     }
+    if (!w->openings_waiting)
+        return;
+    if (wait_ms < 0)
+        cw_log_warn("worker", "job=%s waits to be opened: %zu others are, and take long", w->openings_waiting->job_id, w->openings_n);
+    else
+        cw_timer_start(w->openings_timer, wait_ms + 1, 0);
 }
 
 static void begin(struct cw_worker *w, struct cw_opening *o)
 {
     o->worker = w;
+    o->stop = cw_stop_new();
     struct cw_opening **at = &w->openings_waiting;
     while (*at)
         at = &(*at)->next;
@@ -165,8 +220,81 @@ static void begin(struct cw_worker *w, struct cw_opening *o)
     start_next(w);
 }
 
+/* ---- what nobody wants any more ---- */
+
+/* It may be freed, or not. */
+static void give_up(struct cw_opening *o)
+{
+    struct cw_worker *w = o->worker;
+    if (o->unwanted)
+        return;
+    o->unwanted = true;
+    cw_stop_set(o->stop);
+    if (o->began_ms == 0) {
+        unlink_opening(&w->openings_waiting, o);
+        opening_free(o);
+    }
+}
+
+/* job_id NULL: all. */
+static void give_up_those(struct cw_worker *w, const char *job_id, bool orphans_only)
+{
+    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_opening *o = lists[i], *next; o; o = next) {
+            next = o->next;
+            if ((!job_id || strcmp(o->job_id, job_id) == 0) && (o->orphan || !orphans_only))
+                give_up(o);
+        }
+}
+
+void cw_open_forget(struct cw_worker *w, const char *job_id)
+{
+    give_up_those(w, job_id, false);
+    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++)
+        if (w->prepared[i].job_id && (!job_id || strcmp(w->prepared[i].job_id, job_id) == 0))
+            prepared_fini(&w->prepared[i]);
+    start_next(w);
+}
+
+static void on_orphans(void *arg)
+{
+    struct cw_worker *w = arg;
+    give_up_those(w, NULL, true);
+    start_next(w);
+}
+
+void cw_open_away(struct cw_worker *w)
+{
+    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_opening *o = lists[i]; o; o = o->next)
+            o->orphan = o->prepare;
+    if (!w->closing)
+        cw_timer_start(w->orphans_timer, ORPHAN_MS, 0);
+}
+
+/* The dispatcher was away, and asks again for what is under way. */
+static bool adopt(struct cw_worker *w, const char *job_id, uint64_t seed)
+{
+    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_opening *o = lists[i]; o; o = o->next)
+            if (o->prepare && !o->unwanted && o->seed == seed && strcmp(o->job_id, job_id) == 0) {
+                o->orphan = false;
+                return true;
+            }
+    return false;
+}
+
+/* ---- beginning and end ---- */
+
 void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *graph, uint64_t seed)
 {
+    if (adopt(w, job_id, seed)) {
+        cw_graph_unref(graph);
+        return;
+    }
     struct cw_opening *o = CW_NEW(struct cw_opening);
     o->job_id = cw_mem_strdup(job_id);
     o->graph = graph;
@@ -188,15 +316,20 @@ void cw_open_job(struct cw_wjob *job)
     begin(w, o);
 }
 
+void cw_open_start(struct cw_worker *w)
+{
+    w->openings_timer = cw_timer_new(w->loop, on_slow, w);
+    w->orphans_timer = cw_timer_new(w->loop, on_orphans, w);
+}
+
 void cw_open_stop(struct cw_worker *w)
 {
+    give_up_those(w, NULL, false);
     for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++)
         prepared_fini(&w->prepared[i]);
     cw_mem_free(w->prepared);
     w->prepared = NULL;
-    while (w->openings_waiting) {
-        struct cw_opening *o = w->openings_waiting;
-        w->openings_waiting = o->next;
-        opening_free(o);
-    }
+    cw_timer_free(w->openings_timer);
+    cw_timer_free(w->orphans_timer);
+    w->openings_timer = w->orphans_timer = NULL;
 }

@@ -77,6 +77,7 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struc
     w->exec = cw_exec_new(w->threads);
     cw_exec_limit_cpu(w->exec, o->cpus);
     w->done_node = (struct cw_loop_node){.fn = cw_tasks_collect, .arg = w};
+    cw_open_start(w);
     cw_handover_start(w, !o->no_shm);
     cw_report_start(w);
     cw_wcache_start(w, (size_t)cache_memory);

@@ -191,7 +191,9 @@ struct cw_worker {
     size_t turn_n, turn_cap, turn_next;
     uint64_t open_serial;
     size_t openings_n;
+    struct cw_opening *openings;         /* list: have a thread, so many */
     struct cw_opening *openings_waiting; /* list, oldest first */
+    struct cw_timer *openings_timer, *orphans_timer;
     struct cw_prepared *prepared;        /* a few; NULL = none yet */
     size_t prepared_next;
 
@@ -269,7 +271,11 @@ void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *g
 void cw_open_job(struct cw_wjob *job);
 /* The plan made when this job was prepared here, if that was with the same manifest; NULL if not. */
 struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job);
-void cw_open_stop(struct cw_worker *w); /* what waits is dropped; what runs is not */
+/* The job is wanted no more (NULL: none is): whatever of it is being prepared or opened ends, or is left to itself, and what was prepared is dropped. */
+void cw_open_forget(struct cw_worker *w, const char *job_id);
+void cw_open_away(struct cw_worker *w); /* the dispatcher that has asked for preparations is away */
+void cw_open_start(struct cw_worker *w);
+void cw_open_stop(struct cw_worker *w); /* what waits is dropped, what runs is told to end */
 
 /* lease.c */
 void cw_lease_add(struct cw_wjob *job, const Cachew__V1__Lease *lease);

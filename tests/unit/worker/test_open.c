@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preparations that take for ever: of patterns whose walk does not end, and of directories whose file system hangs. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/thread.h"
+#include "unit/worker/fleet.h"
+
+#define SMALL "{\"pipeline\":[{\"op\":\"range\",\"stop\":100},{\"op\":\"batch\",\"size\":10}]}"
+
+/* ---- the file system ---- */
+
+static char folder[64], endless[128], hanging[128];
+static ino_t endless_ino;
+static _Atomic size_t reading, hung; /* threads in the one, and in the other */
+static struct cw_mutex mutex = CW_MUTEX_INIT;
+static struct cw_cond cond;
+static bool released;
+
+typedef DIR *opendir_fn(const char *name);
+typedef struct dirent *readdir_fn(DIR *dir);
+typedef int closedir_fn(DIR *dir);
+
+static void **find(void **ret, const char *name)
+{
+    *ret = dlsym(RTLD_NEXT, name);
+    return ret;
+}
+#define REAL(type, name) (*(type **)find(&(void *){NULL}, (name)))
+
+#pragma GCC visibility push(default)
+
+/* These stand before the C library's. */
+DIR *opendir(const char *name)
+{
+    if (strcmp(name, hanging) == 0) {
+        cw_mutex_lock(&mutex);
+        atomic_fetch_add(&hung, 1);
+        while (!released)
+            cw_cond_wait(&cond, &mutex);
+        atomic_fetch_sub(&hung, 1);
+        cw_mutex_unlock(&mutex);
+    }
+    DIR *dir = REAL(opendir_fn, "opendir")(name);
+    if (dir && strcmp(name, endless) == 0)
+        atomic_fetch_add(&reading, 1);
+    return dir;
+}
+
+static bool is_endless(DIR *dir)
+{
+    struct stat st;
+    return fstat(dirfd(dir), &st) == 0 && st.st_ino == endless_ino;
+}
+
+struct dirent *readdir(DIR *dir)
+{
+    struct dirent *entry = REAL(readdir_fn, "readdir")(dir);
+    if (entry || !is_endless(dir))
+        return entry;
+    rewinddir(dir);
+    return REAL(readdir_fn, "readdir")(dir);
+}
+
+int closedir(DIR *dir)
+{
+    if (is_endless(dir))
+        atomic_fetch_sub(&reading, 1);
+    return REAL(closedir_fn, "closedir")(dir);
+}
+
+#pragma GCC visibility pop
+
+static int make_folder(void **state)
+{
+    struct stat st;
+    (void)state;
+    cw_cond_init(&cond);
+    snprintf(folder, sizeof(folder), "/tmp/cw_test_open_XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(endless, sizeof(endless), "%s/endless", folder);
+    snprintf(hanging, sizeof(hanging), "%s/hanging", folder);
+    if (mkdir(endless, 0700) < 0 || mkdir(hanging, 0700) < 0 || stat(endless, &st) < 0)
+        return -1;
+    endless_ino = st.st_ino;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    rmdir(endless);
+    rmdir(hanging);
+    return rmdir(folder);
+}
+
+static void release_all(void)
+{
+    cw_mutex_lock(&mutex);
+    released = true;
+    cw_cond_broadcast(&cond);
+    cw_mutex_unlock(&mutex);
+}
+
+/* ---- preparations ---- */
+
+/* Does not wait for its end. */
+static void prepare(struct fleet *f, const char *job_id, const char *dir)
+{
+    cw_autofree char *json =
+        cw_mem_printf("{\"pipeline\":[{\"op\":\"files\",\"pattern\":\"%s/*/nothing\"},{\"op\":\"batch\",\"size\":2}]}", dir);
+    cw_autofree char *id = cw_mem_strdup(job_id);
+    Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
+    Cachew__V1__WorkerCommand m = CACHEW__V1__WORKER_COMMAND__INIT;
+    prepare.job_id = id;
+    prepare.graph = graph_message(json);
+    prepare.seed = 1;
+    m.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_PREPARE;
+    m.prepare = &prepare;
+    fleet_send(f, &m);
+    cw_wire_graph_free(prepare.graph);
+}
+
+static void prepare_many(struct fleet *f, const char *dir, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "job%d", i);
+        prepare(f, id, dir);
+    }
+}
+
+static void forget_many(struct fleet *f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "job%d", i);
+        fleet_forget(f, id);
+    }
+}
+
+enum { MANY = 12 };
+
+static void small_one_is_prepared(struct fleet *f)
+{
+    fleet_prepare(f, "small", SMALL);
+    assert_int_equal(f->prepared_code, 0);
+    assert_int_equal(f->items, 10);
+}
+
+/* Also while they are wanted: they are slow, and that is all. */
+static void slow_ones_hold_up_no_other(void **state)
+{
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, NULL);
+    prepare_many(&f, endless, MANY);
+    small_one_is_prepared(&f);
+    fleet_wait(&f, atomic_load(&reading) == MANY);
+    assert_int_equal(f.prepared, 1);
+    fleet_down(&f);
+    assert_int_equal(atomic_load(&reading), 0);
+}
+
+static void those_of_nobody_end(void **state)
+{
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, NULL);
+    prepare_many(&f, endless, MANY);
+    fleet_wait(&f, atomic_load(&reading) > 0);
+    forget_many(&f, MANY);
+    fleet_wait(&f, atomic_load(&reading) == 0);
+    small_one_is_prepared(&f);
+    assert_int_equal(atomic_load(&reading), 0);
+    assert_int_equal(f.prepared, 1); /* nothing was said of the others */
+    assert_false(cw_worker_is_opening(f.worker));
+    fleet_down(&f);
+}
+
+/* An opening by a job's manifest is one as well, and so is what a thread of items waits for; a preparation that is asked for again goes on. */
+static void asked_for_again(void **state)
+{
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, NULL);
+    prepare(&f, "job", endless);
+    fleet_wait(&f, atomic_load(&reading) == 1);
+    size_t hellos = f.hellos;
+    cw_stream_free(f.stream);
+    f.stream = NULL;
+    fleet_wait(&f, f.hellos > hellos && f.stream);
+    prepare(&f, "job", endless);
+    small_one_is_prepared(&f); /* so that it was read */
+    assert_int_equal(atomic_load(&reading), 1);
+    fleet_forget(&f, "job");
+    fleet_wait(&f, atomic_load(&reading) == 0);
+    fleet_down(&f);
+}
+
+/* What hangs cannot be ended. It is left to itself, holds up nobody, and is not waited for by who leaves. */
+static void those_that_hang(void **state)
+{
+    struct fleet f;
+    (void)state;
+    fleet_up(&f, NULL);
+    prepare_many(&f, hanging, MANY);
+    fleet_wait(&f, atomic_load(&hung) == MANY);
+    forget_many(&f, MANY);
+    small_one_is_prepared(&f);
+    assert_int_equal(atomic_load(&hung), MANY);
+    assert_true(cw_worker_is_opening(f.worker));
+    assert_int_equal(f.prepared, 1);
+    release_all();
+    fleet_wait(&f, !cw_worker_is_opening(f.worker));
+    assert_int_equal(f.prepared, 1);
+    fleet_down(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slow_ones_hold_up_no_other),
+        cmocka_unit_test(those_of_nobody_end),
+        cmocka_unit_test(asked_for_again),
+        cmocka_unit_test(those_that_hang),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
