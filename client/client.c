@@ -103,6 +103,11 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
         probe_end(probe);
         return;
     }
+    if (code == CW_E_STATE) { /* a forked child for which nobody can speak */
+        cw_err_set(&probe->err, code, "%s", msg);
+        probe_end(probe);
+        return;
+    }
     if (code == CW_E_UNSUPPORTED) {
         cw_err_set(&probe->err, code, "the server at %s is not a cachew dispatcher (%s): is this the address of a worker?", address, msg);
         probe_end(probe);

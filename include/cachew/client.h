@@ -3,7 +3,7 @@
  *
  * Threads: functions on different objects may run at once; one job's functions are for one thread at a time (any thread, not the same
  * each time), except cachew_batch_release, cachew_job_stats and cachew_job_cancel, which any thread may call at any time.
- * After fork() the child must not use objects of its parent: every function then returns CACHEW_E_STATE. */
+ * After fork() the child must not use objects of its parent: every function then returns CACHEW_E_STATE. It may connect for itself (docs/c-api.md). */
 #ifndef CACHEW_CLIENT_H
 #define CACHEW_CLIENT_H
 

@@ -25,6 +25,15 @@ void cw_log_set_level(enum cw_log_level level)
     atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
 }
 
+void cw_log_forked(void)
+{
+    static _Atomic pid_t freed_in;
+    pid_t self = getpid();
+
+    if (atomic_exchange(&freed_in, self) != self) /* later it may be another thread's of this process */
+        cw_mutex_init(&lock);
+}
+
 bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level)
 {
     for (size_t i = 0; text && i < CW_ARRAY_LEN(level_names); i++) {

@@ -14,6 +14,7 @@ struct cw_log_site {
     int count, dropped;
 };
 void cw_log_set_level(enum cw_log_level level); /* default INFO; environment CACHEW_LOG=error|warn|info|debug */
+void cw_log_forked(void); /* in a child of a process with threads, before it logs: one of them may have held the lock */
 bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level);
 void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module, const char *fmt, ...)
     CW_PRINTF(4, 5);

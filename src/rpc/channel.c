@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "rpc/relay.h"
 #include "rpc/rpc_int.h"
 
 struct unary {
@@ -26,6 +27,7 @@ struct cw_channel {
     char *address;
     struct cw_err bad; /* the address is not one: what every call ends with */
     size_t refs;
+    uint64_t relayed; /* not 0: the relay's number of it, and no channel of gRPC */
     struct unary *unaries;
 };
 
@@ -43,6 +45,11 @@ struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
     channel->rpc = rpc;
     channel->address = cw_mem_strdup(address);
     channel->refs = 1;
+    rpc->objects++;
+    if (rpc->relay) {
+        channel->relayed = cw_relay_channel(rpc->relay, address);
+        return channel;
+    }
     cw_autofree char *target = target_of(address);
     if (cw_rpc_address_check(address, &channel->bad) != 0) {
         channel->channel = grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, channel->bad.msg);
@@ -53,7 +60,6 @@ struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
         channel->channel = grpc_channel_create(target, creds, &args.args);
         grpc_channel_credentials_release(creds);
     }
-    rpc->objects++;
     return channel;
 }
 
@@ -61,6 +67,8 @@ void cw_channel_close(struct cw_channel *channel)
 {
     if (!channel)
         return;
+    if (channel->relayed)
+        cw_relay_channel_close(channel->rpc->relay, channel->relayed);
     for (struct unary *unary = channel->unaries; unary; unary = unary->next) {
         unary->fn = NULL;
         grpc_call_cancel(unary->call, NULL);
@@ -78,7 +86,8 @@ void cw_channel_unref(struct cw_channel *channel)
 {
     if (!channel || --channel->refs > 0)
         return;
-    grpc_channel_destroy(channel->channel);
+    if (channel->channel)
+        grpc_channel_destroy(channel->channel);
     cw_mem_free(channel->address);
     cw_mem_free(channel);
 }
@@ -112,6 +121,8 @@ static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_t
 
 struct cw_stream *cw_channel_stream(struct cw_channel *channel, const char *method, const struct cw_stream_cb *cb, void *arg)
 {
+    if (channel->relayed)
+        return cw_stream_new_relayed(channel, channel->relayed, method, cb, arg);
     grpc_call *call = new_call(channel, method, gpr_inf_future(GPR_CLOCK_MONOTONIC));
     return cw_stream_new_client(channel, call, method, cb, arg);
 }
@@ -189,6 +200,10 @@ static bool unary_start(struct unary *unary)
 void cw_channel_unary(struct cw_channel *channel, const char *method, struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn,
                       void *arg)
 {
+    if (channel->relayed) {
+        cw_relay_unary(channel->rpc->relay, channel->relayed, method, request, timeout_ms, fn, arg);
+        return;
+    }
     struct unary *unary = unary_new(channel, method, timeout_ms);
     unary->fn = fn;
     unary->arg = arg;

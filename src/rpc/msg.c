@@ -9,7 +9,9 @@
 
 struct cw_rpc_msg {
     atomic_int refs;
-    grpc_byte_buffer *buffer;
+    grpc_byte_buffer *buffer;        /* NULL: bytes of our own, in one slice that gRPC does not know of */
+    grpc_slice own;
+    grpc_slice_buffer own_list;
     const grpc_slice_buffer *slices; /* in buffer */
     size_t *ends;                    /* of each slice, in the message: to find a place among many; may be NULL */
     void *flat;                      /* the first flat_n bytes, copied */
@@ -39,6 +41,21 @@ struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer)
     return msg;
 }
 
+/* The macros that look into a slice work without gRPC, which may be dead here. */
+struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n)
+{
+    struct cw_rpc_msg *msg = CW_NEW(struct cw_rpc_msg);
+    atomic_init(&msg->refs, 1);
+    msg->own.refcount = (struct grpc_slice_refcount *)(void *)msg; /* not NULL: the bytes are elsewhere; nobody counts */
+    msg->own.data.refcounted.bytes = bytes;
+    msg->own.data.refcounted.length = n;
+    msg->own_list.slices = &msg->own;
+    msg->own_list.count = 1;
+    msg->own_list.length = n;
+    msg->slices = &msg->own_list;
+    return msg;
+}
+
 struct cw_rpc_msg *cw_rpc_msg_from(const void *p, size_t n, size_t piece)
 {
     grpc_byte_buffer *buffer = grpc_raw_byte_buffer_create(NULL, 0);
@@ -58,7 +75,10 @@ struct cw_rpc_msg *cw_rpc_msg_ref(struct cw_rpc_msg *msg)
 struct cw_rpc_msg *cw_rpc_msg_unref(struct cw_rpc_msg *msg)
 {
     if (msg && atomic_fetch_sub_explicit(&msg->refs, 1, memory_order_acq_rel) == 1) {
-        grpc_byte_buffer_destroy(msg->buffer);
+        if (msg->buffer)
+            grpc_byte_buffer_destroy(msg->buffer);
+        else
+            cw_mem_free(msg->own.data.refcounted.bytes);
         cw_mem_free(msg->ends);
         cw_mem_free(msg->flat);
         cw_mem_free(msg);

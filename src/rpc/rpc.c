@@ -5,9 +5,12 @@
 
 #include <grpc/support/log.h>
 #include <grpc/support/time.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "rpc/relay.h"
 #include "rpc/rpc_int.h"
 #include "rpc/tsan.h"
 
@@ -33,12 +36,26 @@ static void pump(void *arg)
     }
 }
 
+/* The process that gRPC was begun in: in a child of it its threads and their locks are gone, also when all was shut down before the fork. */
+static _Atomic pid_t begun_in;
+
+static bool is_dead_here(void)
+{
+    pid_t self = getpid(), other = 0;
+    return !atomic_compare_exchange_strong(&begun_in, &other, self) && other != self;
+}
+
 struct cw_rpc *cw_rpc_new(struct cw_loop *loop)
 {
-    gpr_set_log_function(on_gpr_log);
-    grpc_init();
     struct cw_rpc *rpc = CW_NEW(struct cw_rpc);
     rpc->loop = loop;
+    if (is_dead_here()) {
+        cw_log_forked();
+        rpc->relay = cw_relay_new(loop);
+        return rpc;
+    }
+    gpr_set_log_function(on_gpr_log);
+    grpc_init();
     rpc->queue = grpc_completion_queue_create_for_next(NULL);
     cw_thread_start(&rpc->pump, "rpc-pump", pump, rpc);
     return rpc;
@@ -54,6 +71,11 @@ void cw_rpc_free(struct cw_rpc *rpc)
     if (!rpc)
         return;
     CW_ASSERT(rpc->objects == 0);
+    if (rpc->relay) {
+        cw_relay_free(rpc->relay);
+        cw_mem_free(rpc);
+        return;
+    }
     cw_stream_hurry(rpc, 1000);
     rpc->closing = true;
     while (rpc->live > 0)

@@ -10,7 +10,12 @@
 #include "loop/loop.h"
 
 struct cw_rpc;
+/* Where gRPC is dead, because this process was forked from one that has used it, calls go by a program that is started for them, cachew-relay;
+ * STATE ends each call when that cannot be. Clients only: servers cannot be there. */
 struct cw_rpc *cw_rpc_new(struct cw_loop *loop) CW_MUST_CHECK;
+/* That program: the frames that it is told on in_fd it obeys, and answers on out_fd. Does not return. */
+#define CW_RELAY_OTHER 2 /* it ends with this status when it is of another version */
+void cw_rpc_relay(struct cw_loop *loop, int in_fd, int out_fd);
 /* Many peers with little to say, as a dispatcher has: gRPC does not look for the bandwidth of each connection, whose pings cost more than
  * small messages do. Before servers and channels are made. */
 void cw_rpc_set_small(struct cw_rpc *rpc);
@@ -55,7 +60,7 @@ struct cw_stream_cb {
  * Unbounded here: bound it by cw_stream_queued. */
 void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
 size_t cw_stream_queued(const struct cw_stream *stream); /* bytes not yet accepted by flow control */
-void cw_stream_set_low(struct cw_stream *stream, size_t bytes);
+void cw_stream_set_low(struct cw_stream *stream, size_t bytes); /* neither is known by way of a relay: 0, and never */
 /* Receiving can be held: the peer then stops by flow control. */
 void cw_stream_pause(struct cw_stream *stream, bool paused);
 /* Ends our side after what is queued; a server's end carries the status. on_close still comes. */

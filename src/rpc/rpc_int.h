@@ -22,11 +22,13 @@ struct cw_rpc {
     bool closing;   /* cw_rpc_free waits for live == 0 */
     bool small;     /* cw_rpc_set_small */
     struct cw_stream *lingering;
+    struct cw_relay *relay; /* NULL: gRPC works here, and is used; else nothing of it is */
 };
 
 /* ---- messages (msg.c) ---- */
 /* Takes the byte buffer. */
 struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer) CW_MUST_CHECK;
+struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n) CW_MUST_CHECK; /* takes them */
 /* A byte buffer whose slices point into the buffers; a ref of each is taken. */
 grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n, size_t *ret_bytes) CW_MUST_CHECK;
 
@@ -58,6 +60,8 @@ grpc_slice cw_rpc_status_details(int code, const char *msg);
 /* ---- streams (stream.c) ---- */
 struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call, const char *method, const struct cw_stream_cb *cb,
                                        void *arg) CW_MUST_CHECK;
+struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed, const char *method, const struct cw_stream_cb *cb,
+                                        void *arg) CW_MUST_CHECK;
 /* Takes the call; hands a new stream to the method. */
 void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method);
 /* A server's stream goes on after the peer has half-closed it (the default is to end it then). */

@@ -47,6 +47,7 @@ static void on_shut(struct cw_rpc_op *op, bool ok);
 
 struct cw_server *cw_server_new(struct cw_rpc *rpc)
 {
+    CW_ASSERT(!rpc->relay);
     struct cw_server *server = CW_NEW(struct cw_server);
     struct cw_rpc_args args;
     cw_rpc_args_server(&args, rpc->small);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "rpc/relay.h"
 #include "rpc/stream_int.h"
 
 #define LINGER_MS 5000
@@ -136,7 +137,10 @@ static void on_received(struct cw_rpc_op *op, bool ok)
 void cw_stream_pause(struct cw_stream *stream, bool paused)
 {
     stream->paused = paused;
-    stream_begin_recv(stream);
+    if (stream->relayed)
+        cw_relay_pause(stream->rpc->relay, stream->relayed, paused);
+    else
+        stream_begin_recv(stream);
 }
 
 /* ---- making ---- */
@@ -197,6 +201,29 @@ struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *ca
     start(stream, &stream->meta_op, &meta);
     stream_begin_recv(stream);
     return stream;
+}
+
+struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed, const char *method, const struct cw_stream_cb *cb, void *arg)
+{
+    struct cw_stream *stream = CW_NEW(struct cw_stream);
+    stream->rpc = cw_channel_rpc(channel);
+    cw_channel_ref(channel);
+    stream->channel = channel;
+    stream->method = cw_mem_strdup(method);
+    stream->peer = cw_mem_strdup("a relay");
+    stream->rpc->objects++;
+    stream->relayed = cw_relay_stream(stream->rpc->relay, relayed, method, cb, arg);
+    return stream;
+}
+
+static void free_relayed(struct cw_stream *stream)
+{
+    cw_relay_stream_free(stream->rpc->relay, stream->relayed);
+    stream->rpc->objects--;
+    cw_channel_unref(stream->channel);
+    cw_mem_free(stream->method);
+    cw_mem_free(stream->peer);
+    cw_mem_free(stream);
 }
 
 void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method)
@@ -273,6 +300,10 @@ void cw_stream_free(struct cw_stream *stream)
 {
     if (!stream)
         return;
+    if (stream->relayed) {
+        free_relayed(stream);
+        return;
+    }
     CW_ASSERT(stream->accepted && !stream->freed);
     stream->freed = true;
     stream->rpc->objects--;

@@ -19,6 +19,7 @@ struct cw_stream {
     struct cw_channel *channel; /* client side: one ref; else NULL */
     struct cw_server *server;   /* server side: it waits for the call; else NULL */
     grpc_call *call;            /* NULL when over */
+    uint64_t relayed;           /* not 0: the relay's number of it; then only rpc, channel, method and peer are used */
     char *method;
     char *peer;
     struct cw_stream_cb cb;

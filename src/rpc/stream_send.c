@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sending on a stream: one batch in flight (gRPC takes no more), the queue behind it, then the end. */
 #include "base/mem.h"
+#include "rpc/relay.h"
 #include "rpc/stream_int.h"
 
 static void remove_head(struct cw_stream *stream)
@@ -101,7 +102,9 @@ void stream_pump_out(struct cw_stream *stream)
 
 void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
 {
-    if (stream->finishing || stream->over)
+    if (stream->relayed)
+        cw_relay_send(stream->rpc->relay, stream->relayed, bufs, n);
+    if (stream->finishing || stream->over || stream->relayed)
         return;
     struct out_msg *msg = CW_NEW(struct out_msg);
     msg->buffer = cw_rpc_buffer_new(bufs, n, &msg->bytes);
@@ -119,13 +122,15 @@ size_t cw_stream_queued(const struct cw_stream *stream)
 
 void cw_stream_set_low(struct cw_stream *stream, size_t bytes)
 {
-    stream->low = bytes;
+    stream->low = bytes; /* (of a relayed one nothing is ever queued here) */
     stream->above_low = stream->queued > bytes;
 }
 
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg)
 {
-    if (stream->finishing || stream->over)
+    if (stream->relayed)
+        cw_relay_finish(stream->rpc->relay, stream->relayed, code, msg);
+    if (stream->finishing || stream->over || stream->relayed)
         return;
     stream->finishing = true;
     stream->finish_code = code;

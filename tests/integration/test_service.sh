@@ -188,4 +188,16 @@ case_sharing_killed() {
         same $name "$(hashes expected)" "$(hashes $name)"
     done
 }
+case_forking_loader() {
+    local kind
+    echo '{"pipeline": [{"op": "range", "stop": 1000}, {"op": "shuffle"}, {"op": "batch", "size": 4}]}' >"$work/loader.json"
+    begin_dispatcher
+    begin_worker w1
+    for kind in libcachew cachew_static; do
+        timeout 300 env CACHEW_BIN_DIR="$CACHEW_BIN" "$CACHEW_TESTS/fork_loader_$kind" "$DISPATCHER" "$work/loader.json" >"$work/$kind.out" 2>"$work/$kind.log" ||
+            fail "$kind: status $?: $(cat "$work/$kind.log")"
+        same "$kind: batches" "$(seq 0 249)" "$(sort -n "$work/$kind.out")"
+        "$cachew" remove loader --dispatcher "$DISPATCHER" >"$work/remove.out" || fail "remove"
+    done
+}
 run_case "$@"; exit

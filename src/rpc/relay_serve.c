@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's side of a relay: what the frames ask for is done with gRPC, and its answers go back. */
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "rpc/relay_pipe.h"
+
+struct serve {
+    struct cw_rpc *rpc;
+    struct cw_relay_pipe *pipe;
+    struct cw_map channels, streams; /* their numbers to them */
+};
+struct relayed {
+    struct serve *serve;
+    uint64_t id;
+    struct cw_stream *stream; /* NULL: a unary call */
+};
+
+static void on_reply(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
+{
+    struct relayed *call = arg;
+    struct cw_frame_head head = {.kind = CW_FRAME_REPLY, .id = call->id, .number = code};
+    if (reply)
+        cw_relay_pipe_send_msg(call->serve->pipe, &head, reply);
+    else
+        cw_relay_pipe_send(call->serve->pipe, &head, msg, NULL, 0);
+    cw_mem_free(call);
+}
+
+static void on_message(void *arg, struct cw_rpc_msg *msg)
+{
+    struct relayed *stream = arg;
+    cw_relay_pipe_send_msg(stream->serve->pipe, &(struct cw_frame_head){.kind = CW_FRAME_MESSAGE, .id = stream->id}, msg);
+}
+
+static void on_close(void *arg, int code, const char *msg)
+{
+    struct relayed *stream = arg;
+    cw_relay_pipe_send(stream->serve->pipe, &(struct cw_frame_head){.kind = CW_FRAME_END, .id = stream->id, .number = code}, msg, NULL, 0);
+}
+
+static void open_stream(struct serve *serve, struct cw_channel *channel, const struct cw_frame *frame)
+{
+    static const struct cw_stream_cb callbacks = {on_message, NULL, on_close};
+    struct relayed *stream = CW_NEW(struct relayed);
+    stream->serve = serve;
+    stream->id = frame->head.id;
+    stream->stream = cw_channel_stream(channel, frame->text, &callbacks, stream);
+    cw_map_set(&serve->streams, stream->id, stream);
+}
+
+static void call_unary(struct serve *serve, struct cw_channel *channel, const struct cw_frame *frame)
+{
+    struct relayed *call = CW_NEW(struct relayed);
+    struct cw_buf *request = cw_buf_copy(frame->bytes, frame->head.bytes_n);
+    call->serve = serve;
+    call->id = frame->head.id;
+    cw_channel_unary(channel, frame->text, request, frame->head.number, on_reply, call);
+    cw_buf_unref(request);
+}
+
+static void close_stream(struct serve *serve, uint64_t id)
+{
+    struct relayed *stream = cw_map_remove(&serve->streams, id);
+    if (stream)
+        cw_stream_free(stream->stream);
+    cw_mem_free(stream);
+}
+
+static void on_stream_frame(struct relayed *stream, const struct cw_frame *frame)
+{
+    if (frame->head.kind == CW_FRAME_SEND) {
+        struct cw_buf *buf = cw_buf_copy(frame->bytes, frame->head.bytes_n);
+        cw_stream_send(stream->stream, &buf, 1);
+        cw_buf_unref(buf);
+    } else if (frame->head.kind == CW_FRAME_PAUSE) {
+        cw_stream_pause(stream->stream, frame->head.number != 0);
+    } else if (frame->head.kind == CW_FRAME_FINISH) {
+        cw_stream_finish(stream->stream, (int)frame->head.number, frame->text);
+    }
+}
+
+static void on_frame(void *arg, struct cw_frame *frame)
+{
+    struct serve *serve = arg;
+    const struct cw_frame_head *head = &frame->head;
+    struct relayed *stream = cw_map_get(&serve->streams, head->id);
+    struct cw_channel *channel = cw_map_get(&serve->channels, head->on);
+    if (head->kind == CW_FRAME_GONE)
+        _exit(0); /* whom we spoke for has ended, and so do its connections */
+    if (head->kind == CW_FRAME_CHANNEL)
+        cw_map_set(&serve->channels, head->id, cw_channel_open(serve->rpc, frame->text));
+    else if (head->kind == CW_FRAME_CHANNEL_CLOSE)
+        cw_channel_close(cw_map_remove(&serve->channels, head->id));
+    else if (head->kind == CW_FRAME_UNARY && channel)
+        call_unary(serve, channel, frame);
+    else if (head->kind == CW_FRAME_STREAM && channel)
+        open_stream(serve, channel, frame);
+    else if (head->kind == CW_FRAME_FREE)
+        close_stream(serve, head->id);
+    else if (stream)
+        on_stream_frame(stream, frame);
+}
+
+void cw_rpc_relay(struct cw_loop *loop, int in_fd, int out_fd)
+{
+    struct serve serve = {.rpc = cw_rpc_new(loop)};
+    serve.pipe = cw_relay_pipe_new(loop, in_fd, out_fd, on_frame, &serve);
+    cw_loop_run(loop);
+}
