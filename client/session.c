@@ -139,7 +139,7 @@ static void session_free(struct cw_session *session)
 
 static bool is_final(int code)
 {
-    return code == CW_E_INVALID || code == CW_E_DENIED || code == CW_E_UNSUPPORTED || code == CW_E_LIMIT || code == CW_E_STATE ||
+    return code == CW_E_INVALID || code == CW_E_DENIED || code == CW_E_UNSUPPORTED || code == CW_E_LIMIT || code == CW_E_STATE || code == CW_E_OTHER_FILE ||
            code == CW_E_EXISTS || code == CW_E_NOT_FOUND;
 }
 

@@ -11,6 +11,7 @@
 
 struct cw_session_conf {
     struct cw_graph *graph; /* one ref, taken */
+    enum cw_identity identity; /* of its source files */
     char *name;             /* taken; NULL = anonymous */
     uint64_t seed, epochs, buffer_bytes, lease_items;
     uint32_t window, mode, consumers, consumer;

@@ -19,6 +19,7 @@ static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions 
     job->autocache = conf->autocache ? conf->autocache : job->autocache;
     job->tenant = conf->tenant ? conf->tenant : job->tenant;
     job->graph = cw_wire_graph_to(conf->graph);
+    job->graph->identity = (uint32_t)conf->identity;
     job->seed = conf->seed;
     job->epochs = conf->epochs;
     job->unordered = conf->unordered;

@@ -32,6 +32,9 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID, "job option tenant: \"%.80s\" is not 1 to %d letters, digits, '-' and '_'", o->tenant, TENANT_BYTES_MAX);
     if (o->autocache && strlen(o->autocache) > NAME_MAX_BYTES)
         return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes", NAME_MAX_BYTES);
+    enum cw_identity identity;
+    if (o->identity && cw_identity_parse(o->identity, "job option identity", &identity, err) != 0)
+        return CW_E_INVALID;
     const char *const policies[][2] = {{"autoscale", o->autoscale}, {"autoplace", o->autoplace}};
     for (size_t i = 0; i < CW_ARRAY_LEN(policies); i++)
         if (policies[i][1] && strlen(policies[i][1]) > NAME_MAX_BYTES)
@@ -83,6 +86,9 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
         conf.token_n = o->token_bytes;
     }
     conf.graph = cw_graph_ref(cw_pipeline_graph(pipeline));
+    conf.identity = conf.graph->identity;
+    if (o->identity) /* it was checked */
+        (void)!cw_identity_parse(o->identity, "", &conf.identity, NULL);
     conf.name = dup_given(o->name);
     conf.autocache = dup_given(o->autocache);
     conf.tenant = dup_given(o->tenant);

@@ -64,12 +64,14 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
 }
 
 /* A named job is joined only when it gives the same data. */
-static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o, struct cw_hash fingerprint, struct cw_err *err)
+static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o, uint32_t identity, struct cw_hash fingerprint, struct cw_err *err)
 {
     const Cachew__V1__JobOptions *own = job->options;
     const char *what = NULL;
     if (!cw_hash_eq(job->graph_fingerprint, fingerprint))
         what = "another pipeline";
+    else if (job->graph->identity != identity)
+        what = "another identity of source files";
     else if (strcmp(job->tenant->name, o->tenant[0] != '\0' ? o->tenant : "default") != 0)
         what = "another tenant";
     else if (own->seed != o->seed)
@@ -175,7 +177,7 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     struct cw_job *job = hello->job->name[0] != '\0' ? cw_job_find_named(d, hello->job->name) : NULL;
     if (!job)
         return make_job(client, hello, fingerprint, err);
-    rc = check_same(job, hello->job, fingerprint, err);
+    rc = check_same(job, hello->job, hello->job->graph->identity, fingerprint, err);
     if (rc == 0)
         client->job = job;
     return rc;

@@ -123,6 +123,9 @@ struct cw_share { /* of a worker in a job */
     double rate;         /* items per second, 0 = unknown */
     int64_t done_ms;     /* when it last reported something */
     int64_t shut_until_ms; /* a client cannot reach the worker: no leases until then */
+    bool barred;           /* other_files.h: the worker sees other files: no leases */
+    char *other_files;     /* what it said of that, last; NULL = nothing */
+    int64_t barred_ms;     /* when */
     uint64_t done_n;
     struct cw_given given[CW_GIVEN_EPOCHS]; /* the latest epochs */
 };
@@ -210,6 +213,9 @@ struct cw_job {
     struct cw_worker *preparing;
     uint32_t prepare_deaths;
     uint64_t prepare_dead_id; /* the last worker that was lost at it */
+    uint64_t prepared_by;     /* the worker that did it; 0 = not known (any more) */
+    uint32_t barred_n;        /* shares whose workers see other files */
+    int64_t no_files_ms;      /* since when all its workers do; 0 = they do not */
     int error_code;
     char *error;
     /* progress */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their streams, what they report, and how one is lost. */
 #include "dispatcher/decide.h"
+#include "dispatcher/other_files.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
 #include "dispatcher/watch.h"
@@ -33,7 +34,8 @@ bool cw_worker_is_common(const struct cw_worker *worker)
 
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return cw_worker_is_usable(worker) && (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) && cw_scaling_uses(job, worker);
+    return cw_worker_is_usable(worker) && (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) && cw_scaling_uses(job, worker) &&
+        !cw_other_files_bar(job, worker);
 }
 
 void cw_worker_retire(struct cw_worker *worker)
@@ -284,7 +286,10 @@ static void handle_failed(struct cw_worker *worker, const Cachew__V1__ItemFailed
     cw_set_add(&item, failed->item, failed->item + 1);
     cw_lease_free(share, failed->epoch, &item, false);
     cw_set_fini(&item);
-    cw_trouble_failed(share->job, worker, failed);
+    if (failed->code == CW_E_OTHER_FILE)
+        cw_other_files_seen(share, failed->error);
+    else
+        cw_trouble_failed(share->job, worker, failed);
     cw_fault_point("dispatcher.failed");
 }
 

@@ -2,6 +2,7 @@
 /* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
 #include "dispatcher/decide.h"
 #include "dispatcher/lease.h"
+#include "dispatcher/other_files.h"
 #include "dispatcher/scaling.h"
 #include "dispatcher/tenants.h"
 #include "dispatcher/watch.h"
@@ -254,6 +255,7 @@ static Cachew__V1__PlanInfo *copy_info(const Cachew__V1__PlanInfo *info)
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
 {
     struct cw_err err = {0};
+    job->prepared_by = job->preparing ? job->preparing->id : 0;
     job->preparing = NULL;
     Cachew__V1__PlanInfo *info = NULL;
     struct cw_plan_info checked;
@@ -328,11 +330,14 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     /* Clients go on waiting for a worker's answer, however long it takes, but not for a worker to come. */
     char preparation[] = "a worker prepares the job: it opens and indexes the sources";
     char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher with its address";
+    uint32_t others_n = 0;
+    const char *others = cw_other_files_text(job, &others_n);
+    cw_autofree char *other_files = others ? cw_mem_printf("no worker sees the files that the job was prepared with: %s", others) : NULL;
     cw_autofree char *storing = cw_mem_printf("the dispatcher stores the job%s%s", job->d->unwritten ? ", and tries again: " : "",
                                               job->d->unwritten ? job->d->unwritten_why : "");
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
     waiting.stuck = unwritten && job->d->unwritten;
-    waiting.reason = unwritten ? storing : there ? preparation : nobody;
+    waiting.reason = unwritten ? storing : there ? preparation : other_files ? other_files : nobody;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;
@@ -385,6 +390,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);
+    cw_other_files_tick(job, now);
     cw_decide_tick(job, now);
     cw_watch_tick(job, now);
     if (job->progress_dirty || job->row_dirty || cw_usage_is_due(job, now))

@@ -4,6 +4,7 @@
 
 #include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
+#include "dispatcher/other_files.h"
 #include "dispatcher/scaling.h"
 
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
@@ -19,7 +20,7 @@ bool cw_share_serves(const struct cw_share *share)
 {
     const struct cw_worker *w = share->worker;
     bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0 : share->assigned || cw_job_is_everywhere(share->job);
-    return its && cw_worker_is_usable(w);
+    return its && cw_worker_is_usable(w) && !share->barred;
 }
 
 bool cw_share_is_used(const struct cw_share *share)
@@ -66,6 +67,7 @@ void cw_share_remove(struct cw_share *share)
         at = &(*at)->next_of_worker;
     *at = share->next_of_worker;
     cw_sibling_forget(share);
+    cw_other_files_forget(share);
     cw_caching_untell(share->worker);
     while (share->leases) {
         struct cw_lease *lease = share->leases;
@@ -241,6 +243,8 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
     job->skipped += done->skipped;
     job->usage.cpu_ns += done->cpu_ns;
     job->shared += CW_MIN(done->shared, n);
+    if (n > 0)
+        cw_other_files_computed(share);
     if (n > 0)
         cw_share_retarget(share, done, n, cw_clock_ms());
     if (cw_share_room(share, false) > 0) /* else nobody could get more than at the last fill */

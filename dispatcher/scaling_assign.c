@@ -4,6 +4,7 @@
  * policy and without a limit is not assigned any: it uses all, each for a part of its time. */
 #include <math.h>
 
+#include "dispatcher/other_files.h"
 #include "dispatcher/scaling.h"
 #include "dispatcher/tenants.h"
 
@@ -59,7 +60,7 @@ static struct cw_worker *pick_more(const struct cw_job *job)
     struct cw_worker *best = NULL;
     double best_load = 0;
     for (struct cw_worker *w = job->d->workers; w; w = w->next) {
-        if (!cw_worker_is_common(w) || is_assigned(job, w) || (full && !tenant_has(job->tenant, w)))
+        if (!cw_worker_is_common(w) || is_assigned(job, w) || cw_other_files_bar(job, w) || (full && !tenant_has(job->tenant, w)))
             continue;
         double load = load_of(w);
         if (!best || load < best_load) {
@@ -122,7 +123,7 @@ static void count(struct cw_job *job)
 static void drop(struct cw_job *job, uint32_t due, int64_t now)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
-        if (share->assigned && !cw_worker_is_usable(share->worker))
+        if (share->assigned && (!cw_worker_is_usable(share->worker) || (share->barred && cw_worker_is_common(share->worker))))
             assign(job, share->worker, false, now);
     /* After a restart it keeps what workers say they have of it until its trainer is back. */
     for (count(job); job->assigned_n > due && job->hold_until_ms == 0; count(job))

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "dispatcher/decide.h"
+#include "dispatcher/other_files.h"
 #include "dispatcher/placing.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
@@ -37,6 +38,9 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
     row->wanted_local = places ? job->scaling->local_target : 0;
     row->wanted = job->scaling ? job->scaling->target : 0;
     row->granted = job->granted;
+    row->identity = text(cw_identity_name((enum cw_identity)job->graph->identity));
+    const char *others = cw_other_files_text(job, &row->other_files_n);
+    row->other_files = text(others ? others : "");
     bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) && cw_job_has_clients(job);
     for (const struct cw_worker *w = works ? job->d->workers : NULL; w; w = w->next) {
         row->assigned += cw_worker_serves(w, job);
@@ -82,6 +86,12 @@ void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1
     row->host_load = worker->host_load;
     row->cpu_cores = worker->cpu_cores;
     row->only_job = worker->only_job;
+    for (const struct cw_share *share = worker->shares; share && row->other_files[0] == '\0'; share = share->next_of_worker) {
+        if (!share->other_files)
+            continue;
+        row->other_files = share->other_files;
+        row->other_files_job = share->job->id;
+    }
     row->age_ms = (uint64_t)(now - worker->since_ms);
     size_t cap = 0;
     for (const struct cw_job *job = worker->d->jobs; job; job = job->next) {

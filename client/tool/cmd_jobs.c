@@ -43,6 +43,14 @@ static void add_members(struct cw_str *out, const void *reply, size_t i)
     tool_job_members(out, ((const Cachew__V1__ListJobsReply *)reply)->jobs[i]);
 }
 
+static void warn_of_files(const Cachew__V1__ListJobsReply *reply)
+{
+    for (size_t i = 0; i < reply->n_jobs; i++)
+        if (reply->jobs[i]->other_files_n > 0)
+            fprintf(stderr, "cachew: job %s: %u of its workers get nothing of it, since they see other files than it was prepared with: %s\n",
+                    reply->jobs[i]->job_id, reply->jobs[i]->other_files_n, reply->jobs[i]->other_files);
+}
+
 int tool_cmd_jobs(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
@@ -69,6 +77,7 @@ int tool_cmd_jobs(int argc, char **argv)
         return tool_fail_err(&err);
     const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
     tool_listing_print(&listing, message, ((const Cachew__V1__ListJobsReply *)(const void *)message)->n_jobs, json);
+    warn_of_files((const Cachew__V1__ListJobsReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "client/pipeline.h"
 #include "client/tool/consume.h"
 #include "client/tool/steps.h"
 #include "client/tool/tool.h"
@@ -14,7 +15,7 @@
 #define STEP_LOOK_NS 100000000 /* a signal ends an emulated step */
 
 struct run_options {
-    const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store, *autocache, *tenant, *autoscale, *autoplace, *step_ms;
+    const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store, *autocache, *tenant, *autoscale, *autoplace, *step_ms, *identity;
     uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after, local_memory;
     int64_t workers, threads, window, timeout_ms, consumers, consumer;
     int64_t min_workers, max_workers, priority, local_workers, local_threads, local_nice;
@@ -270,6 +271,7 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     job.name = run->opt.name;
     job.autocache = run->opt.autocache;
     job.tenant = run->opt.tenant;
+    job.identity = run->opt.identity;
     job.seed = run->opt.seed;
     job.epochs = run->opt.epochs;
     job.unordered = run->opt.no_order;
@@ -288,12 +290,23 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     return TOOL_OK;
 }
 
+/* In one line, what the files' identity cannot notice. */
+static void warn_of_identity(const struct run *run, const struct cachew_pipeline *pipeline)
+{
+    enum cw_identity identity = cw_pipeline_graph(pipeline)->identity;
+    if (run->opt.identity && cw_identity_parse(run->opt.identity, "", &identity, NULL) != 0)
+        return; /* the job's start says so */
+    if (cw_identity_blind(identity) && !run->opt.quiet)
+        fprintf(stderr, "cachew: %s\n", cw_identity_blind(identity));
+}
+
 static int run_pipeline(struct run *run, const char *path)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cachew_pipeline *pipeline = NULL;
     if (cachew_pipeline_load(path, &pipeline, &error) < 0)
         return tool_fail_cachew(&error);
+    warn_of_identity(run, pipeline);
     int code = connect_and_start(run, pipeline);
     cachew_pipeline_release(pipeline);
     if (code == TOOL_OK && run->opt.batches_path) {
@@ -323,6 +336,7 @@ int tool_cmd_run(int argc, char **argv)
         {"no-order", 0, CW_ARG_FLAG, &o->no_order, NULL, "take batches as they are ready; the hash is then a sum", 0, 0},
         TOOL_ROW_JSON(&o->json, "print one JSON line an epoch, and nothing else"),
         {"name", 'n', CW_ARG_STR, &o->name, "NAME", "name the job: it outlives its clients, and can be joined", 0, 0},
+        {"identity", 0, CW_ARG_STR, &o->identity, "WORD", "what tells one source file from another: mtime, size, sample or content (default: as the pipeline says, else mtime)", 0, 0},
         {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL, "leave out bad elements and count them, instead of failing", 0, 0},
         {"step-ms", 0, CW_ARG_STR, &o->step_ms, "N", "emulate a training step of N milliseconds a batch; N,N@TIME,...: others from TIME after the first batch on", 0, 0},
         {"stop-after", 0, CW_ARG_U64, &o->stop_after, "N", "stop after N batches", 0, 0},

@@ -47,6 +47,14 @@ static void warn_of_generation(const Cachew__V1__ListWorkersReply *reply)
             reply->generation_seen, reply->generation, reply->generation_seen);
 }
 
+static void warn_of_files(const Cachew__V1__ListWorkersReply *reply)
+{
+    for (size_t i = 0; i < reply->n_workers; i++)
+        if (reply->workers[i]->other_files[0] != '\0')
+            fprintf(stderr, "cachew: it gets nothing of job %s, since it sees other files than the job was prepared with: %s\n",
+                    reply->workers[i]->other_files_job, reply->workers[i]->other_files);
+}
+
 int tool_cmd_workers(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
@@ -73,6 +81,7 @@ int tool_cmd_workers(int argc, char **argv)
     const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
     tool_listing_print(&listing, message, ((const Cachew__V1__ListWorkersReply *)(const void *)message)->n_workers, json);
     warn_of_generation((const Cachew__V1__ListWorkersReply *)(const void *)message);
+    warn_of_files((const Cachew__V1__ListWorkersReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }

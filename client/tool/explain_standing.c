@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/tool/tool.h"
+#include "data/identity.h"
 
 static void print_window(const Cachew__V1__TrainerWindow *w, size_t kept)
 {
@@ -37,6 +38,11 @@ void tool_explain_standing(const Cachew__V1__ExplainReply *reply)
     else
         printf("Workers: %u, of these %u beside the trainer: all that it may have (autoscale off); its fair share of their time is %.2f.\n", job->assigned, job->local,
                job->granted);
+    if (job->other_files_n > 0)
+        printf("Workers that see other files than it was prepared with, and get nothing of it: %u. %s\n", job->other_files_n, job->other_files);
+    enum cw_identity identity;
+    if (cw_identity_parse(job->identity, "", &identity, NULL) == 0 && cw_identity_blind(identity))
+        printf("Its files are told from others by %s: %s.\n", job->identity, cw_identity_blind(identity));
     if (job->batches > 0)
         printf("Its trainers took %llu batches, %llu bytes; %llu batches were copied on their side.\n", (unsigned long long)job->batches,
                (unsigned long long)job->taken_bytes, (unsigned long long)job->copies);

@@ -52,13 +52,14 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
 {
     const char *const texts[][2] = {{"id", job->job_id}, {"name", job->name}, {"state", job->state}, {"error", job->error},
                                     {"fingerprint", job->fingerprint}, {"tenant", job->tenant}, {"autoscale", job->autoscale},
-                                    {"autoplace", job->autoplace}, {"autocache", job->autocache}, {"cached_node", job->cached_node}};
+                                    {"autoplace", job->autoplace}, {"autocache", job->autocache}, {"cached_node", job->cached_node}, {"identity", job->identity},
+                                    {"other_files", job->other_files}};
     const struct number numbers[] = {{"seed", job->seed}, {"epoch", job->epoch}, {"epochs", job->epochs}, {"items", job->items},
                                      {"consumed", job->consumed}, {"elements", job->elements}, {"bytes", job->bytes},
                                      {"skipped", job->skipped}, {"skipped_items", job->skipped_items}, {"clients", job->clients},
                                      {"consumers", job->consumers}, {"recomputed", job->recomputed}, {"hedged", job->hedged}, {"shared", job->shared},
                                      {"assigned", job->assigned}, {"local", job->local}, {"memory", job->memory}, {"hits", job->hits}, {"batches", job->batches},
-                                     {"taken_bytes", job->taken_bytes}, {"copies", job->copies}};
+                                     {"taken_bytes", job->taken_bytes}, {"copies", job->copies}, {"other_files_workers", job->other_files_n}};
     const struct real reals[] = {{"weight", job->weight}, {"wanted", job->wanted}, {"wanted_local", job->wanted_local}, {"granted", job->granted}, {"hit_share", job->hit_share}, {"trainer_seconds", job->trainer_s},
                                  {"wait_seconds", job->wait_s}, {"items_s", job->items_s}, {"epoch_done", job->epoch_done}};
     add_texts(out, texts, CW_ARRAY_LEN(texts));
@@ -79,7 +80,7 @@ void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
 void tool_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker)
 {
     const char *const texts[][2] = {{"address", worker->address}, {"host", worker->host_id}, {"state", worker->state}, {"version", worker->version},
-                                    {"only_job", worker->only_job}};
+                                    {"only_job", worker->only_job}, {"other_files_job", worker->other_files_job}, {"other_files", worker->other_files}};
     const struct number numbers[] = {{"threads", worker->threads}, {"pid", worker->pid}, {"leased", worker->leased}, {"done", worker->done},
                                      {"budget_bytes", worker->budget_bytes}, {"budget_used", worker->budget_used}, {"silent_ms", worker->silent_ms},
                                      {"age_ms", worker->age_ms}};

@@ -83,9 +83,10 @@ struct cachew_job_options {
     double local_cpus;      /* CPU time that each may use, in seconds a second; 0 = no limit */
     uint64_t local_memory;  /* bytes that local_workers of them may hold together; 0 = a quarter of the host's */
     const struct cachew_cancel *cancel; /* ends cachew_job_start; NULL = nothing does while something moves */
+    const char *identity;   /* what tells one source file from another: "mtime", "size", "sample", "content" (docs/pipelines.md); NULL = as the pipeline says */
 };
 #define CACHEW_JOB_OPTIONS_INIT {sizeof(struct cachew_job_options), NULL, 0, 1, 0, CACHEW_BAD_FAIL, 0, 0, CACHEW_SINGLE, 0, 0, 0, NULL, 0, 0, NULL, NULL, \
-                                 NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
+                                 NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL}
 
 /* Starts (or joins, or resumes) a job. The pipeline is checked by the dispatcher and prepared by a worker before this returns; waits
  * for a worker if there is none (timeout of cachew_connect). The pipeline may be released afterwards. options may be NULL. */
