@@ -131,8 +131,7 @@ static int grow(void **p, size_t *cap, size_t need, struct cw_err *err)
 static void begin(struct cw_fill *fill, const struct cw_batch *head, uint64_t most)
 {
     double bytes = 0;
-    fill->batch = cw_batch_new();
-    fill->batch->n = head->n;
+    fill->batch = cw_batch_new(head->n);
     fill->first_item = head->item;
     for (size_t i = 0; i < head->n; i++) {
         fill->batch->tensors[i].field = head->tensors[i].field;

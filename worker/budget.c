@@ -60,7 +60,7 @@ bool cw_budget_make_room(struct cw_worker *w, size_t bytes)
             return false;
         struct cw_set item = {0};
         uint64_t epoch = last->epoch;
-        freed += CW_MAX(last->bytes, (size_t)1);
+        freed += last->held;
         cw_set_add(&item, last->item, last->item + 1);
         cw_log_debug("worker", "job=%s has more than its part of the memory: item %llu goes back", job->id, (unsigned long long)last->item);
         cw_outq_revoke(job, epoch, last->item, last->item + 1);

@@ -1,8 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finished outputs of one consumer, a binary heap by (epoch, item). Revoking is rare and walks all of it. */
+/* Finished outputs, and the queue of one consumer: a binary heap by (epoch, item). Revoking is rare and walks all of it. */
 #include "worker/worker_int.h"
 
 #include "base/mem.h"
+
+/* Smaller ones are copied when they are put away and when they are sent, which costs less than what else comes with a batch. */
+#define PACKED_MAX 1024
+/* A queue's pointer, and the room for as many more that a growing queue may have. */
+#define PLACE_BYTES (2 * sizeof(struct cw_output *))
+
+static bool is_small(const struct cw_batch *batch)
+{
+    return !batch->buf || (batch->buf->len <= PACKED_MAX && batch->buf->tag == 0);
+}
+
+struct cw_output *cw_output_new(struct cw_batch *batch, struct cw_lease_id lease)
+{
+    struct cw_wire_size size = {0};
+    if (is_small(batch))
+        size = cw_wire_output_size(batch);
+    size_t own = sizeof(struct cw_output) + size.head + size.payload;
+    struct cw_output *output = cw_mem_new(own);
+    output->epoch = batch->epoch;
+    output->item = batch->item;
+    output->lease = lease;
+    output->bytes = batch->buf ? batch->buf->len : 0;
+    output->size = size;
+    output->held = cw_mem_cost(own) + PLACE_BYTES;
+    if (is_small(batch)) {
+        cw_wire_output_pack(batch, size, output->packed);
+        cw_batch_unref(batch);
+    } else {
+        output->batch = batch;
+        output->held += cw_batch_held(batch);
+    }
+    return output;
+}
+
+void cw_output_free(struct cw_output *output)
+{
+    cw_batch_unref(output->batch);
+    cw_mem_free(output);
+}
 
 bool cw_outq_before(uint64_t epoch_a, uint64_t item_a, uint64_t epoch_b, uint64_t item_b)
 {
@@ -80,11 +119,10 @@ void cw_outq_left(struct cw_wjob *job, struct cw_output *output)
     if (--output->copies > 0)
         return;
     job->queued_n--;
-    job->bytes -= output->bytes;
-    job->worker->bytes -= output->bytes;
+    job->bytes -= output->held;
+    job->worker->bytes -= output->held;
     cw_wjob_let_go(job, output->epoch, output->item);
-    cw_batch_unref(output->batch);
-    cw_mem_free(output);
+    cw_output_free(output);
 }
 
 struct revoked {

@@ -102,8 +102,7 @@ static void note_sent(struct cw_client *c, const struct cw_output *o)
 /* One message; false when there is nothing that may go. */
 static bool send_some(struct cw_client *c, struct cw_outq *q)
 {
-    struct cw_batch *batches[MESSAGE_OUTPUTS];
-    uint64_t slots[MESSAGE_OUTPUTS];
+    struct cw_wire_outbox *box = NULL;
     struct cw_wjob *job = c->job;
     size_t n = 0, bytes = 0;
     while (n < MESSAGE_OUTPUTS && bytes < MESSAGE_BYTES) {
@@ -112,17 +111,20 @@ static bool send_some(struct cw_client *c, struct cw_outq *q)
             break;
         cw_outq_pop(q);
         note_sent(c, o);
-        batches[n] = cw_batch_ref(o->batch);
-        slots[n++] = cw_handover_slot(c, o->batch);
+        if (!box)
+            box = cw_wire_outbox_new();
+        if (o->batch)
+            cw_wire_outbox_add(box, o->batch, cw_handover_slot(c, o->batch));
+        else
+            cw_wire_outbox_add_packed(box, o->size, o->packed);
+        n++;
         bytes += o->bytes;
         cw_outq_left(job, o);
     }
-    if (n == 0)
+    if (!box)
         return false;
     cw_fault_point("worker.send");
-    cw_wire_send_outputs(c->stream, batches, slots, n);
-    for (size_t i = 0; i < n; i++)
-        cw_batch_unref(batches[i]);
+    cw_wire_outbox_send(box, c->stream);
     return true;
 }
 

@@ -175,7 +175,7 @@ struct cw_task *cw_shared_made(struct cw_shared_items *items, struct cw_task *ta
     it->waiters = NULL;
     it->maker = NULL;
     task->making = NULL;
-    it->bytes = sizeof(*it) + sizeof(*it->batch) + (task->batch && task->batch->buf ? task->batch->buf->len : 0);
+    it->bytes = cw_mem_cost(sizeof(*it)) + (task->batch ? cw_batch_held(task->batch) : 0);
     if (!task->batch || it->bytes > items->limit || !is_wanted(it)) {
         forget(it);
         return waiters;

@@ -12,6 +12,7 @@
 /* Exec is given what keeps its threads busy for so long, and no more: what it has cannot be taken back. */
 #define AHEAD_NS 4000000
 #define AHEAD_MAX 1024
+#define IN_HAND_BYTES ((size_t)2 << 10)
 
 /* exec thread */
 static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch, const struct cw_err *err)
@@ -70,13 +71,19 @@ static void start(struct cw_wjob *job, struct cw_task *task)
     }
 }
 
+/* What one more item takes until it is an output: with its task here and in exec, and the head of its batch. */
+static size_t in_hand_bytes(const struct cw_wjob *job)
+{
+    return job->item_bytes + IN_HAND_BYTES;
+}
+
 static void submit(struct cw_wjob *job)
 {
     struct cw_worker *w = job->worker;
     struct cw_task *task = CW_NEW(struct cw_task);
     task->job = job;
     cw_lease_take(job, task);
-    task->bytes = job->item_bytes;
+    task->bytes = in_hand_bytes(job);
     job->bytes += task->bytes;
     w->bytes += task->bytes;
     task_link(job, task);
@@ -115,8 +122,8 @@ static enum may may_submit(struct cw_wjob *job, size_t used)
         return MAY_NOT;
     if (job->bytes == 0)
         return MAY;
-    bool within = job->bytes + job->item_bytes <= cw_budget_of(job);
-    if (within && used + job->item_bytes <= cw_budget(w))
+    bool within = job->bytes + in_hand_bytes(job) <= cw_budget_of(job);
+    if (within && used + in_hand_bytes(job) <= cw_budget(w))
         return MAY;
     if (next_is_lowest(job))
         return MAY;
@@ -153,7 +160,7 @@ static size_t submit_all(struct cw_worker *w, size_t streams)
         }
         refused++;
         if (may == MAY_WITH_ROOM)
-            room = CW_MAX(room, job->item_bytes);
+            room = CW_MAX(room, in_hand_bytes(job));
     }
     size_t wanted = w->bytes + streams + room;
     return room > 0 && wanted > cw_budget(w) ? wanted - cw_budget(w) : 0;
@@ -171,17 +178,12 @@ void cw_tasks_pump(struct cw_worker *w)
 
 static void keep_output(struct cw_wjob *job, struct cw_task *task)
 {
-    struct cw_output *output = CW_NEW(struct cw_output);
-    output->epoch = task->exec.epoch;
-    output->item = task->exec.item;
-    output->lease = task->lease;
-    output->batch = cw_steal(&task->batch);
-    output->batch->epoch = output->epoch; /* of a shared one: the same again */
-    output->batch->item = output->item;
-    output->bytes = output->batch->buf ? output->batch->buf->len : 0;
-    job->item_bytes = CW_MAX(job->item_bytes, output->bytes);
-    job->bytes += output->bytes;
-    job->worker->bytes += output->bytes;
+    task->batch->epoch = task->exec.epoch; /* of a shared one: the same again */
+    task->batch->item = task->exec.item;
+    struct cw_output *output = cw_output_new(cw_steal(&task->batch), task->lease);
+    job->item_bytes = CW_MAX(job->item_bytes, output->held);
+    job->bytes += output->held;
+    job->worker->bytes += output->held;
     job->queued_n++;
     uint32_t lo = job->to_all ? 0 : task->consumer, hi = job->to_all ? job->consumers : task->consumer + 1;
     output->copies = hi - lo;

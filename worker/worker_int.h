@@ -27,6 +27,7 @@
 #include "exec/exec.h"
 #include "rpc/rpc.h"
 #include "shm/shm.h"
+#include "wire/wire.h"
 #include "worker/cache.h"
 #include "worker/shared.h"
 #include "worker/worker.h"
@@ -58,9 +59,12 @@ struct cw_epoch {
 struct cw_output {
     uint64_t epoch, item;
     struct cw_lease_id lease;
-    struct cw_batch *batch;
-    size_t bytes;
-    unsigned copies; /* queues that it is in */
+    struct cw_batch *batch; /* NULL: a small one, which is in `packed` as it will be sent */
+    size_t bytes;           /* what it costs of a client's credit */
+    size_t held;            /* memory that it takes, all in all */
+    struct cw_wire_size size; /* of packed */
+    unsigned copies;        /* queues that it is in */
+    uint8_t packed[];
 };
 /* Outputs for one consumer: a heap, lowest (epoch, item) first. */
 struct cw_outq {
@@ -105,8 +109,8 @@ struct cw_wjob {
     int64_t item_ns;   /* what an item takes a thread, lately */
     double part;       /* of threads and memory: its weight among the jobs here */
     size_t queued_n;   /* outputs in the queues */
-    size_t bytes;      /* of tasks (estimated) and queued outputs */
-    size_t item_bytes; /* estimate of an item: the largest so far */
+    size_t bytes;      /* memory of tasks (estimated) and queued outputs */
+    size_t item_bytes; /* estimate of the memory of an output: the largest so far */
 };
 #define CW_WJOB_MAGIC 0x574a4f42u
 
@@ -302,6 +306,9 @@ bool cw_budget_make_room(struct cw_worker *w, size_t bytes);
 
 /* outq.c */
 bool cw_outq_before(uint64_t epoch_a, uint64_t item_a, uint64_t epoch_b, uint64_t item_b);
+/* Of a finished batch, whose epoch and item are set; it is taken. A small one becomes bytes in one piece with what is known of it. */
+struct cw_output *cw_output_new(struct cw_batch *batch, struct cw_lease_id lease) CW_MUST_CHECK;
+void cw_output_free(struct cw_output *output);
 void cw_outq_push(struct cw_outq *q, struct cw_output *output);
 struct cw_output *cw_outq_first(const struct cw_outq *q);
 struct cw_output *cw_outq_pop(struct cw_outq *q);

@@ -5,20 +5,20 @@
 
 #include "base/mem.h"
 
-static void release_own(void *arg, struct cw_buf *buf)
+/* Of a buffer with its data in the same piece of memory: where these begin. */
+#define DATA_AT CW_ALIGN_UP(sizeof(struct cw_buf), (size_t)CW_BUF_ALIGN)
+
+static void init(struct cw_buf *buf, void *data, size_t bytes, size_t cap)
 {
-    (void)arg;
-    cw_mem_free(buf->data);
+    *buf = (struct cw_buf){.data = data, .len = bytes, .cap = cap};
+    atomic_init(&buf->refs, 1);
 }
 
 struct cw_buf *cw_buf_wrap(void *data, size_t bytes, cw_buf_release_fn *release, void *arg)
 {
     struct cw_buf *buf = CW_NEW(struct cw_buf);
 
-    atomic_init(&buf->refs, 1);
-    buf->data = data;
-    buf->len = bytes;
-    buf->cap = bytes;
+    init(buf, data, bytes, bytes);
     buf->release = release;
     buf->arg = arg;
     return buf;
@@ -26,17 +26,22 @@ struct cw_buf *cw_buf_wrap(void *data, size_t bytes, cw_buf_release_fn *release,
 
 struct cw_buf *cw_buf_new(size_t bytes)
 {
-    if (bytes > SIZE_MAX - CW_BUF_ALIGN)
+    if (bytes > SIZE_MAX - DATA_AT - CW_BUF_ALIGN)
         return NULL;
     /* Whole cache lines, so that vector code may read to the end of the last one. */
     size_t cap = bytes ? CW_ALIGN_UP(bytes, (size_t)CW_BUF_ALIGN) : CW_BUF_ALIGN;
-    void *data = cw_mem_try_aligned(CW_BUF_ALIGN, cap);
+    struct cw_buf *buf = cw_mem_try_aligned(CW_BUF_ALIGN, DATA_AT + cap);
 
-    if (!data)
-        return NULL;
-    struct cw_buf *buf = cw_buf_wrap(data, bytes, release_own, NULL);
-    buf->cap = cap;
+    if (buf)
+        init(buf, (char *)buf + DATA_AT, bytes, cap);
     return buf;
+}
+
+size_t cw_buf_held(const struct cw_buf *buf)
+{
+    if (buf->data == (const char *)buf + DATA_AT)
+        return cw_mem_cost(DATA_AT + buf->cap) + CW_BUF_ALIGN; /* what aligning leaves over */
+    return cw_mem_cost(sizeof(*buf)) + buf->cap;
 }
 
 struct cw_buf *cw_buf_copy(const void *data, size_t bytes)

@@ -13,6 +13,7 @@
 /* Larger sizes are never granted: they come from damaged input, and sanitizers end a process that asks. */
 #define TRY_MAX ((size_t)1 << 39)
 #define HUGE_PAGE ((size_t)2 << 20)
+#define LARGE ((size_t)128 << 10) /* may have pages of its own */
 
 static CW_NORETURN void die(size_t bytes)
 {
@@ -114,6 +115,15 @@ void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n)
     }
 #endif
     memcpy(to, from, n);
+}
+
+size_t cw_mem_cost(size_t bytes)
+{
+    const size_t head = sizeof(size_t), step = 2 * sizeof(size_t);
+
+    if (bytes >= LARGE)
+        return bytes > SIZE_MAX - 2 * CW_MEM_PAGE ? SIZE_MAX : CW_ALIGN_UP(bytes + step, CW_MEM_PAGE);
+    return CW_MAX(CW_ALIGN_UP(bytes + head, step), 2 * step);
 }
 
 void cw_mem_free(void *p)

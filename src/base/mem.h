@@ -17,6 +17,8 @@ void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
 /* For much data: begins at a page, in huge pages if it has a whole number of them (fewer page faults, and devices take longer pieces). */
 #define CW_MEM_PAGE ((size_t)4096)
 void *cw_mem_try_pages(size_t bytes) CW_MUST_CHECK;
+/* What the allocator takes for a piece of so many bytes: its own head, and sizes in steps; large ones in pages. */
+size_t cw_mem_cost(size_t bytes);
 void cw_mem_free(void *p); /* also for try_aligned and try_pages; accepts NULL */
 char *cw_mem_strdup(const char *s) CW_MUST_CHECK;            /* NULL gives NULL */
 char *cw_mem_strndup(const char *s, size_t n) CW_MUST_CHECK;

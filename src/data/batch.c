@@ -8,11 +8,13 @@
 
 #define BYTES_MAX ((uint64_t)1 << 40)
 
-struct cw_batch *cw_batch_new(void)
+struct cw_batch *cw_batch_new(size_t tensors)
 {
-    struct cw_batch *batch = CW_NEW(struct cw_batch);
+    CW_ASSERT(tensors <= CW_FIELDS_MAX);
+    struct cw_batch *batch = cw_mem_new(sizeof(*batch) + tensors * sizeof(batch->tensors[0]));
 
     atomic_init(&batch->refs, 1);
+    batch->n = tensors;
     return batch;
 }
 
@@ -35,6 +37,11 @@ struct cw_batch *cw_batch_unref(struct cw_batch *batch)
         cw_mem_free(batch);
     }
     return NULL;
+}
+
+size_t cw_batch_held(const struct cw_batch *batch)
+{
+    return cw_mem_cost(sizeof(*batch) + batch->n * sizeof(batch->tensors[0])) + (batch->buf ? cw_buf_held(batch->buf) : 0);
 }
 
 const void *cw_batch_data(const struct cw_batch *batch, size_t i)

@@ -21,14 +21,17 @@ struct cw_batch {
     uint64_t epoch, item;
     uint64_t elements; /* rows; 1 for an output without a batch dimension */
     uint64_t skipped;  /* bad elements left out of it (bad_elements=skip) */
-    size_t n;
-    struct cw_tensor tensors[CW_FIELDS_MAX];
     struct cw_buf *buf; /* one ref; NULL when there are no bytes */
+    size_t n;
+    struct cw_tensor tensors[]; /* as many as it was made for: small batches are held by the million */
 };
 
-struct cw_batch *cw_batch_new(void) CW_MUST_CHECK; /* zeroed, refs 1 */
+/* Zeroed, refs 1, n = tensors (at most CW_FIELDS_MAX); n may be lowered. */
+struct cw_batch *cw_batch_new(size_t tensors) CW_MUST_CHECK;
 struct cw_batch *cw_batch_ref(struct cw_batch *batch);
 struct cw_batch *cw_batch_unref(struct cw_batch *batch); /* NULL; accepts NULL */
+/* Bytes of memory that it takes, its buffer included. */
+size_t cw_batch_held(const struct cw_batch *batch);
 const void *cw_batch_data(const struct cw_batch *batch, size_t i);
 /* Sets offset and bytes of every tensor (numeric: from dims; STR: bytes must be set by the caller
  * before) and returns the buffer size needed; LIMIT over 2^40, INVALID on unknown dims. */

@@ -92,7 +92,7 @@ static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor 
 int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row,
                     struct cw_err *err)
 {
-    batch->n = rows->spec->n;
+    CW_ASSERT(batch->n == rows->spec->n);
     for (size_t f = 0; f < batch->n; f++) {
         int rc = measure_field(rows, f, &batch->tensors[f], ret_row, err);
         if (rc == CW_E_INVALID) {
@@ -172,19 +172,21 @@ void cw_rows_view(const struct cw_batch *batch, void *base, struct cw_element *e
 int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena,
                        struct cw_element *element, struct cw_err *err)
 {
-    struct cw_batch batch;
+    struct cw_batch *batch = cw_batch_new(rows->spec->n);
     size_t row = 0, bytes = 0;
-    memset(&batch, 0, sizeof(batch));
-    int rc = cw_rows_measure(rows, &batch, &row, err);
+    void *base = NULL;
+    int rc = cw_rows_measure(rows, batch, &row, err);
     if (rc < 0)
-        return cw_err_wrap(err, "row %zu", row);
-    rc = cw_batch_layout(&batch, &bytes, err);
-    if (rc < 0)
-        return rc;
-    void *base = cw_arena_alloc(arena, bytes);
-    if (!base)
-        return cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
-    cw_rows_copy(rows, &batch, base);
-    cw_rows_view(&batch, base, element);
-    return 0;
+        rc = cw_err_wrap(err, "row %zu", row);
+    if (rc >= 0)
+        rc = cw_batch_layout(batch, &bytes, err);
+    if (rc >= 0 && !(base = cw_arena_alloc(arena, bytes)))
+        rc = cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
+    if (rc >= 0) {
+        cw_rows_copy(rows, batch, base);
+        cw_rows_view(batch, base, element);
+        rc = 0;
+    }
+    cw_batch_unref(batch);
+    return rc;
 }

@@ -89,8 +89,7 @@ static bool is_affine(const struct cw_plan *plan, size_t at)
 /* The batch that rows are written into as they are computed. */
 static int make_batch(struct cw_exec_task *task, struct cw_err *err)
 {
-    struct cw_batch *batch = task->batch = cw_batch_new();
-    batch->n = task->spec->n;
+    struct cw_batch *batch = task->batch = cw_batch_new(task->spec->n);
     for (size_t f = 0; f < batch->n; f++) {
         struct cw_field *field = &batch->tensors[f].field;
         const struct cw_field *spec = &task->spec->fields[f];

@@ -70,7 +70,7 @@ static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     for (int64_t r = 0; r < task->rows; r++)
         if (!task->dropped[r])
             row[rows.n++] = task->kept[r];
-    struct cw_batch *batch = task->batch = cw_batch_new();
+    struct cw_batch *batch = task->batch = cw_batch_new(task->spec->n);
     size_t bad = 0;
     int rc = cw_rows_measure(&rows, batch, &bad, err);
     if (rc < 0) {
@@ -106,7 +106,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_work *work, bool kee
     const struct cw_view *row = element.fields;
     const struct cw_spec *spec = &task->plan->nodes[task->plan->output].out;
     struct cw_rows rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(spec->n);
     size_t bad = 0;
     int rc = cw_rows_measure(&rows, batch, &bad, err);
     if (rc >= 0)
@@ -147,7 +147,7 @@ static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err
 static void make_empty(struct cw_exec_task *task)
 {
     cw_batch_unref(task->batch);
-    task->batch = cw_batch_new();
+    task->batch = cw_batch_new(0);
 }
 
 static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left, int64_t *bad,

@@ -38,7 +38,7 @@ static int take(struct cw_exec_task *task, const struct cw_task_whole *whole,
     const struct cw_view *row = element->fields;
     struct cw_rows rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
     struct cw_err ignored = {0};
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(spec->n);
     size_t bad = 0;
     task->cut.above_n = whole->above_n;
     int rc = element->n == spec->n ? cw_rows_measure(&rows, batch, &bad, &ignored) : CW_E_CORRUPT;

@@ -59,7 +59,7 @@ struct cw_stream_cb {
 /* Queues one message made of the buffers (a ref of each is taken; no copy: buffers must not change).
  * Unbounded here: bound it by cw_stream_queued. */
 void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
-size_t cw_stream_queued(const struct cw_stream *stream); /* bytes not yet accepted by flow control */
+size_t cw_stream_queued(const struct cw_stream *stream); /* memory of messages not yet accepted by flow control */
 void cw_stream_set_low(struct cw_stream *stream, size_t bytes); /* neither is known by way of a relay: 0, and never */
 /* Receiving can be held: the peer then stops by flow control. */
 void cw_stream_pause(struct cw_stream *stream, bool paused);

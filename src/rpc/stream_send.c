@@ -4,6 +4,8 @@
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
 
+#define MESSAGE_BYTES 512 /* what gRPC and the queue take for a message besides its bytes */
+
 static void remove_head(struct cw_stream *stream)
 {
     struct out_msg *msg = stream->head;
@@ -108,6 +110,7 @@ void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t
         return;
     struct out_msg *msg = CW_NEW(struct out_msg);
     msg->buffer = cw_rpc_buffer_new(bufs, n, &msg->bytes);
+    msg->bytes += MESSAGE_BYTES;
     stream->queued += msg->bytes;
     stream->above_low |= stream->queued > stream->low;
     *stream->tail = msg;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches on the wire. A DataMessage is packed by protobuf-c without its payload; behind it the payload's tag and
- * length are written by hand, and the batches' buffers follow as they are, so that the bytes are a proper
- * protobuf message. The receiver looks at the heads of the top-level fields, unpacks all before the payload, and
- * copies the payload (once) to where it wants it. */
+/* Received batches. The payload is the last field of a DataMessage (outbox.c): the heads of the top-level fields are looked at, all before
+ * the payload is unpacked by protobuf-c, and the payload is copied (once) to where it is wanted. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,84 +13,8 @@ typedef Cachew__V1__Output output_pb;
 typedef Cachew__V1__TensorHeader tensor_pb;
 typedef Cachew__V1__DataMessage message_pb;
 
-#define PAYLOAD_FIELD 15
 #define HEAD_MAX ((size_t)16 << 20)
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 40)
-
-/* ---- sending ---- */
-
-static tensor_pb *tensor_to(const struct cw_tensor *tensor)
-{
-    tensor_pb *message = CW_NEW(tensor_pb);
-    cachew__v1__tensor_header__init(message);
-    message->name = cw_mem_strdup(tensor->field.name);
-    message->dtype = tensor->field.dtype;
-    message->n_dims = (size_t)tensor->field.rank;
-    message->dims = CW_NEW_ARRAY(int64_t, message->n_dims + 1);
-    memcpy(message->dims, tensor->field.dims, message->n_dims * sizeof(int64_t));
-    message->offset = tensor->offset;
-    message->bytes = tensor->bytes;
-    return message;
-}
-
-static output_pb *output_to(const struct cw_batch *batch, uint64_t slot)
-{
-    output_pb *message = CW_NEW(output_pb);
-    cachew__v1__output__init(message);
-    message->epoch = batch->epoch;
-    message->item = batch->item;
-    message->elements = batch->elements;
-    message->skipped = batch->skipped;
-    message->payload_bytes = batch->buf ? batch->buf->len : 0;
-    message->slot = slot;
-    message->n_tensors = batch->n;
-    message->tensors = CW_NEW_ARRAY(tensor_pb *, batch->n + 1);
-    for (size_t i = 0; i < batch->n; i++)
-        message->tensors[i] = tensor_to(&batch->tensors[i]);
-    return message;
-}
-
-/* The head of the message: everything but the payload's bytes. */
-static struct cw_buf *head_of(struct cw_batch *const *batches, const uint64_t *slots, size_t n, uint64_t payload)
-{
-    message_pb *message = CW_NEW(message_pb);
-    cachew__v1__data_message__init(message);
-    message->n_outputs = n;
-    message->outputs = CW_NEW_ARRAY(output_pb *, n + 1);
-    for (size_t i = 0; i < n; i++)
-        message->outputs[i] = output_to(batches[i], slots ? slots[i] : 0);
-    size_t packed = cachew__v1__data_message__get_packed_size(message);
-    struct cw_buf *buf = cw_buf_new(packed + CW_PB_HEAD_MAX);
-    CW_ASSERT(buf);
-    cachew__v1__data_message__pack(message, buf->data);
-    buf->len = packed;
-    if (payload > 0) {
-        uint8_t *end = (uint8_t *)buf->data + packed;
-        end += cw_pb_put_varint(end, PAYLOAD_FIELD << 3 | CW_PB_BYTES);
-        end += cw_pb_put_varint(end, payload);
-        buf->len = (size_t)(end - (uint8_t *)buf->data);
-    }
-    cachew__v1__data_message__free_unpacked(message, &cw_wire_allocator);
-    return buf;
-}
-
-void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches, const uint64_t *slots, size_t n)
-{
-    cw_autofree struct cw_buf **bufs = CW_NEW_ARRAY(struct cw_buf *, n + 1);
-    size_t bufs_n = 1;
-    uint64_t payload = 0;
-    for (size_t i = 0; i < n; i++) {
-        if ((slots && slots[i]) || !batches[i]->buf || batches[i]->buf->len == 0)
-            continue;
-        payload += batches[i]->buf->len;
-        bufs[bufs_n++] = batches[i]->buf;
-    }
-    struct cw_buf *head = bufs[0] = head_of(batches, slots, n, payload);
-    cw_stream_send(stream, bufs, bufs_n);
-    cw_buf_unref(head);
-}
-
-/* ---- receiving ---- */
 
 /* Reads up to a field's whole head without going further than the message. */
 static size_t read_field(struct cw_rpc_reader *reader, struct cw_pb_field *ret_field)
@@ -132,7 +54,7 @@ static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct c
             return cw_err_set(err, CW_E_LIMIT, "data message: the head is larger than %zu bytes", HEAD_MAX);
         if (read_field(&reader, &field) == 0 || body_bytes(&field) > len - reader.pos)
             return cw_err_set(err, CW_E_CORRUPT, "data message: cut or broken at byte %zu", at);
-        if (field.number == PAYLOAD_FIELD) {
+        if (field.number == CW_WIRE_PAYLOAD_FIELD) {
             if (field.type != CW_PB_BYTES || field.value != len - reader.pos)
                 return cw_err_set(err, CW_E_CORRUPT, "data message: the payload is not its last field");
             data->payload_offset = reader.pos;
@@ -225,7 +147,7 @@ static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *n
 int cw_wire_output_from(const output_pb *output, struct cw_batch **ret_batch, struct cw_err *err)
 {
     struct cw_spec names = {0};
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(CW_MIN(output->n_tensors, (size_t)CW_FIELDS_MAX));
     int code = 0;
     batch->epoch = output->epoch;
     batch->item = output->item;
@@ -235,10 +157,8 @@ int cw_wire_output_from(const output_pb *output, struct cw_batch **ret_batch, st
         code = cw_err_set(err, CW_E_CORRUPT, "%zu tensors", output->n_tensors);
     else if (output->payload_bytes > OUTPUT_BYTES_MAX)
         code = cw_err_set(err, CW_E_LIMIT, "%" PRIu64 " bytes", output->payload_bytes);
-    for (size_t i = 0; i < output->n_tensors && code == 0; i++) {
+    for (size_t i = 0; i < output->n_tensors && code == 0; i++)
         code = tensor_from(output->tensors[i], output->payload_bytes, &names, &batch->tensors[i], err);
-        batch->n = i + 1;
-    }
     if (code) {
         cw_batch_unref(batch);
         return cw_err_wrap(err, "output of epoch %" PRIu64 ", item %" PRIu64, output->epoch, output->item);

@@ -53,7 +53,21 @@ struct cw_buf *cw_wire_manifest_pack(const struct cw_value *manifest) CW_MUST_CH
 int cw_wire_manifest_unpack(const void *p, size_t n, struct cw_value *ret_manifest, struct cw_err *err);
 
 /* ---- batches (output.c): the payload is neither packed nor unpacked by protobuf-c ---- */
-/* One DataMessage of several outputs on a stream: [protobuf head | payload of each batch without a slot]. Refs are taken. */
+/* An output as bytes, in one piece of memory, for those of which very many wait: its entry in the message's head, then its payload. */
+struct cw_wire_size {
+    uint32_t head, payload;
+};
+/* Of an output that is not in a slot; its bytes are fewer than 4 GiB. */
+struct cw_wire_size cw_wire_output_size(const struct cw_batch *batch);
+void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size, uint8_t *dst /* head + payload bytes */);
+
+/* One DataMessage of several outputs, put together: [protobuf head | payload of each batch without a slot]. */
+struct cw_wire_outbox;
+struct cw_wire_outbox *cw_wire_outbox_new(void) CW_MUST_CHECK;
+void cw_wire_outbox_add(struct cw_wire_outbox *box, const struct cw_batch *batch, uint64_t slot /* 0 = its bytes go too: a ref is taken */);
+void cw_wire_outbox_add_packed(struct cw_wire_outbox *box, struct cw_wire_size size, const uint8_t *packed /* copied */);
+void cw_wire_outbox_send(struct cw_wire_outbox *box /* taken */, struct cw_stream *stream);
+/* The same at once. */
 void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches, const uint64_t *slots /* NULL = none */, size_t n);
 struct cw_wire_data {
     Cachew__V1__DataMessage *head; /* without payload; owned */

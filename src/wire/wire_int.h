@@ -8,6 +8,8 @@
 /* protobuf-c structs that we build are made with mem.h, and freed by protobuf-c with this. */
 extern ProtobufCAllocator cw_wire_allocator;
 
+#define CW_WIRE_PAYLOAD_FIELD 15 /* of DataMessage: its last */
+
 #define CW_WIRE_DEPTH_MAX 100        /* of messages in messages: pipelines' options (JSON depth 32) need 70 */
 #define CW_WIRE_MESSAGES_MAX 2000000 /* in one message */
 /* protobuf-c unpacks nested messages by recursion and without a limit: so depth and number are checked before. */

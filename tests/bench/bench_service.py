@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many elements a second the service itself moves, when computing them costs nothing.
 
-usage: bench_service.py BUILD_DIR [--elements N] [--epochs N] [--runs N] [--json]     (a release build with -DBUILD_TESTING=ON)
+usage: bench_service.py BUILD_DIR [--elements N] [--epochs N] [--runs N] [--batches N,...] [--json]     (a release build with -DBUILD_TESTING=ON)
 
 Runs range -> batch(1024) through cachew-dispatcher, cachew-worker (two threads) and `cachew run`, and the same with batches of 65536, and
 prints for each the median run: elements per second of the epochs, CPU time (user + system) of the three processes until the last batch, and the
@@ -55,10 +55,11 @@ def main():
     parser.add_argument("--elements", type=int, default=10**7)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--batches", default="1024,65536", help="sizes of batches")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = []
-    for batch in (1024, 65536):
+    for batch in map(int, options.batches.split(",")):
         results = []
         for _ in range(options.runs):
             with tempfile.TemporaryDirectory() as work:

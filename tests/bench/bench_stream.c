@@ -75,10 +75,9 @@ static void handle_stream(void *arg, struct cw_stream *stream)
 
 static struct cw_batch *make_batch(size_t bytes)
 {
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(1);
     struct cw_err err = {0};
     size_t got = 0;
-    batch->n = 1;
     batch->elements = 1;
     batch->tensors[0].field = (struct cw_field){.name = "x", .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)bytes}};
     if (cw_batch_layout(batch, &got, &err) != 0)

@@ -12,14 +12,13 @@ static inline struct cw_batch *cw_test_batch(void)
 {
     static const float x[] = {1, 2, 3};
     static const int64_t offsets[] = {0, 2, 3};
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(2);
     size_t bytes = 0;
 
     batch->epoch = 4;
     batch->item = 5;
     batch->elements = 3;
     batch->skipped = 1;
-    batch->n = 2;
     batch->tensors[0].field = (struct cw_field){.name = "x", .dtype = CW_DTYPE_F32, .rank = 1, .dims = {3}};
     batch->tensors[1].field = (struct cw_field){.name = "name", .dtype = CW_DTYPE_STR, .rank = 1, .dims = {2}};
     batch->tensors[1].bytes = sizeof(offsets) + 3;

@@ -2,6 +2,7 @@
 /* mem, buf, arena */
 #include "support/cm.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -50,6 +51,26 @@ static void copies_away(void **state)
             for (size_t k = at + sizes[i]; k < at + sizes[i] + 64; k++)
                 assert_int_equal(dst[k], 0xee);
         }
+}
+
+/* What is counted for a piece of memory is what it takes; but for what the allocator leaves on a piece since it is too little for another one. */
+static void costs(void **state)
+{
+    (void)state;
+    for (size_t bytes = 1; bytes < 3000000; bytes += 1 + bytes / 7) {
+        cw_autofree char *p = cw_mem_new(bytes);
+        size_t usable = malloc_usable_size(p);
+        size_t slack = bytes < 100u << 10 ? 16 : CW_MEM_PAGE;
+        assert_in_range(cw_mem_cost(bytes) + slack, usable, bytes + bytes / 100 + 32 + 2 * slack);
+        struct cw_buf *buf = cw_buf_new(bytes);
+        assert_non_null(buf);
+        assert_int_equal((uintptr_t)buf->data % CW_BUF_ALIGN, 0);
+        assert_true(buf->cap >= bytes && cw_buf_held(buf) + slack >= malloc_usable_size(buf));
+        memset(buf->data, 1, buf->cap);
+        cw_buf_unref(buf);
+    }
+    assert_int_equal(cw_mem_cost(SIZE_MAX), SIZE_MAX);
+    assert_null(cw_buf_new(SIZE_MAX - 10));
 }
 
 static void count_release(void *arg, struct cw_buf *buf)
@@ -129,6 +150,6 @@ static void arena_gives_back_what_is_above_keep(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(owned_pointers_move), cmocka_unit_test(copies_away), cmocka_unit_test(buffers_end_with_their_last_ref),
+    cmocka_unit_test(owned_pointers_move), cmocka_unit_test(copies_away), cmocka_unit_test(costs), cmocka_unit_test(buffers_end_with_their_last_ref),
     cmocka_unit_test(arena_keeps_its_memory), cmocka_unit_test(arena_gives_back_what_is_above_keep)};
 CW_TESTS_MAIN(tests)

@@ -36,10 +36,9 @@ struct DLManagedTensor {
 
 static struct cachew_batch *sample(void)
 {
-    struct cw_batch *data = cw_batch_new();
+    struct cw_batch *data = cw_batch_new(2);
     struct cw_err err = {0};
     size_t bytes;
-    data->n = 2;
     data->elements = 3;
     data->skipped = 1;
     data->tensors[0].field = (struct cw_field){"x", CW_DTYPE_F32, 2, {3, 2}};

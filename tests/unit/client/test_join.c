@@ -22,7 +22,7 @@ static size_t text_of(int64_t v, char *text)
 
 static struct cw_rows *item_rows(uint64_t item, int64_t first, uint64_t n)
 {
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(3);
     struct cw_err err = {0};
     char text[64];
     size_t strings = 0, bytes = 0;
@@ -30,7 +30,6 @@ static struct cw_rows *item_rows(uint64_t item, int64_t first, uint64_t n)
         strings += text_of(first + (int64_t)r, text);
     batch->item = item;
     batch->elements = n;
-    batch->n = 3;
     batch->tensors[0].field = (struct cw_field){"v", CW_DTYPE_I64, 1, {(int64_t)n}};
     batch->tensors[1].field = (struct cw_field){"pair", CW_DTYPE_F32, 2, {(int64_t)n, 2}};
     batch->tensors[2].field = (struct cw_field){"text", CW_DTYPE_STR, 1, {(int64_t)n}};

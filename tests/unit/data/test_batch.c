@@ -23,10 +23,11 @@ static void layout_is_aligned(void **state)
 
 static void layout_refuses_what_cannot_be(void **state)
 {
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(1);
     size_t bytes = 1;
 
     (void)state;
+    batch->n = 0;
     assert_int_equal(cw_batch_layout(batch, &bytes, NULL), CW_OK);
     assert_int_equal(bytes, 0);
     batch->n = 1;

@@ -10,14 +10,13 @@
 /* A batch of two tensors: "x" f32 [n, 3] and "name" str [n]. */
 static struct cw_batch *make_batch(uint64_t item, size_t n)
 {
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(2);
     struct cw_err err = {0};
     size_t bytes = 0;
     batch->epoch = 2;
     batch->item = item;
     batch->elements = n;
     batch->skipped = 1;
-    batch->n = 2;
     batch->tensors[0].field = (struct cw_field){.name = "x", .dtype = CW_DTYPE_F32, .rank = 2, .dims = {(int64_t)n, 3}};
     batch->tensors[1].field = (struct cw_field){.name = "name", .dtype = CW_DTYPE_STR, .rank = 1, .dims = {(int64_t)n}};
     batch->tensors[1].bytes = (n + 1) * sizeof(int64_t) + n;
@@ -98,7 +97,7 @@ static void test_outputs(void **state)
     world_open(&world, "127.0.0.1:0");
     struct inbox inbox = {.world = &world};
     inbox.stream = cw_channel_stream(world.channel, "/test.S/Echo", &inbox_cb, &inbox);
-    struct cw_batch *batches[4] = {make_batch(0, 10), make_batch(1, 0), make_batch(27, 50000), cw_batch_new()};
+    struct cw_batch *batches[4] = {make_batch(0, 10), make_batch(1, 0), make_batch(27, 50000), cw_batch_new(0)};
     batches[3]->epoch = 2;
     batches[3]->skipped = 1; /* an output without tensors or bytes */
     const uint64_t slots[4] = {0, 5, 9, 0};
@@ -113,6 +112,47 @@ static void test_outputs(void **state)
         assert_int_equal(batches[i]->refs, 1);
         cw_batch_unref(batches[i]);
     }
+}
+
+/* Outputs that were packed before go with others, in the order in which they were added. */
+static void test_packed(void **state)
+{
+    struct world world;
+    (void)state;
+    world_open(&world, "127.0.0.1:0");
+    struct inbox inbox = {.world = &world};
+    inbox.stream = cw_channel_stream(world.channel, "/test.S/Echo", &inbox_cb, &inbox);
+    enum { N = 40 };
+    struct cw_batch *batches[N];
+    for (size_t i = 0; i < N; i++)
+        batches[i] = i % 7 == 6 ? cw_batch_new(0) : make_batch(i, i * i * i);
+    for (unsigned which = 0; which < 4; which++) { /* all packed, every second, every third, none */
+        struct cw_wire_outbox *box = cw_wire_outbox_new();
+        for (size_t i = 0; i < N; i++) {
+            batches[i]->epoch = 2;
+            batches[i]->item = i;
+            batches[i]->skipped = 1;
+            if (which == 3 || i % (which + 1) != 0) {
+                cw_wire_outbox_add(box, batches[i], 0);
+                continue;
+            }
+            struct cw_wire_size size = cw_wire_output_size(batches[i]);
+            assert_int_equal(size.payload, batches[i]->buf ? batches[i]->buf->len : 0);
+            cw_autofree uint8_t *packed = cw_mem_new(size.head + size.payload);
+            cw_wire_output_pack(batches[i], size, packed);
+            cw_wire_outbox_add_packed(box, size, packed);
+        }
+        size_t before = inbox.n;
+        cw_wire_outbox_send(box, inbox.stream);
+        inbox_wait_n(&inbox, before + 1);
+        struct cw_rpc_msg *msg = cw_rpc_msg_from(inbox.last->data, inbox.last->len, 1000);
+        check_outputs(msg, batches, NULL, N);
+        cw_rpc_msg_unref(msg);
+    }
+    inbox_fini(&inbox);
+    world_close(&world);
+    for (size_t i = 0; i < N; i++)
+        cw_batch_unref(batches[i]);
 }
 
 static int parse(const void *p, size_t n, struct cw_err *err)
@@ -226,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_packed),
         cmocka_unit_test(test_bad_messages),
         cmocka_unit_test(test_bad_headers),
     };

@@ -11,7 +11,6 @@
 
 #define KEY(n) ((struct cw_hash){7, (n)})
 #define LARGE 10000 /* bytes of a batch; what goes with it is less */
-#define WITH_HEAD (LARGE + sizeof(struct cw_shared_item) + sizeof(struct cw_batch))
 
 static struct cw_task task_of(uint64_t epoch, uint64_t item)
 {
@@ -23,11 +22,20 @@ static struct cw_task task_of(uint64_t epoch, uint64_t item)
 
 static struct cw_batch *batch_new(void)
 {
-    struct cw_batch *batch = cw_batch_new();
+    struct cw_batch *batch = cw_batch_new(0);
     batch->buf = cw_buf_new(LARGE);
     assert_non_null(batch->buf);
     batch->buf->len = LARGE;
     return batch;
+}
+
+/* What the kept result of one item holds. */
+static size_t with_head(void)
+{
+    struct cw_batch *batch = batch_new();
+    size_t bytes = cw_mem_cost(sizeof(struct cw_shared_item)) + cw_batch_held(batch);
+    cw_batch_unref(batch);
+    return bytes;
 }
 
 /* Computes an item for the member; nobody may wait for it. */
@@ -106,11 +114,11 @@ static void test_kept_until_all_have_it(void **state)
     assert_ptr_equal(cw_shared_join(&w, KEY(1), &c), f);
     for (uint64_t i = 0; i < 5; i++)
         compute(&w, f, &a, i);
-    assert_int_equal(w.bytes, 5 * WITH_HEAD);
+    assert_int_equal(w.bytes, 5 * with_head());
     assert_int_equal(ask(&w, f, &b, 2), CW_SHARED_HAVE);
-    assert_int_equal(w.bytes, 5 * WITH_HEAD);
+    assert_int_equal(w.bytes, 5 * with_head());
     assert_int_equal(ask(&w, f, &c, 2), CW_SHARED_HAVE);
-    assert_int_equal(w.bytes, 4 * WITH_HEAD);
+    assert_int_equal(w.bytes, 4 * with_head());
     assert_int_equal(ask(&w, f, &a, 2), CW_SHARED_COMPUTE);
     /* The others are past it: not worth keeping. */
     compute(&w, f, &a, 1000);
@@ -131,7 +139,7 @@ static void test_kept_until_all_have_it(void **state)
 static void test_limit(void **state)
 {
     (void)state;
-    struct cw_shared_items w = {.limit = 3 * WITH_HEAD};
+    struct cw_shared_items w = {.limit = 3 * with_head()};
     struct cw_member a, b;
     struct cw_function *f = cw_shared_join(&w, KEY(1), &a);
     (void)cw_shared_join(&w, KEY(1), &b);
@@ -143,14 +151,14 @@ static void test_limit(void **state)
     assert_int_equal(ask(&w, f, &b, 6), CW_SHARED_COMPUTE);
     assert_int_equal(ask(&w, f, &b, 7), CW_SHARED_HAVE);
     assert_int_equal(ask(&w, f, &b, 9), CW_SHARED_HAVE);
-    assert_int_equal(w.bytes, WITH_HEAD);
+    assert_int_equal(w.bytes, with_head());
     cw_shared_trim(&w, 0);
     assert_int_equal(w.bytes, 0);
     assert_null(w.oldest);
     assert_int_equal(ask(&w, f, &b, 8), CW_SHARED_COMPUTE);
     /* One that is larger than all that may be kept drives nothing out. */
     compute(&w, f, &a, 20);
-    w.limit = WITH_HEAD - 1;
+    w.limit = with_head() - 1;
     compute(&w, f, &a, 21);
     assert_int_equal(ask(&w, f, &b, 20), CW_SHARED_HAVE);
     assert_int_equal(ask(&w, f, &b, 21), CW_SHARED_COMPUTE);
