@@ -183,9 +183,26 @@ void cw_wcache_flush(struct cw_worker *w)
         cw_cache_flush(cache_of(w), NULL);
 }
 
+bool cw_wcache_is_writing(const struct cw_worker *w)
+{
+    return cache_of(w) && cw_cache_is_writing(cache_of(w));
+}
+
+void cw_wcache_say_lost(const struct cw_worker *w)
+{
+    struct cw_err why = {0};
+    if (!cw_wcache_is_writing(w))
+        return;
+    bool away = cw_store_is_away(cw_cache_store(cache_of(w)), &why);
+    cw_log_warn("worker", "what waits for the cache's store at %s is lost%s%s", w->cache.store->url, away ? ", which is away: " : ": it is not written yet",
+                away ? why.msg : "");
+}
+
 bool cw_wcache_is_busy(const struct cw_worker *w)
 {
-    return (cache_of(w) && cw_cache_is_writing(cache_of(w))) || atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||
+    /* Nobody waits for a store that is away. */
+    bool writes = cw_wcache_is_writing(w) && !cw_store_is_away(cw_cache_store(cache_of(w)), NULL);
+    return writes || atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||
         (w->welcomed && !cw_wcache_is_told(w));
 }
 

@@ -121,6 +121,9 @@ size_t cw_wcache_used(const struct cw_worker *w);
 void cw_wcache_flush(struct cw_worker *w);
 /* Whether something is still to be written, or to be told of what was. */
 bool cw_wcache_is_busy(const struct cw_worker *w);
+/* Whether something waits to be written, if only for a store that is away. */
+bool cw_wcache_is_writing(const struct cw_worker *w);
+void cw_wcache_say_lost(const struct cw_worker *w); /* in the log, if something is: the worker leaves now */
 struct cw_wcache_store *cw_wcache_use(struct cw_worker *w); /* for a task: a ref, or NULL */
 void cw_wcache_release(struct cw_wcache_store *store);      /* any thread; NULL */
 void cw_wcache_stop(struct cw_worker *w); /* before exec ends: waits for threads */

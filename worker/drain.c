@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The way out: no new leases, what is not begun goes back, what is begun is finished and served until clients are known
- * to have it. What cannot be served in time is handed back, and others compute it. */
+ * to have it. What cannot be served or computed in time is handed back, and others compute it. What waits for the cache's store is written if it answers. */
 #include "worker/worker_int.h"
 
 #include "base/clock.h"
@@ -44,6 +44,8 @@ static void drop_unserved(struct cw_wjob *job, bool all)
 /* All is computed and in the hands of gRPC or of clients. */
 static bool is_served(const struct cw_worker *w)
 {
+    if (w->abandoned)
+        return true;
     if (w->tasks_n > 0)
         return false;
     for (size_t i = 0; i < w->turn_n; i++)
@@ -60,10 +62,33 @@ static bool is_received(const struct cw_worker *w)
     return true;
 }
 
+/* The time is over. What threads are at, which may be a read that never ends, is others' to compute. */
+static void give_up(struct cw_worker *w, int64_t waited_ms)
+{
+    size_t items = 0;
+    w->drain_over = true;
+    for (size_t i = 0; i < w->turn_n; i++) {
+        struct cw_wjob *job = w->turn[i];
+        drop_unserved(job, true);
+        for (const struct cw_task *t = job->tasks; t; t = t->next) {
+            struct cw_set one = {0};
+            if (t->revoked)
+                continue;
+            items++;
+            cw_set_add(&one, t->exec.item, t->exec.item + 1);
+            cw_report_hand_back(w, job->id, t->exec.epoch, &one);
+            cw_set_fini(&one);
+        }
+        (void)cw_tasks_cancel_all(job);
+    }
+    cw_log_warn("worker", "drained for %lld ms (--drain-limit): leaving; %zu items are still being computed, and handed back", (long long)waited_ms, items);
+}
+
 static void finish(struct cw_worker *w)
 {
     cw_fault_point("worker.drained");
     cw_timer_stop(w->drain_timer);
+    cw_wcache_say_lost(w);
     cw_report_now(w);
     w->drained = true;
     if (w->drained_fn)
@@ -74,22 +99,22 @@ static void on_check(void *arg)
 {
     struct cw_worker *w = arg;
     int64_t waited_ms = cw_clock_ms() - w->drain_began_ms;
-    bool over = waited_ms >= w->drain_limit_ms;
-    if (waited_ms >= NO_STREAM_MS)
+    bool was_over = w->drain_over;
+    if (!was_over && waited_ms >= w->drain_limit_ms)
+        give_up(w, waited_ms);
+    else if (waited_ms >= NO_STREAM_MS)
         for (size_t i = 0; i < w->turn_n; i++)
-            drop_unserved(w->turn[i], over);
-    if (over)
-        cw_log_warn("worker", "drained for %lld ms: leaving", (long long)waited_ms);
+            drop_unserved(w->turn[i], false);
     cw_log_debug("worker", "draining for %lld ms: items=%zu stream_bytes=%zu served=%d received=%d", (long long)waited_ms, w->tasks_n,
                  cw_tasks_stream_bytes(w), is_served(w), is_received(w));
     if (!is_served(w))
         w->served_ms = 0;
     else if (w->served_ms == 0)
         w->served_ms = cw_clock_ms();
-    if (w->tasks_n == 0)
+    if (w->tasks_n == 0 || w->abandoned)
         cw_wcache_flush(w);
     bool is_written = !cw_wcache_is_busy(w);
-    if (over || (is_written && w->served_ms > 0 && (is_received(w) || cw_clock_ms() - w->served_ms >= NO_WORD_MS)))
+    if (was_over /* what was handed back then is sent by now */ || (is_written && w->served_ms > 0 && (is_received(w) || cw_clock_ms() - w->served_ms >= NO_WORD_MS)))
         finish(w);
 }
 
@@ -112,6 +137,7 @@ void cw_worker_on_drained(struct cw_worker *w, cw_loop_fn *fn, void *arg)
 
 void cw_worker_abandon(struct cw_worker *w, cw_loop_fn *fn, void *arg)
 {
+    w->abandoned = true;
     while (w->turn_n > 0)
         cw_wjob_forget(w->turn[0], "nobody wants it any more");
     cw_worker_drain(w, fn, arg);

@@ -9,9 +9,14 @@
 #include <unistd.h>
 
 #include "base/args.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "loop/parent.h"
 #include "worker/worker.h"
+
+/* For what is left after draining: closing streams and files. */
+#define CLOSE_MS 10000
 
 struct program {
     struct cw_loop *loop;
@@ -20,9 +25,26 @@ struct program {
     int signals;
 };
 
+static void guard(void *arg)
+{
+    int64_t at_ms = (intptr_t)arg;
+    cw_clock_sleep_ns((at_ms - cw_clock_ms()) * 1000000);
+    cw_log_warn("worker", "leaving at once: something here does not end");
+    _exit(0);
+}
+
+/* Ends the process then, whatever its other threads wait for. */
+static void leave_within(int64_t ms)
+{
+    struct cw_thread thread = {0};
+    cw_thread_start(&thread, "cachew-guard", guard, (void *)(intptr_t)(cw_clock_ms() + ms));
+    cw_thread_detach(&thread);
+}
+
 static void on_drained(void *arg)
 {
     struct program *p = arg;
+    leave_within(CLOSE_MS);
     cw_loop_stop(p->loop);
 }
 
@@ -33,6 +55,7 @@ static void on_signal(void *arg, int signum)
         cw_log_warn("worker", "signal %d again: leaving at once", signum);
         _exit(0);
     }
+    leave_within(cw_worker_drain_limit_ms(p->worker) + CLOSE_MS);
     cw_worker_drain(p->worker, on_drained, p);
 }
 
@@ -43,6 +66,7 @@ static void on_parent_gone(void *arg)
     cw_log_info("worker", "the process that started us is gone: leaving");
     if (!cw_worker_is_caching(p->worker))
         _exit(0);
+    leave_within(cw_worker_drain_limit_ms(p->worker) + CLOSE_MS);
     cw_worker_abandon(p->worker, on_drained, p);
 }
 
@@ -72,7 +96,7 @@ static int run(const struct cw_worker_options *options, bool exit_with_stdin, st
         fflush(stdout);
         cw_loop_run(p.loop);
         cw_log_info("worker", "drained");
-        if (cw_worker_is_opening(p.worker))
+        if (cw_worker_is_held_up(p.worker))
             _exit(0);
     }
     cw_parent_unwatch(p.parent);
@@ -104,7 +128,7 @@ int main(int argc, char **argv)
         {"source-cache-dir-bytes", 0, CW_ARG_BYTES, &o.source_dir_bytes, "BYTES", "and at most so much there (default 10G)", 0, 0},
         {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES", "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
-        {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME", "after SIGTERM, longest time to serve what is computed (default 30s)", 0, 0},
+        {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME", "after SIGTERM, longest time to compute and serve what is begun (default 30s)", 0, 0},
         {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL", "what is logged: error, warn, info, debug (default: $CACHEW_LOG, else info)", 0, 0},
         {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL, "leave with the process that started us: when standard input ends, or when it does", 0, 0},
         {"nice", 0, CW_ARG_I64, &nice_level, "N", "scheduling priority, -20 to 19 (default 0)", -20, 19},

@@ -98,6 +98,16 @@ bool cw_worker_is_opening(const struct cw_worker *w)
     return w->openings_n > 0;
 }
 
+bool cw_worker_is_held_up(const struct cw_worker *w)
+{
+    return w->openings_n > 0 || w->tasks_n > 0 || cw_wcache_is_writing(w);
+}
+
+int64_t cw_worker_drain_limit_ms(const struct cw_worker *w)
+{
+    return w->drain_limit_ms;
+}
+
 bool cw_worker_is_caching(const struct cw_worker *w)
 {
     return cw_wcache_is_busy(w);

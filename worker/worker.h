@@ -39,6 +39,9 @@ void cw_worker_abandon(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
 bool cw_worker_is_caching(const struct cw_worker *worker);
 /* Whether a plan is being opened, which cw_worker_free waits for and which may take minutes. */
 bool cw_worker_is_opening(const struct cw_worker *worker);
+/* Whether cw_worker_free would wait for what may never end: a plan being opened, a read of an item, a write to a store. */
+bool cw_worker_is_held_up(const struct cw_worker *worker);
+int64_t cw_worker_drain_limit_ms(const struct cw_worker *worker);
 /* Waits for the items being computed; runs the loop until calls and servers are closed. Accepts NULL. */
 void cw_worker_free(struct cw_worker *worker);
 

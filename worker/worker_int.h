@@ -225,7 +225,7 @@ struct cw_worker {
     char *source_dir; /* in them */
 
     /* drain.c */
-    bool draining, drained, closing;
+    bool draining, abandoned, drain_over, drained, closing;
     int64_t drain_began_ms, drain_limit_ms;
     int64_t served_ms; /* since when streams have taken all; 0 = not yet */
     struct cw_timer *drain_timer; /* NULL before */
