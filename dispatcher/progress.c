@@ -28,17 +28,20 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
     for (size_t i = 0; i < n; i++) {
         struct cw_epoch *epoch = cw_job_open_epoch(job, sets[i]->epoch);
         struct cw_set fresh = {0}, news = {0};
+        uint64_t used = 0;
         for (size_t k = 0; epoch && k < sets[i]->n_items; k++) {
             uint64_t lo = sets[i]->items[k]->lo, hi = sets[i]->items[k]->hi;
             if (lo >= hi)
                 continue;
             if (consumed && job->layout.mode == CW_MODE_SHARED)
                 cw_epoch_own(epoch, consumer, lo, hi, &news);
-            if (consumed)
-                job->consumed_since += cw_epoch_consume(epoch, consumer, lo, hi, &fresh);
-            else
+            if (!consumed)
                 cw_epoch_receive(epoch, consumer, lo, hi, &fresh);
+            else
+                used += cw_epoch_consume(epoch, consumer, lo, hi, &fresh);
         }
+        /* Of a sparse job all that a long batch is made of is consumed at once, which says little of its rate. */
+        job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
         if (fresh.n > 0)
             cw_lease_received(job, epoch->number, &fresh);
         if (news.n > 0)

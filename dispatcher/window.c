@@ -61,8 +61,7 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
 {
     struct cw_job *job = share->job;
     uint64_t computed_n = done_n - CW_MIN(done->shared, done_n), wall_ns = done->wall_ns, bytes = done->bytes;
-    if (bytes > 0)
-        job->item_bytes = mix(job->item_bytes, (double)bytes / (double)done_n);
+    job->item_bytes = CW_MAX(mix(job->item_bytes, (double)bytes / (double)done_n), 1); /* also of items without rows: they take no room */
     if (wall_ns > 0 && computed_n > 0)
         job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
     if (done->busy_ns > 0 && computed_n > 0)

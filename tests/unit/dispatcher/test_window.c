@@ -498,10 +498,40 @@ static void a_window_has_a_batch_for_each_consumer(void **state)
     assert_int_equal(cw_set_count(&cw_job_epoch(job, 0)->leased), 3);
 }
 
+/* An item may be as large as its pipeline without the filter; how large it is shows. */
+static void items_without_rows_widen_the_window(void **state)
+{
+    (void)state;
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->epochs = 1;
+    info->items = 1000000;
+    info->item_bytes = 20 << 20;
+    info->sparse = true;
+    struct cw_job *job = made_up_job("a", options, info);
+    struct cw_worker *worker = made_up_worker(1, 100);
+    cw_lease_fill_all(&made_up);
+    assert_int_equal(job->window, CW_BUFFER_DEFAULT / (20 << 20));
+    for (uint64_t item = 0; item < 20; item++) {
+        Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
+        Cachew__V1__Progress__Done done = CACHEW__V1__PROGRESS__DONE__INIT;
+        interval.lo = item;
+        interval.hi = item + 1;
+        done.n_items = 1;
+        done.items = intervals;
+        done.wall_ns = 1000000;
+        cw_lease_done(cw_share_find(job, worker), &done);
+        job->want_fill = true;
+        cw_lease_fill_all(&made_up);
+    }
+    assert_true(job->window >= 2 * worker->threads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_end_of_the_window, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(items_without_rows_widen_the_window, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_window_has_a_batch_for_each_consumer, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_batch_may_span_many_items, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(it_may_span_ten_thousand, made_up_begin, made_up_end),
