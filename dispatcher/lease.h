@@ -26,10 +26,12 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
 struct cw_window_place {
     uint64_t received; /* the first item that it has not received */
     uint64_t ready;    /* finished batches that wait for its trainer, as last told; not known = 0 */
+    uint64_t epoch, batches; /* where it stands: the next batch of all consumers */
     bool here;         /* somebody holds its place */
 };
 /* The end of the window of a sparse job: a window beyond the lowest unconsumed item; and for each consumer that has no finished batch a window beyond
- * what it has received, but not further than a window beyond what one that is away has, and not while one has many batches waiting. */
+ * what it has received; but of one that is ahead by a step of all consumers not further than a window beyond what one that is away has received, and
+ * not while one has many batches waiting. */
 uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_window_place *places, size_t n);
 uint64_t cw_job_window_end(struct cw_job *job); /* of any job, from its sets */
 

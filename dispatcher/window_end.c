@@ -7,18 +7,37 @@
  * step together differ by one batch, and by one more with each epoch whose last step not all of them have. */
 #define READY_MAX 16
 
+/* One that is away has no more than this of what the others may have: a step of all consumers, and a window. */
+static bool is_ahead(const struct cw_window_place *place, const struct cw_window_place *away, size_t n)
+{
+    return place->epoch != away->epoch ? place->epoch > away->epoch : place->batches >= away->batches + n;
+}
+
+static bool is_before(const struct cw_window_place *a, const struct cw_window_place *b)
+{
+    return a->epoch != b->epoch ? a->epoch < b->epoch : a->batches < b->batches;
+}
+
 uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_window_place *places, size_t n)
 {
     uint64_t end = unconsumed + window, cap = UINT64_MAX;
+    const struct cw_window_place *away = NULL; /* the one that is furthest behind */
     for (size_t i = 0; i < n; i++) {
         if (places[i].here && places[i].ready > READY_MAX)
             return end;
-        if (!places[i].here) /* workers would keep for it whatever comes beyond */
-            cap = CW_MIN(cap, places[i].received);
+        if (places[i].here)
+            continue;
+        cap = CW_MIN(cap, places[i].received);
+        if (!away || is_before(&places[i], away))
+            away = &places[i];
     }
-    for (size_t i = 0; i < n; i++)
-        if (places[i].here && places[i].ready == 0)
-            end = CW_MAX(end, CW_MIN(places[i].received, cap) + window);
+    for (size_t i = 0; i < n; i++) {
+        const struct cw_window_place *place = &places[i];
+        if (!place->here || place->ready > 0)
+            continue;
+        bool capped = away && is_ahead(place, away, n);
+        end = CW_MAX(end, (capped ? CW_MIN(place->received, cap) : place->received) + window);
+    }
     return end;
 }
 
@@ -42,8 +61,10 @@ uint64_t cw_job_window_end(struct cw_job *job)
     if (!job->info->sparse)
         return unconsumed + job->window;
     struct cw_window_place *places = CW_NEW_ARRAY(struct cw_window_place, job->layout.consumers);
-    for (uint32_t c = 0; c < job->layout.consumers; c++)
-        places[c] = (struct cw_window_place){first_unreceived(job, c), job->consumers[c].ready, job->consumers[c].client != NULL};
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        const struct cw_consumer *place = &job->consumers[c];
+        places[c] = (struct cw_window_place){first_unreceived(job, c), place->ready, place->position.epoch, place->position.batches, place->client != NULL};
+    }
     uint64_t end = cw_window_end(unconsumed, job->window, places, job->layout.consumers);
     cw_mem_free(places);
     return end;

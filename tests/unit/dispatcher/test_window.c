@@ -33,6 +33,7 @@ struct trainer {
     struct entry consumed, given;
     bool has_given;              /* the trainer has a batch in hand */
     int64_t credit, last_sent;
+    uint64_t away_until;         /* steps; until then nobody holds the place */
     uint64_t rounds;             /* batches and ends of epochs that it was given */
 };
 struct sim {
@@ -190,6 +191,7 @@ static void acknowledge(struct sim *sim, uint32_t c)
         say(sim, c, t->received.v[i].lo, t->received.v[i].hi, false);
     say(sim, c, 0, number_of(sim, t->consumed.epoch, t->consumed.item), true);
     sim->job->consumers[c].ready = t->queue_n;
+    sim->job->consumers[c].position = (struct cw_state_position){t->consumed.epoch, t->consumed.item, t->consumed.row, 0, t->consumed.batches};
     cw_set_remove(&t->received, 0, number_of(sim, t->consumed.epoch, t->consumed.item));
     sim->job->want_fill = true;
 }
@@ -248,6 +250,8 @@ static void replace(struct sim *sim, uint32_t c, bool token)
     t->has_given = false;
     t->credit = (int64_t)sim->shape->buffer;
     t->last_sent = -1;
+    t->away_until = sim->steps + 20;
+    sim->job->consumers[c].client = NULL;
 }
 
 static void trouble(struct sim *sim)
@@ -288,18 +292,33 @@ static bool is_over(const struct sim *sim)
     return true;
 }
 
+/* Who has all leaves; who was away returns. */
+static bool is_here(struct sim *sim, uint32_t c)
+{
+    static struct cw_client here;
+    struct trainer *t = &sim->t[c];
+    bool there = t->consumed.epoch < EPOCHS && sim->steps >= t->away_until;
+    sim->job->consumers[c].client = there ? &here : NULL;
+    return there;
+}
+
 static bool step(struct sim *sim)
 {
     bool any = false;
+    for (uint32_t c = 0; c < sim->shape->consumers; c++)
+        sim->job->want_fill |= is_here(sim, c);
     cw_lease_fill_all(&made_up);
     any |= compute(sim);
     for (uint32_t c = 0; c < sim->shape->consumers; c++) {
-        any |= receive(sim, c);
-        any |= ask(sim, c);
+        if (sim->job->consumers[c].client)
+            any = receive(sim, c) | ask(sim, c) | any;
+        else
+            any |= sim->steps < sim->t[c].away_until;
     }
     check_held(sim);
     for (uint32_t c = 0; c < sim->shape->consumers; c++)
-        acknowledge(sim, c);
+        if (sim->job->consumers[c].client)
+            acknowledge(sim, c);
     cw_job_advance(sim->job);
     sim->steps++;
     if (sim->shape->troubled)
@@ -312,7 +331,6 @@ static void run(const struct shape *shape)
     struct sim sim = {.shape = shape};
     Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
-    struct cw_client here = {0};
     options->epochs = EPOCHS;
     options->window = (uint32_t)shape->window;
     options->buffer_bytes = shape->buffer;
@@ -325,7 +343,7 @@ static void run(const struct shape *shape)
     for (uint32_t c = 0; c < shape->consumers; c++) {
         sim.t[c].credit = (int64_t)shape->buffer;
         sim.t[c].last_sent = -1;
-        sim.job->consumers[c].client = &here;
+        assert_true(is_here(&sim, c));
     }
     for (int idle = 0; !is_over(&sim); idle++) {
         if (step(&sim))
@@ -475,9 +493,17 @@ static void the_end_of_the_window(void **state)
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
     two[1].ready = 1000; /* it does not take what it has */
     assert_int_equal(cw_window_end(4, 3, two, 2), 7);
-    two[1] = (struct cw_window_place){.received = 6}; /* it is away */
+    /* Of one that is away: what it has to be sent waits at the workers. */
+    two[0].batches = 5;
+    two[1] = (struct cw_window_place){.received = 6, .batches = 3};
     assert_int_equal(cw_window_end(4, 3, two, 2), 9);
-    two[1].received = 1000; /* and needs nothing any more */
+    two[1].batches = 4; /* the same step */
+    assert_int_equal(cw_window_end(4, 3, two, 2), 13);
+    two[0].epoch = 1;
+    assert_int_equal(cw_window_end(4, 3, two, 2), 9);
+    two[1].epoch = 2;
+    assert_int_equal(cw_window_end(4, 3, two, 2), 13);
+    two[1] = (struct cw_window_place){.received = 1000}; /* it needs nothing any more */
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
 }
 
