@@ -106,6 +106,11 @@ static void note_consumed(struct cachew_job *job)
         atomic_fetch_add_explicit(&job->counts.done_items, 1, memory_order_relaxed);
 }
 
+static bool nothing_waits(const struct cachew_job *job)
+{
+    return atomic_load_explicit(&job->counts.pushed, memory_order_relaxed) == job->serial;
+}
+
 static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
 {
     struct cw_job_counts *counts = &job->counts;
@@ -121,8 +126,7 @@ static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
     atomic_fetch_add_explicit(&counts->bytes, bytes, memory_order_relaxed);
     job->unkicked_bytes += bytes;
     /* The last one of a sparse job: from now on the window counts from what has come, and the dispatcher is to know it. */
-    bool last = job->sparse && atomic_load_explicit(&counts->pushed, memory_order_relaxed) == job->serial;
-    if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) || last ||
+    if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) || (job->sparse && nothing_waits(job)) ||
         job->unkicked_bytes >= atomic_load_explicit(&job->kick_bytes, memory_order_relaxed)) {
         job->unkicked_n = job->unkicked_bytes = 0;
         cw_job_kick(job);
@@ -158,6 +162,8 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     int64_t asked_ns = cw_clock_ns();
     cw_measure_asked(&job->measure, asked_ns);
     bool waits = !job->taken;
+    if (waits && nothing_waits(job)) /* what it lacks may wait for what it has just consumed to be told */
+        cw_job_kick(job);
     if (!job->taken && refill(job, timeout_ms, &err) != 0)
         return cw_public_fail(error, &err);
     if (!job->taken) /* woken by cachew_job_cancel */
