@@ -236,7 +236,7 @@ int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, siz
         return cw_public_set(error, CW_E_UNSUPPORTED, "a shared consumer has no place of its own in the epoch: start the job with a name, "
                              "and it goes on where all its consumers stand");
     const struct cw_pos *pos = with_last ? &job->last_pos : &job->pos;
-    struct cw_token token = {.fingerprint = job->fingerprint, .seed = job->seed, .epoch = pos->epoch, .item = pos->item, .row = pos->row,
+    struct cw_token token = {.fingerprint = job->fingerprint, .pipeline_sum = job->pipeline_sum, .files_sum = job->files_sum, .identity = job->identity, .seed = job->seed, .epoch = pos->epoch, .item = pos->item, .row = pos->row,
                              .rows = pos->rows, .batches = pos->batches, .mode = job->mode, .consumers = job->consumers,
                              .to_come = (uint32_t)(pos->floor > pos->batches ? pos->floor - pos->batches : 0)};
     if (job->unordered && !job->sparse)

@@ -36,6 +36,8 @@ struct cachew_job {
     /* What the job is: set before cachew_job_start returns, then constant. */
     char *id;
     struct cw_hash fingerprint;
+    uint64_t pipeline_sum, files_sum; /* parts of it */
+    uint32_t identity;                /* of the source files */
     uint64_t seed, epochs, items, mine; /* mine: items of an epoch that are this consumer's */
     int64_t elements;
     bool sparse, unordered;

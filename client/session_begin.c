@@ -61,6 +61,9 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
     job->seed = welcome->seed;
     job->epochs = welcome->epochs;
     job->fingerprint = info.fingerprint;
+    job->pipeline_sum = info.pipeline_sum;
+    job->files_sum = info.files_sum;
+    job->identity = (uint32_t)info.identity;
     job->items = info.items;
     job->elements = info.elements;
     job->sparse = info.sparse;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layout: "CWT1", fingerprint (16 bytes), then varints: seed, epoch, item, row, rows, batches, mode, consumers, to_come, number of
- * gaps, and per run beyond `item` (distance from the last end, length); at the end 8 bytes of hash over all before. */
+/* Layout: "CWT2", fingerprint (16 bytes), pipeline_sum, files_sum (8 each), then varints: identity, seed, epoch, item, row, rows, batches, mode, consumers, to_come, number of
+ * gaps, and per run beyond `item` (distance from the last end, length); at the end 8 bytes of hash over all before. "CWT1" is the same without
+ * pipeline_sum, files_sum and identity. */
 #include "wire/token.h"
 
 #include <string.h>
 #include "base/str.h"
 
-#define MAGIC "CWT1"
+#define MAGIC "CWT2"
+#define MAGIC_BEFORE "CWT1"
+#define SUMS_BYTES 16
 #define HEAD_BYTES 20
 #define SUM_BYTES 8
 
@@ -63,7 +66,9 @@ int cw_token_encode(const struct cw_token *token, void *ret_bytes, size_t cap, s
     cw_str_add_bytes(&out, MAGIC, 4);
     put_u64(&out, token->fingerprint.hi);
     put_u64(&out, token->fingerprint.lo);
-    const uint64_t numbers[] = {token->seed, token->epoch, token->item, token->row, token->rows, token->batches,
+    put_u64(&out, token->pipeline_sum);
+    put_u64(&out, token->files_sum);
+    const uint64_t numbers[] = {token->identity, token->seed, token->epoch, token->item, token->row, token->rows, token->batches,
                                 token->mode, token->consumers, token->to_come, token->beyond.n};
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
         put_varint(&out, numbers[i]);
@@ -100,12 +105,21 @@ static int decode_runs(struct reader *r, uint64_t n, struct cw_token *token, str
 int cw_token_decode(const void *p, size_t n, struct cw_token *ret_token, struct cw_err *err)
 {
     const unsigned char *b = p;
-    if (n < HEAD_BYTES + SUM_BYTES || memcmp(b, MAGIC, 4) != 0)
+    size_t head = HEAD_BYTES;
+    if (n >= HEAD_BYTES + SUMS_BYTES + SUM_BYTES && memcmp(b, MAGIC, 4) == 0)
+        head += SUMS_BYTES;
+    else if (n < HEAD_BYTES + SUM_BYTES || memcmp(b, MAGIC_BEFORE, 4) != 0)
         return cw_err_set(err, CW_E_CORRUPT, "resume token: these %zu bytes are not a token of this version", n);
     if (get_u64(b + n - SUM_BYTES) != cw_hash_u64(b, n - SUM_BYTES))
         return cw_err_set(err, CW_E_CORRUPT, "resume token: checksum does not match, it was cut or changed");
     struct cw_token t = {.fingerprint = {get_u64(b + 4), get_u64(b + 12)}};
-    struct reader r = {b + HEAD_BYTES, b + n - SUM_BYTES, false};
+    struct reader r = {b + head, b + n - SUM_BYTES, false};
+    if (head > HEAD_BYTES) {
+        t.pipeline_sum = get_u64(b + HEAD_BYTES);
+        t.files_sum = get_u64(b + HEAD_BYTES + 8);
+        uint64_t identity = get_varint(&r);
+        t.identity = (uint32_t)CW_MIN(identity, (uint64_t)UINT32_MAX);
+    }
     uint64_t *const numbers[] = {&t.seed, &t.epoch, &t.item, &t.row, &t.rows, &t.batches};
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
         *numbers[i] = get_varint(&r);

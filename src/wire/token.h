@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A resume token: where a consumer of a job stands, in bytes that a trainer keeps with its own checkpoint. Made by the client, read
  * by client and dispatcher. Self-contained and checksummed; it names the function (fingerprint, seed), not a job, worker or dispatcher,
- * so it is good for any of them. At most 128 bytes without gaps; each gap costs at most 20 more (small numbers: 2 to 6). */
+ * so it is good for any of them; and parts of the fingerprint, so that a token of another function can say what is other. At most 160 bytes without gaps; each gap costs at most 20 more (small numbers: 2 to 6). */
 #ifndef CW_WIRE_TOKEN_H
 #define CW_WIRE_TOKEN_H
 
@@ -12,7 +12,9 @@
 #define CW_TOKEN_GAPS_MAX 1000000
 
 struct cw_token {
-    struct cw_hash fingerprint; /* of pipeline and source: PlanInfo's */
+    struct cw_hash fingerprint; /* of pipeline and source: PlanInfo's, as these: */
+    uint64_t pipeline_sum, files_sum; /* 0 = not known: the token is of an older version */
+    uint32_t identity;
     uint64_t seed;
     uint64_t epoch;
     uint64_t item;    /* all items of the epoch below it are consumed */

@@ -15,7 +15,7 @@ static void test_info(void **state)
 {
     (void)state;
     struct cw_plan_info info = {.sparse = true, .items = 7, .elements = -1, .batch = 64, .chunk = 64, .fingerprint = {1, UINT64_MAX},
-                                .join = {.skip = 3, .take = -1, .batch = 32, .drop_remainder = true}, .item_bytes = -1};
+                                .pipeline_sum = 5, .files_sum = UINT64_MAX, .identity = CW_IDENTITY_SAMPLE, .join = {.skip = 3, .take = -1, .batch = 32, .drop_remainder = true}, .item_bytes = -1};
     const int64_t dims[] = {-1, 224, 3};
     struct cw_err err = {0};
     assert_int_equal(cw_spec_add(&info.out, "image", CW_DTYPE_F32, 3, dims, &err), 0);
@@ -27,6 +27,7 @@ static void test_info(void **state)
     assert_true(back.sparse && back.items == 7 && back.elements == -1 && back.batch == 64 && back.chunk == 64 && back.item_bytes == -1);
     assert_true(back.join.skip == 3 && back.join.take == -1 && back.join.batch == 32 && back.join.drop_remainder);
     assert_true(cw_hash_eq(back.fingerprint, info.fingerprint));
+    assert_true(back.pipeline_sum == 5 && back.files_sum == UINT64_MAX && back.identity == CW_IDENTITY_SAMPLE);
 
     message->chunk = 0;
     assert_int_equal(cw_wire_info_from(message, &back, &err), CW_E_CORRUPT);
