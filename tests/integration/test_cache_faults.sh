@@ -164,13 +164,21 @@ other_worker() {
 }
 case_worker_dies() { against other_worker && again; }
 
-# Workers die at point N of all that they pass while they write chunks, and while they read them.
-points() { # FAULT...
+# Workers die at point N of all that they pass while they write chunks, and while they read them; and at every point of the cache by its name, early and later.
+points() { # POINT:N...
     local fault
     for fault in "$@"; do
         CACHEW_FAULT=$fault begin faulty "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
         read_while_alive faulty 80
+        case $fault in any:*) ;; *) read_until_dead faulty "$fault" ;; esac
         end faulty KILL
+    done
+}
+read_until_dead() { # NAME POINT
+    local deadline=$((SECONDS + 60))
+    until is_gone_or_zombie "$1"; do
+        [ $SECONDS -lt $deadline ] || fail "nobody dies at $2"
+        read_while_alive "$1" 5
     done
 }
 case_worker_points() {
@@ -183,24 +191,54 @@ case_worker_points() {
     compare
     again
 }
-# The same for every point of the cache by its name, early and later.
 case_cache_points() {
-    local name
+    store="dir:$work/cache?map=off" # what is mapped is not read ahead
     prepare
-    begin_dispatcher "${more[@]}" --poison-deaths 100000
+    begin_dispatcher "${more[@]}" --cache-chunk-bytes 64K --poison-deaths 100000
     begin_worker w1
     tight_pipe job
     begin_job
-    for name in opened chunks event report index_loaded chunk_built before_put after_put; do
-        points "cache.$name:1"
-    done
-    for name in chunks event report index_loaded chunk_built before_put after_put; do
-        points "cache.$name:3"
-    done
+    points cache.opened:1 cache.report:1 cache.chunk_built:1 cache.before_put:1 cache.after_put:1 cache.event:1 cache.chunks:1 cache.report:3 \
+        cache.chunk_built:3 cache.before_put:3 cache.after_put:3 cache.event:3 cache.chunks:3
+    read_batches job $((3400 - $(wc -l <"$work/job.batches"))) # so that the cache is read
+    points cache.index_loaded:1 cache.ahead:1 cache.index_loaded:3
     compare
     again
     # No half a chunk is left under a name that counts.
     "$cachew" cache verify "$store" >"$work/verify.out" 2>&1 || fail "cachew cache verify: $(cat "$work/verify.out")"
+}
+
+# The dispatcher dies where it hears of the cache, where it removes from it, and where it decides what is cached.
+case_dispatcher_points() {
+    local fault
+    prepare
+    more+=(--cache-chunk-bytes 64K)
+    begin_cluster
+    tight_pipe job
+    begin_job
+    read_batches job 300
+    for fault in dispatcher.cache_event:1 dispatcher.cache_event:3 dispatcher.before_evict:1; do
+        end dispatcher KILL
+        CACHEW_FAULT=$fault begin_dispatcher "${more[@]}"
+        if [ "$fault" = dispatcher.before_evict:1 ]; then
+            wait_until 60 "there is something to remove" has_cached chunks 2
+            expect_error evict . "$cachew" cache evict --all --dispatcher "$DISPATCHER"
+        fi
+        wait_until 60 "the dispatcher dies at $fault" is_gone_or_zombie dispatcher
+        wait_for dispatcher
+        begin_dispatcher "${more[@]}"
+    done
+    wait_until 60 "nothing is removed" has_cached chunks 2
+    compare
+    run decided "$work/fashion.json" --seed 3
+    end dispatcher
+    CACHEW_FAULT=dispatcher.decision:1 begin_dispatcher "${more[@]}"
+    begin again "$cachew" run "$work/fashion.json" --json --seed 3 --autocache force:cast --dispatcher "$DISPATCHER" --timeout 60s
+    wait_until 60 "the dispatcher dies at the decision" is_gone_or_zombie dispatcher
+    wait_for dispatcher
+    begin_dispatcher "${more[@]}"
+    wait_for again || fail "$(cat "$work/again.log")"
+    same "hash" "$(hashes decided)" "$(hashes again)"
 }
 
 # ---- GlusterFS ----

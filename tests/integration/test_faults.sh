@@ -63,8 +63,8 @@ case_standby_tcp() {
 
 # ---- the dispatcher dies at point N ----
 
-dispatcher_points() { # PIPELINE N...
-    local n
+dispatcher_points() { # PIPELINE POINT...: "any:N" is the N-th of all that it passes
+    local fault
     reference "$1"
     try_dispatcher ''
     DISPATCHER=$listen
@@ -73,23 +73,69 @@ dispatcher_points() { # PIPELINE N...
     trainer
     read_batches job 20
     end dispatcher KILL
-    for n in "${@:2}"; do
-        try_dispatcher "any:$n"
+    for fault in "${@:2}"; do
+        try_dispatcher "$fault"
         read_while_alive dispatcher 60
+        case $fault in any:*) ;; *) wait_until 60 "the dispatcher dies at $fault" is_gone_or_zombie dispatcher ;; esac
         end dispatcher KILL
     done
     try_dispatcher ''
     compare
 }
-case_dispatcher_first_points() { dispatcher_points fashion 1 2 3 4 5 6 7 8 9 10 11 12; }
-case_dispatcher_later_points() { dispatcher_points fashion 13 14 15 16 17 18 19 20 22 25 29 34 40; }
-case_dispatcher_points_sparse() { dispatcher_points sparse 1 3 5 7 9 11 13 16 20 26 33 47; }
+case_dispatcher_first_points() {
+    dispatcher_points fashion any:1 any:2 any:3 any:4 any:5 any:6 any:7 any:8 any:9 any:10 any:11 any:12 dispatcher.worker_hello:1 dispatcher.progress:2
+}
+case_dispatcher_later_points() {
+    dispatcher_points fashion any:13 any:14 any:15 any:16 any:17 any:18 any:19 any:20 any:22 any:25 any:29 any:34 any:40
+}
+case_dispatcher_points_sparse() { dispatcher_points sparse any:1 any:3 any:5 any:7 any:9 any:11 any:13 any:16 any:20 any:26 any:33 any:47; }
+
+# ---- the dispatcher dies at points that something must bring about ----
+
+dies_at() { # POINT:N COMMAND...: killed there, when the command brings it about; then there is another one
+    end dispatcher KILL
+    try_dispatcher "$1"
+    "${@:2}"
+    wait_until 60 "the dispatcher dies at $1" is_gone_or_zombie dispatcher
+    end dispatcher KILL
+    try_dispatcher ''
+}
+has_leases() { "$cachew" workers --json --dispatcher "$DISPATCHER" | says "\"pid\":${pid_of[$1]},.*\"leased\":[0-9]*[1-9][0-9]"; }
+has_leases_or_dead() { is_gone_or_zombie dispatcher || has_leases "$1"; }
+drain() { # NAME: when it has more to do than it has begun. (Another one that drains may bring it about before.)
+    wait_until 60 "$1 has leases" has_leases_or_dead "$1"
+    kill "${pid_of[$1]}"
+}
+begin_bad() { begin bad "$cachew" run "$work/bad.json" --dispatcher "$DISPATCHER" --timeout 60s; }
+case_dispatcher_points_by_name() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 300}, {"op": "sleep", "ms": 10}, {"op": "batch", "size": 1}]}' >"$work/slow.json"
+    listen=unix:$work/dispatcher.sock
+    DISPATCHER=$listen
+    try_dispatcher ''
+    begin_worker w1
+    begin_worker w2
+    begin slow "$cachew" run "$work/slow.json" --json --dispatcher "$DISPATCHER" --window 200 --timeout 60s
+    dies_at dispatcher.draining:1 drain w1
+    dies_at dispatcher.hand_back:1 drain w2
+    dies_at dispatcher.worker_lost:1 begin_worker far --advertise "$own_host:1" # the trainer does not reach it
+    end far KILL
+    begin_worker w3
+    wait_for slow || fail "$(cat "$work/slow.log")"
+    same "elements" 300 "$(field elements "$work/slow.out")"
+    # What cannot be computed is told again, by whoever computes it next.
+    echo "no image" >"$work/bad.jpg"
+    printf '%s' '{"pipeline": [{"op": "files", "pattern": "'"$work"'/bad.jpg"}, {"op": "read_file"}, {"op": "decode_image"}, {"op": "batch", "size": 1}]}' >"$work/bad.json"
+    dies_at dispatcher.failed:1 begin_bad
+    wait_for bad && fail "a job of no image succeeds"
+    grep -q "$work/bad.jpg" "$work/bad.log" || fail "the file is not named: $(cat "$work/bad.log")"
+}
 
 # ---- the dispatcher dies while a job begins ----
 
 knows_two_or_dead() { is_gone_or_zombie dispatcher || [ "$("$cachew" workers --json --dispatcher "$DISPATCHER" 2>/dev/null | grep -c '"state":"ready"')" -eq 2 ]; }
 revive() {
     is_gone_or_zombie dispatcher || return 0
+    died=$fault
     end dispatcher KILL
     try_dispatcher ''
 }
@@ -99,16 +145,17 @@ begin_job() {
     begin job "$cachew" run "$file" --json --dispatcher "$DISPATCHER" --seed 3 --timeout 60s --batches "$work/job.batches"
 }
 case_job_begins() {
-    local fault
+    local fault died=
     write_pipelines
     file=$work/fashion.json
     listen=unix:$work/dispatcher.sock
     DISPATCHER='' run reference "$file" --seed 3 --batches "$work/reference.batches"
     DISPATCHER=$listen
-    for fault in client_hello:1 prepare:1 prepared:1 before_commit:1 before_commit:2 before_commit:3 after_commit:1 after_commit:2 \
-        after_commit:3 welcome:1 lease:1 lease:2 ack:1 bye:1; do
+    for fault in dispatcher.client_hello:1 dispatcher.prepare:1 dispatcher.prepared:1 dispatcher.before_commit:1 dispatcher.before_commit:2 \
+        dispatcher.before_commit:3 dispatcher.after_commit:1 dispatcher.after_commit:2 dispatcher.after_commit:3 dispatcher.welcome:1 \
+        dispatcher.lease:1 dispatcher.lease:2 dispatcher.ack:1 dispatcher.bye:1; do
         rm -rf "$work/state"
-        try_dispatcher "dispatcher.$fault"
+        try_dispatcher "$fault"
         begin_worker w1
         begin_worker w2
         wait_until 60 "the workers are known" knows_two_or_dead
@@ -123,6 +170,8 @@ case_job_begins() {
             wait_for job 120 || fail "$fault: $(cat "$work/job.log")"
         fi
         cmp "$work/reference.batches" "$work/job.batches" || fail "$fault: lost, repeated or other batches"
+        revive # the trainer does not wait for the answer to its last word
+        same "where it died" "$fault" "$died"
         end w1 KILL
         end w2 KILL
         end dispatcher KILL
@@ -131,20 +180,35 @@ case_job_begins() {
 
 # ---- workers die at point N ----
 
-worker_points() { # PIPELINE N...
-    local n
+is_known_or_dead() { is_gone_or_zombie "$1" || "$cachew" workers --json --dispatcher "$DISPATCHER" 2>/dev/null | says "\"pid\":${pid_of[$1]},"; }
+worker_points() { # PIPELINE POINT...
+    local fault
     reference "$1"
     try_dispatcher ''
     DISPATCHER=$listen
     begin_worker w1
     trainer
-    for n in "${@:2}"; do
-        CACHEW_FAULT=any:$n begin faulty "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
-        read_while_alive faulty 60
+    for fault in "${@:2}"; do
+        CACHEW_FAULT=$fault begin faulty "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" --listen "$own_host:0" --threads 1
+        case $fault in
+        any:*) read_while_alive faulty 60 ;;
+        *)
+            wait_until 60 "it attaches or dies" is_known_or_dead faulty
+            read_while_alive faulty 300
+            wait_until 60 "a worker dies at $fault" is_gone_or_zombie faulty
+            ;;
+        esac
         end faulty KILL
     done
+    CACHEW_FAULT=worker.drained:1 begin_worker faulty
+    wait_until 60 "it attaches" is_known_or_dead faulty
+    end faulty
+    same "exit status of one that dies when it has drained" 137 $?
     compare
 }
-case_worker_points() { worker_points fashion 1 2 3 4 5 6 7 8 10 12 15 19 24 30 40 60 90; }
-case_worker_points_sparse() { worker_points sparse 1 2 3 4 5 6 8 11 15 22 40; }
+case_worker_points() {
+    worker_points fashion any:1 any:2 any:3 any:4 any:5 any:7 any:9 any:12 any:24 any:40 any:90 worker.attach:1 worker.command:1 worker.opened:1 \
+        worker.job_opened:1 worker.lease:1 worker.collect:1 worker.report:1 worker.send:1
+}
+case_worker_points_sparse() { worker_points sparse any:1 any:2 any:3 any:4 any:5 any:6 any:8 any:11 any:15 any:22 any:40; }
 run_case "$@"; exit

@@ -113,12 +113,13 @@ case_hangs() {
 
 # The writer dies at every step: what has a name is whole, and nothing else has one.
 case_writer_dies() {
-    local url point status
+    local url fault point status
     gluster_begin
     gluster_volume one 1
     for url in "dir:$work/dir" "$(gluster_url one)/x?timeout=60s"; do
-        for point in created written synced committed; do
-            CACHEW_FAULT=store.$point:1 "$CACHEW_TESTS/store_load" "$url" put t/$point 3M 2>"$work/dies.log"
+        for fault in store.created store.written store.synced store.committed; do
+            point=${fault#store.}
+            CACHEW_FAULT=$fault:1 "$CACHEW_TESTS/store_load" "$url" put t/$point 3M 2>"$work/dies.log"
             status=$?
             [ $status -ne 0 ] || skip "built without fault points"
             [ $status -eq 137 ] || fail "$url $point: status $status: $(cat "$work/dies.log")"

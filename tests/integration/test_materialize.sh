@@ -39,12 +39,13 @@ case_read_back() {
 
 # Killed before and behind each shard in turn: the same command goes on, and the bytes are those of a run that nothing befell.
 case_killed() {
-    local point n status
+    local fault point n status
     write_pipelines
     materialize whole "$work/sparse.json" "$work/whole" --shard-bytes 300K
-    for point in shard state; do
+    for fault in materialize.shard materialize.state; do
+        point=${fault#materialize.}
         for ((n = 1; n < 50; n++)); do # the first run dies at once, others with one shard more
-            (CACHEW_FAULT=materialize.$point:$((n == 1 ? 1 : 2)) exec timeout 600 "$cachew" materialize "$work/sparse.json" "$work/$point" --shard-bytes 300K --quiet \
+            (CACHEW_FAULT=$fault:$((n == 1 ? 1 : 2)) exec timeout 600 "$cachew" materialize "$work/sparse.json" "$work/$point" --shard-bytes 300K --quiet \
                 --threads 1) >"$work/killed.out" 2>"$work/killed.log"
             status=$?
             [ $status -ne 0 ] || break
