@@ -369,6 +369,8 @@ void cw_job_remove(struct cw_job *job, const char *reason); /* also from state a
 void cw_job_fail(struct cw_job *job, int code, const char *msg);
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */, struct cw_err *err);
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err);
+/* One of them. What is stored of it cannot be used: it fails, and the dispatcher goes on. An error: there is no memory for it. */
+int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err);
 void cw_job_store(struct cw_job *job); /* its row */
 void cw_job_store_options(struct cw_job *job); /* these have changed */
 void cw_job_tick(struct cw_job *job, int64_t now); /* may free it */

@@ -60,28 +60,63 @@ static void find_fingerprint(struct cw_job *job)
     cw_graph_unref(graph);
 }
 
-static int on_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
+/* What cannot be used of a job ends that job, and not the others: it is shown, and says what to do. Its row stays as it is. */
+static void load_failed(struct cw_job *job, const struct cw_err *err)
 {
-    struct cw_dispatcher *d = arg;
+    job->status = CW_JOB_FAILED;
+    job->error_code = err->code;
+    cw_mem_free(job->error);
+    job->error = cw_mem_printf("what is stored of it cannot be used (%s): remove it (cachew remove) and begin it again; its trainer goes on with its "
+                               "resume token", err->msg);
+    cw_log_error(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, job->error);
+}
+
+static bool are_valid(const Cachew__V1__JobOptions *options)
+{
+    return options && options->consumers <= CW_CONSUMERS_MAX && (unsigned)options->mode <= CACHEW__V1__CONSUMER_MODE__SHARED;
+}
+
+/* There is a job in any case; with an error, one of which nothing but the name is known. */
+static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_job **ret_job, struct cw_err *err)
+{
     Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, row->options.n, row->options.p);
     Cachew__V1__Graph *graph = cachew__v1__graph__unpack(NULL, row->graph.n, row->graph.p);
+    int rc = 0;
+    if (!are_valid(options))
+        rc = cw_err_set(err, CW_E_CORRUPT, "its options cannot be read");
+    else if (!graph)
+        rc = cw_err_set(err, CW_E_CORRUPT, "its pipeline cannot be read");
+    if (rc != 0 && options)
+        cachew__v1__job_options__free_unpacked(cw_steal(&options), NULL);
+    options = options ? options : cachew__v1__job_options__unpack(NULL, 0, NULL);
+    struct cw_job *job = cw_job_new(d, row->id, options, graph ? graph : cachew__v1__graph__unpack(NULL, 0, NULL));
+    cw_mem_free(job->name);
+    job->name = cw_mem_strdup(row->name);
+    *ret_job = job;
+    return rc;
+}
+
+/* As that of a worker that has just prepared it. */
+static int read_info(struct cw_job *job, const struct cw_state_job *row, struct cw_err *err)
+{
+    struct cw_plan_info checked;
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, row->info.n, row->info.p);
-    if (!options || !graph || !info) {
-        if (options)
-            cachew__v1__job_options__free_unpacked(options, NULL);
-        if (graph)
-            cachew__v1__graph__free_unpacked(graph, NULL);
-        if (info)
-            cachew__v1__plan_info__free_unpacked(info, NULL);
-        return cw_err_set(err, CW_E_CORRUPT, "job %s: what is stored of it cannot be read", row->id);
-    }
-    struct cw_job *job = cw_job_new(d, row->id, options, graph);
-    int rc = cw_job_set_info(job, info, err);
-    if (rc != 0) {
+    int rc = cw_wire_info_from(info, &checked, err);
+    if (rc == 0)
+        rc = cw_job_set_info(job, info, err);
+    if (rc != 0 && info)
         cachew__v1__plan_info__free_unpacked(info, NULL);
-        return rc;
-    }
+    return rc;
+}
+
+int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err)
+{
+    struct cw_err unusable = {0};
+    struct cw_job *job = NULL;
+    int rc = read_job(d, row, &job, &unusable);
     job->manifest = cw_buf_copy(row->manifest.p, row->manifest.n);
+    if (!job->manifest) /* without it workers would not see that their files are others */
+        return cw_err_set(err, CW_E_NOMEM, "job %s: there is no memory for its list of files, %zu bytes", row->id, row->manifest.n);
     job->status = row->status;
     job->first_epoch = row->first_epoch;
     job->error_code = row->error_code;
@@ -91,8 +126,18 @@ static int on_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
     job->put = job->stored = true;
     job->want_fill = true;
     job->hold_until_ms = d->started_ms + d->options.grace_ms;
-    find_fingerprint(job);
+    if (rc == 0)
+        rc = read_info(job, row, &unusable);
+    if (rc != 0)
+        load_failed(job, &unusable);
+    else
+        find_fingerprint(job);
     return 0;
+}
+
+static int on_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
+{
+    return cw_job_load(arg, row, err);
 }
 
 static int on_progress(void *arg, const char *id, uint64_t number, int consumer, const struct cw_set *consumed, struct cw_err *err)
