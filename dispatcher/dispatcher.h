@@ -239,6 +239,7 @@ struct cw_job {
     uint64_t window, window_told;
     uint64_t window_end;   /* of the fill under way: items are leased below it, counted from the beginning of the first open epoch */
     size_t workers_n;      /* that serve it, when it was last looked */
+    int64_t still_ms;      /* still.c: since when nothing is leased though somebody waits; 0 = that is not so, INT64_MAX: it was told */
     bool want_fill, progress_dirty;
     bool unsent;           /* shared jobs: there are leases that wait until they may be sent */
     int64_t hold_until_ms; /* after a restart: nothing is leased before */
@@ -422,6 +423,8 @@ double cw_share_part(const struct cw_share *share);
 
 /* ---- window.c: how far ahead, and how much at a time ---- */
 uint64_t cw_window_items(const struct cw_job *job, size_t threads);
+/* still.c: each tick; says once in the log that nothing is leased, when that lasts. */
+void cw_job_watch_still(struct cw_job *job, int64_t now);
 
 /* ---- trouble.c: items that fail or kill ---- */
 struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item);

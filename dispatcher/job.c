@@ -387,6 +387,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     if (job->alone_ms == 0) {
         tell_waiting(job, now);
         job->want_fill = true; /* late items, workers that may be tried again */
+        cw_job_watch_still(job, now);
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);

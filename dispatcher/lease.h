@@ -3,6 +3,7 @@
 #ifndef CW_DISPATCHER_LEASE_H
 #define CW_DISPATCHER_LEASE_H
 
+#include "base/str.h"
 #include "dispatcher/dispatcher.h"
 
 /* A lease on paper: added to the share and to epoch->leased. to: one of the share, not sent yet, that the items join; NULL = a new one. */
@@ -34,6 +35,9 @@ struct cw_window_place {
  * not while one has many batches waiting. */
 uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_window_place *places, size_t n);
 uint64_t cw_job_window_end(struct cw_job *job); /* of any job, from its sets */
+
+/* still.c: it has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
+bool cw_job_stands(struct cw_job *job, struct cw_str *ret_reason);
 
 /* sibling.c: jobs of the same function, whose items a worker computes once (worker/shared.h) */
 void cw_sibling_join(struct cw_job *job); /* the function is known */

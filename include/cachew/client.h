@@ -58,7 +58,7 @@ struct cachew_job_options {
     int unordered;          /* 1 = batches as they are ready */
     enum cachew_bad_elements bad_elements;
     uint64_t buffer_bytes;  /* received and not yet given out; 0 = 256 MiB */
-    uint32_t window;        /* batches computed ahead; 0 = chosen */
+    uint32_t window;        /* batches computed ahead (at least one for each consumer); behind a filter: pieces of work; 0 = chosen */
     enum cachew_consumer_mode mode;
     uint32_t consumers;     /* 0 = 1 */
     uint32_t consumer;      /* this one's number */

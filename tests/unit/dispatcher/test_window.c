@@ -553,10 +553,43 @@ static void items_without_rows_widen_the_window(void **state)
     assert_true(job->window >= 2 * worker->threads);
 }
 
+/* What is leased and received is all that there is, until the consumer that is away comes back. */
+static void a_job_that_stands_says_why(void **state)
+{
+    (void)state;
+    static struct cw_client here;
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->epochs = 1;
+    options->window = 4;
+    options->mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
+    options->consumers = 2;
+    info->items = 100;
+    struct sim sim = {.shape = &(struct shape){.items = 100, .consumers = 2}, .job = made_up_job("a", options, info)};
+    struct cw_str reason = {0};
+    made_up_worker(1, 8);
+    sim.job->consumers[0].client = &here;
+    cw_lease_fill_all(&made_up);
+    assert_false(cw_job_stands(sim.job, &reason)); /* the worker is at it */
+    for (uint32_t c = 0; c < 2; c++)
+        say(&sim, c, 0, 4, false);
+    say(&sim, 0, 0, 4, true);
+    cw_lease_fill_all(&made_up);
+    say(&sim, 0, 4, 5, false);
+    cw_lease_fill_all(&made_up);
+    assert_true(cw_job_stands(sim.job, &reason));
+    assert_non_null(strstr(cw_str_text(&reason), "1 is the lowest that is not consumed; consumer 1 is away"));
+    sim.job->consumers[0].ready = 1;
+    assert_false(cw_job_stands(sim.job, &reason));
+    cw_str_fini(&reason);
+    sim.job->consumers[0].client = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_end_of_the_window, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_job_that_stands_says_why, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(items_without_rows_widen_the_window, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_window_has_a_batch_for_each_consumer, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_batch_may_span_many_items, made_up_begin, made_up_end),
