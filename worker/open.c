@@ -306,6 +306,8 @@ void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *g
 void cw_open_job(struct cw_wjob *job)
 {
     struct cw_worker *w = job->worker;
+    if (job->graph->identity == CW_IDENTITY_CONTENT)
+        cw_log_info("worker", "job=%s: all bytes of its files are compared with what it was prepared with (identity content)", job->id);
     struct cw_opening *o = CW_NEW(struct cw_opening);
     o->job_id = cw_mem_strdup(job->id);
     o->graph = cw_graph_ref(job->graph);

@@ -37,20 +37,34 @@ static void add_patterns(struct tool_sources *sources, const struct cw_value *pa
             add_source(sources, pattern->items[i].s);
 }
 
+/* Files that read_file reads are found by their times of change, whatever the identity; the others by their sums, where it has some. */
+static enum cw_identity identity_of(const struct cw_graph *graph, const struct cw_op *op)
+{
+    return (op->traits & CW_OP_PATHS) || !cw_identity_reads(graph->identity) ? CW_IDENTITY_MTIME : graph->identity;
+}
+
 static int add_pipeline(struct tool_sources *sources, const char *path, struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
     size_t before = sources->n;
+    bool mixed = false;
     int rc = cw_graph_load(path, &graph, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < graph->n; i++) {
         const struct cw_op *op = cw_op_find(graph->nodes[i].op);
         const struct cw_value *pattern = cw_value_get(&graph->nodes[i].options, "pattern");
-        if (op && op->kind == CW_OP_SOURCE && (op->traits & CW_OP_FILES) && pattern)
-            add_patterns(sources, pattern);
+        if (!op || op->kind != CW_OP_SOURCE || !(op->traits & CW_OP_FILES) || !pattern)
+            continue;
+        enum cw_identity identity = identity_of(graph, op);
+        mixed = mixed || (sources->n > 0 && identity != sources->identity);
+        sources->identity = identity;
+        add_patterns(sources, pattern);
     }
     cw_graph_unref(graph);
+    if (mixed)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: blocks of its sources are found by another identity of files than those of the other sources: one "
+                          "command for each", path);
     if (sources->n == before)
         return cw_err_set(err, CW_E_INVALID, "%s: has no source that reads files", path);
     return 0;
@@ -163,6 +177,7 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
     *ret_sum = (struct tool_source_sum){0};
     options.unordered = 1;
     options.autocache = "off";
+    options.identity = cw_identity_name(run->sources->identity);
     int code = make_pipeline(run, &pipeline);
     if (code == TOOL_OK && cachew_connect(run->dispatcher, &connect, &client, &error) < 0)
         code = tool_fail_cachew(&error);

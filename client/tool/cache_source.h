@@ -5,11 +5,13 @@
 
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
+#include "data/identity.h"
 
 /* Patterns from the command line and from the sources of pipeline files. */
 struct tool_sources {
     char **v;
     size_t n, cap;
+    enum cw_identity identity; /* by which their blocks are found */
 };
 void tool_sources_fini(struct tool_sources *sources);
 

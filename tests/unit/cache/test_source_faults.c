@@ -2,8 +2,10 @@
 /* The source cache when blocks are damaged, files change, and tiers are away. */
 #include "source_world.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void damaged_blocks_of_the_directory(void **state)
 {
@@ -79,6 +81,35 @@ static void another_file_of_the_same_name(void **state)
     cw_source_cache_free(c);
 }
 
+/* Copies with other times share blocks where all bytes are known; a sum of samples does not stand for the bytes; and no other sum finds them. */
+static void blocks_by_sums(void **state)
+{
+    struct world *w = *state;
+    const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    for (int identity = 0; identity < CW_IDENTITY_N; identity++) {
+        bool sums = cw_identity_reads((enum cw_identity)identity);
+        struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){0});
+        write_source(w, 1, 3600);
+        open_source(w);
+        w->file.stamp.identity = (enum cw_identity)identity;
+        w->file.stamp.sum = (struct cw_hash){sums, 1};
+        read_all(w, c);
+        uint64_t reads = BLOCKS;
+        assert_int_equal(origin_reads(c), reads);
+        assert_int_equal(utimensat(AT_FDCWD, w->path, times, 0), 0); /* the copy */
+        w->file.stamp.mtime_ns = (int64_t)1000 * 1000000000;
+        read_all(w, c);
+        reads += identity == CW_IDENTITY_CONTENT ? 0 : BLOCKS;
+        assert_int_equal(origin_reads(c), reads);
+        w->file.stamp.sum.lo = 2;
+        read_all(w, c);
+        reads += sums ? BLOCKS : 0;
+        assert_int_equal(origin_reads(c), reads);
+        cw_source_cache_free(c);
+    }
+    w->file.stamp = (struct cw_file_stamp){0};
+}
+
 static void young_files_are_not_kept(void **state)
 {
     struct world *w = *state;
@@ -126,6 +157,7 @@ int main(void)
         CASE(damaged_blocks_of_the_directory),
         CASE(damaged_packs),
         CASE(another_file_of_the_same_name),
+        CASE(blocks_by_sums),
         CASE(young_files_are_not_kept),
         CASE(store_that_is_away),
         CASE(directory_that_cannot_be),
