@@ -167,20 +167,45 @@ static bool send_descriptor(struct cw_client *c, const struct cw_buf *buf)
     return false;
 }
 
+/* A slot that clients have is ours until the last of them gives it back. */
+static void note_held(struct cw_worker *w, const struct cw_buf *buf, intptr_t change)
+{
+    intptr_t before = (intptr_t)cw_map_get(&w->handed, buf->tag), now = before + change;
+    if (before == 0)
+        w->handed_bytes += buf->cap;
+    if (now != 0) {
+        cw_map_set(&w->handed, buf->tag, (void *)now);
+        return;
+    }
+    (void)cw_map_remove(&w->handed, buf->tag);
+    w->handed_bytes -= buf->cap;
+}
+
+/* What clients have cannot be called back, so half of the budget stays for what others need; beyond it bytes are sent. */
+static bool is_too_much(const struct cw_worker *w, const struct cw_buf *buf)
+{
+    return w->handed_bytes > 0 && w->handed_bytes + buf->cap > cw_budget(w) / 2;
+}
+
 uint64_t cw_handover_slot(struct cw_client *c, struct cw_batch *batch)
 {
     struct cw_buf *buf = batch->buf;
-    if (!c->shm_ok || !buf || buf->tag == 0 || cw_map_get(&c->slots_held, buf->tag))
+    if (!c->shm_ok || !buf || buf->tag == 0 || cw_map_get(&c->slots_held, buf->tag) || is_too_much(c->worker, buf))
         return 0;
     if (!cw_map_get(&c->slots_known, buf->tag) && !send_descriptor(c, buf))
         return 0;
     cw_map_set(&c->slots_held, buf->tag, cw_buf_ref(buf));
+    note_held(c->worker, buf, 1);
     return buf->tag;
 }
 
 void cw_handover_release(struct cw_client *c, uint64_t slot)
 {
-    cw_buf_unref(cw_map_remove(&c->slots_held, slot));
+    struct cw_buf *buf = cw_map_remove(&c->slots_held, slot);
+    if (!buf)
+        return;
+    note_held(c->worker, buf, -1);
+    cw_buf_unref(buf);
 }
 
 void cw_handover_end(struct cw_client *c)
@@ -189,6 +214,7 @@ void cw_handover_end(struct cw_client *c)
     void *buf;
     for (size_t i = 0; cw_map_next(&c->slots_held, &i, &slot, &buf);) {
         cw_shm_pool_retire(c->worker->pool, buf);
+        note_held(c->worker, buf, -1);
         cw_buf_unref(buf);
     }
     cw_map_fini(&c->slots_held);

@@ -140,7 +140,7 @@ static size_t ahead(const struct cw_wjob *job)
 
 size_t cw_tasks_stream_bytes(const struct cw_worker *w)
 {
-    size_t bytes = 0;
+    size_t bytes = w->handed_bytes;
     for (const struct cw_client *c = w->clients; c; c = c->next)
         bytes += c->stream ? cw_stream_queued(c->stream) : 0;
     return bytes;

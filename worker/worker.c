@@ -143,6 +143,7 @@ void cw_worker_free(struct cw_worker *w)
     cw_server_stop(w->server, 0, on_server_stopped, w->loop);
     cw_loop_run(w->loop);
     cw_rpc_free(w->rpc);
+    cw_map_fini(&w->handed);
     cw_shm_pool_free(w->pool);
     cw_wsource_stop(w);
     cw_mem_free(w->source_dir);

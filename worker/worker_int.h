@@ -163,6 +163,8 @@ struct cw_worker {
     struct cw_server *server;
     struct cw_exec *exec;
     struct cw_shm_pool *pool; /* any thread */
+    struct cw_map handed;     /* slot id -> how many clients have it */
+    size_t handed_bytes;      /* of these slots */
     uint64_t id;
     char address[CW_WORKER_ADDRESS_BYTES];
     char host_id[128];
@@ -295,7 +297,7 @@ void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t 
 /* The job wants none of its items any more. Whether nobody else does. */
 bool cw_tasks_cancel_all(struct cw_wjob *job);
 void cw_tasks_collect(void *worker); /* takes in what is finished */
-size_t cw_tasks_stream_bytes(const struct cw_worker *w); /* in streams, not yet accepted */
+size_t cw_tasks_stream_bytes(const struct cw_worker *w); /* in streams, not yet accepted; and in slots that clients have */
 
 /* budget.c */
 size_t cw_budget(const struct cw_worker *w);

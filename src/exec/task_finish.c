@@ -7,12 +7,30 @@
 #include "exec/whole.h"
 #include <string.h>
 
+#define SPARE_PART 8 /* of an output's memory so much may be left unused */
+
 static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate)
 {
     int64_t n = 0;
     for (int64_t r = 0; r < task->rows; r++)
         n += task->dropped[r] == fate;
     return n;
+}
+
+/* An output takes what its remaining rows need: memory of its own, if the one for all rows is much larger. NULL = it stays where
+ * it is. */
+static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
+{
+    struct cw_err ignored = {0};
+    const struct cw_exec_item *item = task->item;
+    size_t cap = task->batch->buf->cap;
+    if (task->cut.above_n || !bytes || cap - bytes <= cap / SPARE_PART)
+        return NULL;
+    struct cw_buf *buf = item->alloc ? item->alloc(item->alloc_arg, bytes, &ignored)
+                                     : cw_buf_new(bytes);
+    if (buf && buf->cap >= cap)
+        buf = cw_buf_unref(buf);
+    return buf;
 }
 
 /* Rows move up over those that were left out; tensors move up over the bytes that this frees. */
@@ -27,9 +45,12 @@ static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     int rc = cw_batch_layout(batch, &bytes, err);
     if (rc < 0 || !batch->buf)
         return rc;
-    uint8_t *base = batch->buf->data;
+    struct cw_buf *old = batch->buf, *own = smaller(task, bytes);
+    const uint8_t *base = old->data;
+    if (own)
+        batch->buf = own;
     for (size_t f = 0; f < batch->n; f++) {
-        uint8_t *dst = base + batch->tensors[f].offset;
+        uint8_t *dst = (uint8_t *)batch->buf->data + batch->tensors[f].offset;
         for (int64_t r = 0; r < task->rows;) {
             if (task->dropped[r]) {
                 r++;
@@ -44,6 +65,10 @@ static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
         }
     }
     batch->buf->len = bytes;
+    if (own)
+        cw_buf_unref(old);
+    if (!bytes)
+        batch->buf = cw_buf_unref(batch->buf);
     return 0;
 }
 

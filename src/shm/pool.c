@@ -33,6 +33,7 @@ struct cw_shm_pool {
     int refs; /* the owner, and each buffer that is out */
     bool closed;
     size_t limit, bytes;
+    size_t used, peak; /* of these out now; and the most that were at one time */
     size_t slots_max, slots_n; /* each has a descriptor */
     uint64_t last_id;
     struct slot idle; /* ring; first = used last */
@@ -150,12 +151,12 @@ static struct slot *slot_make(struct cw_shm_pool *pool, uint64_t id, size_t cap,
     return slot;
 }
 
-/* Lock held. The smallest idle slot that fits without wasting more than half of it. */
+/* Lock held. The smallest idle slot that fits without wasting more than a quarter of it. */
 static struct slot *take_idle(struct cw_shm_pool *pool, size_t cap)
 {
     struct slot *best = NULL;
     for (struct slot *s = pool->idle.next; s != &pool->idle; s = s->next) {
-        if (s->cap < cap || s->cap / 2 > cap || (best && best->cap <= s->cap))
+        if (s->cap < cap || s->cap - s->cap / 4 > cap || (best && best->cap <= s->cap))
             continue;
         best = s;
         if (s->cap == cap)
@@ -172,11 +173,19 @@ static void on_buf_released(void *arg, struct cw_buf *buf)
     struct slot *slot = arg;
     struct cw_shm_pool *pool = slot->pool;
     cw_mutex_lock(&pool->lock);
+    pool->used -= slot->cap;
     if (slot->retired || pool->closed)
         slot_destroy(pool, slot);
     else
         slot_link_first(pool, slot);
     pool_unref(pool);
+}
+
+/* Lock held. */
+static void note_used(struct cw_shm_pool *pool, size_t cap)
+{
+    pool->used += cap;
+    pool->peak = CW_MAX(pool->peak, pool->used);
 }
 
 struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw_err *err)
@@ -186,10 +195,14 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
     struct slot *slot = take_idle(pool, cap);
     if (slot) {
         pool->refs++;
+        note_used(pool, slot->cap);
         cw_mutex_unlock(&pool->lock);
     } else {
+        /* Idle ones of other sizes make room: all together take little more than was out at one time. */
+        size_t most = CW_MAX(pool->peak, pool->used + CW_MIN(cap, pool->limit));
+        most = CW_MIN(pool->limit, most + most / 8);
         if (cap <= pool->limit)
-            trim(pool, pool->limit - cap, pool->slots_max - 1);
+            trim(pool, most - cap, pool->slots_max - 1);
         if (cap < bytes || pool->bytes > pool->limit || cap > pool->limit - pool->bytes || pool->slots_n >= pool->slots_max) {
             cw_mutex_unlock(&pool->lock);
             cw_err_set(err, CW_E_LIMIT, "shared memory: %zu bytes do not fit under the limits of %zu bytes and %zu slots", bytes,
@@ -200,12 +213,14 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
         pool->bytes += cap;
         pool->slots_n++;
         pool->refs++;
+        note_used(pool, cap);
         uint64_t id = ++pool->last_id;
         cw_mutex_unlock(&pool->lock);
         slot = slot_make(pool, id, cap, err);
         if (!slot) {
             cw_mutex_lock(&pool->lock);
             pool->bytes -= cap;
+            pool->used -= cap;
             pool->slots_n--;
             pool_unref(pool);
             return NULL;
@@ -246,6 +261,7 @@ void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes)
 {
     cw_mutex_lock(&pool->lock);
     trim(pool, bytes, pool->slots_max);
+    pool->peak = CW_MAX(pool->used, CW_MIN(pool->peak, bytes));
     cw_mutex_unlock(&pool->lock);
 }
 

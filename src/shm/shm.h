@@ -12,8 +12,8 @@
 
 /* ---- worker: pool of slots. Any thread. ---- */
 struct cw_shm_pool;
-/* limit: bytes of all slots; idle slots are freed when another size is needed and the limit is near. The number of slots is
- * limited too, by the descriptors that the process may open. */
+/* limit: bytes of all slots; idle slots are freed when another size is needed and the limit, or what was out at one time, is near. The
+ * number of slots is limited too, by the descriptors that the process may open. */
 struct cw_shm_pool *cw_shm_pool_new(size_t limit_bytes) CW_MUST_CHECK;
 void cw_shm_pool_free(struct cw_shm_pool *pool); /* buffers that are out stay valid; the last one frees the pool */
 /* A buffer in a slot; buf->tag is the slot's id (never 0). The last unref gives the slot back. NULL when over the limit. */

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "run.h"
 #include "support/cm.h"
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -268,6 +269,31 @@ static void test_alloc_fails(void **state)
     }
 }
 
+/* What an output holds is what its remaining rows take, not what all would have. */
+static void test_memory_of_what_is_left(void **state)
+{
+    (void)state;
+    const char *nodes[] = {"\"x % 20 == 0\"", "\"x % 2 == 0\"", "\"x >= 0\"", "\"x < 0\""};
+    for (size_t k = 0; k < CW_ARRAY_LEN(nodes); k++) {
+        char text[256];
+        snprintf(text, sizeof(text), "{\"op\":\"range\",\"stop\":4096},{\"op\":\"filter\",\"expr\":%s},"
+                 "{\"op\":\"inflate\",\"factor\":512},{\"op\":\"batch\",\"size\":64}", nodes[k]);
+        struct cw_plan *plan = plan_of(text, 1);
+        struct cw_exec *exec = cw_exec_new(1);
+        struct job *jobs = run_all(exec, plan, 0, CW_BAD_FAIL, 3);
+        for (size_t i = 0; i < 3; i++) {
+            const struct cw_batch *batch = jobs[i].batch;
+            assert_non_null(batch);
+            size_t bytes = batch->elements * 512 * sizeof(int64_t), held = batch->buf ? batch->buf->cap : 0;
+            assert_int_equal(batch->buf ? batch->buf->len : 0, bytes);
+            assert_true(held >= bytes && held <= bytes + bytes / 7);
+        }
+        free_jobs(jobs, 3);
+        cw_exec_free(exec);
+        cw_plan_unref(plan);
+    }
+}
+
 static void test_counts(void **state)
 {
     (void)state;
@@ -315,7 +341,7 @@ int main(void)
         cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_bad_elements),
         cmocka_unit_test(test_lowest_error), cmocka_unit_test(test_cancel),
         cmocka_unit_test(open_items_end_when_cancelled),
-        cmocka_unit_test(test_alloc_fails),  cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_alloc_fails), cmocka_unit_test(test_memory_of_what_is_left),  cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,25 @@ static void test_slots_are_used_again(void **state)
     cw_shm_pool_free(pool);
 }
 
+/* Sizes that come and go: idle slots of the wrong size make room, however large the limit is. */
+static void test_idle_is_bounded(void **state)
+{
+    (void)state;
+    struct cw_err err = {0};
+    struct cw_shm_pool *pool = cw_shm_pool_new(1024 * MIB);
+    for (size_t i = 0; i < 100; i++) {
+        size_t bytes = MIB + (i * 7 % 50) * (MIB / 8);
+        struct cw_buf *a = cw_shm_pool_get(pool, bytes, &err), *b = cw_shm_pool_get(pool, bytes / 3, &err);
+        assert_non_null(a);
+        assert_non_null(b);
+        assert_true(a->cap <= bytes + bytes / 3 + MIB / 16);
+        cw_buf_unref(a);
+        cw_buf_unref(b);
+        assert_true(cw_shm_pool_bytes(pool) <= 14 * MIB);
+    }
+    cw_shm_pool_free(pool);
+}
+
 static void test_limit_and_gone(void **state)
 {
     (void)state;
@@ -155,7 +174,7 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slots_are_used_again),
+        cmocka_unit_test(test_slots_are_used_again), cmocka_unit_test(test_idle_is_bounded),
         cmocka_unit_test(test_limit_and_gone),
         cmocka_unit_test(test_retired_slots_are_not_used_again),
         cmocka_unit_test(test_number_of_slots),
