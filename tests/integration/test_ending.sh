@@ -46,9 +46,17 @@ case_preparations() {
     small_job_runs
     for ((i = 0; i < 6; i++)); do end_job "far$i"; done
     small_job_runs
+    # The worker was told so, too: when they come back at last nobody hears of it.
+    rm "$work/hangs"
+    wait_until 60 "they come to their end" opens_nothing w1
+    grep 'cannot be prepared' "$work/w1.log" && fail "it still prepares what nobody wants"
+    touch "$work/hangs"
+    begin far "$cachew" run "$work/far.json" --dispatcher "$DISPATCHER"
+    wait_until 60 "one more hangs" calls 7
     kill -TERM "${pid_of[w1]}"
     leaves w1 'drained'
 }
+opens_nothing() { ! grep -qs '^cachew-open' "/proc/${pid_of[$1]}"/task/*/comm; } # NAME: of a worker
 end_job() { # NAME: and who runs it
     end "$1" KILL
     "$cachew" remove "$1" --dispatcher "$DISPATCHER" >"$work/removed" 2>&1 || fail "remove: $(cat "$work/removed")"
