@@ -173,7 +173,7 @@ static void run(void *arg)
 static bool has_room(const struct cw_worker *w, int64_t now_ms, int64_t *ret_wait_ms)
 {
     size_t quick = 0;
-    int64_t first_ms = INT64_MAX;
+    int64_t first_ms = now_ms;
     for (const struct cw_opening *o = w->openings; o; o = o->next) {
         bool counts = !o->unwanted && now_ms - o->began_ms < SLOW_MS;
         quick += counts;
