@@ -37,7 +37,6 @@
 #define CW_GIVEN_EPOCHS 2      /* of which it is known who computed what */
 #define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* of a client that says nothing */
 #define CW_LEASE_MAX 1024       /* items of one lease, about */
-#define CW_DEAD_KEPT 4          /* workers lost at an item that are remembered by id */
 #define CW_ATTEMPTS_MAX 3       /* failures of an item on workers before its job fails */
 #define CW_WORKER_TAG 0x574b5231u
 #define CW_CLIENT_TAG 0x434c5431u
@@ -180,11 +179,15 @@ struct cw_consumer {
     uint64_t ready;           /* finished batches that wait for its trainer, as last told; 0 = none, or not known */
     int64_t gone_ms;          /* since when nobody holds it */
 };
+struct cw_deaths { /* ids of workers that died at something: each once, and forgotten if it was only cut off */
+    uint64_t *v;
+    size_t n, cap;
+};
 struct cw_trouble { /* of an item that failed */
     uint64_t epoch, item;
-    uint32_t failures, deaths;
+    uint32_t failures;
     uint64_t worker_id; /* the last that failed */
-    uint64_t dead[CW_DEAD_KEPT]; /* workers that were lost at it; 0 = free */
+    struct cw_deaths dead; /* fewer than options.deaths_max */
 };
 struct cw_job_skip {
     uint64_t epoch;
@@ -211,8 +214,7 @@ struct cw_job {
     uint64_t items;
     struct cw_buf *manifest;
     struct cw_worker *preparing;
-    uint32_t prepare_deaths;
-    uint64_t prepare_dead_id; /* the last worker that was lost at it */
+    struct cw_deaths prepare_dead;
     uint64_t prepared_by;     /* the worker that did it; 0 = not known (any more) */
     uint32_t barred_n;        /* shares whose workers see other files */
     int64_t no_files_ms;      /* since when all its workers do; 0 = they do not */
@@ -432,6 +434,8 @@ void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker, const
 void cw_trouble_died(struct cw_share *share); /* its worker is gone: blames what it was computing. May fail the job. */
 void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id); /* it was only its connection that died */
 void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch);
+void cw_trouble_free_all(struct cw_job *job);
+bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id); /* false: it is known */
 
 /* ---- turn.c ---- */
 void cw_turn_end(void *dispatcher);

@@ -79,10 +79,7 @@ static void release(struct cw_worker *worker, bool died)
         if (job->preparing != worker)
             continue;
         job->preparing = NULL;
-        if (job->prepare_dead_id == worker->id) /* it was only its connection that died */
-            continue;
-        job->prepare_dead_id = died ? worker->id : 0;
-        if (died && ++job->prepare_deaths >= d->options.deaths_max)
+        if (died && cw_deaths_add(&job->prepare_dead, worker->id) && job->prepare_dead.n >= d->options.deaths_max)
             cw_job_fail(job, CW_E_INTERNAL, "the workers that looked at its sources died, one after the other; it is not tried again");
     }
     while (worker->shares) {

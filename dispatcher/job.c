@@ -91,7 +91,7 @@ void cw_job_free(struct cw_job *job)
     cw_scaling_free(job);
     cw_watch_free(job);
     cw_mem_free(job->consumers);
-    cw_mem_free(job->troubles);
+    cw_trouble_free_all(job);
     cachew__v1__job_options__free_unpacked(job->options, NULL);
     cachew__v1__graph__free_unpacked(job->graph, NULL);
     if (job->info)

@@ -8,6 +8,38 @@
 
 #define TROUBLES_MAX 4096
 
+bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id)
+{
+    for (size_t i = 0; i < deaths->n; i++)
+        if (deaths->v[i] == worker_id)
+            return false;
+    CW_GROW(deaths->v, deaths->n, deaths->cap);
+    deaths->v[deaths->n++] = worker_id;
+    return true;
+}
+
+static void forgive(struct cw_deaths *deaths, uint64_t worker_id)
+{
+    for (size_t i = deaths->n; i-- > 0;)
+        if (deaths->v[i] == worker_id)
+            deaths->v[i] = deaths->v[--deaths->n];
+}
+
+/* The last one takes its place. */
+static void drop(struct cw_job *job, size_t i)
+{
+    cw_mem_free(job->troubles[i].dead.v);
+    job->troubles[i] = job->troubles[--job->troubles_n];
+}
+
+void cw_trouble_free_all(struct cw_job *job)
+{
+    while (job->troubles_n > 0)
+        drop(job, 0);
+    cw_mem_free(job->troubles);
+    cw_mem_free(job->prepare_dead.v);
+}
+
 struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item)
 {
     for (size_t i = 0; i < job->troubles_n; i++) {
@@ -22,8 +54,10 @@ static struct cw_trouble *note(struct cw_job *job, uint64_t epoch, uint64_t item
     struct cw_trouble *trouble = cw_trouble_find(job, epoch, item);
     if (trouble)
         return trouble;
-    if (job->troubles_n >= TROUBLES_MAX) /* the oldest makes room */
+    if (job->troubles_n >= TROUBLES_MAX) { /* the oldest makes room */
+        cw_mem_free(job->troubles[0].dead.v);
         memmove(job->troubles, job->troubles + 1, --job->troubles_n * sizeof(*job->troubles));
+    }
     CW_GROW(job->troubles, job->troubles_n, job->troubles_cap);
     trouble = &job->troubles[job->troubles_n++];
     *trouble = (struct cw_trouble){.epoch = epoch, .item = item};
@@ -32,14 +66,14 @@ static struct cw_trouble *note(struct cw_job *job, uint64_t epoch, uint64_t item
 
 static bool is_suspect(const struct cw_job *job, const struct cw_trouble *trouble)
 {
-    return trouble->deaths > 0 && trouble->deaths + 1 >= job->d->options.deaths_max;
+    return trouble->dead.n > 0 && trouble->dead.n + 1 >= job->d->options.deaths_max;
 }
 
 void cw_trouble_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
 {
     for (size_t i = job->troubles_n; i-- > 0;) {
         if (job->troubles[i].epoch == epoch && cw_set_has(items, job->troubles[i].item))
-            job->troubles[i] = job->troubles[--job->troubles_n];
+            drop(job, i);
     }
 }
 
@@ -47,7 +81,7 @@ void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch)
 {
     for (size_t i = job->troubles_n; i-- > 0;) {
         if (job->troubles[i].epoch < below_epoch)
-            job->troubles[i] = job->troubles[--job->troubles_n];
+            drop(job, i);
     }
 }
 
@@ -118,20 +152,11 @@ void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker, const
 static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struct cw_worker *worker)
 {
     struct cw_trouble *trouble = note(job, epoch, item);
-    size_t free_at = CW_DEAD_KEPT;
-    for (size_t i = 0; i < CW_DEAD_KEPT; i++) {
-        if (trouble->dead[i] == worker->id)
-            return false;
-        if (trouble->dead[i] == 0)
-            free_at = i;
-    }
-    if (free_at < CW_DEAD_KEPT)
-        trouble->dead[free_at] = worker->id;
-    if (++trouble->deaths < job->d->options.deaths_max)
+    if (!cw_deaths_add(&trouble->dead, worker->id) || trouble->dead.n < job->d->options.deaths_max)
         return false;
     char msg[512];
-    snprintf(msg, sizeof(msg), "item %llu of epoch %llu: %u workers died while computing it, the last was %s; it is not tried again",
-             (unsigned long long)item, (unsigned long long)epoch, trouble->deaths, worker->address);
+    snprintf(msg, sizeof(msg), "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is not tried again",
+             (unsigned long long)item, (unsigned long long)epoch, trouble->dead.n, worker->address);
     cw_job_fail(job, CW_E_INTERNAL, msg);
     return true;
 }
@@ -139,15 +164,9 @@ static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struc
 void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        for (size_t i = 0; i < job->troubles_n; i++) {
-            struct cw_trouble *trouble = &job->troubles[i];
-            for (size_t k = 0; k < CW_DEAD_KEPT; k++) {
-                if (trouble->dead[k] != worker_id)
-                    continue;
-                trouble->dead[k] = 0;
-                trouble->deaths--;
-            }
-        }
+        forgive(&job->prepare_dead, worker_id);
+        for (size_t i = 0; i < job->troubles_n; i++)
+            forgive(&job->troubles[i].dead, worker_id);
     }
 }
 

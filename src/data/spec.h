@@ -38,6 +38,7 @@ int cw_dtype_parse(const char *text, enum cw_dtype *ret_dtype); /* 0 or CW_E_INV
 
 #define CW_RANK_MAX 8
 #define CW_FIELDS_MAX 16
+_Static_assert(CW_FIELDS_MAX <= 32, "fields are bits of a uint32_t, in plans and in rows under way");
 #define CW_FIELD_NAME_BYTES 48
 
 struct cw_field {

@@ -330,6 +330,43 @@ static void a_failing_item_is_tried_elsewhere_then_fails_the_job(void **state)
     assert_non_null(strstr(job->error, "no memory"));
 }
 
+static void die_at(struct cw_job *job, struct cw_worker *worker, uint64_t item)
+{
+    struct cw_share *share = cw_share_get(job, worker);
+    struct cw_lease *lease = CW_NEW(struct cw_lease);
+    cw_set_add(&lease->items, item, item + 1);
+    cw_set_add(&lease->todo, item, item + 1);
+    cw_set_add(&cw_job_open_epoch(job, 0)->leased, item, item + 1);
+    share->leases = lease;
+    share->todo_n = 1;
+    cw_trouble_died(share);
+    cw_lease_free_all(share, false);
+}
+
+/* However many may die, each counts once, and not at all when it was only cut off. */
+static void all_deaths_are_remembered(void **state)
+{
+    (void)state;
+    enum { MAX = 50 };
+    made_up.options.deaths_max = MAX;
+    struct cw_job *job = add_job("a", 100, 1, 5);
+    struct cw_worker *workers[MAX];
+    for (uint64_t i = 0; i < MAX; i++)
+        workers[i] = made_up_worker(i + 1, 1);
+    for (size_t round = 0; round < 3; round++)
+        for (size_t i = 0; i < MAX - 1; i++)
+            die_at(job, workers[i], 7);
+    assert_int_equal(job->status, CW_JOB_RUNNING);
+    for (size_t i = 0; i < MAX - 1; i += 2)
+        cw_trouble_alive(&made_up, workers[i]->id);
+    die_at(job, workers[MAX - 1], 7);
+    assert_int_equal(job->status, CW_JOB_RUNNING);
+    for (size_t i = 0; i < MAX - 1; i += 2)
+        die_at(job, workers[i], 7);
+    assert_int_equal(job->status, CW_JOB_FAILED);
+    assert_non_null(strstr(job->error, "50 workers died"));
+}
+
 /* A random run of deaths, hand-backs, receipts out of order: at its end everything was received once each, in bounded steps. */
 static void chaos_ends_with_everything_received_once(void **state)
 {
@@ -389,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(an_item_that_kills_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_failing_item_is_tried_elsewhere_then_fails_the_job, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(all_deaths_are_remembered, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(chaos_ends_with_everything_received_once, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
