@@ -59,14 +59,22 @@ static void name_of(struct cw_hash key, char ret_name[NAME_BYTES])
 
 /* ---- the sum; the lock is held from lock to unlock ---- */
 
-static uint64_t usage_lock(struct cw_source_dir *d)
+/* false: there is no lock, as on some network mounts. Nothing may be added then: the sum is of all processes. */
+static bool usage_lock(struct cw_source_dir *d, uint64_t *ret_bytes)
 {
-    uint64_t bytes = 0;
-    while (flock(d->usage_fd, LOCK_EX) < 0 && errno == EINTR)
-        continue;
-    if (pread(d->usage_fd, &bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-        bytes = 0;
-    return bytes;
+    int rc;
+    do
+        rc = flock(d->usage_fd, LOCK_EX);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0) {
+        char text[256];
+        snprintf(text, sizeof(text), "%s/usage cannot be locked, nothing is kept there: %s", d->path, strerror(errno));
+        cw_source_tally_trouble(&d->tally, text);
+        return false;
+    }
+    if (pread(d->usage_fd, ret_bytes, sizeof(*ret_bytes), 0) != (ssize_t)sizeof(*ret_bytes))
+        *ret_bytes = 0;
+    return true;
 }
 
 static void usage_unlock(struct cw_source_dir *d, uint64_t bytes)
@@ -228,14 +236,23 @@ static int write_file(struct cw_source_dir *d, const struct cw_source_item *item
     return rc;
 }
 
+static void refuse(struct cw_source_dir *d)
+{
+    atomic_fetch_add(&d->tally.refused, 1);
+    atomic_store(&d->full_ns, cw_clock_ns());
+}
+
 static void put(struct cw_source_dir *d, const struct cw_source_item *item)
 {
     char name[NAME_BYTES];
-    uint64_t bytes = sizeof(struct head) + item->buf->len;
+    uint64_t sum = 0, bytes = sizeof(struct head) + item->buf->len;
     name_of(item->key, name);
     if (cw_source_dir_has(d, item->key, item->buf->len))
         return;
-    uint64_t sum = usage_lock(d);
+    if (!usage_lock(d, &sum)) {
+        refuse(d);
+        return;
+    }
     bool had = cw_source_dir_has(d, item->key, item->buf->len); /* another process may have written it meanwhile */
     bool admitted = !had && admit(d, bytes, &sum);
     int rc = admitted ? write_file(d, item, name) : 0, why = errno;
@@ -250,16 +267,16 @@ static void put(struct cw_source_dir *d, const struct cw_source_item *item)
         snprintf(text, sizeof(text), "%s: %s", d->path, strerror(why));
         cw_source_tally_trouble(&d->tally, text);
     }
-    atomic_fetch_add(&d->tally.refused, 1);
-    atomic_store(&d->full_ns, cw_clock_ns());
+    refuse(d);
 }
 
 static void write_blocks(void *arg)
 {
     struct cw_source_dir *d = arg;
     struct cw_source_item item;
-    (void)usage_lock(d);
-    usage_unlock(d, make_room(d, d->quota, true));
+    uint64_t sum = 0;
+    if (usage_lock(d, &sum))
+        usage_unlock(d, make_room(d, d->quota, true));
     while (cw_source_queue_pop(&d->queue, INT64_MAX, &item) > 0) {
         put(d, &item);
         cw_source_queue_done(&d->queue, &item);

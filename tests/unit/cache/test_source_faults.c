@@ -2,10 +2,23 @@
 /* The source cache when blocks are damaged, files change, and tiers are away. */
 #include "source_world.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* In place of flock(2): a mount that has no locks. */
+static bool no_locks;
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+    if (!no_locks)
+        return __real_flock(fd, operation);
+    errno = ENOLCK;
+    return -1;
+}
 
 static void damaged_blocks_of_the_directory(void **state)
 {
@@ -150,6 +163,34 @@ static void directory_that_cannot_be(void **state)
     assert_non_null(strstr(err.msg, "no/such"));
 }
 
+/* Nothing is added to the sum of all processes without the lock; what is there is read. */
+static void directory_without_locks(void **state)
+{
+    struct world *w = *state;
+    const struct cw_source_cache_options o = {.dir = w->dir};
+    struct cw_source_cache *c = new_cache(&o);
+    no_locks = true;
+    read_all(w, c);
+    wait_written(c);
+    struct cw_source_counts counts = counts_of(c, CW_SOURCE_DIR);
+    assert_int_equal(counts.bytes, 0);
+    assert_int_equal(counts.filled_bytes, 0);
+    assert_true(counts.refused > 0);
+    assert_non_null(strstr(counts.trouble, "cannot be locked"));
+    cw_source_cache_free(c);
+    no_locks = false;
+    c = new_cache(&o);
+    read_all(w, c);
+    wait_written(c);
+    cw_source_cache_free(c);
+    no_locks = true;
+    c = new_cache(&o);
+    read_all(w, c);
+    assert_int_equal(origin_reads(c), 0);
+    cw_source_cache_free(c);
+    no_locks = false;
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, source_begin, source_end)
@@ -161,6 +202,7 @@ int main(void)
         CASE(young_files_are_not_kept),
         CASE(store_that_is_away),
         CASE(directory_that_cannot_be),
+        CASE(directory_without_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
