@@ -50,22 +50,43 @@ static void on_signal(void *arg, int signum)
 static void on_parent_gone(void *arg)
 {
     struct cw_dispatcher *d = arg;
+    if (!d->server && !d->stopping) /* it stands by */
+        _exit(0);
     if (!d->stopping)
         stop(d);
 }
 
+struct standby {
+    struct cw_dispatcher *d;
+    struct cw_err *err;
+    int rc;
+};
+
+static int try_state(struct cw_dispatcher *d, struct cw_err *err)
+{
+    return cw_state_open(d->options.state_dir, d->options.generation_above, &d->state, err);
+}
+
+static void on_standby(void *arg)
+{
+    struct standby *standby = arg;
+    standby->rc = try_state(standby->d, standby->err);
+    if (standby->rc != CW_E_AGAIN)
+        cw_loop_stop(standby->d->loop);
+}
+
+/* A standby waits in the loop, so that it hears signals, and the end of its parent. */
 static int open_state(struct cw_dispatcher *d, struct cw_err *err)
 {
-    bool told = false;
-    for (;;) {
-        int rc = cw_state_open(d->options.state_dir, d->options.generation_above, &d->state, err);
-        if (rc != CW_E_AGAIN || !d->options.standby)
-            return rc;
-        if (!told)
-            cw_log_info(CW_LOG_MOD, "standing by: another dispatcher has %s", d->options.state_dir);
-        told = true;
-        cw_clock_sleep_ns((int64_t)STANDBY_MS * 1000000);
-    }
+    struct standby standby = {.d = d, .err = err, .rc = try_state(d, err)};
+    if (standby.rc != CW_E_AGAIN || !d->options.standby)
+        return standby.rc;
+    cw_log_info(CW_LOG_MOD, "standing by: another dispatcher has %s", d->options.state_dir);
+    struct cw_timer *timer = cw_timer_new(d->loop, on_standby, &standby);
+    cw_timer_start(timer, STANDBY_MS, STANDBY_MS);
+    cw_loop_run(d->loop);
+    cw_timer_free(timer);
+    return standby.rc;
 }
 
 /* A turn of the loop, at whose end what is stored is collected. */
@@ -128,19 +149,16 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
 
 static int start(struct cw_dispatcher *d, struct cw_err *err)
 {
-    int rc = open_state(d, err);
+    int rc = cw_loop_on_signal(d->loop, SIGTERM, on_signal, d, err);
+    if (rc == 0)
+        rc = cw_loop_on_signal(d->loop, SIGINT, on_signal, d, err);
+    if (rc == 0 && d->options.exit_with_stdin)
+        rc = cw_parent_watch(d->loop, on_parent_gone, d, &d->parent, err);
+    if (rc == 0)
+        rc = open_state(d, err);
     if (rc != 0)
         return rc;
     d->generation = cw_state_generation(d->state);
-    rc = cw_loop_on_signal(d->loop, SIGTERM, on_signal, d, err);
-    if (rc == 0)
-        rc = cw_loop_on_signal(d->loop, SIGINT, on_signal, d, err);
-    if (rc != 0)
-        return rc;
-    if (d->options.exit_with_stdin)
-        rc = cw_parent_watch(d->loop, on_parent_gone, d, &d->parent, err);
-    if (rc != 0)
-        return rc;
     d->rpc = cw_rpc_new(d->loop);
     cw_rpc_set_small(d->rpc);
     return serve(d, err);

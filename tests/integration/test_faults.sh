@@ -61,6 +61,23 @@ case_standby_tcp() {
     standby
 }
 
+# Who stands by for somebody ends with him, although it has never served; and at a signal.
+case_standby_alone() {
+    local fd
+    listen=unix:$work/dispatcher.sock
+    begin_dispatcher
+    mkfifo "$work/stdin"
+    exec {fd}<>"$work/stdin"
+    begin standby bash -c "exec $fd>&-; exec '$CACHEW_BIN/cachew-dispatcher' --listen unix:$work/other.sock --state-dir '$work/state' --standby --exit-with-stdin <'$work/stdin'"
+    wait_until 60 "it stands by" grep -qs 'standing by' "$work/standby.log"
+    is_gone_or_zombie standby && fail "the standby is gone before its parent"
+    exec {fd}>&-
+    wait_for standby 60 || fail "a standby whose parent is gone: status $?"
+    begin_standby other
+    end other
+    same "status of a standby that is told to stop" 0 $?
+}
+
 # ---- the dispatcher dies at point N ----
 
 dispatcher_points() { # PIPELINE POINT...: "any:N" is the N-th of all that it passes
