@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
-#include <string.h>
 #include "base/log.h"
 #include "client/session_int.h"
 #include "wire/wire.h"
@@ -32,7 +31,7 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
 
 static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *skipped)
 {
-    bool lost = strcmp(skipped->reason, "shared") != 0;
+    bool lost = skipped->why != CACHEW__V1__SKIPPED__WHY__TAKEN;
     if (!session->begun)
         return;
     for (size_t i = 0; i < skipped->n_items; i++) {
@@ -96,7 +95,7 @@ void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
             on_error(session, command->error);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
-            cw_session_set_reason(session, command->waiting->reason, !command->waiting->stuck && strncmp(command->waiting->reason, "no worker", 9) != 0);
+            cw_session_set_reason(session, command->waiting->reason, !command->waiting->stuck);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
             on_skipped(session, command->skipped);

@@ -359,8 +359,9 @@ void cw_client_welcome(struct cw_client *client);
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker);
 /* The workers that it may have to fetch from; again: also if it was told the same before. */
 void cw_client_send_workers(struct cw_client *client, bool again);
-/* To all clients of the job but the one at this place (-1: to all). */
-void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason, int64_t but_consumer);
+/* To all clients of the job: nobody gets these; or to all but the one at this place: it has received them (shared jobs). */
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason);
+void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items, uint32_t consumer);
 
 /* ---- job.c ---- */
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name); /* also one that is over: the latest of that name */

@@ -45,7 +45,7 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
         if (fresh.n > 0)
             cw_lease_received(job, epoch->number, &fresh);
         if (news.n > 0)
-            cw_job_tell_skipped(job, epoch->number, &news, "shared", consumer);
+            cw_job_tell_taken(job, epoch->number, &news, consumer);
         cw_set_fini(&fresh);
         cw_set_fini(&news);
         job->progress_dirty |= consumed;
@@ -219,7 +219,7 @@ uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t 
             cw_lease_free(share, number, &fresh, true);
         job->skipped_items += n;
         job->progress_dirty = job->want_fill = true;
-        cw_job_tell_skipped(job, number, &fresh, reason, -1);
+        cw_job_tell_skipped(job, number, &fresh, reason);
         cw_job_advance(job);
     }
     cw_set_fini(&fresh);

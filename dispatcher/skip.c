@@ -40,7 +40,7 @@ void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
     if (fresh.n > 0) {
         job->skipped_items += cw_set_count(&fresh);
         job->progress_dirty = true;
-        cw_job_tell_skipped(job, epoch->number, &fresh, ASKED, -1);
+        cw_job_tell_skipped(job, epoch->number, &fresh, ASKED);
     }
     cw_set_fini(&fresh);
 }

@@ -62,7 +62,7 @@ static void free_sets(Cachew__V1__EpochSet **sets, size_t n)
     cw_mem_free(sets);
 }
 
-static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items, const char *reason)
+static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items, Cachew__V1__Skipped__Why why, const char *reason)
 {
     Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
     set.epoch = epoch;
@@ -72,6 +72,7 @@ static void send_skipped(struct cw_client *client, uint64_t epoch, const struct 
     skipped.n_items = 1;
     skipped.items = sets;
     skipped.reason = text;
+    skipped.why = why;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED;
     command.skipped = &skipped;
@@ -79,12 +80,23 @@ static void send_skipped(struct cw_client *client, uint64_t epoch, const struct 
     cw_mem_free(set.items);
 }
 
-void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason, int64_t but_consumer)
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason)
 {
-    for (struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job && client->welcomed && (int64_t)client->consumer != but_consumer)
-            send_skipped(client, epoch, items, reason);
-    }
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        if (client->job == job && client->welcomed)
+            send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
+}
+
+static void send_taken(struct cw_client *client, uint64_t epoch, const struct cw_set *items)
+{
+    send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__TAKEN, "shared");
+}
+
+void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items, uint32_t consumer)
+{
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        if (client->job == job && client->welcomed && client->consumer != consumer)
+            send_taken(client, epoch, items);
 }
 
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)
@@ -152,10 +164,10 @@ static void send_others(struct cw_client *client, uint64_t at_epoch)
     if (job->items > 0)
         cw_set_add(&all, 0, job->items);
     for (uint64_t n = at_epoch; n < job->first_epoch; n++)
-        send_skipped(client, n, &all, "shared");
+        send_taken(client, n, &all);
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->consumed.n > 0)
-            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->consumed, "shared");
+            send_taken(client, job->epochs[i]->number, &job->epochs[i]->consumed);
     }
     cw_set_fini(&all);
 }
@@ -193,7 +205,7 @@ void cw_client_welcome(struct cw_client *client)
     cw_fault_point("dispatcher.welcome");
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->skipped.n > 0)
-            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped, "left out before");
+            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, "left out before");
     }
     if (job->layout.mode == CW_MODE_SHARED)
         send_others(client, CW_MAX(client->at_epoch, job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
