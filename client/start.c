@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/str.h"
 #include "client/cancel.h"
 #include "client/job.h"
@@ -12,8 +13,7 @@
 #include "client/public.h"
 #include "client/session.h"
 
-#define NAME_MAX_BYTES 256
-#define TENANT_BYTES_MAX 64
+#define POLICY_BYTES_MAX 256
 
 static int check_options(const struct cachew_job_options *o, struct cw_err *err)
 {
@@ -24,21 +24,21 @@ static int check_options(const struct cachew_job_options *o, struct cw_err *err)
         return cw_err_set(err, CW_E_INVALID, "job option consumers: %u consumers need mode CACHEW_COORDINATED or CACHEW_SHARED", consumers);
     if (o->consumer >= consumers)
         return cw_err_set(err, CW_E_INVALID, "job option consumer: %u is not below consumers (%u)", o->consumer, consumers);
-    if (o->name && strlen(o->name) > NAME_MAX_BYTES)
-        return cw_err_set(err, CW_E_INVALID, "job option name: longer than %d bytes", NAME_MAX_BYTES);
+    if (o->name && cw_name_check_job(o->name, err) != 0)
+        return cw_err_wrap(err, "job option name");
     if (o->mode != CACHEW_SINGLE && (!o->name || !*o->name))
         return cw_err_set(err, CW_E_INVALID, "job option name: a job of several consumers needs one, by which they find it");
-    if (o->tenant && *o->tenant && !cw_str_is_name(o->tenant, TENANT_BYTES_MAX))
-        return cw_err_set(err, CW_E_INVALID, "job option tenant: \"%.80s\" is not 1 to %d letters, digits, '-' and '_'", o->tenant, TENANT_BYTES_MAX);
-    if (o->autocache && strlen(o->autocache) > NAME_MAX_BYTES)
-        return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes", NAME_MAX_BYTES);
+    if (o->tenant && cw_name_check_tenant(o->tenant, err) != 0)
+        return cw_err_wrap(err, "job option tenant");
+    if (o->autocache && strlen(o->autocache) > POLICY_BYTES_MAX)
+        return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes", POLICY_BYTES_MAX);
     enum cw_identity identity;
     if (o->identity && cw_identity_parse(o->identity, "job option identity", &identity, err) != 0)
         return CW_E_INVALID;
     const char *const policies[][2] = {{"autoscale", o->autoscale}, {"autoplace", o->autoplace}};
     for (size_t i = 0; i < CW_ARRAY_LEN(policies); i++)
-        if (policies[i][1] && strlen(policies[i][1]) > NAME_MAX_BYTES)
-            return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes", policies[i][0], NAME_MAX_BYTES);
+        if (policies[i][1] && strlen(policies[i][1]) > POLICY_BYTES_MAX)
+            return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes", policies[i][0], POLICY_BYTES_MAX);
     if (o->max_workers > 0 && o->min_workers > o->max_workers)
         return cw_err_set(err, CW_E_INVALID, "job option min_workers: %u is more than max_workers (%u)", o->min_workers, o->max_workers);
     if (!(o->weight >= 0) || !(o->max_stall >= 0 && o->max_stall <= 1) || !(o->client_price >= 0) || !(o->local_cpus >= 0))

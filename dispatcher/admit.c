@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a client's hello to its welcome: which job, which place in it, and from where it goes on. */
+#include "base/name.h"
 #include "base/rng.h"
 #include "base/version.h"
 #include "dispatcher/catalogue.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 200
 
 static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *err)
 {
@@ -38,18 +38,13 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
     const Cachew__V1__JobOptions *options = hello->job;
     if (!options || !options->graph)
         return cw_err_set(err, CW_E_INVALID, "the client asked for no job");
-    if (strlen(options->name) > NAME_MAX_BYTES)
-        return cw_err_set(err, CW_E_INVALID, "the job's name has %zu bytes, at most %d are allowed", strlen(options->name), NAME_MAX_BYTES);
-    for (const char *p = options->name; *p; p++) {
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            return cw_err_set(err, CW_E_INVALID, "the job's name has control characters");
-    }
-    int rc = check_policies(options, err);
+    int rc = cw_name_check_job(options->name, err);
+    if (rc == 0)
+        rc = check_policies(options, err);
+    if (rc == 0)
+        rc = cw_name_check_tenant(options->tenant, err);
     if (rc != 0)
         return rc;
-    if (!cw_catalogue_is_tenant(options->tenant))
-        return cw_err_set(err, CW_E_INVALID, "tenant \"%.80s\": letters, digits, '.', '_', '-', at most %d, no '.' first", options->tenant,
-                          CW_CATALOGUE_TENANT_MAX);
     if ((unsigned)options->mode > CACHEW__V1__CONSUMER_MODE__SHARED)
         return cw_err_set(err, CW_E_INVALID, "consumer mode %d is unknown", (int)options->mode);
     uint32_t n = options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);

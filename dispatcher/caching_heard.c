@@ -80,7 +80,7 @@ static void heard_bad(struct cw_caching *caching, const struct cw_worker *worker
 static void heard_counts(struct cw_caching *caching, const struct cw_worker *worker, const Cachew__V1__CacheCounts *counts)
 {
     struct cw_hash hash;
-    if (!cw_wire_hash_from(counts->key, &hash) || !cw_catalogue_is_tenant(counts->tenant))
+    if (!cw_wire_hash_from(counts->key, &hash) || cw_name_check_tenant(counts->tenant, NULL) != 0)
         return;
     struct cw_catalogue_key *key = cw_catalogue_find(caching->catalogue, counts->tenant, hash);
     if (!key)

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "format/chunk.h"
 
-#define KEY_NAME_BYTES (CW_CATALOGUE_TENANT_MAX + 1 + CW_HASH_TEXT_BYTES)
+#define KEY_NAME_BYTES (CW_TENANT_NAME_MAX + 1 + CW_HASH_TEXT_BYTES)
 
 struct cw_catalogue *cw_catalogue_new(const struct cw_evict_policy *evict, uint64_t quota)
 {
@@ -71,14 +71,6 @@ void cw_catalogue_free(struct cw_catalogue *catalogue)
     cw_strmap_fini(&catalogue->tenants);
     cw_strmap_fini(&catalogue->chunks);
     cw_mem_free(catalogue);
-}
-
-bool cw_catalogue_is_tenant(const char *name)
-{
-    size_t n = strlen(name);
-    if (n > CW_CATALOGUE_TENANT_MAX || name[0] == '.')
-        return false;
-    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == n;
 }
 
 static const char *tenant_name(const char *name)
@@ -320,7 +312,7 @@ void cw_catalogue_tidy(struct cw_catalogue *catalogue, int64_t now_ms, int64_t s
 void cw_catalogue_load_row(struct cw_catalogue *catalogue, const struct cw_state_cache_key *row)
 {
     struct cw_hash hash;
-    if (!cw_catalogue_is_tenant(row->tenant) || !cw_hash_parse(row->key, &hash))
+    if (cw_name_check_tenant(row->tenant, NULL) != 0 || !cw_hash_parse(row->key, &hash))
         return;
     struct cw_catalogue_key *key = cw_catalogue_key(catalogue, row->tenant, hash);
     set_text(&key->pipeline, row->pipeline);

@@ -11,10 +11,10 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/name.h"
 #include "dispatcher/state.h"
 #include "policies/policy.h"
 
-#define CW_CATALOGUE_TENANT_MAX 64
 #define CW_CATALOGUE_YOUNG_MS 10000 /* policies leave alone what came into being less than this ago: it was not used yet */
 
 struct cw_catalogue;
@@ -38,7 +38,7 @@ struct cw_catalogue_seen { /* of a worker: its last totals for a key */
     int64_t heard_ms;
 };
 struct cw_catalogue_tenant {
-    char name[CW_CATALOGUE_TENANT_MAX + 1];
+    char name[CW_TENANT_NAME_MAX + 1];
     uint64_t bytes, chunks_n;
     uint64_t quota; /* 0 = none of its own */
     bool full;      /* nothing may be written: above its limit, and nothing can be evicted */
@@ -82,9 +82,7 @@ struct cw_catalogue {
 struct cw_catalogue *cw_catalogue_new(const struct cw_evict_policy *evict, uint64_t quota) CW_MUST_CHECK;
 void cw_catalogue_free(struct cw_catalogue *catalogue); /* accepts NULL */
 
-/* "" is "default". Letters, digits, '.', '_', '-', at most 64, no '.' first. */
-bool cw_catalogue_is_tenant(const char *name);
-/* Made when it is not there. The name is valid. */
+/* Made when it is not there. The name is valid (base/name.h); "" is "default". */
 struct cw_catalogue_tenant *cw_catalogue_tenant(struct cw_catalogue *catalogue, const char *name);
 struct cw_catalogue_key *cw_catalogue_find(const struct cw_catalogue *catalogue, const char *tenant, struct cw_hash key); /* or NULL */
 struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const char *tenant, struct cw_hash key);       /* made */

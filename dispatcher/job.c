@@ -336,7 +336,7 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     cw_autofree char *storing = cw_mem_printf("the dispatcher stores the job%s%s", job->d->unwritten ? ", and tries again: " : "",
                                               job->d->unwritten ? job->d->unwritten_why : "");
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
-waiting.stuck = unwritten ? job->d->unwritten : !there;
+    waiting.stuck = unwritten ? job->d->unwritten : !there;
     waiting.reason = unwritten ? storing : there ? preparation : other_files ? other_files : nobody;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;

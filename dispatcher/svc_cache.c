@@ -269,10 +269,11 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
     const Cachew__V1__CacheEvictRequest *request = (const Cachew__V1__CacheEvictRequest *)unpacked;
     struct cw_catalogue_pick pick = {.all = request->all, .bytes = request->bytes, .young = true, .wall_ms = cw_clock_wall_ms()};
     bool by_key = request->key[0] != '\0';
+    struct cw_err err = {0};
     if (by_key + (request->all != 0) + (request->bytes > 0) != 1) {
         cw_call_fail(call, CW_E_INVALID, "what is to be evicted? a key, all, or a number of bytes");
-    } else if (!cw_catalogue_is_tenant(request->tenant)) {
-        cw_call_fail(call, CW_E_INVALID, "that is no name of a tenant");
+    } else if (cw_name_check_tenant(request->tenant, &err) != 0) {
+        cw_call_fail(call, err.code, err.msg);
     } else if (caching->away) {
         cw_autofree char *msg = cw_mem_printf("the cache is away: %s", caching->why);
         cw_call_fail(call, CW_E_UNAVAILABLE, msg);

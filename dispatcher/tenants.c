@@ -11,7 +11,7 @@ enum key { KEY_WEIGHT, KEY_MAX_WORKERS, KEY_MAX_JOBS, KEY_MAX_MEMORY, KEY_CACHE_
 static const char *const keys[] = {"weight", "max-workers", "max-jobs", "max-memory", "cache-quota", NULL};
 
 struct rule {
-    char name[CW_CATALOGUE_TENANT_MAX + 1];
+    char name[CW_TENANT_NAME_MAX + 1];
     bool given[KEYS_N];
     struct cw_tenant_limits limits;
 };
@@ -65,13 +65,12 @@ static int read_rule(const char *text, struct rule *ret_rule, struct cw_err *err
     if (n == 0 || colon[1] == '\0')
         return cw_err_set(err, CW_E_INVALID, "--tenant \"%s\" is not NAME:KEY=VALUE,... (as in team-a:weight=2,max-jobs=5)", text);
     *ret_rule = (struct rule){.limits = {1, CW_NO_LIMIT, CW_NO_LIMIT, CW_NO_LIMIT, CW_NO_LIMIT}};
-    if (n < sizeof(ret_rule->name))
-        memcpy(ret_rule->name, text, n);
-    if (ret_rule->name[0] == '\0' || (strcmp(ret_rule->name, "*") != 0 && !cw_catalogue_is_tenant(ret_rule->name)))
-        return cw_err_set(err, CW_E_INVALID, "--tenant \"%s\": \"%.*s\" is no name of a tenant: letters, digits, '.', '_', '-', at most %d, no '.' first; or \"*\"",
-                          text, (int)n, text, CW_CATALOGUE_TENANT_MAX);
+    cw_autofree char *name = cw_mem_strndup(text, n);
+    int rc = strcmp(name, "*") != 0 ? cw_name_check_tenant(name, err) : 0;
+    if (rc != 0)
+        return cw_err_wrap(err, "--tenant \"%s\"", text);
+    memcpy(ret_rule->name, name, n);
     cw_autofree char *copy = cw_mem_strdup(colon + 1);
-    int rc = 0;
     for (char *pair = copy, *next; pair && rc == 0; pair = next) {
         next = strchr(pair, ',');
         if (next)

@@ -14,6 +14,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/name.h"
 #include "base/str.h"
 #include "wire/wire.h"
 #include "worker/worker_int.h"
@@ -74,7 +75,7 @@ static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_w
         cw_log_warn("worker", "job=%s node \"%s\" is to be cached, but cannot be: %s", job->id, name, ret->why_not);
     else if (!cw_hash_eq(ret->key, use->key))
         cw_log_warn("worker", "job=%s node \"%s\" is not cached here: its elements are others than the dispatcher's key says", job->id, name);
-    else if (job->cache.tenant && job->cache.tenant[0] && !cw_str_is_name(job->cache.tenant, CW_CHUNK_TENANT_BYTES - 1))
+    else if (job->cache.tenant && cw_name_check_tenant(job->cache.tenant, NULL) != 0)
         cw_log_warn("worker", "job=%s is not cached here: \"%.80s\" is no name of a tenant", job->id, job->cache.tenant);
     else
         return true;

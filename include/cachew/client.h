@@ -52,7 +52,8 @@ enum cachew_consumer_mode { CACHEW_SINGLE, CACHEW_COORDINATED, CACHEW_SHARED };
 
 struct cachew_job_options {
     size_t struct_size;
-    const char *name;       /* NULL = anonymous: the job ends with its client. A named job that exists is joined if its function is the same. */
+    const char *name;       /* NULL = anonymous: the job ends with its client. A named job that exists is joined if its function is the same.
+                             * docs/tenants.md says what names of jobs and tenants may be. */
     uint64_t seed;
     uint64_t epochs;        /* 0 = without end: an error when the pipeline is known to have no elements */
     int unordered;          /* 1 = batches as they are ready */

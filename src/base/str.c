@@ -84,8 +84,7 @@ char *cw_str_take(struct cw_str *str)
     return s;
 }
 
-/* Length of the valid UTF-8 character at p, 0 if there is none (overlong forms and surrogates included). */
-static size_t utf8_len(const unsigned char *p, size_t n)
+size_t cw_str_utf8_len(const unsigned char *p, size_t n)
 {
     uint32_t c = p[0];
     size_t len = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
@@ -121,7 +120,7 @@ void cw_str_add_json(struct cw_str *str, const char *s, size_t n)
 
     cw_str_add_char(str, '"');
     for (size_t i = 0; i < n;) {
-        size_t len = utf8_len(p + i, n - i);
+        size_t len = cw_str_utf8_len(p + i, n - i);
 
         if (len == 1)
             add_json_ascii(str, p[i]);
@@ -142,12 +141,6 @@ bool cw_str_eq(const char *a, const char *b)
 bool cw_str_starts(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-bool cw_str_is_name(const char *s, size_t max)
-{
-    size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
-    return n > 0 && n <= max && s[n] == '\0';
 }
 
 static size_t min3(size_t a, size_t b, size_t c)

@@ -28,7 +28,8 @@ void cw_str_add_f64(struct cw_str *str, double v);
 
 bool cw_str_eq(const char *a, const char *b); /* NULL equals NULL only */
 bool cw_str_starts(const char *s, const char *prefix);
-bool cw_str_is_name(const char *s, size_t max); /* 1 to max of [A-Za-z0-9_-]: tenants */
+/* Length of the valid UTF-8 character at p, 0 if there is none (overlong forms and surrogates are none); n > 0 bytes are there. */
+size_t cw_str_utf8_len(const unsigned char *p, size_t n);
 /* Whole-string numbers; false on anything else, overflow included. Bytes take K, M, G, T (1024) and KiB, MB, ... */
 bool cw_str_to_i64(const char *s, int64_t *ret);
 bool cw_str_to_u64(const char *s, uint64_t *ret);

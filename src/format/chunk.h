@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/name.h"
 #include "data/spec.h"
 #include "format/read_at.h"
 
@@ -95,7 +96,7 @@ int cw_chunk_check(const struct cw_readable *file, struct cw_chunk_index **ret_i
 int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err);
 
 /* What a name (with its tenant) says, without reading the file; false when it is no chunk's. */
-#define CW_CHUNK_TENANT_BYTES 65
+#define CW_CHUNK_TENANT_BYTES (CW_TENANT_NAME_MAX + 1)
 struct cw_chunk_name {
     char tenant[CW_CHUNK_TENANT_BYTES];
     struct cw_hash key;

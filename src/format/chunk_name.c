@@ -4,16 +4,6 @@
 
 #include "format/chunk_int.h"
 
-static bool is_tenant(const char *p, size_t n)
-{
-    if (n == 0 || n >= CW_CHUNK_TENANT_BYTES || p[0] == '.')
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (!((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') || (p[i] >= '0' && p[i] <= '9') || strchr("._-", p[i])))
-            return false;
-    return true;
-}
-
 /* Digits up to the character `end`; *p behind it. */
 static bool take_number(const char **p, char end, uint64_t *ret)
 {
@@ -53,7 +43,7 @@ bool cw_chunk_name_parse(const char *name, struct cw_chunk_name *ret_name)
     struct cw_chunk_name found = {0};
     const char *p = strchr(name, '/');
 
-    if (!p || !is_tenant(name, (size_t)(p - name)))
+    if (!p || !cw_name_is_tenant(name, (size_t)(p - name)))
         return false;
     memcpy(found.tenant, name, (size_t)(p - name));
     p++;

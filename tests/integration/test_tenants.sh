@@ -39,6 +39,13 @@ case_options() {
         "$(of tenants team '" ".join(str(r[k]) for k in ("tenant", "weight", "max_workers", "max_jobs", "max_memory", "cache_quota", "jobs"))')"
     expect_error long 'tenant' "$cachew" run "$work/sleepy1.json" --dispatcher "$DISPATCHER" --tenant "$(printf 'x%.0s' {1..65})"
     expect_error letters 'tenant.*letters' "$cachew" run "$work/sleepy1.json" --dispatcher "$DISPATCHER" --tenant 'a b'
+    expect_error long_name 'name.*201 bytes, at most 200' "$cachew" run "$work/sleepy1.json" --dispatcher "$DISPATCHER" --name "$(printf 'x%.0s' {1..201})"
+    expect_error no_text 'name.*UTF-8' "$cachew" run "$work/sleepy1.json" --dispatcher "$DISPATCHER" --name $'half \xc3'
+    # What one side takes the others take, too.
+    sed "s/100000/5/" "$work/sleepy1.json" >"$work/short.json"
+    begin_worker w1
+    run dotted "$work/short.json" --tenant team.a --name "$(printf '\xc3\xa4%.0s' {1..100})"
+    same "jobs of team.a" 1 "$(of tenants team.a "r['jobs'] + 1")"
 }
 # One job too many is told so and may come when another is gone; so with memory. Other tenants have nothing to do with it, and who comes back is not asked.
 case_admission() {
