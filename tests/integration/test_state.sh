@@ -129,9 +129,9 @@ begin_dispatcher_on_disk() {
 }
 syncs() { cat "$work/syncs" 2>/dev/null | wc -c; }
 has_synced() { [ "$(syncs)" -gt "$1" ]; } # MORE-THAN
-sql() { # QUERY: the first value
+sql() { # QUERY [FILE]: the first value
     /usr/bin/python3 -c 'import sqlite3, sys
-print(sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute(sys.argv[2]).fetchone()[0])' "$work/state/state.db" "$1"
+print(sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True).execute(sys.argv[2]).fetchone()[0])' "${2:-$work/state/state.db}" "$1"
 }
 says_sql() { [ "$(sql "$1")" = "$2" ]; }
 
@@ -159,38 +159,57 @@ change() {
         wait_until 60 "$mode, $*: it is stored" says_sql "$query" "$value"
     fi
 }
+# answered MODE COMMAND...: it rests on nothing that is to be stored, so it succeeds whatever the disk does.
+answered() {
+    timeout 60 "$cachew" "${@:2}" --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "$1, ${*:2}: $(cat "$work/answer")"
+}
+some_job_waits() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says '"state":"waiting"'; }
+address_of() { sed -n 's/^ready //p' "$work/$1.out"; }
 case_commands() {
     needs_failing_disk
     write_long_pipelines
     key=00000000000000010000000000000001
     mkdir -p "$work/cache/default/$key"
     head -c 1000 /dev/zero >"$work/cache/default/$key/0-10-0000000000000000.chunk"
-    begin_dispatcher_on_disk --cache-store "dir:$work/cache" --autocache off
+    begin_dispatcher_on_disk --cache-store "dir:$work/cache" --autocache off --source-cache-quota 1G
     begin_worker w1
     begin_held held "$work/fashion_long.json" --name held --epochs 9
-    local n=0 name pins=(pin unpin pin)
+    local n=0 name file=$fashion/t10k-labels-idx1-ubyte.gz
     for name in writes syncs hold; do run "gone_$name" "$work/sparse.json" --name "gone_$name"; done
     for mode in writes syncs hold; do
         change "select count(*) from jobs where name = 'gone_$mode'" 0 remove "gone_$mode"
         change "select count(*) from left_out where epoch = $((n + 4))" 1 skip held 3-7 --epoch $((n + 4))
         change "select instr(options, cast('fixed:$((n + 2))' as blob)) > 0 from jobs where name = 'held'" 1 scale held "fixed:$((n + 2))"
-        change "select count(*) from cache_keys where pinned = $(((n + 1) % 2))" 1 cache "${pins[n]}" $key
+        change "select count(*) from cache_keys where pinned = 1" 1 cache pin $key
+        change "select count(*) from cache_keys where pinned = 0" 1 cache unpin $key
         n=$((n + 1))
     done
     # What rests on no commit is answered whatever the disk does.
     for mode in writes syncs hold; do
+        begin_worker "leaves_$mode"
         disk "$mode"
-        for name in jobs workers tenants metrics "cache ls" "cache scan" "cache evict --all" "explain held" decisions; do
+        for name in jobs workers tenants metrics "cache ls" "cache scan" "cache evict --all" "cache status" "explain held" decisions; do
             # What is read from state.db waits for the attempt to write it.
             [ "$mode" = hold ] && [[ "$name" = explain* || "$name" = decisions ]] && continue
             # shellcheck disable=SC2086
-            timeout 60 "$cachew" $name --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "$mode, $name: $(cat "$work/answer")"
+            answered "$mode" $name
         done
+        answered "$mode" drain "$(address_of "leaves_$mode")"
+        # This is a job of its own, which begins when it is stored.
+        begin warm "$cachew" cache warm "$file" --quiet --dispatcher "$DISPATCHER"
+        wait_until 60 "$mode: the job that warms the cache waits" some_job_waits
+        is_gone_or_zombie warm && fail "$mode, cache warm: it has not waited: $(cat "$work/warm.log")"
         disk well
+        wait_for warm || fail "$mode, cache warm: $(cat "$work/warm.log")"
+        wait_for "leaves_$mode" || fail "$mode: the worker that was to drain ended badly"
     done
-    disk hold
-    "$cachew" drain "$(sed -n 's/.*"address":"\([^"]*\)".*/\1/p' <("$cachew" workers --json --dispatcher "$DISPATCHER"))" --dispatcher "$DISPATCHER" \
-        >"$work/answer" 2>&1 || fail "drain: $(cat "$work/answer")"
+    # A copy that cannot be made is none; one that can has all that was answered before, and nothing else.
+    "$cachew" backup "$work/copy" --dispatcher "$DISPATCHER" >"$work/answer" 2>&1 || fail "backup: $(cat "$work/answer")"
+    same "jobs of the copy" "held" "$(sql "select group_concat(name) from jobs" "$work/copy")"
+    rm "$work/copy"
+    disk writes
+    expect_error command 'cannot copy the state' "$cachew" backup "$work/copy" --dispatcher "$DISPATCHER"
+    [ -e "$work/copy" ] && fail "a copy that could not be made is there"
     disk well
     end dispatcher KILL
     begin_dispatcher --cache-store "dir:$work/cache" --autocache off
