@@ -139,17 +139,6 @@ char *cw_scaling_choice(const struct cw_job *job, const struct cw_scale_decision
                                         : cw_mem_printf("%.0f workers", decision->remote);
 }
 
-/* What cw_scaling_choice wrote; remote is 0 when it is something else. */
-static void read_choice(const char *choice, double *ret_remote, double *ret_local)
-{
-    char *end;
-    const char *comma = strstr(choice, "remote, ");
-    *ret_remote = strtod(choice, &end);
-    *ret_local = comma ? strtod(comma + strlen("remote, "), NULL) : 0;
-    if (end == choice || *end != ' ')
-        *ret_remote = *ret_local = 0;
-}
-
 struct last {
     uint64_t id;
     double remote, local;
@@ -159,10 +148,8 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
 {
     struct last *last = arg;
     (void)err;
-    if (row->id > last->id) {
-        last->id = row->id;
-        read_choice(row->choice, &last->remote, &last->local);
-    }
+    if (row->id > last->id)
+        *last = (struct last){row->id, row->remote, row->local};
     return 1;
 }
 
@@ -216,7 +203,9 @@ void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision 
                                           .policy = job->scaling->policy->places ? cw_placing_policy(job) : wanted_policy(job),
                                           .choice = choice,
                                           .reason = cw_str_text(&decision->reason),
-                                          .inputs = cw_str_text(&text)};
+                                          .inputs = cw_str_text(&text),
+                                          .remote = decision->remote,
+                                          .local = decision->local};
     cw_decision_record(job->d, job, &row);
 }
 
@@ -235,7 +224,8 @@ static void record_change(struct cw_job *job, const char *before)
     cw_autofree char *choice = job->scaling ? cw_scaling_choice(job, &now) : cw_mem_strdup("all workers");
     const char *policy = places ? cw_placing_policy(job) : wanted_policy(job);
     cw_autofree char *reason = cw_mem_printf("by request the policy is %s from now on; it was %s", policy, before);
-    const struct cw_state_decision row = {.kind = places ? "autoplace" : "autoscale", .policy = policy, .choice = choice, .reason = reason};
+    const struct cw_state_decision row = {.kind = places ? "autoplace" : "autoscale", .policy = policy, .choice = choice, .reason = reason,
+                                          .remote = now.remote, .local = now.local};
     cw_decision_record(job->d, job, &row);
 }
 

@@ -36,8 +36,8 @@ const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N] = {
         {"INSERT OR REPLACE INTO counts SELECT ?1,?2 WHERE EXISTS(SELECT 1 FROM jobs WHERE id=?1)", 'n', 1},
     [CW_STATE_PUT_TENANT] = {"INSERT OR REPLACE INTO tenants VALUES(?,?,?,?,?,?,?,?)", 't', 1},
     [CW_STATE_PUT_DECISION] =
-        {"INSERT INTO decisions(job,name,kind,policy,choice,reason,candidates,inputs,time_ms,epoch,predicted_ns)"
-         " VALUES(?,?,?,?,?,?,?,?,?,?,?)", 0, 0},
+        {"INSERT INTO decisions(job,name,kind,policy,choice,reason,candidates,inputs,time_ms,epoch,predicted_ns,remote,local)"
+         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", 0, 0},
     [CW_STATE_DROP_DECISIONS] =
         {"DELETE FROM decisions WHERE job=?1 AND kind=?2 AND id <="
          " (SELECT id FROM decisions WHERE job=?1 AND kind=?2 ORDER BY id DESC LIMIT 1 OFFSET ?3)", 'x', 2},

@@ -80,6 +80,7 @@ struct cw_state_decision {
     int64_t time_ms;         /* wall */
     uint64_t epoch;
     double predicted_ns;     /* autocache */
+    double remote, local;    /* autoscale, autoplace: workers */
     const char *job, *name;  /* id and name; "" = about the fleet */
     const char *kind, *policy, *choice, *reason, *candidates, *inputs;
 };

@@ -3,7 +3,7 @@
 #include "dispatcher/state_int.h"
 
 #define DROP_EVERY 64 /* decisions; the limit over all is obeyed so often */
-#define COLUMNS "id, time_ms, epoch, predicted_ns, job, name, kind, policy, choice, reason, candidates, inputs"
+#define COLUMNS "id, time_ms, epoch, predicted_ns, job, name, kind, policy, choice, reason, candidates, inputs, remote, local"
 
 static void drop_old(struct cw_state *state, const struct cw_state_decision *row, uint64_t kept, uint64_t kept_in_all)
 {
@@ -30,6 +30,8 @@ void cw_state_put_decision(struct cw_state *state, const struct cw_state_decisio
     cw_state_add_u64(op, (uint64_t)row->time_ms);
     cw_state_add_u64(op, row->epoch);
     cw_state_add_f64(op, row->predicted_ns);
+    cw_state_add_f64(op, row->remote);
+    cw_state_add_f64(op, row->local);
     cw_state_add(state, op);
     drop_old(state, row, kept, kept_in_all);
 }
@@ -90,6 +92,8 @@ static int on_decision(sqlite3_stmt *stmt, const struct target *target, struct c
         .reason = text_at(stmt, 9),
         .candidates = text_at(stmt, 10),
         .inputs = text_at(stmt, 11),
+        .remote = sqlite3_column_double(stmt, 12),
+        .local = sqlite3_column_double(stmt, 13),
     };
     return target->decision(target->arg, &row, err);
 }

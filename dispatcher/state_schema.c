@@ -47,6 +47,11 @@ static const char *const steps[] = {
     " remote_s REAL NOT NULL, local_s REAL NOT NULL, client_s REAL NOT NULL, cost REAL NOT NULL) WITHOUT ROWID;",
     /* 7: what was counted of a job, for people */
     "CREATE TABLE counts(job TEXT PRIMARY KEY REFERENCES jobs(id) ON DELETE CASCADE, numbers BLOB NOT NULL) WITHOUT ROWID;",
+    /* 8: how many workers were decided on, until now to be read from the words only: "2 workers", "2 remote, 1 local" */
+    "ALTER TABLE decisions ADD COLUMN remote REAL NOT NULL DEFAULT 0;"
+    "ALTER TABLE decisions ADD COLUMN local REAL NOT NULL DEFAULT 0;"
+    "UPDATE decisions SET remote = CAST(choice AS REAL) WHERE kind IN ('autoscale', 'autoplace');"
+    "UPDATE decisions SET local = CAST(substr(choice, instr(choice, 'remote, ') + 8) AS REAL) WHERE kind = 'autoplace' AND choice LIKE '%remote, %';",
 };
 #define SCHEMA ((int)CW_ARRAY_LEN(steps))
 

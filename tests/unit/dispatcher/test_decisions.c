@@ -65,6 +65,7 @@ struct found { /* what was told, one line each: reasons */
     struct cw_str text;
     uint64_t last_id;
     int n, stop_after;
+    double remote, local; /* of the last */
 };
 
 static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
@@ -73,6 +74,8 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
     struct found *found = arg;
     cw_str_addf(&found->text, "%s\n", row->reason);
     found->last_id = row->id;
+    found->remote = row->remote;
+    found->local = row->local;
     return ++found->n == found->stop_after;
 }
 
@@ -202,12 +205,19 @@ static void come_from_the_older_schema(void **unused)
         " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT NULL, time_ms INTEGER NOT NULL, epoch INTEGER NOT NULL,"
         " predicted_ns REAL NOT NULL);"
         "CREATE INDEX decisions_of_job ON decisions(job, id);"
+        "INSERT INTO decisions VALUES(5, 'j1', 'autoplace', 'auto', '12 remote, 3 local', 'so', '', '{}', 5, 6, 0);"
+        "INSERT INTO decisions VALUES(6, 'j1', 'autoscale', 'auto', '4 workers', 'thus', '', '{}', 5, 6, 0);"
         "INSERT INTO decisions VALUES(7, 'j1', 'autocache', 'auto', 'decode', 'because', 'a', '{}', 5, 6, 7.5);"
         "PRAGMA user_version=4;";
     assert_int_equal(sqlite3_exec(db, old, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     state = open_ok();
-    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1"}, &found), 1);
+    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autoscale"}, &found), 1);
+    assert_true(found.remote == 4 && found.local == 0);
+    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autoplace"}, &found), 1);
+    assert_true(found.remote == 12 && found.local == 3);
+    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autocache"}, &found), 1);
+    assert_true(found.remote == 0 && found.local == 0);
     assert_string_equal(cw_str_text(&found.text), "because\n");
     assert_int_equal(found.last_id, 7);
     put_many(state, "", "provision", 1, 9, 1000);

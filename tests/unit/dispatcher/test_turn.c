@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "dispatcher/provision.h"
+#include "dispatcher/scaling.h"
 #include "dispatcher/watch.h"
 #include "unit/dispatcher/made_up.h"
 
@@ -286,6 +287,27 @@ static void what_is_to_be_stored_keeps_the_clock(void **state)
     assert_int_equal(made_up.tick_ms, 0);
 }
 
+/* A job goes on with the workers that were decided on last, in whatever words. */
+static void as_many_workers_as_before(void **state)
+{
+    (void)state;
+    assert_int_equal(cw_provision_find("none", &made_up.provision.kind, NULL), 0);
+    made_up.options.autoscale = made_up.options.autoplace = "auto";
+    made_up.options.provisioner = made_up.provision.kind;
+    struct cw_job *job = cached_job();
+    assert_true(job->scaling && job->scaling->target == 1);
+    struct cw_state_decision row = {.job = job->id, .name = "", .kind = "autoplace", .policy = "auto", .choice = "9 workers", .reason = "", .remote = 2, .local = 1};
+    cw_state_put_decision(made_up.state, &row, 10, 10);
+    row.kind = "autoscale";
+    row.choice = "three of them";
+    row.remote = 3;
+    row.local = 0;
+    cw_state_put_decision(made_up.state, &row, 10, 10);
+    store_all();
+    cw_scaling_restore(job);
+    assert_true(job->scaling->target == 3 && job->scaling->local_target == 0 && job->scaling->state.remote == 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence, setup, teardown),
         cmocka_unit_test_setup_teardown(counts_are_stored_by_themselves, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_to_be_stored_keeps_the_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(as_many_workers_as_before, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
