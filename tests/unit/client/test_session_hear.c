@@ -61,7 +61,7 @@ static bool waits_on(const char *reason, bool stuck)
 static void the_limit_hangs_on_no_words(void **state)
 {
     (void)state;
-    static const char *const reasons[] = {"no worker is connected", "kein Worker ist da", "a worker prepares the job", "no worker needed more than a minute yet", ""};
+    static const char *const reasons[] = {"no worker is connected", "kein Worker da", "a worker prepares the job", "no worker needed more than a minute yet", ""};
     for (size_t i = 0; i < CW_ARRAY_LEN(reasons); i++) {
         assert_false(waits_on(reasons[i], true));
         assert_true(waits_on(reasons[i], false));
