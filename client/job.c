@@ -47,6 +47,15 @@ void cw_job_fail(struct cachew_job *job, const struct cw_err *err)
     cw_cond_broadcast(&job->cond);
 }
 
+void cw_job_set_id(struct cachew_job *job, const char *id)
+{
+    char *old = atomic_exchange(&job->id, cw_mem_strdup(id));
+    if (!old)
+        return;
+    job->old_ids = cw_mem_grow(job->old_ids, job->old_ids_n + 1, sizeof(*job->old_ids));
+    job->old_ids[job->old_ids_n++] = old;
+}
+
 /* Waits until there is something, and takes all of it. 0, or an error. */
 static int refill(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err)
 {

@@ -34,7 +34,9 @@ struct cachew_job {
     struct cw_session *session; /* loop */
 
     /* What the job is: set before cachew_job_start returns, then constant. */
-    char *id;
+    char *_Atomic id;
+    char **old_ids; /* loop; of jobs that were begun again: who asked may still read them */
+    size_t old_ids_n;
     struct cw_hash fingerprint;
     uint64_t pipeline_sum, files_sum; /* parts of it */
     uint32_t identity;                /* of the source files */
@@ -72,6 +74,7 @@ struct cachew_job {
 
 /* Loop thread. Appends a list to the queue (takes it) and wakes the trainer if it sleeps. */
 void cw_job_push(struct cachew_job *job, struct cachew_batch *head, struct cachew_batch *tail);
+void cw_job_set_id(struct cachew_job *job, const char *id); /* loop */
 /* Ends the job with an error; the first one sticks. Any thread. */
 void cw_job_fail(struct cachew_job *job, const struct cw_err *err);
 /* 0, or STATE: not an open job, or a parent process's. */

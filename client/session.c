@@ -161,6 +161,8 @@ static void on_close(void *arg, int code, const char *msg)
         cw_job_fail(session->job, &err);
         return;
     }
+    if (session->over)
+        return;
     char reason[256];
     snprintf(reason, sizeof(reason), "no connection to the dispatcher at %s (%s)", address, msg && *msg ? msg : "it ended the stream");
     cw_session_set_reason(session, reason, false);

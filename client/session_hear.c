@@ -9,7 +9,8 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
     struct cw_err err = {0};
     bool first = !session->begun;
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
-    if (first && cw_session_begin(session, welcome, &err) != 0) {
+    bool again = session->again;
+    if ((first && cw_session_begin(session, welcome, &err) != 0) || (again && cw_session_begin_again(session, welcome, &err) != 0)) {
         cw_job_fail(session->job, &err);
         return;
     }
@@ -17,6 +18,8 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
         cw_session_note_told(session, true);
     session->welcome = true;
     cw_session_set_window(session, welcome->window);
+    if (again)
+        cw_session_ack(session);
     if (!first)
         atomic_fetch_add_explicit(&session->job->counts.reconnects, 1, memory_order_relaxed);
     for (size_t i = 0; i < session->links_n; i++)
@@ -65,6 +68,11 @@ static void on_error(struct cw_session *session, const Cachew__V1__JobError *err
     int code = error->code < 0 && error->code > -(int)CW_ORD_N ? error->code : CW_E_INTERNAL;
     if (cw_err_is_retryable(code)) { /* the dispatcher stops, or cannot now: the stream ends, and we come again */
         cw_session_set_reason(session, error->error, false);
+        return;
+    }
+    if (code == CW_E_NOT_FOUND && cw_session_can_begin_again(session)) {
+        if (cw_session_forget_job(session, error->error, &err) != 0)
+            cw_job_fail(session->job, &err);
         return;
     }
     cw_err_set(&err, code, "%s", *error->error ? error->error : cw_err_text(code));

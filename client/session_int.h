@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the session: its parts are session.c (life and flow), session_say.c and session_hear.c (messages to and from the dispatcher),
- * session_begin.c (where a job begins), session_links.c (the workers). Loop thread. */
+ * session_begin.c (where a job begins), session_again.c (and where it goes on when it was lost), session_links.c (the workers). Loop thread. */
 #ifndef CW_CLIENT_SESSION_INT_H
 #define CW_CLIENT_SESSION_INT_H
 
@@ -18,6 +18,9 @@ struct cw_session {
     struct cw_stream *stream;
     bool welcome;  /* on this stream */
     bool begun;    /* there was a welcome, ever */
+    bool again;    /* the next hello begins the job again, by a token of this epoch: */
+    uint64_t again_epoch;
+    bool over;     /* the job is gone, and all of it has come */
     struct cw_timer *retry, *tick, *bye;
     int64_t backoff_ms;
     struct cw_deliver deliver;
@@ -54,6 +57,11 @@ void cw_session_hear(void *session, struct cw_rpc_msg *msg);
 /* session_begin.c */
 /* The first welcome: what the job is, and where it begins. */
 int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome, struct cw_err *err);
+
+/* session_again.c */
+bool cw_session_can_begin_again(const struct cw_session *session); /* the job is not known, says the answer to a hello: that need not be the end */
+int cw_session_forget_job(struct cw_session *session, const char *why, struct cw_err *err);
+int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome, struct cw_err *err);
 
 /* session_links.c */
 void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list);

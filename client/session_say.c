@@ -55,7 +55,7 @@ void cw_session_say_hello(struct cw_session *session)
     hello.host_id = session->job->client->host_id;
     hello.max_local = conf->local.max;
     hello.local_now = session->local ? cw_local_workers_wanted(session->local) : 0;
-    if (session->begun) {
+    if (session->begun && !session->again) {
         hello.job_id = session->job->id;
         cw_report_all(&report, &session->deliver);
         cw_report_position(&session->deliver, &position);

@@ -179,6 +179,9 @@ void cachew_job_close(struct cachew_job *job)
     atomic_fetch_sub(&job->client->jobs, 1);
     cw_set_fini(&job->used);
     cw_mem_free(job->id);
+    for (size_t i = 0; i < job->old_ids_n; i++)
+        cw_mem_free(job->old_ids[i]);
+    cw_mem_free(job->old_ids);
     cw_cond_fini(&job->cond);
     cw_mutex_fini(&job->mutex);
     job->magic = 0;

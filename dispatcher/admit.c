@@ -155,6 +155,8 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     struct cw_dispatcher *d = client->d;
     if (hello->job_id[0] != '\0') {
         client->job = cw_strmap_get(&d->jobs_by_id, hello->job_id);
+        if (!client->job && cw_strmap_get(&d->removed_ids, hello->job_id))
+            return cw_err_set(err, CW_E_STATE, "job %s was removed by request", hello->job_id);
         if (!client->job)
             return cw_err_set(err, CW_E_NOT_FOUND, "job %s is not known here: it was removed, or the dispatcher's state was", hello->job_id);
         if (client->consumer >= client->job->layout.consumers) {

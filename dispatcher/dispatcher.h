@@ -303,6 +303,7 @@ struct cw_dispatcher {
     struct cw_client *clients;
     struct cw_job *jobs;
     struct cw_strmap jobs_by_id;
+    struct cw_strmap removed_ids; /* of jobs that were removed by request, the last ones: their trainers do not begin them again */
     struct cw_strmap tenants;            /* by name */
     int64_t usage_ms;                    /* time is charged up to here */
     size_t workers_n, clients_n, jobs_n; /* workers that said hello; all clients; all jobs */

@@ -184,6 +184,7 @@ static void finish(struct cw_dispatcher *d)
     cw_state_close(d->state);
     cw_map_fini(&d->expected_workers);
     cw_strmap_fini(&d->jobs_by_id);
+    cw_strmap_fini(&d->removed_ids);
     cw_tenants_close(d);
 }
 

@@ -263,6 +263,19 @@ static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_m
     protobuf_c_message_free_unpacked(message, NULL);
 }
 
+#define REMOVED_IDS_MAX 4096
+
+/* (The map copies its keys; the values say only that they are there.) */
+static void note_removed(const struct cw_job *job)
+{
+    struct cw_strmap *ids = &job->d->removed_ids;
+    if (ids->n >= REMOVED_IDS_MAX) {
+        cw_strmap_fini(ids);
+        *ids = (struct cw_strmap){0};
+    }
+    cw_strmap_set(ids, job->id, job->d);
+}
+
 static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
     ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__remove_job_request__descriptor, call, request);
@@ -271,6 +284,7 @@ static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg
     struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__RemoveJobRequest *)message)->job);
     if (job) {
         cw_state_forget_decisions(job->d->state, job->id);
+        note_removed(job);
         cw_job_remove(job, "it was removed by request");
         Cachew__V1__RemoveJobReply answer = CACHEW__V1__REMOVE_JOB_REPLY__INIT;
         cw_svc_reply_stored(arg, call, &answer.base);

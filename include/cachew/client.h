@@ -104,6 +104,7 @@ int cachew_job_done(const struct cachew_job *job);
 void cachew_job_cancel(struct cachew_job *job);
 /* Ends this consumer; an anonymous job ends with it. NULL is accepted. */
 void cachew_job_close(struct cachew_job *job);
+/* By which the dispatcher knows it. A job that is begun again after the trainer was away for long has another; texts given before stay valid. */
 const char *cachew_job_id(const struct cachew_job *job);
 
 /* A token that says what was consumed: save it with the trainer's own checkpoint. Consumed = given out by cachew_job_next before the

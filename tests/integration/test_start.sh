@@ -92,5 +92,92 @@ case_interrupted_in_a_step() {
     wait_until 60 "a batch comes" test -s "$work/batches"
     ends_by run INT
 }
+# ---- a trainer that was away for too long ----
+write_many() {
+    echo '{"pipeline": [{"op": "range", "stop": 6000}, {"op": "shuffle"}, {"op": "batch", "size": 3}]}' >"$work/dense.json"
+    echo '{"pipeline": [{"op": "range", "stop": 300000}, {"op": "shuffle"}, {"op": "filter", "expr": "x % 50 == 0"}, {"op": "batch", "size": 1}]}' >"$work/sparse.json"
+}
+begin_way() { # a proxy to the dispatcher, at $1 (HOST:PORT)
+    begin way "$(dirname "$0")/proxy.py" --listen "$1" --target "$direct"
+    wait_until 60 "the proxy is ready" is_ready_or_gone way
+    is_ready way || fail "the proxy ended"
+}
+has_job() { "$cachew" jobs --dispatcher "$direct" --json 2>/dev/null | says running; }
+no_jobs() { ! "$cachew" jobs --dispatcher "$direct" --json 2>"$work/jobs.log" | says '"id"' && [ ! -s "$work/jobs.log" ]; }
+# A trainer holds a batch; it is stopped and loses its connection, as one that stands for longer than keepalive allows, and its anonymous job is removed.
+# Then it goes on. away PIPELINE TIMES ARGS...
+away() {
+    local direct address file=$1 times=$2 i
+    shift 2
+    write_many
+    file=$work/$file.json
+    DISPATCHER='' run reference "$file" --seed 3 --epochs 2 --batches "$work/reference.batches" "$@"
+    begin_dispatcher --client-grace 0 --grace 0
+    begin_worker w1
+    direct=$DISPATCHER
+    begin_way "$own_host:0"
+    address=$(sed -n 's/^ready //p' "$work/way.out")
+    DISPATCHER=$address
+    tight_pipe job
+    begin_held job "$file" --seed 3 --epochs 2 "$@"
+    for ((i = 1; i <= times; i++)); do
+        read_batches job 150
+        kill -STOP "${pid_of[job]}"
+        end way KILL
+        wait_until 60 "its job is removed" no_jobs
+        begin_way "$address"
+        kill -CONT "${pid_of[job]}"
+        wait_until 60 "it begins again" has_job
+    done
+    release job
+    [ "$(field reconnects "$work/job.out" | tail -1)" -ge "$times" ] || fail "it was not away: $(cat "$work/job.out")"
+}
+case_away_dense() {
+    away dense 2 --window 200
+    same_batches
+}
+case_away_sparse() {
+    away sparse 2 --window 2
+    same_batches
+}
+case_away_unordered() {
+    away dense 2 --window 200 --no-order
+    for i in reference job; do sort -o "$work/$i.batches" "$work/$i.batches"; done
+    same_batches
+}
+case_removed_by_hand() {
+    local id
+    write_many
+    begin_dispatcher
+    begin_worker w1
+    tight_pipe job
+    begin_held job "$work/dense.json" --epochs 2 --window 50
+    id=$("$cachew" jobs --dispatcher "$DISPATCHER" --json | sed -n 's/.*"id":"\([^"]*\)".*/\1/p')
+    "$cachew" remove "$id" --dispatcher "$DISPATCHER" >"$work/remove.out" || fail "remove"
+    timeout 120 cat <&"$held_fd" >"$work/rest"
+    wait_for job && fail "a job that was removed went on"
+    says removed "$work/job.log" || fail "$(cat "$work/job.log")"
+}
+# The same while it is away, and its job is kept: it hears of it when it is back.
+case_removed_while_away() {
+    local direct id
+    write_many
+    begin_dispatcher
+    begin_worker w1
+    direct=$DISPATCHER
+    begin_way "$own_host:0"
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/way.out")
+    tight_pipe job
+    begin_held job "$work/dense.json" --epochs 2 --window 50
+    kill -STOP "${pid_of[job]}"
+    end way KILL
+    id=$("$cachew" jobs --dispatcher "$direct" --json | sed -n 's/.*"id":"\([^"]*\)".*/\1/p')
+    "$cachew" remove "$id" --dispatcher "$direct" >"$work/remove.out" || fail "remove"
+    begin_way "$DISPATCHER"
+    kill -CONT "${pid_of[job]}"
+    timeout 120 cat <&"$held_fd" >"$work/rest"
+    wait_for job && fail "a job that was removed went on"
+    says 'was removed by request' "$work/job.log" || fail "$(cat "$work/job.log")"
+}
 seen=0
 run_case "$@"
