@@ -180,7 +180,7 @@ static bool has_room(const struct cw_worker *w, int64_t now_ms, int64_t *ret_wai
         if (counts)
             first_ms = CW_MIN(first_ms, o->began_ms);
     }
-    *ret_wait_ms = w->openings_n < THREADS_MAX ? first_ms + SLOW_MS - now_ms : -1;
+    *ret_wait_ms = w->openings_n < THREADS_MAX && quick > 0 ? first_ms + SLOW_MS - now_ms : -1;
     return w->openings_n < THREADS_MAX && quick < QUICK_AT_ONCE;
 }
 
