@@ -189,7 +189,7 @@ case_shared_one_returns() {
 case_shared_place_is_held() {
     shared_begin --takeover 600s
     arguments 0 3
-    expect_error intruder 'did not start within' "$cachew" run "${args[@]}" --dispatcher "$DISPATCHER" --timeout 1s
+    expect_error intruder 'did not start: nothing moved' "$cachew" run "${args[@]}" --dispatcher "$DISPATCHER" --timeout 1s
     wait_until 60 "the intruder is gone" grep -q 'consumer=0: client .* does not wait any longer' "$work/dispatcher.log"
     shared_end
 }

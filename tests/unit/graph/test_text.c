@@ -45,6 +45,33 @@ static void test_chain(void **state)
     cw_graph_unref(graph);
 }
 
+/* The identity of source files is kept, and mtime is not written out. */
+static void test_identity(void **state)
+{
+    static const char *const texts[] = {"{\"pipeline\": [{\"op\": \"range\"}]}", "{\"identity\": \"size\", \"pipeline\": [{\"op\": \"range\"}]}",
+                                        "{\"identity\": \"sample\", \"pipeline\": [{\"op\": \"range\"}]}",
+                                        "{\"identity\": \"content\", \"pipeline\": [{\"op\": \"range\"}]}"};
+    static const char wrong[] = "{\"identity\": \"hash\", \"pipeline\": [{\"op\": \"range\"}]}", number[] = "{\"identity\": 1, \"pipeline\": [{\"op\": \"range\"}]}";
+    struct cw_graph *graph = NULL;
+    struct cw_err err = {0};
+    (void)state;
+    for (int i = 0; i < CW_IDENTITY_N; i++) {
+        CW_STR_AUTO text = {0};
+        graph = parse(texts[i]);
+        assert_int_equal(graph->identity, i);
+        cw_graph_print(graph, &text);
+        assert_int_equal(strstr(cw_str_text(&text), "identity") != NULL, i != CW_IDENTITY_MTIME);
+        cw_graph_unref(graph);
+        graph = parse(cw_str_text(&text));
+        assert_int_equal(graph->identity, i);
+        cw_graph_unref(graph);
+    }
+    assert_int_equal(cw_graph_parse(wrong, strlen(wrong), "t.json", &graph, &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "none of mtime, size, sample, content"));
+    assert_int_equal(cw_graph_parse(number, strlen(number), "t.json", &graph, &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "must be a string"));
+}
+
 static void test_order(void **state)
 {
     (void)state;
@@ -161,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),      cmocka_unit_test(test_order),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limits),     cmocka_unit_test(test_identity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
