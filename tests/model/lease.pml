@@ -9,12 +9,19 @@
  *   2  the client does not report a broken link      5  duplicates are not dropped by number
  *   3  the window is ignored                         6  the token is ahead of what was consumed
  *   7  a client that attaches again does not free what is leased and not received
+ *
+ * The search is complete, or it shows nothing: so this is one fault, and either three items of which one is out at a time, or two that are
+ * out together. Two faults, messages that are told again, joins and consumers that share a job are for a simulation.
  */
 #ifndef DEFECT
 #define DEFECT 0
 #endif
+#ifndef ITEMS
 #define ITEMS 3
-#define WINDOW 2
+#endif
+#ifndef WINDOW
+#define WINDOW 1
+#endif
 #define WORKERS 2
 #ifndef FAULTS
 #define FAULTS 1
@@ -53,7 +60,13 @@ hidden mtype kind;
 #define BIT(i) (1 << (i))
 #define HAS(set, i) ((set) & BIT(i))
 #define FREE(i) (i >= consumed && !HAS(known_received, i) && leased_to[i] == 0)
+#if ITEMS == 3
 #define LOWEST (FREE(0) -> 0 : (FREE(1) -> 1 : (FREE(2) -> 2 : ITEMS)))
+#define FREE_ALL leased_to[0] = 0; leased_to[1] = 0; leased_to[2] = 0
+#else
+#define LOWEST (FREE(0) -> 0 : (FREE(1) -> 1 : ITEMS))
+#define FREE_ALL leased_to[0] = 0; leased_to[1] = 0
+#endif
 #define LEASABLE (LOWEST < ITEMS && (LOWEST < consumed + WINDOW || DEFECT == 3))
 
 inline free_items(w)
@@ -125,7 +138,7 @@ active proctype Dispatcher()
             if :: DEFECT == 4 -> skip :: else -> known_received = received; consumed = next fi;
             /* A report of a lost worker may have been lost with the link: what is leased and not received is free again. What a
              * worker still holds may come twice: it is dropped by number. */
-            if :: DEFECT == 7 -> skip :: else -> leased_to[0] = 0; leased_to[1] = 0; leased_to[2] = 0 fi }
+            if :: DEFECT == 7 -> skip :: else -> FREE_ALL fi }
     /* Lease the lowest free item, inside the window, to an attached worker. */
     :: atomic { dispatcher_up && client_attached && LEASABLE && attached[0] && nfull(leases[0]) ->
             item = LOWEST; leased_to[item] = 1; leases[0]!item; assert(item < consumed + WINDOW); item = 0 }
@@ -134,7 +147,7 @@ active proctype Dispatcher()
     :: atomic { faults > 0 && dispatcher_up -> /* kill -9 and restart: only `consumed` is durable */
             faults--;
             known_received = 0;
-            leased_to[0] = 0; leased_to[1] = 0; leased_to[2] = 0;
+            FREE_ALL;
             drain(leases[0], item); drain(leases[1], item);
             attached[0] = false; attached[1] = false; client_attached = false;
             item = 0 }
