@@ -332,6 +332,12 @@ void cw_deliver_skip(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, ui
         atomic_fetch_add_explicit(&deliver->job->counts.lost_items, n, memory_order_relaxed);
 }
 
+void cw_deliver_skip_batches(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    if (deliver->job->sparse && lo < hi)
+        cw_join_skip(&deliver->join, epoch, lo, hi);
+}
+
 int cw_deliver_drain(struct cw_deliver *deliver, struct cw_err *err)
 {
     int rc = 0;
@@ -353,6 +359,9 @@ int cw_deliver_drain(struct cw_deliver *deliver, struct cw_err *err)
     }
     if (rc != 0)
         deliver->err = *err;
+    if (deliver->join.left_out > 0)
+        atomic_fetch_add_explicit(&deliver->job->counts.lost_items, deliver->join.left_out, memory_order_relaxed);
+    deliver->join.left_out = 0;
     if (deliver->out_head) {
         atomic_store_explicit(&deliver->job->counts.pushed, deliver->serial, memory_order_relaxed);
         cw_job_push(deliver->job, deliver->out_head, deliver->out_tail);

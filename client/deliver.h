@@ -50,6 +50,8 @@ void cw_deliver_fini(struct cw_deliver *deliver);
 /* Takes the item unless it is there already: 1, 0 (the item stays the caller's), or CORRUPT. */
 int cw_deliver_put(struct cw_deliver *deliver, struct cw_item *item, struct cw_err *err);
 void cw_deliver_skip(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, uint64_t hi, bool lost);
+/* Sparse: these batches are passed over when they are cut. */
+void cw_deliver_skip_batches(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, uint64_t hi);
 /* Hands on what is next in order. */
 int cw_deliver_drain(struct cw_deliver *deliver, struct cw_err *err);
 /* Bytes received and not given out, in whatever form. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/join.h"
 
+#include "base/mem.h"
+
 void cw_join_init(struct cw_join *join, const struct cw_join_conf *conf, const struct cw_pos *from, uint64_t floor,
                   cw_join_emit_fn *emit, cw_fill_alloc_fn *alloc, void *arg)
 {
@@ -9,9 +11,21 @@ void cw_join_init(struct cw_join *join, const struct cw_join_conf *conf, const s
     join->filling.arg = arg;
 }
 
+static void free_set(struct cw_set *set)
+{
+    if (set)
+        cw_set_fini(set);
+    cw_mem_free(set);
+}
+
 void cw_join_fini(struct cw_join *join)
 {
+    uint64_t epoch;
+    void *set;
     cw_fill_clear(&join->filling);
+    for (size_t i = 0; cw_map_next(&join->skips, &i, &epoch, &set);)
+        free_set(set);
+    cw_map_fini(&join->skips);
     *join = (struct cw_join){0};
 }
 
@@ -29,6 +43,26 @@ bool cw_join_is_full(const struct cw_join *join)
 static bool is_mine(const struct cw_join *join)
 {
     return join->at.batches >= join->floor && join->at.batches % join->conf.consumers == join->conf.consumer;
+}
+
+static bool is_skipped(const struct cw_join *join)
+{
+    const struct cw_set *set = join->skips.n > 0 ? cw_map_get(&join->skips, join->at.epoch) : NULL;
+    return set && cw_set_has(set, join->at.batches);
+}
+
+void cw_join_skip(struct cw_join *join, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    if (epoch < join->at.epoch)
+        return;
+    struct cw_set *set = cw_map_get(&join->skips, epoch);
+    if (!set) {
+        set = CW_NEW(struct cw_set);
+        cw_map_set(&join->skips, epoch, set);
+    }
+    cw_set_add(set, lo, hi);
+    if (is_skipped(join))
+        cw_fill_clear(&join->filling);
 }
 
 /* A peer's header is not trusted: the sizes by which rows are copied must agree with each other. */
@@ -50,7 +84,9 @@ static int check_rows(const struct cw_batch *head, struct cw_err *err)
 static int finish_batch(struct cw_join *join, struct cw_err *err)
 {
     struct cw_batch *batch = NULL;
-    if (is_mine(join)) {
+    if (is_mine(join) && is_skipped(join)) {
+        join->left_out++;
+    } else if (is_mine(join)) {
         int rc = cw_fill_finish(&join->filling, join->conf.rules.batch == 0, &batch, err);
         if (rc != 0)
             return rc;
@@ -68,10 +104,10 @@ static int finish_batch(struct cw_join *join, struct cw_err *err)
 
 /* ---- rows in ---- */
 
-/* Rows of the batch being filled, which `left` more rows would make full. Others' rows are only counted. */
+/* Rows of the batch being filled, which `left` more rows would make full. Those of batches that are not given out here are only counted. */
 static int add_rows(struct cw_join *join, const struct cw_rows *rows, uint64_t row, uint64_t n, uint64_t left, struct cw_err *err)
 {
-    int rc = is_mine(join) ? cw_fill_add(&join->filling, rows, row, row + n, join->fill + left, err) : 0;
+    int rc = is_mine(join) && !is_skipped(join) ? cw_fill_add(&join->filling, rows, row, row + n, join->fill + left, err) : 0;
     join->fill += n;
     return rc;
 }
@@ -121,6 +157,7 @@ int cw_join_item(struct cw_join *join, struct cw_rows *rows, struct cw_err *err)
 int cw_join_end(struct cw_join *join, struct cw_err *err)
 {
     struct cw_pos next = {.epoch = join->at.epoch + 1};
+    uint64_t over = join->at.epoch;
     int rc = 0;
     if (join->fill > 0 && !join->conf.rules.drop_remainder)
         rc = finish_batch(join, err);
@@ -129,5 +166,6 @@ int cw_join_end(struct cw_join *join, struct cw_err *err)
     join->skipped = 0;
     join->floor = 0;
     join->at = next;
+    free_set(cw_map_remove(&join->skips, over));
     return rc;
 }

@@ -5,6 +5,8 @@
 #ifndef CW_CLIENT_JOIN_H
 #define CW_CLIENT_JOIN_H
 
+#include "base/interval.h"
+#include "base/map.h"
 #include "client/fill.h"
 #include "plan/plan.h"
 
@@ -30,6 +32,8 @@ struct cw_join {
     uint64_t floor;      /* batches below this number are not given out (a resume) */
     uint64_t fill;       /* rows that the batch being filled has, ours or not */
     struct cw_fill filling; /* ours: their bytes */
+    struct cw_map skips;    /* epoch -> struct cw_set *: numbers of batches that are passed over */
+    uint64_t left_out;      /* of ours, since the reader last took it */
     uint64_t skipped;    /* bad elements since the last batch */
 };
 void cw_join_init(struct cw_join *join, const struct cw_join_conf *conf, const struct cw_pos *from, uint64_t floor,
@@ -39,6 +43,8 @@ void cw_join_fini(struct cw_join *join);
 int cw_join_item(struct cw_join *join, struct cw_rows *rows, struct cw_err *err);
 /* `take` rows have been reached: the rest of the epoch is of no use. */
 bool cw_join_is_full(const struct cw_join *join);
+/* Batches [lo, hi) of the epoch are cut, keep their numbers, and are not given out, unless they were already. */
+void cw_join_skip(struct cw_join *join, uint64_t epoch, uint64_t lo, uint64_t hi);
 /* The epoch is over: gives out what is left, begins the next. */
 int cw_join_end(struct cw_join *join, struct cw_err *err);
 

@@ -42,6 +42,11 @@ static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *sk
         for (size_t k = 0; k < set->n_items; k++)
             cw_deliver_skip(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi, lost);
     }
+    for (size_t i = 0; i < skipped->n_batches; i++) {
+        const Cachew__V1__EpochSet *set = skipped->batches[i];
+        for (size_t k = 0; k < set->n_items; k++)
+            cw_deliver_skip_batches(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi);
+    }
     cw_session_move(session, false);
 }
 

@@ -191,7 +191,7 @@ struct cw_trouble { /* of an item that failed */
 };
 struct cw_job_skip {
     uint64_t epoch;
-    struct cw_set items;
+    struct cw_set items; /* of a sparse job: its batches, by their numbers */
 };
 struct cw_job {
     struct cw_dispatcher *d;
@@ -363,6 +363,7 @@ void cw_client_send_workers(struct cw_client *client, bool again);
 /* To all clients of the job: nobody gets these; or to all but the one at this place: it has received them (shared jobs). */
 void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason);
 void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items, uint32_t consumer);
+void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches);
 
 /* ---- job.c ---- */
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name); /* also one that is over: the latest of that name */
@@ -403,6 +404,9 @@ uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t h
 /* Leaves items out of an epoch, past ones too: for when the trainer goes back. Returns how many of them it has consumed. The job is
  * running and dense; lo < hi, at most its items. */
 uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+/* Sparse: batches [lo, hi) instead, and how many batches an epoch can have. */
+uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi);
+uint64_t cw_job_batches_most(const struct cw_job *job);
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch); /* to an epoch that was opened or set back; NULL is accepted */
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);

@@ -320,16 +320,16 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         return;
     const Cachew__V1__SkipItemsRequest *skip = (const Cachew__V1__SkipItemsRequest *)message;
     struct cw_job *job = cw_svc_find_job(arg, call, skip->job);
-    bool exists = job && skip->lo < skip->hi && skip->lo < job->items && (job->epochs_n == 0 || skip->epoch < job->epochs_n);
+    bool sparse = job && job->info && job->info->sparse;
+    uint64_t most = sparse ? cw_job_batches_most(job) : job ? job->items : 0;
+    bool exists = job && skip->lo < skip->hi && skip->lo < most && (job->epochs_n == 0 || skip->epoch < job->epochs_n);
     if (job && (job->status != CW_JOB_RUNNING || !exists)) {
         cw_call_fail(call, CW_E_INVALID, job->status != CW_JOB_RUNNING ? "the job is not running" : "the job has no such batches");
-    } else if (job && job->info->sparse) {
-        cw_call_fail(call, CW_E_UNSUPPORTED, "items of a pipeline whose number of elements depends on the data are no batches: they cannot be skipped");
     } else if (job) {
         Cachew__V1__SkipItemsReply answer = CACHEW__V1__SKIP_ITEMS_REPLY__INIT;
-        uint64_t hi = CW_MIN(skip->hi, job->items);
+        uint64_t hi = CW_MIN(skip->hi, most);
         answer.skipped = hi - skip->lo;
-        answer.consumed = cw_job_skip_for_good(job, skip->epoch, skip->lo, hi);
+        answer.consumed = sparse ? cw_job_skip_batches(job, skip->epoch, skip->lo, hi) : cw_job_skip_for_good(job, skip->epoch, skip->lo, hi);
         cw_svc_reply_stored(arg, call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);

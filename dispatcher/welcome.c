@@ -62,15 +62,16 @@ static void free_sets(Cachew__V1__EpochSet **sets, size_t n)
     cw_mem_free(sets);
 }
 
-static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items, Cachew__V1__Skipped__Why why, const char *reason)
+static void send_numbers(struct cw_client *client, uint64_t epoch, const struct cw_set *numbers, bool batches,
+                          Cachew__V1__Skipped__Why why, const char *reason)
 {
     Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
     set.epoch = epoch;
-    set.items = cw_wire_set_to(items, &set.n_items);
+    set.items = cw_wire_set_to(numbers, &set.n_items);
     cw_autofree char *text = cw_mem_strdup(reason);
     Cachew__V1__Skipped skipped = CACHEW__V1__SKIPPED__INIT;
-    skipped.n_items = 1;
-    skipped.items = sets;
+    *(batches ? &skipped.n_batches : &skipped.n_items) = 1;
+    *(batches ? &skipped.batches : &skipped.items) = sets;
     skipped.reason = text;
     skipped.why = why;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
@@ -78,6 +79,16 @@ static void send_skipped(struct cw_client *client, uint64_t epoch, const struct 
     command.skipped = &skipped;
     cw_client_send(client, &command);
     cw_mem_free(set.items);
+}
+
+static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items, Cachew__V1__Skipped__Why why, const char *reason)
+{
+    send_numbers(client, epoch, items, false, why, reason);
+}
+
+static void send_batches(struct cw_client *client, uint64_t epoch, const struct cw_set *batches, const char *reason)
+{
+    send_numbers(client, epoch, batches, true, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
 }
 
 void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason)
@@ -97,6 +108,13 @@ void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         if (client->job == job && client->welcomed && client->consumer != consumer)
             send_taken(client, epoch, items);
+}
+
+void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches)
+{
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        if (client->job == job && client->welcomed)
+            send_batches(client, epoch, batches, "skipped by request");
 }
 
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)
@@ -206,6 +224,10 @@ void cw_client_welcome(struct cw_client *client)
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->skipped.n > 0)
             send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, "left out before");
+    }
+    for (size_t i = 0; job->info->sparse && i < job->skips_n; i++) {
+        if (job->skips[i].epoch >= at.epoch)
+            send_batches(client, job->skips[i].epoch, &job->skips[i].items, "left out before");
     }
     if (job->layout.mode == CW_MODE_SHARED)
         send_others(client, CW_MAX(client->at_epoch, job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));

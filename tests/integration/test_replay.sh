@@ -124,6 +124,60 @@ case_skip() {
     same "left out" 11 "$(field lost_items "$work/cut.out")"
 }
 
+# The same of a pipeline with a filter, whose batches only its trainers cut: two of them, which deal them out; stored, and told again.
+case_skip_sparse() {
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 60000}, {"op": "shuffle"}, {"op": "filter", "expr": "x % 10 == 3"}, {"op": "inflate", "factor": 64}, {"op": "batch", "size": 2}]}' >"$work/sparse.json"
+    begin_dispatcher
+    begin_worker w
+    run whole "$work/sparse.json" --seed 7 --epochs 2 --batches "$work/whole.txt"
+    begin_held cut "$work/sparse.json" --seed 7 --epochs 2 --name cut --window 20
+    read_batches cut 1
+    timeout 60 "$cachew" skip cut 10-19 --epoch 1 --dispatcher "$DISPATCHER" >"$work/skip.txt" || fail "skip"
+    timeout 60 "$cachew" skip cut 2900 --dispatcher "$DISPATCHER" >>"$work/skip.txt" || fail "skip of one"
+    same "what skip says" "job cut, epoch 1: left out: 10|job cut, epoch 0: left out: 1" "$(paste -sd'|' "$work/skip.txt")"
+    expect_error far 'the job has no such batches' "$cachew" skip cut 100000 --dispatcher "$DISPATCHER"
+    end dispatcher KILL
+    listen=$DISPATCHER begin_dispatcher
+    release cut
+    awk '!($1 == 1 && $2 >= 10 && $2 <= 19) && !($1 == 0 && $2 == 2900)' "$work/whole.txt" >"$work/expected.txt"
+    cmp "$work/expected.txt" "$work/cut.batches" || fail "other batches came"
+    same "left out" 11 "$(field lost_items "$work/cut.out")"
+}
+# A trainer that goes back to its checkpoint does not meet them; nor do two that share the batches.
+case_skip_sparse_back() {
+    local c
+    printf '%s' '{"pipeline": [{"op": "range", "stop": 4000}, {"op": "shuffle"}, {"op": "filter", "expr": "x % 10 == 3"}, {"op": "batch", "size": 4}]}' >"$work/sparse.json"
+    begin_dispatcher
+    begin_worker w
+    run whole "$work/sparse.json" --seed 7 --epochs 2 --batches "$work/whole.txt"
+    run first "$work/sparse.json" --seed 7 --epochs 2 --name back --stop-after 40 --save-token "$work/checkpoint"
+    run second "$work/sparse.json" --seed 7 --epochs 2 --name back --resume "$work/checkpoint" --stop-after 75
+    wait_until 60 "the first epoch is known to be consumed" is_in_epoch back 1
+    timeout 60 "$cachew" skip back 60-69 --epoch 0 --dispatcher "$DISPATCHER" >"$work/skip.txt" || fail "skip"
+    timeout 60 "$cachew" skip back 50 --epoch 1 --dispatcher "$DISPATCHER" >>"$work/skip.txt" || fail "skip of one"
+    grep -q '^the trainer has consumed 10 of them' "$work/skip.txt" || fail "skip says: $(cat "$work/skip.txt")"
+    end dispatcher KILL
+    listen=$DISPATCHER begin_dispatcher
+    run third "$work/sparse.json" --seed 7 --epochs 2 --name back --resume "$work/checkpoint" --batches "$work/third.txt"
+    awk '!($1 == 0 && $2 >= 60 && $2 <= 69) && !($1 == 1 && $2 == 50)' "$work/whole.txt" >"$work/expected.txt"
+    sed 1,40d "$work/expected.txt" | cmp - "$work/third.txt" || fail "other batches came"
+    for c in 0 1; do
+        begin "two$c" "$cachew" run "$work/sparse.json" --json --seed 7 --epochs 2 --name two --consumers 2 --consumer "$c" --stop-after 3 --save-token "$work/two$c.token" \
+            --dispatcher "$DISPATCHER" --timeout 120s
+    done
+    for c in 0 1; do wait_for "two$c" 120 || fail "consumer $c failed: $(cat "$work/two$c.log")"; done
+    timeout 60 "$cachew" skip two 60-69 --epoch 0 --dispatcher "$DISPATCHER" >/dev/null || fail "skip"
+    timeout 60 "$cachew" skip two 50 --epoch 1 --dispatcher "$DISPATCHER" >/dev/null || fail "skip of one"
+    for c in 0 1; do
+        begin "two$c" "$cachew" run "$work/sparse.json" --json --seed 7 --epochs 2 --name two --consumers 2 --consumer "$c" --resume "$work/two$c.token" \
+            --batches "$work/two$c.txt" --dispatcher "$DISPATCHER" --timeout 120s
+    done
+    for c in 0 1; do
+        wait_for "two$c" 120 || fail "consumer $c failed: $(cat "$work/two$c.log")"
+        awk -v c="$c" '$2 % 2 == c && ($1 > 0 || $2 >= 6)' "$work/expected.txt" | cmp - "$work/two$c.txt" || fail "consumer $c: other batches came"
+    done
+}
+
 is_in_epoch() { "$cachew" jobs --json --dispatcher "$DISPATCHER" | says "\"name\":\"$1\".*\"epoch\":$2,"; }
 # After a bad step: batches that were consumed are left out when the trainer goes back to its checkpoint.
 case_skip_back() {

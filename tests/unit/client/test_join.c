@@ -290,6 +290,83 @@ static void test_scarce_memory(void **arg)
     }
 }
 
+static bool is_left_out(uint64_t number)
+{
+    return (number >= 2 && number < 5) || number == 7;
+}
+
+/* Batches that are passed over are cut all the same: the others keep numbers, bytes and places behind them, resumed or not. */
+static void test_skipped(void **arg)
+{
+    (void)arg;
+    for (uint64_t consumers = 1; consumers <= 3; consumers++) {
+        for (uint64_t consumer = 0; consumer < consumers; consumer++) {
+            struct cw_join_conf conf = {.rules = {3, -1, 7, false}, .consumers = consumers, .consumer = consumer};
+            struct result whole = {.n = 0}, cut = {.n = 0};
+            struct cw_pos from = {0};
+            struct cw_join join;
+            cw_join_init(&join, &conf, &from, 0, on_batch, on_alloc, &whole);
+            run(&join, 0);
+            cw_join_fini(&join);
+            for (size_t begin = 0; begin <= whole.n; begin++) { /* from the beginning, and behind each batch */
+                cw_join_init(&join, &conf, &from, from.batches, on_batch, on_alloc, &cut);
+                cw_join_skip(&join, 0, 2, 5);
+                cw_join_skip(&join, 0, 7, 8);
+                cw_join_skip(&join, 1, 0, 100);
+                run(&join, from.item);
+                size_t k = 0;
+                uint64_t left_out = 0;
+                for (size_t i = begin; i < whole.n; i++) {
+                    const struct cw_batch *batch = whole.batches[i];
+                    if (is_left_out(batch->item)) {
+                        left_out++;
+                        continue;
+                    }
+                    assert_true(k < cut.n);
+                    assert_int_equal(cut.batches[k]->item, batch->item);
+                    assert_int_equal(cut.batches[k]->buf->len, batch->buf->len);
+                    assert_memory_equal(&cut.after[k], &whole.after[i], sizeof(struct cw_pos));
+                    const int64_t *v = cw_batch_data(batch, 0);
+                    check_batch(cut.batches[k++], v[0], batch->elements, false);
+                }
+                assert_int_equal(k, cut.n);
+                assert_int_equal(join.left_out, left_out);
+                from = begin < whole.n ? whole.after[begin] : from;
+                clear(&cut);
+                cw_join_fini(&join);
+            }
+            clear(&whole);
+        }
+    }
+}
+
+/* The word comes while the batch is being filled. */
+static void test_skipped_when_half_full(void **arg)
+{
+    (void)arg;
+    struct cw_join_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_err err = {0};
+    struct cw_join join;
+    struct result result = {.n = 0};
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    for (uint64_t item = 0; item < 4; item++) {
+        struct cw_rows *rows = item_rows(item, (int64_t)(5 * item), 5);
+        assert_int_equal(cw_join_item(&join, rows, &err), 0);
+        cw_rows_free(rows);
+        if (item == 0)
+            cw_join_skip(&join, 0, 0, 1);
+    }
+    assert_int_equal(cw_join_end(&join, &err), 0);
+    assert_int_equal(join.left_out, 1);
+    assert_int_equal(result.n, 2);
+    assert_int_equal(result.batches[0]->item, 1);
+    check_batch(result.batches[0], 8, 8, false);
+    check_batch(result.batches[1], 16, 4, false);
+    clear(&result);
+    cw_join_fini(&join);
+}
+
 static void test_bad_rows(void **arg)
 {
     (void)arg;
@@ -336,6 +413,7 @@ static void test_bad_rows(void **arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_floor), cmocka_unit_test(test_holds_nothing),
-                                       cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_bad_rows)};
+                                       cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_skipped),
+                                       cmocka_unit_test(test_skipped_when_half_full), cmocka_unit_test(test_bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
