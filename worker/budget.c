@@ -8,7 +8,8 @@
 
 size_t cw_budget(const struct cw_worker *w)
 {
-    return w->budget - cw_wcache_reserved(w); /* the cache has the rest */
+    size_t own = w->budget - cw_wcache_reserved(w); /* the cache has the rest */
+    return w->allowed ? CW_MIN(own, w->allowed) : own;
 }
 
 size_t cw_budget_of(const struct cw_wjob *job)

@@ -206,6 +206,7 @@ void cw_handover_release(struct cw_client *c, uint64_t slot)
         return;
     note_held(c->worker, buf, -1);
     cw_buf_unref(buf);
+    cw_short_given_back(c->worker);
 }
 
 void cw_handover_end(struct cw_client *c)

@@ -123,6 +123,15 @@ void cw_lease_take(struct cw_wjob *job, struct cw_task *task)
         settle_first(job);
 }
 
+void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task)
+{
+    struct cw_lease lease = {.id = task->lease, .epoch = task->exec.epoch, .consumer = task->consumer};
+    cw_set_add(&lease.pending, task->exec.item, task->exec.item + 1);
+    CW_GROW(job->leases, job->leases_n, job->leases_cap);
+    job->leases[job->leases_n++] = lease;
+    settle_down(job, job->leases_n - 1);
+}
+
 void cw_lease_clear(struct cw_wjob *job)
 {
     for (size_t i = 0; i < job->leases_n; i++)

@@ -11,12 +11,15 @@
 #include "base/args.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/thread.h"
 #include "loop/parent.h"
 #include "worker/worker.h"
 
 /* For what is left after draining: closing streams and files. */
 #define CLOSE_MS 10000
+/* For small things when large ones have taken all: those of the worker, and of gRPC. */
+#define RESERVE_BYTES ((size_t)16 << 20)
 
 struct program {
     struct cw_loop *loop;
@@ -146,6 +149,7 @@ int main(int argc, char **argv)
     };
     /* Large buffers go back to the system when they are freed: kept by the allocator they would escape the budget. */
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    cw_mem_reserve(RESERVE_BYTES);
     struct cw_err err = {0};
     size_t rest_n = 0;
     const char *rest[1];

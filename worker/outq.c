@@ -121,6 +121,7 @@ void cw_outq_left(struct cw_wjob *job, struct cw_output *output)
     job->queued_n--;
     job->bytes -= output->held;
     job->worker->bytes -= output->held;
+    cw_short_given_back(job->worker);
     cw_wjob_let_go(job, output->epoch, output->item);
     cw_output_free(output);
 }

@@ -197,6 +197,7 @@ static void on_beat(void *arg)
     for (struct cw_client *c = w->clients; c; c = c->next)
         cw_serve_pump(c);
     cw_wcache_beat(w);
+    cw_short_beat(w);
     cw_report_now(w);
     cw_timer_start(w->beat, is_idle(w) ? w->idle_beat_ms : w->beat_ms, 0);
 }

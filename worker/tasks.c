@@ -150,7 +150,7 @@ size_t cw_tasks_stream_bytes(const struct cw_worker *w)
 static size_t submit_all(struct cw_worker *w, size_t streams)
 {
     size_t refused = 0, room = 0;
-    while (refused < w->turn_n) {
+    while (refused < w->turn_n && !w->waits) {
         struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
         enum may may = job->tasks_n - job->waiting_n < ahead(job) ? may_submit(job, w->bytes + streams) : MAY_NOT;
         if (may == MAY) {
@@ -185,6 +185,7 @@ static void keep_output(struct cw_wjob *job, struct cw_task *task)
     job->bytes += output->held;
     job->worker->bytes += output->held;
     job->queued_n++;
+    cw_short_made(job->worker, output->held);
     uint32_t lo = job->to_all ? 0 : task->consumer, hi = job->to_all ? job->consumers : task->consumer + 1;
     output->copies = hi - lo;
     for (uint32_t i = lo; i < hi; i++)
@@ -207,6 +208,12 @@ static void finish_waiter(struct cw_worker *w, struct cw_task *task, struct cw_b
     finish_task(w, task);
 }
 
+/* What there was no memory for is, while other items have it. */
+static bool is_begun_again(struct cw_wjob *job, struct cw_task *task)
+{
+    return task->error->code == CW_E_NOMEM && !job->worker->closing && cw_short_again(job, task);
+}
+
 static void finish_task(struct cw_worker *w, struct cw_task *task)
 {
     struct cw_wjob *job = task->job;
@@ -220,6 +227,7 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
     w->computed = true;
     job->bytes -= task->bytes;
     w->bytes -= task->bytes;
+    cw_short_given_back(w);
     /* Of an item that waits (for storage, in operator sleep) the CPU time says too little. */
     int64_t item_ns = CW_MAX(task->exec.cpu_ns, task->exec.wall_ns);
     if (item_ns > 0)
@@ -228,7 +236,7 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
         struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
         cw_report_done(w, epoch, task);
         keep_output(job, task);
-    } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED) {
+    } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED && !is_begun_again(job, task)) {
         cw_report_failed(w, job, task->lease, task->exec.epoch, task->exec.item, task->error);
         cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
     }

@@ -10,6 +10,7 @@
 #include "base/hostload.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/memlimit.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "worker/source.h"
@@ -43,7 +44,13 @@ static void choose_address(struct cw_worker *w, const char *listening, const cha
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struct cw_worker **ret_worker, struct cw_err *err)
 {
     char listening[CW_WORKER_ADDRESS_BYTES];
-    uint64_t budget = o->budget ? o->budget : cw_host_budget(1), cache_memory = o->cache_memory ? o->cache_memory : budget / 4;
+    uint64_t wanted = o->budget ? o->budget : cw_host_budget(1), budget = cw_memlimit_lower(wanted);
+    uint64_t cache_memory = o->cache_memory ? o->cache_memory : budget / 4;
+    if (budget < wanted) {
+        cw_log_warn("worker", "a budget of %llu bytes is more than this process may hold (memory limit of its cgroup or address space: %llu): it is %llu",
+                    (unsigned long long)wanted, (unsigned long long)cw_memlimit(), (unsigned long long)budget);
+        cache_memory = CW_MIN(cache_memory, budget / 4);
+    }
     if (cache_memory >= budget)
         return cw_err_set(err, CW_E_INVALID, "option --cache-memory: %llu bytes of a budget of %llu leave nothing for items",
                           (unsigned long long)cache_memory, (unsigned long long)budget);

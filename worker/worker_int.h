@@ -6,6 +6,7 @@
  *   job.c       jobs by id                          open.c      plans opened on other threads
  *   lease.c     items of a job not yet begun        tasks.c     items in hand
  *   budget.c    how many, and in whose memory
+ *   short.c     when there is less of it
  *   outq.c      finished outputs by number          serve.c     streams of clients
  *   shared.c    items that several jobs want        cache*.c    the cache (worker/cache.h)
  *   source.c    blocks of source files, kept near
@@ -207,6 +208,10 @@ struct cw_worker {
     size_t bytes; /* of tasks and queued outputs of all jobs */
     size_t tasks_n;
     struct cw_shared_items shared_items;
+    /* short.c: since memory ran out below the budget */
+    size_t allowed;   /* so much of the budget; 0 = all of it */
+    bool waits;       /* nothing is begun until something is given back */
+    int64_t alone_ms; /* since when there is none for an item with nothing else in hand; 0 = there is */
     _Atomic(struct cw_task *) done; /* any: finished, newest first */
     struct cw_loop_node done_node; /* cw_tasks_collect */
 
@@ -289,6 +294,7 @@ void cw_lease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t 
 /* The lowest item not begun; false when there is none. */
 bool cw_lease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item);
 void cw_lease_take(struct cw_wjob *job, struct cw_task *task); /* there must be one */
+void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task); /* the item, which is held, is to be begun again */
 void cw_lease_clear(struct cw_wjob *job);
 
 /* tasks.c */
@@ -298,6 +304,13 @@ void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t 
 bool cw_tasks_cancel_all(struct cw_wjob *job);
 void cw_tasks_collect(void *worker); /* takes in what is finished */
 size_t cw_tasks_stream_bytes(const struct cw_worker *w); /* in streams, not yet accepted; and in slots that clients have */
+
+/* short.c */
+/* There was no memory for the task's item. True: others have it, and the item is to be begun again. False: it has failed. */
+bool cw_short_again(struct cw_wjob *job, struct cw_task *task);
+void cw_short_made(struct cw_worker *w, size_t bytes); /* an output that was computed */
+void cw_short_given_back(struct cw_worker *w);         /* something left that held memory */
+void cw_short_beat(struct cw_worker *w);
 
 /* budget.c */
 size_t cw_budget(const struct cw_worker *w);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/memlimit.h"
 
 #define FIELDS 8 /* user nice system idle iowait irq softirq steal; guests are in user already */
 #define IDLE 3
@@ -96,7 +97,8 @@ bool cw_hostload_look(struct cw_hostload *load)
 uint64_t cw_host_ram(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    uint64_t ram = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0, limit = cw_memlimit();
+    return ram > 0 || limit != CW_MEMLIMIT_NONE ? CW_MIN(ram > 0 ? ram : limit, limit) : 0;
 }
 
 uint64_t cw_host_budget(uint64_t workers)

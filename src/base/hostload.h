@@ -17,7 +17,7 @@ struct cw_hostload {
 bool cw_hostload_look(struct cw_hostload *load);
 /* The same from the texts of the two files. */
 bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload *load);
-/* Bytes of memory; 0 = not known. */
+/* Bytes of memory, or of the limit of this process where that is less (memlimit.h); 0 = not known. */
 uint64_t cw_host_ram(void);
 /* What one of `workers` on this host may hold that is not told: a quarter of the memory, at most 8 GiB; all of them half of it; at least 64 MiB. */
 uint64_t cw_host_budget(uint64_t workers);

@@ -2,6 +2,8 @@
 /* The only file that calls malloc and its kin. */
 #include "base/mem.h"
 
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,56 @@ static CW_NORETURN void die(size_t bytes)
     abort();
 }
 
+/* ---- what is set aside ---- */
+
+static _Atomic(void *) reserve;
+static size_t reserve_bytes; /* set once, before there are threads */
+
+/* Address space and what counts against limits, but no memory. */
+static void set_aside(void)
+{
+    void *none = NULL, *p = mmap(NULL, reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p != MAP_FAILED && !atomic_compare_exchange_strong(&reserve, &none, p))
+        munmap(p, reserve_bytes);
+}
+
+/* Whether there was something. */
+static bool let_go(void)
+{
+    void *p = atomic_exchange(&reserve, NULL);
+
+    return p && munmap(p, reserve_bytes) == 0;
+}
+
+void cw_mem_reserve(size_t bytes)
+{
+    reserve_bytes = bytes;
+    set_aside();
+}
+
+bool cw_mem_is_short(void)
+{
+    return reserve_bytes > 0 && !atomic_load_explicit(&reserve, memory_order_relaxed);
+}
+
+void cw_mem_give_back(void)
+{
+    malloc_trim(0);
+    if (cw_mem_is_short())
+        set_aside();
+}
+
+/* For data: the caller does without. */
+static void *large(void *p)
+{
+    if (CW_UNLIKELY(!p))
+        (void)let_go();
+    return p;
+}
+
+/* ---- pieces ---- */
+
 static size_t product(size_t n, size_t size)
 {
     size_t bytes;
@@ -34,6 +86,8 @@ void *cw_mem_new(size_t bytes)
 {
     void *p = calloc(1, bytes ? bytes : 1);
 
+    if (CW_UNLIKELY(!p) && let_go())
+        p = calloc(1, bytes ? bytes : 1);
     if (!p)
         die(bytes);
     return p;
@@ -49,6 +103,8 @@ void *cw_mem_grow(void *p, size_t n, size_t size)
     size_t bytes = product(n, size);
     void *q = realloc(p, bytes ? bytes : 1);
 
+    if (CW_UNLIKELY(!q) && let_go())
+        q = realloc(p, bytes ? bytes : 1);
     if (!q)
         die(bytes);
     return q;
@@ -56,12 +112,12 @@ void *cw_mem_grow(void *p, size_t n, size_t size)
 
 void *cw_mem_try(size_t bytes)
 {
-    return bytes <= TRY_MAX ? malloc(bytes ? bytes : 1) : NULL;
+    return bytes <= TRY_MAX ? large(malloc(bytes ? bytes : 1)) : NULL;
 }
 
 void *cw_mem_try_grow(void *p, size_t bytes)
 {
-    return bytes <= TRY_MAX ? realloc(p, bytes ? bytes : 1) : NULL;
+    return bytes <= TRY_MAX ? large(realloc(p, bytes ? bytes : 1)) : NULL;
 }
 
 void *cw_mem_try_aligned(size_t align, size_t bytes)
@@ -70,7 +126,7 @@ void *cw_mem_try_aligned(size_t align, size_t bytes)
 
     if (bytes > TRY_MAX)
         return NULL;
-    return posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : NULL;
+    return large(posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : NULL);
 }
 
 void *cw_mem_try_pages(size_t bytes)
@@ -149,6 +205,8 @@ void *cw_mem_dup(const void *p, size_t bytes)
 {
     void *copy = malloc(bytes ? bytes : 1);
 
+    if (CW_UNLIKELY(!copy) && let_go())
+        copy = malloc(bytes ? bytes : 1);
     if (!copy)
         die(bytes);
     if (bytes)

@@ -6,6 +6,7 @@
 #define CW_BASE_MEM_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include "base/compiler.h"
 
 void *cw_mem_new(size_t bytes) CW_MUST_CHECK;               /* zeroed, never NULL */
@@ -26,6 +27,13 @@ void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;
 /* memcpy of what is not read again soon: much of it goes past the processor's caches, which keep what they have, and dst is not read first. */
 void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n);
 char *cw_mem_printf(const char *fmt, ...) CW_PRINTF(1, 2) CW_MUST_CHECK;
+
+/* Sets so much aside. When there is no memory for something, large or small, that is let go, once: small things go on, and whoever asks
+ * cw_mem_is_short gives memory back and then has it set aside again by cw_mem_give_back, which also returns to the system what the allocator has
+ * idle. Any thread. */
+void cw_mem_reserve(size_t bytes);
+bool cw_mem_is_short(void);
+void cw_mem_give_back(void);
 
 #define CW_NEW(type) ((type *)cw_mem_new(sizeof(type)))
 #define CW_NEW_ARRAY(type, n) ((type *)cw_mem_new_array((n), sizeof(type)))

@@ -26,4 +26,47 @@ case_small_outputs() {
     [ $held -le $((budget_mib * 1024 * 5 / 4 + 8192)) ] || fail "with $budget_mib MiB of budget the worker holds $held KiB"
 }
 
+# Batches of 9.6 MB; three times as many as fit into what a limited worker gets.
+write_large() {
+    echo '{"pipeline": [{"op": "range", "stop": 800}, {"op": "inflate", "factor": 75264}, {"op": "batch", "size": 16}]}' >"$work/large.json"
+    large_hash=$("$cachew" run "$work/large.json" --json --dispatcher "$DISPATCHER" --timeout 120s | sed -n 's/.*"hash":"\([^"]*\)".*/\1/p')
+}
+virtual_kib() { sed -n 's/^VmSize:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/${pid_of[$1]}/status"; }
+says_short() { grep -q 'memory is short' "$work/w1.log"; }
+is_idle() { [ "$(of_worker budget_used)" = 0 ]; }
+
+# The system gives a worker far less than its budget: it gives back what it can, does fewer at a time, and the job goes on.
+case_memory_is_short() {
+    local pid
+    begin_dispatcher
+    begin_worker w1 --budget 1G --threads 2 --no-shm
+    write_large
+    wait_until 60 "nothing is in hand" is_idle
+    pid=${pid_of[w1]}
+    prlimit --pid "$pid" --as=$((($(virtual_kib w1) + 96 * 1024) * 1024)) || skip "prlimit cannot set a limit"
+    : >"$work/job.batches"
+    begin job "$cachew" run "$work/large.json" --json --dispatcher "$DISPATCHER" --timeout 120s --batches "$work/job.batches" --buffer 16M --window 40
+    wait_until 120 "the job gives a batch" test -s "$work/job.batches"
+    kill -STOP "${pid_of[job]}"
+    wait_until 120 "memory is short" says_short
+    kill -CONT "${pid_of[job]}"
+    wait_for job 240 || fail "the job failed: $(cat "$work/job.log")"
+    same "hash" "$large_hash" "$(field hash "$work/job.out")"
+    kill -0 "$pid" || fail "the worker ended"
+}
+# A limit that is there when a worker begins bounds its budget.
+case_budget_above_limit() {
+    begin_dispatcher
+    begin w1 bash -c "ulimit -v 1200000; exec $CACHEW_BIN/cachew-worker --dispatcher $DISPATCHER --listen $own_host:0 --threads 1 --budget 2G"
+    wait_until 60 "worker ready" is_ready_or_gone w1
+    is_ready w1 || fail "the worker ended"
+    grep -q 'a budget of 2147483648 bytes is more than this process may hold' "$work/w1.log" || fail "it says nothing"
+    wait_until 60 "the dispatcher knows it" of_worker budget_bytes
+    [ "$(of_worker budget_bytes)" -lt $((900000 * 1024)) ] || fail "its budget is $(of_worker budget_bytes)"
+    write_large
+    [ -n "$large_hash" ] || fail "the job failed"
+    is_gone w1 && fail "the worker ended"
+    return 0
+}
+
 run_case "$@"

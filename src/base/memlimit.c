@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memlimit.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define PATH_BYTES 4096
+#define MARGIN_LEAST ((uint64_t)32 << 20)
+#define LEAST ((uint64_t)16 << 20)
+#define UNLIMITED ((uint64_t)1 << 62) /* version 1 says "none" by a number near 2^63 */
+
+static bool read_text(const char *path, char *text, size_t cap)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    size_t n = 0;
+    ssize_t got;
+    while (n + 1 < cap && (got = read(fd, text + n, cap - 1 - n)) > 0)
+        n += (size_t)got;
+    text[n] = '\0';
+    close(fd);
+    return n > 0;
+}
+
+static uint64_t read_limit(const char *path)
+{
+    char text[64], *end;
+    if (!read_text(path, text, sizeof(text)))
+        return CW_MEMLIMIT_NONE;
+    uint64_t bytes = strtoull(text, &end, 10);
+    return end == text || bytes == 0 || bytes >= UNLIMITED ? CW_MEMLIMIT_NONE : bytes; /* "max" is no number */
+}
+
+/* The smallest of a group and those above it. In a container its path may be one that only the host knows: then the folders are missing, and what is
+ * mounted at the top is the container's own. */
+static uint64_t walk(const char *root, const char *mount, const char *group, const char *file)
+{
+    char path[PATH_BYTES], at[PATH_BYTES];
+    uint64_t least = CW_MEMLIMIT_NONE;
+    snprintf(at, sizeof(at), "%s", strcmp(group, "/") == 0 ? "" : group);
+    for (;;) {
+        int n = snprintf(path, sizeof(path), "%s%s%s/%s", root, mount, at, file);
+        uint64_t limit = n > 0 && (size_t)n < sizeof(path) ? read_limit(path) : CW_MEMLIMIT_NONE;
+        least = CW_MIN(least, limit);
+        char *slash = strrchr(at, '/');
+        if (!slash)
+            return least;
+        *slash = '\0';
+    }
+}
+
+/* Whether `memory` is among the names between commas. */
+static bool has_memory(const char *controllers)
+{
+    static const char name[] = "memory";
+    const size_t len = sizeof(name) - 1;
+    for (const char *at = controllers; (at = strstr(at, name)); at += len)
+        if ((at == controllers || at[-1] == ',') && (at[len] == '\0' || at[len] == ','))
+            return true;
+    return false;
+}
+
+/* One line: hierarchy, controllers, path. */
+static uint64_t of_line(const char *root, char *line)
+{
+    char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+        return CW_MEMLIMIT_NONE;
+    *controllers++ = '\0';
+    *group++ = '\0';
+    if (*controllers == '\0')
+        return walk(root, "/sys/fs/cgroup", group, "memory.max");
+    return has_memory(controllers) ? walk(root, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes") : CW_MEMLIMIT_NONE;
+}
+
+uint64_t cw_memlimit_cgroup(const char *root)
+{
+    const size_t cap = 64 * 1024;
+    cw_autofree char *text = cw_mem_new(cap);
+    char path[PATH_BYTES], *rest = NULL;
+    uint64_t least = CW_MEMLIMIT_NONE;
+    snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+    if (!read_text(path, text, cap))
+        return least;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        uint64_t limit = of_line(root, line);
+        least = CW_MIN(least, limit);
+    }
+    return least;
+}
+
+uint64_t cw_memlimit_address_space(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? CW_MEMLIMIT_NONE : (uint64_t)limit.rlim_cur;
+}
+
+uint64_t cw_memlimit(void)
+{
+    uint64_t group = cw_memlimit_cgroup(""), space = cw_memlimit_address_space();
+    return CW_MIN(group, space);
+}
+
+uint64_t cw_memlimit_fit(uint64_t wanted, uint64_t limit, uint64_t used)
+{
+    if (limit == CW_MEMLIMIT_NONE)
+        return wanted;
+    uint64_t margin = CW_MAX(limit / 4, MARGIN_LEAST);
+    uint64_t room = limit > margin && limit - margin > used ? limit - margin - used : 0;
+    return CW_MIN(wanted, CW_MAX(room, LEAST));
+}
+
+static uint64_t address_space_used(void)
+{
+    char text[128];
+    long page = sysconf(_SC_PAGESIZE);
+    return page > 0 && read_text("/proc/self/statm", text, sizeof(text)) ? strtoull(text, NULL, 10) * (uint64_t)page : 0;
+}
+
+uint64_t cw_memlimit_lower(uint64_t wanted)
+{
+    uint64_t group = cw_memlimit_fit(wanted, cw_memlimit_cgroup(""), 0);
+    uint64_t space = cw_memlimit_fit(wanted, cw_memlimit_address_space(), address_space_used());
+    return CW_MIN(group, space);
+}
