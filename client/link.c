@@ -27,7 +27,7 @@ static void send_hello(struct cw_link *link)
     hello.consumer = job->consumer;
     hello.host_id = job->client->host_id;
     hello.want_shm = link->want_shm;
-    hello.credit = link->limit;
+    hello.credit = cw_credit_begin(&link->credit);
     message.kind_case = CACHEW__V1__FETCH_MESSAGE__KIND_HELLO;
     message.hello = &hello;
     cw_wire_send(link->stream, &message.base);
@@ -41,7 +41,6 @@ static void send_credit(struct cw_link *link, uint64_t bytes)
     message.kind_case = CACHEW__V1__FETCH_MESSAGE__KIND_CREDIT;
     message.credit = &credit;
     cw_wire_send(link->stream, &message.base);
-    link->granted += (int64_t)bytes;
 }
 
 static void send_slots(struct cw_link *link, bool all)
@@ -63,18 +62,17 @@ static void send_slots(struct cw_link *link, bool all)
 void cw_link_give_back(struct cw_link *link, uint32_t conn, uint64_t cost)
 {
     if (conn == link->conn)
-        link->granted -= (int64_t)cost;
+        cw_credit_back(&link->credit, cost);
 }
 
 void cw_link_flush(struct cw_link *link, uint64_t held, bool all)
 {
     if (!link->up)
         return;
-    uint64_t limit = link->limit - CW_MIN(held, link->limit);
-    uint64_t room = link->granted < (int64_t)limit ? (uint64_t)((int64_t)limit - link->granted) : 0;
-    bool enough = room >= link->limit / 4 || (all && room > 0);
+    uint64_t bytes = cw_credit_grant(&link->credit, held, all);
+    bool enough = bytes > 0;
     if (enough)
-        send_credit(link, room);
+        send_credit(link, bytes);
     if (link->slots) /* what is free again for credit is so in the worker's memory as well */
         send_slots(link, all || enough);
 }
@@ -91,12 +89,12 @@ void cw_link_retell(struct cw_link *link)
 void cw_link_overdraw(struct cw_link *link)
 {
     if (link->up)
-        send_credit(link, link->limit / 4 + 1);
+        send_credit(link, cw_credit_overdraw(&link->credit));
 }
 
 void cw_link_set_limit(struct cw_link *link, uint64_t bytes)
 {
-    link->limit = bytes;
+    link->credit.limit = bytes;
 }
 
 static void link_fail(struct cw_link *link, const struct cw_err *err);
@@ -176,7 +174,6 @@ static void link_open(void *arg)
     static const struct cw_stream_cb callbacks = {on_message, NULL, on_close};
     struct cw_link *link = arg;
     link->conn++;
-    link->granted = (int64_t)link->limit;
     link->channel = cw_channel_open(link->job->client->rpc, link->address);
     link->stream = cw_channel_stream(link->channel, "/cachew.v1.Data/Fetch", &callbacks, link);
     send_hello(link);
@@ -194,7 +191,7 @@ struct cw_link *cw_link_new(struct cw_session *session, uint64_t worker_id, cons
     link->address = cw_mem_strdup(address);
     link->want_shm = job->client->shm && *job->client->host_id && cw_str_eq(host_id, job->client->host_id);
     link->shm_fd = -1;
-    link->limit = limit;
+    link->credit.limit = limit;
     link->backoff_ms = BACKOFF_MIN_MS;
     link->retry = cw_timer_new(job->client->loop, link_open, link);
     link_open(link);

@@ -3,6 +3,7 @@
 #ifndef CW_CLIENT_LINK_INT_H
 #define CW_CLIENT_LINK_INT_H
 
+#include "client/credit.h"
 #include "client/job.h"
 #include "client/link.h"
 #include "shm/shm.h"
@@ -24,8 +25,7 @@ struct cw_link {
     bool listed;   /* the dispatcher names the worker */
     bool untold;   /* that it was lost could not be told */
     uint32_t conn; /* number of the connection */
-    uint64_t limit;
-    int64_t granted; /* of this connection: credit out there (less than 0 when an output was larger than it), and bytes buffered here */
+    struct cw_credit credit; /* of this connection */
     struct cw_shm_view *view;
     int shm_fd;
     struct cw_slots *slots;

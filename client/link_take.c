@@ -10,6 +10,7 @@
 #include "client/session.h"
 #include "client/slots.h"
 
+#define ENTRY_BYTES 256 /* of an output: its buffer's head, its place in order, its line in the book */
 #define PROMPT_SLOT_BYTES (256u << 10) /* slots of this size and up go back at once: they hold the worker's memory */
 
 /* ---- shared memory ---- */
@@ -111,6 +112,13 @@ static int take_payload(struct cw_link *link, struct cw_item *item, struct cw_li
     return cw_rpc_msg_copy(payload->msg, at, item->batch->buf->data, bytes);
 }
 
+/* Memory that it takes until it is given to the trainer: its bytes, and what is kept with them. */
+static uint64_t cost_of(const struct cw_item *item, uint64_t payload_bytes)
+{
+    uint64_t more = cw_mem_cost(sizeof(*item)) + cw_batch_held(item->batch) + cw_mem_cost(sizeof(struct cachew_batch)) + ENTRY_BYTES;
+    return payload_bytes + more;
+}
+
 int cw_link_take(struct cw_link *link, const Cachew__V1__Output *output, struct cw_link_payload *payload, struct cw_err *err)
 {
     struct cw_deliver *deliver = cw_session_deliver(link->session);
@@ -118,7 +126,10 @@ int cw_link_take(struct cw_link *link, const Cachew__V1__Output *output, struct 
     int rc = cw_wire_output_from(output, &item->batch, err);
     item->link = cw_link_ref(link);
     item->conn = link->conn;
-    item->cost = output->payload_bytes;
+    if (rc == 0) {
+        item->cost = cost_of(item, output->payload_bytes);
+        cw_credit_came(&link->credit, output->payload_bytes, item->cost);
+    }
     if (rc == 0 && output->slot)
         rc = shm_buf(link, output->slot, (size_t)output->payload_bytes, &item->batch->buf, err);
     else if (rc == 0)

@@ -26,6 +26,22 @@ case_small_outputs() {
     [ $held -le $((budget_mib * 1024 * 5 / 4 + 8192)) ] || fail "with $budget_mib MiB of budget the worker holds $held KiB"
 }
 
+fills_budget_or_more_than() { [ "$(rss_kib job)" -gt "$1" ] || fills_budget; }
+# The same, but the trainer's process goes on receiving until its buffer is full, and then the worker's is.
+case_small_outputs_received() {
+    local budget_mib=8 buffer_mib=32 held most
+    most=$((buffer_mib * 1024 * 5 / 4 + 32768))
+    echo '{"pipeline": [{"op": "range", "stop": 100000000}, {"op": "batch", "size": 1}]}' >"$work/ones.json"
+    begin_dispatcher
+    begin_worker w1 --budget ${budget_mib}M
+    tight_pipe job
+    begin_held job "$work/ones.json" --no-hash --buffer ${buffer_mib}M
+    wait_until 240 "the worker's outputs fill its budget" fills_budget_or_more_than "$most"
+    held=$(rss_kib job)
+    [ "$held" -ge $((buffer_mib * 1024 / 2)) ] || fail "of $buffer_mib MiB of buffer the trainer uses $held KiB"
+    [ "$held" -le "$most" ] || fail "with $buffer_mib MiB of buffer the trainer holds $held KiB"
+}
+
 # Batches of 9.6 MB; three times as many as fit into what a limited worker gets.
 write_large() {
     echo '{"pipeline": [{"op": "range", "stop": 800}, {"op": "inflate", "factor": 75264}, {"op": "batch", "size": 16}]}' >"$work/large.json"
