@@ -4,7 +4,7 @@
  *
  *   bench_cached DIRECTORY [GLUSTER-URL [MIB [ROUNDS [BYTES...]]]]    default: 512 MiB of records, 5 rounds, records of 150000 and 16384 bytes
  *
- * Without a URL (or with "") the store is the directory, mapped and not; with one it is that volume, and the directory has the source only.
+ * Without a URL (or with "") the store is the directory: mapped (`map`), mapped and verified at each get (`verified`), and not mapped (`read`); with one it is that volume, and the directory has the source only.
  *
  * idx -> cache -> [shuffle] -> batch, of about 8 MiB a batch; a pool of one thread, four items in it; where the cache wants it, the next sixteen are told by
  * another, as a worker does. Batches are built in buffers that are used again, and thrown away. The cache has 64 MiB of memory, so that it
@@ -289,9 +289,8 @@ static uint64_t *order_of(const struct bench *b)
     return order;
 }
 
-static void measure(struct bench *b, const char *url, enum bare_kind kind, bool random)
+static void measure(struct bench *b, const char *store, const char *url, enum bare_kind kind, bool random)
 {
-    static const char *const stores[] = {"map", "read", "gluster"};
     double first[ROUNDS_MAX], again[2 * ROUNDS_MAX], bare_first[ROUNDS_MAX], bare_again[2 * ROUNDS_MAX];
     double gb = (double)(b->n * b->bytes) * 1e-9;
     struct bare bare = {.kind = kind, .url = url, .names = b->names, .names_n = b->chunks, .record_bytes = b->bytes, .records_n = b->n,
@@ -317,7 +316,7 @@ static void measure(struct bench *b, const char *url, enum bare_kind kind, bool 
     double f = median(first, b->rounds), a = median(again, 2 * b->rounds);
     double bf = median(bare_first, b->rounds), ba = median(bare_again, 2 * b->rounds);
     printf("bench_cached: bytes=%zu order=%s store=%s first=%.2f/%.2f again=%.2f/%.2f GB/s (ours/bare) ratio first=%.0f%% again=%.0f%%\n",
-           b->bytes, random ? "random" : "sequential", stores[kind], gb / f, gb / bf, gb / a, gb / ba, 100 * bf / f, 100 * ba / a);
+           b->bytes, random ? "random" : "sequential", store, gb / f, gb / bf, gb / a, gb / ba, 100 * bf / f, 100 * ba / a);
     cw_mem_free(order);
     cw_mem_free(bare.ring);
 }
@@ -325,6 +324,7 @@ static void measure(struct bench *b, const char *url, enum bare_kind kind, bool 
 static void run(struct bench *b, size_t bytes, const char *gluster)
 {
     CW_CLEANUP(cw_mem_free_at) char *map = cw_mem_printf("dir:%s", b->dir), *read = cw_mem_printf("dir:%s?map=off", b->dir);
+    CW_CLEANUP(cw_mem_free_at) char *always = cw_mem_printf("dir:%s?verify=always", b->dir);
     CW_CLEANUP(cw_mem_free_at) char *source = cw_mem_printf("%s/source.idx", b->dir);
     CW_CLEANUP(cw_mem_free_at) char *warm = cw_mem_printf("dir:%s?direct=off", b->dir); /* through the page cache */
 
@@ -335,10 +335,11 @@ static void run(struct bench *b, size_t bytes, const char *gluster)
     fill(b, gluster ? gluster : warm);
     for (int random = 0; random < 2; random++) {
         if (gluster) {
-            measure(b, gluster, BARE_GLUSTER, random);
+            measure(b, "gluster", gluster, BARE_GLUSTER, random);
         } else {
-            measure(b, map, BARE_MAP, random);
-            measure(b, read, BARE_READ, random);
+            measure(b, "map", map, BARE_MAP, random);
+            measure(b, "verified", always, BARE_MAP, random);
+            measure(b, "read", read, BARE_READ, random);
         }
     }
     unlink(source);
