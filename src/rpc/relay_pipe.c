@@ -190,6 +190,11 @@ struct cw_relay_pipe *cw_relay_pipe_new(struct cw_loop *loop, int in_fd, int out
     return pipe;
 }
 
+void cw_relay_pipe_join_reader(struct cw_relay_pipe *pipe)
+{
+    cw_thread_join(&pipe->reader);
+}
+
 static void last_on_loop(void *arg)
 {
     struct cw_relay_pipe *pipe = arg;

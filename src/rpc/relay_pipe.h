@@ -41,6 +41,8 @@ struct cw_relay_pipe;
 struct cw_relay_pipe *cw_relay_pipe_new(struct cw_loop *loop, int in_fd, int out_fd, cw_frame_fn *fn, void *arg) CW_MUST_CHECK;
 /* The other side must have ended, or end by this: closing out_fd is the caller's. No fn runs after it. */
 void cw_relay_pipe_free(struct cw_relay_pipe *pipe);
+/* After CW_FRAME_GONE, for who ends the process instead of freeing the pipe: its reader has ended. */
+void cw_relay_pipe_join_reader(struct cw_relay_pipe *pipe);
 /* Copies text; takes a ref of each buffer. */
 void cw_relay_pipe_send(struct cw_relay_pipe *pipe, const struct cw_frame_head *head, const char *text, struct cw_buf *const *bufs, size_t n);
 /* Bytes of a message, in one piece. */

@@ -87,8 +87,10 @@ static void on_frame(void *arg, struct cw_frame *frame)
     const struct cw_frame_head *head = &frame->head;
     struct relayed *stream = cw_map_get(&serve->streams, head->id);
     struct cw_channel *channel = cw_map_get(&serve->channels, head->on);
-    if (head->kind == CW_FRAME_GONE)
+    if (head->kind == CW_FRAME_GONE) {
+        cw_relay_pipe_join_reader(serve->pipe);
         _exit(0); /* whom we spoke for has ended, and so do its connections */
+    }
     if (head->kind == CW_FRAME_CHANNEL)
         cw_map_set(&serve->channels, head->id, cw_channel_open(serve->rpc, frame->text));
     else if (head->kind == CW_FRAME_CHANNEL_CLOSE)

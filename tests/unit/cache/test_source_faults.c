@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 /* In place of flock(2): a mount that has no locks. */
-static bool no_locks;
+static _Atomic bool no_locks;
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation)

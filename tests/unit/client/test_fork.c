@@ -19,14 +19,6 @@
 #define WAIT_MS 120000
 #define CHILDREN 3
 
-#ifdef __SANITIZE_THREAD__
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "die_after_fork=0"; /* it does not like children that have threads */
-}
-#endif
-
 static const char dense[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 7}]}";
 
 static struct cachew_client *parent;
