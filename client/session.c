@@ -11,6 +11,7 @@
 #define STARVED_TICKS 40
 #define BYE_MS 1000
 #define BUFFER_BYTES (256ull << 20)
+#define STILL_MS_MAX (24 * 3600 * 1000) /* as much as timeout_ms may be */
 
 struct cachew_job *cw_session_job(const struct cw_session *session)
 {
@@ -97,13 +98,13 @@ void cw_session_set_window(struct cw_session *session, uint64_t items)
     set_kicks(session);
 }
 
-void cw_session_set_reason(struct cw_session *session, const char *reason, bool progress)
+void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms)
 {
     struct cachew_job *job = session->job;
     cw_mutex_lock(&job->mutex);
     snprintf(job->reason, sizeof(job->reason), "%s", reason);
-    if (progress)
-        job->start_by_ns = cw_clock_ns() + job->client->timeout_ms * 1000000;
+    if (still_ms < CW_SESSION_STUCK)
+        job->start_by_ns = CW_MAX(job->start_by_ns, cw_clock_ns() + (job->client->timeout_ms - (int64_t)CW_MIN(still_ms, STILL_MS_MAX)) * 1000000);
     cw_mutex_unlock(&job->mutex);
     cw_cond_broadcast(&job->cond);
 }
@@ -165,7 +166,7 @@ static void on_close(void *arg, int code, const char *msg)
         return;
     char reason[256];
     snprintf(reason, sizeof(reason), "no connection to the dispatcher at %s (%s)", address, msg && *msg ? msg : "it ended the stream");
-    cw_session_set_reason(session, reason, false);
+    cw_session_set_reason(session, reason, CW_SESSION_STUCK);
     cw_timer_start(session->retry, session->backoff_ms, 0);
     session->backoff_ms = CW_MIN(2 * session->backoff_ms, CW_SESSION_BACKOFF_MAX_MS);
 }

@@ -72,7 +72,7 @@ static void on_error(struct cw_session *session, const Cachew__V1__JobError *err
     struct cw_err err = {0};
     int code = error->code < 0 && error->code > -(int)CW_ORD_N ? error->code : CW_E_INTERNAL;
     if (cw_err_is_retryable(code)) { /* the dispatcher stops, or cannot now: the stream ends, and we come again */
-        cw_session_set_reason(session, error->error, false);
+        cw_session_set_reason(session, error->error, CW_SESSION_STUCK);
         return;
     }
     if (code == CW_E_NOT_FOUND && cw_session_can_begin_again(session)) {
@@ -108,7 +108,7 @@ void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
             on_error(session, command->error);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
-            cw_session_set_reason(session, command->waiting->reason, !command->waiting->stuck);
+            cw_session_set_reason(session, command->waiting->reason, command->waiting->stuck ? CW_SESSION_STUCK : command->waiting->still_ms);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
             on_skipped(session, command->skipped);

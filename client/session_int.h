@@ -40,8 +40,9 @@ struct cw_session {
 /* Settles the book, hands on what is next, returns credit (small change too when `all`), acknowledges. */
 void cw_session_move(struct cw_session *session, bool all);
 void cw_session_set_window(struct cw_session *session, uint64_t items); /* 0 = not told */
-/* What the trainer waits for. progress: cachew_job_start goes on waiting. */
-void cw_session_set_reason(struct cw_session *session, const char *reason, bool progress);
+/* What the trainer waits for, and for how long nothing has moved, from which the limit of cachew_job_start counts; CW_SESSION_STUCK: as long as before. */
+#define CW_SESSION_STUCK UINT64_MAX
+void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms);
 
 /* session_say.c */
 void cw_session_say_hello(struct cw_session *session);

@@ -214,6 +214,9 @@ struct cw_job {
     uint64_t items;
     struct cw_buf *manifest;
     struct cw_worker *preparing;
+    bool preparing_told;      /* by its worker (an older one does not): */
+    uint64_t preparing_steps; /* how far it is */
+    int64_t preparing_ms;     /* when it last came on */
     struct cw_deaths prepare_dead;
     uint64_t prepared_by;     /* the worker that did it; 0 = not known (any more) */
     uint32_t barred_n;        /* shares whose workers see other files */
@@ -384,6 +387,7 @@ void cw_job_clients_changed(struct cw_job *job);
 bool cw_job_has_clients(const struct cw_job *job);
 /* Looks for a worker to prepare it. */
 void cw_job_prepare(struct cw_job *job);
+void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now); /* whether what it prepares comes on */
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
 
 /* ---- progress.c ---- */

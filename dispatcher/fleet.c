@@ -271,6 +271,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     cw_caching_heard(worker, progress);
     cw_decide_heard(worker, progress);
     cw_watch_heard(worker, progress);
+    cw_job_preparing(worker, progress, cw_clock_ms());
     cw_fault_point("dispatcher.progress");
 }
 

@@ -232,6 +232,7 @@ void cw_job_prepare(struct cw_job *job)
     if (!best || job->status != CW_JOB_PREPARING || job->preparing)
         return;
     job->preparing = best;
+    job->preparing_told = false;
     job->starved_ms = 0;
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
     prepare.job_id = job->id;
@@ -242,6 +243,19 @@ void cw_job_prepare(struct cw_job *job)
     command.prepare = &prepare;
     cw_worker_send(best, &command);
     cw_fault_point("dispatcher.prepare");
+}
+
+void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now)
+{
+    for (size_t i = 0; i < progress->n_preparing; i++) {
+        struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->preparing[i]->job_id);
+        if (!job || job->preparing != worker)
+            continue;
+        if (!job->preparing_told || progress->preparing[i]->steps > job->preparing_steps)
+            job->preparing_ms = now;
+        job->preparing_steps = progress->preparing[i]->steps;
+        job->preparing_told = true;
+    }
 }
 
 static Cachew__V1__PlanInfo *copy_info(const Cachew__V1__PlanInfo *info)
@@ -324,10 +338,10 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     }
     if (job->starved_ms == 0)
         job->starved_ms = now;
-    if (now - job->starved_ms < 1000 || now - job->waiting_told_ms < 5000)
+    if (now - job->starved_ms < 1000 || now - job->waiting_told_ms < 1000)
         return;
     job->waiting_told_ms = now;
-    /* Clients go on waiting for a worker's answer, however long it takes, but not for a worker to come. */
+    /* Clients go on waiting for a worker's answer, however long it takes, while the worker comes on; but not for a worker to come. */
     char preparation[] = "a worker prepares the job: it opens and indexes the sources";
     char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher with its address";
     uint32_t others_n = 0;
@@ -337,6 +351,7 @@ static void tell_waiting(struct cw_job *job, int64_t now)
                                               job->d->unwritten ? job->d->unwritten_why : "");
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
     waiting.stuck = unwritten ? job->d->unwritten : !there;
+    waiting.still_ms = !waiting.stuck && job->preparing && job->preparing_told ? (uint64_t)CW_MAX(now - job->preparing_ms, 0) : 0;
     waiting.reason = unwritten ? storing : there ? preparation : other_files ? other_files : nobody;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;

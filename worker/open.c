@@ -257,6 +257,34 @@ void cw_open_forget(struct cw_worker *w, const char *job_id)
     start_next(w);
 }
 
+static void report_those(const struct cw_opening *list, Cachew__V1__Progress *progress, size_t *cap)
+{
+    for (const struct cw_opening *o = list; o; o = o->next) {
+        if (!o->prepare || o->unwanted)
+            continue;
+        Cachew__V1__Progress__Preparing *preparing = CW_NEW(Cachew__V1__Progress__Preparing);
+        cachew__v1__progress__preparing__init(preparing);
+        preparing->job_id = o->job_id;
+        preparing->steps = cw_stop_looks(o->stop);
+        CW_GROW(progress->preparing, progress->n_preparing, *cap);
+        progress->preparing[progress->n_preparing++] = preparing;
+    }
+}
+
+void cw_open_report(const struct cw_worker *w, Cachew__V1__Progress *progress)
+{
+    size_t cap = 0;
+    report_those(w->openings, progress, &cap);
+    report_those(w->openings_waiting, progress, &cap);
+}
+
+void cw_open_report_free(Cachew__V1__Progress *progress)
+{
+    for (size_t i = 0; i < progress->n_preparing; i++)
+        cw_mem_free(progress->preparing[i]);
+    cw_mem_free(progress->preparing);
+}
+
 static void on_orphans(void *arg)
 {
     struct cw_worker *w = arg;

@@ -127,6 +127,7 @@ void cw_report_now(struct cw_worker *w)
     progress.host_cpu_share = w->host.cpu_share;
     progress.host_load = w->host.load;
     cw_wcache_report(w, &progress, with_counts);
+    cw_open_report(w, &progress);
     for (size_t i = 0; i < w->turn_n; i++) {
         add_done(&progress, w->turn[i]);
         if (with_counts)
@@ -146,6 +147,7 @@ void cw_report_now(struct cw_worker *w)
     cw_mem_free(progress.counts);
     cw_wsource_report_free(&progress);
     cw_wcache_report_free(&progress);
+    cw_open_report_free(&progress);
     if (!cw_wcache_is_told(w))
         cw_report_soon(w);
 }

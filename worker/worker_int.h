@@ -284,6 +284,8 @@ void cw_open_job(struct cw_wjob *job);
 struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job);
 /* The job is wanted no more (NULL: none is): whatever of it is being prepared or opened ends, or is left to itself, and what was prepared is dropped. */
 void cw_open_forget(struct cw_worker *w, const char *job_id);
+void cw_open_report(const struct cw_worker *w, Cachew__V1__Progress *progress); /* what is being prepared */
+void cw_open_report_free(Cachew__V1__Progress *progress);
 void cw_open_away(struct cw_worker *w); /* the dispatcher that has asked for preparations is away */
 void cw_open_start(struct cw_worker *w);
 void cw_open_stop(struct cw_worker *w); /* what waits is dropped, what runs is told to end */

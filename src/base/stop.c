@@ -10,6 +10,7 @@
 struct cw_stop *cw_stop_new(void)
 {
     struct cw_stop *stop = CW_NEW(struct cw_stop);
+    stop->looks = CW_NEW(_Atomic uint64_t);
     atomic_store(&stop->refs, 1);
     return stop;
 }
@@ -22,8 +23,10 @@ struct cw_stop *cw_stop_ref(struct cw_stop *stop)
 
 struct cw_stop *cw_stop_unref(struct cw_stop *stop)
 {
-    if (stop && atomic_fetch_sub_explicit(&stop->refs, 1, memory_order_acq_rel) == 1)
+    if (stop && atomic_fetch_sub_explicit(&stop->refs, 1, memory_order_acq_rel) == 1) {
+        cw_mem_free(stop->looks);
         cw_mem_free(stop);
+    }
     return NULL;
 }
 
@@ -32,8 +35,15 @@ void cw_stop_set(struct cw_stop *stop)
     atomic_store_explicit(&stop->is_set, true, memory_order_relaxed);
 }
 
+uint64_t cw_stop_looks(const struct cw_stop *stop)
+{
+    return atomic_load_explicit(stop->looks, memory_order_relaxed);
+}
+
 int cw_stop_check(const struct cw_stop *stop, struct cw_err *err)
 {
+    if (stop && stop->looks)
+        atomic_fetch_add_explicit(stop->looks, 1, memory_order_relaxed);
     return cw_stop_is_set(stop) ? cw_err_set(err, CW_E_CANCELLED, "cancelled: nobody wants it any more") : 0;
 }
 

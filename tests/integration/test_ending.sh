@@ -56,6 +56,15 @@ case_preparations() {
     kill -TERM "${pid_of[w1]}"
     leaves w1 'drained'
 }
+# A start waits as long as its preparation comes on, and by its --timeout when that hangs, however often the worker is heard meanwhile.
+case_hanging_start() {
+    needs_preload "$hanging"
+    printf '{"pipeline": [{"op": "files", "pattern": "%s/*/nothing"}, {"op": "read_file"}, {"op": "batch", "size": 2}]}' "$work/far" >"$work/far.json"
+    begin_dispatcher
+    begin_worker_far DIRS w1 --drain-limit 100ms
+    expect_error far 'nothing moved for 3000 ms: a worker prepares the job' "$cachew" run "$work/far.json" --timeout 3s --dispatcher "$DISPATCHER"
+    rm "$work/hangs"
+}
 opens_nothing() { ! grep -qs '^cachew-open' "/proc/${pid_of[$1]}"/task/*/comm; } # NAME: of a worker
 end_job() { # NAME: and who runs it
     end "$1" KILL

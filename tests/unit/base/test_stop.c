@@ -23,6 +23,9 @@ static void refs(void **state)
 {
     struct cw_stop *stop = cw_stop_new(), *same = cw_stop_ref(stop);
     (void)state;
+    assert_int_equal(cw_stop_looks(stop), 0);
+    assert_int_equal(cw_stop_check(same, NULL), 0);
+    assert_int_equal(cw_stop_looks(stop), 1);
     stop = cw_stop_unref(stop);
     assert_null(stop);
     cw_stop_set(same);

@@ -42,20 +42,41 @@ static void hear(const Cachew__V1__ClientCommand *command)
     cw_buf_unref(buf);
 }
 
-/* Whether the time limit runs anew. */
-static bool waits_on(const char *reason, bool stuck)
+static void hear_waiting(const char *reason, bool stuck, uint64_t still_ms)
 {
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     cw_autofree char *text = cw_mem_strdup(reason);
     waiting.reason = text;
     waiting.stuck = stuck;
+    waiting.still_ms = still_ms;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;
-    job.start_by_ns = 1;
     hear(&command);
     assert_string_equal(job.reason, reason);
+}
+
+/* Whether the time limit runs anew. */
+static bool waits_on(const char *reason, bool stuck)
+{
+    job.start_by_ns = 1;
+    hear_waiting(reason, stuck, 0);
     return job.start_by_ns > 1;
+}
+
+/* The limit counts from when something last moved: it is never put off by being told again that nothing did. */
+static void the_limit_counts_from_the_last_step(void **state)
+{
+    (void)state;
+    job.start_by_ns = 1;
+    hear_waiting("a worker prepares the job", false, 0);
+    int64_t by_ns = job.start_by_ns;
+    hear_waiting("a worker prepares the job", false, 1800000);
+    hear_waiting("a worker prepares the job", false, UINT64_MAX - 1);
+    assert_int_equal(job.start_by_ns, by_ns);
+    job.start_by_ns = 1;
+    hear_waiting("a worker prepares the job", false, 1800000);
+    assert_in_range(job.start_by_ns, 1, cw_clock_ns() + INT64_C(1800000) * 1000000);
 }
 
 static void the_limit_hangs_on_no_words(void **state)
@@ -113,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_limit_hangs_on_no_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_limit_counts_from_the_last_step, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_lost_hangs_on_no_words, setup, teardown),
     };
     return cmocka_run_group_tests_name("client_session_hear", tests, NULL, NULL);

@@ -367,6 +367,36 @@ static void all_deaths_are_remembered(void **state)
     assert_non_null(strstr(job->error, "50 workers died"));
 }
 
+static void hear_preparing(struct cw_worker *worker, const char *id, uint64_t steps, int64_t now)
+{
+    cw_autofree char *job_id = cw_mem_strdup(id);
+    Cachew__V1__Progress__Preparing preparing = CACHEW__V1__PROGRESS__PREPARING__INIT, *all[] = {&preparing};
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    preparing.job_id = job_id;
+    preparing.steps = steps;
+    progress.preparing = all;
+    progress.n_preparing = 1;
+    cw_job_preparing(worker, &progress, now);
+}
+
+static void a_preparation_comes_on_with_its_steps(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job("a", 100, 1, 5);
+    struct cw_worker *worker = made_up_worker(1, 1), *other = made_up_worker(2, 1);
+    cw_strmap_set(&made_up.jobs_by_id, job->id, job);
+    job->preparing = worker;
+    hear_preparing(worker, job->id, 7, 1000);
+    assert_int_equal(job->preparing_ms, 1000);
+    hear_preparing(worker, job->id, 7, 2000); /* it hangs */
+    hear_preparing(worker, "b", 9, 2000);
+    hear_preparing(other, job->id, 9, 2000); /* asked for before another was */
+    assert_int_equal(job->preparing_ms, 1000);
+    hear_preparing(worker, job->id, 8, 3000);
+    assert_int_equal(job->preparing_ms, 3000);
+    job->preparing = NULL;
+}
+
 /* A random run of deaths, hand-backs, receipts out of order: at its end everything was received once each, in bounded steps. */
 static void chaos_ends_with_everything_received_once(void **state)
 {
@@ -427,6 +457,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_item_that_kills_is_named, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_failing_item_is_tried_elsewhere_then_fails_the_job, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(all_deaths_are_remembered, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_preparation_comes_on_with_its_steps, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(chaos_ends_with_everything_received_once, made_up_begin, made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
