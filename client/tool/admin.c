@@ -59,8 +59,10 @@ int tool_admin_call_within(const char *address, const char *method, int64_t time
     cw_channel_close(channel);
     cw_rpc_free(rpc);
     cw_loop_free(loop);
-    if (call.rc < 0)
+    if (call.rc == CW_E_UNAVAILABLE || call.rc == CW_E_TIMEOUT)
         return cw_err_wrap(err, "cannot ask the dispatcher at %s", address);
+    if (call.rc < 0) /* its answer, which begins with its address */
+        return call.rc;
     *ret_reply = call.reply;
     return 0;
 }
