@@ -688,7 +688,7 @@ static void write_one(struct cw_state *state, const struct cw_rng *rng, bool rem
         cw_state_set_job(state, id, CW_JOB_FAILED, epoch, (int)n, "because");
         break;
     case 3:
-        cw_state_set_options(state, id, &(const struct cw_state_blob){"other" + epoch, 1});
+        cw_state_set_options(state, id, &(const struct cw_state_blob){&"other"[epoch], 1});
         break;
     case 4:
         cw_state_put_skipped(state, id, epoch, &set);

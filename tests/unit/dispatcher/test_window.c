@@ -311,7 +311,7 @@ static bool step(struct sim *sim)
     any |= compute(sim);
     for (uint32_t c = 0; c < sim->shape->consumers; c++) {
         if (sim->job->consumers[c].client)
-            any = receive(sim, c) | ask(sim, c) | any;
+            any = (int)receive(sim, c) | (int)ask(sim, c) | (int)any;
         else
             any |= sim->steps < sim->t[c].away_until;
     }
