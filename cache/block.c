@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block: encoded records that wait to be written, found by readers like those of a chunk. Records are written once, into segments of
- * memory that the chunk's writer borrows later. Its tables are pages that never move, since readers look into them without a lock. */
+/* A block: encoded records that wait to be written, found by readers like those of a chunk.
+ * Records are written once, into segments of memory that the chunk's writer borrows later. Its
+ * tables are pages that never move, since readers look into them without a lock. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -66,7 +67,8 @@ struct cw_block_record *cw_block_at(const struct cw_block *block, uint32_t no)
 {
     if (no >= CW_BLOCK_RECORDS_MAX)
         return NULL;
-    struct cw_block_record *page = atomic_load_explicit(&block->pages[no / CW_BLOCK_PAGE], memory_order_acquire);
+    struct cw_block_record *page =
+        atomic_load_explicit(&block->pages[no / CW_BLOCK_PAGE], memory_order_acquire);
     return page ? &page[no % CW_BLOCK_PAGE] : NULL;
 }
 
@@ -119,7 +121,8 @@ static unsigned char *place(struct cw_block *block, uint32_t bytes, size_t align
             return NULL;
         at = segment->used = segment->begin = is_large ? (size_t)(block->file_at % CW_MEM_PAGE) : 0;
     }
-    size_t end = at + bytes, padded = is_large ? CW_MIN(CW_ALIGN_UP(end, align), segment->bytes) : end;
+    size_t end = at + bytes,
+           padded = is_large ? CW_MIN(CW_ALIGN_UP(end, align), segment->bytes) : end;
     memset(segment->data + segment->used, 0, at - segment->used);
     memset(segment->data + end, 0, padded - end);
     segment->used = end;
@@ -127,8 +130,8 @@ static unsigned char *place(struct cw_block *block, uint32_t bytes, size_t align
     return segment->data + at;
 }
 
-struct cw_block_record *cw_block_reserve(struct cw_block *block, uint64_t id, uint32_t bytes, size_t align, unsigned char **ret_data,
-                                         uint32_t *ret_no)
+struct cw_block_record *cw_block_reserve(struct cw_block *block, uint64_t id, uint32_t bytes,
+                                         size_t align, unsigned char **ret_data, uint32_t *ret_no)
 {
     unsigned char *data = NULL;
 

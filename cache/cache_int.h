@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a cache, one file each (docs/cache.md, "Inside a worker"):
  *
- *   cache.c  life, options           ids.c     id -> where its record is         get.c       hot path of reading
- *   node.c   nodes of a cache        slot.c    what keeps a chunk or block alive  prefetch.c  reads ahead
- *   hold.c   what a thread holds     load.c    indices of chunks                  frames.c    frames in memory
+ *   cache.c  life, options           ids.c     id -> where its record is         get.c       hot
+ *   path of reading
+ *   node.c   nodes of a cache        slot.c    what keeps a chunk or block alive  prefetch.c
+ *            reads ahead
+ *   hold.c   what a thread holds     load.c    indices of chunks                  frames.c
+ *            frames in memory
  *   intact.c is a mapped file still what it was
- *   fetch.c  reads under way         shelf.c   which frames stay                  spare.c     buffers to be used again
- *   keep.c   events, cleaning, time  block.c   records that wait                  put.c       hot path of filling
- *   room.c   memory                  write.c   chunks from blocks                 straight.c  what is written from where it lies
+ *   fetch.c  reads under way         shelf.c   which frames stay                  spare.c
+ *   buffers to be used again
+ *   keep.c   events, cleaning, time  block.c   records that wait                  put.c
+ *            hot path of filling
+ *   room.c   memory                  write.c   chunks from blocks                 straight.c
+ *            what is written from where it lies
  *   counts.c                         line.c    what was told ahead
  *
- * Locks, in this order: cache->lock, node->lock, room.lock, chunk->lock. None is held while the store works or the owner's event runs. */
+ * Locks, in this order: cache->lock, node->lock, room.lock, chunk->lock. None is held while the
+ * store works or the owner's event runs. */
 #ifndef CW_CACHE_CACHE_INT_H
 #define CW_CACHE_CACHE_INT_H
 
@@ -52,7 +59,8 @@ static inline uint32_t cw_place_record(uint64_t place)
     return (uint32_t)place & ((1u << CW_PLACE_RECORD_BITS) - 1);
 }
 
-/* ---- slot.c: type-stable memory while the node lives, so that a reader may touch one that is gone ---- */
+/* ---- slot.c: type-stable memory while the node lives, so that a reader may touch one that is
+ * gone ---- */
 #define CW_SLOT_LIVE ((uint64_t)1 << 32) /* may be taken */
 #define CW_SLOT_FREE ((uint64_t)1 << 33) /* nobody holds it: being taken apart, or unused */
 #define CW_SLOTS_OF_SEGMENT 256u
@@ -66,13 +74,17 @@ struct cw_slot {
     struct cw_slot *next; /* in a list of free or of dead ones */
     uint32_t no;
 };
-struct cw_slot *cw_slot_new(struct cw_cache_node *node, struct cw_cache_chunk *chunk, struct cw_block *block); /* node->lock; NULL: none left */
+/* node->lock; NULL: none left */
+struct cw_slot *cw_slot_new(struct cw_cache_node *node, struct cw_cache_chunk *chunk,
+                            struct cw_block *block);
 struct cw_slot *cw_slot_at(const struct cw_cache_node *node, uint64_t place);
 bool cw_slot_take(struct cw_slot *slot); /* false: gone */
-bool cw_slot_try(struct cw_slot *slot);  /* the same, for who may hold locks and knows that it is not buried yet */
+/* the same, for who may hold locks and knows that it is not buried yet */
+bool cw_slot_try(struct cw_slot *slot);
 void cw_slot_ref(struct cw_slot *slot);  /* of one that is held */
 void cw_slot_drop(struct cw_slot *slot); /* no lock may be held */
-bool cw_slot_kill(struct cw_slot *slot); /* nobody takes it any more; true for the first caller, who drops the owner's ref later */
+/* nobody takes it any more; true for the first caller, who drops the owner's ref later */
+bool cw_slot_kill(struct cw_slot *slot);
 bool cw_slot_is_live(const struct cw_slot *slot);
 void cw_slot_bury(struct cw_slot *slot); /* frees what it kept */
 
@@ -80,7 +92,12 @@ void cw_slot_bury(struct cw_slot *slot); /* frees what it kept */
 struct cw_bits {
     _Atomic uint64_t word;
 };
-enum cw_chunk_state { CW_CHUNK_QUEUED, CW_CHUNK_LOADING, CW_CHUNK_PARKED /* until the store is back */, CW_CHUNK_LOADED };
+enum cw_chunk_state {
+    CW_CHUNK_QUEUED,
+    CW_CHUNK_LOADING,
+    CW_CHUNK_PARKED /* until the store is back */,
+    CW_CHUNK_LOADED
+};
 struct cw_cache_chunk {
     struct cw_cache_node *node;
     char *name;
@@ -90,29 +107,34 @@ struct cw_cache_chunk {
     bool installing;           /* node->lock: its ids are being entered */
     struct cw_slot *slot;
     struct cw_store_file *file;
-    const unsigned char *map; /* NULL: the store does not map */
+    const unsigned char *map;     /* NULL: the store does not map */
     const unsigned char *map_end; /* of map: where the last bytes of the footer are (intact.c) */
     struct cw_chunk_index *index;
     struct cw_bits *checked; /* a bit a frame of the mapping: got from there without more ado */
     struct cw_mutex lock;
-    struct cw_cond arrived;  /* lock */
-    struct cw_span **stored; /* lock: frames as they are in the file; NULL: all are got from the mapping */
-    struct cw_span **plain;  /* lock: frames unpacked; NULL when none is packed */
-    struct cw_turns *told;   /* room.lock: its frames in the line; NULL when stored is */
-    atomic_uint told_n;      /* wants in the line; changed under room.lock */
-    atomic_uint failures;    /* reads that failed in a row */
-    int end;                 /* the event that ends it, -1 none; cache->lock */
+    struct cw_cond arrived; /* lock */
+    /* lock: frames as they are in the file; NULL: all are got from the mapping */
+    struct cw_span **stored;
+    struct cw_span **plain; /* lock: frames unpacked; NULL when none is packed */
+    struct cw_turns *told;  /* room.lock: its frames in the line; NULL when stored is */
+    atomic_uint told_n;     /* wants in the line; changed under room.lock */
+    atomic_uint failures;   /* reads that failed in a row */
+    int end;                /* the event that ends it, -1 none; cache->lock */
     char *why;
     struct cw_cache_chunk *next; /* to be loaded, or retired: cache->lock */
 };
 static inline bool cw_chunk_is_checked(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
-    return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_acquire) >> (frame % 64) & 1;
+    return atomic_load_explicit(&chunk->checked[frame / 64].word, memory_order_acquire) >>
+               (frame % 64) &
+           1;
 }
-/* intact.c. Whether the mapped file of a chunk whose record was just used is still whole: it was neither cut short nor could some of it not be read.
- * If not, it is retired, and what was made from it is worth nothing. true of chunks that are not mapped. */
+/* intact.c. Whether the mapped file of a chunk whose record was just used is still whole: it was
+ * neither cut short nor could some of it not be read. If not, it is retired, and what was made
+ * from it is worth nothing. true of chunks that are not mapped. */
 bool cw_intact_check(struct cw_cache_chunk *chunk);
-void cw_intact_explain(struct cw_cache_chunk *chunk); /* sets why: what is the matter with its file. May take as long as its store does */
+/* sets why: what is the matter with its file. May take as long as its store does */
+void cw_intact_explain(struct cw_cache_chunk *chunk);
 static inline bool cw_chunk_is_intact(const struct cw_cache_chunk *chunk)
 {
     uint64_t now, end;
@@ -128,7 +150,8 @@ static inline bool cw_chunk_is_intact(const struct cw_cache_chunk *chunk)
 struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name);
 void cw_load_chunk_free(struct cw_cache_chunk *chunk); /* closes its file */
 void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk);
-void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk); /* state LOADING; takes chunk */
+/* state LOADING; takes chunk */
+void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk);
 void cw_load_parked(struct cw_cache *cache);
 void cw_load_thread(void *arg);
 void cw_load_enter(struct cw_cache_chunk *chunk); /* its slot is held */
@@ -136,14 +159,14 @@ void cw_load_enter(struct cw_cache_chunk *chunk); /* its slot is held */
 /* ---- line.c: frames of which gets will come, as they were told; room.lock ---- */
 #define CW_LINE_WANTS 32768u
 #define CW_LINE_NEVER UINT64_MAX
-struct cw_turns { /* of a frame */
+struct cw_turns {         /* of a frame */
     uint64_t first, last; /* first 0: it is not in the line */
 };
 struct cw_want {
     struct cw_cache_chunk *chunk; /* NULL: taken out */
     uint32_t frame;
-    uint32_t n;       /* gets */
-    uint64_t later;   /* the turn at which the same frame is wanted again; 0: never */
+    uint32_t n;     /* gets */
+    uint64_t later; /* the turn at which the same frame is wanted again; 0: never */
     int64_t since_ns;
 };
 struct cw_line {
@@ -151,22 +174,36 @@ struct cw_line {
     uint64_t head, tail;
     atomic_size_t n; /* without those that were taken out */
 };
-bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame, int64_t now_ns); /* false: it is full */
-struct cw_want *cw_line_head(const struct cw_line *line);                                             /* NULL: it is empty */
-uint32_t cw_line_take(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame); /* the frame's first: its gets; 0: there is none */
-void cw_line_got(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame);      /* one of the first one's gets came before its turn */
-/* Frames from this one on that stand one behind another in the line as in the file, and may be one read; chunk->lock. */
+/* false: it is full */
+bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame,
+                  int64_t now_ns);
+/* NULL: it is empty */
+struct cw_want *cw_line_head(const struct cw_line *line);
+/* the frame's first: its gets; 0: there is none */
+uint32_t cw_line_take(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame);
+/* one of the first one's gets came before its turn */
+void cw_line_got(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame);
+/* Frames from this one on that stand one behind another in the line as in the file, and may be
+ * one read; chunk->lock. */
 uint32_t cw_line_run(const struct cw_cache_chunk *chunk, uint32_t frame);
 uint64_t cw_line_turn(const struct cw_span *span); /* the first of its frames' turns, or NEVER */
 void cw_line_drop(struct cw_line *line, struct cw_cache_chunk *chunk); /* its wants */
 void cw_line_fini(struct cw_line *line);
 
-/* ---- frames in memory: spans of frames that stand one behind another, on shelves (shelf.c). One that is read since it was told is AHEAD until
+/* ---- frames in memory: spans of frames that stand one behind another, on shelves (shelf.c).
+ * One that is read since it was told is AHEAD until
  * all have it who were to come ---- */
 #define CW_SPAN_FRAMES 64u
 #define CW_SPAN_BYTES ((size_t)1 << 20)
 enum cw_span_state { CW_SPAN_COMING, CW_SPAN_READY, CW_SPAN_FAILED };
-enum cw_shelf { CW_SHELF_NONE, CW_SHELF_AHEAD, CW_SHELF_RECENT, CW_SHELF_KEPT, CW_SHELF_DONE, CW_SHELVES };
+enum cw_shelf {
+    CW_SHELF_NONE,
+    CW_SHELF_AHEAD,
+    CW_SHELF_RECENT,
+    CW_SHELF_KEPT,
+    CW_SHELF_DONE,
+    CW_SHELVES
+};
 struct cw_span {
     atomic_int refs; /* one is the chunk's table */
     struct cw_cache_chunk *chunk;
@@ -181,18 +218,23 @@ struct cw_span {
     int64_t since_ns;         /* AHEAD: when it was read, or wanted anew */
     struct cw_span *prev, *next;
 };
-/* frames.c. The plain bytes of a frame that is not simply mapped; NULL: not to be had now, or damaged. */
-const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold, int64_t *wait_ns);
+/* frames.c. The plain bytes of a frame that is not simply mapped; NULL: not to be had now, or
+ * damaged. */
+const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame,
+                                   struct cw_cache_hold *hold, int64_t *wait_ns);
 bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame);
-bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame); /* of a mapped chunk: in the page cache */
+/* of a mapped chunk: in the page cache */
+bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame);
 void cw_frames_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
 void cw_span_unref(struct cw_span *span);
 
-/* fetch.c. A get of each of these frames (they ascend, and may be there several times) will come; the chunk's slot is held. They are
- * put in line. */
+/* fetch.c. A get of each of these frames (they ascend, and may be there several times) will
+ * come; the chunk's slot is held. They are put in line. */
 void cw_fetch_want(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n);
-struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame); /* a ref; its read is under way or done */
-void cw_fetch_pump(struct cw_cache *cache);                                 /* begins reads that wait, as far as they may */
+/* a ref; its read is under way or done */
+struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame);
+/* begins reads that wait, as far as they may */
+void cw_fetch_pump(struct cw_cache *cache);
 
 /* ---- room.c: memory ---- */
 struct cw_segment { /* of a block */
@@ -217,9 +259,9 @@ struct cw_room {
     unsigned quiet;                           /* ticks since something was written or read */
     bool busy;                                /* in this one */
     struct cw_shelf_list shelves[CW_SHELVES];
-    unsigned dropped;                         /* spans ever: which end is next */
+    unsigned dropped; /* spans ever: which end is next */
     struct cw_line line;
-    size_t reading;                           /* reads under way */
+    size_t reading; /* reads under way */
     bool pumping, pump_again;
 };
 struct cw_garbage { /* what is to be freed without the lock */
@@ -227,14 +269,18 @@ struct cw_garbage { /* what is to be freed without the lock */
     struct cw_segment *segments;
     struct cw_spare *spare;
 };
-/* room.lock: makes room for so much; all: even of spans that are still wanted. What was dropped must be cleared later. */
+/* room.lock: makes room for so much; all: even of spans that are still wanted. What was dropped
+ * must be cleared later. */
 bool cw_room_make(struct cw_room *room, size_t bytes, bool all, struct cw_garbage *garbage);
 bool cw_room_is_over(const struct cw_room *room, size_t bytes);
-bool cw_room_drop_segment(struct cw_room *room, struct cw_garbage *garbage); /* an idle one; false: there is none */
+/* an idle one; false: there is none */
+bool cw_room_drop_segment(struct cw_room *room, struct cw_garbage *garbage);
 void cw_room_clear(struct cw_garbage *garbage);
-struct cw_segment *cw_room_segment(struct cw_cache *cache, size_t at_least); /* NULL: memory is full */
+/* NULL: memory is full */
+struct cw_segment *cw_room_segment(struct cw_cache *cache, size_t at_least);
 void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first);
-/* The same for segments that a write hangs in: they do not count any more, and are freed by cw_segments_free when it has ended. */
+/* The same for segments that a write hangs in: they do not count any more, and are freed by
+ * cw_segments_free when it has ended. */
 void cw_room_segments_leave(struct cw_cache *cache, const struct cw_segment *first);
 void cw_segments_free(struct cw_segment *first);
 bool cw_room_writing_add(struct cw_cache *cache, size_t bytes);
@@ -242,22 +288,30 @@ void cw_room_writing_sub(struct cw_cache *cache, size_t bytes);
 void cw_room_tick(struct cw_cache *cache);
 void cw_room_fini(struct cw_room *room);
 
-/* spare.c: buffers of spans. Memory that is new costs more than reading into it, so it is used again. */
+/* spare.c: buffers of spans. Memory that is new costs more than reading into it, so it is used
+ * again. */
 size_t cw_spare_cap(size_t bytes); /* what a buffer for so much has */
-/* room.lock. Room for a buffer, counted in frames. *ret_data is one that was there, or NULL: to be allocated. false: no room (never if
- * `now`). *cap may grow. */
-bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **ret_data, struct cw_garbage *garbage);
+/* room.lock. Room for a buffer, counted in frames. *ret_data is one that was there, or NULL: to
+ * be allocated. false: no room (never if `now`). *cap may grow. */
+bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **ret_data,
+                   struct cw_garbage *garbage);
 unsigned char *cw_spare_new(size_t cap); /* NULL: no memory */
 /* room.lock. It does not count as frames any more. */
-void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap, struct cw_garbage *garbage);
-bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage); /* room.lock: the largest one; false: there is none */
+void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap,
+                   struct cw_garbage *garbage);
+/* room.lock: the largest one; false: there is none */
+bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage);
 
 /* shelf.c; room.lock, but for `used` */
-void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf); /* from where it is */
+/* from where it is */
+void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf);
 struct cw_span *cw_shelf_drop_done(struct cw_room *room); /* one that nobody will need */
-struct cw_span *cw_shelf_drop(struct cw_room *room, bool all); /* out of its chunk's table, nobody's now; NULL: there is none */
-void cw_shelf_forget_old(struct cw_room *room);                /* those that were wanted, and nobody came */
-void cw_shelf_used(struct cw_span *span, uint32_t frame);      /* somebody has the frame; without locks */
+/* out of its chunk's table, nobody's now; NULL: there is none */
+struct cw_span *cw_shelf_drop(struct cw_room *room, bool all);
+/* those that were wanted, and nobody came */
+void cw_shelf_forget_old(struct cw_room *room);
+/* somebody has the frame; without locks */
+void cw_shelf_used(struct cw_span *span, uint32_t frame);
 
 /* ---- block.c: records that wait to be written ---- */
 #define CW_BLOCK_RECORDS_MAX (1u << 20)
@@ -265,7 +319,8 @@ void cw_shelf_used(struct cw_span *span, uint32_t frame);      /* somebody has t
 struct cw_block_record {
     uint64_t id;
     const unsigned char *data;
-    uint64_t sum;   /* of the bytes, if cw_block_sums: taken while they are in the processor's cache */
+    /* of the bytes, if cw_block_sums: taken while they are in the processor's cache */
+    uint64_t sum;
     uint32_t bytes; /* CW_CHUNK_LEFT_OUT */
     atomic_bool ready;
 };
@@ -274,8 +329,10 @@ struct cw_block {
     struct cw_slot *slot;
     atomic_int pending; /* threads that still encode, and one while it is open */
     struct cw_segment *segments;
-    struct cw_buf *hold; /* of the segments: the block's ref, and those of writes; NULL until it is written */
-    uint64_t file_at;    /* where the next large record will stand in the file, if all are large and none is dropped */
+    /* of the segments: the block's ref, and those of writes; NULL until it is written */
+    struct cw_buf *hold;
+    /* where the next large record will stand in the file, if all are large and none is dropped */
+    uint64_t file_at;
     _Atomic(struct cw_block_record *) pages[CW_BLOCK_RECORDS_MAX / CW_BLOCK_PAGE];
     uint32_t n;        /* node->lock while open */
     size_t bytes;      /* of records; the same */
@@ -286,25 +343,34 @@ struct cw_block {
     struct cw_block *next; /* cache->lock: waits for a writer */
 };
 /* node->lock. NULL: memory is full. */
-struct cw_block_record *cw_block_reserve(struct cw_block *block, uint64_t id, uint32_t bytes, size_t align, unsigned char **ret_data,
-                                         uint32_t *ret_no);
+struct cw_block_record *cw_block_reserve(struct cw_block *block, uint64_t id, uint32_t bytes,
+                                         size_t align, unsigned char **ret_data, uint32_t *ret_no);
 struct cw_block *cw_block_new(struct cw_cache_node *node); /* node->lock */
 void cw_block_free(struct cw_block *block);
 void cw_block_flush(struct cw_cache_node *node);
-struct cw_block_record *cw_block_at(const struct cw_block *block, uint32_t no);     /* NULL: there is none */
-static inline struct cw_block_record *cw_block_record(const struct cw_block *block, uint32_t no) /* one that is there */
+/* NULL: there is none */
+struct cw_block_record *cw_block_at(const struct cw_block *block, uint32_t no);
+/* one that is there */
+static inline struct cw_block_record *cw_block_record(const struct cw_block *block, uint32_t no)
 {
-    return &atomic_load_explicit(&block->pages[no / CW_BLOCK_PAGE], memory_order_acquire)[no % CW_BLOCK_PAGE];
+    return &atomic_load_explicit(&block->pages[no / CW_BLOCK_PAGE],
+                                 memory_order_acquire)[no % CW_BLOCK_PAGE];
 }
-struct cw_block *cw_block_seal(struct cw_cache_node *node); /* node->lock: the open block, closed; NULL: there is none */
-void cw_block_done(struct cw_block *block);                 /* one of pending; the last one queues it */
-void cw_block_retire(struct cw_block *block);               /* its ids are not found here any more; drops it */
+/* node->lock: the open block, closed; NULL: there is none */
+struct cw_block *cw_block_seal(struct cw_cache_node *node);
+/* one of pending; the last one queues it */
+void cw_block_done(struct cw_block *block);
+/* its ids are not found here any more; drops it */
+void cw_block_retire(struct cw_block *block);
 
-struct cw_buf *cw_block_hold(struct cw_block *block);       /* the writer's thread; not a ref of the caller's */
+/* the writer's thread; not a ref of the caller's */
+struct cw_buf *cw_block_hold(struct cw_block *block);
 
-/* straight.c. The parts of a chunk (n of them, in place; returns how many are left): those that stand one behind another in the block's segments become one, which
- * begins at a page in memory and in the file. is_held: of each that is left, whether it is in a segment. */
-size_t cw_straight_parts(const struct cw_block *block, struct iovec *parts, bool *is_held, size_t n);
+/* straight.c. The parts of a chunk (n of them, in place; returns how many are left): those that
+ * stand one behind another in the block's segments become one, which begins at a page in memory
+ * and in the file. is_held: of each that is left, whether it is in a segment. */
+size_t cw_straight_parts(const struct cw_block *block, struct iovec *parts, bool *is_held,
+                         size_t n);
 
 /* ---- write.c ---- */
 void cw_write_queue(struct cw_cache *cache, struct cw_block *block);
@@ -314,14 +380,16 @@ void cw_write_lose_all(struct cw_cache *cache, const char *why);
 /* ---- keep.c ---- */
 void cw_keep_thread(void *arg);
 /* The chunk is not used any more; end: the event, or -1. */
-void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why); /* why NULL: it is found out by the keeper */
+/* why NULL: it is found out by the keeper */
+void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why);
 /* What an operation of the store said: is it away or back? */
 void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err);
 void cw_keep_bury(struct cw_cache *cache, struct cw_slot *slot);
 void cw_keep_lost(struct cw_cache_node *node, uint64_t records, const char *why);
 void cw_keep_event(struct cw_cache *cache, const struct cw_cache_event *event);
 
-/* ---- counts.c: in shards. Each of the first threads has one of its own and needs no locked instructions; the others share the last ---- */
+/* ---- counts.c: in shards. Each of the first threads has one of its own and needs no locked
+ * instructions; the others share the last ---- */
 #define CW_COUNT_SHARDS 64u
 struct cw_count_shard {
     _Alignas(64) atomic_ullong hits, misses, hit_bytes, get_ns, wait_ns, put;
@@ -330,7 +398,8 @@ unsigned cw_counts_shard(void);
 static inline void cw_count_add(atomic_ullong *count, uint64_t n, unsigned shard)
 {
     if (CW_LIKELY(shard < CW_COUNT_SHARDS - 1))
-        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n, memory_order_relaxed);
+        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n,
+                              memory_order_relaxed);
     else
         atomic_fetch_add_explicit(count, n, memory_order_relaxed);
 }
@@ -345,23 +414,24 @@ struct cw_cache_node {
     struct cw_hash key;
     struct cw_spec spec;
     struct cw_record_shape shape; /* of its records */
-    uint64_t frames_at; /* where the first frame of its chunks begins */
+    uint64_t frames_at;           /* where the first frame of its chunks begins */
     struct cw_ids ids;
     struct cw_mutex lock;
     struct cw_strmap names; /* lock: name -> chunk */
     struct cw_block *open;  /* lock */
     _Atomic(struct cw_slot *) segments[CW_SLOT_SEGMENTS];
-    uint32_t slots_n;       /* lock: ever made */
-    struct cw_slot *unused; /* lock */
-    atomic_size_t pending;  /* chunks to be loaded */
+    uint32_t slots_n;        /* lock: ever made */
+    struct cw_slot *unused;  /* lock */
+    atomic_size_t pending;   /* chunks to be loaded */
     atomic_bool wants_ahead; /* one was loaded that does not map, or whose records are large */
     struct cw_count_shard shards[CW_COUNT_SHARDS];
     atomic_ullong lost, written, written_bytes, chunks_written, damaged;
     atomic_ullong records, chunks; /* changed under lock */
-    atomic_uint plain_n;           /* of the next chunks, which are not worth packing: the last that was tried was not */
-    uint64_t lost_untold; /* lock */
-    char lost_why[256];   /* lock */
-    int64_t lost_told_ns; /* the keeper's */
+    /* of the next chunks, which are not worth packing: the last that was tried was not */
+    atomic_uint plain_n;
+    uint64_t lost_untold;       /* lock */
+    char lost_why[256];         /* lock */
+    int64_t lost_told_ns;       /* the keeper's */
     struct cw_cache_node *next; /* cache->lock */
 };
 struct cw_cache {
@@ -384,11 +454,11 @@ struct cw_cache {
     struct cw_cache_chunk *retired;
     struct cw_slot *dead;
     bool stop, stop_keeper, keeper_gone;
-    bool keep_work; /* for the keeper */
+    bool keep_work;   /* for the keeper */
     atomic_bool away; /* changed under lock */
     bool away_told;
     char away_why[256];
-    int64_t timeout_ms; /* of the store */
+    int64_t timeout_ms;   /* of the store */
     bool verifies_always; /* mapped bytes: each time they are got, not the first time only */
     int64_t full_until_ns;
     atomic_size_t parked; /* chunks */
@@ -400,7 +470,8 @@ struct cw_cache {
 /* A record that will be a frame of its own, hardly ever packed. */
 static inline bool cw_block_sums(const struct cw_cache *cache, const struct cw_block_record *record)
 {
-    return cache->level <= 0 && record->bytes >= CW_CHUNK_FRAME_BYTES && record->bytes != CW_CHUNK_LEFT_OUT;
+    return cache->level <= 0 && record->bytes >= CW_CHUNK_FRAME_BYTES &&
+           record->bytes != CW_CHUNK_LEFT_OUT;
 }
 void cw_cache_unref(struct cw_cache *cache);
 void cw_cache_store_unref(struct cw_cache *cache);

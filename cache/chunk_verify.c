@@ -6,7 +6,8 @@ static int read_at(void *arg, uint64_t offset, void *dst, size_t n, struct cw_er
     return cw_store_file_read(arg, offset, dst, n, err);
 }
 
-int cw_chunk_verify(struct cw_store *store, const char *name, struct cw_chunk_index **ret_index, struct cw_err *err)
+int cw_chunk_verify(struct cw_store *store, const char *name, struct cw_chunk_index **ret_index,
+                    struct cw_err *err)
 {
     struct cw_readable file = {.name = name, .read_at = read_at};
     struct cw_store_file *open = NULL;

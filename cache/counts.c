@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of the hot paths are kept in shards, so that threads do not take each other's cache lines away. */
+/* Counters of the hot paths are kept in shards, so that threads do not take each other's cache
+ * lines away. */
 #include "cache/cache_int.h"
 
 unsigned cw_counts_shard(void)
@@ -10,7 +11,8 @@ unsigned cw_counts_shard(void)
     if (CW_UNLIKELY(!mine)) {
         unsigned no = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
 
-        mine = 1 + CW_MIN(no, CW_COUNT_SHARDS - 1); /* numbers are not given again: it would take a destructor, and gain little */
+        /* numbers are not given again: it would take a destructor, and gain little */
+        mine = 1 + CW_MIN(no, CW_COUNT_SHARDS - 1);
     }
     return mine - 1;
 }
@@ -23,8 +25,12 @@ static uint64_t get(const atomic_ullong *count)
 void cw_cache_counts(const struct cw_cache_node *node, struct cw_cache_counts *ret_counts)
 {
     struct cw_cache_counts counts = {
-        .lost = get(&node->lost), .written = get(&node->written), .written_bytes = get(&node->written_bytes),
-        .chunks_written = get(&node->chunks_written), .records = get(&node->records), .chunks = get(&node->chunks),
+        .lost = get(&node->lost),
+        .written = get(&node->written),
+        .written_bytes = get(&node->written_bytes),
+        .chunks_written = get(&node->chunks_written),
+        .records = get(&node->records),
+        .chunks = get(&node->chunks),
         .damaged = get(&node->damaged),
     };
 

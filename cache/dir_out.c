@@ -41,7 +41,8 @@ int cw_dir_fail(struct cw_err *err, int sys_errno, const char *what, const char 
     }
 }
 
-int cw_dir_out_create(int parent, const char *name, const char *base, bool direct, void **ret_out, struct cw_err *err)
+int cw_dir_out_create(int parent, const char *name, const char *base, bool direct, void **ret_out,
+                      struct cw_err *err)
 {
     struct cw_dir_out *out = CW_NEW(struct cw_dir_out);
 
@@ -49,31 +50,37 @@ int cw_dir_out_create(int parent, const char *name, const char *base, bool direc
     snprintf(out->name, sizeof(out->name), "%s", name);
     out->base = out->name + (base - name);
     cw_store_temp_name(out->temp);
-    out->fd = openat(parent, out->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    out->fd =
+        openat(parent, out->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     if (out->fd < 0) {
         int rc = cw_dir_fail(err, errno, "cannot make a file for", name);
         close(parent);
         cw_mem_free(out);
         return rc;
     }
-    out->direct = direct ? openat(parent, out->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC) : -1;
+    out->direct =
+        direct ? openat(parent, out->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC) : -1;
     atomic_init(&out->is_direct, out->direct >= 0);
     *ret_out = out;
     return 0;
 }
 
-/* *ret_at: how much of it was written; not all if the file system does not take the rest like this. */
-static int write_direct(struct cw_dir_out *out, uint64_t offset, const char *p, size_t n, size_t *ret_at, struct cw_err *err)
+/* *ret_at: how much of it was written; not all if the file system does not take the rest like
+ * this. */
+static int write_direct(struct cw_dir_out *out, uint64_t offset, const char *p, size_t n,
+                        size_t *ret_at, struct cw_err *err)
 {
     size_t whole = n - n % BLOCK;
 
     if (offset % BLOCK || (uintptr_t)p % BLOCK)
         return 0;
-    while (*ret_at < whole && *ret_at % BLOCK == 0 && atomic_load_explicit(&out->is_direct, memory_order_relaxed)) {
+    while (*ret_at < whole && *ret_at % BLOCK == 0 &&
+           atomic_load_explicit(&out->is_direct, memory_order_relaxed)) {
         ssize_t some = pwrite(out->direct, p + *ret_at, whole - *ret_at, (off_t)(offset + *ret_at));
         if (some < 0 && errno == EINTR)
             continue;
-        if (some < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) /* blocks larger than ours, or no such thing */
+        /* blocks larger than ours, or no such thing */
+        if (some < 0 && (errno == EINVAL || errno == EOPNOTSUPP))
             atomic_store_explicit(&out->is_direct, false, memory_order_relaxed);
         else if (some <= 0)
             return cw_dir_fail(err, some < 0 ? errno : EIO, "cannot write", out->name);

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of stores that cannot map, on their way into memory. What will be needed is told ahead (cw_fetch_want) and put in line in that
- * order (line.c). The head of the line is served as long as it may: what is there is kept for its gets; what is not is read, neighbours that follow
- * it as one read of up to 1 MiB. A few reads are under way at a time, and what is kept for gets is bounded, so that buffers come back while they are
- * warm, and what is needed later does not keep what is needed before it from being read. Who needs a frame that is still in line has it read at once.
- * Reads go straight into the span's buffer; sums are checked where the read ends, for all frames of it, so that whoever gets a record finds it
- * checked. */
+/* Frames of stores that cannot map, on their way into memory. What will be needed is told ahead
+ * (cw_fetch_want) and put in line in that order (line.c). The head of the line is served as long
+ * as it may: what is there is kept for its gets; what is not is read, neighbours that follow it
+ * as one read of up to 1 MiB. A few reads are under way at a time, and what is kept for gets is
+ * bounded, so that buffers come back while they are warm, and what is needed later does not keep
+ * what is needed before it from being read. Who needs a frame that is still in line has it read
+ * at once. Reads go straight into the span's buffer; sums are checked where the read ends, for
+ * all frames of it, so that whoever gets a record finds it checked. */
 #include "base/clock.h"
 #include "cache/cache_int.h"
 
-#define UNDER_WAY 16u                  /* reads of spans told ahead: twice the threads of a store */
-#define AHEAD_BYTES ((size_t)32 << 20) /* at most, read and not used; and three quarters of the memory */
+#define UNDER_WAY 16u /* reads of spans told ahead: twice the threads of a store */
+/* at most, read and not used; and three quarters of the memory */
+#define AHEAD_BYTES ((size_t)32 << 20)
 #define STALE_NS ((int64_t)30 * 1000000000) /* nobody came for it while it waited */
-#define FAILURES_MAX 3                 /* reads of one chunk in a row, while the store answers: then it is given up */
+/* reads of one chunk in a row, while the store answers: then it is given up */
+#define FAILURES_MAX 3
 
-struct fetch { /* apart from its span: a thread that is stuck in a read may write long after that was given up */
+/* apart from its span: a thread that is stuck in a read may write long after that was given up */
+struct fetch {
     struct cw_store_read read;
     struct cw_span *span;
     unsigned char *data; /* of a read that failed */
@@ -26,7 +31,8 @@ static struct cw_cache *cache_of(const struct cw_span *span)
 
 static size_t bytes_of(const struct cw_span *span)
 {
-    const struct cw_chunk_frame *first = &span->chunk->index->frames[span->first], *last = first + (span->n - 1);
+    const struct cw_chunk_frame *first = &span->chunk->index->frames[span->first],
+                                *last = first + (span->n - 1);
 
     return (size_t)(last->offset + last->stored - first->offset);
 }
@@ -39,8 +45,9 @@ static void note_failure(struct cw_cache_chunk *chunk, int rc, const struct cw_e
         cw_keep_retire(chunk, CW_CACHE_GONE, err->msg);
     else if (rc == CW_E_CORRUPT)
         cw_keep_retire(chunk, CW_CACHE_DAMAGED, err->msg);
-    else if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE
-             && atomic_fetch_add_explicit(&chunk->failures, 1, memory_order_relaxed) + 1 >= FAILURES_MAX)
+    else if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE &&
+             atomic_fetch_add_explicit(&chunk->failures, 1, memory_order_relaxed) + 1 >=
+                 FAILURES_MAX)
         cw_keep_retire(chunk, CW_CACHE_DAMAGED, err->msg);
 }
 
@@ -51,7 +58,8 @@ static void check_all(struct cw_span *span)
     uint64_t good = 0;
 
     for (uint32_t i = 0; i < span->n; i++) {
-        const unsigned char *stored = span->data + (index->frames[span->first + i].offset - index->frames[span->first].offset);
+        const unsigned char *stored = span->data + (index->frames[span->first + i].offset -
+                                                    index->frames[span->first].offset);
 
         good |= (uint64_t)(cw_chunk_frame_check(index, span->first + i, stored, NULL) == 0) << i;
     }
@@ -127,8 +135,8 @@ static void on_left(struct cw_store_read *read)
     cw_mem_free(fetch);
 }
 
-/* room.lock. Out of the line; data NULL: still to be allocated. The read has refs of its own: this one, and the slot's, which is the
- * caller's to take. */
+/* room.lock. Out of the line; data NULL: still to be allocated. The read has refs of its own:
+ * this one, and the slot's, which is the caller's to take. */
 static void begin(struct cw_room *room, struct cw_span *span, unsigned char *data, size_t cap)
 {
     cw_shelf_put(room, span, CW_SHELF_NONE);
@@ -152,20 +160,28 @@ static void start(struct cw_span *span)
     if (!span->data)
         span->data = cw_spare_new(span->cap);
     fetch->span = span;
-    fetch->read = (struct cw_store_read){.file = chunk->file, .offset = chunk->index->frames[span->first].offset, .dst = span->data,
-                                         .n = bytes_of(span), .done = on_read, .left = on_left, .past = chunk->map != NULL};
+    fetch->read = (struct cw_store_read){.file = chunk->file,
+                                         .offset = chunk->index->frames[span->first].offset,
+                                         .dst = span->data,
+                                         .n = bytes_of(span),
+                                         .done = on_read,
+                                         .left = on_left,
+                                         .past = chunk->map != NULL};
     if (span->data) {
         cw_store_file_read_start(&fetch->read);
         return;
     }
-    on_read(&fetch->read, cw_err_set(&fetch->read.err, CW_E_NOMEM, "%s: no memory to read", chunk->name));
+    on_read(&fetch->read,
+            cw_err_set(&fetch->read.err, CW_E_NOMEM, "%s: no memory to read", chunk->name));
     on_left(&fetch->read);
 }
 
 /* ---- what is read next ---- */
 
-/* room.lock and chunk->lock. Of n frames that are nowhere else; their gets are the span's from now on. */
-static struct cw_span *new_span(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame, uint32_t n)
+/* room.lock and chunk->lock. Of n frames that are nowhere else; their gets are the span's from
+ * now on. */
+static struct cw_span *new_span(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame,
+                                uint32_t n)
 {
     struct cw_span *span = CW_NEW(struct cw_span);
 
@@ -174,7 +190,8 @@ static struct cw_span *new_span(struct cw_room *room, struct cw_cache_chunk *chu
     span->first = frame;
     span->n = n;
     for (uint32_t i = 0; i < span->n; i++) {
-        atomic_fetch_add_explicit(&span->wanted, cw_line_take(&room->line, chunk, frame + i), memory_order_relaxed);
+        atomic_fetch_add_explicit(&span->wanted, cw_line_take(&room->line, chunk, frame + i),
+                                  memory_order_relaxed);
         chunk->stored[frame + i] = span;
     }
     return span;
@@ -233,8 +250,10 @@ static bool make_way(struct cw_room *room, size_t cap)
     return may_begin(room, cap);
 }
 
-/* room.lock and chunk->lock. The head's frame is there or comes: its gets are the span's from now on. false: too much is kept for gets already. */
-static bool keep_for_gets(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame, struct cw_span *span)
+/* room.lock and chunk->lock. The head's frame is there or comes: its gets are the span's from
+ * now on. false: too much is kept for gets already. */
+static bool keep_for_gets(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame,
+                          struct cw_span *span)
 {
     bool stands = span->shelf != CW_SHELF_NONE && span->shelf != CW_SHELF_AHEAD;
 
@@ -248,8 +267,10 @@ static bool keep_for_gets(struct cw_room *room, struct cw_cache_chunk *chunk, ui
     return true;
 }
 
-/* room.lock. A span for the frame at the head and those that follow it; the chunk's slot is held. NULL: there is no room. */
-static struct cw_span *begin_head(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame, struct cw_garbage *garbage)
+/* room.lock. A span for the frame at the head and those that follow it; the chunk's slot is
+ * held. NULL: there is no room. */
+static struct cw_span *begin_head(struct cw_room *room, struct cw_cache_chunk *chunk,
+                                  uint32_t frame, struct cw_garbage *garbage)
 {
     const struct cw_chunk_frame *first = &chunk->index->frames[frame];
     unsigned char *data = NULL;
@@ -282,7 +303,8 @@ static bool serve_head(struct cw_cache *cache)
     if (cw_clock_ns() - want->since_ns >= STALE_NS || !cw_slot_is_live(chunk->slot))
         return cw_line_take(&room->line, chunk, frame) > 0;
     cw_mutex_lock(&chunk->lock);
-    struct cw_span *there = chunk->plain && chunk->plain[frame] ? chunk->plain[frame] : chunk->stored[frame];
+    struct cw_span *there =
+        chunk->plain && chunk->plain[frame] ? chunk->plain[frame] : chunk->stored[frame];
     bool kept = there && keep_for_gets(room, chunk, frame, there);
     cw_mutex_unlock(&chunk->lock);
     if (there || room->reading >= UNDER_WAY || !cw_slot_try(chunk->slot))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames in memory: of stores that cannot map, as they stand in the file (several neighbours by one read: a span); and packed ones,
- * unpacked. A chunk has a table of each kind with a pointer a frame; the table has one ref, each thread that works on it and a read under
- * way have others. What only the table holds may be dropped (shelf.c). */
+/* Frames in memory: of stores that cannot map, as they stand in the file (several neighbours by
+ * one read: a span); and packed ones, unpacked. A chunk has a table of each kind with a pointer
+ * a frame; the table has one ref, each thread that works on it and a read under way have others.
+ * What only the table holds may be dropped (shelf.c). */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -38,7 +39,8 @@ static bool wait_for(struct cw_span *span, int64_t *wait_ns)
     if (span->state == CW_SPAN_COMING) {
         int64_t begin = cw_clock_ns(), deadline = begin + cache_of(chunk)->timeout_ms * 1000000;
 
-        while (span->state == CW_SPAN_COMING && cw_cond_wait_until(&chunk->arrived, &chunk->lock, deadline))
+        while (span->state == CW_SPAN_COMING &&
+               cw_cond_wait_until(&chunk->arrived, &chunk->lock, deadline))
             ;
         *wait_ns += cw_clock_ns() - begin;
     }
@@ -64,7 +66,8 @@ static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame,
 }
 
 /* Bytes in memory are checked once; damage ends the chunk. */
-static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stored, _Atomic uint64_t *bits, uint32_t bit)
+static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stored,
+                  _Atomic uint64_t *bits, uint32_t bit)
 {
     struct cw_err err = {0};
 
@@ -78,8 +81,9 @@ static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stor
     return true;
 }
 
-/* The same for bytes of the mapping. They are checked when they are used for the first time, or each time (?verify=always), since others can write to the
- * file. Where they are not what they were because they could not be read, that is the reason. */
+/* The same for bytes of the mapping. They are checked when they are used for the first time, or
+ * each time (?verify=always), since others can write to the file. Where they are not what they
+ * were because they could not be read, that is the reason. */
 static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     const unsigned char *stored = chunk->map + chunk->index->frames[frame].offset;
@@ -92,14 +96,16 @@ static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
             cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
         return false;
     }
-    atomic_fetch_or_explicit(&chunk->checked[frame / 64].word, (uint64_t)1 << frame % 64, memory_order_acq_rel);
+    atomic_fetch_or_explicit(&chunk->checked[frame / 64].word, (uint64_t)1 << frame % 64,
+                             memory_order_acq_rel);
     return true;
 }
 
 /* Its first page is in the page cache: then it was read, and is there whole, most likely. */
 bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
-    uintptr_t page = ((uintptr_t)chunk->map + chunk->index->frames[frame].offset) & ~(uintptr_t)(CW_MEM_PAGE - 1);
+    uintptr_t page = ((uintptr_t)chunk->map + chunk->index->frames[frame].offset) &
+                     ~(uintptr_t)(CW_MEM_PAGE - 1);
     unsigned char there = 0;
 
     return mincore((void *)page, 1, &there) == 0 && there & 1;
@@ -118,7 +124,8 @@ static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
     cw_fetch_pump(cache);
 }
 
-/* Whether to take a frame from the mapping: not while it is in memory, or must be read for the first time. */
+/* Whether to take a frame from the mapping: not while it is in memory, or must be read for the
+ * first time. */
 static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     if (!chunk->stored)
@@ -132,7 +139,8 @@ static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     return true;
 }
 
-static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold, int64_t *wait_ns)
+static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t frame,
+                                         struct cw_cache_hold *hold, int64_t *wait_ns)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
@@ -189,7 +197,8 @@ static void plain_discard(struct cw_span *span)
     cw_span_unref(span);
 }
 
-static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame, const unsigned char *stored, struct cw_cache_hold *hold)
+static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
+                                   const unsigned char *stored, struct cw_cache_hold *hold)
 {
     struct cw_room *room = &cache_of(chunk)->room;
     struct cw_err err = {0};
@@ -224,13 +233,16 @@ static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
 }
 
 /* It is unpacked already: NULL if not. Who told ahead of this get may have told either span. */
-static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold)
+static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t frame,
+                                        struct cw_cache_hold *hold)
 {
     cw_mutex_lock(&chunk->lock);
-    struct cw_span *span = chunk->plain[frame], *stored = chunk->stored ? chunk->stored[frame] : NULL;
+    struct cw_span *span = chunk->plain[frame],
+                   *stored = chunk->stored ? chunk->stored[frame] : NULL;
     if (span)
         atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
-    if (!span || atomic_load(&span->wanted) || (stored && (stored->state != CW_SPAN_READY || !atomic_load(&stored->wanted))))
+    if (!span || atomic_load(&span->wanted) ||
+        (stored && (stored->state != CW_SPAN_READY || !atomic_load(&stored->wanted))))
         stored = NULL;
     if (stored)
         atomic_fetch_add_explicit(&stored->refs, 1, memory_order_relaxed);
@@ -245,7 +257,8 @@ static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t f
     return p;
 }
 
-const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame, struct cw_cache_hold *hold, int64_t *wait_ns)
+const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame,
+                                   struct cw_cache_hold *hold, int64_t *wait_ns)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 

@@ -41,7 +41,8 @@ static int load_function(void *library, const char *name, void *ret_function, st
     void *function = dlsym(library, name);
 
     if (!function)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s has no function %s: it is too old", LIBRARY, name);
+        return cw_err_set(err, CW_E_UNSUPPORTED, "%s has no function %s: it is too old", LIBRARY,
+                          name);
     memcpy(ret_function, &function, sizeof(function));
     return 0;
 }
@@ -53,9 +54,10 @@ static int load(struct cw_err *err)
         return 0;
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "gluster:// needs the package libgfapi0: %s", dlerror());
-#define CW_GLFS(name)                                                        \
-    if (rc == 0)                                                             \
+        return cw_err_set(err, CW_E_UNSUPPORTED, "gluster:// needs the package libgfapi0: %s",
+                          dlerror());
+#define CW_GLFS(name)                                                                              \
+    if (rc == 0)                                                                                   \
         rc = load_function(library, "glfs_" #name, (void *)&api.name, err);
 #include "cache/gluster_list.h"
 #undef CW_GLFS
@@ -69,8 +71,9 @@ const struct cw_gluster_api *cw_gluster_link_api(void)
 
 /* ---- its log: lines through a pipe into ours ---- */
 
-/* "[time] W [MSGID: 1] [file.c:1:function] 0-vol-client-0: text" without the time. The level is only a wish: it also writes information, and, line by
- * line, the whole graph with the passwords of its connections. None of that is for our log. */
+/* "[time] W [MSGID: 1] [file.c:1:function] 0-vol-client-0: text" without the time. The level is
+ * only a wish: it also writes information, and, line by line, the whole graph with the passwords
+ * of its connections. None of that is for our log. */
 static void log_line(const char *line)
 {
     const char *text = line[0] == '[' ? strstr(line, "] ") : NULL;
@@ -148,14 +151,20 @@ static int make_fs(struct cw_gluster_link *link, struct cw_err *err)
     link->fs = fs;
     return 0;
 }
-static int fail_to_connect(const struct cw_gluster_address *address, int sys_errno, struct cw_err *err)
+static int fail_to_connect(const struct cw_gluster_address *address, int sys_errno,
+                           struct cw_err *err)
 {
     char text[128];
 
     if (sys_errno == ENOENT)
-        return cw_err_set(err, CW_E_NOT_FOUND, "gluster: %s has no volume %s, or it was never started", address->hosts[0].name, address->volume);
-    return cw_err_set(err, CW_E_UNAVAILABLE, "gluster: cannot connect to volume %s by %s%s: %s (do glusterd and bricks run?)", address->volume,
-                      address->hosts[0].name, address->hosts_n > 1 ? " or the other hosts" : "", strerror_r(sys_errno, text, sizeof(text)));
+        return cw_err_set(err, CW_E_NOT_FOUND,
+                          "gluster: %s has no volume %s, or it was never started",
+                          address->hosts[0].name, address->volume);
+    return cw_err_set(
+        err, CW_E_UNAVAILABLE,
+        "gluster: cannot connect to volume %s by %s%s: %s (do glusterd and bricks run?)",
+        address->volume, address->hosts[0].name, address->hosts_n > 1 ? " or the other hosts" : "",
+        strerror_r(sys_errno, text, sizeof(text)));
 }
 /* Without the lock: it may take long. A handle that failed can be tried again. */
 static int connect_link(struct cw_gluster_link *link, struct cw_err *err)
@@ -177,7 +186,8 @@ int cw_gluster_link_up(struct cw_gluster_link *link, int64_t wait_ns, struct cw_
     cw_mutex_lock(&lock);
     while (link->state == LINK_TRYING && rc == 0)
         if (!cw_cond_wait_until(&changed, &lock, deadline_ns))
-            rc = cw_err_set(err, CW_E_UNAVAILABLE, "gluster: volume %s: still waiting for %s", link->address.volume, link->address.hosts[0].name);
+            rc = cw_err_set(err, CW_E_UNAVAILABLE, "gluster: volume %s: still waiting for %s",
+                            link->address.volume, link->address.hosts[0].name);
     if (rc == 0 && link->state == LINK_DOWN)
         rc = load(err);
     if (rc == 0 && link->state == LINK_DOWN) {

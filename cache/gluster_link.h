@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections to GlusterFS volumes: one for each volume and process, shared by stores, never closed (glfs_fini takes 7 to 11 s; libgfapi gives
- * up what it has when the process ends). libgfapi is loaded when the first store needs it, so only programs that use gluster:// have it.
- * Private to store_gluster.c. */
+/* Connections to GlusterFS volumes: one for each volume and process, shared by stores, never
+ * closed (glfs_fini takes 7 to 11 s; libgfapi gives up what it has when the process ends).
+ * libgfapi is loaded when the first store needs it, so only programs that use gluster:// have
+ * it. Private to store_gluster.c. */
 #ifndef CW_CACHE_GLUSTER_LINK_H
 #define CW_CACHE_GLUSTER_LINK_H
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* id -> place. Ids are positions, small and dense, and then live in pages of 512 places (8 bytes a record), found by a hash table; or they are
- * mixed from several sources and lie anywhere in 64 bits: these have cells of their own. Tables only grow; readers may still be in one that was
- * replaced, so old ones stay until the end (half as much again at most, since each is half of its successor). */
+/* id -> place. Ids are positions, small and dense, and then live in pages of 512 places (8 bytes
+ * a record), found by a hash table; or they are mixed from several sources and lie anywhere in
+ * 64 bits: these have cells of their own. Tables only grow; readers may still be in one that was
+ * replaced, so old ones stay until the end (half as much again at most, since each is half of
+ * its successor). */
 #include <string.h>
 
 #include "cache/cache_int.h"
@@ -40,7 +42,9 @@ static uint64_t table_get(const _Atomic(struct cw_ids_table *) *root, uint64_t k
     struct cw_ids_table *table = atomic_load_explicit(root, memory_order_acquire);
     struct cell *cell = table ? probe(table, key) : NULL;
 
-    return cell && atomic_load_explicit(&cell->key, memory_order_acquire) ? atomic_load_explicit(&cell->value, memory_order_acquire) : 0;
+    return cell && atomic_load_explicit(&cell->key, memory_order_acquire)
+               ? atomic_load_explicit(&cell->value, memory_order_acquire)
+               : 0;
 }
 
 static void enter(struct cw_ids_table *table, uint64_t key, uint64_t value)

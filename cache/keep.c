@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keeper: a thread that does what must not hold up those who compute: takes chunks out of use, frees what nobody holds, tells the owner,
- * sees to blocks that grow old, and asks a store that was away whether it is back. */
+/* The keeper: a thread that does what must not hold up those who compute: takes chunks out of
+ * use, frees what nobody holds, tells the owner, sees to blocks that grow old, and asks a store
+ * that was away whether it is back. */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "cache/cache_int.h"
 
 #define TICK_NS ((int64_t)250 * 1000000)
-#define OLD_NS ((int64_t)30 * 1000000000)  /* a block's first record: then it is written, however small */
-#define TELL_NS ((int64_t)1000000000)      /* at most one event of lost records a node in this time */
+/* a block's first record: then it is written, however small */
+#define OLD_NS ((int64_t)30 * 1000000000)
+/* at most one event of lost records a node in this time */
+#define TELL_NS ((int64_t)1000000000)
 #define PROBE_NAME "probe"
 
 void cw_keep_event(struct cw_cache *cache, const struct cw_cache_event *event)
@@ -60,7 +63,8 @@ void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err)
     cw_mutex_lock(&cache->lock);
     atomic_store(&cache->away, away);
     if (away)
-        snprintf(cache->away_why, sizeof(cache->away_why), "%.*s", (int)sizeof(cache->away_why) - 1, err->msg);
+        snprintf(cache->away_why, sizeof(cache->away_why), "%.*s", (int)sizeof(cache->away_why) - 1,
+                 err->msg);
     cw_cond_signal(&cache->keep_wake);
     cw_cond_broadcast(&cache->write_wake);
     cw_mutex_unlock(&cache->lock);
@@ -141,7 +145,9 @@ static bool end_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
     if (chunk->end >= 0 && !chunk->why)
         cw_intact_explain(chunk);
     if (chunk->end >= 0)
-        cw_keep_event(cache, &(struct cw_cache_event){.kind = (enum cw_cache_event_kind)chunk->end, .node = node, .name = chunk->name,
+        cw_keep_event(cache, &(struct cw_cache_event){.kind = (enum cw_cache_event_kind)chunk->end,
+                                                      .node = node,
+                                                      .name = chunk->name,
                                                       .why = chunk->why});
     cw_slot_drop(slot);
     return true;
@@ -185,10 +191,12 @@ static void tell_away(struct cw_cache *cache)
     snprintf(why, sizeof(why), "%s", cache->away_why);
     cw_mutex_unlock(&cache->lock);
     if (changed)
-        cw_keep_event(cache, &(struct cw_cache_event){.kind = away ? CW_CACHE_AWAY : CW_CACHE_BACK, .why = away ? why : NULL});
+        cw_keep_event(cache, &(struct cw_cache_event){.kind = away ? CW_CACHE_AWAY : CW_CACHE_BACK,
+                                                      .why = away ? why : NULL});
 }
 
-/* Whatever it answers, it answers. Only after the owner was told that it is away, or it would be back unheard. */
+/* Whatever it answers, it answers. Only after the owner was told that it is away, or it would be
+ * back unheard. */
 static void probe(struct cw_cache *cache)
 {
     struct cw_err err = {0};
@@ -211,7 +219,8 @@ static void tell_lost(struct cw_cache *cache, struct cw_cache_node *node, int64_
     if (!n)
         return;
     node->lost_told_ns = now;
-    cw_keep_event(cache, &(struct cw_cache_event){.kind = CW_CACHE_LOST, .node = node, .records = n, .why = why});
+    cw_keep_event(cache, &(struct cw_cache_event){
+                             .kind = CW_CACHE_LOST, .node = node, .records = n, .why = why});
 }
 
 static bool is_old(struct cw_cache_node *node, int64_t now)
@@ -274,7 +283,8 @@ static void tick(struct cw_cache *cache, bool last)
 /* A chunk whose ids are just being entered waits in the list without being work. */
 static bool has_work(const struct cw_cache *cache, bool last)
 {
-    return cache->keep_work || cache->dead || (last && cache->retired) || atomic_load(&cache->away) != cache->away_told;
+    return cache->keep_work || cache->dead || (last && cache->retired) ||
+           atomic_load(&cache->away) != cache->away_told;
 }
 
 /* cache->lock, given up meanwhile */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was told, in the order in which it will be needed: a ring of wants, one for each frame and time it was told (gets of one frame told one
- * after another are one). So a frame that is needed soon and once more much later has two, and only the first of them has it read and kept. All of
- * it under room.lock. A turn is a place in the line, counted from its begin. */
+/* What was told, in the order in which it will be needed: a ring of wants, one for each frame
+ * and time it was told (gets of one frame told one after another are one). So a frame that is
+ * needed soon and once more much later has two, and only the first of them has it read and kept.
+ * All of it under room.lock. A turn is a place in the line, counted from its begin. */
 #include "cache/cache_int.h"
 
 static struct cw_want *at(const struct cw_line *line, uint64_t turn)
@@ -9,7 +10,8 @@ static struct cw_want *at(const struct cw_line *line, uint64_t turn)
     return &line->wants[turn % CW_LINE_WANTS];
 }
 
-bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame, int64_t now_ns)
+bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame,
+                  int64_t now_ns)
 {
     struct cw_turns *told = &chunk->told[frame];
 
@@ -23,7 +25,8 @@ bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t f
     }
     if (line->tail - line->head == CW_LINE_WANTS)
         return false;
-    *at(line, line->tail) = (struct cw_want){.chunk = chunk, .frame = frame, .n = 1, .since_ns = now_ns};
+    *at(line, line->tail) =
+        (struct cw_want){.chunk = chunk, .frame = frame, .n = 1, .since_ns = now_ns};
     if (told->first)
         at(line, told->last)->later = line->tail;
     else
@@ -80,8 +83,9 @@ uint32_t cw_line_run(const struct cw_cache_chunk *chunk, uint32_t frame)
     for (; turn && n < CW_SPAN_FRAMES && frame + n < chunk->index->frames_n; n++) {
         const struct cw_chunk_frame *f = &frames[frame + n];
 
-        if (chunk->told[frame + n].first != ++turn || chunk->stored[frame + n] || (chunk->plain && chunk->plain[frame + n])
-            || f->offset + f->stored - frames[frame].offset > CW_SPAN_BYTES)
+        if (chunk->told[frame + n].first != ++turn || chunk->stored[frame + n] ||
+            (chunk->plain && chunk->plain[frame + n]) ||
+            f->offset + f->stored - frames[frame].offset > CW_SPAN_BYTES)
             break;
     }
     return n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks become known by name; store threads open them, read and check their indices, and enter their ids. What cannot be reached now is parked
- * until the store is back. */
+/* Chunks become known by name; store threads open them, read and check their indices, and enter
+ * their ids. What cannot be reached now is parked until the store is back. */
 #include <string.h>
 
 #include "base/fault.h"
@@ -49,7 +49,8 @@ static int read_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_er
     uint64_t offset;
 
     if (bytes < CW_CHUNK_FOOTER_BYTES)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: %llu bytes are too few for a chunk", chunk->name, (unsigned long long)bytes);
+        return cw_err_set(err, CW_E_CORRUPT, "%s: %llu bytes are too few for a chunk", chunk->name,
+                          (unsigned long long)bytes);
     cw_autofree unsigned char *tail = cw_mem_try(tail_n);
     if (!tail)
         return cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index", chunk->name);
@@ -59,11 +60,13 @@ static int read_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_er
     if (rc != 0)
         return rc;
     if (offset >= bytes - tail_n)
-        return cw_chunk_index_read(tail + (offset - (bytes - tail_n)), (size_t)(bytes - offset), bytes, &chunk->index, err);
+        return cw_chunk_index_read(tail + (offset - (bytes - tail_n)), (size_t)(bytes - offset),
+                                   bytes, &chunk->index, err);
     size_t whole_n = (size_t)(bytes - offset);
     cw_autofree unsigned char *whole = cw_mem_try(whole_n);
     if (!whole)
-        return cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index of %zu bytes", chunk->name, whole_n);
+        return cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index of %zu bytes", chunk->name,
+                          whole_n);
     rc = cw_store_file_read(chunk->file, offset, whole, whole_n, err);
     return rc ? rc : cw_chunk_index_read(whole, whole_n, bytes, &chunk->index, err);
 }
@@ -74,18 +77,22 @@ static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err
     const struct cw_chunk_index *index = chunk->index;
     struct cw_chunk_name name;
 
-    if (!cw_hash_eq(index->head.key, chunk->node->key) || !cw_spec_eq(&index->head.spec, &chunk->node->spec))
-        return cw_err_set(err, CW_E_CORRUPT, "%s: what is in it belongs to another node", chunk->name);
-    if (!cw_chunk_name_parse(chunk->name, &name) || name.count != index->records_n
-        || (index->records_n && name.first != index->records[0].id))
-        return cw_err_set(err, CW_E_CORRUPT, "%s: what is in it is not what its name says", chunk->name);
+    if (!cw_hash_eq(index->head.key, chunk->node->key) ||
+        !cw_spec_eq(&index->head.spec, &chunk->node->spec))
+        return cw_err_set(err, CW_E_CORRUPT, "%s: what is in it belongs to another node",
+                          chunk->name);
+    if (!cw_chunk_name_parse(chunk->name, &name) || name.count != index->records_n ||
+        (index->records_n && name.first != index->records[0].id))
+        return cw_err_set(err, CW_E_CORRUPT, "%s: what is in it is not what its name says",
+                          chunk->name);
     return 0;
 }
 
 /* Records that are frames of their own are read one by one. */
 static bool are_large(const struct cw_chunk_index *index)
 {
-    return index->frames_n && index->frames_n == index->records_n && index->frames[0].plain >= CW_CHUNK_FRAME_BYTES;
+    return index->frames_n && index->frames_n == index->records_n &&
+           index->frames[0].plain >= CW_CHUNK_FRAME_BYTES;
 }
 
 static void make_tables(struct cw_cache_chunk *chunk)
@@ -113,7 +120,9 @@ static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, stru
     if (rc != 0)
         return rc;
     atomic_fetch_add(&cache->store_refs, 1);
-    rc = read_index(chunk, bytes, err); /* into memory of its own, also where the file is mapped: then nothing can change under who reads it */
+    /* into memory of its own, also where the file is mapped: then nothing can change under who
+     * reads it */
+    rc = read_index(chunk, bytes, err);
     if (rc == 0 && (chunk->map = cw_store_file_map(chunk->file)) != NULL)
         chunk->map_end = chunk->map + bytes - CW_CHUNK_END_BYTES;
     if (rc == 0)
@@ -125,7 +134,8 @@ static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, stru
 
 /* ---- its ids ---- */
 
-/* node->lock. A record that is found in another chunk stays there; one that waits in a block need not be written any more. */
+/* node->lock. A record that is found in another chunk stays there; one that waits in a block
+ * need not be written any more. */
 static void enter_id(struct cw_cache_chunk *chunk, uint32_t record)
 {
     struct cw_cache_node *node = chunk->node;
@@ -213,11 +223,14 @@ static bool park(struct cw_cache_chunk *chunk)
     return ok;
 }
 
-static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc, const struct cw_err *err)
+static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc,
+                    const struct cw_err *err)
 {
     bool away = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
-    struct cw_cache_event event = {.kind = rc == CW_E_NOT_FOUND ? CW_CACHE_GONE : CW_CACHE_DAMAGED, .node = chunk->node,
-                                   .name = chunk->name, .why = err->msg};
+    struct cw_cache_event event = {.kind = rc == CW_E_NOT_FOUND ? CW_CACHE_GONE : CW_CACHE_DAMAGED,
+                                   .node = chunk->node,
+                                   .name = chunk->name,
+                                   .why = err->msg};
 
     if (chunk->file && away) {
         cw_store_file_close(chunk->file);

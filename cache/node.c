@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of a cache: one object a tenant and key while somebody uses it or something of it waits to be written. */
+/* Nodes of a cache: one object a tenant and key while somebody uses it or something of it waits
+ * to be written. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ static struct cw_cache_node *find(struct cw_cache *cache, const char *tenant, st
     return NULL;
 }
 
-static struct cw_cache_node *node_new(struct cw_cache *cache, const char *tenant, struct cw_hash key, const struct cw_spec *spec)
+static struct cw_cache_node *node_new(struct cw_cache *cache, const char *tenant,
+                                      struct cw_hash key, const struct cw_spec *spec)
 {
     struct cw_cache_node *node = cw_mem_try_aligned(64, sizeof(*node));
 
@@ -35,7 +37,8 @@ static struct cw_cache_node *node_new(struct cw_cache *cache, const char *tenant
     return node;
 }
 
-struct cw_cache_node *cw_cache_node(struct cw_cache *cache, const char *tenant, struct cw_hash key, const struct cw_spec *spec)
+struct cw_cache_node *cw_cache_node(struct cw_cache *cache, const char *tenant, struct cw_hash key,
+                                    const struct cw_spec *spec)
 {
     if (!tenant || !*tenant)
         tenant = "default";
@@ -76,7 +79,8 @@ struct cw_cache_node *cw_cache_node_unref(struct cw_cache_node *node)
     CW_ASSERT(node->magic == NODE_MAGIC);
     int refs = atomic_load_explicit(&node->refs, memory_order_relaxed);
     while (refs > 1)
-        if (atomic_compare_exchange_weak_explicit(&node->refs, &refs, refs - 1, memory_order_release, memory_order_relaxed))
+        if (atomic_compare_exchange_weak_explicit(&node->refs, &refs, refs - 1,
+                                                  memory_order_release, memory_order_relaxed))
             return NULL;
     struct cw_cache *cache = node->cache;
     cw_mutex_lock(&cache->lock);
@@ -102,7 +106,8 @@ void cw_node_drop_chunks(struct cw_cache_node *node)
         struct cw_cache_chunk *chunk = value;
 
         chunk->removed = true;
-        if (chunk->state == CW_CHUNK_PARKED || (chunk->state == CW_CHUNK_LOADED && cw_slot_kill(chunk->slot))) {
+        if (chunk->state == CW_CHUNK_PARKED ||
+            (chunk->state == CW_CHUNK_LOADED && cw_slot_kill(chunk->slot))) {
             chunk->next = chunks;
             chunks = chunk;
         }
@@ -187,7 +192,8 @@ static bool is_ours(const struct cw_cache_node *node, const char *name)
 {
     struct cw_chunk_name parsed;
 
-    return cw_chunk_name_parse(name, &parsed) && cw_str_eq(parsed.tenant, node->tenant) && cw_hash_eq(parsed.key, node->key);
+    return cw_chunk_name_parse(name, &parsed) && cw_str_eq(parsed.tenant, node->tenant) &&
+           cw_hash_eq(parsed.key, node->key);
 }
 
 void cw_cache_node_add(struct cw_cache_node *node, const char *const *names, size_t n)
@@ -219,7 +225,8 @@ void cw_cache_node_add(struct cw_cache_node *node, const char *const *names, siz
 static void remove_one(struct cw_cache_node *node, const char *name)
 {
     cw_mutex_lock(&node->lock);
-    struct cw_cache_chunk *chunk = cw_strmap_get(&node->names, name), *parked = NULL, *loaded = NULL;
+    struct cw_cache_chunk *chunk = cw_strmap_get(&node->names, name), *parked = NULL,
+                          *loaded = NULL;
     if (chunk && chunk->state == CW_CHUNK_PARKED)
         parked = cw_strmap_remove(&node->names, name);
     else if (chunk && chunk->state == CW_CHUNK_LOADED && cw_slot_take(chunk->slot))

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading ahead: the frames of the ids that will be asked for (fetch.c). Of mapped chunks the kernel is told. */
+/* Reading ahead: the frames of the ids that will be asked for (fetch.c). Of mapped chunks the
+ * kernel is told. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "cache/cache_int.h"
 
-#define AT_ONCE 128u                     /* ids looked at together, where neighbours are found: at most, and */
-#define AT_ONCE_BYTES ((uint64_t)4 << 20) /* no more than this, so that what is needed first is not read last */
+/* ids looked at together, where neighbours are found: at most, and */
+#define AT_ONCE 128u
+/* no more than this, so that what is needed first is not read last */
+#define AT_ONCE_BYTES ((uint64_t)4 << 20)
 #define PAGE ((uintptr_t)4096)
 
 struct want {
@@ -26,7 +29,8 @@ static int compare(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Of a mapped chunk: was it used before? Of a large frame the kernel is asked, who may have let it go. */
+/* Of a mapped chunk: was it used before? Of a large frame the kernel is asked, who may have let
+ * it go. */
 static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
@@ -39,7 +43,8 @@ static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
 }
 
 /* What id wants read; false: nothing. */
-static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold, struct want *ret_want)
+static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold,
+                 struct want *ret_want)
 {
     uint64_t place = cw_ids_get(&node->ids, id);
     struct cw_slot *slot = place ? cw_slot_at(node, place) : NULL;
@@ -48,10 +53,12 @@ static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *
     if (!slot || !cw_hold_slot(hold, slot) || !slot->chunk)
         return false;
     const struct cw_chunk_index *index = slot->chunk->index;
-    if (no >= index->records_n || index->records[no].id != id || index->records[no].bytes == CW_CHUNK_LEFT_OUT)
+    if (no >= index->records_n || index->records[no].id != id ||
+        index->records[no].bytes == CW_CHUNK_LEFT_OUT)
         return false;
     uint32_t frame = index->records[no].frame;
-    bool is_mapped = !slot->chunk->stored || (slot->chunk->map && cw_chunk_is_checked(slot->chunk, frame));
+    bool is_mapped =
+        !slot->chunk->stored || (slot->chunk->map && cw_chunk_is_checked(slot->chunk, frame));
     *ret_want = (struct want){slot, frame, index->records[no].bytes, is_mapped};
     return !slot->chunk->map || !is_there(slot->chunk, frame);
 }
@@ -60,7 +67,8 @@ static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *
 static void advise(const struct cw_cache_chunk *chunk, uint32_t first, uint32_t last)
 {
     const struct cw_chunk_frame *frames = chunk->index->frames;
-    uintptr_t begin = (uintptr_t)chunk->map + frames[first].offset, end = (uintptr_t)chunk->map + frames[last].offset + frames[last].stored;
+    uintptr_t begin = (uintptr_t)chunk->map + frames[first].offset,
+              end = (uintptr_t)chunk->map + frames[last].offset + frames[last].stored;
 
     begin &= ~(PAGE - 1);
     (void)madvise((void *)begin, end - begin, MADV_WILLNEED);
@@ -83,7 +91,9 @@ static void begin(struct want *wants, size_t n)
     for (size_t i = 0, k; i < n; i = k) {
         struct cw_cache_chunk *chunk = wants[i].slot->chunk;
 
-        for (k = i; k < n && wants[k].slot == wants[i].slot && wants[k].is_mapped == wants[i].is_mapped; k++)
+        for (k = i;
+             k < n && wants[k].slot == wants[i].slot && wants[k].is_mapped == wants[i].is_mapped;
+             k++)
             frames[k - i] = wants[k].frame;
         if (wants[i].is_mapped)
             advise_all(chunk, frames, k - i);

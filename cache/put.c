@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling: a thread takes a place in the node's open block under the lock, and writes the record there without it. */
+/* Filling: a thread takes a place in the node's open block under the lock, and writes the record
+ * there without it. */
 #include "base/clock.h"
 #include "cache/cache_int.h"
 
@@ -20,9 +21,11 @@ static bool is_full(const struct cw_cache *cache, const struct cw_block *block)
     return block->bytes >= cache->chunk_bytes || block->n == CW_BLOCK_RECORDS_MAX;
 }
 
-/* node->lock. NULL: memory is full. A block that takes no more is handed out in *ret_sealed, with what was its pending of being open. */
-static struct cw_block_record *reserve(struct cw_cache_node *node, uint64_t id, uint32_t bytes, unsigned char **ret_data,
-                                       struct cw_block **ret_block, struct cw_block **ret_sealed)
+/* node->lock. NULL: memory is full. A block that takes no more is handed out in *ret_sealed,
+ * with what was its pending of being open. */
+static struct cw_block_record *reserve(struct cw_cache_node *node, uint64_t id, uint32_t bytes,
+                                       unsigned char **ret_data, struct cw_block **ret_block,
+                                       struct cw_block **ret_sealed)
 {
     uint32_t no;
 
@@ -31,14 +34,16 @@ static struct cw_block_record *reserve(struct cw_cache_node *node, uint64_t id, 
     struct cw_block *block = *ret_block = node->open;
     if (!block)
         return NULL;
-    struct cw_block_record *record = cw_block_reserve(block, id, bytes, cw_record_align(bytes), ret_data, &no);
+    struct cw_block_record *record =
+        cw_block_reserve(block, id, bytes, cw_record_align(bytes), ret_data, &no);
     if (!record) {
         if (block->n == 0) /* an empty one would keep the node */
             *ret_sealed = cw_block_seal(node);
         return NULL;
     }
     atomic_fetch_add_explicit(&block->pending, 1, memory_order_relaxed);
-    cw_node_place(node, id, cw_place(block->slot->no, no)); /* without memory for this it is dropped when the block is written */
+    /* without memory for this it is dropped when the block is written */
+    cw_node_place(node, id, cw_place(block->slot->no, no));
     if (is_full(node->cache, block))
         *ret_sealed = cw_block_seal(node);
     return record;
@@ -50,7 +55,8 @@ static void lose(struct cw_cache_node *node, const char *why)
     atomic_store_explicit(&node->cache->pressed, true, memory_order_relaxed);
 }
 
-void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element, int64_t cost_ns)
+void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element,
+                  int64_t cost_ns)
 {
     struct cw_block *block = NULL, *sealed = NULL;
     unsigned char *data = NULL;
@@ -64,7 +70,8 @@ void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_eleme
     }
     cw_mutex_lock(&node->lock);
     bool known = is_known(node, id);
-    struct cw_block_record *record = known ? NULL : reserve(node, id, (uint32_t)bytes, &data, &block, &sealed);
+    struct cw_block_record *record =
+        known ? NULL : reserve(node, id, (uint32_t)bytes, &data, &block, &sealed);
     cw_mutex_unlock(&node->lock);
     if (record) {
         if (element && cw_block_sums(node->cache, record))

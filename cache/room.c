@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory: one limit for blocks that wait to be written and frames that were read. Blocks take at most three quarters, frames what is
- * left; frames give way to both (which: shelf.c). A frame that is needed now is read even if that exceeds the limit (what a thread holds
- * cannot be taken from it); reading ahead and filling never do. Segments of blocks are used again while there is room: fresh memory costs
- * page faults as much as copying. */
+/* Memory: one limit for blocks that wait to be written and frames that were read. Blocks take at
+ * most three quarters, frames what is left; frames give way to both (which: shelf.c). A frame
+ * that is needed now is read even if that exceeds the limit (what a thread holds cannot be taken
+ * from it); reading ahead and filling never do. Segments of blocks are used again while there is
+ * room: fresh memory costs page faults as much as copying. */
 #include "cache/cache_int.h"
 
 #define QUIET_TICKS 40u /* of the keeper: ten seconds */
@@ -82,7 +83,8 @@ static bool may_write(struct cw_room *room, size_t bytes, struct cw_garbage *gar
 {
     size_t limit = room->limit / 4 * 3;
 
-    return room->writing <= limit && bytes <= limit - room->writing && cw_room_make(room, bytes, true, garbage);
+    return room->writing <= limit && bytes <= limit - room->writing &&
+           cw_room_make(room, bytes, true, garbage);
 }
 
 bool cw_room_writing_add(struct cw_cache *cache, size_t bytes)

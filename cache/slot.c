@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots: what a place names. A reader finds a place without a lock, and by then the chunk may be gone; so slots are never freed while the node
- * lives, and a reader adds its ref first and asks then whether the slot was still live. The last one who drops a dead slot has it buried.
- * A slot that was used again for another chunk does no harm: the record's id is compared. */
+/* Slots: what a place names. A reader finds a place without a lock, and by then the chunk may be
+ * gone; so slots are never freed while the node lives, and a reader adds its ref first and asks
+ * then whether the slot was still live. The last one who drops a dead slot has it buried. A slot
+ * that was used again for another chunk does no harm: the record's id is compared. */
 #include <string.h>
 
 #include "cache/cache_int.h"
@@ -12,7 +13,8 @@ struct cw_slot *cw_slot_at(const struct cw_cache_node *node, uint64_t place)
 {
     uint32_t no = cw_place_slot(place);
 
-    return &atomic_load_explicit(&node->segments[no / CW_SLOTS_OF_SEGMENT], memory_order_acquire)[no % CW_SLOTS_OF_SEGMENT];
+    return &atomic_load_explicit(&node->segments[no / CW_SLOTS_OF_SEGMENT],
+                                 memory_order_acquire)[no % CW_SLOTS_OF_SEGMENT];
 }
 
 static bool add_segment(struct cw_cache_node *node)
@@ -32,12 +34,14 @@ static bool add_segment(struct cw_cache_node *node)
         slots[i].next = node->unused;
         node->unused = &slots[i];
     }
-    atomic_store_explicit(&node->segments[node->slots_n / CW_SLOTS_OF_SEGMENT], slots, memory_order_release);
+    atomic_store_explicit(&node->segments[node->slots_n / CW_SLOTS_OF_SEGMENT], slots,
+                          memory_order_release);
     node->slots_n += CW_SLOTS_OF_SEGMENT;
     return true;
 }
 
-struct cw_slot *cw_slot_new(struct cw_cache_node *node, struct cw_cache_chunk *chunk, struct cw_block *block)
+struct cw_slot *cw_slot_new(struct cw_cache_node *node, struct cw_cache_chunk *chunk,
+                            struct cw_block *block)
 {
     if (!node->unused && !add_segment(node))
         return NULL;
@@ -70,7 +74,8 @@ bool cw_slot_try(struct cw_slot *slot)
     uint64_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
     while (state & CW_SLOT_LIVE)
-        if (atomic_compare_exchange_weak_explicit(&slot->state, &state, state + 1, memory_order_acq_rel, memory_order_acquire))
+        if (atomic_compare_exchange_weak_explicit(&slot->state, &state, state + 1,
+                                                  memory_order_acq_rel, memory_order_acquire))
             return true;
     return false;
 }
@@ -84,11 +89,13 @@ void cw_slot_drop(struct cw_slot *slot)
 {
     uint64_t state = atomic_fetch_sub_explicit(&slot->state, 1, memory_order_acq_rel) - 1;
 
-    /* If a reader comes between, the exchange fails, and this falls to that reader. A block's memory is waited for by what is to be kept next; a chunk
-     * may have a file to close, which can take time. */
+    /* If a reader comes between, the exchange fails, and this falls to that reader. A block's
+     * memory is waited for by what is to be kept next; a chunk may have a file to close, which
+     * can take time. */
     if (CW_LIKELY(REFS(state) != 0 || (state & (CW_SLOT_LIVE | CW_SLOT_FREE))))
         return;
-    if (!atomic_compare_exchange_strong_explicit(&slot->state, &state, state | CW_SLOT_FREE, memory_order_acq_rel, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&slot->state, &state, state | CW_SLOT_FREE,
+                                                 memory_order_acq_rel, memory_order_relaxed))
         return;
     if (slot->block)
         cw_slot_bury(slot);
@@ -98,7 +105,8 @@ void cw_slot_drop(struct cw_slot *slot)
 
 bool cw_slot_kill(struct cw_slot *slot)
 {
-    return atomic_fetch_and_explicit(&slot->state, ~CW_SLOT_LIVE, memory_order_acq_rel) & CW_SLOT_LIVE;
+    return atomic_fetch_and_explicit(&slot->state, ~CW_SLOT_LIVE, memory_order_acq_rel) &
+           CW_SLOT_LIVE;
 }
 
 void cw_slot_bury(struct cw_slot *slot)

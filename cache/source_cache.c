@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads through the tiers, and the blocks in memory: each is loaded by one thread, others that want it wait for it. */
+/* Reads through the tiers, and the blocks in memory: each is loaded by one thread, others that
+ * want it wait for it. */
 #include "cache/source_cache_int.h"
 
 #include <string.h>
@@ -22,13 +23,13 @@ struct entry {
 struct cw_source_cache {
     uint64_t memory;
     struct cw_source_hook hook;
-    struct cw_source_dir *dir;                /* NULL = none */
-    _Atomic(struct cw_source_packs *) packs;  /* NULL = none yet */
+    struct cw_source_dir *dir;               /* NULL = none */
+    _Atomic(struct cw_source_packs *) packs; /* NULL = none yet */
     int64_t idle_ms;
     struct cw_source_tally in_memory, origin;
     struct cw_mutex mutex; /* guards the rest */
     struct cw_cond loaded;
-    struct cw_map map;     /* key.lo -> entry */
+    struct cw_map map; /* key.lo -> entry */
     struct entry *newest, *oldest;
     uint64_t bytes;
 };
@@ -47,17 +48,27 @@ static struct cw_hash key_of(const struct cw_source_file *file, uint64_t block)
 {
     struct cw_hash path = cw_hash_bytes(file->path, strlen(file->path));
     const struct cw_file_stamp *stamp = &file->stamp;
-    uint64_t words[] = {path.hi, path.lo, (uint64_t)stamp->size, (uint64_t)stamp->mtime_ns, block, (uint64_t)stamp->identity, stamp->sum.hi, stamp->sum.lo};
-    if (!cw_identity_reads(stamp->identity)) /* by the time of change, even where the job looks at the size alone */
+    uint64_t words[] = {path.hi,
+                        path.lo,
+                        (uint64_t)stamp->size,
+                        (uint64_t)stamp->mtime_ns,
+                        block,
+                        (uint64_t)stamp->identity,
+                        stamp->sum.hi,
+                        stamp->sum.lo};
+    /* by the time of change, even where the job looks at the size alone */
+    if (!cw_identity_reads(stamp->identity))
         return cw_hash_bytes(words, 5 * sizeof(words[0]));
-    if (stamp->identity == CW_IDENTITY_CONTENT) /* all bytes are known: copies with other times have the same blocks */
+    /* all bytes are known: copies with other times have the same blocks */
+    if (stamp->identity == CW_IDENTITY_CONTENT)
         words[3] = 0;
     return cw_hash_bytes(words, sizeof(words));
 }
 
 static size_t block_bytes(const struct cw_source_file *file, uint64_t block)
 {
-    return (size_t)CW_MIN((uint64_t)CW_SOURCE_BLOCK_BYTES, (uint64_t)file->stamp.size - block * CW_SOURCE_BLOCK_BYTES);
+    return (size_t)CW_MIN((uint64_t)CW_SOURCE_BLOCK_BYTES,
+                          (uint64_t)file->stamp.size - block * CW_SOURCE_BLOCK_BYTES);
 }
 
 /* ---- memory; all with the lock held ---- */
@@ -91,7 +102,7 @@ static uint64_t waiting_bytes(struct cw_source_cache *c)
 {
     struct cw_source_packs *packs = atomic_load(&c->packs);
     return (c->dir ? atomic_load(&cw_source_dir_queue(c->dir)->pending) : 0) +
-        (packs ? atomic_load(&cw_source_packs_queue(packs)->pending) : 0);
+           (packs ? atomic_load(&cw_source_packs_queue(packs)->pending) : 0);
 }
 
 static void keep(struct cw_source_cache *c, struct entry *e, struct cw_buf *buf)
@@ -110,10 +121,12 @@ static void keep(struct cw_source_cache *c, struct entry *e, struct cw_buf *buf)
 static bool is_unchanged(const struct cw_source_file *file)
 {
     struct stat st;
-    return fstat(file->fd, &st) == 0 && st.st_size == file->stamp.size && mtime_ns(&st) == file->stamp.mtime_ns;
+    return fstat(file->fd, &st) == 0 && st.st_size == file->stamp.size &&
+           mtime_ns(&st) == file->stamp.mtime_ns;
 }
 
-static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_source_file *file, uint64_t block)
+static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_source_file *file,
+                                  uint64_t block)
 {
     size_t n = block_bytes(file, block);
     struct cw_buf *buf = cw_buf_new(n);
@@ -123,12 +136,14 @@ static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_sou
     atomic_fetch_add(&c->origin.hits, 1);
     atomic_fetch_add(&c->origin.hit_bytes, n);
     /* What was read before the file changed, or while it did, is nobody else's. */
-    if (cw_read_fd(file->fd, block * CW_SOURCE_BLOCK_BYTES, buf->data, n, &err) < 0 || !is_unchanged(file))
+    if (cw_read_fd(file->fd, block * CW_SOURCE_BLOCK_BYTES, buf->data, n, &err) < 0 ||
+        !is_unchanged(file))
         buf = cw_buf_unref(buf);
     return buf;
 }
 
-static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *buf, unsigned tiers, bool wait)
+static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *buf, unsigned tiers,
+                 bool wait)
 {
     struct cw_source_packs *packs = atomic_load(&c->packs);
     if (c->dir && !(tiers & CW_SOURCE_IN_DIR))
@@ -138,8 +153,8 @@ static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *b
 }
 
 /* A new ref, or NULL: the caller reads what it needs itself. */
-static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_file *file, uint64_t block, struct cw_hash key, bool wait,
-                           uint64_t *ret_read)
+static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_file *file,
+                           uint64_t block, struct cw_hash key, bool wait, uint64_t *ret_read)
 {
     struct cw_source_packs *packs = atomic_load(&c->packs);
     size_t n = block_bytes(file, block);
@@ -160,7 +175,8 @@ static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_fil
 }
 
 /* The block, a new ref, or NULL. wait: for room in the queues of the tiers that it belongs into. */
-static struct cw_buf *get(struct cw_source_cache *c, const struct cw_source_file *file, uint64_t block, bool wait, uint64_t *ret_read)
+static struct cw_buf *get(struct cw_source_cache *c, const struct cw_source_file *file,
+                          uint64_t block, bool wait, uint64_t *ret_read)
 {
     struct cw_hash key = key_of(file, block);
     struct entry *e;
@@ -192,21 +208,24 @@ static struct cw_buf *get(struct cw_source_cache *c, const struct cw_source_file
     return buf;
 }
 
-static int read_direct(struct cw_source_cache *c, const struct cw_source_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+static int read_direct(struct cw_source_cache *c, const struct cw_source_file *file,
+                       uint64_t offset, void *dst, size_t n, struct cw_err *err)
 {
     atomic_fetch_add(&c->origin.hits, 1);
     atomic_fetch_add(&c->origin.hit_bytes, n);
     return cw_read_fd(file->fd, offset, dst, n, err);
 }
 
-static int read_through(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+static int read_through(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst,
+                        size_t n, struct cw_err *err)
 {
     struct cw_source_cache *c = arg;
     char *p = dst;
     if (!is_settled(file) || offset + n > (uint64_t)file->stamp.size)
         return read_direct(c, file, offset, dst, n, err);
     while (n > 0) {
-        uint64_t block = offset / CW_SOURCE_BLOCK_BYTES, begin = offset % CW_SOURCE_BLOCK_BYTES, read = FROM_MEMORY;
+        uint64_t block = offset / CW_SOURCE_BLOCK_BYTES, begin = offset % CW_SOURCE_BLOCK_BYTES,
+                 read = FROM_MEMORY;
         size_t part = CW_MIN(n, block_bytes(file, block) - (size_t)begin);
         struct cw_buf *buf = get(c, file, block, false, &read);
         if (!buf) /* as if there were no cache: also for the same error */
@@ -261,14 +280,16 @@ static int settle(const struct cw_source_file *file, struct cw_err *err)
     int64_t deadline = cw_clock_ns() + (int64_t)(CW_SOURCE_SETTLE_MS + 500) * 1000000;
     while (!is_settled(file)) {
         if (cw_clock_ns() > deadline)
-            return cw_err_set(err, CW_E_STATE, "%s: its time of change lies in the future: it cannot be kept", file->path);
+            return cw_err_set(err, CW_E_STATE,
+                              "%s: its time of change lies in the future: it cannot be kept",
+                              file->path);
         cw_clock_sleep_ns(50 * 1000000);
     }
     return 0;
 }
 
-static int block_through(void *arg, const struct cw_source_file *file, uint64_t block, bool load_it, struct cw_source_block *ret,
-                         struct cw_err *err)
+static int block_through(void *arg, const struct cw_source_file *file, uint64_t block, bool load_it,
+                         struct cw_source_block *ret, struct cw_err *err)
 {
     struct cw_source_cache *c = arg;
     struct cw_hash key = key_of(file, block);
@@ -281,7 +302,8 @@ static int block_through(void *arg, const struct cw_source_file *file, uint64_t 
         return rc;
     struct cw_buf *buf = get(c, file, block, true, &read);
     if (!buf)
-        return cw_err_set(err, CW_E_STATE, "%s: block %llu cannot be read, or the file changes", file->path, (unsigned long long)block);
+        return cw_err_set(err, CW_E_STATE, "%s: block %llu cannot be read, or the file changes",
+                          file->path, (unsigned long long)block);
     if (read == FROM_MEMORY) /* from memory: the tiers behind may lack it */
         fill(c, key, buf, find(c, key, (size_t)ret->bytes), true);
     else
@@ -292,7 +314,8 @@ static int block_through(void *arg, const struct cw_source_file *file, uint64_t 
 
 /* ---- the whole ---- */
 
-int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_source_cache **ret_cache, struct cw_err *err)
+int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_source_cache **ret_cache,
+                        struct cw_err *err)
 {
     struct cw_source_cache *c = CW_NEW(struct cw_source_cache);
     c->memory = CW_MAX(o->memory ? o->memory : MEMORY_DEFAULT, MEMORY_MIN);
@@ -340,7 +363,8 @@ const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *c)
     return &c->hook;
 }
 
-void cw_source_cache_counts(struct cw_source_cache *c, struct cw_source_counts ret[CW_SOURCE_TIERS_N])
+void cw_source_cache_counts(struct cw_source_cache *c,
+                            struct cw_source_counts ret[CW_SOURCE_TIERS_N])
 {
     struct cw_source_packs *packs = atomic_load(&c->packs);
     memset(ret, 0, CW_SOURCE_TIERS_N * sizeof(*ret));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the source cache: blocks in memory (source_cache.c), queues towards slower tiers (source_queue.c), the directory
- * (source_dir.c), packs in the store (source_pack.h). */
+/* The parts of the source cache: blocks in memory (source_cache.c), queues towards slower tiers
+ * (source_queue.c), the directory (source_dir.c), packs in the store (source_pack.h). */
 #ifndef CW_CACHE_SOURCE_CACHE_INT_H
 #define CW_CACHE_SOURCE_CACHE_INT_H
 
@@ -37,15 +37,20 @@ struct cw_source_queue {
 void cw_source_queue_init(struct cw_source_queue *queue, uint64_t limit);
 void cw_source_queue_fini(struct cw_source_queue *queue);
 /* Adds a ref of buf. false: no room (without `wait`), it is there already, or it stops. */
-bool cw_source_queue_push(struct cw_source_queue *queue, struct cw_hash key, struct cw_buf *buf, bool wait);
-/* 1 = an item, 0 = none until the deadline (cw_clock_ns; INT64_MAX = none), -1 = it stops and is empty. */
-int cw_source_queue_pop(struct cw_source_queue *queue, int64_t deadline_ns, struct cw_source_item *ret_item);
-void cw_source_queue_done(struct cw_source_queue *queue, struct cw_source_item *item); /* drops it */
+bool cw_source_queue_push(struct cw_source_queue *queue, struct cw_hash key, struct cw_buf *buf,
+                          bool wait);
+/* 1 = an item, 0 = none until the deadline (cw_clock_ns; INT64_MAX = none), -1 = it stops and is
+ * empty. */
+int cw_source_queue_pop(struct cw_source_queue *queue, int64_t deadline_ns,
+                        struct cw_source_item *ret_item);
+/* drops it */
+void cw_source_queue_done(struct cw_source_queue *queue, struct cw_source_item *item);
 void cw_source_queue_stop(struct cw_source_queue *queue);
 
 /* ---- directory ---- */
 struct cw_source_dir;
-int cw_source_dir_new(const struct cw_source_cache_options *options, uint64_t queue_limit, struct cw_source_dir **ret_dir, struct cw_err *err);
+int cw_source_dir_new(const struct cw_source_cache_options *options, uint64_t queue_limit,
+                      struct cw_source_dir **ret_dir, struct cw_err *err);
 void cw_source_dir_free(struct cw_source_dir *dir);
 struct cw_source_queue *cw_source_dir_queue(struct cw_source_dir *dir);
 /* NULL: it has none, or a damaged one. */
@@ -56,7 +61,8 @@ void cw_source_dir_counts(struct cw_source_dir *dir, struct cw_source_counts *re
 
 /* ---- store ---- */
 struct cw_source_packs;
-struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit, int64_t idle_ms);
+struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit,
+                                            int64_t idle_ms);
 void cw_source_packs_free(struct cw_source_packs *packs);
 void cw_source_packs_set_quota(struct cw_source_packs *packs, uint64_t quota);
 struct cw_source_queue *cw_source_packs_queue(struct cw_source_packs *packs);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks in a directory, DIR/ab/KEY each: a head with a checksum, then the bytes; written beside and renamed. Processes of a host share it:
- * the file DIR/usage has the sum of all and is the lock (flock) for changing it, which is held while a block is written, so that the quota holds
- * whoever writes. What a process that died had not added to the sum is found when the directory is listed: on start, and whenever it is
- * full. A block's time of change is that of its last use. */
+/* Blocks in a directory, DIR/ab/KEY each: a head with a checksum, then the bytes; written beside
+ * and renamed. Processes of a host share it: the file DIR/usage has the sum of all and is the
+ * lock (flock) for changing it, which is held while a block is written, so that the quota holds
+ * whoever writes. What a process that died had not added to the sum is found when the directory
+ * is listed: on start, and whenever it is full. A block's time of change is that of its last
+ * use. */
 #include "cache/source_cache_int.h"
 
 #include <dirent.h>
@@ -22,11 +24,12 @@
 #include "base/str.h"
 
 #define QUOTA_DEFAULT ((uint64_t)10 << 30)
-#define TOUCH_MS 60000         /* the time of last use is that exact */
-#define TEMP_OLD_MS 600000     /* whose writer is dead, surely */
+#define TOUCH_MS 60000     /* the time of last use is that exact */
+#define TEMP_OLD_MS 600000 /* whose writer is dead, surely */
 #define FULL_NS ((int64_t)5 * 1000000000)
-#define ONE_IN 16              /* of the blocks that come while it is full gets in (CW_SOURCE_IDLE_MS) */
-#define FREE_PART 50           /* when room is made: one such part of the quota more */
+/* of the blocks that come while it is full gets in (CW_SOURCE_IDLE_MS) */
+#define ONE_IN 16
+#define FREE_PART 50 /* when room is made: one such part of the quota more */
 
 static const char magic[8] = "CWBLOCK1";
 struct head {
@@ -59,7 +62,8 @@ static void name_of(struct cw_hash key, char ret_name[NAME_BYTES])
 
 /* ---- the sum; the lock is held from lock to unlock ---- */
 
-/* false: there is no lock, as on some network mounts. Nothing may be added then: the sum is of all processes. */
+/* false: there is no lock, as on some network mounts. Nothing may be added then: the sum is of
+ * all processes. */
 static bool usage_lock(struct cw_source_dir *d, uint64_t *ret_bytes)
 {
     int rc;
@@ -68,7 +72,8 @@ static bool usage_lock(struct cw_source_dir *d, uint64_t *ret_bytes)
     while (rc < 0 && errno == EINTR);
     if (rc < 0) {
         char text[256];
-        snprintf(text, sizeof(text), "%s/usage cannot be locked, nothing is kept there: %s", d->path, strerror(errno));
+        snprintf(text, sizeof(text), "%s/usage cannot be locked, nothing is kept there: %s",
+                 d->path, strerror(errno));
         cw_source_tally_trouble(&d->tally, text);
         return false;
     }
@@ -112,7 +117,8 @@ static void list_part(struct cw_source_dir *d, const char *part, struct found_li
     const struct dirent *e;
     struct stat st;
     while (dir && (e = readdir(dir)) != NULL) {
-        if (strlen(e->d_name) != CW_HASH_TEXT_BYTES - 1 || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (strlen(e->d_name) != CW_HASH_TEXT_BYTES - 1 ||
+            fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         CW_GROW(list->v, list->n, list->cap);
         struct found *f = &list->v[list->n++];
@@ -136,7 +142,8 @@ static void list_all(struct cw_source_dir *d, struct found_list *list)
     while (dir && (e = readdir(dir)) != NULL) {
         if (strlen(e->d_name) == 2 && e->d_name[0] != '.')
             list_part(d, e->d_name, list);
-        else if (cw_str_starts(e->d_name, "tmp-") && fstatat(d->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        else if (cw_str_starts(e->d_name, "tmp-") &&
+                 fstatat(d->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                  cw_clock_wall_ms() - used_ms_of(&st) > TEMP_OLD_MS)
             (void)unlinkat(d->fd, e->d_name, 0);
     }
@@ -147,11 +154,13 @@ static void list_all(struct cw_source_dir *d, struct found_list *list)
 static int by_use(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
-    return x->used_ms < y->used_ms ? -1 : x->used_ms > y->used_ms ? 1 : memcmp(x->name, y->name, sizeof(x->name));
+    return x->used_ms < y->used_ms   ? -1
+           : x->used_ms > y->used_ms ? 1
+                                     : memcmp(x->name, y->name, sizeof(x->name));
 }
 
-/* Lists; while more than `most` bytes are there, removes what was used longest ago, but unless `force` only what is idle. Returns the sum
- * of what is left. The lock is held. */
+/* Lists; while more than `most` bytes are there, removes what was used longest ago, but unless
+ * `force` only what is idle. Returns the sum of what is left. The lock is held. */
 static uint64_t make_room(struct cw_source_dir *d, uint64_t most, bool force)
 {
     struct found_list list = {0};
@@ -160,7 +169,8 @@ static uint64_t make_room(struct cw_source_dir *d, uint64_t most, bool force)
         qsort(list.v, list.n, sizeof(*list.v), by_use);
     int64_t now = cw_clock_wall_ms();
     size_t i = 0;
-    for (; i < list.n && list.bytes > most && (force || now - list.v[i].used_ms >= d->idle_ms); i++) {
+    for (; i < list.n && list.bytes > most && (force || now - list.v[i].used_ms >= d->idle_ms);
+         i++) {
         cw_fault_point("source.evict");
         if (unlinkat(d->fd, list.v[i].name, 0) == 0 || errno == ENOENT)
             list.bytes -= list.v[i].bytes;
@@ -210,7 +220,9 @@ static int write_all(int fd, struct iovec *parts, int n)
 
 static int write_file(struct cw_source_dir *d, const struct cw_source_item *item, const char *name)
 {
-    struct head head = {.key_hi = item->key.hi, .key_lo = item->key.lo, .bytes = item->buf->len,
+    struct head head = {.key_hi = item->key.hi,
+                        .key_lo = item->key.lo,
+                        .bytes = item->buf->len,
                         .sum = cw_hash_u64(item->buf->data, item->buf->len)};
     struct iovec parts[] = {{&head, sizeof(head)}, {item->buf->data, item->buf->len}};
     char temp[64], part[3] = {name[0], name[1], '\0'};
@@ -253,7 +265,8 @@ static void put(struct cw_source_dir *d, const struct cw_source_item *item)
         refuse(d);
         return;
     }
-    bool had = cw_source_dir_has(d, item->key, item->buf->len); /* another process may have written it meanwhile */
+    /* another process may have written it meanwhile */
+    bool had = cw_source_dir_has(d, item->key, item->buf->len);
     bool admitted = !had && admit(d, bytes, &sum);
     int rc = admitted ? write_file(d, item, name) : 0, why = errno;
     bool written = admitted && rc == 0;
@@ -299,8 +312,10 @@ static bool read_block(int fd, struct cw_hash key, void *dst, size_t n)
 {
     struct head head;
     struct cw_err err;
-    return cw_read_fd(fd, 0, &head, sizeof(head), &err) == 0 && memcmp(head.magic, magic, sizeof(magic)) == 0 && head.key_hi == key.hi &&
-        head.key_lo == key.lo && head.bytes == n && cw_read_fd(fd, sizeof(head), dst, n, &err) == 0 && head.sum == cw_hash_u64(dst, n);
+    return cw_read_fd(fd, 0, &head, sizeof(head), &err) == 0 &&
+           memcmp(head.magic, magic, sizeof(magic)) == 0 && head.key_hi == key.hi &&
+           head.key_lo == key.lo && head.bytes == n &&
+           cw_read_fd(fd, sizeof(head), dst, n, &err) == 0 && head.sum == cw_hash_u64(dst, n);
 }
 
 struct cw_buf *cw_source_dir_get(struct cw_source_dir *d, struct cw_hash key, size_t n)
@@ -323,7 +338,8 @@ struct cw_buf *cw_source_dir_get(struct cw_source_dir *d, struct cw_hash key, si
     atomic_fetch_add(&d->tally.misses, 1);
     if (fd == -2 || buf) {
         atomic_fetch_add(&d->tally.damaged, 1);
-        (void)unlinkat(d->fd, name, 0); /* the sum is put right at the next listing: a reader does not wait for the lock */
+        /* the sum is put right at the next listing: a reader does not wait for the lock */
+        (void)unlinkat(d->fd, name, 0);
     }
     return cw_buf_unref(buf);
 }
@@ -351,7 +367,8 @@ static int open_dir(struct cw_source_dir *d, struct cw_err *err)
     return 0;
 }
 
-int cw_source_dir_new(const struct cw_source_cache_options *o, uint64_t queue_limit, struct cw_source_dir **ret_dir, struct cw_err *err)
+int cw_source_dir_new(const struct cw_source_cache_options *o, uint64_t queue_limit,
+                      struct cw_source_dir **ret_dir, struct cw_err *err)
 {
     struct cw_source_dir *d = CW_NEW(struct cw_source_dir);
     d->fd = d->usage_fd = -1;

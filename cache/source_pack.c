@@ -35,15 +35,19 @@ void cw_source_packs_forget(struct cw_source_packs *s, struct cw_source_pack *p)
         pack_free(p);
 }
 
-void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t bytes, struct cw_source_place *places, size_t n,
-                           int64_t used_ms)
+void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t bytes,
+                           struct cw_source_place *places, size_t n, int64_t used_ms)
 {
     cw_mutex_lock(&s->mutex);
     if (cw_strmap_get(&s->packs, name)) {
         cw_mem_free(places);
     } else {
         struct cw_source_pack *p = CW_NEW(struct cw_source_pack);
-        *p = (struct cw_source_pack){.name = cw_mem_strdup(name), .bytes = bytes, .places = places, .n = n, .listed = true,
+        *p = (struct cw_source_pack){.name = cw_mem_strdup(name),
+                                     .bytes = bytes,
+                                     .places = places,
+                                     .n = n,
+                                     .listed = true,
                                      .used_ms = used_ms};
         cw_strmap_set(&s->packs, name, p);
         s->bytes += bytes;
@@ -84,7 +88,8 @@ static struct cw_store_file *close_one(struct cw_source_packs *s)
 }
 
 /* p is in use by us. */
-static int open_pack(struct cw_source_packs *s, struct cw_source_pack *p, struct cw_store_file **ret_file, struct cw_err *err)
+static int open_pack(struct cw_source_packs *s, struct cw_source_pack *p,
+                     struct cw_store_file **ret_file, struct cw_err *err)
 {
     struct cw_store_file *file = NULL, *closing = NULL;
     uint64_t bytes = 0;
@@ -126,7 +131,8 @@ static void leave(struct cw_source_packs *s, struct cw_source_pack *p, int rc)
     cw_mutex_unlock(&s->mutex);
 }
 
-static int read_place(struct cw_source_packs *s, struct cw_source_pack *p, const struct cw_source_row *row, void *dst, struct cw_err *err)
+static int read_place(struct cw_source_packs *s, struct cw_source_pack *p,
+                      const struct cw_source_row *row, void *dst, struct cw_err *err)
 {
     struct cw_store_file *file;
     int rc = open_pack(s, p, &file, err);
@@ -181,7 +187,8 @@ bool cw_source_packs_has(struct cw_source_packs *s, struct cw_hash key, size_t n
 
 /* ---- the whole ---- */
 
-struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit, int64_t idle_ms)
+struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit,
+                                            int64_t idle_ms)
 {
     struct cw_source_packs *s = CW_NEW(struct cw_source_packs);
     s->url = cw_mem_strdup(url);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks in the cluster's store, many to a file since small files are dear there: "_source/HASH.pack" is
- *   the blocks one after the other, then for each its key, offset, bytes and checksum (rows), then a tail that says where the rows are.
- * HASH is of the keys. One thread writes packs and makes room (source_pack_write.c), and lists those of other workers (source_pack_list.c);
- * readers look blocks up in memory (source_pack.c). When a pack was last used shows in the time of an empty file "_source/HASH.used", put
- * again at most every ten minutes. */
+/* Blocks in the cluster's store, many to a file since small files are dear there:
+ * "_source/HASH.pack" is
+ *   the blocks one after the other, then for each its key, offset, bytes and checksum (rows),
+ *   then a tail that says where the rows are.
+ * HASH is of the keys. One thread writes packs and makes room (source_pack_write.c), and lists
+ * those of other workers (source_pack_list.c); readers look blocks up in memory (source_pack.c).
+ * When a pack was last used shows in the time of an empty file "_source/HASH.used", put again at
+ * most every ten minutes. */
 #ifndef CW_CACHE_SOURCE_PACK_H
 #define CW_CACHE_SOURCE_PACK_H
 
@@ -12,7 +15,8 @@
 
 #define CW_SOURCE_PACK_PREFIX "_source/"
 #define CW_SOURCE_PACK_MAGIC "CWPACK01"
-#define CW_SOURCE_LIST_MISSED_NS ((int64_t)3 * 1000000000) /* between two listings, when something was not found */
+/* between two listings, when something was not found */
+#define CW_SOURCE_LIST_MISSED_NS ((int64_t)3 * 1000000000)
 
 struct cw_source_row {
     uint64_t key_hi, key_lo, offset, bytes, sum;
@@ -42,7 +46,8 @@ struct cw_source_pack {
 
 struct cw_source_packs {
     char *url;
-    struct cw_store *store; /* the thread's, and that of who has found a pack; NULL = it cannot be */
+    /* the thread's, and that of who has found a pack; NULL = it cannot be */
+    struct cw_store *store;
     _Atomic uint64_t quota;
     int64_t idle_ms;
     uint64_t pack_bytes;
@@ -64,8 +69,8 @@ struct cw_source_packs {
 };
 
 /* Takes the places; a pack that is known already is left as it is. */
-void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t bytes, struct cw_source_place *places, size_t n,
-                           int64_t used_ms);
+void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t bytes,
+                           struct cw_source_place *places, size_t n, int64_t used_ms);
 /* Its blocks are not found any more. The lock is held. */
 void cw_source_packs_forget(struct cw_source_packs *s, struct cw_source_pack *p);
 /* Asks the store which packs there are. The thread's, as all that follows. */

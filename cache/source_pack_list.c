@@ -16,21 +16,23 @@ static bool rows_are_good(const struct cw_source_place *places, size_t n, uint64
     uint64_t at = 0;
     for (size_t i = 0; i < n; i++) {
         const struct cw_source_row *r = &places[i].row;
-        if (r->offset != at || r->bytes == 0 || r->bytes > CW_SOURCE_BLOCK_BYTES || r->bytes > end - at)
+        if (r->offset != at || r->bytes == 0 || r->bytes > CW_SOURCE_BLOCK_BYTES ||
+            r->bytes > end - at)
             return false;
         at += r->bytes;
     }
     return at == end;
 }
 
-static int read_rows(struct cw_store_file *file, const struct cw_source_tail *tail, struct cw_source_place **ret_places, struct cw_err *err)
+static int read_rows(struct cw_store_file *file, const struct cw_source_tail *tail,
+                     struct cw_source_place **ret_places, struct cw_err *err)
 {
     size_t bytes = (size_t)tail->rows * sizeof(struct cw_source_row);
     uint64_t end = tail->bytes - sizeof(*tail) - bytes;
     struct cw_source_row *rows = cw_mem_try(bytes);
     struct cw_source_place *places = cw_mem_try((size_t)tail->rows * sizeof(*places));
-    int rc = rows && places ? cw_store_file_read(file, end, rows, bytes, err) : cw_err_set(err, CW_E_NOMEM,
-                                                                                           "no memory for a list of blocks");
+    int rc = rows && places ? cw_store_file_read(file, end, rows, bytes, err)
+                            : cw_err_set(err, CW_E_NOMEM, "no memory for a list of blocks");
     if (rc == 0 && cw_hash_u64(rows, bytes) != tail->rows_sum)
         rc = cw_err_set(err, CW_E_CORRUPT, "its list of blocks is damaged");
     for (size_t i = 0; rc == 0 && i < tail->rows; i++)
@@ -45,7 +47,8 @@ static int read_rows(struct cw_store_file *file, const struct cw_source_tail *ta
     return rc;
 }
 
-static int read_pack(struct cw_source_packs *s, const char *name, struct cw_source_place **ret_places, size_t *ret_n, struct cw_err *err)
+static int read_pack(struct cw_source_packs *s, const char *name,
+                     struct cw_source_place **ret_places, size_t *ret_n, struct cw_err *err)
 {
     struct cw_store_file *file = NULL;
     struct cw_source_tail tail;
@@ -57,8 +60,9 @@ static int read_pack(struct cw_source_packs *s, const char *name, struct cw_sour
         rc = cw_err_set(err, CW_E_CORRUPT, "it is cut");
     if (rc == 0)
         rc = cw_store_file_read(file, bytes - sizeof(tail), &tail, sizeof(tail), err);
-    if (rc == 0 && (memcmp(tail.magic, CW_SOURCE_PACK_MAGIC, sizeof(tail.magic)) != 0 || tail.bytes != bytes || tail.rows == 0 ||
-                    tail.rows > ROWS_MAX || tail.rows * sizeof(struct cw_source_row) > bytes - sizeof(tail)))
+    if (rc == 0 && (memcmp(tail.magic, CW_SOURCE_PACK_MAGIC, sizeof(tail.magic)) != 0 ||
+                    tail.bytes != bytes || tail.rows == 0 || tail.rows > ROWS_MAX ||
+                    tail.rows * sizeof(struct cw_source_row) > bytes - sizeof(tail)))
         rc = cw_err_set(err, CW_E_CORRUPT, "its tail is damaged");
     if (rc == 0)
         rc = read_rows(file, &tail, ret_places, err);
@@ -73,7 +77,7 @@ struct listed {
         char name[CW_STORE_NAME_MAX + 1];
         uint64_t bytes;
         int64_t mtime_ms;
-    } *v;
+    } * v;
     size_t n, cap;
 };
 

@@ -9,7 +9,8 @@
 #include "base/fault.h"
 #include "base/mem.h"
 
-#define LINGER_NS ((int64_t)1000 * 1000000) /* a pack that does not get full is written after so long */
+/* a pack that does not get full is written after so long */
+#define LINGER_NS ((int64_t)1000 * 1000000)
 #define LIST_NS ((int64_t)30 * 1000000000)
 #define MARK_MS 600000
 
@@ -57,7 +58,8 @@ static bool make_room(struct cw_source_packs *s, uint64_t n)
     if (has_room(s, n + atomic_load(&s->quota) / 5))
         return true;
     if (cw_clock_ns() - s->listed_ns > CW_SOURCE_LIST_MISSED_NS || !has_room(s, n))
-        cw_source_packs_list(s); /* others may have written, or removed some, or used what we take for idle */
+        /* others may have written, or removed some, or used what we take for idle */
+        cw_source_packs_list(s);
     while (!has_room(s, n)) {
         cw_autofree char *name = take_idle(s);
         if (!name)
@@ -127,7 +129,8 @@ static int put_pack(struct cw_source_packs *s, const struct cw_source_row *rows,
 {
     size_t n = s->pending_n, rows_bytes = n * sizeof(*rows);
     struct cw_source_row *rows_copy = cw_mem_dup(rows, rows_bytes);
-    struct cw_source_tail tail = {.rows = n, .rows_sum = cw_hash_u64(rows, rows_bytes),
+    struct cw_source_tail tail = {.rows = n,
+                                  .rows_sum = cw_hash_u64(rows, rows_bytes),
                                   .bytes = s->pending_bytes + rows_bytes + sizeof(tail)};
     struct iovec *parts = CW_NEW_ARRAY(struct iovec, n + 2);
     char name[CW_STORE_NAME_MAX];
@@ -161,7 +164,9 @@ static void write_pending(struct cw_source_packs *s)
         drop_pending(s, true);
         return;
     }
-    uint64_t bytes = s->pending_bytes + s->pending_n * sizeof(struct cw_source_row) + sizeof(struct cw_source_tail), at = 0;
+    uint64_t bytes = s->pending_bytes + s->pending_n * sizeof(struct cw_source_row) +
+                     sizeof(struct cw_source_tail),
+             at = 0;
     if (cw_store_is_away(s->store, NULL) || !make_room(s, bytes)) {
         drop_pending(s, true);
         return;
@@ -169,7 +174,8 @@ static void write_pending(struct cw_source_packs *s)
     struct cw_source_row *rows = CW_NEW_ARRAY(struct cw_source_row, s->pending_n);
     for (size_t i = 0; i < s->pending_n; i++) {
         const struct cw_source_item *item = &s->pending[i];
-        rows[i] = (struct cw_source_row){item->key.hi, item->key.lo, at, item->buf->len, cw_hash_u64(item->buf->data, item->buf->len)};
+        rows[i] = (struct cw_source_row){item->key.hi, item->key.lo, at, item->buf->len,
+                                         cw_hash_u64(item->buf->data, item->buf->len)};
         at += item->buf->len;
     }
     int rc = put_pack(s, rows, &err);
@@ -203,15 +209,19 @@ void cw_source_packs_work(void *arg)
         cw_source_tally_trouble(&s->tally, err.msg);
     cw_source_packs_list(s);
     for (;;) {
-        int64_t list_ns = s->listed_ns + (atomic_load(&s->missed) ? CW_SOURCE_LIST_MISSED_NS : LIST_NS);
-        int64_t wake_ns = CW_MIN(list_ns, cw_clock_ns() + CW_SOURCE_LIST_MISSED_NS); /* something may be missed meanwhile */
-        int rc = cw_source_queue_pop(&s->queue, s->pending_n ? CW_MIN(begun_ns + LINGER_NS, wake_ns) : wake_ns, &item);
+        int64_t list_ns =
+            s->listed_ns + (atomic_load(&s->missed) ? CW_SOURCE_LIST_MISSED_NS : LIST_NS);
+        /* something may be missed meanwhile */
+        int64_t wake_ns = CW_MIN(list_ns, cw_clock_ns() + CW_SOURCE_LIST_MISSED_NS);
+        int rc = cw_source_queue_pop(
+            &s->queue, s->pending_n ? CW_MIN(begun_ns + LINGER_NS, wake_ns) : wake_ns, &item);
         if (rc > 0) {
             if (s->pending_n == 0)
                 begun_ns = cw_clock_ns();
             take(s, &item);
         }
-        if (rc < 0 || s->pending_bytes >= s->pack_bytes || (s->pending_n && cw_clock_ns() - begun_ns >= LINGER_NS))
+        if (rc < 0 || s->pending_bytes >= s->pack_bytes ||
+            (s->pending_n && cw_clock_ns() - begun_ns >= LINGER_NS))
             write_pending(s);
         if (rc < 0)
             return;

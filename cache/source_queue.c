@@ -51,7 +51,8 @@ static bool has(const struct cw_source_queue *q, struct cw_hash key)
     return false;
 }
 
-bool cw_source_queue_push(struct cw_source_queue *q, struct cw_hash key, struct cw_buf *buf, bool wait)
+bool cw_source_queue_push(struct cw_source_queue *q, struct cw_hash key, struct cw_buf *buf,
+                          bool wait)
 {
     cw_mutex_lock(&q->mutex);
     while (wait && !q->stopping && q->n > 0 && q->bytes + buf->len > q->limit)
@@ -66,7 +67,8 @@ bool cw_source_queue_push(struct cw_source_queue *q, struct cw_hash key, struct 
     return ok;
 }
 
-int cw_source_queue_pop(struct cw_source_queue *q, int64_t deadline_ns, struct cw_source_item *ret_item)
+int cw_source_queue_pop(struct cw_source_queue *q, int64_t deadline_ns,
+                        struct cw_source_item *ret_item)
 {
     int rc = 1;
     cw_mutex_lock(&q->mutex);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers of spans: each comes back, and the one that came back last goes first, while it is in the processor's cache. Sizes are rounded up
- * to four classes an octave; a buffer of up to four times the size is taken before memory that is new. */
+/* Buffers of spans: each comes back, and the one that came back last goes first, while it is in
+ * the processor's cache. Sizes are rounded up to four classes an octave; a buffer of up to four
+ * times the size is taken before memory that is new. */
 #include "cache/cache_int.h"
 
 #define SMALLEST_BITS 12u
@@ -53,7 +54,7 @@ static unsigned char *pop_fitting(struct cw_room *room, size_t *cap)
 {
     unsigned first = class_of(*cap), end = CW_MIN(first + LOOK_ABOVE, CW_SPARE_CLASSES);
 
-    for (unsigned class = first; class < end; class++) {
+    for (unsigned class = first; class < end; class ++) {
         void *data = pop(room, class);
 
         if (data) {
@@ -64,7 +65,8 @@ static unsigned char *pop_fitting(struct cw_room *room, size_t *cap)
     return NULL;
 }
 
-void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap, struct cw_garbage *garbage)
+void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap,
+                   struct cw_garbage *garbage)
 {
     struct cw_spare *spare = (struct cw_spare *)(void *)data;
     unsigned class = class_of(cap);
@@ -81,7 +83,7 @@ void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap, struct
 
 bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage)
 {
-    for (unsigned class = CW_SPARE_CLASSES; class-- > 0;) {
+    for (unsigned class = CW_SPARE_CLASSES; class -- > 0;) {
         struct cw_spare *spare = pop(room, class);
 
         if (!spare)
@@ -93,7 +95,8 @@ bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage)
     return false;
 }
 
-bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **ret_data, struct cw_garbage *garbage)
+bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **ret_data,
+                   struct cw_garbage *garbage)
 {
     bool ok = true;
 

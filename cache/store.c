@@ -26,7 +26,8 @@ void cw_store_meter_begin(struct cw_store *store, struct cw_store_meter *meter)
         meter->since_ns = cw_clock_ns();
     cw_mutex_unlock(&store->lock);
 }
-void cw_store_meter_end_locked(struct cw_store *store, struct cw_store_meter *meter, uint64_t bytes, int rc)
+void cw_store_meter_end_locked(struct cw_store *store, struct cw_store_meter *meter, uint64_t bytes,
+                               int rc)
 {
     int64_t now = cw_clock_ns();
 
@@ -46,9 +47,13 @@ void cw_store_rates(const struct cw_store *store, struct cw_store_rates *ret_rat
 
     cw_mutex_lock(&s->lock);
     int64_t now = cw_clock_ns();
-    *ret_rates = (struct cw_store_rates){
-        .reads = s->reading.n, .read_bytes = s->reading.bytes, .read_ns = s->reading.ns,
-        .writes = s->writing.n, .write_bytes = s->writing.bytes, .write_ns = s->writing.ns, .errors = s->errors};
+    *ret_rates = (struct cw_store_rates){.reads = s->reading.n,
+                                         .read_bytes = s->reading.bytes,
+                                         .read_ns = s->reading.ns,
+                                         .writes = s->writing.n,
+                                         .write_bytes = s->writing.bytes,
+                                         .write_ns = s->writing.ns,
+                                         .errors = s->errors};
     if (s->reading.under_way)
         ret_rates->read_ns += (uint64_t)(now - s->reading.since_ns);
     if (s->writing.under_way)
@@ -93,7 +98,8 @@ int cw_store_refuse_locked(struct cw_store *store, struct cw_err *err)
     if (!store->is_away)
         return 0;
     return cw_err_set(err, CW_E_UNAVAILABLE, "store %s is away since %lld s: %s", store->url.text,
-                      (long long)((cw_clock_ns() - store->away_since_ns) / 1000000000), store->why.msg);
+                      (long long)((cw_clock_ns() - store->away_since_ns) / 1000000000),
+                      store->why.msg);
 }
 int cw_store_try_call(struct cw_store_job *job)
 {
@@ -159,7 +165,8 @@ int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw
     }
     store->ops = store->url.ops;
     store->self = store->ops->init(&store->url);
-    store->has_threads = store->ops->waits || store->url.latency_ns || store->url.read_rate || store->url.write_rate;
+    store->has_threads =
+        store->ops->waits || store->url.latency_ns || store->url.read_rate || store->url.write_rate;
     cw_mutex_init(&store->lock);
     cw_cond_init(&store->work);
     cw_cond_init(&store->timer);
@@ -229,7 +236,8 @@ static int call_space(struct cw_store_job *job)
     return job->store->ops->space(job->store->self, &job->v[0], &job->v[1], &job->err);
 }
 /* Run, unless the store is away. *ret_job is to be unreferenced, also after an error. */
-static int run_call(struct cw_store *store, cw_store_call_fn *call, const char *name, struct cw_store_job **ret_job, struct cw_err *err)
+static int run_call(struct cw_store *store, cw_store_call_fn *call, const char *name,
+                    struct cw_store_job **ret_job, struct cw_err *err)
 {
     int rc = cw_store_admit(store, err);
 
@@ -262,12 +270,14 @@ int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes,
     cw_store_job_unref(job);
     return rc;
 }
-int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_free, struct cw_err *err)
+int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_free,
+                   struct cw_err *err)
 {
     struct cw_store_job *job;
 
     if (!store->ops->space)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "store %s does not know its space", store->url.text);
+        return cw_err_set(err, CW_E_UNSUPPORTED, "store %s does not know its space",
+                          store->url.text);
     int rc = run_call(store, call_space, NULL, &job, err);
     if (rc == 0) {
         *ret_total = job->v[0];
@@ -291,7 +301,8 @@ static int call_list(struct cw_store_job *job)
 {
     return job->store->ops->list(job->store->self, job->name, on_entry, job, &job->err);
 }
-int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err)
+int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
+                  struct cw_err *err)
 {
     cw_autofree char *name = cw_mem_strdup(prefix);
     struct cw_store_job *job = NULL;

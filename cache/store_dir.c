@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dir:/path: files below a directory of any mounted file system. A new file is written under a temporary name in the directory where it will be,
- * synced, renamed, and the directory synced. Nothing follows symbolic links below the path. Files are mapped unless the file system is a
- * remote one (map=on, map=off say so), where a connection that breaks would look like a disk that fails. */
+/* dir:/path: files below a directory of any mounted file system. A new file is written under a
+ * temporary name in the directory where it will be, synced, renamed, and the directory synced.
+ * Nothing follows symbolic links below the path. Files are mapped unless the file system is a
+ * remote one (map=on, map=off say so), where a connection that breaks would look like a disk
+ * that fails. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +22,9 @@
 #include "base/thread.h"
 #include "cache/dir_out.h"
 
-#define DEPTH_MAX 64       /* of directories, in a listing */
+#define DEPTH_MAX 64 /* of directories, in a listing */
 #define WRITE_BYTES ((size_t)4 << 20)
-#define DIR_MODE 0777      /* and the umask */
+#define DIR_MODE 0777 /* and the umask */
 #define MAGIC_FUSE 0x65735546
 #define MAGIC_CIFS 0xff534d42
 #define MAGIC_SMB2 0xfe534d42
@@ -45,17 +47,20 @@ struct file {
     atomic_bool is_direct; /* not refused so far */
     struct cw_mutex lock;
     struct cw_mapped *map; /* lock */
-    int direct; /* lock: the same file, past the page cache; -1: not open */
+    int direct;            /* lock: the same file, past the page cache; -1: not open */
 };
 
 static int check(const struct cw_store_url *url, struct cw_err *err)
 {
     if (url->address[0] != '/')
-        return cw_err_set(err, CW_E_INVALID, "store %s: the path must be absolute: dir:/path", url->text);
+        return cw_err_set(err, CW_E_INVALID, "store %s: the path must be absolute: dir:/path",
+                          url->text);
     for (const char *const *key = keys; *key; key++) {
         const char *value = cw_store_url_get(url, *key);
-        if (value && !cw_str_eq(value, "on") && !cw_str_eq(value, "off") && !cw_str_eq(value, "auto"))
-            return cw_err_set(err, CW_E_INVALID, "store %s: %s is on, off or auto", url->text, *key);
+        if (value && !cw_str_eq(value, "on") && !cw_str_eq(value, "off") &&
+            !cw_str_eq(value, "auto"))
+            return cw_err_set(err, CW_E_INVALID, "store %s: %s is on, off or auto", url->text,
+                              *key);
     }
     return 0;
 }
@@ -162,7 +167,8 @@ static int root_of(struct dir *dir, struct cw_err *err)
     int sys_errno = errno;
     cw_mutex_unlock(&dir->lock);
     if (fd < 0)
-        return cw_dir_fail(err, dir->fd < 0 ? ENOTCONN : sys_errno, "cannot use the directory", dir->path);
+        return cw_dir_fail(err, dir->fd < 0 ? ENOTCONN : sys_errno, "cannot use the directory",
+                           dir->path);
     if (fstat(fd, &st) == 0 && st.st_nlink == 0) {
         close(fd);
         return cw_err_set(err, CW_E_UNAVAILABLE, "the directory %s was removed", dir->path);
@@ -174,8 +180,11 @@ static int step(int at, const char *part, bool makes)
 {
     int fd = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fd < 0 && errno == ENOENT && makes && (mkdirat(at, part, DIR_MODE) == 0 || errno == EEXIST)) {
-        fd = fsync(at) < 0 && errno != EINVAL ? -1 : openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT && makes &&
+        (mkdirat(at, part, DIR_MODE) == 0 || errno == EEXIST)) {
+        fd = fsync(at) < 0 && errno != EINVAL
+                 ? -1
+                 : openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
     int sys_errno = errno;
     close(at);
@@ -183,7 +192,8 @@ static int step(int at, const char *part, bool makes)
     return fd;
 }
 /* The directory that a file is in; *ret_base is the last part of its name. */
-static int open_parent(struct dir *dir, const char *name, bool makes, const char **ret_base, struct cw_err *err)
+static int open_parent(struct dir *dir, const char *name, bool makes, const char **ret_base,
+                       struct cw_err *err)
 {
     char part[CW_STORE_NAME_MAX + 1];
     int fd = root_of(dir, err);
@@ -192,7 +202,9 @@ static int open_parent(struct dir *dir, const char *name, bool makes, const char
         snprintf(part, sizeof(part), "%.*s", (int)(slash - name), name);
         fd = step(fd, part, makes);
         if (fd < 0)
-            return cw_dir_fail(err, errno, makes ? "cannot make the directory of" : "cannot open the directory of", name);
+            return cw_dir_fail(
+                err, errno, makes ? "cannot make the directory of" : "cannot open the directory of",
+                name);
     }
     *ret_base = name;
     return fd;
@@ -287,7 +299,8 @@ static void leave(struct walk *walk)
 }
 static bool add_part(struct walk *walk, const char *part)
 {
-    int n = snprintf(walk->name + walk->len, sizeof(walk->name) - walk->len, "%s%s", walk->len ? "/" : "", part);
+    int n = snprintf(walk->name + walk->len, sizeof(walk->name) - walk->len, "%s%s",
+                     walk->len ? "/" : "", part);
 
     return n > 0 && (size_t)n < sizeof(walk->name) - walk->len;
 }
@@ -308,7 +321,8 @@ static int visit(struct walk *walk, const char *part)
         return 0;
     if (S_ISREG(st.st_mode))
         return walk->fn(walk->arg, walk->name, (uint64_t)st.st_size, mtime_ms);
-    int fd = S_ISDIR(st.st_mode) ? openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int fd = S_ISDIR(st.st_mode) ? openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                 : -1;
     if (fd >= 0) {
         size_t above = walk->len;
         walk->len = strlen(walk->name);
@@ -345,7 +359,8 @@ static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
         return parent == CW_E_NOT_FOUND ? 0 : parent;
     snprintf(walk.name, sizeof(walk.name), "%s", prefix);
     walk.len = strlen(walk.name);
-    /* Not a copy of the directory's own descriptor: the position in it would be shared with the next listing. */
+    /* Not a copy of the directory's own descriptor: the position in it would be shared with the
+     * next listing. */
     int fd = openat(parent, *base ? base : ".", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int sys_errno = errno;
     close(parent);
@@ -366,7 +381,8 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
 
     if (fd < 0)
         return fd;
-    int rc = fstatvfs(fd, &fs) < 0 ? cw_dir_fail(err, errno, "cannot tell the space of", dir->path) : 0;
+    int rc =
+        fstatvfs(fd, &fs) < 0 ? cw_dir_fail(err, errno, "cannot tell the space of", dir->path) : 0;
     close(fd);
     if (rc < 0)
         return rc;
@@ -377,7 +393,8 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
 
 /* ---- reading ---- */
 
-static int open_to_read(void *self, const char *name, void **ret_file, uint64_t *ret_bytes, struct cw_err *err)
+static int open_to_read(void *self, const char *name, void **ret_file, uint64_t *ret_bytes,
+                        struct cw_err *err)
 {
     struct dir *dir = self;
     struct stat st;
@@ -409,8 +426,8 @@ static int read_piece(void *arg, uint64_t offset, void *dst, size_t n, struct cw
         if (some < 0)
             return cw_dir_fail(err, errno, "cannot read", "a file");
         if (some == 0)
-            return cw_err_set(err, CW_E_CORRUPT, "a file was %llu bytes long, and ends at %llu now", (unsigned long long)file->bytes,
-                              (unsigned long long)(offset + at));
+            return cw_err_set(err, CW_E_CORRUPT, "a file was %llu bytes long, and ends at %llu now",
+                              (unsigned long long)file->bytes, (unsigned long long)(offset + at));
         at += (size_t)some;
     }
     return 0;
@@ -490,10 +507,30 @@ static void close_file(void *arg)
     cw_mem_free(file);
 }
 
-const struct cw_store_ops cw_store_dir = {
-    .scheme = "dir", .form = "dir:/path", .keys = keys, .waits = true, .writes = 2, .write_bytes = WRITE_BYTES, .timeout_ms = 30000,
-    .check = check, .init = init, .fini = fini, .try = try,
-    .create = create, .write = cw_dir_out_write, .sync = cw_dir_out_sync, .commit = cw_dir_out_commit, .abandon = cw_dir_out_abandon,
-    .remove = remove_file, .stat = stat_file, .list = list, .space = space,
-    .open = open_to_read, .read = read_piece, .may_read_past = may_read_past, .read_past = read_past,
-    .map = map_file, .is_broken = is_broken, .close = close_file};
+const struct cw_store_ops cw_store_dir = {.scheme = "dir",
+                                          .form = "dir:/path",
+                                          .keys = keys,
+                                          .waits = true,
+                                          .writes = 2,
+                                          .write_bytes = WRITE_BYTES,
+                                          .timeout_ms = 30000,
+                                          .check = check,
+                                          .init = init,
+                                          .fini = fini,
+                                          .try = try,
+                                          .create = create,
+                                          .write = cw_dir_out_write,
+                                          .sync = cw_dir_out_sync,
+                                          .commit = cw_dir_out_commit,
+                                          .abandon = cw_dir_out_abandon,
+                                          .remove = remove_file,
+                                          .stat = stat_file,
+                                          .list = list,
+                                          .space = space,
+                                          .open = open_to_read,
+                                          .read = read_piece,
+                                          .may_read_past = may_read_past,
+                                          .read_past = read_past,
+                                          .map = map_file,
+                                          .is_broken = is_broken,
+                                          .close = close_file};

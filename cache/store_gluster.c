@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gluster://host[:port][,host2...]/volume/path: files on a GlusterFS volume through libgfapi. What the volume itself does is measured in
- * docs/adding-a-store.md; what follows from it here:
+/* gluster://host[:port][,host2...]/volume/path: files on a GlusterFS volume through libgfapi.
+ * What the volume itself does is measured in docs/adding-a-store.md; what follows from it here:
  *
- * - A write returns success after the brick is dead (write-behind); only fsync says so. So fsync is checked before the rename.
- * - Calls wait as long as the volume's network.ping-timeout (42 s by default) when a brick hangs: the I/O threads around us take care of that.
- * - A directory that is being made by somebody else may be seen before it can be used: directories are made under a temporary name and renamed, and
+ * - A write returns success after the brick is dead (write-behind); only fsync says so. So fsync
+ *   is checked before the rename.
+ * - Calls wait as long as the volume's network.ping-timeout (42 s by default) when a brick
+ *   hangs: the I/O threads around us take care of that.
+ * - A directory that is being made by somebody else may be seen before it can be used:
+ *   directories are made under a temporary name and renamed, and
  *   what fails with ENOENT, EEXIST or ESTALE is tried again for a second. */
 #include <dirent.h>
 #include <errno.h>
@@ -69,10 +72,12 @@ static int add_path(struct cw_gluster_address *address, const char *path)
 
     while (*path) {
         size_t n = strcspn(path, "/");
-        if ((n == 1 && path[0] == '.') || (n == 2 && path[0] == '.' && path[1] == '.') || len + n + 2 > sizeof(address->path))
+        if ((n == 1 && path[0] == '.') || (n == 2 && path[0] == '.' && path[1] == '.') ||
+            len + n + 2 > sizeof(address->path))
             return -1;
         if (n > 0)
-            len += (size_t)snprintf(address->path + len, sizeof(address->path) - len, "/%.*s", (int)n, path);
+            len += (size_t)snprintf(address->path + len, sizeof(address->path) - len, "/%.*s",
+                                    (int)n, path);
         path += n + (path[n] == '/');
     }
     if (len == 0)
@@ -104,7 +109,9 @@ static int check(const struct cw_store_url *url, struct cw_err *err)
 
     if (parse(url->address, &address) == 0)
         return 0;
-    return cw_err_set(err, CW_E_INVALID, "store %s: it must be gluster://host[:port][,host2...]/volume[/path]", url->text);
+    return cw_err_set(err, CW_E_INVALID,
+                      "store %s: it must be gluster://host[:port][,host2...]/volume[/path]",
+                      url->text);
 }
 static void *init(const struct cw_store_url *url)
 {
@@ -130,12 +137,14 @@ static glfs_t *fs_of(const struct gluster *gluster)
 {
     return cw_gluster_link_fs(gluster->link);
 }
-/* ENOTCONN and the like are UNAVAILABLE for all; these are what a volume says while it loses or finds its bricks. */
+/* ENOTCONN and the like are UNAVAILABLE for all; these are what a volume says while it loses or
+ * finds its bricks. */
 static int fail(struct cw_err *err, int sys_errno, const char *what, const char *name)
 {
     int rc = cw_err_errno(err, sys_errno, "gluster: %s %s", what, name);
 
-    if (sys_errno != ESTALE && sys_errno != EBADFD && sys_errno != EHOSTDOWN && sys_errno != ESHUTDOWN)
+    if (sys_errno != ESTALE && sys_errno != EBADFD && sys_errno != EHOSTDOWN &&
+        sys_errno != ESHUTDOWN)
         return rc;
     if (err)
         err->code = CW_E_UNAVAILABLE;
@@ -220,7 +229,8 @@ static int make_root(struct gluster *gluster, struct cw_err *err)
             return fail(err, errno, "cannot make the directory", gluster->address.path);
     return 0;
 }
-/* Connected, and a name that nobody has is not there, says the volume itself and no cache on our side. */
+/* Connected, and a name that nobody has is not there, says the volume itself and no cache on our
+ * side. */
 static int try(void *self, struct cw_err *err)
 {
     struct gluster *gluster = self;
@@ -268,7 +278,8 @@ static int write_piece(void *arg, uint64_t offset, const void *p, size_t n, stru
     struct out *out = arg;
 
     for (size_t at = 0; at < n;) {
-        ssize_t some = gf()->pwrite(out->fd, (const char *)p + at, n - at, (off_t)(offset + at), 0, NULL, NULL);
+        ssize_t some = gf()->pwrite(out->fd, (const char *)p + at, n - at, (off_t)(offset + at), 0,
+                                    NULL, NULL);
         if (some < 0 && errno == EINTR)
             continue;
         if (some <= 0)
@@ -281,7 +292,9 @@ static int sync_out(void *arg, struct cw_err *err)
 {
     struct out *out = arg;
 
-    return gf()->fsync(out->fd, NULL, NULL) < 0 ? fail(err, errno, "cannot write to the bricks", out->path) : 0;
+    return gf()->fsync(out->fd, NULL, NULL) < 0
+               ? fail(err, errno, "cannot write to the bricks", out->path)
+               : 0;
 }
 static void abandon(void *arg)
 {
@@ -319,7 +332,8 @@ static int remove_file(void *self, const char *name, struct cw_err *err)
     path_of(self, name, path);
     if (gf()->unlink(fs_of(self), path) == 0)
         return 0;
-    return errno == ESTALE ? fail(err, ENOENT, "cannot remove", path) : fail(err, errno, "cannot remove", path);
+    return errno == ESTALE ? fail(err, ENOENT, "cannot remove", path)
+                           : fail(err, errno, "cannot remove", path);
 }
 static int stat_file(void *self, const char *name, uint64_t *ret_bytes, struct cw_err *err)
 {
@@ -397,7 +411,9 @@ static int list_dir(struct walk *walk, const char *dir, struct cw_err *err)
     path_of(walk->gluster, dir, path);
     glfs_fd_t *fd = gf()->opendir(fs_of(walk->gluster), path);
     if (!fd)
-        return errno == ENOENT || errno == ENOTDIR || errno == ESTALE ? 0 : fail(err, errno, "cannot list", path);
+        return errno == ENOENT || errno == ENOTDIR || errno == ESTALE
+                   ? 0
+                   : fail(err, errno, "cannot list", path);
     for (;;) {
         struct stat st = {0};
         failed = gf()->readdirplus_r(fd, &st, &one.entry, &entry);
@@ -438,7 +454,8 @@ static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
 
 /* ---- reading ---- */
 
-static int open_to_read(void *self, const char *name, void **ret_file, uint64_t *ret_bytes, struct cw_err *err)
+static int open_to_read(void *self, const char *name, void **ret_file, uint64_t *ret_bytes,
+                        struct cw_err *err)
 {
     char path[PATH_BYTES];
     struct stat st = {0};
@@ -464,14 +481,16 @@ static int read_piece(void *arg, uint64_t offset, void *dst, size_t n, struct cw
     struct file *file = arg;
 
     for (size_t at = 0; at < n;) {
-        ssize_t some = gf()->pread(file->fd, (char *)dst + at, n - at, (off_t)(offset + at), 0, NULL);
+        ssize_t some =
+            gf()->pread(file->fd, (char *)dst + at, n - at, (off_t)(offset + at), 0, NULL);
         if (some < 0 && errno == EINTR)
             continue;
         if (some < 0)
             return fail(err, errno, "cannot read", "a file");
         if (some == 0)
-            return cw_err_set(err, CW_E_CORRUPT, "gluster: a file was %llu bytes long, and ends at %llu now", (unsigned long long)file->bytes,
-                              (unsigned long long)(offset + at));
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "gluster: a file was %llu bytes long, and ends at %llu now",
+                              (unsigned long long)file->bytes, (unsigned long long)(offset + at));
         at += (size_t)some;
     }
     return 0;
@@ -484,9 +503,25 @@ static void close_file(void *arg)
     cw_mem_free(file);
 }
 
-const struct cw_store_ops cw_store_gluster = {
-    .scheme = "gluster", .form = "gluster://host[:port][,host2...]/volume/path", .waits = true, .writes = 8, .timeout_ms = 5000,
-    .check = check, .init = init, .fini = fini, .try = try,
-    .create = create, .write = write_piece, .sync = sync_out, .commit = commit, .abandon = abandon,
-    .remove = remove_file, .stat = stat_file, .list = list, .space = space,
-    .open = open_to_read, .read = read_piece, .close = close_file};
+const struct cw_store_ops cw_store_gluster = {.scheme = "gluster",
+                                              .form =
+                                                  "gluster://host[:port][,host2...]/volume/path",
+                                              .waits = true,
+                                              .writes = 8,
+                                              .timeout_ms = 5000,
+                                              .check = check,
+                                              .init = init,
+                                              .fini = fini,
+                                              .try = try,
+                                              .create = create,
+                                              .write = write_piece,
+                                              .sync = sync_out,
+                                              .commit = commit,
+                                              .abandon = abandon,
+                                              .remove = remove_file,
+                                              .stat = stat_file,
+                                              .list = list,
+                                              .space = space,
+                                              .open = open_to_read,
+                                              .read = read_piece,
+                                              .close = close_file};

@@ -40,7 +40,8 @@ static unsigned pieces_left(const struct cw_store_job *job)
 }
 static bool is_queued(const struct cw_store_job *job)
 {
-    return job->state == CW_STORE_JOB_QUEUED || (job->state == CW_STORE_JOB_RUNNING && !job->call && job->taken < job->n);
+    return job->state == CW_STORE_JOB_QUEUED ||
+           (job->state == CW_STORE_JOB_RUNNING && !job->call && job->taken < job->n);
 }
 static void unlink_job(struct cw_store *store, struct cw_store_job *job)
 {
@@ -59,7 +60,8 @@ static void unlink_job(struct cw_store *store, struct cw_store_job *job)
 
 /* ---- life of a job ---- */
 
-struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *call, const char *name)
+struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *call,
+                                      const char *name)
 {
     struct cw_store_job *job = CW_NEW(struct cw_store_job);
 
@@ -129,7 +131,8 @@ static void tell(struct cw_store_job *job)
     free_job(job, false);
     cw_mutex_lock(&store->lock);
 }
-/* Lock held. Threads that are still inside find that it ended. The job may be gone afterwards for who has no ref of his own. */
+/* Lock held. Threads that are still inside find that it ended. The job may be gone afterwards
+ * for who has no ref of his own. */
 static void end(struct cw_store_job *job, int rc)
 {
     struct cw_store *store = job->store;
@@ -162,7 +165,8 @@ static void begin(struct cw_store *store, struct cw_store_job *job)
     if (job->deadline_ns < store->timer_at_ns)
         cw_cond_signal(&store->timer);
 }
-/* The next piece of the read at the head of the queue. It stays there until its last piece is taken. */
+/* The next piece of the read at the head of the queue. It stays there until its last piece is
+ * taken. */
 static size_t take_piece(struct cw_store *store, struct cw_store_job *job, size_t *ret_at)
 {
     size_t n = CW_MIN(job->n - job->taken, CW_STORE_PIECE);
@@ -178,7 +182,8 @@ static size_t take_piece(struct cw_store *store, struct cw_store_job *job, size_
         store->running = job;
     }
     if (store->url.read_rate)
-        store->read_next_ns = CW_MAX(store->read_next_ns, store->taken_ns) + (int64_t)((double)n * 1e9 / (double)store->url.read_rate);
+        store->read_next_ns = CW_MAX(store->read_next_ns, store->taken_ns) +
+                              (int64_t)((double)n * 1e9 / (double)store->url.read_rate);
     return n;
 }
 /* Lock held. A call, or a piece of a read (*ret_n bytes at *ret_at); NULL: stop. */
@@ -211,8 +216,10 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
         store->idle--;
     }
 }
-/* Without the lock: what was read into memory of the thread's own (or straight to where it belongs) goes to the caller, if he still waits. */
-static void hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc, const struct cw_err *err)
+/* Without the lock: what was read into memory of the thread's own (or straight to where it
+ * belongs) goes to the caller, if he still waits. */
+static void hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc,
+                      const struct cw_err *err)
 {
     struct cw_store *store = job->store;
 
@@ -284,7 +291,8 @@ static void run_call(struct cw_store_job *job)
     }
     cw_mutex_unlock(&store->lock);
 }
-static void run(struct cw_store *store, struct cw_store_job *job, size_t at, size_t n, void **buffer)
+static void run(struct cw_store *store, struct cw_store_job *job, size_t at, size_t n,
+                void **buffer)
 {
     if (job->call)
         run_call(job);
@@ -396,7 +404,8 @@ static bool tick(struct cw_store *store, int64_t now, int64_t *ret_at_ns)
     struct cw_store_job *job = find_first(store, ret_at_ns);
 
     if (job && *ret_at_ns <= now) {
-        end(job, cw_err_set(&job->why, CW_E_TIMEOUT, "store %s: %s%sno answer within %lld ms", store->url.text, job->name, *job->name ? ": " : "",
+        end(job, cw_err_set(&job->why, CW_E_TIMEOUT, "store %s: %s%sno answer within %lld ms",
+                            store->url.text, job->name, *job->name ? ": " : "",
                             (long long)(store->url.timeout_ns / 1000000)));
         start_threads(store);
         return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mem:NAME[?bytes=N]: files in memory of this process. Stores of one name share them, until the process ends. A file that is removed can be read on
- * while it is open. */
+/* mem:NAME[?bytes=N]: files in memory of this process. Stores of one name share them, until the
+ * process ends. A file that is removed can be read on while it is open. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -43,7 +43,9 @@ static int check(const struct cw_store_url *url, struct cw_err *err)
     if (!*url->address)
         return cw_err_set(err, CW_E_INVALID, "store %s: it needs a name, mem:NAME", url->text);
     if (bytes && (!cw_str_to_bytes(bytes, &n) || n == 0))
-        return cw_err_set(err, CW_E_INVALID, "store %s: bytes=%s is no number of bytes, such as 64M", url->text, bytes);
+        return cw_err_set(err, CW_E_INVALID,
+                          "store %s: bytes=%s is no number of bytes, such as 64M", url->text,
+                          bytes);
     return 0;
 }
 static void *init(const struct cw_store_url *url)
@@ -128,14 +130,16 @@ static int grow(struct out *out, uint64_t end, struct cw_err *err)
     if (end > out->counted) {
         uint64_t more = end - out->counted;
         if (out->space->limit && out->space->used + more > out->space->limit)
-            return cw_err_set(err, CW_E_LIMIT, "mem:%s is full: it has %llu bytes", out->space->name, (unsigned long long)out->space->limit);
+            return cw_err_set(err, CW_E_LIMIT, "mem:%s is full: it has %llu bytes",
+                              out->space->name, (unsigned long long)out->space->limit);
         out->space->used += more;
         out->counted = end;
     }
     if (end > out->cap) {
         uint8_t *data = cw_mem_try((size_t)cap);
         if (!data)
-            return cw_err_set(err, CW_E_NOMEM, "mem:%s: no memory for %llu bytes", out->space->name, (unsigned long long)cap);
+            return cw_err_set(err, CW_E_NOMEM, "mem:%s: no memory for %llu bytes", out->space->name,
+                              (unsigned long long)cap);
         if (content->bytes)
             memcpy(data, content->data, content->bytes);
         cw_mem_free(content->data);
@@ -263,7 +267,8 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
     return 0;
 }
 
-static int open(void *self, const char *name, void **ret_file, uint64_t *ret_bytes, struct cw_err *err)
+static int open(void *self, const char *name, void **ret_file, uint64_t *ret_bytes,
+                struct cw_err *err)
 {
     cw_mutex_lock(&lock);
     struct file *file = *find(self, name);
@@ -281,7 +286,8 @@ static int read(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *
     const struct content *content = arg;
 
     if (offset > content->bytes || n > content->bytes - offset)
-        return cw_err_set(err, CW_E_CORRUPT, "a file has only %llu bytes", (unsigned long long)content->bytes);
+        return cw_err_set(err, CW_E_CORRUPT, "a file has only %llu bytes",
+                          (unsigned long long)content->bytes);
     memcpy(dst, content->data + offset, n);
     return 0;
 }
@@ -299,9 +305,24 @@ static void close(void *arg)
 }
 
 static const char *const keys[] = {"bytes", NULL};
-const struct cw_store_ops cw_store_mem = {
-    .scheme = "mem", .form = "mem:NAME", .keys = keys, .writes = 1, .timeout_ms = 30000,
-    .check = check, .init = init, .fini = fini, .try = try,
-    .create = create, .write = write, .commit = commit, .abandon = abandon,
-    .remove = remove_file, .stat = stat, .list = list, .space = space,
-    .open = open, .read = read, .map = map, .close = close};
+const struct cw_store_ops cw_store_mem = {.scheme = "mem",
+                                          .form = "mem:NAME",
+                                          .keys = keys,
+                                          .writes = 1,
+                                          .timeout_ms = 30000,
+                                          .check = check,
+                                          .init = init,
+                                          .fini = fini,
+                                          .try = try,
+                                          .create = create,
+                                          .write = write,
+                                          .commit = commit,
+                                          .abandon = abandon,
+                                          .remove = remove_file,
+                                          .stat = stat,
+                                          .list = list,
+                                          .space = space,
+                                          .open = open,
+                                          .read = read,
+                                          .map = map,
+                                          .close = close};

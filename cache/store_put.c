@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a file: pieces, several at once. An I/O thread may be stuck in a write when the caller has long gone on, so their memory belongs to the
- * jobs: it is the caller's, if that can be held and begins at a page; else it is copied, to where a place is used again when its write
- * has ended, so that most of it stays in the processor's caches. */
+/* Writing a file: pieces, several at once. An I/O thread may be stuck in a write when the caller
+ * has long gone on, so their memory belongs to the jobs: it is the caller's, if that can be held
+ * and begins at a page; else it is copied, to where a place is used again when its write has
+ * ended, so that most of it stays in the processor's caches. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/fault.h"
@@ -20,9 +21,9 @@ struct put {
     struct cw_cond waiter;
     struct cw_store_job *jobs[WRITES_MAX]; /* under way, a ring */
     size_t first, jobs_n;
-    size_t most;              /* of them at once */
-    struct cw_buf *pieces;    /* what is copied, in `most` places of place_bytes; or NULL so far */
-    size_t place_bytes, copied; /* copied: pieces ever */
+    size_t most;           /* of them at once */
+    struct cw_buf *pieces; /* what is copied, in `most` places of place_bytes; or NULL so far */
+    size_t place_bytes, copied;       /* copied: pieces ever */
     const struct cw_store_held *held; /* or NULL: all is copied */
 };
 
@@ -97,13 +98,15 @@ static void pass(struct put *put, uint8_t *dst, size_t n)
         }
     }
 }
-/* How many bytes can be written from where they lie, `at` bytes into part `no`, at an offset in the file. */
+/* How many bytes can be written from where they lie, `at` bytes into part `no`, at an offset in
+ * the file. */
 static size_t straight_bytes(const struct put *put, size_t no, size_t at, uint64_t offset)
 {
     const struct iovec *part = &put->parts[no];
     size_t n = part->iov_len - at;
 
-    if (!put->held || !put->held->is_held[no] || offset % CW_MEM_PAGE || ((uintptr_t)part->iov_base + at) % CW_MEM_PAGE)
+    if (!put->held || !put->held->is_held[no] || offset % CW_MEM_PAGE ||
+        ((uintptr_t)part->iov_base + at) % CW_MEM_PAGE)
         return 0;
     return CW_MIN(n - n % CW_MEM_PAGE, CW_MAX(put->store->ops->write_bytes, CW_STORE_PIECE));
 }
@@ -126,7 +129,8 @@ static void throttle(struct cw_store *store, size_t n)
         return;
     cw_mutex_lock(&store->lock);
     int64_t now = cw_clock_ns();
-    store->write_next_ns = CW_MAX(store->write_next_ns, now) + (int64_t)((double)n * 1e9 / (double)store->url.write_rate);
+    store->write_next_ns = CW_MAX(store->write_next_ns, now) +
+                           (int64_t)((double)n * 1e9 / (double)store->url.write_rate);
     int64_t wait_ns = store->write_next_ns - now;
     cw_mutex_unlock(&store->lock);
     cw_clock_sleep_ns(wait_ns);
@@ -138,27 +142,33 @@ static void free_pieces(void *arg, struct cw_buf *buf)
 }
 static int make_pieces(struct put *put, struct cw_err *err)
 {
-    put->place_bytes = (size_t)CW_MIN(CW_ALIGN_UP(put->total - put->offset, (uint64_t)CW_MEM_PAGE), CW_STORE_PIECE);
+    put->place_bytes = (size_t)CW_MIN(CW_ALIGN_UP(put->total - put->offset, (uint64_t)CW_MEM_PAGE),
+                                      CW_STORE_PIECE);
     size_t bytes = put->most * put->place_bytes;
     void *data = cw_mem_try_pages(bytes);
 
     if (!data)
-        return cw_err_set(err, CW_E_NOMEM, "store %s: no memory to write %s", put->store->url.text, put->name);
+        return cw_err_set(err, CW_E_NOMEM, "store %s: no memory to write %s", put->store->url.text,
+                          put->name);
     put->pieces = cw_buf_wrap(data, bytes, free_pieces, NULL);
     return 0;
 }
-/* The next piece: from where it lies, or copied into a place; who had that before was among the `most` before, and has ended. */
+/* The next piece: from where it lies, or copied into a place; who had that before was among the
+ * `most` before, and has ended. */
 static int next_piece(struct put *put, struct cw_store_job **ret_job, struct cw_err *err)
 {
     while (put->parts[put->part].iov_len == 0)
         put->part++;
-    size_t straight = straight_bytes(put, put->part, put->at, put->offset), n = straight ? straight : copied_bytes(put);
+    size_t straight = straight_bytes(put, put->part, put->at, put->offset),
+           n = straight ? straight : copied_bytes(put);
 
     if (!straight && !put->pieces && make_pieces(put, err) < 0)
         return CW_E_NOMEM;
     throttle(put->store, n);
     struct cw_store_job *job = *ret_job = job_of(put, call_write);
-    uint8_t *place = straight ? NULL : (uint8_t *)put->pieces->data + put->copied++ % put->most * put->place_bytes;
+    uint8_t *place =
+        straight ? NULL
+                 : (uint8_t *)put->pieces->data + put->copied++ % put->most * put->place_bytes;
     job->pieces = cw_buf_ref(straight ? put->held->hold : put->pieces);
     job->data = straight ? (const uint8_t *)put->parts[put->part].iov_base + put->at : place;
     job->n = n;
@@ -185,7 +195,8 @@ static int start_write(struct put *put, struct cw_err *err)
     cw_store_job_start(job);
     return 0;
 }
-/* After an error nothing more is begun: the place of a write that was given up may still be read. */
+/* After an error nothing more is begun: the place of a write that was given up may still be
+ * read. */
 static int write_all(struct put *put, struct cw_err *err)
 {
     int rc = 0;
@@ -242,14 +253,19 @@ static bool is_stuck(struct cw_store *store)
     cw_mutex_unlock(&store->lock);
     return stuck;
 }
-int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, struct cw_err *err)
+int cw_store_put(struct cw_store *store, const char *name, const struct iovec *parts,
+                 size_t parts_n, struct cw_err *err)
 {
     return cw_store_put_held(store, name, parts, parts_n, NULL, err);
 }
-int cw_store_put_held(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, const struct cw_store_held *held,
-                      struct cw_err *err)
+int cw_store_put_held(struct cw_store *store, const char *name, const struct iovec *parts,
+                      size_t parts_n, const struct cw_store_held *held, struct cw_err *err)
 {
-    struct put put = {.store = store, .name = name, .parts = parts, .parts_n = parts_n, .held = is_stuck(store) ? NULL : held};
+    struct put put = {.store = store,
+                      .name = name,
+                      .parts = parts,
+                      .parts_n = parts_n,
+                      .held = is_stuck(store) ? NULL : held};
     int rc = cw_store_check_name(name, err);
 
     if (rc == 0)

@@ -82,7 +82,8 @@ static int call_open(struct cw_store_job *job)
     }
     return rc;
 }
-int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store_file **ret_file, uint64_t *ret_bytes, struct cw_err *err)
+int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store_file **ret_file,
+                       uint64_t *ret_bytes, struct cw_err *err)
 {
     int rc = cw_store_check_name(name, err);
 
@@ -124,7 +125,8 @@ bool cw_store_file_may_read_past(struct cw_store_file *file)
 }
 
 /* Not on an I/O thread: of a store that does not wait. */
-static int read_here(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+static int read_here(struct cw_store_file *file, uint64_t offset, void *dst, size_t n,
+                     struct cw_err *err)
 {
     struct cw_store *store = file->store;
     int rc = store->ops->read(file->own, offset, dst, n, err);
@@ -148,10 +150,12 @@ static int check_range(struct cw_store_file *file, uint64_t offset, size_t n, st
 {
     if (offset <= file->bytes && n <= file->bytes - offset)
         return 0;
-    return cw_err_set(err, CW_E_CORRUPT, "store %s: a file has %llu bytes, but %zu at %llu are wanted", file->store->url.text,
-                      (unsigned long long)file->bytes, n, (unsigned long long)offset);
+    return cw_err_set(
+        err, CW_E_CORRUPT, "store %s: a file has %llu bytes, but %zu at %llu are wanted",
+        file->store->url.text, (unsigned long long)file->bytes, n, (unsigned long long)offset);
 }
-static struct cw_store_job *new_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n)
+static struct cw_store_job *new_read(struct cw_store_file *file, uint64_t offset, void *dst,
+                                     size_t n)
 {
     struct cw_store_job *job = cw_store_job_new(file->store, NULL, NULL);
 
@@ -163,7 +167,8 @@ static struct cw_store_job *new_read(struct cw_store_file *file, uint64_t offset
     job->n = n;
     return job;
 }
-int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n,
+                       struct cw_err *err)
 {
     struct cw_store *store = file->store;
     int rc = check_range(file, offset, n, err);

@@ -19,21 +19,28 @@ static const struct cw_store_ops *const all[] = {
 #undef CW_STORE
 };
 
-static const char *const common_keys[] = {"timeout", "read_rate", "write_rate", "latency", "verify", NULL};
+static const char *const common_keys[] = {"timeout", "read_rate", "write_rate",
+                                          "latency", "verify",    NULL};
 
-static int set_ms(const struct cw_store_url *url, const char *key, const char *value, int64_t min, int64_t *ret_ns, struct cw_err *err)
+static int set_ms(const struct cw_store_url *url, const char *key, const char *value, int64_t min,
+                  int64_t *ret_ns, struct cw_err *err)
 {
     int64_t ms;
 
     if (!cw_str_to_ms(value, &ms) || ms < min || ms > TIMEOUT_MAX_MS)
-        return cw_err_set(err, CW_E_INVALID, "store %s: %s=%s is no time from %dms to 1h, such as 500ms or 5s", url->text, key, value, (int)min);
+        return cw_err_set(err, CW_E_INVALID,
+                          "store %s: %s=%s is no time from %dms to 1h, such as 500ms or 5s",
+                          url->text, key, value, (int)min);
     *ret_ns = ms * 1000000;
     return 0;
 }
-static int set_rate(const struct cw_store_url *url, const char *key, const char *value, uint64_t *ret_rate, struct cw_err *err)
+static int set_rate(const struct cw_store_url *url, const char *key, const char *value,
+                    uint64_t *ret_rate, struct cw_err *err)
 {
     if (!cw_str_to_bytes(value, ret_rate) || *ret_rate == 0)
-        return cw_err_set(err, CW_E_INVALID, "store %s: %s=%s is no number of bytes per second, such as 100M", url->text, key, value);
+        return cw_err_set(err, CW_E_INVALID,
+                          "store %s: %s=%s is no number of bytes per second, such as 100M",
+                          url->text, key, value);
     return 0;
 }
 static int set_verify(struct cw_store_url *url, const char *value, struct cw_err *err)
@@ -58,12 +65,14 @@ static int refuse_key(const struct cw_store_url *url, const char *key, struct cw
         cw_str_addf(&known, "%s%s", k == common_keys ? "" : ", ", *k);
     for (const char *const *k = url->ops->keys; k && *k; k++)
         cw_str_addf(&known, ", %s", *k);
-    return cw_err_set(err, CW_E_INVALID, "store %s: there is no parameter \"%s\"; known are %s", url->text, key, cw_str_text(&known));
+    return cw_err_set(err, CW_E_INVALID, "store %s: there is no parameter \"%s\"; known are %s",
+                      url->text, key, cw_str_text(&known));
 }
 static int set_own(struct cw_store_url *url, const char *key, const char *value, struct cw_err *err)
 {
     if (strlen(value) >= sizeof(url->values[0]) || url->keys_n == CW_STORE_KEYS_MAX)
-        return cw_err_set(err, CW_E_INVALID, "store %s: the value of %s is too long", url->text, key);
+        return cw_err_set(err, CW_E_INVALID, "store %s: the value of %s is too long", url->text,
+                          key);
     snprintf(url->keys[url->keys_n], sizeof(url->keys[0]), "%s", key);
     snprintf(url->values[url->keys_n++], sizeof(url->values[0]), "%s", value);
     return 0;
@@ -94,7 +103,8 @@ static int parse_keys(struct cw_store_url *url, char *query, struct cw_err *err)
             *end++ = '\0';
         char *value = strchr(pair, '=');
         if (!value)
-            return cw_err_set(err, CW_E_INVALID, "store %s: \"%s\" is not key=value", url->text, pair);
+            return cw_err_set(err, CW_E_INVALID, "store %s: \"%s\" is not key=value", url->text,
+                              pair);
         *value++ = '\0';
         int rc = set_key(url, pair, value, err);
         if (rc < 0)
@@ -115,7 +125,8 @@ static int find_scheme(struct cw_store_url *url, struct cw_err *err)
         }
         cw_str_addf(&forms, "%s%s", i == 0 ? "" : ", ", all[i]->form);
     }
-    return cw_err_set(err, CW_E_INVALID, "store \"%s\": a store is one of %s", url->text, cw_str_text(&forms));
+    return cw_err_set(err, CW_E_INVALID, "store \"%s\": a store is one of %s", url->text,
+                      cw_str_text(&forms));
 }
 int cw_store_url_parse(const char *text, struct cw_store_url *ret_url, struct cw_err *err)
 {
@@ -127,7 +138,8 @@ int cw_store_url_parse(const char *text, struct cw_store_url *ret_url, struct cw
         if ((unsigned char)*c <= ' ' || *c == 127)
             return cw_err_set(err, CW_E_INVALID, "store \"%s\": a URL holds no spaces", text);
     if (strlen(text) >= sizeof(url->text))
-        return cw_err_set(err, CW_E_INVALID, "store: a URL has at most %d bytes", CW_STORE_URL_MAX - 1);
+        return cw_err_set(err, CW_E_INVALID, "store: a URL has at most %d bytes",
+                          CW_STORE_URL_MAX - 1);
     snprintf(url->text, sizeof(url->text), "%s", text);
     if ((rc = find_scheme(url, err)) < 0)
         return rc;
@@ -156,7 +168,8 @@ const char *cw_store_url_get(const struct cw_store_url *url, const char *key)
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
 }
 /* Whether it is parts of one letter or more, none of which begins with '.'. */
 static bool is_path(const char *name)
@@ -173,15 +186,20 @@ static bool is_path(const char *name)
 int cw_store_check_name(const char *name, struct cw_err *err)
 {
     if (strnlen(name, CW_STORE_NAME_MAX + 1) > CW_STORE_NAME_MAX)
-        return cw_err_set(err, CW_E_INVALID, "store: the name %.40s... has more than %d bytes", name, CW_STORE_NAME_MAX);
+        return cw_err_set(err, CW_E_INVALID, "store: the name %.40s... has more than %d bytes",
+                          name, CW_STORE_NAME_MAX);
     if (!is_path(name))
-        return cw_err_set(err, CW_E_INVALID, "store: \"%s\" is no name of a file: parts of A-Z a-z 0-9 . _ -, none of which begins with '.'", name);
+        return cw_err_set(err, CW_E_INVALID,
+                          "store: \"%s\" is no name of a file: parts of A-Z a-z 0-9 . _ -, none of "
+                          "which begins with '.'",
+                          name);
     return 0;
 }
 
 void cw_store_temp_name(char ret_name[CW_STORE_TEMP_BYTES])
 {
-    snprintf(ret_name, CW_STORE_TEMP_BYTES, ".tmp-%016llx", (unsigned long long)cw_rng_process_id());
+    snprintf(ret_name, CW_STORE_TEMP_BYTES, ".tmp-%016llx",
+             (unsigned long long)cw_rng_process_id());
 }
 bool cw_store_is_old_temp(const char *part, int64_t mtime_ms)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The next gets' way to their records, walked for all of them together. A get of a small record waits for memory again and again: for its place, its
- * line in the index, its first bytes, each known only when the one before has come. Here all wait at once, for each of these in turn (group
- * prefetching: Chen, Ailamaki, Gibbons, Mowry, "Improving hash join performance through prefetching", ICDE 2004). */
+/* The next gets' way to their records, walked for all of them together. A get of a small record
+ * waits for memory again and again: for its place, its line in the index, its first bytes, each
+ * known only when the one before has come. Here all wait at once, for each of these in turn
+ * (group prefetching: Chen, Ailamaki, Gibbons, Mowry, "Improving hash join performance through
+ * prefetching", ICDE 2004). */
 #include "cache/cache_int.h"
 
 #define HEAD_BYTES 256u /* of a record; the processor itself reads ahead in what follows */
@@ -12,7 +14,8 @@ struct way {
     uint32_t no;
 };
 
-static void find_places(struct cw_cache_node *node, const uint64_t *ids, size_t n, uint64_t *ret_places)
+static void find_places(struct cw_cache_node *node, const uint64_t *ids, size_t n,
+                        uint64_t *ret_places)
 {
     for (size_t i = 0; i < n; i++)
         ret_places[i] = cw_ids_get(&node->ids, ids[i]);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks become chunks: records that others have written meanwhile are dropped, the others are ordered by id and cut into frames, so that equal
- * records make equal chunks. Frames borrow the block's memory where the records stand there in this order; else they are
- * gathered, if memory allows, and stay in the order in which they came, if not. Large records are frames of their own, which are found one by
- * one: they are written in the order in which they came, from where they lie (straight.c). */
+/* Blocks become chunks: records that others have written meanwhile are dropped, the others are
+ * ordered by id and cut into frames, so that equal records make equal chunks. Frames borrow the
+ * block's memory where the records stand there in this order; else they are gathered, if memory
+ * allows, and stay in the order in which they came, if not. Large records are frames of their
+ * own, which are found one by one: they are written in the order in which they came, from where
+ * they lie (straight.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +14,14 @@
 #include "cache/cache_int.h"
 
 #define GATHER_ALIGN ((size_t)64)
-#define FRAME_RECORDS 4096u                     /* of elements that were left out there may be many */
-#define FULL_NS ((int64_t)10 * 1000000000)      /* a full store is not asked again before */
+/* of elements that were left out there may be many */
+#define FRAME_RECORDS 4096u
+#define FULL_NS ((int64_t)10 * 1000000000) /* a full store is not asked again before */
 #define FULL_TRIES 2
-#define RETRY_NS ((int64_t)100 * 1000000)       /* doubles */
+#define RETRY_NS ((int64_t)100 * 1000000) /* doubles */
 #define RETRY_MAX_NS ((int64_t)5 * 1000000000)
-#define PLAIN_CHUNKS 15u                        /* after one that was not worth packing */
-#define ERROR_TRIES 3 /* of errors that say nothing about the store as a whole */
+#define PLAIN_CHUNKS 15u /* after one that was not worth packing */
+#define ERROR_TRIES 3    /* of errors that say nothing about the store as a whole */
 
 struct item {
     uint64_t id;
@@ -32,8 +35,9 @@ struct job { /* one block on its way */
     struct cw_block *block;
     struct item *items;
     size_t n;
-    bool are_large; /* all: they stay in the order in which they came, and are written from where they lie */
-    bool borrow;    /* gather nothing */
+    /* all: they stay in the order in which they came, and are written from where they lie */
+    bool are_large;
+    bool borrow; /* gather nothing */
     unsigned char *gathered;
     size_t gathered_bytes, gathered_used;
     struct cw_chunk_writer *writer;
@@ -75,8 +79,10 @@ static bool collect(struct job *job)
 
             if (cw_ids_get(&node->ids, record->id) != cw_place(block->slot->no, i))
                 continue;
-            job->are_large = job->are_large && record->data && record->bytes >= CW_CHUNK_FRAME_BYTES;
-            job->items[job->n++] = (struct item){record->id, record->data, record->sum, record->bytes, cw_block_sums(job->cache, record)};
+            job->are_large =
+                job->are_large && record->data && record->bytes >= CW_CHUNK_FRAME_BYTES;
+            job->items[job->n++] = (struct item){record->id, record->data, record->sum,
+                                                 record->bytes, cw_block_sums(job->cache, record)};
         }
         cw_mutex_unlock(&node->lock);
     }
@@ -98,18 +104,20 @@ static int by_data(const void *a, const void *b)
 }
 
 struct frame {
-    size_t n;     /* items */
-    size_t bytes; /* of it */
+    size_t n;                  /* items */
+    size_t bytes;              /* of it */
     const unsigned char *data; /* where it stands already; NULL: to be gathered */
 };
 
-/* The frame that begins with item i: it ends with the record that reaches the size; a large record stands alone. */
+/* The frame that begins with item i: it ends with the record that reaches the size; a large
+ * record stands alone. */
 static struct frame next_frame(const struct job *job, size_t i, uint32_t *ret_offsets)
 {
     struct frame frame = {0};
     bool together = true;
 
-    for (; i + frame.n < job->n && frame.n < FRAME_RECORDS && frame.bytes < CW_CHUNK_FRAME_BYTES; frame.n++) {
+    for (; i + frame.n < job->n && frame.n < FRAME_RECORDS && frame.bytes < CW_CHUNK_FRAME_BYTES;
+         frame.n++) {
         const struct item *item = &job->items[i + frame.n];
         size_t at = item->data ? CW_ALIGN_UP(frame.bytes, cw_record_align(item->bytes)) : 0;
 
@@ -156,7 +164,8 @@ static void plan_gathering(struct job *job, uint32_t *offsets)
     qsort(job->items, job->n, sizeof(*job->items), by_data);
 }
 
-static const unsigned char *gather(struct job *job, size_t i, const struct frame *frame, const uint32_t *offsets)
+static const unsigned char *gather(struct job *job, size_t i, const struct frame *frame,
+                                   const uint32_t *offsets)
 {
     unsigned char *p = job->gathered + job->gathered_used;
     size_t used = 0;
@@ -182,19 +191,22 @@ static const uint64_t *frame_sum(const struct item *first, const struct frame *f
 
 static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
 {
-    cw_autofree struct cw_chunk_record *records = CW_NEW_ARRAY(struct cw_chunk_record, FRAME_RECORDS);
+    cw_autofree struct cw_chunk_record *records =
+        CW_NEW_ARRAY(struct cw_chunk_record, FRAME_RECORDS);
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < job->n;) {
         struct frame frame = next_frame(job, i, offsets);
 
         for (size_t k = 0; k < frame.n; k++)
-            records[k] = (struct cw_chunk_record){.id = job->items[i + k].id, .offset = offsets[k], .bytes = job->items[i + k].bytes};
+            records[k] = (struct cw_chunk_record){
+                .id = job->items[i + k].id, .offset = offsets[k], .bytes = job->items[i + k].bytes};
         if (!frame.bytes)
             frame.data = (const unsigned char *)"";
         else if (!frame.data)
             frame.data = gather(job, i, &frame, offsets);
-        rc = cw_chunk_writer_add(job->writer, frame.data, frame.bytes, frame_sum(&job->items[i], &frame), records, frame.n, err);
+        rc = cw_chunk_writer_add(job->writer, frame.data, frame.bytes,
+                                 frame_sum(&job->items[i], &frame), records, frame.n, err);
         i += frame.n;
     }
     return rc;
@@ -271,7 +283,8 @@ static bool is_there(struct cw_cache_node *node, const char *name)
 static void use(struct cw_cache *cache, struct cw_cache_node *node, const char *name)
 {
     cw_mutex_lock(&node->lock);
-    struct cw_cache_chunk *chunk = cw_strmap_get(&node->names, name) ? NULL : cw_load_chunk_new(node, name);
+    struct cw_cache_chunk *chunk =
+        cw_strmap_get(&node->names, name) ? NULL : cw_load_chunk_new(node, name);
     if (chunk) {
         chunk->state = CW_CHUNK_LOADING;
         cw_strmap_set(&node->names, name, chunk);
@@ -286,7 +299,10 @@ static void written(struct job *job, uint64_t bytes)
     struct cw_block *block = job->block;
     struct cw_cache_node *node = block->node;
     long long cost = atomic_load(&block->cost_ns);
-    struct cw_cache_event event = {.kind = CW_CACHE_WRITTEN, .node = node, .name = cw_str_text(&job->name), .records = job->n,
+    struct cw_cache_event event = {.kind = CW_CACHE_WRITTEN,
+                                   .node = node,
+                                   .name = cw_str_text(&job->name),
+                                   .records = job->n,
                                    .bytes = bytes};
 
     event.cost_ns = cost > 0 ? (uint64_t)((double)cost * (double)job->n / block->n) : 0;
@@ -324,8 +340,8 @@ static void again(struct cw_cache *cache, struct cw_block *block, int64_t at_ns)
     cw_write_queue(cache, block);
 }
 
-/* Away: waits until it is back. Full: once again, later, and if it still is, everything that waits is given up, for memory's sake. Else: a few
- * times. */
+/* Away: waits until it is back. Full: once again, later, and if it still is, everything that
+ * waits is given up, for memory's sake. Else: a few times. */
 static void failed(struct job *job, int rc, const struct cw_err *err)
 {
     struct cw_block *block = job->block;
@@ -363,7 +379,8 @@ static int put(struct job *job, uint64_t *ret_bytes, bool *ret_new, struct cw_er
         return 0;
     cw_fault_point("cache.before_put");
     const struct cw_store_held held = {cw_block_hold(job->block), job->is_held};
-    rc = cw_store_put_held(job->cache->store, cw_str_text(&job->name), job->parts, job->parts_n, &held, err);
+    rc = cw_store_put_held(job->cache->store, cw_str_text(&job->name), job->parts, job->parts_n,
+                           &held, err);
     cw_fault_point("cache.after_put");
     cw_keep_result(job->cache, rc, err);
     return rc;

@@ -22,6 +22,7 @@ bool cw_ack_is_due(const struct cw_ack *ack)
     uint64_t end = ack->told.unconsumed + window;
     if (ack->told.starving)
         end = CW_MAX(end, ack->told.come + window);
-    /* At its end nothing more comes; a quarter of it is time enough to be told of more before that. */
+    /* At its end nothing more comes; a quarter of it is time enough to be told of more before
+     * that. */
     return ack->come >= end || (soon && ack->come + (window - quarter) >= end);
 }

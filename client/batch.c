@@ -39,14 +39,17 @@ size_t cachew_batch_tensors(const struct cachew_batch *batch)
     return batch->data->n;
 }
 
-int cachew_batch_tensor(const struct cachew_batch *batch, size_t i, struct cachew_tensor *ret_tensor)
+int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
+                        struct cachew_tensor *ret_tensor)
 {
     const struct cw_batch *data = batch->data;
     if (i >= data->n)
         return CACHEW_E_NOT_FOUND;
     const struct cw_tensor *from = &data->tensors[i];
     struct cachew_tensor *to = ret_tensor;
-    *to = (struct cachew_tensor){.name = from->field.name, .dtype = (enum cachew_dtype)from->field.dtype, .rank = from->field.rank};
+    *to = (struct cachew_tensor){.name = from->field.name,
+                                 .dtype = (enum cachew_dtype)from->field.dtype,
+                                 .rank = from->field.rank};
     memcpy(to->dims, from->field.dims, sizeof(to->dims));
     to->data = from->bytes ? cw_batch_data(data, i) : NULL;
     to->bytes = from->bytes;
@@ -59,7 +62,8 @@ int cachew_batch_tensor(const struct cachew_batch *batch, size_t i, struct cache
     return 0;
 }
 
-int cachew_batch_find(const struct cachew_batch *batch, const char *name, struct cachew_tensor *ret_tensor)
+int cachew_batch_find(const struct cachew_batch *batch, const char *name,
+                      struct cachew_tensor *ret_tensor)
 {
     for (size_t i = 0; i < batch->data->n; i++)
         if (strcmp(batch->data->tensors[i].field.name, name) == 0)
@@ -87,11 +91,13 @@ uint64_t cachew_batch_skipped(const struct cachew_batch *batch)
     return batch->data->skipped;
 }
 
-int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number, char *ret_text, size_t cap)
+int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number,
+                    char *ret_text, size_t cap)
 {
     char hex[CW_HASH_TEXT_BYTES];
     cw_hash_text(fingerprint, hex);
-    int n = snprintf(ret_text, cap, "cachew1:%s:%" PRIu64 ":%" PRIu64 ":%" PRIu64, hex, seed, epoch, number);
+    int n = snprintf(ret_text, cap, "cachew1:%s:%" PRIu64 ":%" PRIu64 ":%" PRIu64, hex, seed, epoch,
+                     number);
     return n < 0 || (size_t)n >= cap ? CACHEW_E_LIMIT : 0;
 }
 
@@ -110,8 +116,9 @@ bool cw_recipe_parse(const char *text, struct cw_recipe *ret_recipe)
         *words[i]++ = 0;
     }
     struct cw_recipe recipe;
-    bool ok = cw_hash_parse(words[0], &recipe.fingerprint) && cw_str_to_u64(words[1], &recipe.seed) &&
-              cw_str_to_u64(words[2], &recipe.epoch) && cw_str_to_u64(words[3], &recipe.number);
+    bool ok = cw_hash_parse(words[0], &recipe.fingerprint) &&
+              cw_str_to_u64(words[1], &recipe.seed) && cw_str_to_u64(words[2], &recipe.epoch) &&
+              cw_str_to_u64(words[3], &recipe.number);
     if (ok)
         *ret_recipe = recipe;
     return ok;
@@ -119,5 +126,6 @@ bool cw_recipe_parse(const char *text, struct cw_recipe *ret_recipe)
 
 int cachew_batch_recipe(const struct cachew_batch *batch, char *ret_text, size_t cap)
 {
-    return cw_recipe_print(batch->fingerprint, batch->seed, batch->epoch, batch->number, ret_text, cap);
+    return cw_recipe_print(batch->fingerprint, batch->seed, batch->epoch, batch->number, ret_text,
+                           cap);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch as the trainer holds it, and, while it is on its way there, an entry of the ready queue. */
+/* A batch as the trainer holds it, and, while it is on its way there, an entry of the ready
+ * queue. */
 #ifndef CW_CLIENT_BATCH_H
 #define CW_CLIENT_BATCH_H
 
@@ -22,7 +23,8 @@ struct cachew_batch *cw_public_batch_new(void) CW_MUST_CHECK; /* zeroed, refs 1 
 
 /* "cachew1:<fingerprint>:<seed>:<epoch>:<number>" */
 #define CW_RECIPE_BYTES 160
-int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number, char *ret_text, size_t cap);
+int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number,
+                    char *ret_text, size_t cap);
 struct cw_recipe {
     struct cw_hash fingerprint;
     uint64_t seed, epoch, number;

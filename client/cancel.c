@@ -31,7 +31,8 @@ bool cw_cancel_is_set(const struct cachew_cancel *cancel)
     return cancel && atomic_load_explicit(&cancel->set, memory_order_relaxed);
 }
 
-void cw_cancel_wait(const struct cachew_cancel *cancel, struct cw_cond *cond, struct cw_mutex *mutex, int64_t deadline_ns)
+void cw_cancel_wait(const struct cachew_cancel *cancel, struct cw_cond *cond,
+                    struct cw_mutex *mutex, int64_t deadline_ns)
 {
     int64_t look_ns = cw_clock_ns() + CW_CANCEL_LOOK_MS * 1000000ll;
     (void)cw_cond_wait_until(cond, mutex, cancel ? CW_MIN(deadline_ns, look_ns) : deadline_ns);

@@ -24,15 +24,17 @@
 #define LOCAL_TIMEOUT_MS 30000
 #define PROBE_MS 2000
 #define PROBE_PAUSE_MAX_MS 500
-#define PROBE_LATE_MS 1000 /* for the last answer to say why, on a busy machine */
-#define WATCH_MS 250      /* "local:": are the children alive? */
+#define PROBE_LATE_MS 1000      /* for the last answer to say why, on a busy machine */
+#define WATCH_MS 250            /* "local:": are the children alive? */
 #define KEEP_BYTES (256u << 20) /* idle receive memory */
 
 int cw_client_check_pid(pid_t pid, struct cw_err *err)
 {
     if (pid != getpid())
-        return cw_err_set(err, CW_E_STATE, "this process was forked from the one that connected: open a connection of its own "
-                          "(cachew_connect) after fork(), or start workers before they need the client");
+        return cw_err_set(
+            err, CW_E_STATE,
+            "this process was forked from the one that connected: open a connection of its own "
+            "(cachew_connect) after fork(), or start workers before they need the client");
     return 0;
 }
 
@@ -69,19 +71,24 @@ static void probe_end(struct cw_probe *probe)
 static void check_info(struct cw_probe *probe, struct cw_rpc_msg *reply)
 {
     const char *address = probe->client->address;
-    ProtobufCMessage *base = cw_wire_unpack(&cachew__v1__info_reply__descriptor, reply, &probe->err);
+    ProtobufCMessage *base =
+        cw_wire_unpack(&cachew__v1__info_reply__descriptor, reply, &probe->err);
     if (!base) {
         cw_err_wrap(&probe->err, "%s does not answer like a cachew dispatcher", address);
         return;
     }
     const Cachew__V1__InfoReply *info = (const Cachew__V1__InfoReply *)(void *)base;
     if (info->protocol != CW_PROTOCOL)
-        cw_err_set(&probe->err, CW_E_UNSUPPORTED, "the dispatcher at %s is of version %s (protocol %u), this library of %s (protocol %d): "
-                   "use the same version on both sides", address, info->version, info->protocol, CW_VERSION, CW_PROTOCOL);
+        cw_err_set(&probe->err, CW_E_UNSUPPORTED,
+                   "the dispatcher at %s is of version %s (protocol %u), this library of %s "
+                   "(protocol %d): "
+                   "use the same version on both sides",
+                   address, info->version, info->protocol, CW_VERSION, CW_PROTOCOL);
     protobuf_c_message_free_unpacked(base, NULL);
 }
 
-/* gRPC's words around the system's: "ADDRESS: failed to connect to all addresses; last error: ... : Connection refused". */
+/* gRPC's words around the system's: "ADDRESS: failed to connect to all addresses; last error:
+ * ... : Connection refused". */
 static const char *short_reason(const char *address, const char *msg)
 {
     size_t n = strlen(address);
@@ -109,11 +116,15 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
         return;
     }
     if (code == CW_E_UNSUPPORTED) {
-        cw_err_set(&probe->err, code, "the server at %s is not a cachew dispatcher (%s): is this the address of a worker?", address, msg);
+        cw_err_set(
+            &probe->err, code,
+            "the server at %s is not a cachew dispatcher (%s): is this the address of a worker?",
+            address, msg);
         probe_end(probe);
         return;
     }
-    cw_err_set(&probe->err, CW_E_UNAVAILABLE, "cannot reach a dispatcher at %s: %s: is cachew-dispatcher running there?", address,
+    cw_err_set(&probe->err, CW_E_UNAVAILABLE,
+               "cannot reach a dispatcher at %s: %s: is cachew-dispatcher running there?", address,
                msg && *msg ? short_reason(address, msg) : cw_err_text(code));
     if (cw_clock_ms() + probe->pause_ms >= probe->deadline_ms) {
         probe_end(probe);
@@ -130,8 +141,10 @@ static void probe_send(void *arg)
     struct cw_buf *buf = cw_wire_pack(&request.base);
     int64_t left = CW_MAX(probe->deadline_ms - cw_clock_ms(), 1);
     if (!probe->again)
-        probe->again = cw_timer_new(probe->client->loop, probe_send, probe); /* the loop's, which frees it */
-    cw_channel_unary(probe->client->channel, "/cachew.v1.Admin/Info", buf, CW_MIN(left, PROBE_MS), on_info, probe);
+        /* the loop's, which frees it */
+        probe->again = cw_timer_new(probe->client->loop, probe_send, probe);
+    cw_channel_unary(probe->client->channel, "/cachew.v1.Admin/Info", buf, CW_MIN(left, PROBE_MS),
+                     on_info, probe);
     cw_buf_unref(buf);
 }
 
@@ -155,7 +168,8 @@ static void probe_free(struct cw_probe *probe)
     cw_mem_free(probe);
 }
 
-static int probe_dispatcher(struct cachew_client *client, int64_t deadline_ms, const struct cachew_cancel *cancel, struct cw_err *err)
+static int probe_dispatcher(struct cachew_client *client, int64_t deadline_ms,
+                            const struct cachew_cancel *cancel, struct cw_err *err)
 {
     struct cw_probe *probe = client->probe = probe_new(client, deadline_ms);
     int64_t give_up_ns = (deadline_ms + PROBE_LATE_MS) * 1000000;
@@ -166,7 +180,8 @@ static int probe_dispatcher(struct cachew_client *client, int64_t deadline_ms, c
         if (cw_cancel_is_set(cancel))
             rc = cw_err_set(err, CW_E_CANCELLED, "connecting to %s was cancelled", client->address);
         else if (cw_clock_ns() >= give_up_ns)
-            rc = cw_err_set(err, CW_E_UNAVAILABLE, "cannot reach a dispatcher at %s within timeout_ms", client->address);
+            rc = cw_err_set(err, CW_E_UNAVAILABLE,
+                            "cannot reach a dispatcher at %s within timeout_ms", client->address);
         else
             cw_cancel_wait(cancel, &probe->cond, &probe->mutex, give_up_ns);
     }
@@ -188,7 +203,8 @@ static void on_watch(void *arg)
 static void loop_thread(void *arg)
 {
     struct cachew_client *client = arg;
-    struct cw_timer *watch = client->local ? cw_timer_new(client->loop, on_watch, client->local) : NULL;
+    struct cw_timer *watch =
+        client->local ? cw_timer_new(client->loop, on_watch, client->local) : NULL;
     client->rpc = cw_rpc_new(client->loop);
     client->channel = cw_channel_open(client->rpc, client->address);
     if (watch)
@@ -225,23 +241,30 @@ void cachew_disconnect(struct cachew_client *client)
 {
     if (!client || cw_client_check(client, NULL) != 0)
         return;
-    if (atomic_load(&client->jobs) != 0) { /* its thread still serves them: better kept than freed under them */
-        cw_log_error("client", "cachew_disconnect: %d jobs are still open", atomic_load(&client->jobs));
+    /* its thread still serves them: better kept than freed under them */
+    if (atomic_load(&client->jobs) != 0) {
+        cw_log_error("client", "cachew_disconnect: %d jobs are still open",
+                     atomic_load(&client->jobs));
         return;
     }
     client_free(client);
 }
 
-static int read_options(const struct cachew_connect_options *given, struct cachew_connect_options *ret_options, struct cw_err *err)
+static int read_options(const struct cachew_connect_options *given,
+                        struct cachew_connect_options *ret_options, struct cw_err *err)
 {
     struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
     if (given) {
         if (given->struct_size < sizeof(size_t) || given->struct_size > 4096)
-            return cw_err_set(err, CW_E_INVALID, "connect options: struct_size is not set: initialise with CACHEW_CONNECT_OPTIONS_INIT");
+            return cw_err_set(err, CW_E_INVALID,
+                              "connect options: struct_size is not set: initialise with "
+                              "CACHEW_CONNECT_OPTIONS_INIT");
         memcpy(&options, given, CW_MIN(given->struct_size, sizeof(options)));
     }
     if (options.timeout_ms < 0 || options.local_workers < 0 || options.local_threads < 0)
-        return cw_err_set(err, CW_E_INVALID, "connect options: timeout_ms, local_workers and local_threads must not be negative");
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "connect options: timeout_ms, local_workers and local_threads must not be negative");
     options.timeout_ms = CW_MIN(options.timeout_ms, 24 * 3600 * 1000);
     *ret_options = options;
     return 0;
@@ -251,16 +274,20 @@ static int check_address(const char *address, struct cw_err *err)
 {
     const char *colon = address ? strrchr(address, ':') : NULL;
     if (!address || !*address)
-        return cw_err_set(err, CW_E_INVALID, "no dispatcher address was given: HOST:PORT, unix:/path, or local:");
+        return cw_err_set(err, CW_E_INVALID,
+                          "no dispatcher address was given: HOST:PORT, unix:/path, or local:");
     if (strncmp(address, "unix:", 5) == 0 && address[5])
         return 0;
     uint64_t port;
     if (!colon || colon == address || !cw_str_to_u64(colon + 1, &port) || port == 0 || port > 65535)
-        return cw_err_set(err, CW_E_INVALID, "dispatcher address \"%s\": give HOST:PORT, unix:/path, or local:", address);
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "dispatcher address \"%s\": give HOST:PORT, unix:/path, or local:", address);
     return 0;
 }
 
-static int open_client(const char *address, const struct cachew_connect_options *options, struct cachew_client *client, struct cw_err *err)
+static int open_client(const char *address, const struct cachew_connect_options *options,
+                       struct cachew_client *client, struct cw_err *err)
 {
     int64_t now_ms = cw_clock_ms(), deadline_ms = now_ms + client->timeout_ms;
     if (address && strcmp(address, "local:") == 0) {
@@ -270,7 +297,9 @@ static int open_client(const char *address, const struct cachew_connect_options 
             return rc;
         address = cw_local_address(client->local);
     } else if (options->cache_store) {
-        return cw_err_set(err, CW_E_INVALID, "connect option cache_store: for local: only; here the dispatcher at %s says where caches are kept",
+        return cw_err_set(err, CW_E_INVALID,
+                          "connect option cache_store: for local: only; here the dispatcher at %s "
+                          "says where caches are kept",
                           address ? address : "(none)");
     }
     int rc = check_address(address, err);
@@ -282,7 +311,8 @@ static int open_client(const char *address, const struct cachew_connect_options 
     return probe_dispatcher(client, deadline_ms, options->cancel, err);
 }
 
-int cachew_connect(const char *address, const struct cachew_connect_options *options, struct cachew_client **ret_client, struct cachew_error *error)
+int cachew_connect(const char *address, const struct cachew_connect_options *options,
+                   struct cachew_client **ret_client, struct cachew_error *error)
 {
     struct cw_err err = {0};
     struct cachew_connect_options o = CACHEW_CONNECT_OPTIONS_INIT;

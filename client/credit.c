@@ -18,7 +18,8 @@ static uint64_t bytes_in(const struct cw_credit *credit, double memory)
 
 uint64_t cw_credit_begin(struct cw_credit *credit)
 {
-    uint64_t first = credit->bytes > 0 || credit->more > 0 ? bytes_in(credit, (double)credit->limit) : CW_MIN(credit->limit, FIRST_BYTES);
+    uint64_t first = credit->bytes > 0 || credit->more > 0 ? bytes_in(credit, (double)credit->limit)
+                                                           : CW_MIN(credit->limit, FIRST_BYTES);
     credit->out = (int64_t)first;
     credit->held = 0;
     return first;
@@ -40,7 +41,8 @@ void cw_credit_back(struct cw_credit *credit, uint64_t cost)
 
 uint64_t cw_credit_grant(struct cw_credit *credit, uint64_t elsewhere, bool all)
 {
-    double out = (double)CW_MAX(credit->out, (int64_t)0), used = (double)elsewhere + (double)credit->held + memory_of(credit, out);
+    double out = (double)CW_MAX(credit->out, (int64_t)0),
+           used = (double)elsewhere + (double)credit->held + memory_of(credit, out);
     double room = (double)credit->limit - used;
     if (room < 1 || (!all && room < (double)(credit->limit / 4)))
         return 0;

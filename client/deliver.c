@@ -8,7 +8,7 @@
 #define ENDS_OPEN_MAX 16 /* empty epochs without end must not fill the queue */
 
 struct cw_record {
-    uint64_t serial; /* settled with this entry */
+    uint64_t serial;        /* settled with this entry */
     uint64_t epoch, lo, hi; /* local numbers of the items it finishes; lo == hi: none */
     struct cw_pos after;
     bool has_pos, end;
@@ -132,7 +132,8 @@ void cw_deliver_settle(struct cw_deliver *deliver)
     struct cachew_job *job = deliver->job;
     uint64_t consumed = atomic_load_explicit(&job->consumed, memory_order_acquire);
     uint64_t given = atomic_load_explicit(&job->given, memory_order_acquire);
-    while (deliver->book_given < deliver->book_n && book_at(deliver, deliver->book_given)->serial <= given)
+    while (deliver->book_given < deliver->book_n &&
+           book_at(deliver, deliver->book_given)->serial <= given)
         settle_given(deliver, book_at(deliver, deliver->book_given++));
     while (deliver->book_given > 0 && book_at(deliver, 0)->serial <= consumed) {
         settle_consumed(deliver, book_at(deliver, 0));
@@ -140,12 +141,14 @@ void cw_deliver_settle(struct cw_deliver *deliver)
         deliver->book_given--;
         deliver->book_n--;
     }
-    atomic_store_explicit(&job->counts.buffered_bytes, cw_deliver_bytes(deliver), memory_order_relaxed);
+    atomic_store_explicit(&job->counts.buffered_bytes, cw_deliver_bytes(deliver),
+                          memory_order_relaxed);
 }
 
 /* ---- entries for the queue ---- */
 
-static struct cachew_batch *new_entry(struct cw_deliver *deliver, struct cw_batch *data, uint64_t epoch, uint64_t number)
+static struct cachew_batch *new_entry(struct cw_deliver *deliver, struct cw_batch *data,
+                                      uint64_t epoch, uint64_t number)
 {
     struct cachew_batch *entry = cw_public_batch_new();
     entry->data = data;
@@ -181,7 +184,8 @@ static void give_item(struct cw_deliver *deliver, const struct cw_order_out *out
     item->batch = NULL;
     entry->item = out->item;
     uint64_t steps = local - cw_order_local(conf, deliver->base) + 1;
-    entry->after = (struct cw_pos){.epoch = out->epoch, .item = CW_MIN(deliver->base + steps * conf->consumers, conf->items)};
+    entry->after = (struct cw_pos){
+        .epoch = out->epoch, .item = CW_MIN(deliver->base + steps * conf->consumers, conf->items)};
     entry->after.batches = entry->after.floor = entry->after.item;
     struct cw_record *record = book_add(deliver);
     record->epoch = out->epoch;
@@ -193,7 +197,8 @@ static void give_item(struct cw_deliver *deliver, const struct cw_order_out *out
     cw_item_free(item);
 }
 
-/* Dense, ordered: an item that will not come is passed over; it counts as consumed with the entry before it. */
+/* Dense, ordered: an item that will not come is passed over; it counts as consumed with the
+ * entry before it. */
 static void pass_gone(struct cw_deliver *deliver, const struct cw_order_out *out)
 {
     struct cw_record *record = book_add(deliver);
@@ -209,7 +214,8 @@ static void give_end(struct cw_deliver *deliver, const struct cw_order_out *out)
     entry->after = (struct cw_pos){.epoch = out->epoch + 1};
     struct cw_record *record = book_add(deliver);
     record->epoch = out->epoch;
-    record->hi = deliver->job->mode == CW_MODE_SHARED ? 0 : deliver->order.mine; /* shared: the rest is for others to tell */
+    /* shared: the rest is for others to tell */
+    record->hi = deliver->job->mode == CW_MODE_SHARED ? 0 : deliver->order.mine;
     record->after = entry->after;
     record->has_pos = record->end = true;
     deliver->ends_open++;
@@ -264,7 +270,8 @@ static int join_item(struct cw_deliver *deliver, const struct cw_order_out *out,
 
 /* ---- in and out ---- */
 
-void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job, const struct cw_plan_join *rules, const struct cw_pos *from,
+void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job,
+                     const struct cw_plan_join *rules, const struct cw_pos *from,
                      const struct cw_set *consumed)
 {
     struct cw_order_conf order = {.items = job->items, .epochs = job->epochs, .consumers = 1};
@@ -322,10 +329,12 @@ int cw_deliver_put(struct cw_deliver *deliver, struct cw_item *item, struct cw_e
     return rc;
 }
 
-void cw_deliver_skip(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, uint64_t hi, bool lost)
+void cw_deliver_skip(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, uint64_t hi,
+                     bool lost)
 {
     uint64_t n = cw_order_skip(&deliver->order, epoch, lo, hi);
-    uint64_t from = cw_order_local(&deliver->order.conf, lo), to = CW_MIN(cw_order_local(&deliver->order.conf, hi), deliver->order.mine);
+    uint64_t from = cw_order_local(&deliver->order.conf, lo),
+             to = CW_MIN(cw_order_local(&deliver->order.conf, hi), deliver->order.mine);
     if (lost && from < to && epoch >= deliver->order.epoch)
         cw_set_add(cw_sets_get(&deliver->received, epoch), from, to);
     if (lost)
@@ -360,7 +369,8 @@ int cw_deliver_drain(struct cw_deliver *deliver, struct cw_err *err)
     if (rc != 0)
         deliver->err = *err;
     if (deliver->join.left_out > 0)
-        atomic_fetch_add_explicit(&deliver->job->counts.lost_items, deliver->join.left_out, memory_order_relaxed);
+        atomic_fetch_add_explicit(&deliver->job->counts.lost_items, deliver->join.left_out,
+                                  memory_order_relaxed);
     deliver->join.left_out = 0;
     if (deliver->out_head) {
         atomic_store_explicit(&deliver->job->counts.pushed, deliver->serial, memory_order_relaxed);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tensor of a batch as a DLManagedTensor: the structs of DLPack 0.8, which are its ABI, under our own names. */
+/* A tensor of a batch as a DLManagedTensor: the structs of DLPack 0.8, which are its ABI, under
+ * our own names. */
 #include <stdatomic.h>
 #include "base/mem.h"
 #include "client/batch.h"
@@ -25,7 +26,8 @@ struct DLManagedTensor {
     void *manager_ctx;
     void (*deleter)(struct DLManagedTensor *self);
 };
-struct export {
+struct export
+{
     struct DLManagedTensor managed; /* first: the deleter frees from here */
     int64_t shape[CW_RANK_MAX];
     struct cachew_batch *batch;
@@ -57,21 +59,29 @@ static void *without_const(const void *p)
     return cast.to;
 }
 
-int cachew_batch_dlpack(struct cachew_batch *batch, size_t i, struct DLManagedTensor **ret_tensor, struct cachew_error *error)
+int cachew_batch_dlpack(struct cachew_batch *batch, size_t i, struct DLManagedTensor **ret_tensor,
+                        struct cachew_error *error)
 {
     struct cachew_tensor tensor;
     if (cachew_batch_tensor(batch, i, &tensor) != 0)
-        return cw_public_set(error, CW_E_NOT_FOUND, "the batch has %zu tensors: there is no number %zu", cachew_batch_tensors(batch), i);
+        return cw_public_set(error, CW_E_NOT_FOUND,
+                             "the batch has %zu tensors: there is no number %zu",
+                             cachew_batch_tensors(batch), i);
     if (tensor.dtype == CACHEW_STR)
-        return cw_public_set(error, CW_E_UNSUPPORTED, "tensor %s holds strings: DLPack has no type for them", tensor.name);
+        return cw_public_set(error, CW_E_UNSUPPORTED,
+                             "tensor %s holds strings: DLPack has no type for them", tensor.name);
     struct export *export = CW_NEW(struct export);
     for (int d = 0; d < tensor.rank; d++)
         export->shape[d] = tensor.dims[d];
     atomic_fetch_add_explicit(&batch->refs, 1, memory_order_relaxed);
     export->batch = batch;
     export->managed = (struct DLManagedTensor){
-        .tensor = {.data = without_const(tensor.data), .device = {DL_CPU, 0}, .ndim = tensor.rank,
-                   .dtype = {dl_codes[tensor.dtype], (uint8_t)(8 * cachew_dtype_bytes(tensor.dtype)), 1}, .shape = export->shape},
+        .tensor = {.data = without_const(tensor.data),
+                   .device = {DL_CPU, 0},
+                   .ndim = tensor.rank,
+                   .dtype = {dl_codes[tensor.dtype],
+                             (uint8_t)(8 * cachew_dtype_bytes(tensor.dtype)), 1},
+                   .shape = export->shape},
         .manager_ctx = export,
         .deleter = on_delete};
     *ret_tensor = &export->managed;

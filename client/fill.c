@@ -33,8 +33,10 @@ void cw_fill_clear(struct cw_fill *fill)
 
 /* ---- memory ---- */
 
-/* Places for `rows` rows: first the tensors of fixed size, then the strings with as many bytes as they have now. */
-static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, size_t *ret_bytes, struct cw_err *err)
+/* Places for `rows` rows: first the tensors of fixed size, then the strings with as many bytes
+ * as they have now. */
+static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, size_t *ret_bytes,
+                   struct cw_err *err)
 {
     size_t fixed = 0, bytes = 0;
     for (int strings = 0; strings < 2; strings++) {
@@ -45,7 +47,9 @@ static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, siz
             tensor->field.dims[0] = (int64_t)rows;
             int64_t need = strings ? (int64_t)tensor->bytes : cw_field_bytes(&tensor->field);
             if (need < 0 || (size_t)need > BYTES_MAX - bytes)
-                return cw_err_set(err, CW_E_LIMIT, "tensor \"%.47s\": the batch would be larger than 1 TiB", tensor->field.name);
+                return cw_err_set(err, CW_E_LIMIT,
+                                  "tensor \"%.47s\": the batch would be larger than 1 TiB",
+                                  tensor->field.name);
             tensor->bytes = (size_t)need;
             tensor->offset = bytes;
             bytes = CW_ALIGN_UP(bytes + (size_t)need, (size_t)CW_BUF_ALIGN);
@@ -58,15 +62,17 @@ static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, siz
 }
 
 /* The rows that are there go from their places in `from` to those that the batch has now. */
-static void move_rows(const struct cw_fill *fill, const struct cw_buf *from, const size_t *at, const size_t *row_bytes, struct cw_buf *to)
+static void move_rows(const struct cw_fill *fill, const struct cw_buf *from, const size_t *at,
+                      const size_t *row_bytes, struct cw_buf *to)
 {
     for (size_t i = 0; from && i < fill->batch->n; i++)
         if (row_bytes[i] > 0 && (to != from || fill->batch->tensors[i].offset != at[i]))
-            memmove((char *)to->data + fill->batch->tensors[i].offset, (const char *)from->data + at[i], row_bytes[i] * (size_t)fill->rows);
+            memmove((char *)to->data + fill->batch->tensors[i].offset,
+                    (const char *)from->data + at[i], row_bytes[i] * (size_t)fill->rows);
 }
 
-/* Memory for `rows` rows and `spare` bytes behind them; fewer rows than before close up where they are. The batch is as it was when
- * there is no memory. */
+/* Memory for `rows` rows and `spare` bytes behind them; fewer rows than before close up where
+ * they are. The batch is as it was when there is no memory. */
 static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_err *err)
 {
     struct cw_batch *batch = fill->batch;
@@ -74,7 +80,9 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     size_t at[CW_FIELDS_MAX], row_bytes[CW_FIELDS_MAX], fixed = 0, bytes = 0;
     for (size_t i = 0; i < batch->n; i++) {
         at[i] = batch->tensors[i].offset;
-        row_bytes[i] = is_strings(&batch->tensors[i]) || fill->room == 0 ? 0 : batch->tensors[i].bytes / (size_t)fill->room;
+        row_bytes[i] = is_strings(&batch->tensors[i]) || fill->room == 0
+                           ? 0
+                           : batch->tensors[i].bytes / (size_t)fill->room;
     }
     int rc = lay_out(batch, rows, &fixed, &bytes, err);
     if (rc == 0 && bytes + spare > 0 && (!old || rows > fill->room || bytes > old->cap)) {
@@ -85,7 +93,9 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     if (rc != 0) {
         for (size_t i = 0; i < batch->n; i++) {
             batch->tensors[i].offset = at[i];
-            batch->tensors[i].bytes = is_strings(&batch->tensors[i]) ? batch->tensors[i].bytes : row_bytes[i] * (size_t)fill->room;
+            batch->tensors[i].bytes = is_strings(&batch->tensors[i])
+                                          ? batch->tensors[i].bytes
+                                          : row_bytes[i] * (size_t)fill->room;
         }
         return rc;
     }
@@ -99,7 +109,8 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     return 0;
 }
 
-/* Room for all rows of the batch, so that none is moved; where there is not so much memory it grows with what comes. */
+/* Room for all rows of the batch, so that none is moved; where there is not so much memory it
+ * grows with what comes. */
 static int make_room(struct cw_fill *fill, uint64_t rows, uint64_t most, struct cw_err *err)
 {
     struct cw_err none = {0};
@@ -141,7 +152,8 @@ static void begin(struct cw_fill *fill, const struct cw_batch *head, uint64_t mo
         if (!fill->strings)
             fill->strings = CW_NEW_ARRAY(struct cw_fill_strings, head->n);
     }
-    /* A quarter more than strings as long as these take; only if it is not enough, the rest is moved at the end. */
+    /* A quarter more than strings as long as these take; only if it is not enough, the rest is
+     * moved at the end. */
     if (bytes > 0 && bytes < (double)BYTES_MAX / 2)
         fill->strings_room = (size_t)(bytes * 1.25) + STRINGS_SPARE;
 }
@@ -152,23 +164,28 @@ static int check_like(const struct cw_fill *fill, const struct cw_batch *head, s
     bool same = batch->n == head->n;
     for (size_t i = 0; same && i < head->n; i++) {
         const struct cw_field *x = &batch->tensors[i].field, *y = &head->tensors[i].field;
-        same = strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank && x->rank >= 1;
+        same = strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank &&
+               x->rank >= 1;
         for (int d = 1; same && d < x->rank; d++)
             same = x->dims[d] == y->dims[d];
     }
     if (same)
         return 0;
-    return cw_err_set(err, CW_E_INVALID, "items %llu and %llu cannot be in one batch: their elements have different shapes; "
-                      "resize or crop them to one shape before `batch`", (unsigned long long)fill->first_item,
-                      (unsigned long long)head->item);
+    return cw_err_set(
+        err, CW_E_INVALID,
+        "items %llu and %llu cannot be in one batch: their elements have different shapes; "
+        "resize or crop them to one shape before `batch`",
+        (unsigned long long)fill->first_item, (unsigned long long)head->item);
 }
 
-static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *rows, uint64_t lo, uint64_t hi, struct cw_err *err)
+static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *rows, uint64_t lo,
+                       uint64_t hi, struct cw_err *err)
 {
     struct cw_fill_strings *strings = &fill->strings[i];
     size_t table = (size_t)(rows->head->elements + 1) * sizeof(int64_t);
     int64_t first = 0, last;
-    int rc = grow(&strings->ends, &strings->ends_cap, (size_t)(fill->rows + hi - lo) * sizeof(int64_t), err);
+    int rc = grow(&strings->ends, &strings->ends_cap,
+                  (size_t)(fill->rows + hi - lo) * sizeof(int64_t), err);
     if (rc == 0)
         rc = cw_rows_str_at(rows, i, lo, &first, err);
     last = first;
@@ -176,7 +193,8 @@ static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *row
         int64_t end = 0;
         rc = cw_rows_str_at(rows, i, r + 1, &end, err);
         if (rc == 0 && end < last)
-            rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets fall", (unsigned long long)rows->item);
+            rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets fall",
+                            (unsigned long long)rows->item);
         if (rc != 0)
             return rc;
         last = end;
@@ -186,7 +204,8 @@ static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *row
     if (rc == 0)
         rc = grow(&strings->bytes, &strings->cap, strings->n + bytes, err);
     if (rc == 0 && bytes > 0)
-        rc = cw_rows_read(rows, i, table + (size_t)first, (char *)strings->bytes + strings->n, bytes, err);
+        rc = cw_rows_read(rows, i, table + (size_t)first, (char *)strings->bytes + strings->n,
+                          bytes, err);
     if (rc != 0)
         return rc;
     strings->n += bytes;
@@ -194,17 +213,21 @@ static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *row
     return 0;
 }
 
-static int add_numbers(struct cw_fill *fill, size_t i, const struct cw_rows *rows, uint64_t lo, uint64_t hi, struct cw_err *err)
+static int add_numbers(struct cw_fill *fill, size_t i, const struct cw_rows *rows, uint64_t lo,
+                       uint64_t hi, struct cw_err *err)
 {
-    size_t row = rows->head->tensors[i].bytes / (size_t)rows->head->elements, bytes = row * (size_t)(hi - lo);
+    size_t row = rows->head->tensors[i].bytes / (size_t)rows->head->elements,
+           bytes = row * (size_t)(hi - lo);
     if (bytes == 0)
         return 0;
     fill->bytes += bytes;
-    char *dst = (char *)fill->batch->buf->data + fill->batch->tensors[i].offset + row * (size_t)fill->rows;
+    char *dst =
+        (char *)fill->batch->buf->data + fill->batch->tensors[i].offset + row * (size_t)fill->rows;
     return cw_rows_read(rows, i, row * (size_t)lo, dst, bytes, err);
 }
 
-int cw_fill_add(struct cw_fill *fill, const struct cw_rows *rows, uint64_t lo, uint64_t hi, uint64_t most, struct cw_err *err)
+int cw_fill_add(struct cw_fill *fill, const struct cw_rows *rows, uint64_t lo, uint64_t hi,
+                uint64_t most, struct cw_err *err)
 {
     if (!fill->batch)
         begin(fill, rows->head, most);
@@ -238,7 +261,8 @@ static void put_strings(struct cw_fill *fill, size_t i)
     *strings = (struct cw_fill_strings){0};
 }
 
-int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_batch, struct cw_err *err)
+int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_batch,
+                   struct cw_err *err)
 {
     struct cw_batch *batch = fill->batch;
     if (fill->misfit.code != 0) {
@@ -247,7 +271,8 @@ int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_bat
     }
     for (size_t i = 0; fill->strings && i < batch->n; i++)
         if (is_strings(&batch->tensors[i]))
-            batch->tensors[i].bytes = (size_t)(fill->rows + 1) * sizeof(int64_t) + fill->strings[i].n;
+            batch->tensors[i].bytes =
+                (size_t)(fill->rows + 1) * sizeof(int64_t) + fill->strings[i].n;
     int rc = resize(fill, fill->rows, 0, err);
     if (rc != 0)
         return rc;

@@ -62,17 +62,19 @@ static int refill(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err
     int64_t begin = 0, deadline = 0;
     int rc = 0;
     cw_mutex_lock(&job->mutex);
-    while (!job->head && job->err.code == 0 && !atomic_load_explicit(&job->cancelled, memory_order_relaxed)) {
+    while (!job->head && job->err.code == 0 &&
+           !atomic_load_explicit(&job->cancelled, memory_order_relaxed)) {
         if (begin == 0) {
             begin = cw_clock_ns();
-            deadline = timeout_ms < 0 ? 0 : begin + CW_MIN(timeout_ms, INT64_MAX / 4000000) * 1000000;
+            deadline =
+                timeout_ms < 0 ? 0 : begin + CW_MIN(timeout_ms, INT64_MAX / 4000000) * 1000000;
         }
         job->waiting = true;
         if (timeout_ms < 0) {
             cw_cond_wait(&job->cond, &job->mutex);
         } else if (!cw_cond_wait_until(&job->cond, &job->mutex, deadline) && !job->head) {
-            rc = cw_err_set(err, CW_E_TIMEOUT, "no batch came within %lld ms%s%s", (long long)timeout_ms, job->reason[0] ? ": " : "",
-                            job->reason);
+            rc = cw_err_set(err, CW_E_TIMEOUT, "no batch came within %lld ms%s%s",
+                            (long long)timeout_ms, job->reason[0] ? ": " : "", job->reason);
             break;
         }
     }
@@ -87,7 +89,8 @@ static int refill(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err
     }
     cw_mutex_unlock(&job->mutex);
     if (begin)
-        atomic_fetch_add_explicit(&job->counts.wait_ns, (uint64_t)(cw_clock_ns() - begin), memory_order_relaxed);
+        atomic_fetch_add_explicit(&job->counts.wait_ns, (uint64_t)(cw_clock_ns() - begin),
+                                  memory_order_relaxed);
     return rc;
 }
 
@@ -134,8 +137,10 @@ static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
     atomic_fetch_add_explicit(&counts->skipped, batch->data->skipped, memory_order_relaxed);
     atomic_fetch_add_explicit(&counts->bytes, bytes, memory_order_relaxed);
     job->unkicked_bytes += bytes;
-    /* The last one of a sparse job: from now on the window counts from what has come, and the dispatcher is to know it. */
-    if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) || (job->sparse && nothing_waits(job)) ||
+    /* The last one of a sparse job: from now on the window counts from what has come, and the
+     * dispatcher is to know it. */
+    if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) ||
+        (job->sparse && nothing_waits(job)) ||
         job->unkicked_bytes >= atomic_load_explicit(&job->kick_bytes, memory_order_relaxed)) {
         job->unkicked_n = job->unkicked_bytes = 0;
         cw_job_kick(job);
@@ -156,7 +161,8 @@ static void note_end(struct cachew_job *job, const struct cachew_batch *end)
     cw_job_kick(job);
 }
 
-int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_batch **ret_batch, struct cachew_error *error)
+int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_batch **ret_batch,
+                    struct cachew_error *error)
 {
     struct cw_err err = {0};
     if (cw_job_check(job, &err) != 0)
@@ -171,7 +177,8 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     int64_t asked_ns = cw_clock_ns();
     cw_measure_asked(&job->measure, asked_ns);
     bool waits = !job->taken;
-    if (waits && nothing_waits(job)) /* what it lacks may wait for what it has just consumed to be told */
+    /* what it lacks may wait for what it has just consumed to be told */
+    if (waits && nothing_waits(job))
         cw_job_kick(job);
     if (!job->taken && refill(job, timeout_ms, &err) != 0)
         return cw_public_fail(error, &err);
@@ -204,7 +211,8 @@ void cachew_job_cancel(struct cachew_job *job)
     cw_mutex_lock(&job->mutex);
     atomic_store_explicit(&job->cancelled, 1, memory_order_relaxed);
     job->waiting = false;
-    cw_cond_broadcast(&job->cond); /* under the lock: the trainer may close the job as soon as it is awake */
+    /* under the lock: the trainer may close the job as soon as it is awake */
+    cw_cond_broadcast(&job->cond);
     cw_mutex_unlock(&job->mutex);
 }
 
@@ -215,11 +223,12 @@ const char *cachew_job_id(const struct cachew_job *job)
 
 /* ---- tokens ---- */
 
-/* Unordered: everything below the first item that is missing, and the runs beyond it. Items of other consumers count as
- * consumed up to where this one stands: all of them see the same step. */
+/* Unordered: everything below the first item that is missing, and the runs beyond it. Items of
+ * other consumers count as consumed up to where this one stands: all of them see the same step. */
 static void token_unordered(const struct cachew_job *job, bool with_last, struct cw_token *token)
 {
-    uint64_t step = job->mode == CW_MODE_COORDINATED ? job->consumers : 1, mine = job->mode == CW_MODE_COORDINATED ? job->consumer : 0;
+    uint64_t step = job->mode == CW_MODE_COORDINATED ? job->consumers : 1,
+             mine = job->mode == CW_MODE_COORDINATED ? job->consumer : 0;
     struct cw_set used = {0};
     cw_set_copy(&used, &job->used);
     if (with_last && job->last_pending)
@@ -234,20 +243,35 @@ static void token_unordered(const struct cachew_job *job, bool with_last, struct
     token->beyond = used;
 }
 
-int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap, size_t *ret_bytes, struct cachew_error *error)
+int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
+                     size_t *ret_bytes, struct cachew_error *error)
 {
     struct cw_err err = {0};
     if (cw_job_check(job, &err) != 0)
         return cw_public_fail(error, &err);
     if (!ret_token || !ret_bytes)
-        return cw_public_set(error, CW_E_INVALID, "cachew_job_token: ret_token and ret_bytes must not be NULL");
+        return cw_public_set(error, CW_E_INVALID,
+                             "cachew_job_token: ret_token and ret_bytes must not be NULL");
     if (job->mode == CW_MODE_SHARED)
-        return cw_public_set(error, CW_E_UNSUPPORTED, "a shared consumer has no place of its own in the epoch: start the job with a name, "
-                             "and it goes on where all its consumers stand");
+        return cw_public_set(
+            error, CW_E_UNSUPPORTED,
+            "a shared consumer has no place of its own in the epoch: start the job with a name, "
+            "and it goes on where all its consumers stand");
     const struct cw_pos *pos = with_last ? &job->last_pos : &job->pos;
-    struct cw_token token = {.fingerprint = job->fingerprint, .pipeline_sum = job->pipeline_sum, .files_sum = job->files_sum, .identity = job->identity, .seed = job->seed, .epoch = pos->epoch, .item = pos->item, .row = pos->row,
-                             .rows = pos->rows, .batches = pos->batches, .mode = job->mode, .consumers = job->consumers,
-                             .to_come = (uint32_t)(pos->floor > pos->batches ? pos->floor - pos->batches : 0)};
+    struct cw_token token = {
+        .fingerprint = job->fingerprint,
+        .pipeline_sum = job->pipeline_sum,
+        .files_sum = job->files_sum,
+        .identity = job->identity,
+        .seed = job->seed,
+        .epoch = pos->epoch,
+        .item = pos->item,
+        .row = pos->row,
+        .rows = pos->rows,
+        .batches = pos->batches,
+        .mode = job->mode,
+        .consumers = job->consumers,
+        .to_come = (uint32_t)(pos->floor > pos->batches ? pos->floor - pos->batches : 0)};
     if (job->unordered && !job->sparse)
         token_unordered(job, with_last != 0, &token);
     int rc = cw_token_encode(&token, ret_token, cap, ret_bytes, &err);
@@ -280,16 +304,29 @@ int cachew_job_stats(const struct cachew_job *job, struct cachew_job_stats *ret_
     if (size < sizeof(size_t) || size > 64 * sizeof(struct cachew_job_stats))
         return CACHEW_E_INVALID;
     const struct cw_job_counts *c = &job->counts;
-    uint64_t given = atomic_load_explicit(&job->given, memory_order_relaxed), pushed = load(&c->pushed);
-    struct cachew_job_stats stats = {
-        .struct_size = size, .batches = load(&c->batches), .elements = load(&c->elements), .bytes = load(&c->bytes),
-        .skipped = load(&c->skipped), .epoch = load(&c->epoch), .epoch_batches = load(&c->epoch_batches),
-        .epoch_items = job->sparse ? -1 : (int64_t)job->mine, .epoch_elements = job->elements, .epoch_done = epoch_share(job),
-        .duplicates = load(&c->duplicates), .shm_batches = load(&c->shm_batches), .grpc_batches = load(&c->grpc_batches),
-        .copies = load(&c->copies), .wait_ns = load(&c->wait_ns), .buffered_bytes = load(&c->buffered_bytes),
-        .buffered_batches = pushed > given ? pushed - given : 0,
-        .workers = atomic_load_explicit(&c->workers, memory_order_relaxed), .lost_items = load(&c->lost_items),
-        .reconnects = load(&c->reconnects)};
+    uint64_t given = atomic_load_explicit(&job->given, memory_order_relaxed),
+             pushed = load(&c->pushed);
+    struct cachew_job_stats stats = {.struct_size = size,
+                                     .batches = load(&c->batches),
+                                     .elements = load(&c->elements),
+                                     .bytes = load(&c->bytes),
+                                     .skipped = load(&c->skipped),
+                                     .epoch = load(&c->epoch),
+                                     .epoch_batches = load(&c->epoch_batches),
+                                     .epoch_items = job->sparse ? -1 : (int64_t)job->mine,
+                                     .epoch_elements = job->elements,
+                                     .epoch_done = epoch_share(job),
+                                     .duplicates = load(&c->duplicates),
+                                     .shm_batches = load(&c->shm_batches),
+                                     .grpc_batches = load(&c->grpc_batches),
+                                     .copies = load(&c->copies),
+                                     .wait_ns = load(&c->wait_ns),
+                                     .buffered_bytes = load(&c->buffered_bytes),
+                                     .buffered_batches = pushed > given ? pushed - given : 0,
+                                     .workers =
+                                         atomic_load_explicit(&c->workers, memory_order_relaxed),
+                                     .lost_items = load(&c->lost_items),
+                                     .reconnects = load(&c->reconnects)};
     memcpy(ret_stats, &stats, CW_MIN(size, sizeof(stats)));
     return 0;
 }

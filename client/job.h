@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job: where the trainer's thread and the client's loop thread meet. The loop puts finished batches into a queue; the trainer takes the
- * whole queue at once, and tells what it was given and has consumed by two counters. So a batch costs neither side a lock or a wake-up
- * of its own, and thousands a second pass. */
+/* A job: where the trainer's thread and the client's loop thread meet. The loop puts finished
+ * batches into a queue; the trainer takes the whole queue at once, and tells what it was given
+ * and has consumed by two counters. So a batch costs neither side a lock or a wake-up of its
+ * own, and thousands a second pass. */
 #ifndef CW_CLIENT_JOB_H
 #define CW_CLIENT_JOB_H
 
@@ -22,8 +23,9 @@ struct cw_session;
 /* Counters that any thread reads; the loop thread writes them unless another is named. */
 struct cw_job_counts {
     _Atomic uint64_t batches, elements, bytes, skipped, epoch, epoch_batches, wait_ns; /* trainer */
-    _Atomic uint64_t duplicates, shm_batches, grpc_batches, copies, buffered_bytes, lost_items, reconnects;
-    _Atomic uint64_t pushed; /* serial of the last entry of the queue */
+    _Atomic uint64_t duplicates, shm_batches, grpc_batches, copies, buffered_bytes, lost_items,
+        reconnects;
+    _Atomic uint64_t pushed;     /* serial of the last entry of the queue */
     _Atomic uint64_t done_items; /* of the trainer's epoch, consumed */
     _Atomic uint32_t workers;
 };
@@ -38,19 +40,19 @@ struct cachew_job {
     char **old_ids; /* loop; of jobs that were begun again: who asked may still read them */
     size_t old_ids_n;
     struct cw_hash fingerprint;
-    uint64_t pipeline_sum, files_sum; /* parts of it */
-    uint32_t identity;                /* of the source files */
+    uint64_t pipeline_sum, files_sum;   /* parts of it */
+    uint32_t identity;                  /* of the source files */
     uint64_t seed, epochs, items, mine; /* mine: items of an epoch that are this consumer's */
     int64_t elements;
     bool sparse, unordered;
     uint32_t mode, consumers, consumer;
 
     /* The trainer's (whichever thread calls cachew_job_next). */
-    struct cachew_batch *taken; /* out of the queue, not yet given out */
-    uint64_t serial;            /* of the entry given out last */
-    bool last_pending;          /* it is a batch that has not been consumed */
+    struct cachew_batch *taken;  /* out of the queue, not yet given out */
+    uint64_t serial;             /* of the entry given out last */
+    bool last_pending;           /* it is a batch that has not been consumed */
     struct cw_pos pos, last_pos; /* behind what is consumed; behind what was given out last */
-    struct cw_set used;         /* unordered: items of pos.epoch consumed */
+    struct cw_set used;          /* unordered: items of pos.epoch consumed */
     uint64_t last_item;
     _Atomic bool over;
     uint64_t unkicked_n, unkicked_bytes;
@@ -64,7 +66,7 @@ struct cachew_job {
     struct cw_err err;                /* lock: mutex; why the job failed */
     char reason[256];                 /* lock: mutex; what it waits for */
 
-    _Atomic uint64_t given, consumed; /* serials, written by the trainer */
+    _Atomic uint64_t given, consumed;    /* serials, written by the trainer */
     _Atomic uint64_t kick_n, kick_bytes; /* the trainer wakes the loop after so much */
     _Atomic int kicked, cancelled;
     struct cw_loop_node kick_node;

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 
-void cw_join_init(struct cw_join *join, const struct cw_join_conf *conf, const struct cw_pos *from, uint64_t floor,
-                  cw_join_emit_fn *emit, cw_fill_alloc_fn *alloc, void *arg)
+void cw_join_init(struct cw_join *join, const struct cw_join_conf *conf, const struct cw_pos *from,
+                  uint64_t floor, cw_join_emit_fn *emit, cw_fill_alloc_fn *alloc, void *arg)
 {
     *join = (struct cw_join){.conf = *conf, .emit = emit, .arg = arg, .at = *from, .floor = floor};
     join->filling.alloc = alloc;
@@ -42,7 +42,8 @@ bool cw_join_is_full(const struct cw_join *join)
 
 static bool is_mine(const struct cw_join *join)
 {
-    return join->at.batches >= join->floor && join->at.batches % join->conf.consumers == join->conf.consumer;
+    return join->at.batches >= join->floor &&
+           join->at.batches % join->conf.consumers == join->conf.consumer;
 }
 
 static bool is_skipped(const struct cw_join *join)
@@ -72,10 +73,13 @@ static int check_rows(const struct cw_batch *head, struct cw_err *err)
         const struct cw_field *field = &head->tensors[i].field;
         bool fits = field->rank >= 1 && field->dims[0] == (int64_t)head->elements;
         if (fits)
-            fits = field->dtype == CW_DTYPE_STR ? field->rank == 1 : cw_field_bytes(field) == (int64_t)head->tensors[i].bytes;
+            fits = field->dtype == CW_DTYPE_STR
+                       ? field->rank == 1
+                       : cw_field_bytes(field) == (int64_t)head->tensors[i].bytes;
         if (!fits)
-            return cw_err_set(err, CW_E_CORRUPT, "item %llu: tensor %s does not have the %llu rows of its item",
-                              (unsigned long long)head->item, field->name, (unsigned long long)head->elements);
+            return cw_err_set(
+                err, CW_E_CORRUPT, "item %llu: tensor %s does not have the %llu rows of its item",
+                (unsigned long long)head->item, field->name, (unsigned long long)head->elements);
     }
     return 0;
 }
@@ -104,10 +108,14 @@ static int finish_batch(struct cw_join *join, struct cw_err *err)
 
 /* ---- rows in ---- */
 
-/* Rows of the batch being filled, which `left` more rows would make full. Those of batches that are not given out here are only counted. */
-static int add_rows(struct cw_join *join, const struct cw_rows *rows, uint64_t row, uint64_t n, uint64_t left, struct cw_err *err)
+/* Rows of the batch being filled, which `left` more rows would make full. Those of batches that
+ * are not given out here are only counted. */
+static int add_rows(struct cw_join *join, const struct cw_rows *rows, uint64_t row, uint64_t n,
+                    uint64_t left, struct cw_err *err)
 {
-    int rc = is_mine(join) && !is_skipped(join) ? cw_fill_add(&join->filling, rows, row, row + n, join->fill + left, err) : 0;
+    int rc = is_mine(join) && !is_skipped(join)
+                 ? cw_fill_add(&join->filling, rows, row, row + n, join->fill + left, err)
+                 : 0;
     join->fill += n;
     return rc;
 }
@@ -143,7 +151,8 @@ int cw_join_item(struct cw_join *join, struct cw_rows *rows, struct cw_err *err)
             step(join, CW_MIN(left, skip - join->at.rows), n);
             continue;
         }
-        uint64_t lacks = CW_MIN(size - join->fill, limit - join->at.rows), run = CW_MIN(left, lacks);
+        uint64_t lacks = CW_MIN(size - join->fill, limit - join->at.rows),
+                 run = CW_MIN(left, lacks);
         int rc = add_rows(join, rows, row, run, lacks, err);
         step(join, run, n);
         if (rc == 0 && join->fill == size)

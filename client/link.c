@@ -81,7 +81,8 @@ void cw_link_retell(struct cw_link *link)
 {
     if (!link->untold && !link->was_lost)
         return;
-    link->untold = !cw_session_worker_lost(link->session, link->worker_id, "the stream to it broke");
+    link->untold =
+        !cw_session_worker_lost(link->session, link->worker_id, "the stream to it broke");
     if (!link->was_lost)
         cw_session_worker_found(link->session, link->worker_id);
 }
@@ -144,7 +145,8 @@ static void link_down(struct cw_link *link, const char *why)
     link->channel = NULL;
     cw_link_shm_stop(link);
     link->up = false;
-    /* Every attempt that fails is told, so that the worker gets no leases for as long as we cannot reach it. */
+    /* Every attempt that fails is told, so that the worker gets no leases for as long as we
+     * cannot reach it. */
     link->was_lost = true;
     link->untold = !cw_session_worker_lost(link->session, link->worker_id, why);
     cw_session_count_workers(link->session);
@@ -156,7 +158,8 @@ static void link_down(struct cw_link *link, const char *why)
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_link *link = arg;
-    cw_log_debug("client", "stream to worker %s ended: %s: %s", link->address, cw_err_name(code), msg ? msg : "");
+    cw_log_debug("client", "stream to worker %s ended: %s: %s", link->address, cw_err_name(code),
+                 msg ? msg : "");
     link_down(link, msg && *msg ? msg : cw_err_text(code));
 }
 
@@ -179,7 +182,8 @@ static void link_open(void *arg)
     send_hello(link);
 }
 
-struct cw_link *cw_link_new(struct cw_session *session, uint64_t worker_id, const char *address, const char *host_id, uint64_t limit)
+struct cw_link *cw_link_new(struct cw_session *session, uint64_t worker_id, const char *address,
+                            const char *host_id, uint64_t limit)
 {
     struct cw_link *link = CW_NEW(struct cw_link);
     struct cachew_job *job = cw_session_job(session);
@@ -189,7 +193,8 @@ struct cw_link *cw_link_new(struct cw_session *session, uint64_t worker_id, cons
     link->job = job;
     link->worker_id = worker_id;
     link->address = cw_mem_strdup(address);
-    link->want_shm = job->client->shm && *job->client->host_id && cw_str_eq(host_id, job->client->host_id);
+    link->want_shm =
+        job->client->shm && *job->client->host_id && cw_str_eq(host_id, job->client->host_id);
     link->shm_fd = -1;
     link->credit.limit = limit;
     link->backoff_ms = BACKOFF_MIN_MS;

@@ -10,8 +10,10 @@
 #include "client/session.h"
 #include "client/slots.h"
 
-#define ENTRY_BYTES 256 /* of an output: its buffer's head, its place in order, its line in the book */
-#define PROMPT_SLOT_BYTES (256u << 10) /* slots of this size and up go back at once: they hold the worker's memory */
+/* of an output: its buffer's head, its place in order, its line in the book */
+#define ENTRY_BYTES 256
+/* slots of this size and up go back at once: they hold the worker's memory */
+#define PROMPT_SLOT_BYTES (256u << 10)
 
 /* ---- shared memory ---- */
 
@@ -41,7 +43,8 @@ void cw_link_shm_start(struct cw_link *link, const Cachew__V1__DataWelcome *welc
     struct cw_err err = {0};
     if (!welcome->shm_name || !*welcome->shm_name)
         return;
-    bool ok = link->want_shm && cw_shm_connect(welcome->shm_name, welcome->shm_token, &link->shm_fd, &err) == 0;
+    bool ok = link->want_shm &&
+              cw_shm_connect(welcome->shm_name, welcome->shm_token, &link->shm_fd, &err) == 0;
     if (ok) {
         link->view = cw_shm_view_new();
         link->slots = cw_slots_new(link->job);
@@ -53,7 +56,8 @@ void cw_link_shm_start(struct cw_link *link, const Cachew__V1__DataWelcome *welc
     send_ready(link, ok);
 }
 
-/* Takes in the descriptors that have come. A slot's descriptor is sent before the output that names it, so it is there by then. */
+/* Takes in the descriptors that have come. A slot's descriptor is sent before the output that
+ * names it, so it is there by then. */
 static int shm_take_fds(struct cw_link *link, struct cw_err *err)
 {
     for (;;) {
@@ -70,10 +74,13 @@ static int shm_take_fds(struct cw_link *link, struct cw_err *err)
     }
 }
 
-static int shm_buf(struct cw_link *link, uint64_t slot, size_t bytes, struct cw_buf **ret_buf, struct cw_err *err)
+static int shm_buf(struct cw_link *link, uint64_t slot, size_t bytes, struct cw_buf **ret_buf,
+                   struct cw_err *err)
 {
     if (!link->view)
-        return cw_err_set(err, CW_E_CORRUPT, "worker %s sent a shared-memory slot without shared memory", link->address);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "worker %s sent a shared-memory slot without shared memory",
+                          link->address);
     struct cw_slots *slots = cw_slots_ref(link->slots);
     int rc = cw_shm_view_buf(link->view, slot, bytes, cw_slots_released, slots, ret_buf, err);
     if (rc == CW_E_NOT_FOUND) {
@@ -90,11 +97,14 @@ static int shm_buf(struct cw_link *link, uint64_t slot, size_t bytes, struct cw_
 
 /* ---- outputs ---- */
 
-/* The bytes of an output by gRPC: one copy into aligned memory; in a sparse pipeline none yet (the join copies rows). */
-static int take_payload(struct cw_link *link, struct cw_item *item, struct cw_link_payload *payload, size_t bytes, struct cw_err *err)
+/* The bytes of an output by gRPC: one copy into aligned memory; in a sparse pipeline none yet
+ * (the join copies rows). */
+static int take_payload(struct cw_link *link, struct cw_item *item, struct cw_link_payload *payload,
+                        size_t bytes, struct cw_err *err)
 {
     if (bytes > payload->left)
-        return cw_err_set(err, CW_E_CORRUPT, "worker %s: message is shorter than its outputs", link->address);
+        return cw_err_set(err, CW_E_CORRUPT, "worker %s: message is shorter than its outputs",
+                          link->address);
     size_t at = payload->at;
     payload->at += bytes;
     payload->left -= bytes;
@@ -107,7 +117,9 @@ static int take_payload(struct cw_link *link, struct cw_item *item, struct cw_li
     }
     item->batch->buf = cw_recvpool_get(link->job->client->pool, bytes);
     if (!item->batch->buf)
-        return cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes: lower buffer_bytes of the job", bytes);
+        return cw_err_set(err, CW_E_NOMEM,
+                          "no memory for a batch of %zu bytes: lower buffer_bytes of the job",
+                          bytes);
     atomic_fetch_add_explicit(&link->job->counts.copies, 1, memory_order_relaxed);
     return cw_rpc_msg_copy(payload->msg, at, item->batch->buf->data, bytes);
 }
@@ -115,11 +127,13 @@ static int take_payload(struct cw_link *link, struct cw_item *item, struct cw_li
 /* Memory that it takes until it is given to the trainer: its bytes, and what is kept with them. */
 static uint64_t cost_of(const struct cw_item *item, uint64_t payload_bytes)
 {
-    uint64_t more = cw_mem_cost(sizeof(*item)) + cw_batch_held(item->batch) + cw_mem_cost(sizeof(struct cachew_batch)) + ENTRY_BYTES;
+    uint64_t more = cw_mem_cost(sizeof(*item)) + cw_batch_held(item->batch) +
+                    cw_mem_cost(sizeof(struct cachew_batch)) + ENTRY_BYTES;
     return payload_bytes + more;
 }
 
-int cw_link_take(struct cw_link *link, const Cachew__V1__Output *output, struct cw_link_payload *payload, struct cw_err *err)
+int cw_link_take(struct cw_link *link, const Cachew__V1__Output *output,
+                 struct cw_link_payload *payload, struct cw_err *err)
 {
     struct cw_deliver *deliver = cw_session_deliver(link->session);
     struct cw_item *item = CW_NEW(struct cw_item);
@@ -139,7 +153,9 @@ int cw_link_take(struct cw_link *link, const Cachew__V1__Output *output, struct 
     if (rc == 0)
         rc = cw_deliver_put(deliver, item, err);
     if (rc == 1) {
-        atomic_fetch_add_explicit(output->slot ? &link->job->counts.shm_batches : &link->job->counts.grpc_batches, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(output->slot ? &link->job->counts.shm_batches
+                                               : &link->job->counts.grpc_batches,
+                                  1, memory_order_relaxed);
         return 0;
     }
     if (rc == 0) /* a duplicate: its credit is free again at once */

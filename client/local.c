@@ -25,7 +25,7 @@
 #define SOCKET_PATH_MAX 100 /* sun_path has 108 */
 #define WORKERS_MAX 64
 #define STOP_MS 5000
-#define AGAIN_MS 1000 /* a daemon that dies is started again, at most so often */
+#define AGAIN_MS 1000  /* a daemon that dies is started again, at most so often */
 #define FLUSH_MS 15000 /* what waits for the cache is written */
 #define ARGS_MAX 12
 
@@ -37,9 +37,9 @@ struct daemon {
     int64_t started_ms;
 };
 struct cw_local {
-    char *dir;     /* mode 0700, removed at the end */
-    int lock_fd;   /* held as long as this process lives */
-    char *address; /* of the dispatcher */
+    char *dir;              /* mode 0700, removed at the end */
+    int lock_fd;            /* held as long as this process lives */
+    char *address;          /* of the dispatcher */
     struct daemon *daemons; /* the dispatcher is the first */
     size_t daemons_n;
     bool caching;
@@ -88,13 +88,15 @@ static void remove_left(const char *base)
         closedir(list);
 }
 
-/* The lock gets its name once it is held, so that nobody takes the directory for one left behind. */
+/* The lock gets its name once it is held, so that nobody takes the directory for one left
+ * behind. */
 static int take_lock(struct cw_local *local, struct cw_err *err)
 {
     cw_autofree char *fresh = cw_mem_printf("%s/lock.new", local->dir);
     cw_autofree char *lock = cw_mem_printf("%s/lock", local->dir);
     local->lock_fd = open(fresh, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (local->lock_fd < 0 || flock(local->lock_fd, LOCK_EX | LOCK_NB) != 0 || rename(fresh, lock) != 0)
+    if (local->lock_fd < 0 || flock(local->lock_fd, LOCK_EX | LOCK_NB) != 0 ||
+        rename(fresh, lock) != 0)
         return cw_err_errno(err, errno, "local: cannot lock %s", fresh);
     return 0;
 }
@@ -148,11 +150,14 @@ static int wait_ready(struct cw_local *local, struct daemon *daemon, struct cw_e
     char line[512];
     while (!cw_child_has_output(&daemon->child, CW_CANCEL_LOOK_MS)) {
         if (cw_cancel_is_set(local->cancel))
-            return cw_err_set(err, CW_E_CANCELLED, "local: the start of %s was cancelled", daemon->program);
+            return cw_err_set(err, CW_E_CANCELLED, "local: the start of %s was cancelled",
+                              daemon->program);
         if (cw_clock_ms() >= local->deadline_ms)
             return cw_err_set(err, CW_E_TIMEOUT, "it was not ready in time");
     }
-    int rc = cw_child_read_line(&daemon->child, CW_MAX(local->deadline_ms - cw_clock_ms(), CW_CANCEL_LOOK_MS), line, sizeof(line), err);
+    int rc = cw_child_read_line(&daemon->child,
+                                CW_MAX(local->deadline_ms - cw_clock_ms(), CW_CANCEL_LOOK_MS), line,
+                                sizeof(line), err);
     if (rc == 0 && !cw_str_starts(line, "ready "))
         rc = cw_err_set(err, CW_E_INTERNAL, "it said \"%s\" instead of being ready", line);
     return rc;
@@ -170,7 +175,9 @@ static int start(struct cw_local *local, struct daemon *daemon, struct cw_err *e
     cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
     last_line(log, last, sizeof(last));
     return cw_err_set(err, CW_E_UNAVAILABLE, "local: %s did not start: %s", daemon->program,
-                      last[0] ? last : rc == CW_E_TIMEOUT ? "it was not ready within timeout_ms" : "it wrote nothing");
+                      last[0]              ? last
+                      : rc == CW_E_TIMEOUT ? "it was not ready within timeout_ms"
+                                           : "it wrote nothing");
 }
 
 static void add_args(struct daemon *daemon, const char *const *args)
@@ -181,12 +188,15 @@ static void add_args(struct daemon *daemon, const char *const *args)
     }
 }
 
-static int describe_dispatcher(struct cw_local *local, const struct cachew_connect_options *options, struct cw_err *err)
+static int describe_dispatcher(struct cw_local *local, const struct cachew_connect_options *options,
+                               struct cw_err *err)
 {
     struct daemon *daemon = &local->daemons[0];
-    cw_autofree char *state = options->state_dir ? cw_mem_strdup(options->state_dir) : cw_mem_printf("%s/state", local->dir);
+    cw_autofree char *state = options->state_dir ? cw_mem_strdup(options->state_dir)
+                                                 : cw_mem_printf("%s/state", local->dir);
     cw_autofree char *quota = cw_mem_printf("%llu", (unsigned long long)options->cache_quota);
-    const char *args[ARGS_MAX + 1] = {"--listen", local->address, "--state-dir", state, "--exit-with-stdin"};
+    const char *args[ARGS_MAX + 1] = {"--listen", local->address, "--state-dir", state,
+                                      "--exit-with-stdin"};
     size_t n = 5;
     if (options->cache_store) {
         args[n++] = "--cache-store";
@@ -212,10 +222,13 @@ static void describe_worker(struct cw_local *local, size_t i, int threads)
     char count[16], budget[32];
     daemon->program = "cachew-worker";
     snprintf(count, sizeof(count), "%d", threads);
-    snprintf(budget, sizeof(budget), "%llu", (unsigned long long)cw_host_budget(local->daemons_n - 1));
+    snprintf(budget, sizeof(budget), "%llu",
+             (unsigned long long)cw_host_budget(local->daemons_n - 1));
     snprintf(daemon->name, sizeof(daemon->name), "worker-%zu", i - 1);
     cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", local->dir, daemon->name);
-    const char *const args[] = {"--dispatcher", local->address, "--listen", listen, "--threads", count, "--exit-with-stdin", told ? NULL : "--budget", budget, NULL};
+    const char *const args[] = {
+        "--dispatcher",      local->address,           "--listen", listen, "--threads", count,
+        "--exit-with-stdin", told ? NULL : "--budget", budget,     NULL};
     add_args(daemon, args);
 }
 
@@ -224,7 +237,8 @@ void cw_local_watch(struct cw_local *local)
     struct cw_err err = {0};
     for (size_t i = 0; i < local->daemons_n; i++) {
         struct daemon *daemon = &local->daemons[i];
-        if (cw_clock_ms() - daemon->started_ms < AGAIN_MS || (daemon->child.pid && cw_child_is_alive(&daemon->child)))
+        if (cw_clock_ms() - daemon->started_ms < AGAIN_MS ||
+            (daemon->child.pid && cw_child_is_alive(&daemon->child)))
             continue;
         (void)cw_child_stop(&daemon->child, STOP_MS); /* it is dead: this closes its pipes */
         if (spawn(local, daemon, &err) != 0)
@@ -232,7 +246,8 @@ void cw_local_watch(struct cw_local *local)
     }
 }
 
-static int start_all(struct cw_local *local, const struct cachew_connect_options *options, struct cw_err *err)
+static int start_all(struct cw_local *local, const struct cachew_connect_options *options,
+                     struct cw_err *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = options->local_threads > 0 ? options->local_threads : (int)CW_MAX(cpus, 1);
@@ -248,11 +263,13 @@ static int start_all(struct cw_local *local, const struct cachew_connect_options
     return rc;
 }
 
-int cw_local_start(const struct cachew_connect_options *options, int64_t deadline_ms, struct cw_local **ret_local, struct cw_err *err)
+int cw_local_start(const struct cachew_connect_options *options, int64_t deadline_ms,
+                   struct cw_local **ret_local, struct cw_err *err)
 {
     size_t workers = options->local_workers > 0 ? (size_t)options->local_workers : 1;
     if (workers > WORKERS_MAX)
-        return cw_err_set(err, CW_E_INVALID, "connect option local_workers: %d is over %d", options->local_workers, WORKERS_MAX);
+        return cw_err_set(err, CW_E_INVALID, "connect option local_workers: %d is over %d",
+                          options->local_workers, WORKERS_MAX);
     struct cw_local *local = CW_NEW(struct cw_local);
     local->lock_fd = -1;
     local->deadline_ms = deadline_ms;
@@ -276,8 +293,8 @@ void cw_local_stop(struct cw_local *local)
 {
     if (!local)
         return;
-    /* No draining: nobody is left to receive. Workers that have a cache write what waits for it, and tell the dispatcher, before
-     * they end with their standard input. */
+    /* No draining: nobody is left to receive. Workers that have a cache write what waits for it,
+     * and tell the dispatcher, before they end with their standard input. */
     for (size_t i = 1; local->caching && i < local->daemons_n; i++)
         (void)cw_child_stop(&local->daemons[i].child, FLUSH_MS);
     /* All are told first, then waited for. */

@@ -19,9 +19,9 @@
 #include "loop/child.h"
 
 #define TICK_MS 100
-#define END_MS 15000      /* to write what waits for the cache */
-#define LASTED_MS 10000   /* one that lived so long did not end because it could not begin */
-#define FAILURES_MAX 5    /* in a row, until they are given up */
+#define END_MS 15000    /* to write what waits for the cache */
+#define LASTED_MS 10000 /* one that lived so long did not end because it could not begin */
+#define FAILURES_MAX 5  /* in a row, until they are given up */
 #define AGAIN_MAX_MS 2000
 #define BUDGET_LEAST (256ull << 20)
 
@@ -76,9 +76,25 @@ static int start_one(struct cw_local_workers *w, struct cw_err *err)
     snprintf(numbers[1], sizeof(numbers[1]), "%d", nice_level(w));
     snprintf(numbers[2], sizeof(numbers[2]), "%.6f", w->conf.cpus);
     snprintf(numbers[3], sizeof(numbers[3]), "%llu", (unsigned long long)budget(w));
-    const char *const argv[] = {w->program, "--dispatcher", w->client->address, "--only-job", w->job_id, "--threads", numbers[0], "--nice", numbers[1],
-                                "--cpu-limit", numbers[2], "--budget", numbers[3], "--listen", w->conf.everywhere ? "0.0.0.0:0" : "127.0.0.1:0",
-                                "--log-level", level && *level ? level : "warn", "--exit-with-stdin", NULL};
+    const char *const argv[] = {w->program,
+                                "--dispatcher",
+                                w->client->address,
+                                "--only-job",
+                                w->job_id,
+                                "--threads",
+                                numbers[0],
+                                "--nice",
+                                numbers[1],
+                                "--cpu-limit",
+                                numbers[2],
+                                "--budget",
+                                numbers[3],
+                                "--listen",
+                                w->conf.everywhere ? "0.0.0.0:0" : "127.0.0.1:0",
+                                "--log-level",
+                                level && *level ? level : "warn",
+                                "--exit-with-stdin",
+                                NULL};
     struct process *process = &w->v[w->n];
     *process = (struct process){.begun_ms = cw_clock_ms()};
     int rc = cw_child_start(&process->child, argv, NULL, 0, err);
@@ -89,7 +105,8 @@ static int start_one(struct cw_local_workers *w, struct cw_err *err)
     return 0;
 }
 
-/* One is gone. Told to drain it ends well; else the next one waits a little, and after some in a row nothing more is tried. */
+/* One is gone. Told to drain it ends well; else the next one waits a little, and after some in a
+ * row nothing more is tried. */
 static void note_end(struct cw_local_workers *w, const struct process *process)
 {
     int status = process->child.status;
@@ -107,8 +124,11 @@ static void note_end(struct cw_local_workers *w, const struct process *process)
     w->not_before_ms = cw_clock_ms() + cw_backoff_next_ms(&w->backoff);
     if (++w->failures < FAILURES_MAX)
         return;
-    cw_err_set(&err, CW_E_UNAVAILABLE, "local workers end as soon as they are begun (%s %d): their messages on standard error say why",
-               WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    cw_err_set(&err, CW_E_UNAVAILABLE,
+               "local workers end as soon as they are begun (%s %d): their messages on standard "
+               "error say why",
+               WIFSIGNALED(status) ? "signal" : "status",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     give_up(w, &err);
 }
 
@@ -166,7 +186,8 @@ static void sweep(struct cachew_client *client)
     }
 }
 
-struct cw_local_workers *cw_local_workers_new(struct cachew_client *client, const char *job_id, const struct cw_local_workers_conf *conf,
+struct cw_local_workers *cw_local_workers_new(struct cachew_client *client, const char *job_id,
+                                              const struct cw_local_workers_conf *conf,
                                               cw_local_workers_failed_fn *failed, void *arg)
 {
     struct cw_local_workers *w = CW_NEW(struct cw_local_workers);
@@ -187,7 +208,8 @@ void cw_local_workers_set(struct cw_local_workers *w, uint32_t n)
 {
     struct cw_err err = {0};
     w->wanted = CW_MIN(n, w->conf.max);
-    if (w->wanted > 0 && w->program[0] == 0 && cw_child_find("cachew-worker", w->program, sizeof(w->program), &err) != 0) {
+    if (w->wanted > 0 && w->program[0] == 0 &&
+        cw_child_find("cachew-worker", w->program, sizeof(w->program), &err) != 0) {
         cw_err_wrap(&err, "local workers");
         give_up(w, &err);
     }

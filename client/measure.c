@@ -5,7 +5,8 @@
 
 #include "base/compiler.h"
 
-/* A record may be overwritten while it is read when the trainer is a whole ring ahead: a margin is left out of the ring's oldest end. */
+/* A record may be overwritten while it is read when the trainer is a whole ring ahead: a margin
+ * is left out of the ring's oldest end. */
 #define MARGIN 64
 
 void cw_measure_asked(struct cw_measure *m, int64_t now_ns)
@@ -20,7 +21,8 @@ void cw_measure_given(struct cw_measure *m, int64_t now_ns)
     uint64_t n = atomic_load_explicit(&m->written, memory_order_relaxed);
     struct cw_measured *record = &m->ring[n % CW_MEASURE_RING];
     /* step and wait of two records are mixed only beyond the margin */
-    atomic_store_explicit(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1, memory_order_relaxed);
+    atomic_store_explicit(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1,
+                          memory_order_relaxed);
     atomic_store_explicit(&record->wait_ns, now_ns - m->asked_ns, memory_order_relaxed);
     atomic_store_explicit(&m->written, n + 1, memory_order_release);
     m->given_ns = now_ns;
@@ -43,7 +45,8 @@ void cw_measure_take(struct cw_measure *m, struct cw_measure_sum *ret)
 {
     int64_t steps[CW_MEASURE_RING];
     size_t steps_n = 0;
-    uint64_t written = atomic_load_explicit(&m->written, memory_order_acquire), n = written - m->taken;
+    uint64_t written = atomic_load_explicit(&m->written, memory_order_acquire),
+             n = written - m->taken;
     uint64_t kept = CW_MIN(n, (uint64_t)(CW_MEASURE_RING - MARGIN));
     *ret = (struct cw_measure_sum){.batches = n};
     m->taken = written;

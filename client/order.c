@@ -3,17 +3,18 @@
 
 #include "base/mem.h"
 
-#define EPOCHS_AHEAD_MAX (1u << 20) /* a window never reaches further: a peer that says so is wrong */
+/* a window never reaches further: a peer that says so is wrong */
+#define EPOCHS_AHEAD_MAX (1u << 20)
 
 struct waiting {
     uint64_t local;
     void *entry;
 };
 struct cw_order_epoch {
-    struct cw_set got;   /* came, or will not come, or was consumed before */
+    struct cw_set got; /* came, or will not come, or was consumed before */
     uint64_t got_n;
-    struct cw_set gone;  /* of these: will not come */
-    struct cw_map held;  /* ordered: local number -> entry */
+    struct cw_set gone;   /* of these: will not come */
+    struct cw_map held;   /* ordered: local number -> entry */
     struct waiting *fifo; /* unordered: as they came */
     size_t fifo_first, fifo_n, fifo_cap;
     bool cut;
@@ -54,7 +55,8 @@ static uint64_t mark(struct cw_order_epoch *state, uint64_t lo, uint64_t hi)
     return fresh;
 }
 
-void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uint64_t epoch, uint64_t item, const struct cw_set *consumed)
+void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uint64_t epoch,
+                   uint64_t item, const struct cw_set *consumed)
 {
     *order = (struct cw_order){.conf = *conf, .epoch = epoch};
     if (order->conf.consumers == 0)
@@ -65,17 +67,20 @@ void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uin
     if (order->next > 0)
         mark(state, 0, order->next);
     for (size_t i = 0; consumed && i < consumed->n; i++) {
-        uint64_t lo = cw_order_local(&order->conf, consumed->v[i].lo), hi = cw_order_local(&order->conf, consumed->v[i].hi);
+        uint64_t lo = cw_order_local(&order->conf, consumed->v[i].lo),
+                 hi = cw_order_local(&order->conf, consumed->v[i].hi);
         hi = CW_MIN(hi, order->mine);
         if (lo < hi)
             mark(state, lo, hi);
     }
-    /* What was consumed before is not given out again: for the ordered walk it is like what will not come, but it is not told. */
+    /* What was consumed before is not given out again: for the ordered walk it is like what will
+     * not come, but it is not told. */
     if (!order->conf.unordered)
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
 }
 
-static void epoch_free(struct cw_order *order, struct cw_order_epoch *state, cw_order_free_fn *free_entry)
+static void epoch_free(struct cw_order *order, struct cw_order_epoch *state,
+                       cw_order_free_fn *free_entry)
 {
     uint64_t key;
     void *entry;
@@ -119,13 +124,16 @@ static void fifo_push(struct cw_order_epoch *state, uint64_t local, void *entry)
     state->fifo_n++;
 }
 
-int cw_order_put(struct cw_order *order, uint64_t epoch, uint64_t item, void *entry, struct cw_err *err)
+int cw_order_put(struct cw_order *order, uint64_t epoch, uint64_t item, void *entry,
+                 struct cw_err *err)
 {
     const struct cw_order_conf *conf = &order->conf;
-    bool known = item < conf->items && (conf->epochs == 0 || epoch < conf->epochs) && item % conf->consumers == conf->consumer;
+    bool known = item < conf->items && (conf->epochs == 0 || epoch < conf->epochs) &&
+                 item % conf->consumers == conf->consumer;
     if (!known || (epoch > order->epoch && epoch - order->epoch > EPOCHS_AHEAD_MAX))
-        return cw_err_set(err, CW_E_CORRUPT, "epoch %llu, item %llu is not of this job and consumer", (unsigned long long)epoch,
-                          (unsigned long long)item);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "epoch %llu, item %llu is not of this job and consumer",
+                          (unsigned long long)epoch, (unsigned long long)item);
     if (epoch < order->epoch || cw_order_is_over(order))
         return 0;
     struct cw_order_epoch *state = epoch_get(order, epoch);
@@ -181,12 +189,14 @@ static struct cw_order_out take_unordered(struct cw_order *order, struct cw_orde
     struct waiting first = state->fifo[state->fifo_first++];
     state->fifo_n--;
     order->held--;
-    return (struct cw_order_out){CW_ORDER_ITEM, order->epoch, cw_order_item(&order->conf, first.local), first.entry};
+    return (struct cw_order_out){CW_ORDER_ITEM, order->epoch,
+                                 cw_order_item(&order->conf, first.local), first.entry};
 }
 
 static struct cw_order_out take_ordered(struct cw_order *order, struct cw_order_epoch *state)
 {
-    struct cw_order_out out = {.epoch = order->epoch, .item = cw_order_item(&order->conf, order->next)};
+    struct cw_order_out out = {.epoch = order->epoch,
+                               .item = cw_order_item(&order->conf, order->next)};
     out.entry = cw_map_remove(&state->held, order->next);
     if (out.entry) {
         out.kind = CW_ORDER_ITEM;
@@ -208,7 +218,8 @@ struct cw_order_out cw_order_take(struct cw_order *order)
     if (cw_order_is_over(order))
         return (struct cw_order_out){.kind = CW_ORDER_NONE};
     struct cw_order_epoch *state = epoch_get(order, order->epoch);
-    bool drained = order->conf.unordered ? state->got_n == order->mine && state->fifo_n == 0 : order->next >= order->mine;
+    bool drained = order->conf.unordered ? state->got_n == order->mine && state->fifo_n == 0
+                                         : order->next >= order->mine;
     if (state->cut || drained)
         return take_end(order, state);
     return order->conf.unordered ? take_unordered(order, state) : take_ordered(order, state);
@@ -237,7 +248,8 @@ uint64_t cw_order_come(const struct cw_order *order)
 {
     const struct cw_order_epoch *state;
     uint64_t epoch = order->epoch, local = 0;
-    while (order->mine > 0 && (state = cw_map_get(&order->epochs, epoch)) && (local = cw_set_first_absent(&state->got, 0)) >= order->mine) {
+    while (order->mine > 0 && (state = cw_map_get(&order->epochs, epoch)) &&
+           (local = cw_set_first_absent(&state->got, 0)) >= order->mine) {
         epoch++;
         local = 0;
     }

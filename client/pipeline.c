@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines of the public API: a graph behind an opaque pointer, and the builder, which gathers one node at a time and gives it
- * to the graph's own builder when the next one begins. */
+/* Pipelines of the public API: a graph behind an opaque pointer, and the builder, which gathers
+ * one node at a time and gives it to the graph's own builder when the next one begins. */
 #include "client/pipeline.h"
 
 #include <stdlib.h>
@@ -35,24 +35,28 @@ struct cw_graph *cw_pipeline_graph(const struct cachew_pipeline *pipeline)
     return cast.graph;
 }
 
-int cachew_pipeline_load(const char *path, struct cachew_pipeline **ret_pipeline, struct cachew_error *error)
+int cachew_pipeline_load(const char *path, struct cachew_pipeline **ret_pipeline,
+                         struct cachew_error *error)
 {
     struct cw_err err = {0};
     struct cw_graph *graph = NULL;
     if (!path || !ret_pipeline)
-        return cw_public_set(error, CW_E_INVALID, "cachew_pipeline_load: path and ret_pipeline must not be NULL");
+        return cw_public_set(error, CW_E_INVALID,
+                             "cachew_pipeline_load: path and ret_pipeline must not be NULL");
     if (cw_graph_load(path, &graph, &err) != 0)
         return cw_public_fail(error, &err);
     *ret_pipeline = pipeline_of(graph);
     return 0;
 }
 
-int cachew_pipeline_parse(const char *json, size_t length, struct cachew_pipeline **ret_pipeline, struct cachew_error *error)
+int cachew_pipeline_parse(const char *json, size_t length, struct cachew_pipeline **ret_pipeline,
+                          struct cachew_error *error)
 {
     struct cw_err err = {0};
     struct cw_graph *graph = NULL;
     if (!json || !ret_pipeline)
-        return cw_public_set(error, CW_E_INVALID, "cachew_pipeline_parse: json and ret_pipeline must not be NULL");
+        return cw_public_set(error, CW_E_INVALID,
+                             "cachew_pipeline_parse: json and ret_pipeline must not be NULL");
     if (cw_graph_parse(json, length, "pipeline", &graph, &err) != 0)
         return cw_public_fail(error, &err);
     *ret_pipeline = pipeline_of(graph);
@@ -109,8 +113,8 @@ static bool is_usable(struct cachew_builder *builder, const char *call, const vo
     if (builder->err.code != 0)
         return false;
     if (!given)
-        cw_err_set(&builder->err, CW_E_INVALID, "%s: NULL was given%s%s", call, builder->open ? " for operator " : "",
-                   builder->open ? builder->node.op : "");
+        cw_err_set(&builder->err, CW_E_INVALID, "%s: NULL was given%s%s", call,
+                   builder->open ? " for operator " : "", builder->open ? builder->node.op : "");
     else if (!builder->open)
         cw_err_set(&builder->err, CW_E_INVALID, "%s was called before cachew_add", call);
     return builder->err.code == 0;
@@ -122,7 +126,8 @@ void cachew_add(struct cachew_builder *builder, const char *op)
     if (builder->err.code != 0)
         return;
     if (!op || !*op) {
-        cw_err_set(&builder->err, CW_E_INVALID, "cachew_add: operator %zu has no name", builder->nodes_n);
+        cw_err_set(&builder->err, CW_E_INVALID, "cachew_add: operator %zu has no name",
+                   builder->nodes_n);
         return;
     }
     builder->node.op = cw_mem_strdup(op);
@@ -175,7 +180,8 @@ void cachew_add_depends_on(struct cachew_builder *builder, const char *name)
 }
 
 /* The option's value to be set, or NULL when an error sticks. */
-static struct cw_value *option(struct cachew_builder *builder, const char *call, const char *name, const void *given)
+static struct cw_value *option(struct cachew_builder *builder, const char *call, const char *name,
+                               const void *given)
 {
     if (!is_usable(builder, call, name) || !is_usable(builder, call, given))
         return NULL;
@@ -213,25 +219,31 @@ void cachew_set_str(struct cachew_builder *builder, const char *name, const char
         cw_value_set_str(v, value);
 }
 
-void cachew_set_i64s(struct cachew_builder *builder, const char *name, const int64_t *values, size_t n)
+void cachew_set_i64s(struct cachew_builder *builder, const char *name, const int64_t *values,
+                     size_t n)
 {
-    struct cw_value *v = option(builder, "cachew_set_i64s", name, n ? (const void *)values : builder);
+    struct cw_value *v =
+        option(builder, "cachew_set_i64s", name, n ? (const void *)values : builder);
     struct cw_value *items = v ? cw_value_set_list(v, n) : NULL;
     for (size_t i = 0; v && i < n; i++)
         cw_value_set_i64(&items[i], values[i]);
 }
 
-void cachew_set_f64s(struct cachew_builder *builder, const char *name, const double *values, size_t n)
+void cachew_set_f64s(struct cachew_builder *builder, const char *name, const double *values,
+                     size_t n)
 {
-    struct cw_value *v = option(builder, "cachew_set_f64s", name, n ? (const void *)values : builder);
+    struct cw_value *v =
+        option(builder, "cachew_set_f64s", name, n ? (const void *)values : builder);
     struct cw_value *items = v ? cw_value_set_list(v, n) : NULL;
     for (size_t i = 0; v && i < n; i++)
         cw_value_set_f64(&items[i], values[i]);
 }
 
-void cachew_set_strs(struct cachew_builder *builder, const char *name, const char *const *values, size_t n)
+void cachew_set_strs(struct cachew_builder *builder, const char *name, const char *const *values,
+                     size_t n)
 {
-    struct cw_value *v = option(builder, "cachew_set_strs", name, n ? (const void *)values : builder);
+    struct cw_value *v =
+        option(builder, "cachew_set_strs", name, n ? (const void *)values : builder);
     struct cw_value *items = v ? cw_value_set_list(v, n) : NULL;
     for (size_t i = 0; v && i < n; i++)
         cw_value_set_str(&items[i], values[i] ? values[i] : "");
@@ -256,7 +268,8 @@ void cachew_builder_free(struct cachew_builder *builder)
     cw_mem_free(builder);
 }
 
-int cachew_builder_finish(struct cachew_builder *builder, struct cachew_pipeline **ret_pipeline, struct cachew_error *error)
+int cachew_builder_finish(struct cachew_builder *builder, struct cachew_pipeline **ret_pipeline,
+                          struct cachew_error *error)
 {
     struct cw_graph *graph = NULL;
     flush_node(builder);

@@ -8,10 +8,15 @@
 #include "base/version.h"
 #include "data/spec.h"
 
-_Static_assert((int)CACHEW_E_INVALID == (int)CW_E_INVALID && (int)CACHEW_E_INTERNAL == (int)CW_E_INTERNAL, "one set of codes");
-_Static_assert((int)CACHEW_E_CANCELLED == (int)CW_E_CANCELLED && (int)CACHEW_E_STATE == (int)CW_E_STATE, "one set of codes");
+_Static_assert((int)CACHEW_E_INVALID == (int)CW_E_INVALID &&
+                   (int)CACHEW_E_INTERNAL == (int)CW_E_INTERNAL,
+               "one set of codes");
+_Static_assert((int)CACHEW_E_CANCELLED == (int)CW_E_CANCELLED &&
+                   (int)CACHEW_E_STATE == (int)CW_E_STATE,
+               "one set of codes");
 _Static_assert((int)CACHEW_E_OTHER_FILE == (int)CW_E_OTHER_FILE, "one set of codes");
-_Static_assert((int)CACHEW_U8 == (int)CW_DTYPE_U8 && (int)CACHEW_STR == (int)CW_DTYPE_STR, "one set of dtypes");
+_Static_assert((int)CACHEW_U8 == (int)CW_DTYPE_U8 && (int)CACHEW_STR == (int)CW_DTYPE_STR,
+               "one set of dtypes");
 _Static_assert(CACHEW_RANK_MAX == CW_RANK_MAX, "one rank");
 
 const char *cachew_version(void)

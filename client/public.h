@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public headers, with what they declare made visible outside the library (all else is hidden). Every file of this
- * folder that defines a public function includes it first. */
+/* The public headers, with what they declare made visible outside the library (all else is
+ * hidden). Every file of this folder that defines a public function includes it first. */
 #ifndef CW_CLIENT_PUBLIC_H
 #define CW_CLIENT_PUBLIC_H
 

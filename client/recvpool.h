@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for received batches: freed buffers are kept by size class and used again, since the page faults of fresh memory
- * cost more than the copy into it. Any thread. */
+/* Memory for received batches: freed buffers are kept by size class and used again, since the
+ * page faults of fresh memory cost more than the copy into it. Any thread. */
 #ifndef CW_CLIENT_RECVPOOL_H
 #define CW_CLIENT_RECVPOOL_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew-relay: started by libcachew in a process that was forked from one with gRPC in it, and speaks gRPC for it over its standard input and
- * output. It ends when that process does. Not for people. */
+/* cachew-relay: started by libcachew in a process that was forked from one with gRPC in it, and
+ * speaks gRPC for it over its standard input and output. It ends when that process does. Not for
+ * people. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,10 @@
 int main(int argc, char **argv)
 {
     if (argc != 2 || strcmp(argv[1], CW_VERSION) != 0) {
-        fprintf(stderr, "cachew-relay %s is started by a libcachew of the same version, when a forked process connects; not by hand\n", CW_VERSION);
+        fprintf(stderr,
+                "cachew-relay %s is started by a libcachew of the same version, when a forked "
+                "process connects; not by hand\n",
+                CW_VERSION);
         return CW_RELAY_OTHER;
     }
     signal(SIGPIPE, SIG_IGN);

@@ -4,14 +4,18 @@
 #include "base/mem.h"
 #include "wire/wire.h"
 
-/* Local numbers to items: a run of ours stands for all between, of which only ours are meant (job.proto). */
-static void to_items(const struct cw_order_conf *conf, const struct cw_set *local, struct cw_set *ret_items)
+/* Local numbers to items: a run of ours stands for all between, of which only ours are meant
+ * (job.proto). */
+static void to_items(const struct cw_order_conf *conf, const struct cw_set *local,
+                     struct cw_set *ret_items)
 {
     for (size_t i = 0; i < local->n; i++)
-        cw_set_add(ret_items, cw_order_item(conf, local->v[i].lo), cw_order_item(conf, local->v[i].hi - 1) + 1);
+        cw_set_add(ret_items, cw_order_item(conf, local->v[i].lo),
+                   cw_order_item(conf, local->v[i].hi - 1) + 1);
 }
 
-static void add_set(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_order_conf *conf, uint64_t epoch, const struct cw_set *local)
+static void add_set(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_order_conf *conf,
+                    uint64_t epoch, const struct cw_set *local)
 {
     Cachew__V1__EpochSet *set = CW_NEW(Cachew__V1__EpochSet);
     struct cw_set items = {0};
@@ -25,7 +29,8 @@ static void add_set(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_ord
     (*sets)[(*n)++] = set;
 }
 
-static void add_map(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_order_conf *conf, const struct cw_map *map)
+static void add_map(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_order_conf *conf,
+                    const struct cw_map *map)
 {
     uint64_t epoch;
     void *set;
@@ -51,11 +56,14 @@ void cw_report_all(struct cw_report *report, struct cw_deliver *deliver)
         cw_set_add(&whole, 0, order->mine);
     for (epoch = first; epoch < order->epoch; epoch++)
         add_set(&report->received, &report->received_n, &order->conf, epoch, &whole);
-    add_set(&report->received, &report->received_n, &order->conf, order->epoch, cw_order_received(order, order->epoch));
+    add_set(&report->received, &report->received_n, &order->conf, order->epoch,
+            cw_order_received(order, order->epoch));
     for (size_t i = 0; cw_map_next(&order->epochs, &i, &epoch, &state);)
         if (epoch > order->epoch)
-            add_set(&report->received, &report->received_n, &order->conf, epoch, cw_order_received(order, epoch));
-    add_set(&report->consumed, &report->consumed_n, &order->conf, first, cw_map_get(&deliver->all_consumed, first));
+            add_set(&report->received, &report->received_n, &order->conf, epoch,
+                    cw_order_received(order, epoch));
+    add_set(&report->consumed, &report->consumed_n, &order->conf, first,
+            cw_map_get(&deliver->all_consumed, first));
     cw_set_fini(&whole);
     cw_sets_clear(&deliver->received);
     cw_sets_clear(&deliver->consumed);
@@ -83,7 +91,8 @@ void cw_report_position(const struct cw_deliver *deliver, Cachew__V1__Position *
     if (deliver->order.conf.unordered) { /* the first item not consumed */
         const struct cw_set *consumed = cw_map_get(&deliver->all_consumed, pos.epoch);
         uint64_t local = consumed ? cw_set_first_absent(consumed, 0) : 0;
-        pos.item = local >= deliver->order.mine ? deliver->order.conf.items : local * deliver->order.conf.consumers;
+        pos.item = local >= deliver->order.mine ? deliver->order.conf.items
+                                                : local * deliver->order.conf.consumers;
         pos.batches = pos.item;
     }
     cachew__v1__position__init(ret_position);

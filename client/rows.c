@@ -25,7 +25,8 @@ void cw_rows_free(struct cw_rows *rows)
     cw_mem_free(rows);
 }
 
-static bool copy_bytes(const struct cw_rows *rows, const struct cw_tensor *tensor, size_t at, void *dst, size_t n)
+static bool copy_bytes(const struct cw_rows *rows, const struct cw_tensor *tensor, size_t at,
+                       void *dst, size_t n)
 {
     if (at > tensor->bytes || n > tensor->bytes - at)
         return false;
@@ -40,22 +41,25 @@ static bool copy_bytes(const struct cw_rows *rows, const struct cw_tensor *tenso
     return true;
 }
 
-int cw_rows_read(const struct cw_rows *rows, size_t i, size_t at, void *dst, size_t n, struct cw_err *err)
+int cw_rows_read(const struct cw_rows *rows, size_t i, size_t at, void *dst, size_t n,
+                 struct cw_err *err)
 {
     const struct cw_tensor *tensor = &rows->head->tensors[i];
     if (copy_bytes(rows, tensor, at, dst, n))
         return 0;
-    return cw_err_set(err, CW_E_CORRUPT, "item %llu: tensor %s is shorter than its header says", (unsigned long long)rows->item,
-                      tensor->field.name);
+    return cw_err_set(err, CW_E_CORRUPT, "item %llu: tensor %s is shorter than its header says",
+                      (unsigned long long)rows->item, tensor->field.name);
 }
 
-int cw_rows_str_at(const struct cw_rows *rows, size_t i, uint64_t r, int64_t *ret_at, struct cw_err *err)
+int cw_rows_str_at(const struct cw_rows *rows, size_t i, uint64_t r, int64_t *ret_at,
+                   struct cw_err *err)
 {
     const struct cw_tensor *tensor = &rows->head->tensors[i];
     uint64_t table = (rows->head->elements + 1) * sizeof(int64_t);
     int rc = cw_rows_read(rows, i, (size_t)r * sizeof(int64_t), ret_at, sizeof(int64_t), err);
-    if (rc == 0 && (*ret_at < 0 || table > tensor->bytes || (uint64_t)*ret_at > tensor->bytes - table))
-        return cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets of tensor %s are not valid", (unsigned long long)rows->item,
-                          tensor->field.name);
+    if (rc == 0 &&
+        (*ret_at < 0 || table > tensor->bytes || (uint64_t)*ret_at > tensor->bytes - table))
+        return cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets of tensor %s are not valid",
+                          (unsigned long long)rows->item, tensor->field.name);
     return rc;
 }

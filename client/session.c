@@ -38,7 +38,8 @@ void cw_session_move(struct cw_session *session, bool all)
     cw_deliver_settle(&session->deliver);
     if (session->deliver.err.code == 0 && cw_deliver_drain(&session->deliver, &err) != 0)
         cw_job_fail(session->job, &err);
-    /* A failed job stays until it is closed: what comes then would never be given out, so no more is asked for. */
+    /* A failed job stays until it is closed: what comes then would never be given out, so no
+     * more is asked for. */
     uint64_t held = session->deliver.joined / CW_MAX(session->links_n, 1);
     for (size_t i = 0; session->deliver.err.code == 0 && i < session->links_n; i++)
         cw_link_flush(session->links[i], held, all);
@@ -57,9 +58,10 @@ void cw_session_came(struct cw_session *session)
     cw_session_move(session, false);
 }
 
-/* The trainer has nothing, nothing has come for a while, and there is something beyond the gap: should all credit be out for that,
- * what fills the gap could never come. Workers send what comes before the last that they sent without credit, so this is for the
- * worst only; slow, so that a long computation does not fill the memory. */
+/* The trainer has nothing, nothing has come for a while, and there is something beyond the gap:
+ * should all credit be out for that, what fills the gap could never come. Workers send what
+ * comes before the last that they sent without credit, so this is for the worst only; slow, so
+ * that a long computation does not fill the memory. */
 static void help_starving(struct cw_session *session)
 {
     struct cachew_job *job = session->job;
@@ -83,13 +85,15 @@ static void session_tick(void *arg)
         help_starving(session);
 }
 
-/* The trainer wakes the loop when a quarter of the window, or an eighth of the buffer, was consumed. */
+/* The trainer wakes the loop when a quarter of the window, or an eighth of the buffer, was
+ * consumed. */
 static void set_kicks(struct cw_session *session)
 {
     uint64_t n = session->ack.window / 4;
     n = n < 1 ? 1 : n > 256 ? 256 : n;
     atomic_store_explicit(&session->job->kick_n, n, memory_order_relaxed);
-    atomic_store_explicit(&session->job->kick_bytes, session->conf.buffer_bytes / 8, memory_order_relaxed);
+    atomic_store_explicit(&session->job->kick_bytes, session->conf.buffer_bytes / 8,
+                          memory_order_relaxed);
 }
 
 void cw_session_set_window(struct cw_session *session, uint64_t items)
@@ -104,7 +108,10 @@ void cw_session_set_reason(struct cw_session *session, const char *reason, uint6
     cw_mutex_lock(&job->mutex);
     snprintf(job->reason, sizeof(job->reason), "%s", reason);
     if (still_ms < CW_SESSION_STUCK)
-        job->start_by_ns = CW_MAX(job->start_by_ns, cw_clock_ns() + (job->client->timeout_ms - (int64_t)CW_MIN(still_ms, STILL_MS_MAX)) * 1000000);
+        job->start_by_ns =
+            CW_MAX(job->start_by_ns, cw_clock_ns() + (job->client->timeout_ms -
+                                                      (int64_t)CW_MIN(still_ms, STILL_MS_MAX)) *
+                                                         1000000);
     cw_mutex_unlock(&job->mutex);
     cw_cond_broadcast(&job->cond);
 }
@@ -140,7 +147,8 @@ static void session_free(struct cw_session *session)
 
 static bool is_final(int code)
 {
-    return code == CW_E_INVALID || code == CW_E_DENIED || code == CW_E_UNSUPPORTED || code == CW_E_LIMIT || code == CW_E_STATE || code == CW_E_OTHER_FILE ||
+    return code == CW_E_INVALID || code == CW_E_DENIED || code == CW_E_UNSUPPORTED ||
+           code == CW_E_LIMIT || code == CW_E_STATE || code == CW_E_OTHER_FILE ||
            code == CW_E_EXISTS || code == CW_E_NOT_FOUND;
 }
 
@@ -155,7 +163,8 @@ static void on_close(void *arg, int code, const char *msg)
         session_free(session);
         return;
     }
-    /* Once begun only a JobError ends a job: the other end may have been a dispatcher on its way out, or something between. */
+    /* Once begun only a JobError ends a job: the other end may have been a dispatcher on its way
+     * out, or something between. */
     if (!session->begun && is_final(code)) {
         struct cw_err err = {0};
         cw_err_set(&err, code, "dispatcher %s: %s", address, msg && *msg ? msg : cw_err_text(code));
@@ -165,7 +174,8 @@ static void on_close(void *arg, int code, const char *msg)
     if (session->over)
         return;
     char reason[256];
-    snprintf(reason, sizeof(reason), "no connection to the dispatcher at %s (%s)", address, msg && *msg ? msg : "it ended the stream");
+    snprintf(reason, sizeof(reason), "no connection to the dispatcher at %s (%s)", address,
+             msg && *msg ? msg : "it ended the stream");
     cw_session_set_reason(session, reason, CW_SESSION_STUCK);
     cw_timer_start(session->retry, session->backoff_ms, 0);
     session->backoff_ms = CW_MIN(2 * session->backoff_ms, CW_SESSION_BACKOFF_MAX_MS);
@@ -175,7 +185,8 @@ static void session_open(void *arg)
 {
     static const struct cw_stream_cb callbacks = {cw_session_hear, NULL, on_close};
     struct cw_session *session = arg;
-    session->stream = cw_channel_stream(session->job->client->channel, "/cachew.v1.Jobs/Attach", &callbacks, session);
+    session->stream = cw_channel_stream(session->job->client->channel, "/cachew.v1.Jobs/Attach",
+                                        &callbacks, session);
     cw_session_say_hello(session);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An anonymous job that its dispatcher does not know any more, because the trainer was away for longer than it is kept (in a debugger, on a laptop
- * asleep), or the state was lost: the trainer begins it again by its own token. What it has received stays, and is told as after a
- * reconnect; what comes twice is dropped as always. So each batch is given out once, and the trainer notices nothing. */
+/* An anonymous job that its dispatcher does not know any more, because the trainer was away for
+ * longer than it is kept (in a debugger, on a laptop asleep), or the state was lost: the trainer
+ * begins it again by its own token. What it has received stays, and is told as after a
+ * reconnect; what comes twice is dropped as always. So each batch is given out once, and the
+ * trainer notices nothing. */
 #include "client/session_int.h"
 
 #include "base/log.h"
@@ -21,8 +23,15 @@ static void fill_token(const struct cw_session *session, struct cw_token *token)
     const struct cachew_job *job = session->job;
     const struct cw_deliver *deliver = &session->deliver;
     const struct cw_pos *pos = &deliver->pos;
-    *token = (struct cw_token){.fingerprint = job->fingerprint, .seed = job->seed, .epoch = pos->epoch, .item = pos->item, .row = pos->row,
-                               .rows = pos->rows, .batches = pos->batches, .mode = job->mode, .consumers = job->consumers};
+    *token = (struct cw_token){.fingerprint = job->fingerprint,
+                               .seed = job->seed,
+                               .epoch = pos->epoch,
+                               .item = pos->item,
+                               .row = pos->row,
+                               .rows = pos->rows,
+                               .batches = pos->batches,
+                               .mode = job->mode,
+                               .consumers = job->consumers};
     const struct cw_set *consumed = cw_map_get(&deliver->all_consumed, pos->epoch);
     if (!deliver->order.conf.unordered)
         return;
@@ -57,11 +66,14 @@ int cw_session_forget_job(struct cw_session *session, const char *why, struct cw
     cw_local_workers_end(session->local);
     session->local = NULL;
     cw_deliver_settle(&session->deliver);
-    session->over = cw_order_is_over(&session->deliver.order); /* all of it is here: there is nothing to ask for */
+    /* all of it is here: there is nothing to ask for */
+    session->over = cw_order_is_over(&session->deliver.order);
     session->again = !session->over;
     session->again_epoch = session->deliver.pos.epoch;
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
-    cw_log_info("client", "job=%s %s: %s", session->job->id, session->over ? "all of it has come" : "is begun again where the trainer stands", why);
+    cw_log_info("client", "job=%s %s: %s", session->job->id,
+                session->over ? "all of it has come" : "is begun again where the trainer stands",
+                why);
     return session->again ? take_token(session, err) : 0;
 }
 
@@ -91,21 +103,27 @@ static void tell_all(struct cw_session *session)
     for (size_t i = 0; cw_map_next(&order->epochs, &i, &epoch, &state);)
         copy_set(&deliver->received, epoch, cw_order_received(order, epoch));
     add_whole(&deliver->consumed, order, session->again_epoch, deliver->pos.epoch);
-    copy_set(&deliver->consumed, deliver->pos.epoch, cw_map_get(&deliver->all_consumed, deliver->pos.epoch));
+    copy_set(&deliver->consumed, deliver->pos.epoch,
+             cw_map_get(&deliver->all_consumed, deliver->pos.epoch));
 }
 
-int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome, struct cw_err *err)
+int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
+                           struct cw_err *err)
 {
     struct cachew_job *job = session->job;
     struct cw_plan_info info;
     if (!welcome->info)
-        return cw_err_set(err, CW_E_CORRUPT, "the dispatcher's welcome does not say what the job is");
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "the dispatcher's welcome does not say what the job is");
     int rc = cw_wire_info_from(welcome->info, &info, err);
     if (rc != 0)
         return rc;
     if (!cw_hash_eq(info.fingerprint, job->fingerprint) || info.items != job->items)
-        return cw_err_set(err, CW_E_STATE, "job %s was removed while the trainer was away, and its source files are others by now: resume with the files "
-                          "that it was started with, or start anew", job->id);
+        return cw_err_set(err, CW_E_STATE,
+                          "job %s was removed while the trainer was away, and its source files are "
+                          "others by now: resume with the files "
+                          "that it was started with, or start anew",
+                          job->id);
     session->again = false;
     cw_job_set_id(job, welcome->job_id);
     tell_all(session);

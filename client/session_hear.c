@@ -10,7 +10,8 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
     bool first = !session->begun;
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
     bool again = session->again;
-    if ((first && cw_session_begin(session, welcome, &err) != 0) || (again && cw_session_begin_again(session, welcome, &err) != 0)) {
+    if ((first && cw_session_begin(session, welcome, &err) != 0) ||
+        (again && cw_session_begin_again(session, welcome, &err) != 0)) {
         cw_job_fail(session->job, &err);
         return;
     }
@@ -40,12 +41,14 @@ static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *sk
     for (size_t i = 0; i < skipped->n_items; i++) {
         const Cachew__V1__EpochSet *set = skipped->items[i];
         for (size_t k = 0; k < set->n_items; k++)
-            cw_deliver_skip(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi, lost);
+            cw_deliver_skip(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi,
+                            lost);
     }
     for (size_t i = 0; i < skipped->n_batches; i++) {
         const Cachew__V1__EpochSet *set = skipped->batches[i];
         for (size_t k = 0; k < set->n_items; k++)
-            cw_deliver_skip_batches(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi);
+            cw_deliver_skip_batches(&session->deliver, set->epoch, set->items[k]->lo,
+                                    set->items[k]->hi);
     }
     cw_session_move(session, false);
 }
@@ -63,7 +66,8 @@ static void on_local_workers(struct cw_session *session, const Cachew__V1__Local
     if (session->closed || session->conf.local.max == 0)
         return;
     if (!session->local)
-        session->local = cw_local_workers_new(session->job->client, local->job_id, &session->conf.local, on_local_failed, session);
+        session->local = cw_local_workers_new(session->job->client, local->job_id,
+                                              &session->conf.local, on_local_failed, session);
     cw_local_workers_set(session->local, local->workers);
 }
 
@@ -71,7 +75,8 @@ static void on_error(struct cw_session *session, const Cachew__V1__JobError *err
 {
     struct cw_err err = {0};
     int code = error->code < 0 && error->code > -(int)CW_ORD_N ? error->code : CW_E_INTERNAL;
-    if (cw_err_is_retryable(code)) { /* the dispatcher stops, or cannot now: the stream ends, and we come again */
+    /* the dispatcher stops, or cannot now: the stream ends, and we come again */
+    if (cw_err_is_retryable(code)) {
         cw_session_set_reason(session, error->error, CW_SESSION_STUCK);
         return;
     }
@@ -90,7 +95,8 @@ void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
     struct cw_err err = {0};
     ProtobufCMessage *base = cw_wire_unpack(&cachew__v1__client_command__descriptor, msg, &err);
     if (!base) {
-        cw_log_warn("client", "message from dispatcher %s: %s", session->job->client->address, err.msg);
+        cw_log_warn("client", "message from dispatcher %s: %s", session->job->client->address,
+                    err.msg);
         return;
     }
     const Cachew__V1__ClientCommand *command = (const Cachew__V1__ClientCommand *)(void *)base;
@@ -108,7 +114,9 @@ void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
             on_error(session, command->error);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
-            cw_session_set_reason(session, command->waiting->reason, command->waiting->stuck ? CW_SESSION_STUCK : command->waiting->still_ms);
+            cw_session_set_reason(session, command->waiting->reason,
+                                  command->waiting->stuck ? CW_SESSION_STUCK
+                                                          : command->waiting->still_ms);
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
             on_skipped(session, command->skipped);

@@ -23,7 +23,8 @@ static struct cw_link *link_find(const struct cw_session *session, uint64_t work
 static bool list_has(const Cachew__V1__Workers *list, const struct cw_link *link)
 {
     for (size_t i = 0; i < list->n_workers; i++)
-        if (list->workers[i]->worker_id == cw_link_worker(link) && strcmp(list->workers[i]->address, cw_link_address(link)) == 0)
+        if (list->workers[i]->worker_id == cw_link_worker(link) &&
+            strcmp(list->workers[i]->address, cw_link_address(link)) == 0)
             return true;
     return false;
 }
@@ -45,13 +46,15 @@ void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Worker
     for (size_t i = 0; i < session->links_n; i++)
         cw_link_set_listed(session->links[i], list_has(list, session->links[i]));
     cw_session_drop_links(session);
-    uint64_t share = CW_MAX(session->conf.buffer_bytes / CW_MAX(list->n_workers, 1), LINK_BYTES_MIN);
+    uint64_t share =
+        CW_MAX(session->conf.buffer_bytes / CW_MAX(list->n_workers, 1), LINK_BYTES_MIN);
     for (size_t i = 0; i < list->n_workers; i++) {
         const Cachew__V1__WorkerInfo *worker = list->workers[i];
         if (link_find(session, worker->worker_id))
             continue;
         CW_GROW(session->links, session->links_n, session->links_cap);
-        struct cw_link *link = cw_link_new(session, worker->worker_id, worker->address, worker->host_id, share);
+        struct cw_link *link =
+            cw_link_new(session, worker->worker_id, worker->address, worker->host_id, share);
         session->links[session->links_n++] = link;
     }
     for (size_t i = 0; i < session->links_n; i++)

@@ -82,7 +82,9 @@ void cw_session_say_hello(struct cw_session *session)
 static double wait_share(struct cw_session *session, int64_t now)
 {
     uint64_t waited = atomic_load_explicit(&session->job->counts.wait_ns, memory_order_relaxed);
-    double share = session->acked_ns ? (double)(waited - session->acked_wait_ns) / (double)CW_MAX(now - session->acked_ns, 1) : 0;
+    double share = session->acked_ns ? (double)(waited - session->acked_wait_ns) /
+                                           (double)CW_MAX(now - session->acked_ns, 1)
+                                     : 0;
     session->acked_wait_ns = waited;
     return CW_MIN(share, 1.0);
 }
@@ -108,13 +110,15 @@ static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_me
 
 static bool is_starving(const struct cw_session *session)
 {
-    return session->job->sparse && session->deliver.serial == atomic_load_explicit(&session->job->given, memory_order_relaxed);
+    return session->job->sparse &&
+           session->deliver.serial ==
+               atomic_load_explicit(&session->job->given, memory_order_relaxed);
 }
 
 static bool has_news(const struct cw_session *session)
 {
-    return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 || session->deliver.consumed_n > 0 ||
-           (is_starving(session) && !session->ack.told.starving);
+    return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 ||
+           session->deliver.consumed_n > 0 || (is_starving(session) && !session->ack.told.starving);
 }
 
 void cw_session_note_told(struct cw_session *session, bool starving)
@@ -138,7 +142,8 @@ void cw_session_ack(struct cw_session *session)
     struct cw_report report = {0};
     take_measure(session, &measure);
     ack.measure = &measure;
-    cw_report_news(&report, deliver); /* clears them: should the stream break now, the next hello tells all */
+    /* clears them: should the stream break now, the next hello tells all */
+    cw_report_news(&report, deliver);
     cw_report_position(deliver, &position);
     ack.received = report.received;
     ack.n_received = report.received_n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew_job_start and cachew_job_close: options checked, the session made and ended on the loop thread. */
+/* cachew_job_start and cachew_job_close: options checked, the session made and ended on the loop
+ * thread. */
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,49 +19,73 @@
 static int check_options(const struct cachew_job_options *o, struct cw_err *err)
 {
     if (o->mode > CACHEW_SHARED)
-        return cw_err_set(err, CW_E_INVALID, "job option mode: %d is none of CACHEW_SINGLE, CACHEW_COORDINATED, CACHEW_SHARED", (int)o->mode);
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option mode: %d is none of CACHEW_SINGLE, CACHEW_COORDINATED, CACHEW_SHARED",
+            (int)o->mode);
     uint32_t consumers = o->consumers ? o->consumers : 1;
     if (o->mode == CACHEW_SINGLE && consumers != 1)
-        return cw_err_set(err, CW_E_INVALID, "job option consumers: %u consumers need mode CACHEW_COORDINATED or CACHEW_SHARED", consumers);
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option consumers: %u consumers need mode CACHEW_COORDINATED or CACHEW_SHARED",
+            consumers);
     if (o->consumer >= consumers)
-        return cw_err_set(err, CW_E_INVALID, "job option consumer: %u is not below consumers (%u)", o->consumer, consumers);
+        return cw_err_set(err, CW_E_INVALID, "job option consumer: %u is not below consumers (%u)",
+                          o->consumer, consumers);
     if (o->name && cw_name_check_job(o->name, err) != 0)
         return cw_err_wrap(err, "job option name");
     if (o->mode != CACHEW_SINGLE && (!o->name || !*o->name))
-        return cw_err_set(err, CW_E_INVALID, "job option name: a job of several consumers needs one, by which they find it");
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option name: a job of several consumers needs one, by which they find it");
     if (o->tenant && cw_name_check_tenant(o->tenant, err) != 0)
         return cw_err_wrap(err, "job option tenant");
     if (o->autocache && strlen(o->autocache) > POLICY_BYTES_MAX)
-        return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes", POLICY_BYTES_MAX);
+        return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes",
+                          POLICY_BYTES_MAX);
     enum cw_identity identity;
     if (o->identity && cw_identity_parse(o->identity, "job option identity", &identity, err) != 0)
         return CW_E_INVALID;
     const char *const policies[][2] = {{"autoscale", o->autoscale}, {"autoplace", o->autoplace}};
     for (size_t i = 0; i < CW_ARRAY_LEN(policies); i++)
         if (policies[i][1] && strlen(policies[i][1]) > POLICY_BYTES_MAX)
-            return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes", policies[i][0], POLICY_BYTES_MAX);
+            return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes",
+                              policies[i][0], POLICY_BYTES_MAX);
     if (o->max_workers > 0 && o->min_workers > o->max_workers)
-        return cw_err_set(err, CW_E_INVALID, "job option min_workers: %u is more than max_workers (%u)", o->min_workers, o->max_workers);
-    if (!(o->weight >= 0) || !(o->max_stall >= 0 && o->max_stall <= 1) || !(o->client_price >= 0) || !(o->local_cpus >= 0))
-        return cw_err_set(err, CW_E_INVALID, "job options weight, client_price and local_cpus must be 0 or more, max_stall 0 to 1");
+        return cw_err_set(err, CW_E_INVALID,
+                          "job option min_workers: %u is more than max_workers (%u)",
+                          o->min_workers, o->max_workers);
+    if (!(o->weight >= 0) || !(o->max_stall >= 0 && o->max_stall <= 1) || !(o->client_price >= 0) ||
+        !(o->local_cpus >= 0))
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job options weight, client_price and local_cpus must be 0 or more, max_stall 0 to 1");
     if (o->local_workers > CW_LOCAL_WORKERS_MAX)
-        return cw_err_set(err, CW_E_INVALID, "job option local_workers: %u is over %d", o->local_workers, CW_LOCAL_WORKERS_MAX);
+        return cw_err_set(err, CW_E_INVALID, "job option local_workers: %u is over %d",
+                          o->local_workers, CW_LOCAL_WORKERS_MAX);
     if (o->local_nice < 0 || o->local_nice > 19)
-        return cw_err_set(err, CW_E_INVALID, "job option local_nice: %d is not 0 to 19", o->local_nice);
-    if (o->local_memory > 0 && o->local_memory / CW_MAX(o->local_workers, 1u) < CW_LOCAL_WORKER_BYTES_MIN)
-        return cw_err_set(err, CW_E_INVALID, "job option local_memory: %llu bytes are less than 16M for each of %u local workers",
-                          (unsigned long long)o->local_memory, CW_MAX(o->local_workers, 1u));
+        return cw_err_set(err, CW_E_INVALID, "job option local_nice: %d is not 0 to 19",
+                          o->local_nice);
+    if (o->local_memory > 0 &&
+        o->local_memory / CW_MAX(o->local_workers, 1u) < CW_LOCAL_WORKER_BYTES_MIN)
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option local_memory: %llu bytes are less than 16M for each of %u local workers",
+            (unsigned long long)o->local_memory, CW_MAX(o->local_workers, 1u));
     if (o->token && o->token_bytes == 0)
         return cw_err_set(err, CW_E_INVALID, "job option token_bytes: 0, but there is a token");
     return 0;
 }
 
-static int read_options(const struct cachew_job_options *given, struct cachew_job_options *ret_options, struct cw_err *err)
+static int read_options(const struct cachew_job_options *given,
+                        struct cachew_job_options *ret_options, struct cw_err *err)
 {
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
     if (given) {
         if (given->struct_size < sizeof(size_t) || given->struct_size > 4096)
-            return cw_err_set(err, CW_E_INVALID, "job options: struct_size is not set: initialise with CACHEW_JOB_OPTIONS_INIT");
+            return cw_err_set(
+                err, CW_E_INVALID,
+                "job options: struct_size is not set: initialise with CACHEW_JOB_OPTIONS_INIT");
         memcpy(&options, given, CW_MIN(given->struct_size, sizeof(options)));
     }
     *ret_options = options;
@@ -72,12 +97,20 @@ static char *dup_given(const char *text)
     return text && *text ? cw_mem_strdup(text) : NULL;
 }
 
-static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew_job_options *o, struct cw_session_conf *ret_conf, struct cw_err *err)
+static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew_job_options *o,
+                     struct cw_session_conf *ret_conf, struct cw_err *err)
 {
-    struct cw_session_conf conf = {.seed = o->seed, .epochs = o->epochs, .buffer_bytes = o->buffer_bytes, .lease_items = o->lease_items,
-                                   .window = o->window, .mode = (uint32_t)o->mode, .consumers = o->consumers ? o->consumers : 1,
-                                   .consumer = o->consumer, .unordered = o->unordered != 0,
-                                   .skip_bad = o->bad_elements == CACHEW_BAD_SKIP, .at_most_once = o->at_most_once != 0};
+    struct cw_session_conf conf = {.seed = o->seed,
+                                   .epochs = o->epochs,
+                                   .buffer_bytes = o->buffer_bytes,
+                                   .lease_items = o->lease_items,
+                                   .window = o->window,
+                                   .mode = (uint32_t)o->mode,
+                                   .consumers = o->consumers ? o->consumers : 1,
+                                   .consumer = o->consumer,
+                                   .unordered = o->unordered != 0,
+                                   .skip_bad = o->bad_elements == CACHEW_BAD_SKIP,
+                                   .at_most_once = o->at_most_once != 0};
     if (o->token) {
         int rc = cw_token_decode(o->token, o->token_bytes, &conf.token, err);
         if (rc != 0)
@@ -96,8 +129,12 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     conf.autoplace = dup_given(o->autoplace);
     conf.min_workers = o->min_workers;
     conf.max_workers = o->max_workers;
-    conf.local = (struct cw_local_workers_conf){.max = o->local_workers, .threads = o->local_threads, .nice_level = o->local_nice,
-                                                .cpus = o->local_cpus, .memory = o->local_memory, .everywhere = o->mode != CACHEW_SINGLE};
+    conf.local = (struct cw_local_workers_conf){.max = o->local_workers,
+                                                .threads = o->local_threads,
+                                                .nice_level = o->local_nice,
+                                                .cpus = o->local_cpus,
+                                                .memory = o->local_memory,
+                                                .everywhere = o->mode != CACHEW_SINGLE};
     conf.priority = o->priority;
     conf.weight = o->weight;
     conf.max_stall = o->max_stall;
@@ -190,13 +227,16 @@ void cachew_job_close(struct cachew_job *job)
 
 static int start_late(const struct cachew_job *job, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_UNAVAILABLE, "the job did not start: nothing moved for %lld ms: %s%s%s", (long long)job->client->timeout_ms,
-                      job->reason[0] ? job->reason : "the dispatcher at ", job->reason[0] ? "" : job->client->address,
-                      job->reason[0] ? "" : " does not answer");
+    return cw_err_set(
+        err, CW_E_UNAVAILABLE, "the job did not start: nothing moved for %lld ms: %s%s%s",
+        (long long)job->client->timeout_ms, job->reason[0] ? job->reason : "the dispatcher at ",
+        job->reason[0] ? "" : job->client->address, job->reason[0] ? "" : " does not answer");
 }
 
-/* Until the dispatcher has welcomed us; the time runs anew when it says that something has moved. */
-static int wait_started(struct cachew_job *job, const struct cachew_cancel *cancel, struct cw_err *err)
+/* Until the dispatcher has welcomed us; the time runs anew when it says that something has
+ * moved. */
+static int wait_started(struct cachew_job *job, const struct cachew_cancel *cancel,
+                        struct cw_err *err)
 {
     int rc = 0;
     cw_mutex_lock(&job->mutex);
@@ -235,8 +275,9 @@ static struct cachew_job *job_new(struct cachew_client *client, const struct cw_
     return job;
 }
 
-int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline *pipeline, const struct cachew_job_options *options,
-                     struct cachew_job **ret_job, struct cachew_error *error)
+int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline *pipeline,
+                     const struct cachew_job_options *options, struct cachew_job **ret_job,
+                     struct cachew_error *error)
 {
     struct cw_err err = {0};
     struct cachew_job_options o = CACHEW_JOB_OPTIONS_INIT;
@@ -244,7 +285,8 @@ int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline 
     if (cw_client_check(client, &err) != 0)
         return cw_public_fail(error, &err);
     if (!pipeline || !ret_job)
-        return cw_public_set(error, CW_E_INVALID, "cachew_job_start: pipeline and ret_job must not be NULL");
+        return cw_public_set(error, CW_E_INVALID,
+                             "cachew_job_start: pipeline and ret_job must not be NULL");
     if (read_options(options, &o, &err) != 0 || make_conf(pipeline, &o, &conf, &err) != 0)
         return cw_public_fail(error, &err);
     struct cachew_job *job = job_new(client, &conf);

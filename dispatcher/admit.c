@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-
 static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *err)
 {
     const struct cw_autocache_policy *policy;
     const char *argument;
-    int rc = options->autocache[0] != '\0' ? cw_autocache_find(options->autocache, &policy, &argument, err) : 0;
+    int rc = options->autocache[0] != '\0'
+                 ? cw_autocache_find(options->autocache, &policy, &argument, err)
+                 : 0;
     if (rc == 0)
         rc = cw_scaling_check(options->autoscale, err);
     if (rc == 0)
@@ -25,10 +26,14 @@ static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *
     if (rc != 0)
         return rc;
     if (options->max_workers > 0 && options->min_workers > options->max_workers)
-        return cw_err_set(err, CW_E_INVALID, "min_workers %u is more than max_workers %u", options->min_workers, options->max_workers);
-    if (!(options->weight >= 0 && options->weight <= 1e6) || !(options->max_stall >= 0 && options->max_stall <= 1) ||
+        return cw_err_set(err, CW_E_INVALID, "min_workers %u is more than max_workers %u",
+                          options->min_workers, options->max_workers);
+    if (!(options->weight >= 0 && options->weight <= 1e6) ||
+        !(options->max_stall >= 0 && options->max_stall <= 1) ||
         !(options->client_price >= 0 && options->client_price <= 1e9))
-        return cw_err_set(err, CW_E_INVALID, "weight %g, max_stall %g, client_price %g: the first and last must be 0 or more, max_stall 0 to 1",
+        return cw_err_set(err, CW_E_INVALID,
+                          "weight %g, max_stall %g, client_price %g: the first and last must be 0 "
+                          "or more, max_stall 0 to 1",
                           options->weight, options->max_stall, options->client_price);
     return 0;
 }
@@ -47,19 +52,25 @@ static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *er
         return rc;
     if ((unsigned)options->mode > CACHEW__V1__CONSUMER_MODE__SHARED)
         return cw_err_set(err, CW_E_INVALID, "consumer mode %d is unknown", (int)options->mode);
-    uint32_t n = options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);
-    if (n > CW_CONSUMERS_MAX || (options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE && options->consumers > 1))
+    uint32_t n =
+        options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);
+    if (n > CW_CONSUMERS_MAX ||
+        (options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE && options->consumers > 1))
         return cw_err_set(err, CW_E_INVALID, "%u consumers: %s", options->consumers,
                           n > CW_CONSUMERS_MAX ? "too many" : "they must be coordinated or shared");
     if (hello->consumer >= n)
-        return cw_err_set(err, CW_E_INVALID, "consumer %u of %u: they are numbered from 0", hello->consumer, n);
+        return cw_err_set(err, CW_E_INVALID, "consumer %u of %u: they are numbered from 0",
+                          hello->consumer, n);
     if (n > 1 && options->name[0] == '\0')
-        return cw_err_set(err, CW_E_INVALID, "a job of several consumers needs a name: it is how they find each other");
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "a job of several consumers needs a name: it is how they find each other");
     return 0;
 }
 
 /* A named job is joined only when it gives the same data. */
-static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o, uint32_t identity, struct cw_hash fingerprint, struct cw_err *err)
+static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o, uint32_t identity,
+                      struct cw_hash fingerprint, struct cw_err *err)
 {
     const Cachew__V1__JobOptions *own = job->options;
     const char *what = NULL;
@@ -77,13 +88,16 @@ static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o,
         what = "another order of delivery";
     else if (own->skip_bad != o->skip_bad)
         what = "another rule for bad elements";
-    else if (own->mode != o->mode || (own->mode != CACHEW__V1__CONSUMER_MODE__SINGLE && job->layout.consumers != CW_MAX(o->consumers, 1)))
+    else if (own->mode != o->mode || (own->mode != CACHEW__V1__CONSUMER_MODE__SINGLE &&
+                                      job->layout.consumers != CW_MAX(o->consumers, 1)))
         what = "another arrangement of consumers";
     else if (own->at_most_once != o->at_most_once)
         what = "another delivery guarantee";
     if (!what)
         return 0;
-    return cw_err_set(err, CW_E_EXISTS, "job \"%s\" exists with %s: give another name, or remove that job", job->name, what);
+    return cw_err_set(err, CW_E_EXISTS,
+                      "job \"%s\" exists with %s: give another name, or remove that job", job->name,
+                      what);
 }
 
 static int check_room(struct cw_dispatcher *d, struct cw_err *err)
@@ -97,18 +111,22 @@ static int check_room(struct cw_dispatcher *d, struct cw_err *err)
             idle = job;
     }
     if (active >= d->options.max_jobs)
-        return cw_err_set(err, CW_E_LIMIT, "the dispatcher is full: it has %zu jobs (--max-jobs)", active);
+        return cw_err_set(err, CW_E_LIMIT, "the dispatcher is full: it has %zu jobs (--max-jobs)",
+                          active);
     if (d->jobs_n >= d->options.max_jobs + 100 && idle)
         cw_job_remove(idle, "newer jobs need its place");
     return 0;
 }
 
-static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, struct cw_hash fingerprint, struct cw_err *err)
+static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello,
+                    struct cw_hash fingerprint, struct cw_err *err)
 {
     struct cw_dispatcher *d = client->d;
     if (cw_state_is_crowded(d->state))
-        return cw_err_set(err, CW_E_UNAVAILABLE, "the dispatcher takes no new jobs, since it cannot store what it has: %s",
-                          d->unwritten ? d->unwritten_why : "the disk of its state directory is slow");
+        return cw_err_set(err, CW_E_UNAVAILABLE,
+                          "the dispatcher takes no new jobs, since it cannot store what it has: %s",
+                          d->unwritten ? d->unwritten_why
+                                       : "the disk of its state directory is slow");
     int rc = check_room(d, err);
     if (rc == 0)
         rc = cw_tenant_admits(d, hello->job, err);
@@ -120,12 +138,14 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello, st
     Cachew__V1__Graph *graph = cw_steal(&options->graph);
     client->job = cw_job_new(d, id, options, graph);
     client->job->graph_fingerprint = fingerprint;
-    cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name, cw_stream_peer(client->stream));
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name,
+                cw_stream_peer(client->stream));
     cw_job_prepare(client->job);
     return 0;
 }
 
-static int find_fingerprint(const Cachew__V1__Graph *message, struct cw_hash *ret_fingerprint, struct cw_err *err)
+static int find_fingerprint(const Cachew__V1__Graph *message, struct cw_hash *ret_fingerprint,
+                            struct cw_err *err)
 {
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
@@ -148,7 +168,9 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
     cw_mem_free(client->host_id);
     client->host_id = cw_mem_strdup(hello->host_id);
     if (hello->protocol != CW_PROTOCOL)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "the client (version %s) speaks protocol %u, this dispatcher (version %s) protocol %d: use the same version",
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "the client (version %s) speaks protocol %u, this dispatcher (version "
+                          "%s) protocol %d: use the same version",
                           hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);
     if (client->id == 0)
         return cw_err_set(err, CW_E_INVALID, "the client has no id");
@@ -158,10 +180,14 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         if (!client->job && cw_strmap_get(&d->removed_ids, hello->job_id))
             return cw_err_set(err, CW_E_STATE, "job %s was removed by request", hello->job_id);
         if (!client->job)
-            return cw_err_set(err, CW_E_NOT_FOUND, "job %s is not known here: it was removed, or the dispatcher's state was", hello->job_id);
+            return cw_err_set(
+                err, CW_E_NOT_FOUND,
+                "job %s is not known here: it was removed, or the dispatcher's state was",
+                hello->job_id);
         if (client->consumer >= client->job->layout.consumers) {
             client->job = NULL;
-            return cw_err_set(err, CW_E_INVALID, "job %s has no consumer %u", hello->job_id, client->consumer);
+            return cw_err_set(err, CW_E_INVALID, "job %s has no consumer %u", hello->job_id,
+                              client->consumer);
         }
         return 0;
     }
@@ -171,7 +197,8 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
         rc = find_fingerprint(hello->job->graph, &fingerprint, err);
     if (rc != 0)
         return rc;
-    struct cw_job *job = hello->job->name[0] != '\0' ? cw_job_find_named(d, hello->job->name) : NULL;
+    struct cw_job *job =
+        hello->job->name[0] != '\0' ? cw_job_find_named(d, hello->job->name) : NULL;
     if (!job)
         return make_job(client, hello, fingerprint, err);
     rc = check_same(job, hello->job, hello->job->graph->identity, fingerprint, err);
@@ -181,28 +208,46 @@ int cw_client_hello(struct cw_client *client, struct cw_err *err)
 }
 
 /* The token is of another function: what of it is other. */
-static int other_function(const struct cw_job *job, const struct cw_token *token, struct cw_err *err)
+static int other_function(const struct cw_job *job, const struct cw_token *token,
+                          struct cw_err *err)
 {
     const Cachew__V1__PlanInfo *info = job->info;
-    const char *now = cw_identity_name((enum cw_identity)info->identity), *then = cw_identity_name((enum cw_identity)token->identity);
+    const char *now = cw_identity_name((enum cw_identity)info->identity),
+               *then = cw_identity_name((enum cw_identity)token->identity);
     if (token->pipeline_sum == 0 || info->pipeline_sum == 0)
-        return cw_err_set(err, CW_E_INVALID, "the resume token is of another pipeline, or the source's files have changed since");
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "the resume token is of another pipeline, or the source's files have changed since");
     if (token->pipeline_sum != info->pipeline_sum)
-        return cw_err_set(err, CW_E_INVALID, "the resume token is of another pipeline: its operators or their options are others");
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "the resume token is of another pipeline: its operators or their options are others");
     if (token->identity != info->identity)
-        return cw_err_set(err, CW_E_INVALID, "the resume token is of a job that told source files from others by identity %s, this one does by identity %s: "
-                          "resume with --identity %s", then, now, then);
+        return cw_err_set(err, CW_E_INVALID,
+                          "the resume token is of a job that told source files from others by "
+                          "identity %s, this one does by identity %s: "
+                          "resume with --identity %s",
+                          then, now, then);
     if (token->files_sum != info->files_sum)
-        return cw_err_set(err, CW_E_INVALID, "the resume token is of this pipeline, but its source files are others now: which there are, or their sizes");
+        return cw_err_set(err, CW_E_INVALID,
+                          "the resume token is of this pipeline, but its source files are others "
+                          "now: which there are, or their sizes");
     if (info->identity == CW_IDENTITY_MTIME)
-        return cw_err_set(err, CW_E_INVALID, "the resume token is of this pipeline, and its source files are the same by path and size, but times of change of "
-                          "some of them are others now (a copy or a touch is enough, by identity mtime; jobs that begin with identity size, sample or content do "
+        return cw_err_set(err, CW_E_INVALID,
+                          "the resume token is of this pipeline, and its source files are the same "
+                          "by path and size, but times of change of "
+                          "some of them are others now (a copy or a touch is enough, by identity "
+                          "mtime; jobs that begin with identity size, sample or content do "
                           "not look at them)");
-    return cw_err_set(err, CW_E_INVALID, "the resume token is of this pipeline, and its source files are the same by path and size, but the bytes of some of "
-                      "them are others now (identity %s)", now);
+    return cw_err_set(err, CW_E_INVALID,
+                      "the resume token is of this pipeline, and its source files are the same by "
+                      "path and size, but the bytes of some of "
+                      "them are others now (identity %s)",
+                      now);
 }
 
-static int read_token(const struct cw_job *job, const Cachew__V1__ClientHello *hello, struct cw_token *ret_token, struct cw_err *err)
+static int read_token(const struct cw_job *job, const Cachew__V1__ClientHello *hello,
+                      struct cw_token *ret_token, struct cw_err *err)
 {
     int rc = cw_token_decode(hello->token.data, hello->token.len, ret_token, err);
     if (rc != 0)
@@ -210,8 +255,9 @@ static int read_token(const struct cw_job *job, const Cachew__V1__ClientHello *h
     if (!cw_hash_eq(ret_token->fingerprint, job->fingerprint))
         rc = other_function(job, ret_token, err);
     else if (ret_token->seed != job->seed)
-        rc = cw_err_set(err, CW_E_INVALID, "the resume token is of seed %llu, the job has seed %llu", (unsigned long long)ret_token->seed,
-                        (unsigned long long)job->seed);
+        rc =
+            cw_err_set(err, CW_E_INVALID, "the resume token is of seed %llu, the job has seed %llu",
+                       (unsigned long long)ret_token->seed, (unsigned long long)job->seed);
     if (rc != 0)
         cw_token_fini(ret_token);
     return rc;
@@ -228,7 +274,8 @@ static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello
         first = CW_MIN(first, hello->consumed[i]->epoch);
     Cachew__V1__Interval all = CACHEW__V1__INTERVAL__INIT, *whole[] = {&all};
     all.hi = job->items;
-    for (uint64_t n = job->first_epoch; first != UINT64_MAX && n < first && cw_job_open_epoch(job, n); n++) {
+    for (uint64_t n = job->first_epoch;
+         first != UINT64_MAX && n < first && cw_job_open_epoch(job, n); n++) {
         Cachew__V1__EpochSet past = CACHEW__V1__EPOCH_SET__INIT, *pasts[] = {&past};
         past.epoch = n;
         past.n_items = 1;
@@ -239,7 +286,8 @@ static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello
     cw_job_ack(job, client->consumer, hello->consumed, hello->n_consumed, true);
     if (hello->position) {
         const Cachew__V1__Position *p = hello->position;
-        job->consumers[client->consumer].position = (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
+        job->consumers[client->consumer].position =
+            (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
     }
 }
 
@@ -250,12 +298,14 @@ static void open_shares(struct cw_job *job)
         share->shut_until_ms = 0;
 }
 
-/* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4): what is leased and not received is
- * free again. Workers are not told: what they hold they still send, and it comes twice at worst. Of shared jobs two consumers could
- * get it then; there the workers' hand-backs must do. */
+/* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4):
+ * what is leased and not received is free again. Workers are not told: what they hold they still
+ * send, and it comes twice at worst. Of shared jobs two consumers could get it then; there the
+ * workers' hand-backs must do. */
 static void free_leased(struct cw_job *job)
 {
-    for (struct cw_share *share = job->shares; share && job->layout.mode != CW_MODE_SHARED; share = share->next_of_job)
+    for (struct cw_share *share = job->shares; share && job->layout.mode != CW_MODE_SHARED;
+         share = share->next_of_job)
         cw_lease_free_all(share, false);
 }
 
@@ -266,9 +316,13 @@ static int take_place(struct cw_client *client, struct cw_err *err)
     const Cachew__V1__ClientHello *hello = client->hello->hello;
     bool same = place->client_id == client->id;
     if (!same && hello->job_id[0] != '\0' && job->layout.mode == CW_MODE_SHARED)
-        return cw_err_set(err, CW_E_STATE, "consumer %u of job %s was away for too long: its batches went to others", client->consumer, job->id);
+        return cw_err_set(err, CW_E_STATE,
+                          "consumer %u of job %s was away for too long: its batches went to others",
+                          client->consumer, job->id);
     if (!same && hello->job_id[0] != '\0' && place->client_id != 0)
-        return cw_err_set(err, CW_E_STATE, "another client has taken the place of consumer %u of job %s", client->consumer, job->id);
+        return cw_err_set(err, CW_E_STATE,
+                          "another client has taken the place of consumer %u of job %s",
+                          client->consumer, job->id);
     open_shares(job);
     client->at_epoch = hello->position ? hello->position->epoch : job->first_epoch;
     if (same || hello->job_id[0] != '\0') {
@@ -301,7 +355,8 @@ void cw_client_admit(struct cw_client *client)
     if (job->status == CW_JOB_PREPARING)
         return;
     if (job->status == CW_JOB_FAILED) {
-        cw_err_set(&err, job->error_code, "job %s failed: %s", job->name[0] ? job->name : job->id, job->error);
+        cw_err_set(&err, job->error_code, "job %s failed: %s", job->name[0] ? job->name : job->id,
+                   job->error);
         cw_client_fail(client, err.code, err.msg);
         return;
     }
@@ -313,8 +368,8 @@ void cw_client_admit(struct cw_client *client)
         client->place_ms = client->place_ms > 1 ? client->place_ms : now;
         if (now - client->place_ms < job->d->options.takeover_ms)
             return;
-        cw_err_set(&err, CW_E_EXISTS, "consumer %u of job \"%s\" is held by another client (%s)", client->consumer, job->name,
-                   cw_stream_peer(place->client->stream));
+        cw_err_set(&err, CW_E_EXISTS, "consumer %u of job \"%s\" is held by another client (%s)",
+                   client->consumer, job->name, cw_stream_peer(place->client->stream));
         cw_client_fail(client, err.code, err.msg);
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admin.Backup: a consistent copy of the state, as a stream of parts. A thread makes the copy and reads it, part by part; the loop sends,
- * and asks for the next part when the peer has taken the last. One at a time. */
+/* Admin.Backup: a consistent copy of the state, as a stream of parts. A thread makes the copy
+ * and reads it, part by part; the loop sends, and asks for the next part when the peer has taken
+ * the last. One at a time. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ struct cw_backup {
     atomic_int stop;
     struct cw_mutex mutex; /* guards what follows */
     struct cw_cond cond;
-    bool wanted;           /* the next part */
+    bool wanted; /* the next part */
 };
 struct part {
     struct cw_backup *backup;
@@ -115,7 +116,8 @@ static int read_parts(struct cw_backup *backup, int fd, struct part *end)
         struct cw_buf *buf = cw_buf_new(PART_BYTES);
         ssize_t n = buf ? pread(fd, buf->data, PART_BYTES, (off_t)end->size) : 0;
         if (!buf || n < 0)
-            rc = buf ? cw_err_errno(&end->err, errno, "cannot read the copy of state.db") : cw_err_set(&end->err, CW_E_NOMEM, "out of memory");
+            rc = buf ? cw_err_errno(&end->err, errno, "cannot read the copy of state.db")
+                     : cw_err_set(&end->err, CW_E_NOMEM, "out of memory");
         if (rc != 0 || n == 0) {
             cw_buf_unref(buf);
             break;
@@ -191,7 +193,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 
 static void open_backup(void *dispatcher, struct cw_stream *stream)
 {
-    static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_low = on_low, .on_close = on_close};
+    static const struct cw_stream_cb callbacks = {
+        .on_message = on_message, .on_low = on_low, .on_close = on_close};
     struct cw_dispatcher *d = dispatcher;
     struct cw_backup *backup = CW_NEW(struct cw_backup);
     backup->d = d;
@@ -201,7 +204,9 @@ static void open_backup(void *dispatcher, struct cw_stream *stream)
     cw_stream_accept(stream, &callbacks, backup);
     cw_stream_set_low(stream, QUEUED_BYTES);
     if (d->backup || d->stopping) {
-        cw_stream_finish(stream, CW_E_UNAVAILABLE, d->stopping ? "the dispatcher is stopping" : "another copy of the state is being made");
+        cw_stream_finish(stream, CW_E_UNAVAILABLE,
+                         d->stopping ? "the dispatcher is stopping"
+                                     : "another copy of the state is being made");
         backup->over = true;
         return;
     }

@@ -5,7 +5,7 @@
 
 #define TICK_MS 1000
 #define FIRST_LIST_MS 2000
-#define ROWS_MS 1000     /* rows of keys are written at most so often */
+#define ROWS_MS 1000 /* rows of keys are written at most so often */
 #define TIDY_MS 60000
 #define SILENT_MS 600000 /* a worker that tells nothing of a key for so long counts anew */
 #define SPACE_MS 5000
@@ -29,7 +29,8 @@ void cw_caching_open(struct cw_dispatcher *d)
     caching->catalogue->tenant_quota_arg = d;
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);) /* those with a rule are listed from the start */
+    /* those with a rule are listed from the start */
+    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);)
         (void)cw_catalogue_tenant(caching->catalogue, name);
     d->caching = caching;
 }
@@ -68,7 +69,8 @@ static void store_rows(struct cw_caching *caching, int64_t now)
     struct cw_catalogue *catalogue = caching->catalogue;
     if (!catalogue->row_first || now < caching->rows_ms)
         return;
-    caching->rows_ms = now < INT64_MAX - ROWS_MS ? now + ROWS_MS : now; /* at the end: all of them, whatever the time */
+    /* at the end: all of them, whatever the time */
+    caching->rows_ms = now < INT64_MAX - ROWS_MS ? now + ROWS_MS : now;
     while (catalogue->row_first) {
         struct cw_catalogue_key *key = catalogue->row_first;
         catalogue->row_first = key->next_row;
@@ -102,7 +104,8 @@ static void on_tick(void *arg)
 /* It ticks while somebody may use the cache, or something of it is to be done. */
 static bool is_busy(const struct cw_caching *caching)
 {
-    return caching->d->workers || caching->catalogue->row_first || caching->quota_due || caching->scan_due || caching->scanning || caching->doomed_n > 0;
+    return caching->d->workers || caching->catalogue->row_first || caching->quota_due ||
+           caching->scan_due || caching->scanning || caching->doomed_n > 0;
 }
 
 void cw_caching_wake(struct cw_caching *caching)

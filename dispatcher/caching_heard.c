@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What workers tell of the cache. They are believed, but for names: those are files that will be deleted one day. */
+/* What workers tell of the cache. They are believed, but for names: those are files that will be
+ * deleted one day. */
 #include "dispatcher/caching.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define GONE_FEW 16          /* chunks that vanish singly; more, and the store is listed again */
+#define GONE_FEW 16 /* chunks that vanish singly; more, and the store is listed again */
 #define LOST_LOG_MS 10000
 
 static const Cachew__V1__Cacheable *find_node(const struct cw_job *job, const char *node)
@@ -24,7 +25,8 @@ static const char *pipeline_of(const struct cw_job *job)
     return job->name[0] != '\0' ? job->name : job->id;
 }
 
-static void set_builder(struct cw_caching *caching, struct cw_catalogue_key *key, const Cachew__V1__CacheEvent *event)
+static void set_builder(struct cw_caching *caching, struct cw_catalogue_key *key,
+                        const Cachew__V1__CacheEvent *event)
 {
     const struct cw_job *job = cw_strmap_get(&caching->d->jobs_by_id, event->job_id);
     const Cachew__V1__Cacheable *node = find_node(job, event->node);
@@ -39,7 +41,8 @@ static void heard_written(struct cw_caching *caching, const Cachew__V1__CacheEve
     bool known = cw_catalogue_chunk(catalogue, event->name) != NULL;
     if (cw_caching_is_doomed(caching, event->name, true))
         return;
-    struct cw_catalogue_chunk *chunk = cw_catalogue_put(catalogue, event->name, event->bytes, cw_clock_wall_ms());
+    struct cw_catalogue_chunk *chunk =
+        cw_catalogue_put(catalogue, event->name, event->bytes, cw_clock_wall_ms());
     if (!chunk) {
         cw_log_warn(CW_LOG_MOD, "a worker wrote \"%.200s\", which is no chunk's name", event->name);
         return;
@@ -54,7 +57,8 @@ static void heard_written(struct cw_caching *caching, const Cachew__V1__CacheEve
     caching->quota_due = true;
 }
 
-static void heard_bad(struct cw_caching *caching, const struct cw_worker *worker, const Cachew__V1__CacheEvent *event)
+static void heard_bad(struct cw_caching *caching, const struct cw_worker *worker,
+                      const Cachew__V1__CacheEvent *event)
 {
     struct cw_catalogue *catalogue = caching->catalogue;
     struct cw_catalogue_chunk *chunk = cw_catalogue_chunk(catalogue, event->name);
@@ -67,17 +71,20 @@ static void heard_bad(struct cw_caching *caching, const struct cw_worker *worker
             cw_catalogue_remove(chunk);
         return;
     }
-    if (cw_caching_is_doomed(caching, event->name, false) || !cw_chunk_name_parse(event->name, &parts))
+    if (cw_caching_is_doomed(caching, event->name, false) ||
+        !cw_chunk_name_parse(event->name, &parts))
         return;
     catalogue->damaged++;
-    cw_log_warn(CW_LOG_MOD, "chunk %s is damaged, it is deleted: %s (worker %s)", event->name, event->why, worker->address);
+    cw_log_warn(CW_LOG_MOD, "chunk %s is damaged, it is deleted: %s (worker %s)", event->name,
+                event->why, worker->address);
     if (chunk)
         cw_caching_doom(caching, chunk, NULL);
     else
         cw_caching_doom_name(caching, event->name, NULL);
 }
 
-static void heard_counts(struct cw_caching *caching, const struct cw_worker *worker, const Cachew__V1__CacheCounts *counts)
+static void heard_counts(struct cw_caching *caching, const struct cw_worker *worker,
+                         const Cachew__V1__CacheCounts *counts)
 {
     struct cw_hash hash;
     if (!cw_wire_hash_from(counts->key, &hash) || cw_name_check_tenant(counts->tenant, NULL) != 0)
@@ -85,17 +92,20 @@ static void heard_counts(struct cw_caching *caching, const struct cw_worker *wor
     struct cw_catalogue_key *key = cw_catalogue_find(caching->catalogue, counts->tenant, hash);
     if (!key)
         return;
-    const struct cw_catalogue_seen totals = {counts->hits, counts->misses, counts->lost, cw_clock_ms()};
+    const struct cw_catalogue_seen totals = {counts->hits, counts->misses, counts->lost,
+                                             cw_clock_ms()};
     caching->lost += cw_catalogue_count(key, worker->id, &totals, worker->counted_before);
 }
 
-static void heard_store(struct cw_caching *caching, struct cw_worker *worker, const Cachew__V1__StoreState *state)
+static void heard_store(struct cw_caching *caching, struct cw_worker *worker,
+                        const Cachew__V1__StoreState *state)
 {
     if (state->lost_why[0] != '\0')
         snprintf(caching->lost_why, sizeof(caching->lost_why), "%s", state->lost_why);
     bool was_away = worker->store && worker->store->away;
     if (state->away && !was_away)
-        cw_log_warn(CW_LOG_MOD, "worker=%s cannot reach the cache, it computes: %s", worker->address, state->why);
+        cw_log_warn(CW_LOG_MOD, "worker=%s cannot reach the cache, it computes: %s",
+                    worker->address, state->why);
     else if (!state->away && was_away)
         cw_log_info(CW_LOG_MOD, "worker=%s reaches the cache again", worker->address);
     if (worker->store)
@@ -111,7 +121,8 @@ static void log_lost(struct cw_caching *caching)
     if (caching->lost == caching->lost_logged || now < caching->lost_logged_ms + LOST_LOG_MS)
         return;
     cw_log_warn(CW_LOG_MOD, "%llu records were computed and could not be kept in the cache: %s",
-                (unsigned long long)(caching->lost - caching->lost_logged), caching->lost_why[0] ? caching->lost_why : "their worker did not say why");
+                (unsigned long long)(caching->lost - caching->lost_logged),
+                caching->lost_why[0] ? caching->lost_why : "their worker did not say why");
     caching->lost_logged = caching->lost;
     caching->lost_logged_ms = now;
 }

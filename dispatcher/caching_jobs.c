@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jobs' plans do with the cache: at operators `cache`, and where a policy chose. Read always; written while there is room. */
+/* What jobs' plans do with the cache: at operators `cache`, and where a policy chose. Read
+ * always; written while there is room. */
 #include "dispatcher/caching.h"
 #include "dispatcher/tenants.h"
 
@@ -10,7 +11,8 @@ const char *cw_job_tenant(const struct cw_job *job)
     return job->tenant->name;
 }
 
-static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node, struct cw_hash *ret_key)
+static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
+                    struct cw_hash *ret_key)
 {
     bool wanted = node->asked || (job->cached_node && strcmp(job->cached_node, node->node) == 0);
     return wanted && node->why_not[0] == '\0' && cw_wire_hash_from(node->key, ret_key);
@@ -27,9 +29,13 @@ static struct cw_cache_use *work_out(struct cw_job *job, size_t *ret_n)
         struct cw_hash hash;
         if (!is_used(job, info->cacheable[i], &hash))
             continue;
-        struct cw_catalogue_key *key = cw_catalogue_key(caching->catalogue, cw_job_tenant(job), hash);
+        struct cw_catalogue_key *key =
+            cw_catalogue_key(caching->catalogue, cw_job_tenant(job), hash);
         bool room = !caching->away && !caching->full && !key->tenant->full;
-        uses[n++] = (struct cw_cache_use){.node = cw_mem_strdup(info->cacheable[i]->node), .key = key, .read = true, .write = room};
+        uses[n++] = (struct cw_cache_use){.node = cw_mem_strdup(info->cacheable[i]->node),
+                                          .key = key,
+                                          .read = true,
+                                          .write = room};
     }
     *ret_n = n;
     return uses;
@@ -41,7 +47,8 @@ static bool is_equal(const struct cw_job *job, const struct cw_cache_use *uses, 
         return false;
     for (size_t i = 0; i < n; i++) {
         const struct cw_cache_use *a = &job->uses[i], *b = &uses[i];
-        if (strcmp(a->node, b->node) != 0 || a->key != b->key || a->read != b->read || a->write != b->write)
+        if (strcmp(a->node, b->node) != 0 || a->key != b->key || a->read != b->read ||
+            a->write != b->write)
             return false;
     }
     return true;

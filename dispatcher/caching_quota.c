@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quotas: when a tenant, or all together, have 95 % of what they may, the policy says what leaves until it is 85 %. What running jobs read
- * leaves only as far as the quota itself demands: to write a file in the place of one that is needed as much would be work for nothing. So
- * when only such chunks are left, nothing more is written.
+/* Quotas: when a tenant, or all together, have 95 % of what they may, the policy says what
+ * leaves until it is 85 %. What running jobs read leaves only as far as the quota itself
+ * demands: to write a file in the place of one that is needed as much would be work for nothing.
+ * So when only such chunks are left, nothing more is written.
  *
- * A chunk that leaves is out of the catalogue at once; workers are told at the end of the turn, and then the file is deleted. */
+ * A chunk that leaves is out of the catalogue at once; workers are told at the end of the turn,
+ * and then the file is deleted. */
 #include <string.h>
 
 #include "dispatcher/caching.h"
@@ -23,14 +25,17 @@ uint64_t cw_caching_limit(const struct cw_caching *caching)
     if (caching->store_total == 0)
         return limit;
     /* What the disk has left, but for two chunks that may be on their way. */
-    uint64_t chunk = caching->d->options.cache_chunk_bytes > 0 ? caching->d->options.cache_chunk_bytes : (uint64_t)64 << 20;
+    uint64_t chunk = caching->d->options.cache_chunk_bytes > 0
+                         ? caching->d->options.cache_chunk_bytes
+                         : (uint64_t)64 << 20;
     uint64_t has = caching->catalogue->bytes + caching->store_free;
     return CW_MIN(limit, has > 2 * chunk ? has - 2 * chunk : 0);
 }
 
 /* ---- what leaves ---- */
 
-void cw_caching_doom_name(struct cw_caching *caching, const char *name, struct cw_caching_waiter *waiter)
+void cw_caching_doom_name(struct cw_caching *caching, const char *name,
+                          struct cw_caching_waiter *waiter)
 {
     struct doomed *doomed = CW_NEW(struct doomed);
     doomed->waiter = waiter;
@@ -40,7 +45,8 @@ void cw_caching_doom_name(struct cw_caching *caching, const char *name, struct c
     cw_catalogue_names_add(&caching->doom, name);
 }
 
-void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk, struct cw_caching_waiter *waiter)
+void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk,
+                     struct cw_caching_waiter *waiter)
 {
     cw_caching_doom_name(caching, chunk->name, waiter);
     cw_catalogue_remove(chunk);
@@ -123,7 +129,8 @@ void cw_caching_doomed_forget(struct cw_caching *caching)
 
 /* ---- how much ---- */
 
-static void record(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant, size_t chunks, uint64_t freed, uint64_t bytes, uint64_t limit)
+static void record(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+                   size_t chunks, uint64_t freed, uint64_t bytes, uint64_t limit)
 {
     CW_STR_AUTO inputs = {0};
     cw_str_add(&inputs, "{\"tenant\":");
@@ -131,20 +138,29 @@ static void record(struct cw_caching *caching, const struct cw_catalogue_tenant 
         cw_str_add_json(&inputs, tenant->name, strlen(tenant->name));
     else
         cw_str_add(&inputs, "null");
-    cw_str_addf(&inputs, ",\"chunks\":%zu,\"freed\":%llu,\"bytes\":%llu,\"limit\":%llu}", chunks, (unsigned long long)freed, (unsigned long long)bytes,
-                (unsigned long long)limit);
-    cw_autofree char *choice = cw_mem_printf("%zu chunk%s, %llu bytes", chunks, chunks == 1 ? "" : "s", (unsigned long long)freed);
-    cw_autofree char *reason = cw_mem_printf("%llu of %llu bytes %s%s were used: these are worth the least.", (unsigned long long)bytes,
-                                             (unsigned long long)limit, tenant ? "of tenant " : "of the cache", tenant ? tenant->name : "");
-    const struct cw_state_decision row = {
-        .kind = "evict", .policy = caching->catalogue->evict->name, .choice = choice, .reason = reason, .inputs = cw_str_text(&inputs)};
+    cw_str_addf(&inputs, ",\"chunks\":%zu,\"freed\":%llu,\"bytes\":%llu,\"limit\":%llu}", chunks,
+                (unsigned long long)freed, (unsigned long long)bytes, (unsigned long long)limit);
+    cw_autofree char *choice = cw_mem_printf("%zu chunk%s, %llu bytes", chunks,
+                                             chunks == 1 ? "" : "s", (unsigned long long)freed);
+    cw_autofree char *reason =
+        cw_mem_printf("%llu of %llu bytes %s%s were used: these are worth the least.",
+                      (unsigned long long)bytes, (unsigned long long)limit,
+                      tenant ? "of tenant " : "of the cache", tenant ? tenant->name : "");
+    const struct cw_state_decision row = {.kind = "evict",
+                                          .policy = caching->catalogue->evict->name,
+                                          .choice = choice,
+                                          .reason = reason,
+                                          .inputs = cw_str_text(&inputs)};
     cw_decision_record(caching->d, NULL, &row);
 }
 
-static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant, uint64_t bytes, uint64_t limit)
+static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+                      uint64_t bytes, uint64_t limit)
 {
     struct cw_catalogue *catalogue = caching->catalogue;
-    const struct cw_catalogue_pick pick = {.tenant = tenant, .bytes = cw_catalogue_excess(bytes, limit), .wall_ms = cw_clock_wall_ms()};
+    const struct cw_catalogue_pick pick = {.tenant = tenant,
+                                           .bytes = cw_catalogue_excess(bytes, limit),
+                                           .wall_ms = cw_clock_wall_ms()};
     struct cw_catalogue_chunk **chunks;
     uint64_t freed = 0;
     size_t n = cw_catalogue_pick(catalogue, &pick, &chunks), i = 0;
@@ -160,7 +176,8 @@ static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tena
 }
 
 /* Returns whether it is full: too much is there, and stays. */
-static bool obey(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant, uint64_t limit)
+static bool obey(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+                 uint64_t limit)
 {
     const uint64_t *bytes = tenant ? &tenant->bytes : &caching->catalogue->bytes;
     if (limit == UINT64_MAX || cw_catalogue_excess(*bytes, limit) == 0)
@@ -177,9 +194,12 @@ static void set_full(bool *full, bool now, const char *tenant, bool *ret_changed
     *full = now;
     *ret_changed = true;
     if (now)
-        cw_log_info(CW_LOG_MOD, "cache%s%s: full of what is pinned, new or in use: nothing more is written", tenant ? " of tenant " : "", tenant ? tenant : "");
+        cw_log_info(CW_LOG_MOD,
+                    "cache%s%s: full of what is pinned, new or in use: nothing more is written",
+                    tenant ? " of tenant " : "", tenant ? tenant : "");
     else
-        cw_log_info(CW_LOG_MOD, "cache%s%s: there is room again", tenant ? " of tenant " : "", tenant ? tenant : "");
+        cw_log_info(CW_LOG_MOD, "cache%s%s: there is room again", tenant ? " of tenant " : "",
+                    tenant ? tenant : "");
 }
 
 void cw_caching_quota(struct cw_caching *caching)

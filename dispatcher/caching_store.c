@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's I/O, which may take seconds: two threads with a queue each (listings; deleting and asking for room), so that a long listing holds
- * nothing up. What they find out is posted to the loop. */
+/* The store's I/O, which may take seconds: two threads with a queue each (listings; deleting and
+ * asking for room), so that a long listing holds nothing up. What they find out is posted to the
+ * loop. */
 #include "dispatcher/caching.h"
 
 #include <stdatomic.h>
@@ -9,8 +10,8 @@
 #include "base/thread.h"
 #include "cache/store.h"
 
-#define BATCH 256            /* names of a listing that are posted at once */
-#define RETRY_AWAY_MS 1000   /* the store itself says how often it really looks */
+#define BATCH 256          /* names of a listing that are posted at once */
+#define RETRY_AWAY_MS 1000 /* the store itself says how often it really looks */
 #define RETRY_FAILED_MS 10000
 
 enum kind { LIST, SPACE, REMOVE };
@@ -32,11 +33,11 @@ struct cw_caching_store {
     struct cw_loop *loop;
     char *url;
     struct cw_mutex mutex, opening;
-    struct cw_store *store;     /* lock: opening, while it is opened */
+    struct cw_store *store; /* lock: opening, while it is opened */
     struct lane lanes[LANES_N];
     atomic_bool stop;
-    bool closed;                /* loop: what is still posted is dropped */
-    bool space_asked;           /* loop */
+    bool closed;      /* loop: what is still posted is dropped */
+    bool space_asked; /* loop */
 };
 struct file {
     char *name;
@@ -110,14 +111,19 @@ static void listed(struct cw_caching *caching, const struct result *result)
     uint64_t removed = 0;
     if (result->rc == 0) {
         removed = cw_catalogue_scan_end(caching->catalogue);
-        cw_log_info(CW_LOG_MOD, "the cache has %llu chunks of %llu bytes: %llu were not known, %llu are gone (%llu files are none)",
-                    (unsigned long long)caching->catalogue->chunks_n, (unsigned long long)caching->catalogue->bytes,
-                    (unsigned long long)caching->scan_added, (unsigned long long)removed, (unsigned long long)caching->scan_strange);
+        cw_log_info(CW_LOG_MOD,
+                    "the cache has %llu chunks of %llu bytes: %llu were not known, %llu are gone "
+                    "(%llu files are none)",
+                    (unsigned long long)caching->catalogue->chunks_n,
+                    (unsigned long long)caching->catalogue->bytes,
+                    (unsigned long long)caching->scan_added, (unsigned long long)removed,
+                    (unsigned long long)caching->scan_strange);
     } else {
         caching->scan_due = true;
         caching->scan_ms = cw_clock_ms() + (is_away(result->rc) ? RETRY_AWAY_MS : RETRY_FAILED_MS);
         if (!is_away(result->rc))
-            cw_log_warn(CW_LOG_MOD, "the cache cannot be listed, it is tried again: %s", result->err.msg);
+            cw_log_warn(CW_LOG_MOD, "the cache cannot be listed, it is tried again: %s",
+                        result->err.msg);
     }
     cw_caching_doomed_forget(caching);
     cw_caching_scan_answer(caching, result->rc, result->err.msg, removed, false);

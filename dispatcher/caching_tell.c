@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers know the chunks of the keys that their jobs read: all of them before the first such job, then what comes and goes, once a turn. */
+/* Workers know the chunks of the keys that their jobs read: all of them before the first such
+ * job, then what comes and goes, once a turn. */
 #include "dispatcher/caching.h"
 
 #include <string.h>
 
 #define NAMES_AT_ONCE 20000 /* in one message: 2 MB */
 
-static void send_names(struct cw_worker *worker, const struct cw_catalogue_key *key, Cachew__V1__CacheChunks *chunks)
+static void send_names(struct cw_worker *worker, const struct cw_catalogue_key *key,
+                       Cachew__V1__CacheChunks *chunks)
 {
     uint8_t bytes[CW_WIRE_HASH_BYTES];
     cw_wire_hash_to(key->key, bytes);
@@ -97,7 +99,8 @@ void cw_caching_untell(struct cw_worker *worker)
 }
 
 /* A name may have come and gone, or gone and come, in one turn: what is so now is told. */
-static size_t keep_true(const struct cw_catalogue *catalogue, struct cw_catalogue_names *names, bool exists)
+static size_t keep_true(const struct cw_catalogue *catalogue, struct cw_catalogue_names *names,
+                        bool exists)
 {
     size_t n = 0;
     for (size_t i = 0; i < names->n; i++) {
@@ -112,7 +115,8 @@ static size_t keep_true(const struct cw_catalogue *catalogue, struct cw_catalogu
 
 static void tell(struct cw_catalogue_key *key)
 {
-    size_t n = keep_true(key->catalogue, &key->added, true) + keep_true(key->catalogue, &key->removed, false);
+    size_t n = keep_true(key->catalogue, &key->added, true) +
+               keep_true(key->catalogue, &key->removed, false);
     Cachew__V1__CacheChunks chunks = CACHEW__V1__CACHE_CHUNKS__INIT;
     chunks.added = key->added.v;
     chunks.n_added = key->added.n;

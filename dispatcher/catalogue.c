@@ -85,7 +85,9 @@ struct cw_catalogue_tenant *cw_catalogue_tenant(struct cw_catalogue *catalogue, 
         return tenant;
     tenant = CW_NEW(struct cw_catalogue_tenant);
     snprintf(tenant->name, sizeof(tenant->name), "%s", tenant_name(name));
-    tenant->quota = catalogue->tenant_quota ? catalogue->tenant_quota(catalogue->tenant_quota_arg, tenant->name) : 0;
+    tenant->quota = catalogue->tenant_quota
+                        ? catalogue->tenant_quota(catalogue->tenant_quota_arg, tenant->name)
+                        : 0;
     cw_strmap_set(&catalogue->tenants, tenant->name, tenant);
     return tenant;
 }
@@ -97,14 +99,16 @@ static void key_name(const char *tenant, struct cw_hash key, char ret_name[KEY_N
     snprintf(ret_name, KEY_NAME_BYTES, "%s/%s", tenant_name(tenant), text);
 }
 
-struct cw_catalogue_key *cw_catalogue_find(const struct cw_catalogue *catalogue, const char *tenant, struct cw_hash key)
+struct cw_catalogue_key *cw_catalogue_find(const struct cw_catalogue *catalogue, const char *tenant,
+                                           struct cw_hash key)
 {
     char name[KEY_NAME_BYTES];
     key_name(tenant, key, name);
     return cw_strmap_get(&catalogue->keys, name);
 }
 
-struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const char *tenant, struct cw_hash hash)
+struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const char *tenant,
+                                          struct cw_hash hash)
 {
     char name[KEY_NAME_BYTES];
     key_name(tenant, hash, name);
@@ -125,7 +129,8 @@ struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const 
 
 bool cw_catalogue_drop_key(struct cw_catalogue_key *key)
 {
-    if (key->chunks_n > 0 || key->pinned || key->holders > 0 || key->told_n > 0 || key->seen.n > 0 || key->tell_due || key->row_dirty)
+    if (key->chunks_n > 0 || key->pinned || key->holders > 0 || key->told_n > 0 ||
+        key->seen.n > 0 || key->tell_due || key->row_dirty)
         return false;
     char name[KEY_NAME_BYTES];
     key_name(key->tenant->name, key->key, name);
@@ -149,9 +154,11 @@ static void set_text(char **text, const char *s)
     *text = cw_mem_strdup(s);
 }
 
-void cw_catalogue_set_builder(struct cw_catalogue_key *key, const char *pipeline, const char *node, const char *op, uint64_t ids)
+void cw_catalogue_set_builder(struct cw_catalogue_key *key, const char *pipeline, const char *node,
+                              const char *op, uint64_t ids)
 {
-    if (ids == key->ids && strcmp(key->pipeline, pipeline) == 0 && strcmp(key->node, node) == 0 && strcmp(key->op, op) == 0)
+    if (ids == key->ids && strcmp(key->pipeline, pipeline) == 0 && strcmp(key->node, node) == 0 &&
+        strcmp(key->op, op) == 0)
         return;
     set_text(&key->pipeline, pipeline);
     set_text(&key->node, node);
@@ -186,7 +193,8 @@ static void add_sums(struct cw_catalogue_key *key, const struct cw_catalogue_chu
     key->catalogue->chunks_n += one;
 }
 
-static struct cw_catalogue_chunk *add(struct cw_catalogue *catalogue, const char *name, const struct cw_chunk_name *parts)
+static struct cw_catalogue_chunk *add(struct cw_catalogue *catalogue, const char *name,
+                                      const struct cw_chunk_name *parts)
 {
     size_t bytes = strlen(name) + 1;
     struct cw_catalogue_key *key = cw_catalogue_key(catalogue, parts->tenant, parts->key);
@@ -202,12 +210,14 @@ static struct cw_catalogue_chunk *add(struct cw_catalogue *catalogue, const char
     return chunk;
 }
 
-struct cw_catalogue_chunk *cw_catalogue_chunk(const struct cw_catalogue *catalogue, const char *name)
+struct cw_catalogue_chunk *cw_catalogue_chunk(const struct cw_catalogue *catalogue,
+                                              const char *name)
 {
     return cw_strmap_get(&catalogue->chunks, name);
 }
 
-struct cw_catalogue_chunk *cw_catalogue_put(struct cw_catalogue *catalogue, const char *name, uint64_t bytes, int64_t created_ms)
+struct cw_catalogue_chunk *cw_catalogue_put(struct cw_catalogue *catalogue, const char *name,
+                                            uint64_t bytes, int64_t created_ms)
 {
     struct cw_catalogue_chunk *chunk = cw_catalogue_chunk(catalogue, name);
     if (chunk) {
@@ -249,7 +259,8 @@ uint64_t cw_catalogue_scan_end(struct cw_catalogue *catalogue)
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&catalogue->keys, &i, &name, &value);) {
-        for (struct cw_catalogue_chunk *chunk = ((struct cw_catalogue_key *)value)->first, *next; chunk; chunk = next) {
+        for (struct cw_catalogue_chunk *chunk = ((struct cw_catalogue_key *)value)->first, *next;
+             chunk; chunk = next) {
             next = chunk->next;
             if (chunk->seen_by == catalogue->scan)
                 continue;
@@ -268,7 +279,8 @@ static uint64_t grown(uint64_t before, uint64_t now)
     return now >= before ? now - before : now;
 }
 
-uint64_t cw_catalogue_count(struct cw_catalogue_key *key, uint64_t worker_id, const struct cw_catalogue_seen *totals, bool base)
+uint64_t cw_catalogue_count(struct cw_catalogue_key *key, uint64_t worker_id,
+                            const struct cw_catalogue_seen *totals, bool base)
 {
     struct cw_catalogue_seen *seen = cw_map_get(&key->seen, worker_id);
     if (!seen) {
@@ -277,14 +289,16 @@ uint64_t cw_catalogue_count(struct cw_catalogue_key *key, uint64_t worker_id, co
             *seen = *totals;
         cw_map_set(&key->seen, worker_id, seen);
     }
-    uint64_t hits = grown(seen->hits, totals->hits), misses = grown(seen->misses, totals->misses), lost = grown(seen->lost, totals->lost);
+    uint64_t hits = grown(seen->hits, totals->hits), misses = grown(seen->misses, totals->misses),
+             lost = grown(seen->lost, totals->lost);
     *seen = *totals;
     key->misses += misses;
     if (hits == 0)
         return lost;
     key->hits += hits;
     if (key->cost_records > 0)
-        key->saved_ns += (uint64_t)((double)hits * ((double)key->cost_ns / (double)key->cost_records));
+        key->saved_ns +=
+            (uint64_t)((double)hits * ((double)key->cost_ns / (double)key->cost_records));
     key->used_ms = cw_clock_wall_ms();
     cw_catalogue_touch(key);
     return lost;

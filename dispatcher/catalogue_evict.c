@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaves: the policy's order over all that may. O(n log n), once for every tenth of the quota that is written. */
+/* What leaves: the policy's order over all that may. O(n log n), once for every tenth of the
+ * quota that is written. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -27,7 +28,8 @@ static double seconds(int64_t ms)
     return ms > 0 ? (double)ms / 1000 : 0;
 }
 
-static double worth_of(const struct cw_catalogue *catalogue, const struct cw_catalogue_chunk *chunk, int64_t now)
+static double worth_of(const struct cw_catalogue *catalogue, const struct cw_catalogue_chunk *chunk,
+                       int64_t now)
 {
     const struct cw_catalogue_key *key = chunk->key;
     double share = key->records > 0 ? (double)chunk->records / (double)key->records : 0;
@@ -47,7 +49,8 @@ static double worth_of(const struct cw_catalogue *catalogue, const struct cw_cat
 
 static bool may_leave(const struct cw_catalogue_key *key, const struct cw_catalogue_pick *pick)
 {
-    return !key->pinned && (!pick->tenant || key->tenant == pick->tenant) && (!pick->key || key == pick->key);
+    return !key->pinned && (!pick->tenant || key->tenant == pick->tenant) &&
+           (!pick->key || key == pick->key);
 }
 
 /* What nobody uses first, then by worth, then the oldest; the name makes it the same every time. */
@@ -63,7 +66,8 @@ static int compare(const void *a, const void *b)
     return strcmp(x->chunk->name, y->chunk->name);
 }
 
-static size_t collect(const struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick, struct candidate *candidates)
+static size_t collect(const struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick,
+                      struct candidate *candidates)
 {
     bool whole = pick->all || pick->key;
     size_t n = 0;
@@ -71,15 +75,18 @@ static size_t collect(const struct cw_catalogue *catalogue, const struct cw_cata
     void *value;
     for (size_t i = 0; cw_strmap_next(&catalogue->keys, &i, &name, &value);) {
         const struct cw_catalogue_key *key = value;
-        for (struct cw_catalogue_chunk *chunk = may_leave(key, pick) ? key->first : NULL; chunk; chunk = chunk->next) {
+        for (struct cw_catalogue_chunk *chunk = may_leave(key, pick) ? key->first : NULL; chunk;
+             chunk = chunk->next) {
             if (whole || pick->young || pick->wall_ms - chunk->created_ms >= CW_CATALOGUE_YOUNG_MS)
-                candidates[n++] = (struct candidate){chunk, whole ? 0 : worth_of(catalogue, chunk, pick->wall_ms), key->readers > 0};
+                candidates[n++] = (struct candidate){
+                    chunk, whole ? 0 : worth_of(catalogue, chunk, pick->wall_ms), key->readers > 0};
         }
     }
     return n;
 }
 
-size_t cw_catalogue_pick(struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick, struct cw_catalogue_chunk ***ret_chunks)
+size_t cw_catalogue_pick(struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick,
+                         struct cw_catalogue_chunk ***ret_chunks)
 {
     struct candidate *candidates = CW_NEW_ARRAY(struct candidate, catalogue->chunks_n + 1);
     size_t n = collect(catalogue, pick, candidates), picked = 0;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Consumers' streams: what arrives, in what order it may, and how a stream ends. admit.c gives a client its place. */
+/* Consumers' streams: what arrives, in what order it may, and how a stream ends. admit.c gives a
+ * client its place. */
 #include "dispatcher/decide.h"
 #include "dispatcher/scaling.h"
 #include "dispatcher/watch.h"
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000
-#define SHUT_MS 20000 /* the client says so again, each time that it fails to reach the worker: attempt (10 s) and pause (2 s) are shorter */
+/* the client says so again, each time that it fails to reach the worker: attempt (10 s) and
+ * pause (2 s) are shorter */
+#define SHUT_MS 20000
 
 void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command)
 {
@@ -78,20 +81,23 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true);
     place->wait_share = ack->wait_share;
     place->ready = ack->ready;
-    job->want_fill |= job->info->sparse; /* what one consumer received, or took from its queue, moves the window */
+    /* what one consumer received, or took from its queue, moves the window */
+    job->want_fill |= job->info->sparse;
     cw_decide_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
     cw_watch_measured(job, ack);
     if (ack->position) {
         const Cachew__V1__Position *p = ack->position;
-        place->position = (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
+        place->position =
+            (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
         place->position_dirty = job->progress_dirty = true;
     }
     cw_job_advance(job);
     cw_fault_point("dispatcher.ack");
 }
 
-static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, const char *error, bool lost)
+static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, const char *error,
+                               bool lost)
 {
     for (struct cw_share *share = client->job->shares; share; share = share->next_of_job) {
         if (share->worker->id != worker_id)
@@ -99,7 +105,8 @@ static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, con
         bool known = share->shut_until_ms > cw_clock_ms();
         share->shut_until_ms = lost ? cw_clock_ms() + SHUT_MS : 0;
         if (lost && !known)
-            cw_log_warn(CW_LOG_MOD, "job=%s worker=%s: its client lost the stream to it: %s", client->job->id, share->worker->address, error);
+            cw_log_warn(CW_LOG_MOD, "job=%s worker=%s: its client lost the stream to it: %s",
+                        client->job->id, share->worker->address, error);
         if (lost)
             cw_lease_free_all(share, true);
         client->job->want_fill = true;
@@ -109,7 +116,8 @@ static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, con
 
 static void handle_local_failed(struct cw_client *client, const char *error)
 {
-    cw_log_warn(CW_LOG_MOD, "job=%s client=%s cannot start local workers: %s", client->job->id, cw_stream_peer(client->stream), error);
+    cw_log_warn(CW_LOG_MOD, "job=%s client=%s cannot start local workers: %s", client->job->id,
+                cw_stream_peer(client->stream), error);
     client->max_local = client->local_share = client->local_asked = 0;
 }
 
@@ -130,7 +138,8 @@ static void handle_bye(struct cw_client *client)
 {
     struct cw_job *job = client->job;
     if (!client->admitted)
-        cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s does not wait any longer", job->id, client->consumer, cw_stream_peer(client->stream));
+        cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s does not wait any longer", job->id,
+                    client->consumer, cw_stream_peer(client->stream));
     cw_client_leave(client);
     client->failed = true;
     cw_stream_finish(client->stream, 0, "");
@@ -144,16 +153,22 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
     client->hello = message;
     struct cw_err err = {0};
     int rc = 0;
-    if (message->generation > client->d->generation) { /* retryable: it comes again, maybe to one that is above */
+    /* retryable: it comes again, maybe to one that is above */
+    if (message->generation > client->d->generation) {
         rc = cw_err_set(&err, CW_E_UNAVAILABLE,
-                        "the dispatcher has generation %llu, and this trainer has seen %llu: another has taken over, or its state is an older "
-                        "copy (its log says what to do)", (unsigned long long)client->d->generation, (unsigned long long)message->generation);
-        cw_turn_note_generation(client->d, message->generation, "client", cw_stream_peer(client->stream));
+                        "the dispatcher has generation %llu, and this trainer has seen %llu: "
+                        "another has taken over, or its state is an older "
+                        "copy (its log says what to do)",
+                        (unsigned long long)client->d->generation,
+                        (unsigned long long)message->generation);
+        cw_turn_note_generation(client->d, message->generation, "client",
+                                cw_stream_peer(client->stream));
     }
     if (rc == 0)
         rc = cw_client_hello(client, &err);
     if (rc != 0) {
-        cw_log_warn(CW_LOG_MOD, "client %s is refused: %s", cw_stream_peer(client->stream), err.msg);
+        cw_log_warn(CW_LOG_MOD, "client %s is refused: %s", cw_stream_peer(client->stream),
+                    err.msg);
         cw_client_fail(client, rc, err.msg);
         return;
     }
@@ -172,7 +187,8 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
         return true;
     }
     if (is_hello || !client->job) {
-        cw_client_fail(client, CW_E_INVALID, is_hello ? "a second hello" : "the first message must be a hello");
+        cw_client_fail(client, CW_E_INVALID,
+                       is_hello ? "a second hello" : "the first message must be a hello");
         return false;
     }
     if (message->kind_case == CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED) {
@@ -186,7 +202,8 @@ static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
         handle_ack(client, message->ack);
         break;
     case CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST:
-        handle_worker_lost(client, message->worker_lost->worker_id, message->worker_lost->error, true);
+        handle_worker_lost(client, message->worker_lost->worker_id, message->worker_lost->error,
+                           true);
         break;
     case CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_FOUND:
         handle_worker_lost(client, message->worker_found->worker_id, "", false);
@@ -211,7 +228,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct cw_err err = {0};
     ProtobufCMessage *message = cw_wire_unpack(&cachew__v1__client_message__descriptor, msg, &err);
     if (!message) {
-        cw_log_warn(CW_LOG_MOD, "client %s sent something that is no message: %s", cw_stream_peer(client->stream), err.msg);
+        cw_log_warn(CW_LOG_MOD, "client %s sent something that is no message: %s",
+                    cw_stream_peer(client->stream), err.msg);
         cw_client_fail(client, CW_E_INVALID, err.msg);
         return;
     }
@@ -223,7 +241,8 @@ static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_client *client = arg;
     if (client->job)
-        cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s is gone: %s", client->job->id, client->consumer, cw_stream_peer(client->stream),
+        cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s is gone: %s", client->job->id,
+                    client->consumer, cw_stream_peer(client->stream),
                     code != 0 && msg ? msg : "closed");
     client_free(client);
 }

@@ -81,13 +81,15 @@ void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progr
 struct cw_decider *cw_decide_of(struct cw_job *job)
 {
     struct cw_dispatcher *d = job->d;
-    if (job->decider || !d->deciding || !job->info || job->info->n_cacheable == 0 || job->info->n_cacheable != job->graph->n_nodes ||
+    if (job->decider || !d->deciding || !job->info || job->info->n_cacheable == 0 ||
+        job->info->n_cacheable != job->graph->n_nodes ||
         job->info->n_cacheable > CW_POLICY_NODES_MAX)
         return job->decider;
     struct cw_decider *decider = CW_NEW(struct cw_decider);
     struct cw_err err = {0};
     decider->job = job;
-    decider->option = job->options->autocache[0] != '\0' ? job->options->autocache : d->options.autocache;
+    decider->option =
+        job->options->autocache[0] != '\0' ? job->options->autocache : d->options.autocache;
     decider->current = CW_POLICY_NONE;
     decider->node_ns = CW_NEW_ARRAY(double, job->info->n_cacheable);
     decider->epoch = job->first_epoch;
@@ -115,13 +117,15 @@ void cw_decide_fini(struct cw_job *job)
     cw_mem_free(decider);
 }
 
-/* It cannot be done. What the job itself asks for is its user's mistake; the dispatcher's option is meant for other jobs. */
+/* It cannot be done. What the job itself asks for is its user's mistake; the dispatcher's option
+ * is meant for other jobs. */
 static void refuse(struct cw_decider *decider, const struct cw_err *err)
 {
     struct cw_job *job = decider->job;
     decider->failed = true;
     cw_autofree char *reason = cw_mem_printf("Nothing is cached by policy: %s.", err->msg);
-    const struct cw_state_decision decision = {.kind = "autocache", .policy = decider->option, .reason = reason};
+    const struct cw_state_decision decision = {
+        .kind = "autocache", .policy = decider->option, .reason = reason};
     cw_decision_record(job->d, job, &decision);
     if (job->options->autocache[0] != '\0')
         cw_job_fail(job, err->code, err->msg);
@@ -129,12 +133,16 @@ static void refuse(struct cw_decider *decider, const struct cw_err *err)
 
 static bool is_news(const struct cw_decider *decider, const struct cw_autocache_decision *d)
 {
-    /* The same again is news when it is said after a measured epoch, and promises something else. */
-    bool other = d->epoch_ns > 1.5 * decider->predicted_ns + 0.1e9 || d->epoch_ns < decider->predicted_ns / 1.5 - 0.1e9;
-    return !decider->standing || decider->current != d->node || (other && d->epoch_ns > 0 && decider->epoch_ns > 0);
+    /* The same again is news when it is said after a measured epoch, and promises something
+     * else. */
+    bool other = d->epoch_ns > 1.5 * decider->predicted_ns + 0.1e9 ||
+                 d->epoch_ns < decider->predicted_ns / 1.5 - 0.1e9;
+    return !decider->standing || decider->current != d->node ||
+           (other && d->epoch_ns > 0 && decider->epoch_ns > 0);
 }
 
-static void carry_out(struct cw_decider *decider, const struct cw_decide_view *view, const struct cw_autocache_decision *d)
+static void carry_out(struct cw_decider *decider, const struct cw_decide_view *view,
+                      const struct cw_autocache_decision *d)
 {
     struct cw_job *job = decider->job;
     const char *choice = d->node == CW_POLICY_NONE ? "" : view->nodes[d->node].name;
@@ -142,7 +150,8 @@ static void carry_out(struct cw_decider *decider, const struct cw_decide_view *v
     CW_STR_AUTO inputs = {0};
     cw_str_add(&reason, cw_str_text(&d->reason));
     if (decider->begins_with && d->epoch_ns > 0)
-        cw_str_addf(&reason, " It begins with what job %s of this pipeline measured.", decider->begins_with);
+        cw_str_addf(&reason, " It begins with what job %s of this pipeline measured.",
+                    decider->begins_with);
     cw_autocache_snapshot_print(&view->s, &inputs);
     const struct cw_state_decision decision = {
         .kind = "autocache",

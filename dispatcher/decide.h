@@ -3,13 +3,16 @@
  *
  *   measure.c, measure_cache.c   what workers measured, added up
  *   probe.c                      how fast the store is, tried out once
- *   decide_snapshot.c            of these, of the catalogue and of the job: what a policy is shown
+ *   decide_snapshot.c            of these, of the catalogue and of the job: what a policy is
+ *                                shown
  *   decide.c                     when it is asked, and what becomes of the answer
  *   decide_epoch.c               how long epochs take
- *   decide_profile.c             what jobs of a pipeline have measured, for the next one; what was decided before a restart
+ *   decide_profile.c             what jobs of a pipeline have measured, for the next one; what
+ *                                was decided before a restart
  *   svc_explain.c                what tools ask
  *
- * All of it belongs to the loop thread. Without a store there is nothing to decide, and none of this is there. */
+ * All of it belongs to the loop thread. Without a store there is nothing to decide, and none of
+ * this is there. */
 #ifndef CW_DISPATCHER_DECIDE_H
 #define CW_DISPATCHER_DECIDE_H
 
@@ -23,25 +26,28 @@ struct cw_decider { /* of a job */
     const struct cw_autocache_policy *policy;
     const char *argument; /* into the option's text */
     const char *option;
-    bool failed;          /* it cannot decide for this job: not asked again */
-    bool ask;             /* at the next tick */
+    bool failed; /* it cannot decide for this job: not asked again */
+    bool ask;    /* at the next tick */
     int64_t asked_ms;
     struct cw_measure measure;
-    char *begins_with;    /* whose measurements it began with; NULL once it is told */
+    char *begins_with; /* whose measurements it began with; NULL once it is told */
     /* the standing decision */
     bool standing;
     size_t current;
     double predicted_ns;
     /* epochs */
-    uint64_t epoch;       /* that began at began_ms */
+    uint64_t epoch; /* that began at began_ms */
     int64_t began_ms;
-    bool whole;           /* it is seen from its beginning, and nothing has changed meanwhile */
-    double begun_share;   /* of the records of the current node that were there when it began */
-    double threads;       /* of the workers when it was last looked */
-    double epoch_ns;      /* of the last epoch that shows what the standing decision is worth; 0 = none */
+    bool whole;         /* it is seen from its beginning, and nothing has changed meanwhile */
+    double begun_share; /* of the records of the current node that were there when it began */
+    double threads;     /* of the workers when it was last looked */
+    /* of the last epoch that shows what the standing decision is worth; 0 = none */
+    double epoch_ns;
     double compute_ns;
-    double *node_ns;      /* epochs read from each node */
-    double trainer_ns, trainer_batches; /* what trainers themselves needed for so many batches, without waiting; older ones weigh less */
+    double *node_ns; /* epochs read from each node */
+    /* what trainers themselves needed for so many batches, without waiting; older ones weigh
+     * less */
+    double trainer_ns, trainer_batches;
 };
 struct cw_deciding { /* of the dispatcher */
     struct cw_measure_cache cache;
@@ -51,18 +57,22 @@ struct cw_deciding { /* of the dispatcher */
 };
 
 /* ---- decide.c ---- */
-void cw_deciding_open(struct cw_dispatcher *d); /* before state is loaded; nothing without a store */
+/* before state is loaded; nothing without a store */
+void cw_deciding_open(struct cw_dispatcher *d);
 void cw_deciding_start(struct cw_dispatcher *d);
 void cw_deciding_close(struct cw_dispatcher *d);
 void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_decide_worker_gone(struct cw_worker *worker);
 void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure); /* may be NULL */
-void cw_decide_tick(struct cw_job *job, int64_t now); /* may fail the job, when it asks for a node that there is not */
-struct cw_decider *cw_decide_of(struct cw_job *job);  /* made when it is not there; NULL: nothing is to be decided */
+/* may fail the job, when it asks for a node that there is not */
+void cw_decide_tick(struct cw_job *job, int64_t now);
+/* made when it is not there; NULL: nothing is to be decided */
+struct cw_decider *cw_decide_of(struct cw_job *job);
 void cw_decide_fini(struct cw_job *job);
 
 /* ---- decide_epoch.c ---- */
-void cw_decide_epochs(struct cw_job *job, uint64_t before); /* its first_epoch was `before`, and has moved */
+/* its first_epoch was `before`, and has moved */
+void cw_decide_epochs(struct cw_job *job, uint64_t before);
 /* Notes what changed since the last call; true when the policy should be asked for it. */
 bool cw_decide_look(struct cw_decider *decider, int64_t now);
 double cw_decide_epochs_left(const struct cw_job *job);
@@ -76,10 +86,12 @@ struct cw_decide_view {
 };
 void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view);
 void cw_decide_view_fini(struct cw_decide_view *view);
-double cw_decide_cached(const struct cw_job *job, size_t node); /* records of it that are in the cache */
+/* records of it that are in the cache */
+double cw_decide_cached(const struct cw_job *job, size_t node);
 
 /* ---- decide_profile.c ---- */
-void cw_profile_begin(struct cw_decider *decider); /* with what another job measured, if there was one */
+/* with what another job measured, if there was one */
+void cw_profile_begin(struct cw_decider *decider);
 void cw_profile_put(struct cw_decider *decider);
 void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, const char *inputs);
 void cw_profiles_free(struct cw_deciding *deciding);

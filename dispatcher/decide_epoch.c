@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long epochs take. Only one counts that was seen from its beginning to its end with the same workers, the same cached node and a trainer at work. */
+/* How long epochs take. Only one counts that was seen from its beginning to its end with the
+ * same workers, the same cached node and a trainer at work. */
 #include <math.h>
 #include "dispatcher/decide.h"
 
-#define ENDLESS_EPOCHS 10.0   /* what is expected of a job without end */
-#define FULL_SHARE 0.95       /* of the records there when an epoch began: it was read */
-#define CONTRADICTION 1.5     /* as the policy's */
+#define ENDLESS_EPOCHS 10.0    /* what is expected of a job without end */
+#define FULL_SHARE 0.95        /* of the records there when an epoch began: it was read */
+#define CONTRADICTION 1.5      /* as the policy's */
 #define CONTRADICTION_NS 0.1e9 /* and no less than this: short epochs differ for other reasons */
 #define TRAINER_BATCHES 1000.0 /* more, and older ones count half */
-#define SOON_DONE 0.05        /* of an epoch: less says nothing of its length */
+#define SOON_DONE 0.05         /* of an epoch: less says nothing of its length */
 
 double cw_decide_epoch_done(const struct cw_job *job)
 {
@@ -32,7 +33,9 @@ static double share_of_current(const struct cw_decider *decider)
         return 0;
     const Cachew__V1__Cacheable *c = job->info->cacheable[decider->current];
     double elements = c->whole ? (double)job->items : (double)job->info->elements;
-    double records = c->ids > 0 && !c->whole && (elements <= 0 || (double)c->ids < elements) ? (double)c->ids : elements;
+    double records = c->ids > 0 && !c->whole && (elements <= 0 || (double)c->ids < elements)
+                         ? (double)c->ids
+                         : elements;
     return records > 0 ? fmin(1, cw_decide_cached(job, decider->current) / records) : 0;
 }
 
@@ -76,7 +79,8 @@ void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
         return;
     double n = (double)measure->batches;
     /* The median step knows nothing of a pause to validate or to save. */
-    decider->trainer_ns += measure->step_ns > 0 ? n * (double)measure->step_ns : (double)(measure->ns - measure->wait_ns);
+    decider->trainer_ns += measure->step_ns > 0 ? n * (double)measure->step_ns
+                                                : (double)(measure->ns - measure->wait_ns);
     decider->trainer_batches += n;
     if (decider->trainer_batches > TRAINER_BATCHES) {
         decider->trainer_ns /= 2;
@@ -107,10 +111,13 @@ static bool look_at_workers(struct cw_decider *decider)
 /* An epoch that is read takes much longer than was said: no need to wait for its end. */
 static bool look_at_length(struct cw_decider *decider, int64_t now)
 {
-    double done = cw_decide_epoch_done(decider->job), so_far = (double)(now - decider->began_ms) * 1e6;
+    double done = cw_decide_epoch_done(decider->job),
+           so_far = (double)(now - decider->began_ms) * 1e6;
     bool steady = decider->standing && decider->whole && decider->predicted_ns > 0 &&
                   (decider->current == CW_POLICY_NONE || decider->begun_share >= FULL_SHARE);
-    if (!steady || done < SOON_DONE || so_far < CONTRADICTION * decider->predicted_ns + CONTRADICTION_NS || now - decider->asked_ms < 1000)
+    if (!steady || done < SOON_DONE ||
+        so_far < CONTRADICTION * decider->predicted_ns + CONTRADICTION_NS ||
+        now - decider->asked_ms < 1000)
         return false;
     decider->epoch_ns = so_far / done;
     return true;

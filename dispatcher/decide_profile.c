@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What outlives a job: the measurements of its pipeline, for the next one. And after a restart, what was decided before. */
+/* What outlives a job: the measurements of its pipeline, for the next one. And after a restart,
+ * what was decided before. */
 #include <string.h>
 #include "dispatcher/decide.h"
 
@@ -60,7 +61,9 @@ void cw_profile_begin(struct cw_decider *decider)
     if (!profile)
         return;
     if (cw_autocache_snapshot_parse(profile->inputs, strlen(profile->inputs), &s, &err) < 0) {
-        cw_log_warn(CW_LOG_MOD, "job=%s: what was measured of its pipeline before cannot be read: %s", job->id, err.msg);
+        cw_log_warn(CW_LOG_MOD,
+                    "job=%s: what was measured of its pipeline before cannot be read: %s", job->id,
+                    err.msg);
         return;
     }
     if (is_of(job, s) && s->elements_measured > 0) {
@@ -85,7 +88,8 @@ void cw_profile_put(struct cw_decider *decider)
         return;
     cw_autofree char *key = key_of(job);
     cw_profile_load(job->d, key, job->name[0] != '\0' ? job->name : job->id, cw_str_text(&inputs));
-    cw_state_put_profile(job->d->state, key, job->name[0] != '\0' ? job->name : job->id, cw_clock_wall_ms(), cw_str_text(&inputs), PROFILES_MAX);
+    cw_state_put_profile(job->d->state, key, job->name[0] != '\0' ? job->name : job->id,
+                         cw_clock_wall_ms(), cw_str_text(&inputs), PROFILES_MAX);
 }
 
 /* ---- decisions ---- */
@@ -102,16 +106,21 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
     decider->predicted_ns = decider->standing ? row->predicted_ns : 0;
     decider->current = CW_POLICY_NONE;
     for (size_t i = 0; decider->standing && i < job->info->n_cacheable; i++) {
-        if (row->choice[0] != '\0' && strcmp(job->info->cacheable[i]->node, row->choice) == 0 && job->info->cacheable[i]->why_not[0] == '\0')
+        if (row->choice[0] != '\0' && strcmp(job->info->cacheable[i]->node, row->choice) == 0 &&
+            job->info->cacheable[i]->why_not[0] == '\0')
             decider->current = i;
     }
-    decider->standing = decider->standing && (decider->current != CW_POLICY_NONE || row->choice[0] == '\0');
+    decider->standing =
+        decider->standing && (decider->current != CW_POLICY_NONE || row->choice[0] == '\0');
     decider->whole = false;
-    cw_job_set_cached_node(job, decider->current == CW_POLICY_NONE ? NULL : job->info->cacheable[decider->current]->node);
+    cw_job_set_cached_node(job, decider->current == CW_POLICY_NONE
+                                    ? NULL
+                                    : job->info->cacheable[decider->current]->node);
     return 0;
 }
 
-static int on_profile(void *arg, const char *key, const char *job, const char *inputs, struct cw_err *err)
+static int on_profile(void *arg, const char *key, const char *job, const char *inputs,
+                      struct cw_err *err)
 {
     (void)err;
     cw_profile_load(arg, key, job, inputs);
@@ -120,5 +129,7 @@ static int on_profile(void *arg, const char *key, const char *job, const char *i
 
 int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err)
 {
-    return d->deciding ? cw_state_load_decisions(d->state, "autocache", on_profile, on_decision, d, err) : 0;
+    return d->deciding
+               ? cw_state_load_decisions(d->state, "autocache", on_profile, on_decision, d, err)
+               : 0;
 }

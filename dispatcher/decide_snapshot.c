@@ -15,7 +15,8 @@ static bool is_source(const char *name)
 static bool works(const char *name)
 {
     const struct cw_op *op = cw_op_find(name);
-    return (!op || op->kind != CW_OP_INDEX) && strcmp(name, "mark") != 0 && strcmp(name, "cache") != 0;
+    return (!op || op->kind != CW_OP_INDEX) && strcmp(name, "mark") != 0 &&
+           strcmp(name, "cache") != 0;
 }
 
 static struct cw_catalogue_key *key_of(const struct cw_job *job, size_t node)
@@ -38,7 +39,8 @@ double cw_decide_cached(const struct cw_job *job, size_t node)
 /* Dense: rows above the batch, batches behind it. */
 static double dense_elements(const struct cw_job *job, size_t node)
 {
-    return job->info->cacheable[node]->whole ? (double)job->items : (double)CW_MAX(job->info->elements, 0);
+    return job->info->cacheable[node]->whole ? (double)job->items
+                                             : (double)CW_MAX(job->info->elements, 0);
 }
 
 /* Sparse: as many as were seen, where the first node has all positions of the epoch. */
@@ -48,23 +50,28 @@ static double sparse_elements(const struct cw_decider *decider, size_t node)
     double most = 0;
     for (size_t i = 0; i < m->n; i++)
         most = fmax(most, m->computed[i]);
-    return most > 0 ? m->computed[node] / most * (double)decider->job->info->chunk * (double)decider->job->items : 0;
+    return most > 0 ? m->computed[node] / most * (double)decider->job->info->chunk *
+                          (double)decider->job->items
+                    : 0;
 }
 
-/* The node whose elements count as outputs: the last one that workers compute. (Of a sparse pipeline the client cuts the batches.) */
+/* The node whose elements count as outputs: the last one that workers compute. (Of a sparse
+ * pipeline the client cuts the batches.) */
 static size_t output_of(const struct cw_decider *decider)
 {
     size_t last = decider->measure.n - 1;
     if (!decider->job->info->sparse)
         return last;
-    while (last > 0 && decider->measure.nodes[last].elements + decider->measure.nodes[last].hits <= 0)
+    while (last > 0 &&
+           decider->measure.nodes[last].elements + decider->measure.nodes[last].hits <= 0)
         last--;
     return last;
 }
 
 /* ---- nodes ---- */
 
-static void fill_measured(const struct cw_decider *decider, size_t i, double outputs, struct cw_autocache_node *node)
+static void fill_measured(const struct cw_decider *decider, size_t i, double outputs,
+                          struct cw_autocache_node *node)
 {
     const struct cw_measured *m = &decider->measure.nodes[i];
     double hits = 0;
@@ -80,7 +87,8 @@ static void fill_measured(const struct cw_decider *decider, size_t i, double out
     }
 }
 
-static void fill_node(const struct cw_decider *decider, size_t i, size_t output, struct cw_autocache_node *node)
+static void fill_node(const struct cw_decider *decider, size_t i, size_t output,
+                      struct cw_autocache_node *node)
 {
     const struct cw_job *job = decider->job;
     const Cachew__V1__Cacheable *c = job->info->cacheable[i];
@@ -93,7 +101,8 @@ static void fill_node(const struct cw_decider *decider, size_t i, size_t output,
     double outputs = sparse ? sparse_elements(decider, output) : dense_elements(job, output);
     node->elements_n = sparse ? sparse_elements(decider, i) : dense_elements(job, i);
     node->per_output = outputs > 0 ? node->elements_n / outputs : 0;
-    node->records = c->ids > 0 && !c->whole ? fmin((double)c->ids, node->elements_n) : node->elements_n;
+    node->records =
+        c->ids > 0 && !c->whole ? fmin((double)c->ids, node->elements_n) : node->elements_n;
     node->cached = node->why_not ? 0 : cw_decide_cached(job, i);
     node->epoch_ns = decider->node_ns[i];
     fill_measured(decider, i, decider->measure.all_outputs, node);
@@ -127,7 +136,8 @@ static double free_bytes(const struct cw_job *job)
     struct cw_caching *caching = job->d->caching;
     uint64_t limit = cw_caching_limit(caching);
     const struct cw_catalogue *catalogue = caching->catalogue;
-    const struct cw_catalogue_tenant *tenant = cw_catalogue_tenant(caching->catalogue, cw_job_tenant(job));
+    const struct cw_catalogue_tenant *tenant =
+        cw_catalogue_tenant(caching->catalogue, cw_job_tenant(job));
     if (limit == UINT64_MAX && tenant->quota == 0)
         return -1;
     double idle = 0, idle_tenant = 0;
@@ -154,7 +164,8 @@ static void fill_store(const struct cw_decider *decider, struct cw_autocache_sna
 {
     const struct cw_deciding *deciding = decider->job->d->deciding;
     const struct cw_probe_result *probe = cw_probe_result(deciding->probe);
-    cw_measure_cache_rates(&deciding->cache, s->workers, probe ? probe->read_bytes_s : 0, &s->store);
+    cw_measure_cache_rates(&deciding->cache, s->workers, probe ? probe->read_bytes_s : 0,
+                           &s->store);
     s->store.free_bytes = free_bytes(decider->job);
     if (probe && probe->points_n > 0) {
         s->store.points = probe->points;
@@ -187,14 +198,17 @@ void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view
     s->wait_share = -1;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         if (job->consumers[c].client)
-            s->wait_share = s->wait_share < 0 ? job->consumers[c].wait_share : fmin(s->wait_share, job->consumers[c].wait_share);
+            s->wait_share = s->wait_share < 0 ? job->consumers[c].wait_share
+                                              : fmin(s->wait_share, job->consumers[c].wait_share);
     }
     s->current = decider->current;
     s->predicted_ns = decider->predicted_ns;
     s->standing = decider->standing;
     s->compute_ns = decider->compute_ns;
-    if (decider->trainer_batches > 0 && !job->info->sparse) /* each of several trainers has its share of the batches */
-        s->trainer_ns = decider->trainer_ns / decider->trainer_batches * (double)job->items / (double)job->layout.consumers;
+    /* each of several trainers has its share of the batches */
+    if (decider->trainer_batches > 0 && !job->info->sparse)
+        s->trainer_ns = decider->trainer_ns / decider->trainer_batches * (double)job->items /
+                        (double)job->layout.consumers;
 }
 
 void cw_decide_view_fini(struct cw_decide_view *view)

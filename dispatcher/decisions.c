@@ -3,9 +3,11 @@
 
 #include <string.h>
 
-const char *const cw_decision_kinds[CW_DECISION_KINDS] = {"autocache", "autoscale", "autoplace", "share", "provision", "evict"};
+const char *const cw_decision_kinds[CW_DECISION_KINDS] = {"autocache", "autoscale", "autoplace",
+                                                          "share",     "provision", "evict"};
 
-void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job, const struct cw_state_decision *decision)
+void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job,
+                        const struct cw_state_decision *decision)
 {
     struct cw_state_decision row = *decision;
     const char *choice = row.choice && row.choice[0] != '\0' ? row.choice : "nothing";
@@ -16,7 +18,8 @@ void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job, const
     for (size_t i = 0; i < CW_DECISION_KINDS; i++)
         d->counts.decisions[i] += strcmp(row.kind, cw_decision_kinds[i]) == 0;
     if (job)
-        cw_log_info(CW_LOG_MOD, "job=%s name=%s %s %s: %s: %s", row.job, row.name, row.kind, row.policy, choice, row.reason);
+        cw_log_info(CW_LOG_MOD, "job=%s name=%s %s %s: %s: %s", row.job, row.name, row.kind,
+                    row.policy, choice, row.reason);
     else
         cw_log_info(CW_LOG_MOD, "%s %s: %s: %s", row.kind, row.policy, choice, row.reason);
     if (d->state) /* there is none where parts of a dispatcher are tested */

@@ -27,7 +27,8 @@ static void set_subtract(struct cw_set *a, const struct cw_set *b)
         cw_set_remove(a, b->v[i].lo, b->v[i].hi);
 }
 
-void cw_epoch_init(struct cw_epoch *epoch, uint64_t number, uint64_t items, const struct cw_layout *layout)
+void cw_epoch_init(struct cw_epoch *epoch, uint64_t number, uint64_t items,
+                   const struct cw_layout *layout)
 {
     *epoch = (struct cw_epoch){.number = number, .items = items, .layout = *layout};
     if (layout->to_all || layout->mode == CW_MODE_SHARED)
@@ -61,10 +62,12 @@ bool cw_epoch_is_done(const struct cw_epoch *epoch)
 
 static bool is_dealt(const struct cw_epoch *epoch)
 {
-    return epoch->layout.mode == CW_MODE_COORDINATED && !epoch->layout.to_all && epoch->layout.consumers > 1;
+    return epoch->layout.mode == CW_MODE_COORDINATED && !epoch->layout.to_all &&
+           epoch->layout.consumers > 1;
 }
 
-static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi, struct cw_set *ret_own)
+static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                      struct cw_set *ret_own)
 {
     uint64_t n = epoch->layout.consumers;
     lo = CW_MAX(lo, cw_epoch_lowest_unconsumed(epoch));
@@ -76,7 +79,8 @@ static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t 
         cw_set_add(ret_own, item, item + 1);
 }
 
-void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi, struct cw_set *ret_own)
+void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                  struct cw_set *ret_own)
 {
     hi = CW_MIN(hi, epoch->items);
     if (lo >= hi || consumer >= epoch->layout.consumers)
@@ -93,14 +97,16 @@ void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, 
     cw_set_fini(&range);
 }
 
-/* What of `own`, just added to part `field` of the consumer, is now in that field of every consumer. */
+/* What of `own`, just added to part `field` of the consumer, is now in that field of every
+ * consumer. */
 static void keep_common(const struct cw_epoch *epoch, struct cw_set *own, bool consumed)
 {
     for (uint32_t i = 0; i < epoch->layout.consumers; i++)
         cw_set_keep(own, consumed ? &epoch->parts[i].consumed : &epoch->parts[i].received);
 }
 
-void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi, struct cw_set *ret_new)
+void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                      struct cw_set *ret_new)
 {
     struct cw_set own = {0};
     cw_epoch_own(epoch, consumer, lo, hi, &own);
@@ -115,7 +121,8 @@ void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, ui
     cw_set_fini(&own);
 }
 
-uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi, struct cw_set *ret_new)
+uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                          struct cw_set *ret_new)
 {
     cw_epoch_receive(epoch, consumer, lo, hi, ret_new);
     struct cw_set own = {0};
@@ -154,7 +161,8 @@ void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
     cw_set_fini(&own);
 }
 
-/* Of one of several consumers: dealt items are taken back one by one, but only where another consumer can still be. */
+/* Of one of several consumers: dealt items are taken back one by one, but only where another
+ * consumer can still be. */
 static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item)
 {
     uint64_t n = epoch->layout.consumers, prefix = cw_epoch_lowest_unconsumed(epoch);
@@ -176,7 +184,8 @@ static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item
     }
 }
 
-void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item, const struct cw_set *beyond)
+void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
+                    const struct cw_set *beyond)
 {
     item = CW_MIN(item, epoch->items);
     epoch->dirty = true;
@@ -245,7 +254,8 @@ uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer)
 
 uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consumer)
 {
-    const struct cw_set *received = epoch->layout.to_all ? &epoch->parts[consumer].received : &epoch->received;
+    const struct cw_set *received =
+        epoch->layout.to_all ? &epoch->parts[consumer].received : &epoch->received;
     return CW_MIN(cw_set_first_absent(received, 0), epoch->items);
 }
 
@@ -255,13 +265,16 @@ void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi)
     epoch->taken_below = CW_MIN(epoch->taken_below, lo);
 }
 
-/* Sets of a large fleet have thousands of intervals, and are asked at every message: so where it ended is where the next one begins. */
-bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max, struct cw_interval *ret_run)
+/* Sets of a large fleet have thousands of intervals, and are asked at every message: so where it
+ * ended is where the next one begins. */
+bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,
+                       struct cw_interval *ret_run)
 {
     limit = CW_MIN(limit, epoch->items);
     uint64_t lo = CW_MAX(from, epoch->taken_below);
     for (;;) {
-        uint64_t next = cw_set_first_absent(&epoch->leased, cw_set_first_absent(&epoch->received, lo));
+        uint64_t next =
+            cw_set_first_absent(&epoch->leased, cw_set_first_absent(&epoch->received, lo));
         if (next == lo)
             break;
         lo = next;

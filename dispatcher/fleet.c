@@ -34,8 +34,9 @@ bool cw_worker_is_common(const struct cw_worker *worker)
 
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return cw_worker_is_usable(worker) && (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) && cw_scaling_uses(job, worker) &&
-        !cw_other_files_bar(job, worker);
+    return cw_worker_is_usable(worker) &&
+           (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) &&
+           cw_scaling_uses(job, worker) && !cw_other_files_bar(job, worker);
 }
 
 void cw_worker_retire(struct cw_worker *worker)
@@ -65,12 +66,14 @@ static void skip_held(struct cw_share *share)
         cw_set_copy(&items, &share->leases->items);
         cw_lease_free(share, epoch, &items, false);
         for (size_t i = 0; i < items.n; i++)
-            cw_job_skip(share->job, epoch, items.v[i].lo, items.v[i].hi, "the worker that held them is lost (at_most_once)");
+            cw_job_skip(share->job, epoch, items.v[i].lo, items.v[i].hi,
+                        "the worker that held them is lost (at_most_once)");
         cw_set_fini(&items);
     }
 }
 
-/* Everything it held is free again. died: it went without a word, so what it was computing is noted. */
+/* Everything it held is free again. died: it went without a word, so what it was computing is
+ * noted. */
 static void release(struct cw_worker *worker, bool died)
 {
     struct cw_dispatcher *d = worker->d;
@@ -79,8 +82,11 @@ static void release(struct cw_worker *worker, bool died)
         if (job->preparing != worker)
             continue;
         job->preparing = NULL;
-        if (died && cw_deaths_add(&job->prepare_dead, worker->id) && job->prepare_dead.n >= d->options.deaths_max)
-            cw_job_fail(job, CW_E_INTERNAL, "the workers that looked at its sources died, one after the other; it is not tried again");
+        if (died && cw_deaths_add(&job->prepare_dead, worker->id) &&
+            job->prepare_dead.n >= d->options.deaths_max)
+            cw_job_fail(job, CW_E_INTERNAL,
+                        "the workers that looked at its sources died, one after the other; it is "
+                        "not tried again");
     }
     while (worker->shares) {
         struct cw_share *share = worker->shares;
@@ -128,7 +134,8 @@ static void fail(struct cw_worker *worker, int code, const char *msg, bool died)
 {
     if (worker->failed)
         return;
-    cw_log_warn(CW_LOG_MOD, "worker=%s is let go: %s", worker->address[0] ? worker->address : cw_stream_peer(worker->stream), msg);
+    cw_log_warn(CW_LOG_MOD, "worker=%s is let go: %s",
+                worker->address[0] ? worker->address : cw_stream_peer(worker->stream), msg);
     release(worker, died);
     worker->failed = true;
     cw_stream_finish(worker->stream, code, msg);
@@ -148,20 +155,27 @@ static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessag
     const Cachew__V1__WorkerHello *hello = message->hello;
     char msg[512];
     if (hello->protocol != CW_PROTOCOL) {
-        snprintf(msg, sizeof(msg), "the worker (version %s) speaks protocol %u, this dispatcher (version %s) protocol %d: use the same version",
+        snprintf(msg, sizeof(msg),
+                 "the worker (version %s) speaks protocol %u, this dispatcher (version %s) "
+                 "protocol %d: use the same version",
                  hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);
         fail(worker, CW_E_UNSUPPORTED, msg, false);
         return false;
     }
     if (message->generation > worker->d->generation) {
-        snprintf(msg, sizeof(msg), "this dispatcher is generation %llu, the worker has seen %llu: another dispatcher has taken over, or the "
-                 "state of this one is an older copy (its log says what to do)", (unsigned long long)worker->d->generation,
+        snprintf(msg, sizeof(msg),
+                 "this dispatcher is generation %llu, the worker has seen %llu: another dispatcher "
+                 "has taken over, or the "
+                 "state of this one is an older copy (its log says what to do)",
+                 (unsigned long long)worker->d->generation,
                  (unsigned long long)message->generation);
-        cw_turn_note_generation(worker->d, message->generation, "worker", cw_stream_peer(worker->stream));
+        cw_turn_note_generation(worker->d, message->generation, "worker",
+                                cw_stream_peer(worker->stream));
         fail(worker, CW_E_STATE, msg, false);
         return false;
     }
-    if (hello->worker_id == 0 || hello->address[0] == '\0' || hello->threads == 0 || hello->threads > 65536) {
+    if (hello->worker_id == 0 || hello->address[0] == '\0' || hello->threads == 0 ||
+        hello->threads > 65536) {
         fail(worker, CW_E_INVALID, "the hello lacks an id, an address or threads", false);
         return false;
     }
@@ -216,7 +230,8 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     cw_state_put_worker(d->state, worker->id, worker->address);
     cw_provision_attached(d, worker);
     d->counts.workers_joined++;
-    cw_log_info(CW_LOG_MOD, "worker=%s pid=%u threads=%u joins", worker->address, worker->pid, worker->threads);
+    cw_log_info(CW_LOG_MOD, "worker=%s pid=%u threads=%u joins", worker->address, worker->pid,
+                worker->threads);
     Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
     welcome.silence_ms = (uint32_t)d->options.silence_ms;
     welcome.heartbeat_ms = (uint32_t)CW_MAX(d->options.silence_ms / 4, 50);
@@ -262,7 +277,8 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     if (progress->n_source > 0)
         cw_worker_keep_source(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
-        /* Also of a job that is over: its trainer may have consumed the last items before their worker tells of them. */
+        /* Also of a job that is over: its trainer may have consumed the last items before their
+         * worker tells of them. */
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->done[i]->job_id);
         struct cw_share *share = job ? cw_share_find(job, worker) : NULL;
         if (share)
@@ -301,7 +317,8 @@ static void handle_hand_back(struct cw_worker *worker, const Cachew__V1__HandBac
     cw_fault_point("dispatcher.hand_back");
 }
 
-/* A worker that drains waits until what it has sent is received: all that is not leased to it any more it need not wait for. */
+/* A worker that drains waits until what it has sent is received: all that is not leased to it
+ * any more it need not wait for. */
 static void tell_settled(struct cw_share *share)
 {
     struct cw_job *job = share->job;
@@ -338,7 +355,8 @@ static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *me
 {
     bool is_hello = message->kind_case == CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
     if (is_hello == worker->hello) {
-        fail(worker, CW_E_INVALID, is_hello ? "a second hello" : "the first message must be a hello", false);
+        fail(worker, CW_E_INVALID,
+             is_hello ? "a second hello" : "the first message must be a hello", false);
         return;
     }
     switch (message->kind_case) {
@@ -389,7 +407,8 @@ static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_worker *worker = arg;
     if (worker->hello) {
-        cw_log_info(CW_LOG_MOD, "worker=%s is gone: %s", worker->address, code != 0 && msg ? msg : "closed");
+        cw_log_info(CW_LOG_MOD, "worker=%s is gone: %s", worker->address,
+                    code != 0 && msg ? msg : "closed");
         release(worker, code != 0 && !worker->draining);
     }
     worker_free(worker);
@@ -425,7 +444,8 @@ void cw_fleet_tick(struct cw_dispatcher *d, int64_t now)
         next = worker->next;
         int64_t silent = now - worker->heard_ms;
         if (!worker->failed && silent > (worker->hello ? d->options.silence_ms : HELLO_LIMIT_MS))
-            fail(worker, CW_E_TIMEOUT, worker->hello ? "nothing was heard of it for too long" : "no hello came", false);
+            fail(worker, CW_E_TIMEOUT,
+                 worker->hello ? "nothing was heard of it for too long" : "no hello came", false);
     }
 }
 

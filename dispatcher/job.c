@@ -12,7 +12,8 @@
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        bool over = (job->status == CW_JOB_FAILED && !job->stored) || (job->status == CW_JOB_FINISHED && job->consumers[0].bye);
+        bool over = (job->status == CW_JOB_FAILED && !job->stored) ||
+                    (job->status == CW_JOB_FINISHED && job->consumers[0].bye);
         if (!over && job->name[0] != '\0' && strcmp(job->name, name) == 0)
             return job;
     }
@@ -34,12 +35,14 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name)
 static void read_layout(struct cw_job *job)
 {
     const Cachew__V1__JobOptions *options = job->options;
-    job->layout.consumers = options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);
+    job->layout.consumers =
+        options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);
     job->layout.mode = (enum cw_mode)options->mode;
     job->consumers = CW_NEW_ARRAY(struct cw_consumer, job->layout.consumers);
 }
 
-struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options, Cachew__V1__Graph *graph)
+struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
+                          Cachew__V1__Graph *graph)
 {
     struct cw_job *job = CW_NEW(struct cw_job);
     job->d = d;
@@ -192,13 +195,15 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
 {
     if (info->sparse && job->layout.mode == CW_MODE_SHARED)
         return cw_err_set(err, CW_E_UNSUPPORTED,
-                          "consumers=shared is not possible for a pipeline whose number of elements depends on the data (filter): use coordinated");
+                          "consumers=shared is not possible for a pipeline whose number of "
+                          "elements depends on the data (filter): use coordinated");
     if (job->info)
         cachew__v1__plan_info__free_unpacked(job->info, NULL);
     job->info = info;
     job->items = info->items;
     job->fingerprint = (struct cw_hash){info->fingerprint_hi, info->fingerprint_lo};
-    job->layout.to_all = info->sparse && job->layout.mode == CW_MODE_COORDINATED && job->layout.consumers > 1;
+    job->layout.to_all =
+        info->sparse && job->layout.mode == CW_MODE_COORDINATED && job->layout.consumers > 1;
     job->item_bytes = info->item_bytes > 0 ? (double)info->item_bytes : 0;
     job->window = cw_window_items(job, 1);
     cw_sibling_join(job);
@@ -211,7 +216,8 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
 /* Its own local worker looks at its sources when there is no other. */
 static bool may_prepare(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return cw_worker_is_common(worker) || (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
+    return cw_worker_is_common(worker) ||
+           (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
 }
 
 static size_t preparing_n(const struct cw_worker *worker)
@@ -274,13 +280,18 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
     Cachew__V1__PlanInfo *info = NULL;
     struct cw_plan_info checked;
     if (prepared->code != 0)
-        cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s", prepared->error);
+        cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s",
+                   prepared->error);
     else if (!prepared->info || cw_wire_info_from(prepared->info, &checked, &err) != 0)
-        cw_err_set(&err, CW_E_INTERNAL, "the worker that prepared the job sent nothing valid: %s", err.msg);
+        cw_err_set(&err, CW_E_INTERNAL, "the worker that prepared the job sent nothing valid: %s",
+                   err.msg);
     else if (!(info = copy_info(prepared->info)) || cw_job_set_info(job, info, &err) != 0)
-        cw_err_set(&err, err.code ? err.code : CW_E_INTERNAL, "%s", err.code ? err.msg : "out of memory");
+        cw_err_set(&err, err.code ? err.code : CW_E_INTERNAL, "%s",
+                   err.code ? err.msg : "out of memory");
     else if (job->items == 0 && job->epochs_n == 0)
-        cw_err_set(&err, CW_E_INVALID, "the pipeline has no elements, and the job no last epoch: it would end one empty epoch after the other");
+        cw_err_set(&err, CW_E_INVALID,
+                   "the pipeline has no elements, and the job no last epoch: it would end one "
+                   "empty epoch after the other");
     if (err.code != 0) {
         if (info && job->info != info)
             cachew__v1__plan_info__free_unpacked(info, NULL);
@@ -294,8 +305,8 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
     }
     job->status = CW_JOB_RUNNING;
     job->want_fill = job->d->assign_due = true;
-    cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name, (unsigned long long)job->items,
-                (int)job->info->sparse);
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name,
+                (unsigned long long)job->items, (int)job->info->sparse);
     cw_job_store(job);
     cw_job_advance(job);
     for (struct cw_client *client = job->d->clients, *next; client; client = next) {
@@ -303,7 +314,8 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
         if (client->job == job)
             cw_client_admit(client);
     }
-    cw_decide_tick(job, cw_clock_ms()); /* what another job has cached is read from the first element on */
+    /* what another job has cached is read from the first element on */
+    cw_decide_tick(job, cw_clock_ms());
     cw_fault_point("dispatcher.prepared");
 }
 
@@ -312,7 +324,8 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
 static bool has_worker(const struct cw_job *job)
 {
     for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
-        if (job->status == CW_JOB_PREPARING ? may_prepare(worker, job) : cw_worker_serves(worker, job))
+        if (job->status == CW_JOB_PREPARING ? may_prepare(worker, job)
+                                            : cw_worker_serves(worker, job))
             return true;
     }
     return false;
@@ -341,17 +354,25 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     if (now - job->starved_ms < 1000 || now - job->waiting_told_ms < 1000)
         return;
     job->waiting_told_ms = now;
-    /* Clients go on waiting for a worker's answer, however long it takes, while the worker comes on; but not for a worker to come. */
+    /* Clients go on waiting for a worker's answer, however long it takes, while the worker comes
+     * on; but not for a worker to come. */
     char preparation[] = "a worker prepares the job: it opens and indexes the sources";
-    char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher with its address";
+    char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher "
+                    "with its address";
     uint32_t others_n = 0;
     const char *others = cw_other_files_text(job, &others_n);
-    cw_autofree char *other_files = others ? cw_mem_printf("no worker sees the files that the job was prepared with: %s", others) : NULL;
-    cw_autofree char *storing = cw_mem_printf("the dispatcher stores the job%s%s", job->d->unwritten ? ", and tries again: " : "",
+    cw_autofree char *other_files =
+        others
+            ? cw_mem_printf("no worker sees the files that the job was prepared with: %s", others)
+            : NULL;
+    cw_autofree char *storing = cw_mem_printf("the dispatcher stores the job%s%s",
+                                              job->d->unwritten ? ", and tries again: " : "",
                                               job->d->unwritten ? job->d->unwritten_why : "");
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
     waiting.stuck = unwritten ? job->d->unwritten : !there;
-    waiting.still_ms = !waiting.stuck && job->preparing && job->preparing_told ? (uint64_t)CW_MAX(now - job->preparing_ms, 0) : 0;
+    waiting.still_ms = !waiting.stuck && job->preparing && job->preparing_told
+                           ? (uint64_t)CW_MAX(now - job->preparing_ms, 0)
+                           : 0;
     waiting.reason = unwritten ? storing : there ? preparation : other_files ? other_files : nobody;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
@@ -371,7 +392,8 @@ static const char *is_over(const struct cw_job *job, int64_t now)
     if (job->status == CW_JOB_FAILED && !job->stored)
         return "it could not be started";
     if (job->name[0] == '\0') {
-        int64_t grace = CW_MAX(options->client_grace_ms, job->d->started_ms + options->grace_ms - job->alone_ms);
+        int64_t grace = CW_MAX(options->client_grace_ms,
+                               job->d->started_ms + options->grace_ms - job->alone_ms);
         return now - job->alone_ms >= grace ? "its client is gone" : NULL;
     }
     return now - job->alone_ms >= options->job_idle_ms ? "nobody used it (--job-idle)" : NULL;
@@ -392,8 +414,10 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     for (uint32_t c = 0; job->layout.mode == CW_MODE_SHARED && c < job->layout.consumers; c++) {
         struct cw_consumer *place = &job->consumers[c];
-        int64_t since = place->gone_ms > 0 ? place->gone_ms : job->d->started_ms + job->d->options.grace_ms;
-        if (!place->client && place->client_id != 0 && now - since >= job->d->options.client_grace_ms) {
+        int64_t since =
+            place->gone_ms > 0 ? place->gone_ms : job->d->started_ms + job->d->options.grace_ms;
+        if (!place->client && place->client_id != 0 &&
+            now - since >= job->d->options.client_grace_ms) {
             cw_job_release_consumer(job, c);
             place->client_id = 0;
             place->position_dirty = true;

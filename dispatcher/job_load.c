@@ -52,34 +52,42 @@ static void find_fingerprint(struct cw_job *job)
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
     struct cw_err err = {0};
-    if (cw_wire_graph_from(job->graph, &graph, &err) == 0 && cw_graph_check(graph, &checked, &err) == 0)
+    if (cw_wire_graph_from(job->graph, &graph, &err) == 0 &&
+        cw_graph_check(graph, &checked, &err) == 0)
         job->graph_fingerprint = checked->fingerprint;
     else
-        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: its pipeline is not valid any more: %s", job->id, job->name, err.msg);
+        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: its pipeline is not valid any more: %s", job->id,
+                    job->name, err.msg);
     cw_checked_unref(checked);
     cw_graph_unref(graph);
 }
 
-/* What cannot be used of a job ends that job, and not the others: it is shown, and says what to do. Its row stays as it is. */
+/* What cannot be used of a job ends that job, and not the others: it is shown, and says what to
+ * do. Its row stays as it is. */
 static void load_failed(struct cw_job *job, const struct cw_err *err)
 {
     job->status = CW_JOB_FAILED;
     job->error_code = err->code;
     cw_mem_free(job->error);
-    job->error = cw_mem_printf("what is stored of it cannot be used (%s): remove it (cachew remove) and begin it again; its trainer goes on with its "
-                               "resume token", err->msg);
+    job->error = cw_mem_printf("what is stored of it cannot be used (%s): remove it (cachew "
+                               "remove) and begin it again; its trainer goes on with its "
+                               "resume token",
+                               err->msg);
     cw_log_error(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, job->error);
 }
 
 static bool are_valid(const Cachew__V1__JobOptions *options)
 {
-    return options && options->consumers <= CW_CONSUMERS_MAX && (unsigned)options->mode <= CACHEW__V1__CONSUMER_MODE__SHARED;
+    return options && options->consumers <= CW_CONSUMERS_MAX &&
+           (unsigned)options->mode <= CACHEW__V1__CONSUMER_MODE__SHARED;
 }
 
 /* There is a job in any case; with an error, one of which nothing but the name is known. */
-static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_job **ret_job, struct cw_err *err)
+static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row,
+                    struct cw_job **ret_job, struct cw_err *err)
 {
-    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, row->options.n, row->options.p);
+    Cachew__V1__JobOptions *options =
+        cachew__v1__job_options__unpack(NULL, row->options.n, row->options.p);
     Cachew__V1__Graph *graph = cachew__v1__graph__unpack(NULL, row->graph.n, row->graph.p);
     int rc = 0;
     if (!are_valid(options))
@@ -89,7 +97,8 @@ static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row, str
     if (rc != 0 && options)
         cachew__v1__job_options__free_unpacked(cw_steal(&options), NULL);
     options = options ? options : cachew__v1__job_options__unpack(NULL, 0, NULL);
-    struct cw_job *job = cw_job_new(d, row->id, options, graph ? graph : cachew__v1__graph__unpack(NULL, 0, NULL));
+    struct cw_job *job =
+        cw_job_new(d, row->id, options, graph ? graph : cachew__v1__graph__unpack(NULL, 0, NULL));
     cw_mem_free(job->name);
     job->name = cw_mem_strdup(row->name);
     *ret_job = job;
@@ -116,7 +125,9 @@ int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct 
     int rc = read_job(d, row, &job, &unusable);
     job->manifest = cw_buf_copy(row->manifest.p, row->manifest.n);
     if (!job->manifest) /* without it workers would not see that their files are others */
-        return cw_err_set(err, CW_E_NOMEM, "job %s: there is no memory for its list of files, %zu bytes", row->id, row->manifest.n);
+        return cw_err_set(err, CW_E_NOMEM,
+                          "job %s: there is no memory for its list of files, %zu bytes", row->id,
+                          row->manifest.n);
     job->status = row->status;
     job->first_epoch = row->first_epoch;
     job->error_code = row->error_code;
@@ -140,7 +151,8 @@ static int on_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
     return cw_job_load(arg, row, err);
 }
 
-static int on_progress(void *arg, const char *id, uint64_t number, int consumer, const struct cw_set *consumed, struct cw_err *err)
+static int on_progress(void *arg, const char *id, uint64_t number, int consumer,
+                       const struct cw_set *consumed, struct cw_err *err)
 {
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
@@ -148,7 +160,8 @@ static int on_progress(void *arg, const char *id, uint64_t number, int consumer,
     if (!epoch)
         return 0;
     if (consumer >= CW_OWNED_BASE) {
-        if (epoch->layout.mode == CW_MODE_SHARED && (uint32_t)(consumer - CW_OWNED_BASE) < epoch->layout.consumers)
+        if (epoch->layout.mode == CW_MODE_SHARED &&
+            (uint32_t)(consumer - CW_OWNED_BASE) < epoch->layout.consumers)
             cw_set_add_all(&epoch->parts[consumer - CW_OWNED_BASE].owned, consumed);
     } else if (consumer < 0) {
         cw_set_add_all(&epoch->consumed, consumed);
@@ -160,7 +173,8 @@ static int on_progress(void *arg, const char *id, uint64_t number, int consumer,
     return 0;
 }
 
-static int on_skipped(void *arg, const char *id, uint64_t number, const struct cw_set *skipped, struct cw_err *err)
+static int on_skipped(void *arg, const char *id, uint64_t number, const struct cw_set *skipped,
+                      struct cw_err *err)
 {
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
@@ -170,8 +184,8 @@ static int on_skipped(void *arg, const char *id, uint64_t number, const struct c
     return 0;
 }
 
-static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position,
-                       struct cw_err *err)
+static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id,
+                       const struct cw_state_position *position, struct cw_err *err)
 {
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
@@ -192,7 +206,8 @@ static int on_worker(void *arg, uint64_t worker_id, const char *address, struct 
     return 0;
 }
 
-static int on_left_out(void *arg, const char *id, uint64_t number, const struct cw_set *items, struct cw_err *err)
+static int on_left_out(void *arg, const char *id, uint64_t number, const struct cw_set *items,
+                       struct cw_err *err)
 {
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
@@ -226,7 +241,8 @@ static int on_tenant(void *arg, const char *name, const struct cw_usage *usage, 
     return 0;
 }
 
-static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err)
+static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n,
+                     struct cw_err *err)
 {
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
@@ -240,17 +256,20 @@ static void disown_consumed(struct cw_job *job)
 {
     for (size_t i = 0; i < job->epochs_open; i++) {
         struct cw_epoch *epoch = job->epochs[i];
-        for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers; c++) {
+        for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers;
+             c++) {
             for (size_t k = 0; k < epoch->consumed.n; k++)
-                cw_set_remove(&epoch->parts[c].owned, epoch->consumed.v[k].lo, epoch->consumed.v[k].hi);
+                cw_set_remove(&epoch->parts[c].owned, epoch->consumed.v[k].lo,
+                              epoch->consumed.v[k].hi);
         }
     }
 }
 
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
 {
-    static const struct cw_state_reader reader = {on_job, on_progress, on_skipped, on_position, on_worker, on_left_out, on_cache_key, on_usage, on_tenant,
-                                                  on_counts};
+    static const struct cw_state_reader reader = {on_job,    on_progress, on_skipped,   on_position,
+                                                  on_worker, on_left_out, on_cache_key, on_usage,
+                                                  on_tenant, on_counts};
     int rc = cw_state_load(d->state, &reader, d, err);
     for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
         disown_consumed(job);

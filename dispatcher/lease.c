@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leases in hand: giving one, and all the ways it shrinks: received, computed, taken back. lease_fill.c decides who gets what. */
+/* Leases in hand: giving one, and all the ways it shrinks: received, computed, taken back.
+ * lease_fill.c decides who gets what. */
 #include <string.h>
 
 #include "dispatcher/caching.h"
@@ -19,7 +20,8 @@ struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker 
 bool cw_share_serves(const struct cw_share *share)
 {
     const struct cw_worker *w = share->worker;
-    bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0 : share->assigned || cw_job_is_everywhere(share->job);
+    bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0
+                                      : share->assigned || cw_job_is_everywhere(share->job);
     return its && cw_worker_is_usable(w) && !share->barred;
 }
 
@@ -77,8 +79,10 @@ void cw_share_remove(struct cw_share *share)
     cw_mem_free(share);
 }
 
-/* Removes the set from the lease; ret_gone (may be NULL) gets what was in it. Keeps share->todo_n true. */
-static void lease_remove(struct cw_share *share, struct cw_lease *lease, const struct cw_set *set, struct cw_set *ret_gone)
+/* Removes the set from the lease; ret_gone (may be NULL) gets what was in it. Keeps
+ * share->todo_n true. */
+static void lease_remove(struct cw_share *share, struct cw_lease *lease, const struct cw_set *set,
+                         struct cw_set *ret_gone)
 {
     struct cw_set gone = {0};
     cw_set_copy(&gone, &lease->items);
@@ -126,7 +130,8 @@ static struct cw_lease *lease_new(struct cw_share *share, uint64_t epoch, bool h
     return lease;
 }
 
-struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, struct cw_lease *to, bool hedge)
+struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch,
+                              const struct cw_set *items, struct cw_lease *to, bool hedge)
 {
     struct cw_job *job = share->job;
     struct cw_lease *lease = to ? to : lease_new(share, epoch->number, hedge);
@@ -139,7 +144,8 @@ struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch, co
     return lease;
 }
 
-void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch, const struct cw_set *items)
+void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
+                     const struct cw_set *items)
 {
     if (items->n == 0)
         return;
@@ -251,15 +257,19 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
         job->want_fill = true;
 }
 
-static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held, struct cw_set *claimed)
+static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,
+                 struct cw_set *claimed)
 {
     struct cw_set kept = {0};
     if (job->hold_until_ms > cw_clock_ms())
         cw_scaling_keep(job, worker);
-    struct cw_epoch *epoch = job->status == CW_JOB_RUNNING && cw_worker_serves(worker, job) ? cw_job_open_epoch(job, held->epoch) : NULL;
+    struct cw_epoch *epoch = job->status == CW_JOB_RUNNING && cw_worker_serves(worker, job)
+                                 ? cw_job_open_epoch(job, held->epoch)
+                                 : NULL;
     for (size_t i = 0; epoch && epoch->layout.mode != CW_MODE_SHARED && i < claimed->n; i++) {
         struct cw_interval run;
-        for (uint64_t at = claimed->v[i].lo; cw_epoch_free_run(epoch, at, claimed->v[i].hi, UINT64_MAX, &run); at = run.hi)
+        for (uint64_t at = claimed->v[i].lo;
+             cw_epoch_free_run(epoch, at, claimed->v[i].hi, UINT64_MAX, &run); at = run.hi)
             cw_set_add(&kept, run.lo, run.hi);
     }
     if (kept.n > 0)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who computes what: the lowest free items first, to whoever has less to do than its target, job after job in turn. */
+/* Who computes what: the lowest free items first, to whoever has less to do than its target, job
+ * after job in turn. */
 #include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
 #include "dispatcher/scaling.h"
 
-#define PIECES 16      /* a worker's lease is dealt in so many pieces, which alternate with other workers' */
+/* a worker's lease is dealt in so many pieces, which alternate with other workers' */
+#define PIECES 16
 
-/* Shared: the attached consumer that has least in hand. Of later epochs nothing counts: it waits until this one is done, and the
- * items of a consumer that died must find somebody. */
-static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch, uint32_t *ret_consumer)
+/* Shared: the attached consumer that has least in hand. Of later epochs nothing counts: it waits
+ * until this one is done, and the items of a consumer that died must find somebody. */
+static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch,
+                          uint32_t *ret_consumer)
 {
     uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
@@ -25,8 +28,10 @@ static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch
     return best != UINT64_MAX;
 }
 
-/* Shared: for whom the run is. Items that were leased for somebody before are for him again; run is cut where the owner changes. */
-static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch, struct cw_interval *run, uint32_t *ret_consumer)
+/* Shared: for whom the run is. Items that were leased for somebody before are for him again; run
+ * is cut where the owner changes. */
+static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch,
+                       struct cw_interval *run, uint32_t *ret_consumer)
 {
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         const struct cw_set *owned = &epoch->parts[c].owned;
@@ -42,9 +47,10 @@ static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch, s
     return pick_consumer(job, epoch, ret_consumer);
 }
 
-/* The lowest free run that this share may have, in the first epoch that has one below the window's end. Idle: there was none but what is
- * better done by others. */
-static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_interval *ret_run, uint32_t *ret_consumer)
+/* The lowest free run that this share may have, in the first epoch that has one below the
+ * window's end. Idle: there was none but what is better done by others. */
+static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_interval *ret_run,
+                                 uint32_t *ret_consumer)
 {
     struct cw_job *job = share->job;
     if (job->items == 0)
@@ -60,11 +66,13 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_in
             break;
         uint64_t from = 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
-            if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) || !cw_sibling_allows(share, epoch->number, ret_run, idle)) {
+            if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) ||
+                !cw_sibling_allows(share, epoch->number, ret_run, idle)) {
                 from = ret_run->hi;
                 continue;
             }
-            uint64_t n = job->troubles_n > 0 ? cw_trouble_allows(share, epoch->number, ret_run) : UINT64_MAX;
+            uint64_t n =
+                job->troubles_n > 0 ? cw_trouble_allows(share, epoch->number, ret_run) : UINT64_MAX;
             if (n > 0) {
                 if (ret_run->hi - ret_run->lo > n)
                     ret_run->hi = ret_run->lo + n;
@@ -81,8 +89,9 @@ static uint64_t target_of(const struct cw_share *share)
     return CW_MAX((uint64_t)((double)share->target * cw_share_part(share)), share->worker->threads);
 }
 
-/* How many items the share may get: up to its target when it has less than half of that; and what was lost elsewhere even when it has
- * enough, since workers compute the lowest items first and the client waits for them (hole). */
+/* How many items the share may get: up to its target when it has less than half of that; and
+ * what was lost elsewhere even when it has enough, since workers compute the lowest items first
+ * and the client waits for them (hole). */
 uint64_t cw_share_room(const struct cw_share *share, bool hole)
 {
     const struct cw_job *job = share->job;
@@ -105,14 +114,16 @@ static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint
     return epoch->leased.n > 0 && epoch->leased.v[epoch->leased.n - 1].lo > item;
 }
 
-/* How much of a run goes to the share before the next worker gets some. Items that follow each other are computed side by side, by all workers:
- * the trainer takes them in order, and would else wait for one worker while what the others have computed lies there. */
+/* How much of a run goes to the share before the next worker gets some. Items that follow each
+ * other are computed side by side, by all workers: the trainer takes them in order, and would
+ * else wait for one worker while what the others have computed lies there. */
 static uint64_t piece(const struct cw_share *share, uint64_t run_n, size_t workers_n)
 {
     const struct cw_job *job = share->job;
     uint64_t n = run_n;
     if (job->options->lease_items == 0)
-        n = CW_MIN(n, CW_MAX(CW_MIN((n + workers_n - 1) / workers_n, share->target / PIECES), share->worker->threads));
+        n = CW_MIN(n, CW_MAX(CW_MIN((n + workers_n - 1) / workers_n, share->target / PIECES),
+                             share->worker->threads));
     if (job->layout.mode == CW_MODE_SHARED)
         n = CW_MIN(n, CW_MAX(job->window / job->layout.consumers / 2, 1));
     return n;
@@ -129,7 +140,8 @@ static void look_for_free(struct cw_job *job, struct fill *fill)
     uint64_t limit = job->window_end;
     struct cw_interval run;
     fill->free = fill->hole = false;
-    for (uint64_t i = 0; job->items > 0 && !fill->free && i < CW_EPOCHS_AHEAD && i * job->items < limit; i++) {
+    for (uint64_t i = 0;
+         job->items > 0 && !fill->free && i < CW_EPOCHS_AHEAD && i * job->items < limit; i++) {
         struct cw_epoch *epoch = cw_job_open_epoch(job, job->first_epoch + i);
         if (!epoch)
             return;
@@ -145,7 +157,8 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     size_t workers_n = CW_MAX(share->job->workers_n, 1);
     if (share->shut_until_ms > fill->now)
         return false;
-    if (!fill->free || (share->room == 0 && (share->mended || !fill->hole))) { /* as below, without looking for each */
+    /* as below, without looking for each */
+    if (!fill->free || (share->room == 0 && (share->mended || !fill->hole))) {
         share->full = fill->free;
         return false;
     }
@@ -185,7 +198,8 @@ static bool fill_job(struct cw_job *job, struct fill *fill, bool hedge)
     return any;
 }
 
-/* Once one has little to do all get more that have less than three quarters of what they should: together, so that what they get alternates. */
+/* Once one has little to do all get more that have less than three quarters of what they should:
+ * together, so that what they get alternates. */
 static void make_room(struct cw_job *job)
 {
     bool low = false;
@@ -194,19 +208,21 @@ static void make_room(struct cw_job *job)
         share->room = cw_share_serves(share) ? cw_share_room(share, false) : 0;
         low = low || share->room > 0;
     }
-    for (struct cw_share *share = job->shares; low && job->options->lease_items == 0 && share; share = share->next_of_job) {
+    for (struct cw_share *share = job->shares; low && job->options->lease_items == 0 && share;
+         share = share->next_of_job) {
         uint64_t target = target_of(share);
         if (share->room == 0 && cw_share_serves(share) && share->todo_n <= target / 4 * 3)
             share->room = target - share->todo_n;
     }
 }
 
-/* The workers that serve it have a share, and it is known how much more each may get. A job that is assigned workers has shares of them already,
- * and does not look at a whole fleet for them. */
+/* The workers that serve it have a share, and it is known how much more each may get. A job that
+ * is assigned workers has shares of them already, and does not look at a whole fleet for them. */
 static void begin_fill(struct cw_job *job)
 {
     size_t threads = 0;
-    for (struct cw_worker *worker = job->d->workers; cw_job_is_everywhere(job) && worker; worker = worker->next)
+    for (struct cw_worker *worker = job->d->workers; cw_job_is_everywhere(job) && worker;
+         worker = worker->next)
         if (cw_worker_serves(worker, job))
             (void)cw_share_get(job, worker);
     job->workers_n = 0;
@@ -231,7 +247,8 @@ static void end_fill(struct cw_job *job)
 
 static bool is_ready(const struct cw_job *job, int64_t now)
 {
-    return job->want_fill && job->status == CW_JOB_RUNNING && job->stored && job->hold_until_ms <= now && !cw_caching_is_blind(job, now);
+    return job->want_fill && job->status == CW_JOB_RUNNING && job->stored &&
+           job->hold_until_ms <= now && !cw_caching_is_blind(job, now);
 }
 
 void cw_lease_fill_all(struct cw_dispatcher *d)

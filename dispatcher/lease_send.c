@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leases on their way to workers: what is given to a share in one filling goes out as one message. */
+/* Leases on their way to workers: what is given to a share in one filling goes out as one
+ * message. */
 #include "dispatcher/caching.h"
 #include "dispatcher/lease.h"
 #include "dispatcher/scaling.h"
@@ -50,7 +51,8 @@ static void send_lease(struct cw_share *share, const struct cw_lease *lease)
     cw_fault_point("dispatcher.lease");
 }
 
-#define NOT_WRITTEN UINT64_MAX /* of after_seq: whose its items are is written when the filling is over */
+/* of after_seq: whose its items are is written when the filling is over */
+#define NOT_WRITTEN UINT64_MAX
 
 void cw_lease_send(struct cw_share *share)
 {
@@ -105,12 +107,14 @@ void cw_lease_send_stored(struct cw_dispatcher *d)
 }
 
 /* The lease is sent when the filling is over, or when something does not fit into it. */
-void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items, bool hedge, uint32_t consumer)
+void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items,
+                   bool hedge, uint32_t consumer)
 {
     if (epoch->layout.mode == CW_MODE_SHARED)
         cw_job_own(share->job, epoch, consumer, items);
     struct cw_lease *lease = share->unsent;
-    if (lease && (lease->epoch != epoch->number || lease->hedge != hedge || lease->consumer != consumer || lease->full)) {
+    if (lease && (lease->epoch != epoch->number || lease->hedge != hedge ||
+                  lease->consumer != consumer || lease->full)) {
         cw_lease_send(share);
         lease = NULL;
     }

@@ -22,7 +22,8 @@ static void on_stopped(void *arg)
     cw_loop_stop(d->loop);
 }
 
-/* Workers and clients are told nothing: they see the stream end, go on with what they have, and look for the next dispatcher. */
+/* Workers and clients are told nothing: they see the stream end, go on with what they have, and
+ * look for the next dispatcher. */
 static void stop(struct cw_dispatcher *d)
 {
     d->stopping = true;
@@ -141,7 +142,8 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
         return rc;
     cw_server_start(d->server);
     cw_server_set_serving(d->server, true);
-    cw_log_info(CW_LOG_MOD, "serving on %s, state in %s, generation %llu", d->address, d->options.state_dir, (unsigned long long)d->generation);
+    cw_log_info(CW_LOG_MOD, "serving on %s, state in %s, generation %llu", d->address,
+                d->options.state_dir, (unsigned long long)d->generation);
     printf("ready %s\n", d->address);
     fflush(stdout);
     return 0;

@@ -16,7 +16,9 @@ struct seen { /* of a worker */
 
 void cw_measure_init(struct cw_measure *measure, size_t nodes_n)
 {
-    *measure = (struct cw_measure){.n = nodes_n, .nodes = CW_NEW_ARRAY(struct cw_measured, nodes_n), .computed = CW_NEW_ARRAY(double, nodes_n)};
+    *measure = (struct cw_measure){.n = nodes_n,
+                                   .nodes = CW_NEW_ARRAY(struct cw_measured, nodes_n),
+                                   .computed = CW_NEW_ARRAY(double, nodes_n)};
 }
 
 void cw_measure_fini(struct cw_measure *measure)
@@ -51,17 +53,20 @@ bool cw_measure_knows(const struct cw_measure *measure, uint64_t worker_id, size
     return seen && (seen->nodes[node].elements > 0 || seen->nodes[node].hits > 0);
 }
 
-void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node, const Cachew__V1__NodeCounts *counts)
+void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node,
+                         const Cachew__V1__NodeCounts *counts)
 {
-    seen_of(measure, worker_id)->nodes[node] =
-        (struct totals){counts->elements, counts->hits, counts->cpu_ns, counts->wall_ns, counts->element_bytes};
+    seen_of(measure, worker_id)->nodes[node] = (struct totals){
+        counts->elements, counts->hits, counts->cpu_ns, counts->wall_ns, counts->element_bytes};
 }
 
-void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node, const Cachew__V1__NodeCounts *counts)
+void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node,
+                    const Cachew__V1__NodeCounts *counts)
 {
     struct totals *last = &seen_of(measure, worker_id)->nodes[node];
     struct cw_measured *sum = &measure->nodes[node];
-    double elements = cw_measure_fresh(&last->elements, counts->elements), hits = cw_measure_fresh(&last->hits, counts->hits);
+    double elements = cw_measure_fresh(&last->elements, counts->elements),
+           hits = cw_measure_fresh(&last->hits, counts->hits);
     sum->elements += elements;
     sum->hits += hits;
     sum->cpu_ns += cw_measure_fresh(&last->cpu_ns, counts->cpu_ns);
@@ -97,7 +102,10 @@ void cw_measure_begin_with(struct cw_measure *measure, const struct cw_autocache
     for (size_t i = 0; i < measure->n; i++) {
         const struct cw_autocache_node *node = &snapshot->nodes[i];
         double n = CW_MIN(node->samples, PRIOR_SAMPLES);
-        measure->nodes[i] = (struct cw_measured){.elements = n, .cpu_ns = n * node->cpu_ns, .wall_ns = n * node->wall_ns, .bytes = n * node->bytes};
+        measure->nodes[i] = (struct cw_measured){.elements = n,
+                                                 .cpu_ns = n * node->cpu_ns,
+                                                 .wall_ns = n * node->wall_ns,
+                                                 .bytes = n * node->bytes};
         measure->computed[i] = node->per_output * snapshot->elements_measured;
     }
     measure->outputs = measure->all_outputs = snapshot->elements_measured;

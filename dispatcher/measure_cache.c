@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing caches as measured. What the store gives is known only while it is the limit: when threads wait for it, what arrives is all that it has.
- */
+/* Reading and writing caches as measured. What the store gives is known only while it is the
+ * limit: when threads wait for it, what arrives is all that it has. */
 #include "dispatcher/measure.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define READ_NS 2000.0       /* before anything was read: thread time of a record in memory ... */
-#define READ_BYTE_NS 0.15    /* ... and of its bytes: the checksum, and the first touch */
+#define READ_NS 2000.0    /* before anything was read: thread time of a record in memory ... */
+#define READ_BYTE_NS 0.15 /* ... and of its bytes: the checksum, and the first touch */
 #define WRITE_NS 5000.0
-#define WRITE_BYTE_NS 1.0    /* copied, summed, handed to the store */
-#define LIMITED_SHARE 0.7    /* of the threads' time: so much waiting, and the store is the limit */
-#define WINDOW_MS 300        /* shorter ones say little */
+#define WRITE_BYTE_NS 1.0 /* copied, summed, handed to the store */
+#define LIMITED_SHARE 0.7 /* of the threads' time: so much waiting, and the store is the limit */
+#define WINDOW_MS 300     /* shorter ones say little */
 #define RATE_KEPT_MS 5000
 #define HITS_MIN 64.0
-#define SUMS_MAX 1e6         /* hits: older ones count half */
+#define SUMS_MAX 1e6 /* hits: older ones count half */
 
 struct key_totals {
     uint64_t worker_id;
@@ -43,12 +43,14 @@ static void *value_of(struct cw_map *map, uint64_t key, size_t bytes)
     return value;
 }
 
-static void add_key(struct cw_measure_cache *cache, struct worker_rate *rate, uint64_t worker_id, const Cachew__V1__CacheCounts *counts)
+static void add_key(struct cw_measure_cache *cache, struct worker_rate *rate, uint64_t worker_id,
+                    const Cachew__V1__CacheCounts *counts)
 {
     uint64_t key = cw_hash_u64(counts->key.data, counts->key.len) ^ cw_mix64(worker_id);
     struct key_totals *last = value_of(&cache->keys, key, sizeof(*last));
     last->worker_id = worker_id;
-    double bytes = cw_measure_fresh(&last->hit_bytes, counts->hit_bytes), wait_ns = cw_measure_fresh(&last->wait_ns, counts->wait_ns);
+    double bytes = cw_measure_fresh(&last->hit_bytes, counts->hit_bytes),
+           wait_ns = cw_measure_fresh(&last->wait_ns, counts->wait_ns);
     double get_ns = cw_measure_fresh(&last->get_ns, counts->get_ns);
     cache->hits += cw_measure_fresh(&last->hits, counts->hits);
     cache->hit_bytes += bytes;
@@ -92,7 +94,8 @@ static void add_up(struct cw_measure_cache *cache, int64_t now_ms)
     learn(&cache->write_bytes_s, &cache->write_seen, write, write_limited);
 }
 
-void cw_measure_cache_add(struct cw_measure_cache *cache, uint64_t worker_id, uint32_t threads, const Cachew__V1__Progress *progress, int64_t now_ms)
+void cw_measure_cache_add(struct cw_measure_cache *cache, uint64_t worker_id, uint32_t threads,
+                          const Cachew__V1__Progress *progress, int64_t now_ms)
 {
     if (!progress->store)
         return;
@@ -127,7 +130,8 @@ void cw_measure_cache_forget(struct cw_measure_cache *cache, uint64_t worker_id)
     }
 }
 
-void cw_measure_cache_rates(const struct cw_measure_cache *cache, double workers, double probe_bytes_s, struct cw_autocache_store *ret_store)
+void cw_measure_cache_rates(const struct cw_measure_cache *cache, double workers,
+                            double probe_bytes_s, struct cw_autocache_store *ret_store)
 {
     double factor = 1;
     bool measured = cache->hits >= HITS_MIN;
@@ -139,10 +143,13 @@ void cw_measure_cache_rates(const struct cw_measure_cache *cache, double workers
     ret_store->write_byte_ns = WRITE_BYTE_NS;
     ret_store->samples = cache->hits;
     ret_store->write_bytes_s = cache->write_bytes_s;
-    ret_store->read_bytes_s = cache->read_bytes_s > 0 ? cache->read_bytes_s : probe_bytes_s * CW_MAX(workers, 1);
+    ret_store->read_bytes_s =
+        cache->read_bytes_s > 0 ? cache->read_bytes_s : probe_bytes_s * CW_MAX(workers, 1);
     if (cache->read_bytes_s <= 0 && ret_store->read_bytes_s > 0)
         ret_store->read_bytes_s = CW_MAX(ret_store->read_bytes_s, cache->read_seen);
-    ret_store->assumed = measured                ? NULL
-        : ret_store->read_bytes_s > 0            ? "what it gives was tried out by the dispatcher, the time to read a record is assumed (2 us + 0.15 ns/byte)"
-                                                 : "assumed, nothing was read yet (2 us + 0.15 ns/byte)";
+    ret_store->assumed = measured ? NULL
+                         : ret_store->read_bytes_s > 0
+                             ? "what it gives was tried out by the dispatcher, the time to read a "
+                               "record is assumed (2 us + 0.15 ns/byte)"
+                             : "assumed, nothing was read yet (2 us + 0.15 ns/byte)";
 }

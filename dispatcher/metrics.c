@@ -13,7 +13,19 @@
 #include "dispatcher/tenants.h"
 #include "dispatcher/watch.h"
 
-enum subject { INFO, ONE, WORKER_STATE, JOB_STATE, DECISION_KIND, CACHE, TENANT, JOB, NODE, WORKER, TIER };
+enum subject {
+    INFO,
+    ONE,
+    WORKER_STATE,
+    JOB_STATE,
+    DECISION_KIND,
+    CACHE,
+    TENANT,
+    JOB,
+    NODE,
+    WORKER,
+    TIER
+};
 enum type { COUNTER, GAUGE };
 #define NO_VALUE ((double)NAN)
 struct cw_metric_of {
@@ -44,7 +56,8 @@ static double above_zero(double v)
 
 static double starting(const struct cw_dispatcher *d)
 {
-    return d->provision.kind->fixed ? NO_VALUE : (double)d->provision.kind->starting(d->provision.state);
+    return d->provision.kind->fixed ? NO_VALUE
+                                    : (double)d->provision.kind->starting(d->provision.state);
 }
 
 static double wanted(const struct cw_dispatcher *d)
@@ -95,12 +108,17 @@ static struct cw_usage used_by(const struct cw_metric_of *s)
 
 #define PASTE2(a, b) a##b
 #define PASTE(a, b) PASTE2(a, b)
-#define METRIC(subject_, name_, type_, help_, value_) \
-    static double PASTE(value_of_line_, __LINE__)(const struct cw_metric_of *s) { (void)s; return (double)(value_); }
+#define METRIC(subject_, name_, type_, help_, value_)                                              \
+    static double PASTE(value_of_line_, __LINE__)(const struct cw_metric_of *s)                    \
+    {                                                                                              \
+        (void)s;                                                                                   \
+        return (double)(value_);                                                                   \
+    }
 #include "dispatcher/metric_items.h"
 #undef METRIC
 static const struct metric metrics[] = {
-#define METRIC(subject_, name_, type_, help_, value_) {subject_, name_, type_, help_, PASTE(value_of_line_, __LINE__)},
+#define METRIC(subject_, name_, type_, help_, value_)                                              \
+    {subject_, name_, type_, help_, PASTE(value_of_line_, __LINE__)},
 #include "dispatcher/metric_items.h"
 #undef METRIC
 };
@@ -143,7 +161,9 @@ static void add_labels(struct cw_str *out, enum subject subject, const struct cw
         {subject == DECISION_KIND ? "kind" : "state", s->word},
         {"job", s->job ? s->job->id : NULL},
         {"name", s->job ? s->job->name : NULL},
-        {"tenant", s->job ? s->job->tenant->name : s->tenant ? s->tenant->name : NULL},
+        {"tenant", s->job      ? s->job->tenant->name
+                   : s->tenant ? s->tenant->name
+                               : NULL},
         {"node", s->node ? s->job->info->cacheable[s->index]->node : NULL},
         {"op", s->node ? s->job->info->cacheable[s->index]->op : NULL},
         {"worker", s->worker ? worker : NULL},
@@ -178,7 +198,8 @@ static void add_sample(struct page *page, const struct cw_metric_of *s)
     if (!isfinite(value))
         return;
     if (!page->headed)
-        cw_str_addf(page->out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type == COUNTER ? "counter" : "gauge");
+        cw_str_addf(page->out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+                    m->type == COUNTER ? "counter" : "gauge");
     page->headed = true;
     cw_str_add(page->out, m->name);
     add_labels(page->out, m->subject, s);
@@ -189,7 +210,8 @@ static void add_sample(struct page *page, const struct cw_metric_of *s)
 
 /* ---- all of a subject ---- */
 
-static void each_word(struct page *page, struct cw_dispatcher *d, const char *const *words, size_t n)
+static void each_word(struct page *page, struct cw_dispatcher *d, const char *const *words,
+                      size_t n)
 {
     for (size_t i = 0; i < n; i++)
         add_sample(page, &(const struct cw_metric_of){.d = d, .word = words[i], .index = i});
@@ -207,16 +229,20 @@ static void each_job(struct page *page, struct cw_dispatcher *d)
 {
     size_t i = 0;
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        add_sample(page, &(const struct cw_metric_of){.d = d, .job = job, .row = &page->rows[i++].row});
+        add_sample(page,
+                   &(const struct cw_metric_of){.d = d, .job = job, .row = &page->rows[i++].row});
 }
 
 static void each_node(struct page *page, struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        bool at_work = job->status == CW_JOB_RUNNING && job->watch && job->info && cw_job_has_clients(job);
+        bool at_work =
+            job->status == CW_JOB_RUNNING && job->watch && job->info && cw_job_has_clients(job);
         size_t n = at_work ? CW_MIN(job->watch->nodes.n, (size_t)CW_METRICS_NODES_MAX) : 0;
         for (size_t i = 0; i < n; i++)
-            add_sample(page, &(const struct cw_metric_of){.d = d, .job = job, .index = i, .node = &job->watch->nodes.nodes[i]});
+            add_sample(page,
+                       &(const struct cw_metric_of){
+                           .d = d, .job = job, .index = i, .node = &job->watch->nodes.nodes[i]});
     }
 }
 
@@ -228,14 +254,16 @@ static void each_worker(struct page *page, struct cw_dispatcher *d)
         if (page->metric->subject == WORKER)
             add_sample(page, &(const struct cw_metric_of){.d = d, .worker = w});
         for (size_t i = 0; page->metric->subject == TIER && i < w->source_n; i++)
-            add_sample(page, &(const struct cw_metric_of){.d = d, .worker = w, .tier = w->source[i]});
+            add_sample(page,
+                       &(const struct cw_metric_of){.d = d, .worker = w, .tier = w->source[i]});
     }
 }
 
 static void add_metric(struct page *page, struct cw_dispatcher *d)
 {
     static const char *const worker_states[] = {"ready", "draining"};
-    static const char *const job_states[] = {"preparing", "running", "waiting", "finished", "failed"};
+    static const char *const job_states[] = {"preparing", "running", "waiting", "finished",
+                                             "failed"};
     switch (page->metric->subject) {
     case INFO:
     case ONE:
@@ -281,10 +309,14 @@ void cw_metrics_print(struct cw_dispatcher *d, struct cw_str *out)
 
 void cw_metrics_markdown(struct cw_str *out)
 {
-    cw_str_add(out, "# Metrics\n\nGenerated by `cachew-dispatcher --metrics-markdown` from dispatcher/metric_items.h; how to get them stands in\n"
-                    "[watching.md](watching.md). A metric without a value, or of something that there is not, is left out. Counters begin at zero with the\n"
-                    "dispatcher, but for those of use and cost, which are kept.\n\n| name | type | labels | |\n|---|---|---|---|\n");
+    cw_str_add(out, "# Metrics\n\nGenerated by `cachew-dispatcher --metrics-markdown` from "
+                    "dispatcher/metric_items.h; how to get them stands in\n"
+                    "[watching.md](watching.md). A metric without a value, or of something that "
+                    "there is not, is left out. Counters begin at zero with the\n"
+                    "dispatcher, but for those of use and cost, which are kept.\n\n| name | type | "
+                    "labels | |\n|---|---|---|---|\n");
     for (size_t i = 0; i < CW_ARRAY_LEN(metrics); i++)
-        cw_str_addf(out, "| `%s` | %s | %s | %s |\n", metrics[i].name, metrics[i].type == COUNTER ? "counter" : "gauge", labels_of[metrics[i].subject],
+        cw_str_addf(out, "| `%s` | %s | %s | %s |\n", metrics[i].name,
+                    metrics[i].type == COUNTER ? "counter" : "gauge", labels_of[metrics[i].subject],
                     metrics[i].help);
 }

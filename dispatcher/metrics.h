@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dispatcher counts, and what workers and trainers told it, as text for Prometheus (exposition format 0.0.4); metric_items.h has the rows.
- * Series are bounded by what the dispatcher keeps: jobs by --max-jobs; operators are told of jobs at work only. Loop thread. */
+/* What the dispatcher counts, and what workers and trainers told it, as text for Prometheus
+ * (exposition format 0.0.4); metric_items.h has the rows. Series are bounded by what the
+ * dispatcher keeps: jobs by --max-jobs; operators are told of jobs at work only. Loop thread. */
 #ifndef CW_DISPATCHER_METRICS_H
 #define CW_DISPATCHER_METRICS_H
 

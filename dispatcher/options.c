@@ -12,14 +12,17 @@
 #include <unistd.h>
 
 static const char about[] =
-    "The dispatcher owns the state of all jobs: it leases work to workers and knows what the trainers have consumed. It prints one line, "
+    "The dispatcher owns the state of all jobs: it leases work to workers and knows what the "
+    "trainers have consumed. It prints one line, "
     "\"ready ADDRESS\", on standard output when it serves, and logs to standard error.";
 static const char tail[] =
     "Examples:\n"
     "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew\n"
     "  cachew-dispatcher --listen unix:/run/cachew/dispatcher.sock --state-dir /var/lib/cachew\n"
-    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --cache-store gluster://g1,g2/cache --cache-quota 2T\n"
-    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --tenant vision:weight=2,max-jobs=20 --tenant '*:max-jobs=5'\n";
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --cache-store "
+    "gluster://g1,g2/cache --cache-quota 2T\n"
+    "  cachew-dispatcher --listen 0.0.0.0:7070 --state-dir /var/lib/cachew --tenant "
+    "vision:weight=2,max-jobs=20 --tenant '*:max-jobs=5'\n";
 
 static int read_compress(const char *text, int *ret_level, struct cw_err *err)
 {
@@ -31,11 +34,14 @@ static int read_compress(const char *text, int *ret_level, struct cw_err *err)
     else if (cw_str_to_u64(text, &level) && level >= 1 && level <= 19)
         *ret_level = (int)level;
     else
-        return cw_err_set(err, CW_E_INVALID, "--cache-compress: \"%s\" is neither a level from 1 to 19 nor auto or off", text);
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "--cache-compress: \"%s\" is neither a level from 1 to 19 nor auto or off", text);
     return 0;
 }
 
-static int read_cache(struct cw_options *o, const char *evict, const char *compress, struct cw_err *err)
+static int read_cache(struct cw_options *o, const char *evict, const char *compress,
+                      struct cw_err *err)
 {
     const struct cw_autocache_policy *policy;
     const char *argument;
@@ -44,11 +50,14 @@ static int read_cache(struct cw_options *o, const char *evict, const char *compr
         return cw_err_wrap(err, "--autocache");
     if (o->cache_store && cw_store_url_check(o->cache_store, err) != 0)
         return cw_err_wrap(err, "--cache-store");
-    if (!o->cache_store && (o->cache_quota > 0 || o->source_cache_quota > 0 || cw_tenant_rules_have_quota(&o->tenants)))
-        return cw_err_set(err, CW_E_INVALID, "a quota of the cache without a cache: --cache-store URL is missing");
+    if (!o->cache_store && (o->cache_quota > 0 || o->source_cache_quota > 0 ||
+                            cw_tenant_rules_have_quota(&o->tenants)))
+        return cw_err_set(err, CW_E_INVALID,
+                          "a quota of the cache without a cache: --cache-store URL is missing");
     o->cache_evict = cw_evict_find(evict);
     if (!o->cache_evict)
-        return cw_err_set(err, CW_E_INVALID, "--cache-evict: \"%s\" is no policy: benefit or lru", evict);
+        return cw_err_set(err, CW_E_INVALID, "--cache-evict: \"%s\" is no policy: benefit or lru",
+                          evict);
     return read_compress(compress, &o->cache_level, err);
 }
 
@@ -66,8 +75,8 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     if (rc != 0)
         return cw_err_wrap(err, "--autoplace");
     if (o->min_workers > o->max_workers)
-        return cw_err_set(err, CW_E_INVALID, "--min-workers %llu is more than --max-workers %llu", (unsigned long long)o->min_workers,
-                          (unsigned long long)o->max_workers);
+        return cw_err_set(err, CW_E_INVALID, "--min-workers %llu is more than --max-workers %llu",
+                          (unsigned long long)o->min_workers, (unsigned long long)o->max_workers);
     return 0;
 }
 
@@ -92,48 +101,92 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
     bool markdown = false;
     const char *evict = "benefit", *compress = "off";
     const struct cw_arg rows[] = {
-        {"listen", 0, CW_ARG_STR, &o.listen, "HOST:PORT", "where to serve; port 0 = any; also unix:/path (required)", 0, 0},
-        {"state-dir", 0, CW_ARG_STR, &o.state_dir, "DIR", "where jobs and their progress are kept; made if it is not there (required)", 0, 0},
+        {"listen", 0, CW_ARG_STR, &o.listen, "HOST:PORT",
+         "where to serve; port 0 = any; also unix:/path (required)", 0, 0},
+        {"state-dir", 0, CW_ARG_STR, &o.state_dir, "DIR",
+         "where jobs and their progress are kept; made if it is not there (required)", 0, 0},
         {"generation-above", 0, CW_ARG_U64, &o.generation_above, "N",
-         "begin above this generation: workers and trainers have seen it, as the log says (default: by the state and the time)", 0,
-         (double)(CW_GENERATION_MAX / 2)},
-        {"standby", 0, CW_ARG_FLAG, &o.standby, NULL, "wait until no other dispatcher has the state directory, then serve", 0, 0},
-        {"heartbeat", 0, CW_ARG_MS, &o.silence_ms, "TIME", "a worker that is silent for so long is lost (default 3s)", 100, 3600000},
-        {"grace", 0, CW_ARG_MS, &o.grace_ms, "TIME", "after a restart, wait so long for known workers and clients (default 10s)", 0, 3600000},
-        {"client-grace", 0, CW_ARG_MS, &o.client_grace_ms, "TIME", "an anonymous job without its client is kept so long (default 10s)", 0, 86400000},
-        {"job-idle", 0, CW_ARG_MS, &o.job_idle_ms, "TIME", "a named job without clients is kept so long (default 24h)", 0, 0},
-        {"lease-ms", 0, CW_ARG_MS, &o.lease_ms, "TIME", "work that a worker holds at a time (default 2s)", 1, 600000},
-        {"takeover", 0, CW_ARG_MS, &o.takeover_ms, "TIME", "a second client of a consumer's place waits so long for the first (default 5s)", 0, 3600000},
+         "begin above this generation: workers and trainers have seen it, as the log says "
+         "(default: by the state and the time)",
+         0, (double)(CW_GENERATION_MAX / 2)},
+        {"standby", 0, CW_ARG_FLAG, &o.standby, NULL,
+         "wait until no other dispatcher has the state directory, then serve", 0, 0},
+        {"heartbeat", 0, CW_ARG_MS, &o.silence_ms, "TIME",
+         "a worker that is silent for so long is lost (default 3s)", 100, 3600000},
+        {"grace", 0, CW_ARG_MS, &o.grace_ms, "TIME",
+         "after a restart, wait so long for known workers and clients (default 10s)", 0, 3600000},
+        {"client-grace", 0, CW_ARG_MS, &o.client_grace_ms, "TIME",
+         "an anonymous job without its client is kept so long (default 10s)", 0, 86400000},
+        {"job-idle", 0, CW_ARG_MS, &o.job_idle_ms, "TIME",
+         "a named job without clients is kept so long (default 24h)", 0, 0},
+        {"lease-ms", 0, CW_ARG_MS, &o.lease_ms, "TIME",
+         "work that a worker holds at a time (default 2s)", 1, 600000},
+        {"takeover", 0, CW_ARG_MS, &o.takeover_ms, "TIME",
+         "a second client of a consumer's place waits so long for the first (default 5s)", 0,
+         3600000},
         {"max-jobs", 0, CW_ARG_U64, &o.max_jobs, "N", "jobs at once (default 1000)", 1, 1000000},
         {"tenant", 0, CW_ARG_LIST, &o.tenants, "RULE",
-         "NAME:KEY=VALUE,... of weight, max-workers, max-jobs, max-memory, cache-quota; NAME * = all others; may stand several times", 0, 0},
-        {"poison-deaths", 0, CW_ARG_U64, &o.deaths_max, "N", "a job fails when so many workers died at one of its items (default 3)", 2, 1000000},
-        {"cache-store", 0, CW_ARG_STR, &o.cache_store, "URL", "where the cache is: dir:/path, gluster://host/volume/path (default: no cache)", 0, 0},
-        {"cache-quota", 0, CW_ARG_BYTES, &o.cache_quota, "BYTES", "what the cache may hold (default: what the store has)", 0, 0},
-        {"cache-evict", 0, CW_ARG_STR, &evict, "POLICY", "what leaves when it is full: benefit or lru (default benefit)", 0, 0},
-        {"autocache", 0, CW_ARG_STR, &o.autocache, "POLICY", "what jobs cache that do not say: auto, cachew, off, force:NODE (default auto)", 0, 0},
-        {"cache-chunk-bytes", 0, CW_ARG_BYTES, &o.cache_chunk_bytes, "BYTES", "how large a file of the cache becomes (default 64M)", 4096, 1073741824},
-        {"cache-compress", 0, CW_ARG_STR, &compress, "LEVEL", "1 to 19 (zstd), off, or auto: where it helps (default off)", 0, 0},
-        {"provisioner", 0, CW_ARG_STR, &provisioner, "NAME", "where workers come from: none (they register themselves), process, or external, which only tells how many (default none)", 0, 0},
-        {"min-workers", 0, CW_ARG_U64, &o.min_workers, "N", "with a provisioner: workers that are always there (default 0)", 0, 1000000},
-        {"max-workers", 0, CW_ARG_U64, &o.max_workers, "N", "and at most (default: CPUs of this host)", 1, 1000000},
-        {"worker-arg", 0, CW_ARG_LIST, &o.worker_args, "ARG", "given to started workers, as in --worker-arg=--threads=2; may stand several times", 0, 0},
+         "NAME:KEY=VALUE,... of weight, max-workers, max-jobs, max-memory, cache-quota; NAME * = "
+         "all others; may stand several times",
+         0, 0},
+        {"poison-deaths", 0, CW_ARG_U64, &o.deaths_max, "N",
+         "a job fails when so many workers died at one of its items (default 3)", 2, 1000000},
+        {"cache-store", 0, CW_ARG_STR, &o.cache_store, "URL",
+         "where the cache is: dir:/path, gluster://host/volume/path (default: no cache)", 0, 0},
+        {"cache-quota", 0, CW_ARG_BYTES, &o.cache_quota, "BYTES",
+         "what the cache may hold (default: what the store has)", 0, 0},
+        {"cache-evict", 0, CW_ARG_STR, &evict, "POLICY",
+         "what leaves when it is full: benefit or lru (default benefit)", 0, 0},
+        {"autocache", 0, CW_ARG_STR, &o.autocache, "POLICY",
+         "what jobs cache that do not say: auto, cachew, off, force:NODE (default auto)", 0, 0},
+        {"cache-chunk-bytes", 0, CW_ARG_BYTES, &o.cache_chunk_bytes, "BYTES",
+         "how large a file of the cache becomes (default 64M)", 4096, 1073741824},
+        {"cache-compress", 0, CW_ARG_STR, &compress, "LEVEL",
+         "1 to 19 (zstd), off, or auto: where it helps (default off)", 0, 0},
+        {"provisioner", 0, CW_ARG_STR, &provisioner, "NAME",
+         "where workers come from: none (they register themselves), process, or external, which "
+         "only tells how many (default none)",
+         0, 0},
+        {"min-workers", 0, CW_ARG_U64, &o.min_workers, "N",
+         "with a provisioner: workers that are always there (default 0)", 0, 1000000},
+        {"max-workers", 0, CW_ARG_U64, &o.max_workers, "N",
+         "and at most (default: CPUs of this host)", 1, 1000000},
+        {"worker-arg", 0, CW_ARG_LIST, &o.worker_args, "ARG",
+         "given to started workers, as in --worker-arg=--threads=2; may stand several times", 0, 0},
         {"autoscale", 0, CW_ARG_STR, &o.autoscale, "POLICY",
-         "how many workers jobs get that do not say: auto, cachew, hpa, fixed:N, off = all (default off without a provisioner, else auto)", 0, 0},
+         "how many workers jobs get that do not say: auto, cachew, hpa, fixed:N, off = all "
+         "(default off without a provisioner, else auto)",
+         0, 0},
         {"autoplace", 0, CW_ARG_STR, &o.autoplace, "POLICY",
-         "which workers run beside the trainer, where it allows local ones, of jobs that do not say: auto, fixed:R,L, pecan, off (default auto)", 0, 0},
-        {"worker-price", 0, CW_ARG_F64, &o.worker_price, "PRICE", "of a worker, an hour: policies and accounts use it (default 0)", 0, 1e9},
-        {"client-price", 0, CW_ARG_F64, &o.client_price, "PRICE", "of a trainer's host, an hour, of jobs that do not say (default 0)", 0, 1e9},
-        {"max-stall", 0, CW_ARG_F64, &o.max_stall, "SHARE", "autoscale auto: of its time that a trainer may wait (default 0.05)", 0, 1},
-        {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME", "shortest measurement before a decision (default 2s)", 10, 3600000},
-        {"scale-in", 0, CW_ARG_MS, &o.scale_in_ms, "TIME", "workers that nobody needs are kept so long (default 10s)", 0, 86400000},
-        {"source-cache-quota", 0, CW_ARG_BYTES, &o.source_cache_quota, "BYTES", "what blocks of source files may take in the cache's store, besides (default 0: none are kept there)", 0, 0},
-        {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT", "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks (default: not)", 0, 0},
-        {"metrics-markdown", 0, CW_ARG_FLAG, &markdown, NULL, "print the reference that is docs/metrics.md, and end", 0, 0},
-        {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL, "end with the process that started us: when standard input ends, or when it does", 0, 0},
+         "which workers run beside the trainer, where it allows local ones, of jobs that do not "
+         "say: auto, fixed:R,L, pecan, off (default auto)",
+         0, 0},
+        {"worker-price", 0, CW_ARG_F64, &o.worker_price, "PRICE",
+         "of a worker, an hour: policies and accounts use it (default 0)", 0, 1e9},
+        {"client-price", 0, CW_ARG_F64, &o.client_price, "PRICE",
+         "of a trainer's host, an hour, of jobs that do not say (default 0)", 0, 1e9},
+        {"max-stall", 0, CW_ARG_F64, &o.max_stall, "SHARE",
+         "autoscale auto: of its time that a trainer may wait (default 0.05)", 0, 1},
+        {"scale-window", 0, CW_ARG_MS, &o.scale_window_ms, "TIME",
+         "shortest measurement before a decision (default 2s)", 10, 3600000},
+        {"scale-in", 0, CW_ARG_MS, &o.scale_in_ms, "TIME",
+         "workers that nobody needs are kept so long (default 10s)", 0, 86400000},
+        {"source-cache-quota", 0, CW_ARG_BYTES, &o.source_cache_quota, "BYTES",
+         "what blocks of source files may take in the cache's store, besides (default 0: none are "
+         "kept there)",
+         0, 0},
+        {"metrics-listen", 0, CW_ARG_STR, &o.metrics_listen, "HOST:PORT",
+         "serve /metrics and /healthz by HTTP there, of all tenants to whoever asks (default: not)",
+         0, 0},
+        {"metrics-markdown", 0, CW_ARG_FLAG, &markdown, NULL,
+         "print the reference that is docs/metrics.md, and end", 0, 0},
+        {"exit-with-stdin", 0, CW_ARG_FLAG, &o.exit_with_stdin, NULL,
+         "end with the process that started us: when standard input ends, or when it does", 0, 0},
         {0},
     };
-    const struct cw_args_spec spec = {"cachew-dispatcher", "--listen HOST:PORT --state-dir DIR [options]", about, rows, tail, "CACHEW_DISPATCHER"};
+    const struct cw_args_spec spec = {
+        "cachew-dispatcher", "--listen HOST:PORT --state-dir DIR [options]", about, rows, tail,
+        "CACHEW_DISPATCHER"};
     const char *rest[1];
     size_t rest_n = 0;
     int rc = cw_args_parse(&spec, argc, argv, rest, CW_ARRAY_LEN(rest), &rest_n, err);
@@ -148,7 +201,8 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
         return CW_ARGS_DONE;
     }
     if (!o.listen || !o.state_dir)
-        return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)", o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
+        return cw_err_set(err, CW_E_INVALID, "%s is required (see --help)",
+                          o.listen ? "--state-dir DIR" : "--listen HOST:PORT");
     rc = cw_tenant_rules_check(&o.tenants, err);
     if (rc == 0)
         rc = read_cache(&o, evict, compress, err);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of which worker a job has what part of the time, so that all its parts together are its fair share: its share is spread over its workers, and then, in
- * turn, what is too much for a worker is taken away from all its jobs, and what a job has too little of is added to all its workers, until both are
- * right (iterative proportional fitting: Deming and Stephan, 1940). Workers are told the parts of their jobs, and divide threads and memory by them;
- * what one does not use the others have. */
+/* Of which worker a job has what part of the time, so that all its parts together are its fair
+ * share: its share is spread over its workers, and then, in turn, what is too much for a worker
+ * is taken away from all its jobs, and what a job has too little of is added to all its workers,
+ * until both are right (iterative proportional fitting: Deming and Stephan, 1940). Workers are
+ * told the parts of their jobs, and divide threads and memory by them; what one does not use the
+ * others have. */
 #include "dispatcher/scaling.h"
 
 #include <math.h>
@@ -10,8 +12,10 @@
 #define ROUNDS 40
 #define NEAR 0.01
 #define LEAST 1e-3 /* of a worker's time: nobody is without */
-#define LEAVING 0.5 /* for what is still in hand of a job that has lost the worker: its trainer may wait for just that */
-#define NEWS 0.02  /* a change that is worth a message */
+/* for what is still in hand of a job that has lost the worker: its trainer may wait for just
+ * that */
+#define LEAVING 0.5
+#define NEWS 0.02 /* a change that is worth a message */
 
 static bool is_divided(const struct cw_share *share)
 {
@@ -37,7 +41,9 @@ double cw_parts_time_of(const struct cw_job *job)
 static void spread(struct cw_job *job)
 {
     double n = 0;
-    for (struct cw_worker *w = cw_job_is_everywhere(job) && cw_job_wants_workers(job) ? job->d->workers : NULL; w; w = w->next)
+    for (struct cw_worker *w =
+             cw_job_is_everywhere(job) && cw_job_wants_workers(job) ? job->d->workers : NULL;
+         w; w = w->next)
         if (cw_worker_is_common(w))
             (void)cw_share_get(job, w);
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
@@ -64,7 +70,8 @@ static void raise_jobs(struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         double sum = cw_parts_time_of(job);
-        for (struct cw_share *share = job->shares; sum > 0 && sum < job->granted && share; share = share->next_of_job)
+        for (struct cw_share *share = job->shares; sum > 0 && sum < job->granted && share;
+             share = share->next_of_job)
             share->time *= job->granted / sum;
     }
 }
@@ -118,7 +125,8 @@ void cw_parts_make(struct cw_dispatcher *d)
         for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
             sum += is_divided(share) ? CW_MAX(share->time, LEAST) : 0;
         for (struct cw_share *share = w->shares; share; share = share->next_of_worker)
-            share->part = is_divided(share) ? CW_MAX(share->time, LEAST) / sum : part_of_other(share);
+            share->part =
+                is_divided(share) ? CW_MAX(share->time, LEAST) / sum : part_of_other(share);
         tell(w);
     }
 }

@@ -10,10 +10,12 @@ const char *cw_placing_policy(const struct cw_job *job)
         return "off";
     if (own->autoplace[0] != '\0')
         return own->autoplace;
-    return own->autoscale[0] != '\0' ? "off" : job->d->options.autoplace; /* a job that says how many workers it gets says enough */
+    /* a job that says how many workers it gets says enough */
+    return own->autoscale[0] != '\0' ? "off" : job->d->options.autoplace;
 }
 
-/* A client that waits for its job to be prepared counts: it may be its local worker that prepares it. */
+/* A client that waits for its job to be prepared counts: it may be its local worker that
+ * prepares it. */
 static bool counts(const struct cw_client *client, const struct cw_job *job)
 {
     return client->job == job && !client->failed && client->max_local > 0;
@@ -40,7 +42,8 @@ static void ask(struct cw_client *client, uint32_t n)
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_LOCAL_WORKERS;
     command.local_workers = &local;
     cw_client_send(client, &command);
-    cw_log_info(CW_LOG_MOD, "job=%s client=%s is asked for %u local workers", client->job->id, cw_stream_peer(client->stream), n);
+    cw_log_info(CW_LOG_MOD, "job=%s client=%s is asked for %u local workers", client->job->id,
+                cw_stream_peer(client->stream), n);
 }
 
 /* Evenly: each round gives one to every client that may have one more. */
@@ -50,7 +53,8 @@ static void share_out(struct cw_job *job, uint32_t wanted)
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         client->local_share = client->job == job ? 0 : client->local_share;
     while (left > 0) {
-        for (struct cw_client *client = job->d->clients; client && left > 0; client = client->next) {
+        for (struct cw_client *client = job->d->clients; client && left > 0;
+             client = client->next) {
             if (!counts(client, job) || client->local_share >= client->max_local)
                 continue;
             client->local_share++;
@@ -88,7 +92,8 @@ static uint32_t running_on_host(const struct cw_job *job, const char *host_id)
 static void drain_surplus(struct cw_job *job)
 {
     for (struct cw_worker *w = job->d->workers; w; w = w->next)
-        if (is_local_to(w, job) && running_on_host(job, w->host_id) > asked_on_host(job, w->host_id))
+        if (is_local_to(w, job) &&
+            running_on_host(job, w->host_id) > asked_on_host(job, w->host_id))
             cw_worker_retire(w);
 }
 
@@ -133,6 +138,7 @@ void cw_placing_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
 void cw_placing_tick(struct cw_dispatcher *d)
 {
     for (struct cw_worker *w = d->workers; w; w = w->next)
-        if (cw_worker_is_usable(w) && w->only_job[0] != '\0' && !cw_strmap_get(&d->jobs_by_id, w->only_job))
+        if (cw_worker_is_usable(w) && w->only_job[0] != '\0' &&
+            !cw_strmap_get(&d->jobs_by_id, w->only_job))
             cw_worker_retire(w);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers beside the trainer: how many each client of a job is asked to start on its host, and which of them are drained again. Loop thread. */
+/* Workers beside the trainer: how many each client of a job is asked to start on its host, and
+ * which of them are drained again. Loop thread. */
 #ifndef CW_DISPATCHER_PLACING_H
 #define CW_DISPATCHER_PLACING_H
 

@@ -11,12 +11,13 @@
 #include "cache/store.h"
 
 #define FILE_BYTES ((size_t)4 << 20)
-#define PIECE_BYTES ((size_t)1 << 20)   /* of reads at once */
+#define PIECE_BYTES ((size_t)1 << 20) /* of reads at once */
 #define PIECES (FILE_BYTES / PIECE_BYTES)
-#define READS_MAX 16                    /* of a size */
-#define SIZE_NS ((int64_t)1000000000)   /* and no longer than this */
+#define READS_MAX 16                  /* of a size */
+#define SIZE_NS ((int64_t)1000000000) /* and no longer than this */
 
-static const size_t sizes[CW_PROBE_POINTS] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)512 << 10, (size_t)2 << 20};
+static const size_t sizes[CW_PROBE_POINTS] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)512 << 10,
+                                              (size_t)2 << 20};
 
 struct cw_probe {
     char *url;
@@ -31,7 +32,8 @@ struct pieces { /* reads under way */
     int rc;      /* mutex */
 };
 
-static int time_reads(struct cw_store_file *file, char *buffer, size_t bytes, struct cw_autocache_point *ret_point, struct cw_err *err)
+static int time_reads(struct cw_store_file *file, char *buffer, size_t bytes,
+                      struct cw_autocache_point *ret_point, struct cw_err *err)
 {
     int64_t begin = cw_clock_ns();
     size_t n = 0;
@@ -42,7 +44,8 @@ static int time_reads(struct cw_store_file *file, char *buffer, size_t bytes, st
             return rc;
         n++;
     }
-    *ret_point = (struct cw_autocache_point){(double)bytes, (double)(cw_clock_ns() - begin) / (double)n};
+    *ret_point =
+        (struct cw_autocache_point){(double)bytes, (double)(cw_clock_ns() - begin) / (double)n};
     return 0;
 }
 
@@ -65,8 +68,12 @@ static int time_all(struct cw_store_file *file, char *buffer, double *ret_bytes_
     cw_cond_init(&pieces.cond);
     int64_t begin = cw_clock_ns();
     for (size_t i = 0; i < PIECES; i++) {
-        reads[i] = (struct cw_store_read){
-            .file = file, .offset = i * PIECE_BYTES, .dst = buffer + i * PIECE_BYTES, .n = PIECE_BYTES, .done = on_piece, .arg = &pieces};
+        reads[i] = (struct cw_store_read){.file = file,
+                                          .offset = i * PIECE_BYTES,
+                                          .dst = buffer + i * PIECE_BYTES,
+                                          .n = PIECE_BYTES,
+                                          .done = on_piece,
+                                          .arg = &pieces};
         cw_store_file_read_start(&reads[i]);
     }
     cw_mutex_lock(&pieces.mutex);
@@ -80,7 +87,8 @@ static int time_all(struct cw_store_file *file, char *buffer, double *ret_bytes_
     return pieces.rc;
 }
 
-static int time_file(struct cw_store *store, const char *name, char *buffer, struct cw_probe_result *result)
+static int time_file(struct cw_store *store, const char *name, char *buffer,
+                     struct cw_probe_result *result)
 {
     struct cw_store_file *file = NULL;
     uint64_t bytes = 0;
@@ -99,9 +107,11 @@ static int try_store(const char *url, struct cw_probe_result *result)
 {
     char host[64] = "", name[CW_STORE_NAME_MAX];
     (void)gethostname(host, sizeof(host) - 1);
-    snprintf(name, sizeof(name), "probe-%s-%d", host, (int)getpid()); /* in no directory: stores do not remove those */
+    /* in no directory: stores do not remove those */
+    snprintf(name, sizeof(name), "probe-%s-%d", host, (int)getpid());
     for (char *p = name; *p; p++) { /* a host's name may have what a file's may not */
-        bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '.' || *p == '-';
+        bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                  (*p >= '0' && *p <= '9') || *p == '.' || *p == '-';
         *p = ok ? *p : '_';
     }
     struct cw_store *store = NULL;
@@ -115,7 +125,8 @@ static int try_store(const char *url, struct cw_probe_result *result)
         buffer[i] = (char)(unsigned char)(state >> 56);
     }
     const struct iovec part = {buffer, FILE_BYTES};
-    rc = buffer ? cw_store_put(store, name, &part, 1, &result->err) : cw_err_set(&result->err, CW_E_NOMEM, "no memory to try the store");
+    rc = buffer ? cw_store_put(store, name, &part, 1, &result->err)
+                : cw_err_set(&result->err, CW_E_NOMEM, "no memory to try the store");
     if (rc == 0) {
         rc = time_file(store, name, buffer, result);
         struct cw_err ignored = {0};
@@ -131,7 +142,8 @@ static void run(void *arg)
     struct cw_probe *probe = arg;
     struct cw_probe_result *result = &probe->result;
     if (try_store(probe->url, result) == 0) {
-        cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms", result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
+        cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms",
+                    result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
     } else {
         cw_log_info("probe", "how fast the store is could not be tried: %s", result->err.msg);
         result->points_n = 0;
@@ -150,7 +162,8 @@ struct cw_probe *cw_probe_start(const char *url)
 
 const struct cw_probe_result *cw_probe_result(const struct cw_probe *probe)
 {
-    return probe && atomic_load_explicit(&probe->done, memory_order_acquire) ? &probe->result : NULL;
+    return probe && atomic_load_explicit(&probe->done, memory_order_acquire) ? &probe->result
+                                                                             : NULL;
 }
 
 void cw_probe_free(struct cw_probe *probe)

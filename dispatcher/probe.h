@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast the store is, tried out once by reading alone: a small file is put there, pieces of several sizes are read, and it is removed. On a thread of
- * its own with its own connection; nothing waits for it, and without it policies assume. */
+/* How fast the store is, tried out once by reading alone: a small file is put there, pieces of
+ * several sizes are read, and it is removed. On a thread of its own with its own connection;
+ * nothing waits for it, and without it policies assume. */
 #ifndef CW_DISPATCHER_PROBE_H
 #define CW_DISPATCHER_PROBE_H
 
@@ -11,12 +12,13 @@
 struct cw_probe;
 struct cw_probe_result {
     struct cw_autocache_point points[CW_PROBE_POINTS];
-    size_t points_n;      /* 0 = it could not be tried */
-    double read_bytes_s;  /* several reads at once */
+    size_t points_n;     /* 0 = it could not be tried */
+    double read_bytes_s; /* several reads at once */
     struct cw_err err;
 };
 struct cw_probe *cw_probe_start(const char *url) CW_MUST_CHECK;
-const struct cw_probe_result *cw_probe_result(const struct cw_probe *probe); /* NULL: it is not done; accepts NULL */
+/* NULL: it is not done; accepts NULL */
+const struct cw_probe_result *cw_probe_result(const struct cw_probe *probe);
 void cw_probe_free(struct cw_probe *probe); /* waits for it; accepts NULL */
 
 #endif

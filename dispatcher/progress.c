@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a job has come: its open epochs, acknowledgements, what is stored of them, where a consumer goes on. */
+/* How far a job has come: its open epochs, acknowledgements, what is stored of them, where a
+ * consumer goes on. */
 #include "dispatcher/decide.h"
 
 struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number)
@@ -11,7 +12,8 @@ struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number)
 
 struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
 {
-    if (number < job->first_epoch || number - job->first_epoch >= CW_EPOCHS_AHEAD || (job->epochs_n > 0 && number >= job->epochs_n))
+    if (number < job->first_epoch || number - job->first_epoch >= CW_EPOCHS_AHEAD ||
+        (job->epochs_n > 0 && number >= job->epochs_n))
         return NULL;
     while (number - job->first_epoch >= job->epochs_open) {
         struct cw_epoch *epoch = CW_NEW(struct cw_epoch);
@@ -23,7 +25,8 @@ struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
     return job->epochs[number - job->first_epoch];
 }
 
-void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n, bool consumed)
+void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
+                bool consumed)
 {
     for (size_t i = 0; i < n; i++) {
         struct cw_epoch *epoch = cw_job_open_epoch(job, sets[i]->epoch);
@@ -40,7 +43,8 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
             else
                 used += cw_epoch_consume(epoch, consumer, lo, hi, &fresh);
         }
-        /* Of a sparse job all that a long batch is made of is consumed at once, which says little of its rate. */
+        /* Of a sparse job all that a long batch is made of is consumed at once, which says
+         * little of its rate. */
         job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
         if (fresh.n > 0)
             cw_lease_received(job, epoch->number, &fresh);
@@ -78,8 +82,8 @@ void cw_job_advance(struct cw_job *job)
     if (job->epochs_n > 0 && job->first_epoch >= job->epochs_n) {
         job->status = CW_JOB_FINISHED;
         moved = job->d->assign_due = true;
-        cw_log_info(CW_LOG_MOD, "job=%s name=%s finished: %llu epochs of %llu items", job->id, job->name, (unsigned long long)job->epochs_n,
-                    (unsigned long long)job->items);
+        cw_log_info(CW_LOG_MOD, "job=%s name=%s finished: %llu epochs of %llu items", job->id,
+                    job->name, (unsigned long long)job->epochs_n, (unsigned long long)job->items);
     }
     if (!moved)
         return;
@@ -97,7 +101,8 @@ static void flush_epoch(struct cw_job *job, struct cw_epoch *epoch)
     for (uint32_t c = 0; epoch->layout.to_all && c < epoch->layout.consumers; c++)
         cw_state_put_progress(state, job->id, epoch->number, (int)c, &epoch->parts[c].consumed);
     for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers; c++)
-        cw_state_put_progress(state, job->id, epoch->number, CW_OWNED_BASE + (int)c, &epoch->parts[c].owned);
+        cw_state_put_progress(state, job->id, epoch->number, CW_OWNED_BASE + (int)c,
+                              &epoch->parts[c].owned);
     if (epoch->skipped.n > 0)
         cw_state_put_skipped(state, job->id, epoch->number, &epoch->skipped);
     epoch->dirty = false;
@@ -109,7 +114,8 @@ void cw_job_flush(struct cw_job *job)
         return;
     cw_usage_store(job, cw_clock_ms(), job->row_dirty);
     if (job->row_dirty)
-        cw_state_set_job(job->d->state, job->id, job->status, job->first_epoch, job->error_code, job->error);
+        cw_state_set_job(job->d->state, job->id, job->status, job->first_epoch, job->error_code,
+                         job->error);
     job->row_dirty = false;
     for (size_t i = 0; job->progress_dirty && i < job->epochs_open; i++) {
         if (job->epochs[i]->dirty)
@@ -119,18 +125,21 @@ void cw_job_flush(struct cw_job *job)
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         struct cw_consumer *consumer = &job->consumers[c];
         if (consumer->position_dirty)
-            cw_state_put_position(job->d->state, job->id, c, consumer->client_id, &consumer->position);
+            cw_state_put_position(job->d->state, job->id, c, consumer->client_id,
+                                  &consumer->position);
         consumer->position_dirty = false;
     }
 }
 
-/* What workers hold they will send to the next process; what they had sent to the last one and was not acknowledged they hand back
- * when they see its stream end. So only what was acknowledged and not consumed is to be freed here. */
+/* What workers hold they will send to the next process; what they had sent to the last one and
+ * was not acknowledged they hand back when they see its stream end. So only what was
+ * acknowledged and not consumed is to be freed here. */
 void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
 {
     for (size_t i = 0; i < job->epochs_open; i++) {
         struct cw_epoch *epoch = job->epochs[i];
-        if (job->layout.mode == CW_MODE_SHARED) { /* the worker would send them to this place, whose they are not any more */
+        /* the worker would send them to this place, whose they are not any more */
+        if (job->layout.mode == CW_MODE_SHARED) {
             struct cw_set owned = {0};
             cw_set_copy(&owned, &epoch->parts[consumer].owned);
             for (struct cw_share *share = job->shares; share; share = share->next_of_job)
@@ -143,7 +152,8 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
     job->want_fill = job->progress_dirty = true;
 }
 
-void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *items)
+void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
+                const struct cw_set *items)
 {
     struct cw_set *owned = &epoch->parts[consumer].owned;
     uint64_t before = cw_set_count(owned);
@@ -154,7 +164,8 @@ void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer, c
 
 void cw_job_store_owned(struct cw_job *job)
 {
-    /* With what is consumed: those items are not owned any more, and must not look as if they were nobody's. */
+    /* With what is consumed: those items are not owned any more, and must not look as if they
+     * were nobody's. */
     for (size_t i = 0; i < job->epochs_open; i++)
         if (job->epochs[i]->dirty)
             flush_epoch(job, job->epochs[i]);
@@ -180,15 +191,18 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
         return;
     cw_lease_free_job(job);
     struct cw_consumer *place = &job->consumers[consumer];
-    place->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows, token->batches};
+    place->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows,
+                                                 token->batches};
     place->position_dirty = true;
     bool others = false;
     for (uint32_t c = 0; c < job->layout.consumers; c++)
         others = others || (c != consumer && job->consumers[c].client_id != 0);
-    /* Alone, or the first of several: the job stands where the token says. Those that follow move only their own items. */
+    /* Alone, or the first of several: the job stands where the token says. Those that follow
+     * move only their own items. */
     if (!others)
         restart_epochs_at(job, token->epoch);
-    for (uint64_t n = job->first_epoch; n < token->epoch && n - job->first_epoch < CW_EPOCHS_AHEAD; n++) {
+    for (uint64_t n = job->first_epoch; n < token->epoch && n - job->first_epoch < CW_EPOCHS_AHEAD;
+         n++) {
         struct cw_epoch *past = cw_job_open_epoch(job, n);
         if (past)
             cw_epoch_reset(past, consumer, past->items, NULL);
@@ -206,7 +220,8 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     cw_job_advance(job);
 }
 
-uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi, const char *reason)
+uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi,
+                     const char *reason)
 {
     struct cw_epoch *epoch = cw_job_open_epoch(job, number);
     if (!epoch)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where workers come from. One file a provisioner, one line in provision_list.h. The dispatcher says how many there should be; a worker that is too
- * many is drained, and then goes by itself. Loop thread. */
+/* Where workers come from. One file a provisioner, one line in provision_list.h. The dispatcher
+ * says how many there should be; a worker that is too many is drained, and then goes by itself.
+ * Loop thread. */
 #ifndef CW_DISPATCHER_PROVISION_H
 #define CW_DISPATCHER_PROVISION_H
 
@@ -14,7 +15,7 @@ struct cw_provisioner {
     void (*close)(void *state); /* ends what it started */
     /* Begins so many workers more; returns how many it did. */
     size_t (*start)(void *state, size_t n);
-    size_t (*starting)(void *state); /* begun, and not attached yet */
+    size_t (*starting)(void *state);                           /* begun, and not attached yet */
     bool (*owns)(void *state, const struct cw_worker *worker); /* may be drained by us */
     void (*tick)(void *state, int64_t now);
     void (*attached)(void *state, const struct cw_worker *worker);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Somebody else starts and ends workers, as many as we say: the metric cachew_workers_wanted, Admin.ListWorkers, and a decision at each change. A worker
- * that gets SIGTERM drains, so whichever are ended, nothing is lost. What drives a Kubernetes Deployment stands here. */
+/* Somebody else starts and ends workers, as many as we say: the metric cachew_workers_wanted,
+ * Admin.ListWorkers, and a decision at each change. A worker that gets SIGTERM drains, so
+ * whichever are ended, nothing is lost. What drives a Kubernetes Deployment stands here. */
 #include "dispatcher/provision.h"
 
 static size_t external_start(void *state, size_t n)
@@ -26,10 +27,11 @@ static void external_tick(void *state, int64_t now)
     (void)state, (void)now;
 }
 
-const struct cw_provisioner cw_provision_external = {.name = "external",
-                                                     .summary = "somebody else starts and ends workers, as many as the dispatcher says",
-                                                     .tells = true,
-                                                     .start = external_start,
-                                                     .starting = external_starting,
-                                                     .owns = external_owns,
-                                                     .tick = external_tick};
+const struct cw_provisioner cw_provision_external = {
+    .name = "external",
+    .summary = "somebody else starts and ends workers, as many as the dispatcher says",
+    .tells = true,
+    .start = external_start,
+    .starting = external_starting,
+    .owns = external_owns,
+    .tick = external_tick};

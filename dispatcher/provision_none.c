@@ -2,4 +2,5 @@
 /* A fixed fleet: workers are started by somebody else, and register themselves. */
 #include "dispatcher/provision.h"
 
-const struct cw_provisioner cw_provision_none = {.name = "none", .summary = "workers are started by somebody else", .fixed = true};
+const struct cw_provisioner cw_provision_none = {
+    .name = "none", .summary = "workers are started by somebody else", .fixed = true};

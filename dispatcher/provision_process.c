@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers as processes of this host, started by the dispatcher. They end with it (their standard input is a pipe that it holds), however it dies;
- * what they computed is computed again by those that its successor starts. */
+/* Workers as processes of this host, started by the dispatcher. They end with it (their standard
+ * input is a pipe that it holds), however it dies; what they computed is computed again by those
+ * that its successor starts. */
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,7 +55,8 @@ static void process_close(void *state)
     cw_mem_free(p);
 }
 
-/* Each worker is told what it may hold, since it does not know of the others of this host. What the user says stands behind it, and counts. */
+/* Each worker is told what it may hold, since it does not know of the others of this host. What
+ * the user says stands behind it, and counts. */
 static bool start_one(struct processes *p)
 {
     const struct cw_options *o = &p->d->options;
@@ -151,7 +153,10 @@ static void process_tick(void *state, int64_t now)
             continue;
         }
         if (!process->attached) {
-            cw_log_error(CW_LOG_MOD, "a worker process ended before it attached (status 0x%x): its messages say why", (unsigned)process->child.status);
+            cw_log_error(
+                CW_LOG_MOD,
+                "a worker process ended before it attached (status 0x%x): its messages say why",
+                (unsigned)process->child.status);
             wait_longer(p);
         }
         (void)cw_child_stop(&process->child, 0);
@@ -160,7 +165,8 @@ static void process_tick(void *state, int64_t now)
 }
 
 const struct cw_provisioner cw_provision_process = {.name = "process",
-                                                    .summary = "worker processes on the dispatcher's host",
+                                                    .summary =
+                                                        "worker processes on the dispatcher's host",
                                                     .open = process_open,
                                                     .close = process_close,
                                                     .start = process_start,

@@ -4,10 +4,12 @@
 #include "dispatcher/placing.h"
 #include "dispatcher/provision.h"
 
-#define SETTLE_ROUNDS 2      /* after a change: what is leased must be consumed so often before its effect can be seen in order */
-#define SETTLE_LEASES 8      /* but it is not waited for longer than so many leases take */
+/* after a change: what is leased must be consumed so often before its effect can be seen in
+ * order */
+#define SETTLE_ROUNDS 2
+#define SETTLE_LEASES 8 /* but it is not waited for longer than so many leases take */
 #define LEAST_BATCHES 10
-#define LONG_WINDOWS 5       /* times the usual length: then two batches do */
+#define LONG_WINDOWS 5 /* times the usual length: then two batches do */
 
 static void begin_window(struct cw_scaling *s, int64_t now)
 {
@@ -57,7 +59,8 @@ void cw_scaling_changed(struct cw_job *job, int64_t now)
     s->settle_at = leased_to(job);
 }
 
-/* Batches come in order, so a new worker shows only when what the others had in hand is consumed, and then what was leased meanwhile. */
+/* Batches come in order, so a new worker shows only when what the others had in hand is
+ * consumed, and then what was leased meanwhile. */
 static bool is_settled(struct cw_job *job, int64_t now)
 {
     struct cw_scaling *s = job->scaling;
@@ -72,7 +75,8 @@ static bool is_settled(struct cw_job *job, int64_t now)
 static bool is_full(const struct cw_scaling *s, const struct cw_options *o, int64_t now)
 {
     int64_t age = now - s->begin_ms;
-    return (age >= o->scale_window_ms && s->sums.batches >= LEAST_BATCHES) || (age >= LONG_WINDOWS * o->scale_window_ms && s->sums.batches >= 2);
+    return (age >= o->scale_window_ms && s->sums.batches >= LEAST_BATCHES) ||
+           (age >= LONG_WINDOWS * o->scale_window_ms && s->sums.batches >= 2);
 }
 
 static void decide(struct cw_job *job, int64_t now)
@@ -85,12 +89,15 @@ static void decide(struct cw_job *job, int64_t now)
     cw_scaling_inputs(job, &window, &inputs);
     s->last = window;
     begin_window(s, now);
-    cw_log_debug(CW_LOG_MOD, "job=%s window seconds=%.3f batches=%.0f wait_share=%.3f queue=%.1f step_s=%.6f rate=%.3f cpu=%.2f remote=%.0f local=%.0f", job->id,
-                 s->last.seconds, s->last.batches, s->last.wait_share, s->last.queue, s->last.step_s, s->last.rate, s->last.cpu, s->last.remote,
-                 s->last.local);
+    cw_log_debug(CW_LOG_MOD,
+                 "job=%s window seconds=%.3f batches=%.0f wait_share=%.3f queue=%.1f step_s=%.6f "
+                 "rate=%.3f cpu=%.2f remote=%.0f local=%.0f",
+                 job->id, s->last.seconds, s->last.batches, s->last.wait_share, s->last.queue,
+                 s->last.step_s, s->last.rate, s->last.cpu, s->last.remote, s->last.local);
     if (s->last.remote + s->last.local < 1 && !s->policy->at_once)
         return;
-    int rc = s->policy->decide(&s->last, &inputs.available, &inputs.options, s->argument, &s->state, &decision, &err);
+    int rc = s->policy->decide(&s->last, &inputs.available, &inputs.options, s->argument, &s->state,
+                               &decision, &err);
     if (rc < 0) {
         cw_log_error(CW_LOG_MOD, "job=%s %s: %s", job->id, s->policy->name, err.msg);
     } else if (decision.remote != s->target || decision.local != s->local_target) {
@@ -104,7 +111,8 @@ static void decide(struct cw_job *job, int64_t now)
 static void tick_job(struct cw_job *job, int64_t now)
 {
     struct cw_scaling *s = job->scaling;
-    if (s && s->policy->at_once && job->status == CW_JOB_RUNNING && s->state.remote + s->state.local < 1)
+    if (s && s->policy->at_once && job->status == CW_JOB_RUNNING &&
+        s->state.remote + s->state.local < 1)
         decide(job, now);
     if (!s || job->status != CW_JOB_RUNNING || !cw_job_has_clients(job) || !is_settled(job, now)) {
         if (s)

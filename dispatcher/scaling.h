@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many workers each job has: windows of what its trainers measured go to an autoscale policy (policies/scale.h), fair shares are made of what
- * all jobs want (policies/share.h), workers are assigned, and the provisioner is told how many there should be. Loop thread.
+/* How many workers each job has: windows of what its trainers measured go to an autoscale policy
+ * (policies/scale.h), fair shares are made of what all jobs want (policies/share.h), workers are
+ * assigned, and the provisioner is told how many there should be. Loop thread.
  *
  *   scaling.c         windows, policies, targets
  *   shares.c          targets to fair shares; a job whose policy is "off" wants all workers
@@ -18,13 +19,14 @@ struct cw_scaling { /* of a job */
     struct cw_scale_options options;
     struct cw_scale_state state;
     double target, local_target; /* remote and local workers that the policy wants */
-    double granted;      /* of the remote ones, the fair share */
-    uint32_t assigned_n; /* remote workers that get leases */
-    uint32_t local_n;    /* and local ones */
-    uint32_t serving_n;  /* of all these, that have done something since they were assigned */
-    int64_t changed_ms;  /* when that changed */
-    uint64_t settle_at;  /* consumed up to here, what was leased under the old number is behind (epoch * items + item) */
-    unsigned settling;   /* rounds of that still to go */
+    double granted;              /* of the remote ones, the fair share */
+    uint32_t assigned_n;         /* remote workers that get leases */
+    uint32_t local_n;            /* and local ones */
+    uint32_t serving_n; /* of all these, that have done something since they were assigned */
+    int64_t changed_ms; /* when that changed */
+    /* consumed up to here, what was leased under the old number is behind (epoch * items + item) */
+    uint64_t settle_at;
+    unsigned settling; /* rounds of that still to go */
     /* the window under way */
     int64_t begin_ms;
     struct cw_trainer_sums sums;
@@ -35,9 +37,11 @@ struct cw_scaling { /* of a job */
 int cw_scaling_check(const char *policy, struct cw_err *err);
 int cw_placing_check(const char *policy, struct cw_err *err);
 void cw_scaling_begin(struct cw_job *job); /* a job is made */
-/* By request, in the middle of a job: another policy for its workers, or (place) for where they run. INVALID: there is no such policy. */
+/* By request, in the middle of a job: another policy for its workers, or (place) for where they
+ * run. INVALID: there is no such policy. */
 int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct cw_err *err);
-/* A client has come, which had been asked for so many local workers by an earlier dispatcher or over an earlier connection. */
+/* A client has come, which had been asked for so many local workers by an earlier dispatcher or
+ * over an earlier connection. */
 void cw_scaling_joined(struct cw_job *job, uint32_t local_now);
 void cw_scaling_free(struct cw_job *job);
 void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
@@ -45,11 +49,15 @@ void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 void cw_scaling_restore(struct cw_job *job);
 /* Then a worker comes back that computes for it: it is one of the job's. */
 void cw_scaling_keep(struct cw_job *job, struct cw_worker *worker);
-void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision, const struct cw_scale_inputs *inputs);
-/* "autoscale" or "autoplace"; what the policy is shown besides the window; what it said, in words (the caller frees). The job has scaling. */
+void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision,
+                       const struct cw_scale_inputs *inputs);
+/* "autoscale" or "autoplace"; what the policy is shown besides the window; what it said, in
+ * words (the caller frees). The job has scaling. */
 const char *cw_scaling_kind(const struct cw_job *job);
-void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *window, struct cw_scale_inputs *ret_inputs);
-char *cw_scaling_choice(const struct cw_job *job, const struct cw_scale_decision *decision) CW_MUST_CHECK;
+void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *window,
+                       struct cw_scale_inputs *ret_inputs);
+char *cw_scaling_choice(const struct cw_job *job,
+                        const struct cw_scale_decision *decision) CW_MUST_CHECK;
 /* Remote workers that it is to have, whatever others want. */
 double cw_scaling_wants(const struct cw_job *job);
 /* Whether the worker is one of the job's. */
@@ -61,18 +69,24 @@ void cw_scaling_tick(struct cw_dispatcher *d, int64_t now);
 void cw_scaling_changed(struct cw_job *job, int64_t now);
 
 /* scaling_assign.c */
-/* Makes shares, assigned workers and parts what they should be now; returns how many workers all jobs together could use. */
+/* Makes shares, assigned workers and parts what they should be now; returns how many workers all
+ * jobs together could use. */
 double cw_scaling_assign(struct cw_dispatcher *d, int64_t now);
 
 /* shares.c */
 bool cw_job_wants_workers(const struct cw_job *job);
-uint64_t cw_job_most_workers(const struct cw_job *job); /* its own limit, and its tenant's; CW_NO_LIMIT = none */
-bool cw_job_is_everywhere(const struct cw_job *job);    /* no policy, no limit: it uses every worker, each for a part of its time */
-double cw_shares_make(struct cw_dispatcher *d);         /* sets job->granted; returns as cw_scaling_assign */
+/* its own limit, and its tenant's; CW_NO_LIMIT = none */
+uint64_t cw_job_most_workers(const struct cw_job *job);
+/* no policy, no limit: it uses every worker, each for a part of its time */
+bool cw_job_is_everywhere(const struct cw_job *job);
+/* sets job->granted; returns as cw_scaling_assign */
+double cw_shares_make(struct cw_dispatcher *d);
 
 /* parts.c */
 void cw_parts_make(struct cw_dispatcher *d); /* sets share->time and part, tells workers */
-double cw_parts_time_on(const struct cw_worker *w); /* that the shares of its jobs take; less than 1: it is not all needed */
-double cw_parts_time_of(const struct cw_job *job);  /* that it has in all; less than granted: its workers have no more */
+/* that the shares of its jobs take; less than 1: it is not all needed */
+double cw_parts_time_on(const struct cw_worker *w);
+/* that it has in all; less than granted: its workers have no more */
+double cw_parts_time_of(const struct cw_job *job);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which workers a job has. As few changes as possible: workers that it has stay, new ones are those that have most time left. A share that is
- * no whole number is a whole number of workers and a part of another's time, which it has together with other jobs (parts.c). A job without a
+/* Which workers a job has. As few changes as possible: workers that it has stay, new ones are
+ * those that have most time left. A share that is no whole number is a whole number of workers
+ * and a part of another's time, which it has together with other jobs (parts.c). A job without a
  * policy and without a limit is not assigned any: it uses all, each for a part of its time. */
 #include <math.h>
 
@@ -60,7 +61,8 @@ static struct cw_worker *pick_more(const struct cw_job *job)
     struct cw_worker *best = NULL;
     double best_load = 0;
     for (struct cw_worker *w = job->d->workers; w; w = w->next) {
-        if (!cw_worker_is_common(w) || is_assigned(job, w) || cw_other_files_bar(job, w) || (full && !tenant_has(job->tenant, w)))
+        if (!cw_worker_is_common(w) || is_assigned(job, w) || cw_other_files_bar(job, w) ||
+            (full && !tenant_has(job->tenant, w)))
             continue;
         double load = load_of(w);
         if (!best || load < best_load) {
@@ -123,7 +125,8 @@ static void count(struct cw_job *job)
 static void drop(struct cw_job *job, uint32_t due, int64_t now)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
-        if (share->assigned && (!cw_worker_is_usable(share->worker) || (share->barred && cw_worker_is_common(share->worker))))
+        if (share->assigned && (!cw_worker_is_usable(share->worker) ||
+                                (share->barred && cw_worker_is_common(share->worker))))
             assign(job, share->worker, false, now);
     /* After a restart it keeps what workers say they have of it until its trainer is back. */
     for (count(job); job->assigned_n > due && job->hold_until_ms == 0; count(job))
@@ -157,14 +160,16 @@ static void move(struct cw_job *job, int64_t now)
     count(job);
 }
 
-/* Its workers have no time for all of its share, but others have: they are one more from the next turn on. */
+/* Its workers have no time for all of its share, but others have: they are one more from the
+ * next turn on. */
 static void notice_short(struct cw_dispatcher *d)
 {
     double spare = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
         spare = CW_MAX(spare, cw_worker_is_common(w) ? 1 - cw_parts_time_on(w) : 0);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        if (!job->scaling || job->has_extra || spare <= LITTLE || job->granted - cw_parts_time_of(job) <= LITTLE)
+        if (!job->scaling || job->has_extra || spare <= LITTLE ||
+            job->granted - cw_parts_time_of(job) <= LITTLE)
             continue;
         job->has_extra = d->assign_due = true;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which policy decides about a job's workers, what it is shown and told of, and where it goes on after a restart. */
+/* Which policy decides about a job's workers, what it is shown and told of, and where it goes on
+ * after a restart. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,9 @@ static bool is_off(const char *policy)
 }
 
 /* Finds the policy, and has it check its argument. */
-static int check(int (*find)(const char *, const struct cw_scale_policy **, const char **, struct cw_err *), const char *policy, struct cw_err *err)
+static int check(int (*find)(const char *, const struct cw_scale_policy **, const char **,
+                             struct cw_err *),
+                 const char *policy, struct cw_err *err)
 {
     const struct cw_scale_policy *found;
     const char *argument;
@@ -55,12 +58,15 @@ static struct cw_scale_options make_options(const struct cw_job *job)
     const struct cw_options *o = &job->d->options;
     const Cachew__V1__JobOptions *own = job->options;
     bool fixed = o->provisioner && o->provisioner->fixed; /* then there are as many as have come */
-    return (struct cw_scale_options){.min_workers = CW_MAX(own->min_workers, 1u),
-                                     .max_workers = own->max_workers > 0 ? own->max_workers : fixed ? 0 : (double)o->max_workers,
-                                     .max_stall = own->max_stall > 0 ? own->max_stall : o->max_stall,
-                                     .client_price = own->client_price > 0 ? own->client_price : o->client_price,
-                                     .worker_price = o->worker_price,
-                                     .fixed_quirks = true};
+    return (struct cw_scale_options){
+        .min_workers = CW_MAX(own->min_workers, 1u),
+        .max_workers = own->max_workers > 0 ? own->max_workers
+                       : fixed              ? 0
+                                            : (double)o->max_workers,
+        .max_stall = own->max_stall > 0 ? own->max_stall : o->max_stall,
+        .client_price = own->client_price > 0 ? own->client_price : o->client_price,
+        .worker_price = o->worker_price,
+        .fixed_quirks = true};
 }
 
 /* The policy that is to decide about the job now; NULL: none. */
@@ -71,7 +77,8 @@ static const struct cw_scale_policy *choose(const struct cw_job *job, const char
     /* A policy that is not known was stored by another version: the job then uses what there is. */
     if (!is_off(place) && cw_autoplace_find(place, &policy, ret_argument, NULL) == 0)
         return policy;
-    return !is_off(scale) && cw_autoscale_find(scale, &policy, ret_argument, NULL) == 0 ? policy : NULL;
+    return !is_off(scale) && cw_autoscale_find(scale, &policy, ret_argument, NULL) == 0 ? policy
+                                                                                        : NULL;
 }
 
 /* anew: also when the policy is the same, since its argument is another. */
@@ -91,7 +98,11 @@ static void begin(struct cw_job *job, bool anew)
     if (!s)
         job->scaling = s = CW_NEW(struct cw_scaling);
     double target = CW_MAX(s->target, 1);
-    *s = (struct cw_scaling){.policy = policy, .argument = argument, .options = make_options(job), .target = target, .local_target = s->local_target};
+    *s = (struct cw_scaling){.policy = policy,
+                             .argument = argument,
+                             .options = make_options(job),
+                             .target = target,
+                             .local_target = s->local_target};
 }
 
 void cw_scaling_begin(struct cw_job *job)
@@ -135,8 +146,9 @@ const char *cw_scaling_kind(const struct cw_job *job)
 
 char *cw_scaling_choice(const struct cw_job *job, const struct cw_scale_decision *decision)
 {
-    return job->scaling->policy->places ? cw_mem_printf("%.0f remote, %.0f local", decision->remote, decision->local)
-                                        : cw_mem_printf("%.0f workers", decision->remote);
+    return job->scaling->policy->places
+               ? cw_mem_printf("%.0f remote, %.0f local", decision->remote, decision->local)
+               : cw_mem_printf("%.0f workers", decision->remote);
 }
 
 struct last {
@@ -173,11 +185,13 @@ void cw_scaling_restore(struct cw_job *job)
     job->scaling->state.local = last.local;
 }
 
-/* Of the remote workers that it wants, those that it gets because there are no more, or others have them, or its tenant may have no more; 0 = all. */
+/* Of the remote workers that it wants, those that it gets because there are no more, or others
+ * have them, or its tenant may have no more; 0 = all. */
 static double granted_of(const struct cw_job *job)
 {
     const struct cw_dispatcher *d = job->d;
-    double wants = cw_scaling_wants(job), limit = (double)cw_job_most_workers(job), granted = job->scaling->granted;
+    double wants = cw_scaling_wants(job), limit = (double)cw_job_most_workers(job),
+           granted = job->scaling->granted;
     size_t have = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
         have += cw_worker_is_common(w);
@@ -185,27 +199,32 @@ static double granted_of(const struct cw_job *job)
     return no_more && granted > 0 && granted < wants ? ceil(fmax(granted - LITTLE, LITTLE)) : 0;
 }
 
-void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *window, struct cw_scale_inputs *ret_inputs)
+void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *window,
+                       struct cw_scale_inputs *ret_inputs)
 {
     *ret_inputs = (struct cw_scale_inputs){.window = *window,
-                                           .available = {.remote = cw_provision_possible(job->d), .local = cw_placing_most(job), .granted = granted_of(job)},
+                                           .available = {.remote = cw_provision_possible(job->d),
+                                                         .local = cw_placing_most(job),
+                                                         .granted = granted_of(job)},
                                            .options = job->scaling->options,
                                            .state = job->scaling->state};
     ret_inputs->options.max_local = ret_inputs->available.local;
 }
 
-void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision, const struct cw_scale_inputs *inputs)
+void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision,
+                       const struct cw_scale_inputs *inputs)
 {
     CW_STR_AUTO text = {0};
     cw_autofree char *choice = cw_scaling_choice(job, decision);
     cw_scale_inputs_print(inputs, &text);
-    const struct cw_state_decision row = {.kind = cw_scaling_kind(job),
-                                          .policy = job->scaling->policy->places ? cw_placing_policy(job) : wanted_policy(job),
-                                          .choice = choice,
-                                          .reason = cw_str_text(&decision->reason),
-                                          .inputs = cw_str_text(&text),
-                                          .remote = decision->remote,
-                                          .local = decision->local};
+    const struct cw_state_decision row = {
+        .kind = cw_scaling_kind(job),
+        .policy = job->scaling->policy->places ? cw_placing_policy(job) : wanted_policy(job),
+        .choice = choice,
+        .reason = cw_str_text(&decision->reason),
+        .inputs = cw_str_text(&text),
+        .remote = decision->remote,
+        .local = decision->local};
     cw_decision_record(job->d, job, &row);
 }
 
@@ -220,12 +239,19 @@ static void set_text(char **text, const char *value)
 static void record_change(struct cw_job *job, const char *before)
 {
     const bool places = job->scaling && job->scaling->policy->places;
-    const struct cw_scale_decision now = {.remote = job->scaling ? job->scaling->target : 0, .local = job->scaling ? job->scaling->local_target : 0};
-    cw_autofree char *choice = job->scaling ? cw_scaling_choice(job, &now) : cw_mem_strdup("all workers");
+    const struct cw_scale_decision now = {.remote = job->scaling ? job->scaling->target : 0,
+                                          .local = job->scaling ? job->scaling->local_target : 0};
+    cw_autofree char *choice =
+        job->scaling ? cw_scaling_choice(job, &now) : cw_mem_strdup("all workers");
     const char *policy = places ? cw_placing_policy(job) : wanted_policy(job);
-    cw_autofree char *reason = cw_mem_printf("by request the policy is %s from now on; it was %s", policy, before);
-    const struct cw_state_decision row = {.kind = places ? "autoplace" : "autoscale", .policy = policy, .choice = choice, .reason = reason,
-                                          .remote = now.remote, .local = now.local};
+    cw_autofree char *reason =
+        cw_mem_printf("by request the policy is %s from now on; it was %s", policy, before);
+    const struct cw_state_decision row = {.kind = places ? "autoplace" : "autoscale",
+                                          .policy = policy,
+                                          .choice = choice,
+                                          .reason = reason,
+                                          .remote = now.remote,
+                                          .local = now.local};
     cw_decision_record(job->d, job, &row);
 }
 
@@ -239,7 +265,8 @@ static void ask_at_once(struct cw_job *job)
     if (!s || !s->policy->at_once)
         return;
     cw_scaling_inputs(job, &none, &inputs);
-    if (s->policy->decide(&none, &inputs.available, &inputs.options, s->argument, &s->state, &decision, NULL) == 0) {
+    if (s->policy->decide(&none, &inputs.available, &inputs.options, s->argument, &s->state,
+                          &decision, NULL) == 0) {
         s->target = decision.remote;
         s->local_target = decision.local;
     }
@@ -252,7 +279,8 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     if (rc != 0)
         return rc;
     if (place && !is_off(policy) && cw_job_has_clients(job) && cw_placing_most(job) == 0)
-        return cw_err_set(err, CW_E_STATE, "no trainer of this job allows workers beside it (--local-workers)");
+        return cw_err_set(err, CW_E_STATE,
+                          "no trainer of this job allows workers beside it (--local-workers)");
     const bool placed = job->scaling && job->scaling->policy->places;
     cw_autofree char *before = cw_mem_strdup(placed ? cw_placing_policy(job) : wanted_policy(job));
     set_text(place ? &job->options->autoplace : &job->options->autoscale, policy);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fair shares (policies/share.h) of the workers that there are: what a job wants is what its policy says; without one, all of them. */
+/* Fair shares (policies/share.h) of the workers that there are: what a job wants is what its
+ * policy says; without one, all of them. */
 #include "dispatcher/scaling.h"
 #include "dispatcher/tenants.h"
 #include "policies/share.h"
@@ -27,7 +28,8 @@ bool cw_job_is_everywhere(const struct cw_job *job)
 /* all: what a job without a policy wants. */
 static struct cw_share_job wish_of(const struct cw_job *job, double all)
 {
-    double most = (double)cw_job_most_workers(job), want = CW_MIN(job->scaling ? cw_scaling_wants(job) : all, most);
+    double most = (double)cw_job_most_workers(job),
+           want = CW_MIN(job->scaling ? cw_scaling_wants(job) : all, most);
     double least = CW_MAX((double)job->options->min_workers, 1);
     return (struct cw_share_job){.tenant = job->tenant->index,
                                  .weight = job->options->weight > 0 ? job->options->weight : 1,
@@ -47,13 +49,16 @@ static size_t number_tenants(struct cw_dispatcher *d, struct cw_share_tenant *re
         if (job->tenant->index != SIZE_MAX)
             continue;
         job->tenant->index = n;
-        ret_tenants[n++] = (struct cw_share_tenant){limits->weight, limits->max_workers == CW_NO_LIMIT ? 0 : (double)limits->max_workers};
+        ret_tenants[n++] = (struct cw_share_tenant){
+            limits->weight, limits->max_workers == CW_NO_LIMIT ? 0 : (double)limits->max_workers};
     }
     return n;
 }
 
-/* What a provisioner should have for all jobs, those included that wait for a worker to prepare them. */
-static double sum_of_wishes(struct cw_dispatcher *d, const struct cw_share_tenant *tenants, size_t tenants_n)
+/* What a provisioner should have for all jobs, those included that wait for a worker to prepare
+ * them. */
+static double sum_of_wishes(struct cw_dispatcher *d, const struct cw_share_tenant *tenants,
+                            size_t tenants_n)
 {
     double sum = 0;
     cw_autofree double *of_tenant = CW_NEW_ARRAY(double, tenants_n + 1);
@@ -79,7 +84,8 @@ double cw_shares_make(struct cw_dispatcher *d)
     size_t n = 0, have = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
         have += cw_worker_is_common(w);
-    cw_autofree struct cw_share_tenant *tenants = CW_NEW_ARRAY(struct cw_share_tenant, d->jobs_n + 1);
+    cw_autofree struct cw_share_tenant *tenants =
+        CW_NEW_ARRAY(struct cw_share_tenant, d->jobs_n + 1);
     cw_autofree struct cw_share_job *wishes = CW_NEW_ARRAY(struct cw_share_job, d->jobs_n + 1);
     cw_autofree double *shares = CW_NEW_ARRAY(double, d->jobs_n + 1);
     size_t tenants_n = number_tenants(d, tenants);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of the same function want the same bytes, and a worker computes an item once for all of them that ask it while it has it. So an
- * item is leased to the worker that was leased it for another such job, if that one can take it. This is about speed alone: whoever
- * gets the lease computes the same. */
+/* Jobs of the same function want the same bytes, and a worker computes an item once for all of
+ * them that ask it while it has it. So an item is leased to the worker that was leased it for
+ * another such job, if that one can take it. This is about speed alone: whoever gets the lease
+ * computes the same. */
 #include "dispatcher/lease.h"
 
 #define SIBLINGS_ASKED 8 /* of many: enough to find who has it */
@@ -9,8 +10,9 @@
 
 static bool is_same_function(const struct cw_job *a, const struct cw_job *b)
 {
-    return a->info && b->info && cw_hash_eq(a->fingerprint, b->fingerprint) && a->seed == b->seed && a->items == b->items &&
-        a->info->chunk == b->info->chunk && a->options->skip_bad == b->options->skip_bad;
+    return a->info && b->info && cw_hash_eq(a->fingerprint, b->fingerprint) && a->seed == b->seed &&
+           a->items == b->items && a->info->chunk == b->info->chunk &&
+           a->options->skip_bad == b->options->skip_bad;
 }
 
 void cw_sibling_leave(struct cw_job *job)
@@ -80,7 +82,8 @@ static bool can_take(const struct cw_worker *worker, const struct cw_share *aski
     return share->shut_until_ms <= cw_clock_ms() && (!idle || cw_share_room(share, false) > 0);
 }
 
-bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run, bool idle)
+bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
+                       bool idle)
 {
     const struct cw_job *job = share->job;
     if (job->sibling == job || job->troubles_n > 0 || job->layout.mode == CW_MODE_SHARED)
@@ -88,8 +91,10 @@ bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_i
     struct cw_interval mine = *run, theirs = *run;
     bool is_mine = false, is_theirs = false;
     size_t asked = 0;
-    for (const struct cw_job *other = job->sibling; other != job && asked < SIBLINGS_ASKED; other = other->sibling, asked++) {
-        for (const struct cw_share *s = other->status == CW_JOB_RUNNING ? other->shares : NULL; s; s = s->next_of_job) {
+    for (const struct cw_job *other = job->sibling; other != job && asked < SIBLINGS_ASKED;
+         other = other->sibling, asked++) {
+        for (const struct cw_share *s = other->status == CW_JOB_RUNNING ? other->shares : NULL; s;
+             s = s->next_of_job) {
             const struct cw_set *given = given_of(s, epoch);
             uint64_t next;
             if (!given)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that somebody asked to leave out (`cachew skip`). They belong to the job, not to the epochs that are open: a trainer that goes
- * back to its last checkpoint must not meet them again. Of a sparse job it is batches, which only its clients know: their rows are
- * computed and sent like all, and the clients pass over them. */
+/* Items that somebody asked to leave out (`cachew skip`). They belong to the job, not to the
+ * epochs that are open: a trainer that goes back to its last checkpoint must not meet them
+ * again. Of a sparse job it is batches, which only its clients know: their rows are computed and
+ * sent like all, and the clients pass over them. */
 #include "dispatcher/dispatcher.h"
 
 #define ASKED "skipped by request"
@@ -29,7 +30,8 @@ void cw_job_skips_free(struct cw_job *job)
     cw_mem_free(job->skips);
 }
 
-/* Nothing of these is leased, and the epoch stays open even when it is done: who has it consumed will tell. */
+/* Nothing of these is leased, and the epoch stays open even when it is done: who has it consumed
+ * will tell. */
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
 {
     struct cw_set fresh = {0};
@@ -72,7 +74,8 @@ static uint64_t count_dealt(uint64_t x, uint64_t c, uint64_t n)
 }
 
 /* Of a sparse job a consumer has behind it what comes before where it stands. */
-static uint64_t count_consumed_batches(const struct cw_job *job, uint64_t number, const struct cw_set *batches)
+static uint64_t count_consumed_batches(const struct cw_job *job, uint64_t number,
+                                       const struct cw_set *batches)
 {
     uint64_t n = 0, consumers = job->layout.consumers;
     for (uint64_t c = 0; c < consumers; c++) {
@@ -80,7 +83,8 @@ static uint64_t count_consumed_batches(const struct cw_job *job, uint64_t number
         bool whole = number < job->first_epoch || number < at->epoch;
         uint64_t end = whole ? UINT64_MAX : number == at->epoch ? at->batches : 0;
         for (size_t i = 0; i < batches->n && batches->v[i].lo < end; i++)
-            n += count_dealt(CW_MIN(batches->v[i].hi, end), c, consumers) - count_dealt(batches->v[i].lo, c, consumers);
+            n += count_dealt(CW_MIN(batches->v[i].hi, end), c, consumers) -
+                 count_dealt(batches->v[i].lo, c, consumers);
     }
     return n;
 }
@@ -89,7 +93,8 @@ uint64_t cw_job_batches_most(const struct cw_job *job)
 {
     const Cachew__V1__PlanInfo *info = job->info;
     double rows = (double)job->items * (double)CW_MAX(info->chunk, 1);
-    uint64_t most = rows < 0x1p62 ? (uint64_t)rows : UINT64_MAX / 4, size = info->join_batch > 0 ? (uint64_t)info->join_batch : 1;
+    uint64_t most = rows < 0x1p62 ? (uint64_t)rows : UINT64_MAX / 4,
+             size = info->join_batch > 0 ? (uint64_t)info->join_batch : 1;
     if (info->join_take >= 0)
         most = CW_MIN(most, (uint64_t)info->join_take);
     return most > 0 ? (most - 1) / size + 1 : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A consistent copy of what is stored, made by a connection of its own while the dispatcher goes on: for a thread that may wait. */
+/* A consistent copy of what is stored, made by a connection of its own while the dispatcher goes
+ * on: for a thread that may wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -19,7 +20,8 @@ static int copy_into(sqlite3 *db, const char *dir, const char *path, struct cw_e
     sqlite3_stmt *stmt = NULL;
     int rc = 0;
     if (sqlite3_prepare_v2(db, "VACUUM INTO ?", -1, &stmt, NULL) != SQLITE_OK ||
-        sqlite3_bind_text(stmt, 1, path, -1, SQLITE_STATIC) != SQLITE_OK || sqlite3_step(stmt) != SQLITE_DONE)
+        sqlite3_bind_text(stmt, 1, path, -1, SQLITE_STATIC) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_DONE)
         rc = cw_state_db_error(db, dir, "copying it", err);
     sqlite3_finalize(stmt);
     return rc;

@@ -39,7 +39,9 @@ enum cw_state_statement {
 };
 struct cw_state_sql {
     const char *text;
-    char row;  /* with the first key_n values it names what is written; a later write of the same takes its place. 0 = nothing does */
+    /* with the first key_n values it names what is written; a later write of the same takes its
+     * place. 0 = nothing does */
+    char row;
     int key_n;
 };
 extern const struct cw_state_sql cw_state_sql[CW_STATE_STATEMENTS_N];
@@ -76,7 +78,8 @@ void cw_state_add_text(struct cw_state_op *op, const char *s); /* NULL = "" */
 void cw_state_add_blob(struct cw_state_op *op, const void *p, size_t n);
 void cw_state_add_set(struct cw_state_op *op, const struct cw_set *set);
 void cw_state_queue_add(struct cw_state_queue *queue, struct cw_state_op *op); /* takes it */
-/* What came before all of the queue, but for what later writes have taken the place of; leaves `older` empty. */
+/* What came before all of the queue, but for what later writes have taken the place of; leaves
+ * `older` empty. */
 void cw_state_queue_prepend(struct cw_state_queue *queue, struct cw_state_queue *older);
 void cw_state_queue_clear(struct cw_state_queue *queue);
 
@@ -85,7 +88,8 @@ void cw_state_queue_clear(struct cw_state_queue *queue);
 enum cw_state_phase { CW_STATE_IDLE, CW_STATE_HANDED, CW_STATE_RAN };
 struct cw_state_writer {
     struct cw_thread thread;
-    struct cw_mutex mutex; /* guards the rest, but for the batch while it is handed over: that is the thread's then */
+    /* guards the rest, but for the batch while it is handed over: that is the thread's then */
+    struct cw_mutex mutex;
     struct cw_cond cond;
     enum cw_state_phase phase;
     bool stop;
@@ -106,22 +110,26 @@ struct cw_state {
     uint64_t decisions_put;
     struct cw_state_queue pending; /* written by the loop, not handed to the thread yet */
     bool busy;                     /* the thread has a batch */
-    uint64_t seq, batch_seq, stored_seq; /* counts writes: all, up to the end of the batch, and those that are committed */
+    /* counts writes: all, up to the end of the batch, and those that are committed */
+    uint64_t seq, batch_seq, stored_seq;
     size_t batch_bytes;
     struct cw_state_writer writer;
     sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N]; /* the writer's; prepared when first used */
 };
 void cw_state_add(struct cw_state *state, struct cw_state_op *op); /* takes it */
 
-/* Brings an open database to the present schema (state_schema.c). used: the directory was in use before. */
+/* Brings an open database to the present schema (state_schema.c). used: the directory was in use
+ * before. */
 int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err);
 int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw_err *err);
-int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing, struct cw_err *err);
+int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing,
+                  struct cw_err *err);
 
 struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt); /* of a row that begins with a name */
 
 /* Counts as stored: little-endian 64-bit numbers. */
-size_t cw_state_counts_read(const void *p, size_t n, uint64_t *ret_counts, size_t max); /* how many there are */
+/* how many there are */
+size_t cw_state_counts_read(const void *p, size_t n, uint64_t *ret_counts, size_t max);
 
 char *cw_state_backup_path(const char *dir); /* what is left there, a dispatcher left that died */
 

@@ -2,7 +2,8 @@
 /* Reading everything back at start. */
 #include "dispatcher/state_int.h"
 
-typedef int row_fn(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err);
+typedef int row_fn(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                   struct cw_err *err);
 
 static const char *text_at(sqlite3_stmt *stmt, int i)
 {
@@ -27,7 +28,8 @@ static int set_at(sqlite3_stmt *stmt, int i, struct cw_set *set, struct cw_err *
     return cw_state_set_read(blob.p, blob.n, set, err);
 }
 
-static int on_job(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_job(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                  struct cw_err *err)
 {
     int status = sqlite3_column_int(stmt, 2);
     if (status < CW_JOB_PREPARING || status > CW_JOB_FAILED)
@@ -48,17 +50,20 @@ static int on_job(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void
     return reader->job(arg, &job, err);
 }
 
-static int on_progress(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_progress(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                       struct cw_err *err)
 {
     struct cw_set set = {0};
     int rc = set_at(stmt, 3, &set, err);
     if (rc == 0)
-        rc = reader->progress(arg, text_at(stmt, 0), u64_at(stmt, 1), sqlite3_column_int(stmt, 2), &set, err);
+        rc = reader->progress(arg, text_at(stmt, 0), u64_at(stmt, 1), sqlite3_column_int(stmt, 2),
+                              &set, err);
     cw_set_fini(&set);
     return rc;
 }
 
-static int on_skipped(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_skipped(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                      struct cw_err *err)
 {
     struct cw_set set = {0};
     int rc = set_at(stmt, 2, &set, err);
@@ -68,7 +73,8 @@ static int on_skipped(sqlite3_stmt *stmt, const struct cw_state_reader *reader, 
     return rc;
 }
 
-static int on_left_out(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_left_out(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                       struct cw_err *err)
 {
     struct cw_set set = {0};
     int rc = set_at(stmt, 2, &set, err);
@@ -78,18 +84,23 @@ static int on_left_out(sqlite3_stmt *stmt, const struct cw_state_reader *reader,
     return rc;
 }
 
-static int on_position(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_position(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                       struct cw_err *err)
 {
-    const struct cw_state_position position = {u64_at(stmt, 3), u64_at(stmt, 4), u64_at(stmt, 5), u64_at(stmt, 6), u64_at(stmt, 7)};
-    return reader->position(arg, text_at(stmt, 0), (uint32_t)u64_at(stmt, 1), u64_at(stmt, 2), &position, err);
+    const struct cw_state_position position = {u64_at(stmt, 3), u64_at(stmt, 4), u64_at(stmt, 5),
+                                               u64_at(stmt, 6), u64_at(stmt, 7)};
+    return reader->position(arg, text_at(stmt, 0), (uint32_t)u64_at(stmt, 1), u64_at(stmt, 2),
+                            &position, err);
 }
 
-static int on_worker(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_worker(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                     struct cw_err *err)
 {
     return reader->worker(arg, u64_at(stmt, 0), text_at(stmt, 1), err);
 }
 
-static int on_cache_key(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_cache_key(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                        struct cw_err *err)
 {
     const struct cw_state_cache_key row = {
         .tenant = text_at(stmt, 0),
@@ -110,19 +121,22 @@ static int on_cache_key(sqlite3_stmt *stmt, const struct cw_state_reader *reader
     return reader->cache_key ? reader->cache_key(arg, &row, err) : 0;
 }
 
-static int on_usage(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_usage(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                    struct cw_err *err)
 {
     const struct cw_usage usage = cw_state_usage_at(stmt);
     return reader->usage ? reader->usage(arg, text_at(stmt, 0), &usage, err) : 0;
 }
 
-static int on_tenant(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_tenant(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                     struct cw_err *err)
 {
     const struct cw_usage usage = cw_state_usage_at(stmt);
     return reader->tenant ? reader->tenant(arg, text_at(stmt, 0), &usage, err) : 0;
 }
 
-static int on_counts(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+static int on_counts(sqlite3_stmt *stmt, const struct cw_state_reader *reader, void *arg,
+                     struct cw_err *err)
 {
     uint64_t counts[CW_STATE_COUNTS_MAX];
     struct cw_state_blob blob = blob_at(stmt, 1);
@@ -146,7 +160,8 @@ static const struct {
     {"SELECT * FROM counts", on_counts},
 };
 
-int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg, struct cw_err *err)
+int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg,
+                  struct cw_err *err)
 {
     for (size_t i = 0; i < CW_ARRAY_LEN(tables); i++) {
         sqlite3_stmt *stmt = NULL;

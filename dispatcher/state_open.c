@@ -19,20 +19,24 @@ int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return cw_err_set(err, CW_E_CORRUPT,
-                          "%s/state.db is damaged (%s: %s): restore it from a copy, or remove the directory to begin anew (jobs are lost then; "
-                          "trainers can go on with their resume tokens)", dir, doing, text);
+                          "%s/state.db is damaged (%s: %s): restore it from a copy, or remove the "
+                          "directory to begin anew (jobs are lost then; "
+                          "trainers can go on with their resume tokens)",
+                          dir, doing, text);
     case SQLITE_FULL:
         return cw_err_set(err, CW_E_IO, "%s: no space left (%s)", dir, doing);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-        return cw_err_set(err, CW_E_DENIED, "%s/state.db cannot be written (%s: %s)", dir, doing, text);
+        return cw_err_set(err, CW_E_DENIED, "%s/state.db cannot be written (%s: %s)", dir, doing,
+                          text);
     default:
         return cw_err_set(err, CW_E_IO, "%s/state.db: %s: %s", dir, doing, text);
     }
 }
 
-int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing, struct cw_err *err)
+int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing,
+                  struct cw_err *err)
 {
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return 0;
@@ -58,8 +62,9 @@ static int make_dirs(const char *dir, struct cw_err *err)
     return 0;
 }
 
-/* The lock file holds "generation N" once the directory has been in use: so a state.db that has vanished is noticed, and one that was
- * replaced by an older copy. *ret_locked: that generation; 0 = the directory is new. */
+/* The lock file holds "generation N" once the directory has been in use: so a state.db that has
+ * vanished is noticed, and one that was replaced by an older copy. *ret_locked: that generation;
+ * 0 = the directory is new. */
 static int take_lock(struct cw_state *state, uint64_t *ret_locked, struct cw_err *err)
 {
     cw_autofree char *path = cw_mem_printf("%s/lock", state->dir);
@@ -69,21 +74,27 @@ static int take_lock(struct cw_state *state, uint64_t *ret_locked, struct cw_err
     if (flock(state->lock_fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
             return cw_err_set(err, CW_E_AGAIN,
-                              "state directory %s is in use by another dispatcher: stop that one, give another --state-dir, or wait for it "
-                              "with --standby", state->dir);
+                              "state directory %s is in use by another dispatcher: stop that one, "
+                              "give another --state-dir, or wait for it "
+                              "with --standby",
+                              state->dir);
         return cw_err_errno(err, errno, "cannot lock %s", path);
     }
     char text[64] = "";
     unsigned long long generation = 0;
     if (pread(state->lock_fd, text, sizeof(text) - 1, 0) > 0)
-        *ret_locked = sscanf(text, "generation %llu", &generation) == 1 && generation < CW_GENERATION_MAX ? generation : 1;
+        *ret_locked =
+            sscanf(text, "generation %llu", &generation) == 1 && generation < CW_GENERATION_MAX
+                ? generation
+                : 1;
     return 0;
 }
 
 static int mark_used(struct cw_state *state, struct cw_err *err)
 {
     char text[64];
-    int n = snprintf(text, sizeof(text), "generation %-20llu\n", (unsigned long long)state->generation);
+    int n =
+        snprintf(text, sizeof(text), "generation %-20llu\n", (unsigned long long)state->generation);
     if (pwrite(state->lock_fd, text, (size_t)n, 0) != n || fsync(state->lock_fd) != 0)
         return cw_err_errno(err, errno, "cannot write %s/lock", state->dir);
     return 0;
@@ -92,7 +103,8 @@ static int mark_used(struct cw_state *state, struct cw_err *err)
 static int check_whole(struct cw_state *state, struct cw_err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    if (sqlite3_prepare_v2(state->db, "PRAGMA quick_check(1)", -1, &stmt, NULL) != SQLITE_OK || sqlite3_step(stmt) != SQLITE_ROW) {
+    if (sqlite3_prepare_v2(state->db, "PRAGMA quick_check(1)", -1, &stmt, NULL) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_ROW) {
         sqlite3_finalize(stmt);
         return cw_state_db_error(state->db, state->dir, "checking it", err);
     }
@@ -100,8 +112,10 @@ static int check_whole(struct cw_state *state, struct cw_err *err)
     int rc = 0;
     if (!cw_str_eq(text, "ok"))
         rc = cw_err_set(err, CW_E_CORRUPT,
-                        "%s/state.db is damaged (%s): restore it from a copy, or remove the directory to begin anew (jobs are lost then; "
-                        "trainers can go on with their resume tokens)", state->dir, text ? text : "check failed");
+                        "%s/state.db is damaged (%s): restore it from a copy, or remove the "
+                        "directory to begin anew (jobs are lost then; "
+                        "trainers can go on with their resume tokens)",
+                        state->dir, text ? text : "check failed");
     sqlite3_finalize(stmt);
     return rc;
 }
@@ -110,11 +124,14 @@ static int read_generation(struct cw_state *state, uint64_t *ret_generation, str
 {
     sqlite3_stmt *stmt = NULL;
     int rc = 0;
-    if (sqlite3_prepare_v2(state->db, "SELECT value FROM meta WHERE key = 'generation'", -1, &stmt, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(state->db, "SELECT value FROM meta WHERE key = 'generation'", -1, &stmt,
+                           NULL) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW)
         *ret_generation = (uint64_t)sqlite3_column_int64(stmt, 0);
     else
-        rc = cw_err_set(err, CW_E_CORRUPT, "%s/state.db has no generation: it was not written by cachew-dispatcher", state->dir);
+        rc = cw_err_set(err, CW_E_CORRUPT,
+                        "%s/state.db has no generation: it was not written by cachew-dispatcher",
+                        state->dir);
     sqlite3_finalize(stmt);
     return rc;
 }
@@ -125,7 +142,8 @@ uint64_t cw_state_next_generation(uint64_t stored, uint64_t locked, int64_t wall
     return wall_ms > 0 ? CW_MAX(next, (uint64_t)wall_ms) : next;
 }
 
-static int raise_generation(struct cw_state *state, uint64_t locked, uint64_t above, struct cw_err *err)
+static int raise_generation(struct cw_state *state, uint64_t locked, uint64_t above,
+                            struct cw_err *err)
 {
     uint64_t stored = 0;
     int rc = read_generation(state, &stored, err);
@@ -133,7 +151,8 @@ static int raise_generation(struct cw_state *state, uint64_t locked, uint64_t ab
         return rc;
     state->generation = cw_state_next_generation(stored, locked, cw_clock_wall_ms(), above);
     CW_STR_AUTO sql = {0};
-    cw_str_addf(&sql, "UPDATE meta SET value = %llu WHERE key = 'generation'", (unsigned long long)state->generation);
+    cw_str_addf(&sql, "UPDATE meta SET value = %llu WHERE key = 'generation'",
+                (unsigned long long)state->generation);
     return cw_state_exec(state->db, state->dir, cw_str_text(&sql), "raising the generation", err);
 }
 
@@ -152,8 +171,10 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
     cw_autofree char *path = cw_mem_printf("%s/state.db", state->dir);
     if (locked > 0 && access(path, F_OK) != 0 && errno == ENOENT)
         return cw_err_set(err, CW_E_CORRUPT,
-                          "%s was in use, but its state.db is missing: restore it from a copy, or remove the directory to begin anew (jobs are "
-                          "lost then; trainers can go on with their resume tokens)", state->dir);
+                          "%s was in use, but its state.db is missing: restore it from a copy, or "
+                          "remove the directory to begin anew (jobs are "
+                          "lost then; trainers can go on with their resume tokens)",
+                          state->dir);
     int rc = make_private(path, err);
     if (rc != 0)
         return rc;
@@ -161,7 +182,8 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
     if (sqlite3_open_v2(path, &state->db, flags, NULL) != SQLITE_OK)
         return cw_state_db_error(state->db, state->dir, "opening it", err);
     sqlite3_busy_timeout(state->db, 2000); /* somebody looks at it with sqlite3(1) */
-    static const char setup[] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
+    static const char setup[] =
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
     rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);
     if (rc == 0)
         rc = check_whole(state, err);
@@ -171,7 +193,9 @@ static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, stru
         rc = raise_generation(state, locked, above, err);
     if (rc == 0 && sqlite3_open_v2(path, &state->reader, flags, NULL) != SQLITE_OK)
         rc = cw_state_db_error(state->reader, state->dir, "opening it", err);
-    return rc != 0 ? rc : cw_state_exec(state->reader, state->dir, "PRAGMA query_only=ON", "setting it up", err);
+    return rc != 0 ? rc
+                   : cw_state_exec(state->reader, state->dir, "PRAGMA query_only=ON",
+                                   "setting it up", err);
 }
 
 int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, struct cw_err *err)

@@ -2,7 +2,8 @@
 /* What jobs have used, and tenants by jobs that are no more. */
 #include "dispatcher/state_int.h"
 
-static void put(struct cw_state *state, enum cw_state_statement which, const char *name, const struct cw_usage *usage, const char *doing)
+static void put(struct cw_state *state, enum cw_state_statement which, const char *name,
+                const struct cw_usage *usage, const char *doing)
 {
     struct cw_state_op *op = cw_state_op_new(which, doing);
     const uint64_t counts[] = {usage->elements, usage->bytes, usage->cpu_ns};
@@ -30,7 +31,8 @@ void cw_state_put_counts(struct cw_state *state, const char *id, const uint64_t 
     CW_STR_AUTO bytes = {0};
     for (size_t i = 0; i < 8 * n; i++)
         cw_str_add_char(&bytes, (char)(unsigned char)(counts[i / 8] >> (8 * (i % 8))));
-    struct cw_state_op *op = cw_state_op_new(CW_STATE_PUT_COUNTS, "storing what was counted of a job");
+    struct cw_state_op *op =
+        cw_state_op_new(CW_STATE_PUT_COUNTS, "storing what was counted of a job");
     cw_state_add_text(op, id);
     cw_state_add_blob(op, cw_str_text(&bytes), bytes.len);
     cw_state_add(state, op);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that writes. It alone uses the connection of the state once that is open: it is handed a batch of writes, carries it out in
- * one transaction, and says how that went. The loop never waits for the disk. */
+/* The thread that writes. It alone uses the connection of the state once that is open: it is
+ * handed a batch of writes, carries it out in one transaction, and says how that went. The loop
+ * never waits for the disk. */
 #include "base/mem.h"
 #include "dispatcher/state_int.h"
 
@@ -14,7 +15,8 @@ static void bind(sqlite3_stmt *stmt, int i, const struct cw_state_value *value, 
         sqlite3_bind_text64(stmt, i, bytes + value->at, value->n, SQLITE_STATIC, SQLITE_UTF8);
         break;
     case CW_STATE_BLOB:
-        sqlite3_bind_blob64(stmt, i, value->n > 0 ? bytes + value->at : "", value->n, SQLITE_STATIC);
+        sqlite3_bind_blob64(stmt, i, value->n > 0 ? bytes + value->at : "", value->n,
+                            SQLITE_STATIC);
         break;
     case CW_STATE_INT:
     default:
@@ -26,11 +28,14 @@ static void bind(sqlite3_stmt *stmt, int i, const struct cw_state_value *value, 
 static int run_op(struct cw_state *state, const struct cw_state_op *op, struct cw_err *err)
 {
     sqlite3_stmt **stmt = &state->stmts[op->which];
-    if (!*stmt && sqlite3_prepare_v3(state->db, cw_state_sql[op->which].text, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL) != SQLITE_OK)
+    if (!*stmt && sqlite3_prepare_v3(state->db, cw_state_sql[op->which].text, -1,
+                                     SQLITE_PREPARE_PERSISTENT, stmt, NULL) != SQLITE_OK)
         return cw_state_db_error(state->db, state->dir, "preparing a statement", err);
     for (int i = 0; i < op->n; i++)
         bind(*stmt, i + 1, &op->v[i], cw_str_text(&op->bytes));
-    int rc = sqlite3_step(*stmt) == SQLITE_DONE ? 0 : cw_state_db_error(state->db, state->dir, op->doing, err);
+    int rc = sqlite3_step(*stmt) == SQLITE_DONE
+                 ? 0
+                 : cw_state_db_error(state->db, state->dir, op->doing, err);
     sqlite3_reset(*stmt);
     sqlite3_clear_bindings(*stmt);
     return rc;
@@ -38,7 +43,8 @@ static int run_op(struct cw_state *state, const struct cw_state_op *op, struct c
 
 static int run_batch(struct cw_state *state, const struct cw_state_queue *batch, struct cw_err *err)
 {
-    int rc = cw_state_exec(state->db, state->dir, "BEGIN IMMEDIATE", "beginning a transaction", err);
+    int rc =
+        cw_state_exec(state->db, state->dir, "BEGIN IMMEDIATE", "beginning a transaction", err);
     if (rc != 0)
         return rc;
     for (const struct cw_state_op *op = batch->first; rc == 0 && op; op = op->next)
@@ -132,7 +138,8 @@ bool cw_state_is_stored(const struct cw_state *state, uint64_t seq)
 
 bool cw_state_is_crowded(const struct cw_state *state)
 {
-    return state && state->pending.bytes + (state->busy ? state->batch_bytes : 0) > CW_STATE_CROWDED_BYTES;
+    return state &&
+           state->pending.bytes + (state->busy ? state->batch_bytes : 0) > CW_STATE_CROWDED_BYTES;
 }
 
 bool cw_state_submit(struct cw_state *state)
@@ -174,7 +181,8 @@ enum cw_state_result cw_state_collect(struct cw_state *state, struct cw_err *err
     if (!state->busy)
         return CW_STATE_NOTHING;
     cw_mutex_lock(&w->mutex);
-    enum cw_state_result result = w->phase == CW_STATE_RAN ? take_result(state, err) : CW_STATE_NOTHING;
+    enum cw_state_result result =
+        w->phase == CW_STATE_RAN ? take_result(state, err) : CW_STATE_NOTHING;
     cw_mutex_unlock(&w->mutex);
     return result;
 }

@@ -26,8 +26,10 @@ static void on_stored(void *arg, const struct cw_err *err)
 {
     struct stored_reply *reply = arg;
     if (err) {
-        cw_autofree char *msg = cw_mem_printf("it is done, but not stored yet, and a restart of the dispatcher could undo it; the dispatcher "
-                                              "tries again until it is stored: %s", err->msg);
+        cw_autofree char *msg = cw_mem_printf("it is done, but not stored yet, and a restart of "
+                                              "the dispatcher could undo it; the dispatcher "
+                                              "tries again until it is stored: %s",
+                                              err->msg);
         cw_call_fail(reply->call, err->code, msg);
     } else {
         cw_call_reply(reply->call, reply->buf);
@@ -36,7 +38,8 @@ static void on_stored(void *arg, const struct cw_err *err)
     cw_mem_free(reply);
 }
 
-void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message)
+void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
+                         const ProtobufCMessage *message)
 {
     struct stored_reply *reply = CW_NEW(struct stored_reply);
     *reply = (struct stored_reply){.call = call, .buf = cw_wire_pack(message)};
@@ -59,14 +62,16 @@ static void on_readable(void *arg, const struct cw_err *err)
     cw_mem_free(read);
 }
 
-void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message, cw_svc_read_fn *fn)
+void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
+                      cw_svc_read_fn *fn)
 {
     struct read_call *read = CW_NEW(struct read_call);
     *read = (struct read_call){.d = d, .call = call, .message = message, .fn = fn};
     cw_turn_when_stored(d, on_readable, read);
 }
 
-ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call, struct cw_rpc_msg *request)
+ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call,
+                                struct cw_rpc_msg *request)
 {
     struct cw_err err = {0};
     ProtobufCMessage *message = cw_wire_unpack(type, request, &err);
@@ -102,7 +107,8 @@ static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
 
 char *cw_svc_job_state(const struct cw_job *job)
 {
-    static char preparing[] = "preparing", running[] = "running", waiting[] = "waiting", finished[] = "finished", failed[] = "failed";
+    static char preparing[] = "preparing", running[] = "running", waiting[] = "waiting",
+                finished[] = "finished", failed[] = "failed";
     switch (job->status) {
     case CW_JOB_PREPARING:
         return preparing;
@@ -217,7 +223,8 @@ static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_m
     answer.workers = list;
     answer.generation = d->generation;
     answer.provisioner = (char *)(uintptr_t)d->provision.kind->name;
-    answer.starting = d->provision.kind->fixed ? 0 : (uint32_t)d->provision.kind->starting(d->provision.state);
+    answer.starting =
+        d->provision.kind->fixed ? 0 : (uint32_t)d->provision.kind->starting(d->provision.state);
     answer.wanted = d->provision.wanted;
     answer.min_workers = d->options.min_workers;
     answer.max_workers = d->options.max_workers;
@@ -243,7 +250,8 @@ static struct cw_worker *find_worker(struct cw_dispatcher *d, const char *name)
 static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
     struct cw_dispatcher *d = arg;
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__drain_worker_request__descriptor, call, request);
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__drain_worker_request__descriptor, call, request);
     if (!message)
         return;
     const char *name = ((Cachew__V1__DrainWorkerRequest *)message)->worker;
@@ -257,7 +265,8 @@ static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_m
         }
         cw_svc_reply(call, &answer.base);
     } else {
-        cw_autofree char *msg = cw_mem_printf("there is no worker \"%.80s\" (cachew workers lists ids and addresses)", name);
+        cw_autofree char *msg = cw_mem_printf(
+            "there is no worker \"%.80s\" (cachew workers lists ids and addresses)", name);
         cw_call_fail(call, CW_E_NOT_FOUND, msg);
     }
     protobuf_c_message_free_unpacked(message, NULL);
@@ -278,7 +287,8 @@ static void note_removed(const struct cw_job *job)
 
 static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__remove_job_request__descriptor, call, request);
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__remove_job_request__descriptor, call, request);
     if (!message)
         return;
     struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__RemoveJobRequest *)message)->job);
@@ -294,7 +304,8 @@ static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg
 
 static void handle_scale(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__scale_job_request__descriptor, call, request);
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__scale_job_request__descriptor, call, request);
     if (!message)
         return;
     const Cachew__V1__ScaleJobRequest *scale = (const Cachew__V1__ScaleJobRequest *)message;
@@ -315,21 +326,26 @@ static void handle_scale(void *arg, struct cw_call *call, struct cw_rpc_msg *req
 
 static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__skip_items_request__descriptor, call, request);
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__skip_items_request__descriptor, call, request);
     if (!message)
         return;
     const Cachew__V1__SkipItemsRequest *skip = (const Cachew__V1__SkipItemsRequest *)message;
     struct cw_job *job = cw_svc_find_job(arg, call, skip->job);
     bool sparse = job && job->info && job->info->sparse;
     uint64_t most = sparse ? cw_job_batches_most(job) : job ? job->items : 0;
-    bool exists = job && skip->lo < skip->hi && skip->lo < most && (job->epochs_n == 0 || skip->epoch < job->epochs_n);
+    bool exists = job && skip->lo < skip->hi && skip->lo < most &&
+                  (job->epochs_n == 0 || skip->epoch < job->epochs_n);
     if (job && (job->status != CW_JOB_RUNNING || !exists)) {
-        cw_call_fail(call, CW_E_INVALID, job->status != CW_JOB_RUNNING ? "the job is not running" : "the job has no such batches");
+        cw_call_fail(call, CW_E_INVALID,
+                     job->status != CW_JOB_RUNNING ? "the job is not running"
+                                                   : "the job has no such batches");
     } else if (job) {
         Cachew__V1__SkipItemsReply answer = CACHEW__V1__SKIP_ITEMS_REPLY__INIT;
         uint64_t hi = CW_MIN(skip->hi, most);
         answer.skipped = hi - skip->lo;
-        answer.consumed = sparse ? cw_job_skip_batches(job, skip->epoch, skip->lo, hi) : cw_job_skip_for_good(job, skip->epoch, skip->lo, hi);
+        answer.consumed = sparse ? cw_job_skip_batches(job, skip->epoch, skip->lo, hi)
+                                 : cw_job_skip_for_good(job, skip->epoch, skip->lo, hi);
         cw_svc_reply_stored(arg, call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);
@@ -337,7 +353,8 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
 
 static void handle_get_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__get_job_request__descriptor, call, request);
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__get_job_request__descriptor, call, request);
     if (!message)
         return;
     struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__GetJobRequest *)message)->job);

@@ -9,7 +9,7 @@
 struct cw_caching_waiter {
     struct cw_caching_waiter *next; /* of the listing's */
     struct cw_call *call;
-    uint64_t scan; /* the listing that it waits for */
+    uint64_t scan;                /* the listing that it waits for */
     uint64_t left, chunks, bytes; /* deletions; left counts one more while they are begun */
     int rc;
     char why[256];
@@ -27,11 +27,13 @@ static struct cw_caching *get_caching(struct cw_dispatcher *d, struct cw_call *c
 
 static bool fits(const struct cw_catalogue_key *key, const char *prefix, const char *tenant)
 {
-    return (key->chunks_n > 0 || key->pinned) && cw_str_starts(key->text, prefix) && (tenant[0] == '\0' || strcmp(tenant, key->tenant->name) == 0);
+    return (key->chunks_n > 0 || key->pinned) && cw_str_starts(key->text, prefix) &&
+           (tenant[0] == '\0' || strcmp(tenant, key->tenant->name) == 0);
 }
 
 /* The one key that begins so; NULL after the call was failed. */
-static struct cw_catalogue_key *find_key(struct cw_caching *caching, struct cw_call *call, const char *prefix, const char *tenant)
+static struct cw_catalogue_key *find_key(struct cw_caching *caching, struct cw_call *call,
+                                         const char *prefix, const char *tenant)
 {
     struct cw_catalogue_key *found = NULL;
     size_t n = 0;
@@ -45,8 +47,10 @@ static struct cw_catalogue_key *find_key(struct cw_caching *caching, struct cw_c
     }
     if (n == 1)
         return found;
-    cw_autofree char *msg = n == 0 ? cw_mem_printf("the cache has no key that begins with \"%.40s\"", prefix)
-                                   : cw_mem_printf("%zu keys begin with \"%.40s\": give more of it, or the tenant", n, prefix);
+    cw_autofree char *msg =
+        n == 0 ? cw_mem_printf("the cache has no key that begins with \"%.40s\"", prefix)
+               : cw_mem_printf("%zu keys begin with \"%.40s\": give more of it, or the tenant", n,
+                               prefix);
     cw_call_fail(call, n == 0 ? CW_E_NOT_FOUND : CW_E_INVALID, msg);
     return NULL;
 }
@@ -55,9 +59,11 @@ static struct cw_catalogue_key *find_key(struct cw_caching *caching, struct cw_c
 
 static Cachew__V1__CacheChunkRow **chunk_rows(const struct cw_catalogue_key *key)
 {
-    char *block = cw_mem_new_array(key->chunks_n + 1, sizeof(Cachew__V1__CacheChunkRow *) + sizeof(Cachew__V1__CacheChunkRow));
+    char *block = cw_mem_new_array(key->chunks_n + 1, sizeof(Cachew__V1__CacheChunkRow *) +
+                                                          sizeof(Cachew__V1__CacheChunkRow));
     Cachew__V1__CacheChunkRow **list = (Cachew__V1__CacheChunkRow **)(void *)block;
-    Cachew__V1__CacheChunkRow *rows = (Cachew__V1__CacheChunkRow *)(void *)(block + (key->chunks_n + 1) * sizeof(*list));
+    Cachew__V1__CacheChunkRow *rows =
+        (Cachew__V1__CacheChunkRow *)(void *)(block + (key->chunks_n + 1) * sizeof(*list));
     size_t n = 0;
     for (const struct cw_catalogue_chunk *chunk = key->first; chunk; chunk = chunk->next, n++) {
         cachew__v1__cache_chunk_row__init(&rows[n]);
@@ -86,7 +92,8 @@ static void fill_row(struct cw_catalogue_key *key, bool chunks, Cachew__V1__Cach
     row->hits = key->hits;
     row->saved_ns = key->saved_ns;
     if (key->cost_records > 0)
-        row->cost_ns = (uint64_t)((double)key->cost_ns / (double)key->cost_records * (double)key->records);
+        row->cost_ns =
+            (uint64_t)((double)key->cost_ns / (double)key->cost_records * (double)key->records);
     row->created_ms = key->created_ms;
     row->used_ms = key->used_ms;
     row->pinned = key->pinned;
@@ -100,9 +107,11 @@ static void fill_row(struct cw_catalogue_key *key, bool chunks, Cachew__V1__Cach
 static Cachew__V1__CacheTenant **tenant_rows(const struct cw_catalogue *catalogue, size_t *ret_n)
 {
     size_t max = catalogue->tenants.n, n = 0;
-    char *block = cw_mem_new_array(max + 1, sizeof(Cachew__V1__CacheTenant *) + sizeof(Cachew__V1__CacheTenant));
+    char *block = cw_mem_new_array(max + 1, sizeof(Cachew__V1__CacheTenant *) +
+                                                sizeof(Cachew__V1__CacheTenant));
     Cachew__V1__CacheTenant **list = (Cachew__V1__CacheTenant **)(void *)block;
-    Cachew__V1__CacheTenant *rows = (Cachew__V1__CacheTenant *)(void *)(block + (max + 1) * sizeof(*list));
+    Cachew__V1__CacheTenant *rows =
+        (Cachew__V1__CacheTenant *)(void *)(block + (max + 1) * sizeof(*list));
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&catalogue->tenants, &i, &name, &value);) {
@@ -147,7 +156,8 @@ static void fill_reply(struct cw_caching *caching, Cachew__V1__CacheListReply *a
 static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
     struct cw_caching *caching = get_caching(arg, call);
-    ProtobufCMessage *unpacked = caching ? cw_svc_unpack(&cachew__v1__cache_list_request__descriptor, call, message) : NULL;
+    ProtobufCMessage *unpacked =
+        caching ? cw_svc_unpack(&cachew__v1__cache_list_request__descriptor, call, message) : NULL;
     if (!unpacked)
         return;
     const Cachew__V1__CacheListRequest *request = (const Cachew__V1__CacheListRequest *)unpacked;
@@ -187,7 +197,8 @@ static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
         return;
     struct cw_caching_waiter *waiter = CW_NEW(struct cw_caching_waiter);
     waiter->call = call;
-    /* A listing under way may have passed by what the caller has just changed: it waits for the next. */
+    /* A listing under way may have passed by what the caller has just changed: it waits for the
+     * next. */
     waiter->scan = caching->catalogue->scan + 1;
     waiter->next = caching->scan_waiters;
     caching->scan_waiters = waiter;
@@ -195,7 +206,8 @@ static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
     cw_caching_wake(caching);
 }
 
-void cw_caching_scan_answer(struct cw_caching *caching, int rc, const char *why, uint64_t removed, bool all)
+void cw_caching_scan_answer(struct cw_caching *caching, int rc, const char *why, uint64_t removed,
+                            bool all)
 {
     for (struct cw_caching_waiter **at = &caching->scan_waiters; *at;) {
         struct cw_caching_waiter *waiter = *at;
@@ -239,7 +251,8 @@ void cw_caching_waiter_done(struct cw_caching_waiter *waiter, int rc, const char
     cw_mem_free(waiter);
 }
 
-static void evict(struct cw_caching *caching, struct cw_call *call, const struct cw_catalogue_pick *pick)
+static void evict(struct cw_caching *caching, struct cw_call *call,
+                  const struct cw_catalogue_pick *pick)
 {
     struct cw_caching_waiter *waiter = CW_NEW(struct cw_caching_waiter);
     struct cw_catalogue_chunk **chunks;
@@ -256,18 +269,21 @@ static void evict(struct cw_caching *caching, struct cw_call *call, const struct
     cw_mem_free(chunks);
     caching->quota_due = true; /* there may be room again */
     caching->quota_ms = 0;
-    cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) leave by request", n, (unsigned long long)waiter->bytes);
+    cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) leave by request", n,
+                (unsigned long long)waiter->bytes);
     cw_caching_waiter_done(waiter, 0, "");
 }
 
 static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
     struct cw_caching *caching = get_caching(arg, call);
-    ProtobufCMessage *unpacked = caching ? cw_svc_unpack(&cachew__v1__cache_evict_request__descriptor, call, message) : NULL;
+    ProtobufCMessage *unpacked =
+        caching ? cw_svc_unpack(&cachew__v1__cache_evict_request__descriptor, call, message) : NULL;
     if (!unpacked)
         return;
     const Cachew__V1__CacheEvictRequest *request = (const Cachew__V1__CacheEvictRequest *)unpacked;
-    struct cw_catalogue_pick pick = {.all = request->all, .bytes = request->bytes, .young = true, .wall_ms = cw_clock_wall_ms()};
+    struct cw_catalogue_pick pick = {
+        .all = request->all, .bytes = request->bytes, .young = true, .wall_ms = cw_clock_wall_ms()};
     bool by_key = request->key[0] != '\0';
     struct cw_err err = {0};
     if (by_key + (request->all != 0) + (request->bytes > 0) != 1) {
@@ -278,7 +294,8 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
         cw_autofree char *msg = cw_mem_printf("the cache is away: %s", caching->why);
         cw_call_fail(call, CW_E_UNAVAILABLE, msg);
     } else {
-        struct cw_catalogue_key *key = by_key ? find_key(caching, call, request->key, request->tenant) : NULL;
+        struct cw_catalogue_key *key =
+            by_key ? find_key(caching, call, request->key, request->tenant) : NULL;
         pick.key = key;
         if (!by_key && request->tenant[0] != '\0')
             pick.tenant = cw_catalogue_tenant(caching->catalogue, request->tenant);
@@ -292,7 +309,8 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
 
 /* ---- pin ---- */
 
-static void pin(struct cw_caching *caching, struct cw_call *call, struct cw_catalogue_key *key, bool pinned)
+static void pin(struct cw_caching *caching, struct cw_call *call, struct cw_catalogue_key *key,
+                bool pinned)
 {
     key->pinned = pinned;
     cw_caching_store_key(caching, key);
@@ -307,7 +325,8 @@ static void pin(struct cw_caching *caching, struct cw_call *call, struct cw_cata
 static void handle_pin(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
     struct cw_caching *caching = get_caching(arg, call);
-    ProtobufCMessage *unpacked = caching ? cw_svc_unpack(&cachew__v1__cache_pin_request__descriptor, call, message) : NULL;
+    ProtobufCMessage *unpacked =
+        caching ? cw_svc_unpack(&cachew__v1__cache_pin_request__descriptor, call, message) : NULL;
     if (!unpacked)
         return;
     const Cachew__V1__CachePinRequest *request = (const Cachew__V1__CachePinRequest *)unpacked;

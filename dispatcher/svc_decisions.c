@@ -32,7 +32,8 @@ void cw_svc_lines_free(char **lines, size_t n)
 
 static void decision_free(Cachew__V1__Decision *d)
 {
-    char *const texts[] = {d->kind, d->policy, d->choice, d->reason, d->inputs, d->job_id, d->job_name};
+    char *const texts[] = {d->kind,   d->policy, d->choice,  d->reason,
+                           d->inputs, d->job_id, d->job_name};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
         cw_mem_free(texts[i]);
     cw_svc_lines_free(d->candidates, d->n_candidates);
@@ -66,7 +67,8 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
     d->job_id = cw_mem_strdup(row->job);
     d->job_name = cw_mem_strdup(row->name);
     cw_svc_lines(list->brief ? "" : row->candidates, &d->candidates, &d->n_candidates);
-    list->bytes += strlen(row->reason) + (list->brief ? 0 : strlen(row->inputs) + strlen(row->candidates));
+    list->bytes +=
+        strlen(row->reason) + (list->brief ? 0 : strlen(row->inputs) + strlen(row->candidates));
     CW_GROW(list->v, list->n, list->cap);
     list->v[list->n++] = d;
     return 0;
@@ -81,7 +83,8 @@ static void reverse(Cachew__V1__Decision **v, size_t n)
     }
 }
 
-int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query, struct cw_svc_decisions *ret_list, struct cw_err *err)
+int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query,
+                          struct cw_svc_decisions *ret_list, struct cw_err *err)
 {
     struct cw_svc_decisions list = {.brief = ret_list->brief};
     int rc = cw_state_find_decisions(d->state, query, on_decision, &list, err);
@@ -97,7 +100,8 @@ int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decisio
 }
 
 /* The id of the job that is asked for. */
-static int find_job(struct cw_dispatcher *d, const char *name, struct cw_str *ret_id, bool *ret_over, struct cw_err *err)
+static int find_job(struct cw_dispatcher *d, const char *name, struct cw_str *ret_id,
+                    bool *ret_over, struct cw_err *err)
 {
     const struct cw_job *job = cw_job_find(d, name);
     *ret_over = !job || job->status == CW_JOB_FINISHED || job->status == CW_JOB_FAILED;
@@ -107,7 +111,8 @@ static int find_job(struct cw_dispatcher *d, const char *name, struct cw_str *re
     return 0;
 }
 
-static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest *request, struct cw_call *call, struct cw_err *err)
+static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest *request,
+                struct cw_call *call, struct cw_err *err)
 {
     CW_STR_AUTO job = {0};
     bool over = false;
@@ -135,7 +140,8 @@ static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest 
     return 0;
 }
 
-static void list_asked(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message)
+static void list_asked(struct cw_dispatcher *d, struct cw_call *call,
+                       const ProtobufCMessage *message)
 {
     struct cw_err err = {0};
     int rc = list(d, (const Cachew__V1__ListDecisionsRequest *)message, call, &err);
@@ -145,7 +151,8 @@ static void list_asked(struct cw_dispatcher *d, struct cw_call *call, const Prot
 
 static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__list_decisions_request__descriptor, call, request);
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__list_decisions_request__descriptor, call, request);
     if (message)
         cw_svc_when_read(arg, call, message, list_asked);
 }

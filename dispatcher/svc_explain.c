@@ -24,15 +24,20 @@ static void think(struct cw_decider *decider, struct now *ret_now)
     cw_decide_view_init(decider, &view);
     cw_autocache_snapshot_print(&view.s, &inputs);
     bool over = cw_decide_epochs_left(decider->job) <= 0;
-    int rc = decider->policy && !over ? decider->policy->decide(&view.s, decider->argument, &d, &err) : 0;
+    int rc = decider->policy && !over
+                 ? decider->policy->decide(&view.s, decider->argument, &d, &err)
+                 : 0;
     cachew__v1__decision__init(now);
     ret_now->decided = rc == 0 && d.decided;
     now->time_ms = cw_clock_wall_ms();
     now->epoch = decider->job->first_epoch;
     now->kind = kind;
     now->policy = cw_mem_strdup(decider->option);
-    now->choice = cw_mem_strdup(ret_now->decided && d.node < view.s.n ? view.nodes[d.node].name : "");
-    now->reason = cw_mem_strdup(rc < 0 ? err.msg : over ? "No epoch is left." : cw_str_text(&d.reason));
+    now->choice =
+        cw_mem_strdup(ret_now->decided && d.node < view.s.n ? view.nodes[d.node].name : "");
+    now->reason = cw_mem_strdup(rc < 0 ? err.msg
+                                : over ? "No epoch is left."
+                                       : cw_str_text(&d.reason));
     now->inputs = cw_str_take(&inputs);
     cw_svc_lines(cw_str_text(&d.candidates), &now->candidates, &now->n_candidates);
     cw_autocache_decision_fini(&d);
@@ -41,7 +46,8 @@ static void think(struct cw_decider *decider, struct now *ret_now)
 
 static void now_fini(struct now *now)
 {
-    char *const texts[] = {now->decision.policy, now->decision.choice, now->decision.reason, now->decision.inputs};
+    char *const texts[] = {now->decision.policy, now->decision.choice, now->decision.reason,
+                           now->decision.inputs};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
         cw_mem_free(texts[i]);
     cw_svc_lines_free(now->decision.candidates, now->decision.n_candidates);
@@ -136,16 +142,19 @@ static void explain(struct cw_job *job, struct cw_call *call)
         now_fini(&now);
 }
 
-static void explain_asked(struct cw_dispatcher *d, struct cw_call *call, const ProtobufCMessage *message)
+static void explain_asked(struct cw_dispatcher *d, struct cw_call *call,
+                          const ProtobufCMessage *message)
 {
-    struct cw_job *job = cw_svc_find_job(d, call, ((const Cachew__V1__ExplainRequest *)message)->job);
+    struct cw_job *job =
+        cw_svc_find_job(d, call, ((const Cachew__V1__ExplainRequest *)message)->job);
     if (job)
         explain(job, call);
 }
 
 static void handle_explain(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
 {
-    ProtobufCMessage *message = cw_svc_unpack(&cachew__v1__explain_request__descriptor, call, request);
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__explain_request__descriptor, call, request);
     if (message)
         cw_svc_when_read(arg, call, message, explain_asked);
 }

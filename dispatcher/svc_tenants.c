@@ -54,7 +54,8 @@ static void fill(const struct cw_dispatcher *d, const struct cw_tenant *tenant, 
         cw_usage_add(&usage, &job->usage);
         r->granted += job->granted;
     }
-    const struct cw_catalogue_tenant *cached = d->caching ? cw_strmap_get(&d->caching->catalogue->tenants, tenant->name) : NULL;
+    const struct cw_catalogue_tenant *cached =
+        d->caching ? cw_strmap_get(&d->caching->catalogue->tenants, tenant->name) : NULL;
     r->tenant = tenant->name;
     r->weight = limits->weight;
     r->max_workers = none_is_0(limits->max_workers);
@@ -81,7 +82,8 @@ static void handle_list_tenants(void *arg, struct cw_call *call, struct cw_rpc_m
     (void)request;
     struct cw_dispatcher *d = arg;
     cw_autofree struct row *rows = CW_NEW_ARRAY(struct row, d->tenants.n + 1);
-    cw_autofree Cachew__V1__TenantRow **list = CW_NEW_ARRAY(Cachew__V1__TenantRow *, d->tenants.n + 1);
+    cw_autofree Cachew__V1__TenantRow **list =
+        CW_NEW_ARRAY(Cachew__V1__TenantRow *, d->tenants.n + 1);
     const char *name;
     void *value;
     size_t n = 0;

@@ -41,7 +41,8 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
     row->identity = text(cw_identity_name((enum cw_identity)job->graph->identity));
     const char *others = cw_other_files_text(job, &row->other_files_n);
     row->other_files = text(others ? others : "");
-    bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) && cw_job_has_clients(job);
+    bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) &&
+                 cw_job_has_clients(job);
     for (const struct cw_worker *w = works ? job->d->workers : NULL; w; w = w->next) {
         row->assigned += cw_worker_serves(w, job);
         row->local += cw_worker_serves(w, job) && w->only_job[0] != '\0';
@@ -64,7 +65,8 @@ static void fill_measured(const struct cw_job *job, Cachew__V1__JobRow *row)
     row->wait_s = (double)job->watch->all.wait_ns / 1e9;
 }
 
-void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window, Cachew__V1__JobRow *row)
+void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
+                      Cachew__V1__JobRow *row)
 {
     const struct cw_scale_window *last = cw_watch_last_window(job);
     if (last) {
@@ -86,7 +88,8 @@ void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1
     row->host_load = worker->host_load;
     row->cpu_cores = worker->cpu_cores;
     row->only_job = worker->only_job;
-    for (const struct cw_share *share = worker->shares; share && row->other_files[0] == '\0'; share = share->next_of_worker) {
+    for (const struct cw_share *share = worker->shares; share && row->other_files[0] == '\0';
+         share = share->next_of_worker) {
         if (!share->other_files)
             continue;
         row->other_files = share->other_files;
@@ -95,7 +98,8 @@ void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1
     row->age_ms = (uint64_t)(now - worker->since_ms);
     size_t cap = 0;
     for (const struct cw_job *job = worker->d->jobs; job; job = job->next) {
-        bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) && cw_job_has_clients(job);
+        bool works = (job->status == CW_JOB_RUNNING || job->status == CW_JOB_PREPARING) &&
+                     cw_job_has_clients(job);
         if (!works || !cw_worker_serves(worker, job))
             continue;
         CW_GROW(row->jobs, row->n_jobs, cap);
@@ -114,7 +118,8 @@ static Cachew__V1__Decision *ask(const struct cw_job *job, const struct cw_scale
     struct cw_scale_decision decision = {0};
     struct cw_err err = {0};
     CW_STR_AUTO printed = {0};
-    int rc = s->policy->decide(window, &inputs.available, &inputs.options, s->argument, &state, &decision, &err);
+    int rc = s->policy->decide(window, &inputs.available, &inputs.options, s->argument, &state,
+                               &decision, &err);
     Cachew__V1__Decision *d = CW_NEW(Cachew__V1__Decision);
     cachew__v1__decision__init(d);
     cw_scale_inputs_print(&inputs, &printed);
@@ -123,7 +128,9 @@ static Cachew__V1__Decision *ask(const struct cw_job *job, const struct cw_scale
     d->kind = text(cw_scaling_kind(job));
     d->policy = text(s->policy->name);
     d->choice = rc < 0 ? cw_mem_strdup("") : cw_scaling_choice(job, &decision);
-    d->reason = cw_mem_strdup(rc < 0 ? err.msg : decision.reason.len > 0 ? cw_str_text(&decision.reason) : "nothing speaks against what it has");
+    d->reason = cw_mem_strdup(rc < 0                    ? err.msg
+                              : decision.reason.len > 0 ? cw_str_text(&decision.reason)
+                                                        : "nothing speaks against what it has");
     d->inputs = cw_str_take(&printed);
     cw_scale_decision_fini(&decision);
     return d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tenants: whose jobs are whose, what each may have, and what it has used (docs/tenants.md). Loop thread. */
+/* Tenants: whose jobs are whose, what each may have, and what it has used (docs/tenants.md).
+ * Loop thread. */
 #ifndef CW_DISPATCHER_TENANTS_H
 #define CW_DISPATCHER_TENANTS_H
 
@@ -12,7 +13,7 @@
 #define CW_NO_LIMIT UINT64_MAX
 
 struct cw_tenant_limits {
-    double weight; /* of its share of the fleet */
+    double weight;                                           /* of its share of the fleet */
     uint64_t max_workers, max_jobs, max_memory, cache_quota; /* CW_NO_LIMIT = none */
 };
 struct cw_tenant {
@@ -23,7 +24,8 @@ struct cw_tenant {
     size_t index;         /* of the shares under way (shares.c) */
 };
 
-/* Of the values of --tenant, "NAME:KEY=VALUE,...": what name may have. A key that its own does not give is as in the one of "*". */
+/* Of the values of --tenant, "NAME:KEY=VALUE,...": what name may have. A key that its own does
+ * not give is as in the one of "*". */
 struct cw_tenant_limits cw_tenant_limits_of(const struct cw_arg_list *rules, const char *name);
 int cw_tenant_rules_check(const struct cw_arg_list *rules, struct cw_err *err);
 /* Whether any rule has a quota of the cache. */
@@ -42,7 +44,8 @@ struct cw_tenant_load {
 struct cw_tenant_load cw_tenant_load(const struct cw_dispatcher *d, const struct cw_tenant *tenant);
 uint64_t cw_job_memory(const Cachew__V1__JobOptions *options);
 /* Whether a further job of these options may begin. LIMIT: says which one, and what to do. */
-int cw_tenant_admits(struct cw_dispatcher *d, const Cachew__V1__JobOptions *options, struct cw_err *err);
+int cw_tenant_admits(struct cw_dispatcher *d, const Cachew__V1__JobOptions *options,
+                     struct cw_err *err);
 
 /* svc_tenants.c */
 void cw_svc_tenants_add(struct cw_dispatcher *d);

@@ -32,15 +32,17 @@ static void add_workers(const struct cw_job *job, struct cw_scale_window *w)
     w->rate = n > 0 && job->item_busy_ns > 0 ? threads / n * 1e9 / job->item_busy_ns : 0;
 }
 
-struct cw_scale_window cw_trainer_window(const struct cw_job *job, const struct cw_trainer_sums *s, int64_t begin_ms, int64_t now)
+struct cw_scale_window cw_trainer_window(const struct cw_job *job, const struct cw_trainer_sums *s,
+                                         int64_t begin_ms, int64_t now)
 {
     double all = job->layout.consumers, consumers = job->layout.to_all ? 1 : all;
-    struct cw_scale_window w = {.at_s = (double)now / 1e3,
-                                .seconds = s->ns > 0 ? (double)s->ns / 1e9 / all : (double)(now - begin_ms) / 1e3,
-                                .batches = (double)s->batches / (job->layout.to_all ? all : 1),
-                                .wait_share = s->ns > 0 ? (double)s->wait_ns / (double)s->ns : 0,
-                                .queue = s->queue_n > 0 ? s->queue / (double)s->queue_n : 0,
-                                .step_s = s->step_batches > 0 ? s->step_ns / s->step_batches / 1e9 / consumers : 0};
+    struct cw_scale_window w = {
+        .at_s = (double)now / 1e3,
+        .seconds = s->ns > 0 ? (double)s->ns / 1e9 / all : (double)(now - begin_ms) / 1e3,
+        .batches = (double)s->batches / (job->layout.to_all ? all : 1),
+        .wait_share = s->ns > 0 ? (double)s->wait_ns / (double)s->ns : 0,
+        .queue = s->queue_n > 0 ? s->queue / (double)s->queue_n : 0,
+        .step_s = s->step_batches > 0 ? s->step_ns / s->step_batches / 1e9 / consumers : 0};
     add_workers(job, &w);
     return w;
 }

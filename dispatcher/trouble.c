@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that fail, or that kill the workers computing them. A failure on one worker is tried on others, a few times. When a worker dies,
- * the items it was at are noted; one that was there at several deaths is computed alone from then on, so that the next death names
- * it, and its job fails before the item has gone round the fleet. */
+/* Items that fail, or that kill the workers computing them. A failure on one worker is tried on
+ * others, a few times. When a worker dies, the items it was at are noted; one that was there at
+ * several deaths is computed alone from then on, so that the next death names it, and its job
+ * fails before the item has gone round the fleet. */
 #include <stdio.h>
 #include <string.h>
 #include "dispatcher/lease.h"
@@ -92,7 +93,8 @@ static bool holds_suspect(const struct cw_share *share)
         if (!is_suspect(job, &job->troubles[i]))
             continue;
         for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-            if (lease->epoch == job->troubles[i].epoch && cw_set_has(&lease->todo, job->troubles[i].item))
+            if (lease->epoch == job->troubles[i].epoch &&
+                cw_set_has(&lease->todo, job->troubles[i].item))
                 return true;
         }
     }
@@ -108,7 +110,8 @@ static bool others_serve(const struct cw_share *share)
     return false;
 }
 
-uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch, const struct cw_interval *run)
+uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch,
+                           const struct cw_interval *run)
 {
     const struct cw_job *job = share->job;
     uint64_t n = run->hi - run->lo;
@@ -116,7 +119,9 @@ uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch, const s
         const struct cw_trouble *t = &job->troubles[i];
         if (t->epoch != epoch || t->item < run->lo || t->item >= run->lo + n)
             continue;
-        bool not_here = (t->failures > 0 && t->worker_id == share->worker->id && others_serve(share)) || (is_suspect(job, t) && holds_suspect(share));
+        bool not_here =
+            (t->failures > 0 && t->worker_id == share->worker->id && others_serve(share)) ||
+            (is_suspect(job, t) && holds_suspect(share));
         if (t->item > run->lo && (not_here || is_suspect(job, t)))
             n = t->item - run->lo;
         else if (t->item == run->lo && not_here)
@@ -127,7 +132,8 @@ uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch, const s
     return n;
 }
 
-void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker, const Cachew__V1__ItemFailed *failed)
+void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
+                       const Cachew__V1__ItemFailed *failed)
 {
     struct cw_epoch *epoch = cw_job_epoch(job, failed->epoch);
     if (!epoch || failed->item >= epoch->items || cw_set_has(&epoch->received, failed->item))
@@ -140,13 +146,16 @@ void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker, const
     struct cw_trouble *trouble = note(job, failed->epoch, failed->item);
     trouble->worker_id = worker->id;
     if (++trouble->failures >= CW_ATTEMPTS_MAX) {
-        snprintf(msg, sizeof(msg), "item %llu of epoch %llu failed on %u attempts, at last on worker %s: %s", (unsigned long long)failed->item,
-                 (unsigned long long)failed->epoch, trouble->failures, worker->address, failed->error);
+        snprintf(msg, sizeof(msg),
+                 "item %llu of epoch %llu failed on %u attempts, at last on worker %s: %s",
+                 (unsigned long long)failed->item, (unsigned long long)failed->epoch,
+                 trouble->failures, worker->address, failed->error);
         cw_job_fail(job, failed->code, msg);
         return;
     }
-    cw_log_warn(CW_LOG_MOD, "job=%s worker=%s epoch=%llu item=%llu is computed again: %s", job->id, worker->address,
-                (unsigned long long)failed->epoch, (unsigned long long)failed->item, failed->error);
+    cw_log_warn(CW_LOG_MOD, "job=%s worker=%s epoch=%llu item=%llu is computed again: %s", job->id,
+                worker->address, (unsigned long long)failed->epoch,
+                (unsigned long long)failed->item, failed->error);
 }
 
 static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struct cw_worker *worker)
@@ -155,7 +164,9 @@ static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struc
     if (!cw_deaths_add(&trouble->dead, worker->id) || trouble->dead.n < job->d->options.deaths_max)
         return false;
     char msg[512];
-    snprintf(msg, sizeof(msg), "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is not tried again",
+    snprintf(msg, sizeof(msg),
+             "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is "
+             "not tried again",
              (unsigned long long)item, (unsigned long long)epoch, trouble->dead.n, worker->address);
     cw_job_fail(job, CW_E_INTERNAL, msg);
     return true;
@@ -177,7 +188,8 @@ void cw_trouble_died(struct cw_share *share)
     uint64_t left = share->worker->threads + 1;
     for (const struct cw_lease *lease = share->leases; lease && left > 0; lease = lease->next) {
         for (size_t i = 0; lease->after_seq == 0 && i < lease->todo.n && left > 0; i++) {
-            for (uint64_t item = lease->todo.v[i].lo; item < lease->todo.v[i].hi && left > 0; item++) {
+            for (uint64_t item = lease->todo.v[i].lo; item < lease->todo.v[i].hi && left > 0;
+                 item++) {
                 const struct cw_trouble *t = cw_trouble_find(job, lease->epoch, item);
                 if (suspects_only && !(t && is_suspect(job, t))) {
                     if (lease->todo.v[i].hi - item > 64)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of each turn of the loop: tell what had to wait until it was stored, lease, hand over what was written; and the tick, the only timer, which
- * runs only while there is somebody to watch. */
+/* The end of each turn of the loop: tell what had to wait until it was stored, lease, hand over
+ * what was written; and the tick, the only timer, which runs only while there is somebody to
+ * watch. */
 #include "dispatcher/caching.h"
 #include "dispatcher/provision.h"
 #include "dispatcher/scaling.h"
@@ -12,7 +13,9 @@
 #define RETRY_MAX_MS 2000
 #define TICK_BUSY_MS 250
 #define TICK_CALM_MS 1000
-#define WORKERS_BACK_MS 500 /* after a start: how long known workers are waited for when the clients are back; then what they hold is computed again */
+/* after a start: how long known workers are waited for when the clients are back; then what they
+ * hold is computed again */
+#define WORKERS_BACK_MS 500
 
 /* ---- what is stored, and who waits for it ---- */
 
@@ -73,7 +76,8 @@ static void on_not_stored(struct cw_dispatcher *d, const struct cw_err *err)
     wake_at_retry(d);
     d->counts.commits_failed++;
     d->unwritten = true;
-    snprintf(d->unwritten_why, sizeof(d->unwritten_why), "%.*s", (int)sizeof(d->unwritten_why) - 1, err->msg);
+    snprintf(d->unwritten_why, sizeof(d->unwritten_why), "%.*s", (int)sizeof(d->unwritten_why) - 1,
+             err->msg);
     answer_waiters(d, err);
 }
 
@@ -121,7 +125,8 @@ static void tell_clients(struct cw_dispatcher *d)
 {
     for (struct cw_client *client = d->clients, *next; client; client = next) {
         next = client->next;
-        if (client->welcome_due && client->job->stored && cw_state_is_stored(d->state, client->welcome_seq))
+        if (client->welcome_due && client->job->stored &&
+            cw_state_is_stored(d->state, client->welcome_seq))
             cw_client_welcome(client);
         else if (client->job && !client->admitted && client->place_ms == 1)
             cw_client_admit(client); /* its place has become free; welcomed when that is stored */
@@ -130,7 +135,8 @@ static void tell_clients(struct cw_dispatcher *d)
 
 static void tell_workers(struct cw_dispatcher *d)
 {
-    for (struct cw_client *client = d->workers_changed ? d->clients : NULL; client; client = client->next)
+    for (struct cw_client *client = d->workers_changed ? d->clients : NULL; client;
+         client = client->next)
         if (client->welcomed)
             cw_client_send_workers(client, false);
     d->workers_changed = false;
@@ -153,7 +159,8 @@ static void tell_window(struct cw_dispatcher *d, struct cw_job *job)
     }
 }
 
-/* After a restart a job goes on when those that knew it are back, or have been waited for long enough. */
+/* After a restart a job goes on when those that knew it are back, or have been waited for long
+ * enough. */
 static void release_held(struct cw_dispatcher *d, int64_t now)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
@@ -205,11 +212,14 @@ static void move_on(int64_t *since_ms, int64_t lost_ms, int64_t now)
         *since_ms = CW_MIN(*since_ms + lost_ms, now);
 }
 
-/* While the dispatcher stood it heard nobody: what it waits for has had no chance, and what was said meanwhile is still to be read. */
+/* While the dispatcher stood it heard nobody: what it waits for has had no chance, and what was
+ * said meanwhile is still to be read. */
 static void forgive(struct cw_dispatcher *d, int64_t lost_ms, int64_t now)
 {
     if (lost_ms >= d->options.silence_ms / 2)
-        cw_log_warn(CW_LOG_MOD, "the dispatcher stood for %lld ms: nobody is taken for lost because of that", (long long)lost_ms);
+        cw_log_warn(CW_LOG_MOD,
+                    "the dispatcher stood for %lld ms: nobody is taken for lost because of that",
+                    (long long)lost_ms);
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
         move_on(&worker->heard_ms, lost_ms, now);
     for (struct cw_client *client = d->clients; client; client = client->next) {
@@ -256,10 +266,12 @@ static void on_tick(void *arg)
 
 void cw_turn_wake(struct cw_dispatcher *d)
 {
-    bool watches = d->workers || d->clients || d->expected_workers.n > 0 || !d->provision.kind->fixed;
+    bool watches =
+        d->workers || d->clients || d->expected_workers.n > 0 || !d->provision.kind->fixed;
     int64_t want = watches ? TICK_CALM_MS : 0;
     for (const struct cw_job *job = d->jobs; job; job = job->next) {
-        bool waits = job->name[0] == '\0' || job->progress_dirty || job->row_dirty || (job->status == CW_JOB_FAILED && !job->stored);
+        bool waits = job->name[0] == '\0' || job->progress_dirty || job->row_dirty ||
+                     (job->status == CW_JOB_FAILED && !job->stored);
         if (job->alone_ms == 0)
             want = TICK_BUSY_MS;
         else if (want == 0 && (waits || cw_usage_is_unstored(job)))
@@ -280,13 +292,17 @@ void cw_turn_wake(struct cw_dispatcher *d)
         cw_timer_stop(d->tick);
 }
 
-void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who, const char *address)
+void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
+                             const char *address)
 {
     if (seen <= d->generation_seen || seen >= CW_GENERATION_MAX)
         return;
     d->generation_seen = seen;
     cw_log_error(CW_LOG_MOD,
-                 "%s %s has seen generation %llu, this dispatcher has %llu, and workers and trainers obey the highest: stop whichever dispatcher "
-                 "has that one; if there is none (this state is an older copy), start this one again with --generation-above %llu", who, address,
-                 (unsigned long long)seen, (unsigned long long)d->generation, (unsigned long long)seen);
+                 "%s %s has seen generation %llu, this dispatcher has %llu, and workers and "
+                 "trainers obey the highest: stop whichever dispatcher "
+                 "has that one; if there is none (this state is an older copy), start this one "
+                 "again with --generation-above %llu",
+                 who, address, (unsigned long long)seen, (unsigned long long)d->generation,
+                 (unsigned long long)seen);
 }

@@ -28,7 +28,8 @@ static void charge_worker(struct cw_worker *worker, double seconds)
     for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         if (cw_share_is_used(share))
             parts += cw_share_part(share);
-    for (struct cw_share *share = worker->shares; share && parts > 0; share = share->next_of_worker) {
+    for (struct cw_share *share = worker->shares; share && parts > 0;
+         share = share->next_of_worker) {
         if (!cw_share_is_used(share))
             continue;
         struct cw_usage *usage = &share->job->usage;
@@ -40,7 +41,8 @@ static void charge_worker(struct cw_worker *worker, double seconds)
 
 static void charge_clients(struct cw_job *job, double seconds)
 {
-    double price = job->options->client_price > 0 ? job->options->client_price : job->d->options.client_price;
+    double price =
+        job->options->client_price > 0 ? job->options->client_price : job->d->options.client_price;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         if (!job->consumers[c].client)
             continue;
@@ -70,10 +72,12 @@ void cw_usage_retire(struct cw_job *job)
     cw_tenants_store(job->d);
 }
 
-/* What people read of it changes by itself, too: workers tell of hits after the items that they were of. */
+/* What people read of it changes by itself, too: workers tell of hits after the items that they
+ * were of. */
 static bool is_changed(const struct cw_job *job)
 {
-    return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 || cw_watch_is_changed(job);
+    return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 ||
+           cw_watch_is_changed(job);
 }
 
 bool cw_usage_is_unstored(const struct cw_job *job)

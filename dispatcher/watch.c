@@ -46,7 +46,8 @@ void cw_watch_tick(struct cw_job *job, int64_t now)
     const struct cw_scale_window w = cw_trainer_window(job, &watch->now, watch->begin_ms, now);
     cw_watch_share(job, now);
     int64_t age = now - watch->begin_ms, usual = job->d->options.scale_window_ms;
-    bool runs = job->status == CW_JOB_RUNNING && cw_job_has_clients(job) && w.remote == watch->workers && w.local == watch->locals;
+    bool runs = job->status == CW_JOB_RUNNING && cw_job_has_clients(job) &&
+                w.remote == watch->workers && w.local == watch->locals;
     if (!runs) {
         begin(watch, &w, now);
         return;
@@ -98,8 +99,10 @@ void cw_watch_heard(struct cw_worker *worker, const Cachew__V1__Progress *progre
         size_t node = cw_watch_node(job, counts->node, near);
         if (node == watch->nodes.n)
             continue;
-        if (watch->restored && worker->counted_before && !cw_measure_knows(&watch->nodes, worker->id, node))
-            cw_measure_begin_at(&watch->nodes, worker->id, node, counts); /* it told the dispatcher before this one of them */
+        if (watch->restored && worker->counted_before &&
+            !cw_measure_knows(&watch->nodes, worker->id, node))
+            /* it told the dispatcher before this one of them */
+            cw_measure_begin_at(&watch->nodes, worker->id, node, counts);
         cw_measure_add(&watch->nodes, worker->id, node, counts);
         near = node + 1;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs that get fewer workers than their policies want, because there are no more: told as decisions once that has lasted, and when it is over. What
- * the shares are is decided at every tick, by scaling_assign.c; while workers start, a job that is short is nothing to tell. */
+/* Jobs that get fewer workers than their policies want, because there are no more: told as
+ * decisions once that has lasted, and when it is over. What the shares are is decided at every
+ * tick, by scaling_assign.c; while workers start, a job that is short is nothing to tell. */
 #include <math.h>
 #include <string.h>
 
@@ -43,9 +44,11 @@ static double print_inputs(const struct cw_dispatcher *d, struct cw_str *out)
         if (!wants(job))
             continue;
         double wanted = wanted_by(job);
-        cw_str_addf(out, "%s{\"job\":\"%s\",\"tenant\":\"%s\",\"weight\":", before, job->id, job->tenant ? job->tenant->name : "");
+        cw_str_addf(out, "%s{\"job\":\"%s\",\"tenant\":\"%s\",\"weight\":", before, job->id,
+                    job->tenant ? job->tenant->name : "");
         cw_str_add_f64(out, job->options->weight > 0 ? job->options->weight : 1);
-        cw_str_addf(out, ",\"priority\":%d,\"wanted\":%.0f,\"share\":", (int)job->options->priority, wanted);
+        cw_str_addf(out, ",\"priority\":%d,\"wanted\":%.0f,\"share\":", (int)job->options->priority,
+                    wanted);
         cw_str_add_f64(out, job->scaling->granted);
         cw_str_add(out, "}");
         before = ",";
@@ -60,10 +63,17 @@ static void tell(const struct cw_job *job, double share)
     CW_STR_AUTO inputs = {0};
     double wanted = wanted_by(job), all = print_inputs(job->d, &inputs);
     cw_autofree char *choice = cw_mem_printf("%.0f workers", share > 0 ? share : wanted);
-    cw_autofree char *reason = share > 0
-        ? cw_mem_printf("It wants %.0f; all jobs together want %.0f, and there are no more than %.0f.", wanted, all, cw_provision_possible(job->d))
-        : cw_mem_printf("It has all that it wants again.");
-    const struct cw_state_decision row = {.kind = "share", .policy = "fair", .choice = choice, .reason = reason, .inputs = cw_str_text(&inputs)};
+    cw_autofree char *reason =
+        share > 0
+            ? cw_mem_printf(
+                  "It wants %.0f; all jobs together want %.0f, and there are no more than %.0f.",
+                  wanted, all, cw_provision_possible(job->d))
+            : cw_mem_printf("It has all that it wants again.");
+    const struct cw_state_decision row = {.kind = "share",
+                                          .policy = "fair",
+                                          .choice = choice,
+                                          .reason = reason,
+                                          .inputs = cw_str_text(&inputs)};
     cw_decision_record(job->d, job, &row);
 }
 
@@ -75,7 +85,8 @@ void cw_watch_share(struct cw_job *job, int64_t now)
         watch->share_since_ms = 0;
         return;
     }
-    double share = share_of(job), is = share < wanted_by(job) && fleet_is_at_its_limit(job->d) ? share : 0;
+    double share = share_of(job),
+           is = share < wanted_by(job) && fleet_is_at_its_limit(job->d) ? share : 0;
     if (is == watch->share_told) {
         watch->share_since_ms = 0;
         return;

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people read of a job is stored with what it has used, and goes on behind a restart of the dispatcher. */
+/* What people read of a job is stored with what it has used, and goes on behind a restart of the
+ * dispatcher. */
 #include "dispatcher/watch.h"
 
 #include <string.h>
 
-/* Stored in this order: never change it; new ones come behind the last, before the nodes' only with a step of state_schema.c. */
-enum { RECOMPUTED, HEDGED, SHARED, SKIPPED, SKIPPED_ITEMS, BATCHES, TAKEN_BYTES, COPIES, TRAINER_NS, WAIT_NS, FIXED_N = 16 };
+/* Stored in this order: never change it; new ones come behind the last, before the nodes' only
+ * with a step of state_schema.c. */
+enum {
+    RECOMPUTED,
+    HEDGED,
+    SHARED,
+    SKIPPED,
+    SKIPPED_ITEMS,
+    BATCHES,
+    TAKEN_BYTES,
+    COPIES,
+    TRAINER_NS,
+    WAIT_NS,
+    FIXED_N = 16
+};
 #define OF_NODE 5 /* of each node: elements, hits, CPU time, time, bytes */
 
 /* Of `counts`, which are all 0; returns how many there are. */
@@ -34,7 +48,8 @@ static size_t gather(const struct cw_job *job, uint64_t *counts)
     return n;
 }
 
-/* Which counts are stored is remembered by their hash: they are compared often, and there may be many. */
+/* Which counts are stored is remembered by their hash: they are compared often, and there may be
+ * many. */
 static struct cw_hash hash_of(const uint64_t *counts, size_t n)
 {
     return cw_hash_bytes(counts, n * sizeof(counts[0]));
@@ -84,7 +99,8 @@ void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n)
     cw_measure_init(&watch->nodes, nodes);
     for (size_t i = 0; i < nodes && FIXED_N + (i + 1) * OF_NODE <= n; i++) {
         const uint64_t *v = &counts[FIXED_N + i * OF_NODE];
-        watch->nodes.nodes[i] = (struct cw_measured){(double)v[0], (double)v[1], (double)v[2], (double)v[3], (double)v[4]};
+        watch->nodes.nodes[i] = (struct cw_measured){(double)v[0], (double)v[1], (double)v[2],
+                                                     (double)v[3], (double)v[4]};
         watch->nodes.all_hits += (double)v[1];
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an admitted client is told: where it goes on, which workers there are, what will not come. */
+/* What an admitted client is told: where it goes on, which workers there are, what will not
+ * come. */
 #include "dispatcher/scaling.h"
 
 #include <string.h>
@@ -28,9 +29,11 @@ static struct cw_state_position find_position(const struct cw_client *client)
     }
     if (last->epoch == number && own_at(job, client->consumer, last->item) == item)
         return *last;
-    /* Dense: nothing else is needed. Sparse: items were left out by hand, and the rows counted so far stand. */
+    /* Dense: nothing else is needed. Sparse: items were left out by hand, and the rows counted
+     * so far stand. */
     bool begun = last->epoch == number && item > 0;
-    return (struct cw_state_position){number, item, 0, begun ? last->rows : 0, begun ? last->batches : 0};
+    return (struct cw_state_position){number, item, 0, begun ? last->rows : 0,
+                                      begun ? last->batches : 0};
 }
 
 static Cachew__V1__EpochSet **consumed_sets(const struct cw_client *client, size_t *ret_n)
@@ -40,7 +43,8 @@ static Cachew__V1__EpochSet **consumed_sets(const struct cw_client *client, size
     size_t n = 0;
     for (size_t i = 0; i < job->epochs_open; i++) {
         const struct cw_epoch *epoch = job->epochs[i];
-        const struct cw_set *consumed = job->layout.to_all ? &epoch->parts[client->consumer].consumed : &epoch->consumed;
+        const struct cw_set *consumed =
+            job->layout.to_all ? &epoch->parts[client->consumer].consumed : &epoch->consumed;
         if (consumed->n == 0)
             continue;
         sets[n] = CW_NEW(Cachew__V1__EpochSet);
@@ -62,8 +66,8 @@ static void free_sets(Cachew__V1__EpochSet **sets, size_t n)
     cw_mem_free(sets);
 }
 
-static void send_numbers(struct cw_client *client, uint64_t epoch, const struct cw_set *numbers, bool batches,
-                          Cachew__V1__Skipped__Why why, const char *reason)
+static void send_numbers(struct cw_client *client, uint64_t epoch, const struct cw_set *numbers,
+                         bool batches, Cachew__V1__Skipped__Why why, const char *reason)
 {
     Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
     set.epoch = epoch;
@@ -81,17 +85,20 @@ static void send_numbers(struct cw_client *client, uint64_t epoch, const struct 
     cw_mem_free(set.items);
 }
 
-static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items, Cachew__V1__Skipped__Why why, const char *reason)
+static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items,
+                         Cachew__V1__Skipped__Why why, const char *reason)
 {
     send_numbers(client, epoch, items, false, why, reason);
 }
 
-static void send_batches(struct cw_client *client, uint64_t epoch, const struct cw_set *batches, const char *reason)
+static void send_batches(struct cw_client *client, uint64_t epoch, const struct cw_set *batches,
+                         const char *reason)
 {
     send_numbers(client, epoch, batches, true, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
 }
 
-void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items, const char *reason)
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+                         const char *reason)
 {
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         if (client->job == job && client->welcomed)
@@ -103,7 +110,8 @@ static void send_taken(struct cw_client *client, uint64_t epoch, const struct cw
     send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__TAKEN, "shared");
 }
 
-void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items, uint32_t consumer)
+void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+                       uint32_t consumer)
 {
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         if (client->job == job && client->welcomed && client->consumer != consumer)
@@ -174,7 +182,8 @@ void cw_client_send_workers(struct cw_client *client, bool again)
     cw_mem_free(told);
 }
 
-/* Shared: what others have consumed will not come. A client that was away may not have heard of the end of epochs that are over. */
+/* Shared: what others have consumed will not come. A client that was away may not have heard of
+ * the end of epochs that are over. */
 static void send_others(struct cw_client *client, uint64_t at_epoch)
 {
     const struct cw_job *job = client->job;
@@ -223,13 +232,15 @@ void cw_client_welcome(struct cw_client *client)
     cw_fault_point("dispatcher.welcome");
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->skipped.n > 0)
-            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, "left out before");
+            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped,
+                         CACHEW__V1__SKIPPED__WHY__LEFT_OUT, "left out before");
     }
     for (size_t i = 0; job->info->sparse && i < job->skips_n; i++) {
         if (job->skips[i].epoch >= at.epoch)
             send_batches(client, job->skips[i].epoch, &job->skips[i].items, "left out before");
     }
     if (job->layout.mode == CW_MODE_SHARED)
-        send_others(client, CW_MAX(client->at_epoch, job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
+        send_others(client, CW_MAX(client->at_epoch,
+                                   job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
     cw_client_send_workers(client, true);
 }

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every node that can be cached is a candidate, and so is caching nothing. Each is priced over all epochs that are left, the filling ones included
- * (autocache_model.c), and the cheapest is chosen: time, plus a little for CPU time, so that of plans equally fast the one that leaves more CPU to others
- * wins. A standing decision is kept unless another beats it clearly, or measurement has contradicted what it promised. */
+/* Every node that can be cached is a candidate, and so is caching nothing. Each is priced over
+ * all epochs that are left, the filling ones included (autocache_model.c), and the cheapest is
+ * chosen: time, plus a little for CPU time, so that of plans equally fast the one that leaves
+ * more CPU to others wins. A standing decision is kept unless another beats it clearly, or
+ * measurement has contradicted what it promised. */
 #include <math.h>
 #include "base/mem.h"
 #include "policies/autocache_model.h"
 #include "policies/text.h"
 
-#define CPU_WEIGHT 0.05     /* a second of every thread's CPU time counts as so many seconds of waiting */
-#define GAIN_MIN 0.02       /* of the score: below that nothing is cached ... */
-#define CPU_GAIN_MIN 0.2    /* ... unless so much CPU time is saved */
-#define BEATS 0.10          /* a standing decision falls when another is cheaper by so much */
-#define BEATS_REFUTED 0.02  /* the same when it promised something else than what was measured */
-#define EQUAL 0.002         /* differences below that are none */
-#define CONTRADICTION 1.5   /* measured epoch against promised, either way */
+/* a second of every thread's CPU time counts as so many seconds of waiting */
+#define CPU_WEIGHT 0.05
+#define GAIN_MIN 0.02          /* of the score: below that nothing is cached ... */
+#define CPU_GAIN_MIN 0.2       /* ... unless so much CPU time is saved */
+#define BEATS 0.10             /* a standing decision falls when another is cheaper by so much */
+#define BEATS_REFUTED 0.02     /* the same when it promised something else than what was measured */
+#define EQUAL 0.002            /* differences below that are none */
+#define CONTRADICTION 1.5      /* measured epoch against promised, either way */
 #define CONTRADICTION_NS 0.1e9 /* and no less than this: short epochs differ for other reasons */
-#define OUTPUTS_MIN 2.0     /* evidence before the first decision */
+#define OUTPUTS_MIN 2.0        /* evidence before the first decision */
 #define ELEMENTS_MIN 32.0
 
 struct plan {
@@ -29,7 +32,8 @@ static double score(const struct cw_autocache_snapshot *s, const struct cw_plan_
     return cost->total_ns + CPU_WEIGHT * cost->cpu_ns / fmax(s->threads, 1);
 }
 
-/* What an epoch takes besides what the nodes account for: leases, sending, starting. Known once an epoch was computed. */
+/* What an epoch takes besides what the nodes account for: leases, sending, starting. Known once
+ * an epoch was computed. */
 static double overhead(const struct cw_autocache_snapshot *s)
 {
     struct cw_plan_cost cost;
@@ -43,7 +47,8 @@ static double overhead(const struct cw_autocache_snapshot *s)
 
 /* ---- one line per candidate ---- */
 
-static void add_cost(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct cw_plan_cost *cost)
+static void add_cost(struct cw_str *out, const struct cw_autocache_snapshot *s,
+                     const struct cw_plan_cost *cost)
 {
     if (!cost->known) {
         cw_str_add(out, "not measured");
@@ -57,7 +62,8 @@ static void add_cost(struct cw_str *out, const struct cw_autocache_snapshot *s, 
     cw_policy_add_time(out, cost->cpu_ns);
 }
 
-static void add_candidate(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan)
+static void add_candidate(struct cw_str *out, const struct cw_autocache_snapshot *s,
+                          const struct plan *plan)
 {
     const struct cw_plan_cost *cost = &plan->cost;
     if (plan->node == CW_POLICY_NONE) {
@@ -79,7 +85,8 @@ static void add_candidate(struct cw_str *out, const struct cw_autocache_snapshot
 
 static void add_refused(struct cw_str *out, const struct cw_autocache_node *node)
 {
-    cw_str_addf(out, "\n%s: %s", node->name, node->asked ? "cached because the pipeline asks for it" : node->why_not);
+    cw_str_addf(out, "\n%s: %s", node->name,
+                node->asked ? "cached because the pipeline asks for it" : node->why_not);
 }
 
 /* ---- the choice ---- */
@@ -88,7 +95,8 @@ static void add_refused(struct cw_str *out, const struct cw_autocache_node *node
 static bool is_worth(const struct plan *plan, const struct plan *compute)
 {
     return !compute->cost.known || plan->score < (1 - GAIN_MIN) * compute->score ||
-           (plan->score < compute->score && plan->cost.cpu_ns < (1 - CPU_GAIN_MIN) * compute->cost.cpu_ns);
+           (plan->score < compute->score &&
+            plan->cost.cpu_ns < (1 - CPU_GAIN_MIN) * compute->cost.cpu_ns);
 }
 
 static struct plan evaluate(const struct cw_autocache_snapshot *s, size_t node, double overhead_ns)
@@ -100,7 +108,8 @@ static struct plan evaluate(const struct cw_autocache_snapshot *s, size_t node, 
 }
 
 /* Prices all; ret_current is the standing decision's plan. The candidates' lines go to out. */
-static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *ret_compute, struct plan *ret_current, struct cw_str *out)
+static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *ret_compute,
+                           struct plan *ret_current, struct cw_str *out)
 {
     double overhead_ns = overhead(s);
     struct plan compute = evaluate(s, CW_POLICY_NONE, overhead_ns), best = compute;
@@ -116,7 +125,8 @@ static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *r
         if (i == s->current)
             *ret_current = plan;
         /* Of equals (a mark or a shuffle behind a node) the first: it is the one that works. */
-        if (plan.cost.known && is_worth(&plan, &compute) && (!best.cost.known || plan.score < (1 - EQUAL) * best.score))
+        if (plan.cost.known && is_worth(&plan, &compute) &&
+            (!best.cost.known || plan.score < (1 - EQUAL) * best.score))
             best = plan;
     }
     return best;
@@ -128,10 +138,12 @@ static bool is_enough(const struct cw_autocache_snapshot *s)
     for (size_t i = 0; i < s->n; i++)
         per_output = fmax(per_output, s->nodes[i].per_output);
     double outputs = fmin(OUTPUTS_MIN, fmax(1, s->nodes[s->n - 1].elements_n));
-    return s->elements_measured >= outputs && s->elements_measured * per_output >= fmin(ELEMENTS_MIN, outputs * per_output);
+    return s->elements_measured >= outputs &&
+           s->elements_measured * per_output >= fmin(ELEMENTS_MIN, outputs * per_output);
 }
 
-/* Nothing is measured yet, but there are records: they are read. The node that has most of its records; of equals the last. */
+/* Nothing is measured yet, but there are records: they are read. The node that has most of its
+ * records; of equals the last. */
 static size_t most_cached(const struct cw_autocache_snapshot *s)
 {
     size_t best = CW_POLICY_NONE;
@@ -150,7 +162,8 @@ static size_t most_cached(const struct cw_autocache_snapshot *s)
 static bool is_contradicted(const struct cw_autocache_snapshot *s)
 {
     return s->standing && s->predicted_ns > 0 && s->epoch_ns > 0 &&
-           (s->epoch_ns > CONTRADICTION * s->predicted_ns + CONTRADICTION_NS || s->epoch_ns < s->predicted_ns / CONTRADICTION - CONTRADICTION_NS);
+           (s->epoch_ns > CONTRADICTION * s->predicted_ns + CONTRADICTION_NS ||
+            s->epoch_ns < s->predicted_ns / CONTRADICTION - CONTRADICTION_NS);
 }
 
 /* ---- the sentence ---- */
@@ -163,12 +176,15 @@ static void add_name(struct cw_str *out, const struct cw_autocache_snapshot *s, 
         cw_str_addf(out, "Caching \"%s\"", s->nodes[node].name);
 }
 
-static void add_comparison(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *compute)
+static void add_comparison(struct cw_str *out, const struct cw_autocache_snapshot *s,
+                           const struct plan *plan, const struct plan *compute)
 {
     if (plan->node == CW_POLICY_NONE) {
         cw_str_add(out, " is cheapest: an epoch takes ");
         cw_policy_add_time(out, plan->cost.epoch_ns);
-        cw_str_add(out, s->epochs_left <= 1 ? ", and there is no further epoch to read it" : ", and no cache would make up for filling and reading it");
+        cw_str_add(out, s->epochs_left <= 1
+                            ? ", and there is no further epoch to read it"
+                            : ", and no cache would make up for filling and reading it");
         return;
     }
     cw_str_add(out, " makes an epoch ");
@@ -185,13 +201,15 @@ static void add_comparison(struct cw_str *out, const struct cw_autocache_snapsho
     cw_policy_add_time(out, compute->cost.total_ns);
 }
 
-static void add_notes(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *compute)
+static void add_notes(struct cw_str *out, const struct cw_autocache_snapshot *s,
+                      const struct plan *plan, const struct plan *compute)
 {
     if (plan->node == CW_POLICY_NONE)
         return;
     const struct cw_plan_cost *cost = &plan->cost;
     if (compute->cost.by_trainer && compute->cost.known)
-        cw_str_addf(out, "; the trainer does not wait, so this saves only CPU time (%.0f %%)", 100 * (1 - cost->cpu_ns / fmax(compute->cost.cpu_ns, 1)));
+        cw_str_addf(out, "; the trainer does not wait, so this saves only CPU time (%.0f %%)",
+                    100 * (1 - cost->cpu_ns / fmax(compute->cost.cpu_ns, 1)));
     else if (cost->by_store)
         cw_str_add(out, "; the store sets the pace");
     if (cost->share < 0.995)
@@ -202,7 +220,8 @@ static void add_notes(struct cw_str *out, const struct cw_autocache_snapshot *s,
         cw_str_addf(out, "; rates of the store: %s", s->store.assumed);
 }
 
-static void add_standing(struct cw_str *out, const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *current)
+static void add_standing(struct cw_str *out, const struct cw_autocache_snapshot *s,
+                         const struct plan *plan, const struct plan *current)
 {
     if (!s->standing)
         return;
@@ -226,7 +245,8 @@ static void add_standing(struct cw_str *out, const struct cw_autocache_snapshot 
     }
 }
 
-static void explain(const struct cw_autocache_snapshot *s, const struct plan *plan, const struct plan *compute, const struct plan *current,
+static void explain(const struct cw_autocache_snapshot *s, const struct plan *plan,
+                    const struct plan *compute, const struct plan *current,
                     struct cw_autocache_decision *d)
 {
     d->decided = true;
@@ -251,14 +271,18 @@ static void decide_early(const struct cw_autocache_snapshot *s, struct cw_autoca
         if (s->standing)
             cw_str_add(&d->reason, "Too little is measured to think again.");
         else
-            cw_str_addf(&d->reason, "%.0f %% of \"%s\" is in the cache already: it is read, until more is measured.",
-                        100 * fmin(1, s->nodes[node].cached / cw_autocache_records(&s->nodes[node])), s->nodes[node].name);
+            cw_str_addf(
+                &d->reason,
+                "%.0f %% of \"%s\" is in the cache already: it is read, until more is measured.",
+                100 * fmin(1, s->nodes[node].cached / cw_autocache_records(&s->nodes[node])),
+                s->nodes[node].name);
     } else {
         cw_str_addf(&d->reason, "Measuring: %.0f outputs so far.", s->elements_measured);
     }
 }
 
-static int decide(const struct cw_autocache_snapshot *s, const char *argument, struct cw_autocache_decision *ret_decision, struct cw_err *err)
+static int decide(const struct cw_autocache_snapshot *s, const char *argument,
+                  struct cw_autocache_decision *ret_decision, struct cw_err *err)
 {
     (void)argument;
     (void)err;
@@ -274,11 +298,13 @@ static int decide(const struct cw_autocache_snapshot *s, const char *argument, s
         decide_early(s, &d);
     } else {
         double margin = is_contradicted(s) ? BEATS_REFUTED : BEATS;
-        bool keep = s->standing && current.cost.known && best.node != current.node && best.score > (1 - margin) * current.score;
+        bool keep = s->standing && current.cost.known && best.node != current.node &&
+                    best.score > (1 - margin) * current.score;
         explain(s, keep ? &current : &best, &compute, &current, &d);
     }
     *ret_decision = d;
     return 0;
 }
 
-const struct cw_autocache_policy cw_policy_autocache_auto = {"auto", "the node whose caching makes all epochs left cheapest, by measurement", NULL, decide};
+const struct cw_autocache_policy cw_policy_autocache_auto = {
+    "auto", "the node whose caching makes all epochs left cheapest, by measurement", NULL, decide};

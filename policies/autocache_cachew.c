@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The published decision of Cachew (ATC 2022): profile until 300 outputs were computed, then compare computing everything, reading what stands at the
- * mark "source", and reading what is behind all that can be cached, by a model of how long the store takes to give a record. One decision a job.
+/* The published decision of Cachew (ATC 2022): profile until 300 outputs were computed, then
+ * compare computing everything, reading what stands at the mark "source", and reading what is
+ * behind all that can be cached, by a model of how long the store takes to give a record. One
+ * decision a job.
  *
- *   compute = c * E                          E outputs measured, c thread time of one, all nodes together
- *   full    = R(row) * rows + the rest       rows of the last node that can be cached, the rest is what stands behind it (the original: nothing)
+ *   compute = c * E                          E outputs measured, c thread time of one, all nodes
+ *                                         together
+ *   full    = R(row) * rows + the rest       rows of the last node that can be cached, the rest
+ *           is what stands behind it (the original: nothing)
  *   source  = (compute - io) + R(row_m) * M  io thread time up to the mark, M elements there
  *
- * Least wins; of equals source before full before compute, or without a mark full before compute. Samples are summed over epochs: the original forgot them
- * at the end of each, so that small data sets stayed in profiling for ever. Argument: a number is the threshold, "table" takes R from the
- * original's table instead of the measured points; both with a comma between. */
+ * Least wins; of equals source before full before compute, or without a mark full before
+ * compute. Samples are summed over epochs: the original forgot them at the end of each, so that
+ * small data sets stayed in profiling for ever. Argument: a number is the threshold, "table"
+ * takes R from the original's table instead of the measured points; both with a comma between. */
 #include <math.h>
 #include <string.h>
 #include "base/mem.h"
@@ -25,13 +30,17 @@ struct settings {
 
 /* Milliseconds that a row of so many bytes took from the authors' GlusterFS. */
 static const struct cw_autocache_point published[] = {
-    {100e3, 3762.75}, {1e6, 254855.25},    {5e6, 5626863},    {10e6, 11941716.5},   {15e6, 13677828.25},   {20e6, 22252481.25},   {25e6, 26339222.75},
-    {30e6, 30496200.75}, {50e6, 75096286}, {75e6, 112799945}, {100e6, 155009453}, {200e6, 306624462.75}, {400e6, 624655082.75},
+    {100e3, 3762.75},      {1e6, 254855.25},    {5e6, 5626863},      {10e6, 11941716.5},
+    {15e6, 13677828.25},   {20e6, 22252481.25}, {25e6, 26339222.75}, {30e6, 30496200.75},
+    {50e6, 75096286},      {75e6, 112799945},   {100e6, 155009453},  {200e6, 306624462.75},
+    {400e6, 624655082.75},
 };
 
 static int bad_argument(const char *argument, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_INVALID, "the autocache policy \"cachew\" takes a number of outputs (its threshold), \"table\", or both with a comma, not \"%s\"",
+    return cw_err_set(err, CW_E_INVALID,
+                      "the autocache policy \"cachew\" takes a number of outputs (its threshold), "
+                      "\"table\", or both with a comma, not \"%s\"",
                       argument);
 }
 
@@ -57,7 +66,8 @@ static int check(const char *argument, struct cw_err *err)
     return parse(argument, &settings, err);
 }
 
-static double read_ns(const struct cw_autocache_snapshot *s, const struct settings *settings, double bytes)
+static double read_ns(const struct cw_autocache_snapshot *s, const struct settings *settings,
+                      double bytes)
 {
     if (settings->table)
         return cw_autocache_interpolate(published, CW_ARRAY_LEN(published), bytes);
@@ -99,12 +109,15 @@ static double time_to(const struct cw_autocache_snapshot *s, size_t node)
     return ns;
 }
 
-static double reading(const struct cw_autocache_snapshot *s, const struct settings *settings, size_t node)
+static double reading(const struct cw_autocache_snapshot *s, const struct settings *settings,
+                      size_t node)
 {
-    return read_ns(s, settings, s->nodes[node].bytes) * s->nodes[node].per_output * s->elements_measured;
+    return read_ns(s, settings, s->nodes[node].bytes) * s->nodes[node].per_output *
+           s->elements_measured;
 }
 
-static void compute(const struct cw_autocache_snapshot *s, const struct settings *settings, struct numbers *ret_numbers)
+static void compute(const struct cw_autocache_snapshot *s, const struct settings *settings,
+                    struct numbers *ret_numbers)
 {
     struct numbers v = {.mark = CW_POLICY_NONE, .last = CW_POLICY_NONE};
     for (size_t i = 0; i < s->n; i++) {
@@ -122,7 +135,8 @@ static void compute(const struct cw_autocache_snapshot *s, const struct settings
     *ret_numbers = v;
 }
 
-static void add_candidate(const struct cw_autocache_snapshot *s, struct cw_str *out, const char *what, size_t node, double ns)
+static void add_candidate(const struct cw_autocache_snapshot *s, struct cw_str *out,
+                          const char *what, size_t node, double ns)
 {
     cw_str_addf(out, "%s%s", out->len > 0 ? "\n" : "", what);
     if (node != CW_POLICY_NONE)
@@ -132,7 +146,8 @@ static void add_candidate(const struct cw_autocache_snapshot *s, struct cw_str *
     cw_str_add(out, " per output");
 }
 
-static void choose(const struct cw_autocache_snapshot *s, const struct settings *settings, struct cw_autocache_decision *d)
+static void choose(const struct cw_autocache_snapshot *s, const struct settings *settings,
+                   struct cw_autocache_decision *d)
 {
     struct numbers v;
     compute(s, settings, &v);
@@ -151,24 +166,33 @@ static void choose(const struct cw_autocache_snapshot *s, const struct settings 
     d->decided = true;
     /* The model speaks of one thread; an epoch is spread over all. */
     double outputs = s->nodes[s->n - 1].elements_n;
-    d->epoch_ns = s->elements_measured > 0 ? ns / s->elements_measured * outputs / fmax(s->threads, 1) : 0;
+    d->epoch_ns =
+        s->elements_measured > 0 ? ns / s->elements_measured * outputs / fmax(s->threads, 1) : 0;
     d->total_ns = d->epoch_ns * s->epochs_left;
     if (v.mark != CW_POLICY_NONE)
         add_candidate(s, &d->candidates, "source cache", v.mark, v.source);
     if (v.last != CW_POLICY_NONE)
         add_candidate(s, &d->candidates, "full cache", v.last, v.full);
     add_candidate(s, &d->candidates, "compute", CW_POLICY_NONE, v.compute);
-    cw_str_addf(&d->reason, "By the published model %s is cheapest after %.0f outputs", what, s->elements_measured);
-    cw_str_addf(&d->reason, "; reading times are from %s%s.", settings->table ? "the published table" : s->store.points_n > 0 ? "reading the store alone" : "",
-                settings->table || s->store.points_n > 0 ? "" : s->store.assumed ? s->store.assumed : "reading the cache");
+    cw_str_addf(&d->reason, "By the published model %s is cheapest after %.0f outputs", what,
+                s->elements_measured);
+    cw_str_addf(&d->reason, "; reading times are from %s%s.",
+                settings->table         ? "the published table"
+                : s->store.points_n > 0 ? "reading the store alone"
+                                        : "",
+                settings->table || s->store.points_n > 0 ? ""
+                : s->store.assumed                       ? s->store.assumed
+                                                         : "reading the cache");
 }
 
 static bool is_complete(const struct cw_autocache_node *node)
 {
-    return !node->why_not && node->cached > 0 && node->cached >= COMPLETE * cw_autocache_records(node);
+    return !node->why_not && node->cached > 0 &&
+           node->cached >= COMPLETE * cw_autocache_records(node);
 }
 
-/* What a job of the same pipeline has cached is used at once: the full cache before the source cache. */
+/* What a job of the same pipeline has cached is used at once: the full cache before the source
+ * cache. */
 static bool use_cached(const struct cw_autocache_snapshot *s, struct cw_autocache_decision *d)
 {
     size_t last = CW_POLICY_NONE, mark = CW_POLICY_NONE;
@@ -183,11 +207,13 @@ static bool use_cached(const struct cw_autocache_snapshot *s, struct cw_autocach
     else
         return false;
     d->decided = true;
-    cw_str_addf(&d->reason, "All of \"%s\" is in the cache already: it is read from there.", s->nodes[d->node].name);
+    cw_str_addf(&d->reason, "All of \"%s\" is in the cache already: it is read from there.",
+                s->nodes[d->node].name);
     return true;
 }
 
-static int decide(const struct cw_autocache_snapshot *s, const char *argument, struct cw_autocache_decision *ret_decision, struct cw_err *err)
+static int decide(const struct cw_autocache_snapshot *s, const char *argument,
+                  struct cw_autocache_decision *ret_decision, struct cw_err *err)
 {
     struct settings settings;
     int rc = parse(argument, &settings, err);
@@ -204,11 +230,13 @@ static int decide(const struct cw_autocache_snapshot *s, const char *argument, s
         if (s->elements_measured >= settings.threshold)
             choose(s, &settings, &d);
         else
-            cw_str_addf(&d.reason, "Profiling: %.0f of %.0f outputs are measured.", s->elements_measured, settings.threshold);
+            cw_str_addf(&d.reason, "Profiling: %.0f of %.0f outputs are measured.",
+                        s->elements_measured, settings.threshold);
     }
     *ret_decision = d;
     return 0;
 }
 
-const struct cw_autocache_policy cw_policy_autocache_cachew = {"cachew", "the published decision: compute, source cache or full cache, after 300 outputs",
-                                                               check, decide};
+const struct cw_autocache_policy cw_policy_autocache_cachew = {
+    "cachew", "the published decision: compute, source cache or full cache, after 300 outputs",
+    check, decide};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model of an epoch (docs/autocaching.md). From the output up each node is asked for a share of its elements; a cached node gives what it has by
- * reading, and asks its inputs for the rest only. The epoch takes as long as the slowest of threads, store and trainer.
- * Epochs are gone through one by one while the cache fills, then multiplied. */
+/* The model of an epoch (docs/autocaching.md). From the output up each node is asked for a share
+ * of its elements; a cached node gives what it has by reading, and asks its inputs for the rest
+ * only. The epoch takes as long as the slowest of threads, store and trainer. Epochs are gone
+ * through one by one while the cache fills, then multiplied. */
 #include "policies/autocache_model.h"
 
 #include <math.h>
@@ -20,7 +21,8 @@ double cw_autocache_records(const struct cw_autocache_node *node)
     return node->records > 0 ? fmin(node->records, node->elements_n) : node->elements_n;
 }
 
-double cw_autocache_interpolate(const struct cw_autocache_point *points, size_t points_n, double bytes)
+double cw_autocache_interpolate(const struct cw_autocache_point *points, size_t points_n,
+                                double bytes)
 {
     if (points_n == 1)
         return points[0].bytes > 0 ? points[0].ns * bytes / points[0].bytes : points[0].ns;
@@ -32,7 +34,8 @@ double cw_autocache_interpolate(const struct cw_autocache_point *points, size_t 
 }
 
 /* One whole epoch with share[i] of node i's records in the cache. */
-static struct work walk(const struct cw_autocache_snapshot *s, size_t candidate, const double *share, double *demand)
+static struct work walk(const struct cw_autocache_snapshot *s, size_t candidate,
+                        const double *share, double *demand)
 {
     struct work work = {.known = true};
     for (size_t i = 0; i < s->n; i++)
@@ -40,7 +43,8 @@ static struct work walk(const struct cw_autocache_snapshot *s, size_t candidate,
     for (size_t i = s->n; i-- > 0;) {
         const struct cw_autocache_node *node = &s->nodes[i];
         double read = demand[i] * share[i], computed = demand[i] - read;
-        double read_ns = read * node->elements_n * (s->store.read_ns + node->bytes * s->store.read_byte_ns);
+        double read_ns =
+            read * node->elements_n * (s->store.read_ns + node->bytes * s->store.read_byte_ns);
         work.thread_ns += read_ns + computed * node->elements_n * node->wall_ns;
         work.cpu_ns += read_ns + computed * node->elements_n * node->cpu_ns;
         work.read_bytes += read * node->elements_n * node->bytes;
@@ -53,7 +57,8 @@ static struct work walk(const struct cw_autocache_snapshot *s, size_t candidate,
     return work;
 }
 
-/* How much of the candidate's records the store has room for: what is free, and what other candidates of the pipeline take that would go then. */
+/* How much of the candidate's records the store has room for: what is free, and what other
+ * candidates of the pipeline take that would go then. */
 static double room_share(const struct cw_autocache_snapshot *s, size_t candidate)
 {
     const struct cw_autocache_node *node = &s->nodes[candidate];
@@ -86,7 +91,8 @@ static double epoch_length(const struct fill *f, const struct work *work, double
     return ns;
 }
 
-/* One epoch, or `part` of one: adds its cost, and what it leaves in the cache. Returns whether the next is like this one. */
+/* One epoch, or `part` of one: adds its cost, and what it leaves in the cache. Returns whether
+ * the next is like this one. */
 static bool one_epoch(struct fill *f, double part)
 {
     const struct cw_autocache_snapshot *s = f->s;
@@ -94,10 +100,12 @@ static bool one_epoch(struct fill *f, double part)
     double length = epoch_length(f, &work, 0), put_ns = 0, put = 0;
     if (f->candidate != CW_POLICY_NONE) {
         const struct cw_autocache_node *node = &s->nodes[f->candidate];
-        double each_ns = s->store.write_ns + node->bytes * s->store.write_byte_ns, records = cw_autocache_records(node);
+        double each_ns = s->store.write_ns + node->bytes * s->store.write_byte_ns,
+               records = cw_autocache_records(node);
         double *share = &f->share[f->candidate];
         put = fmax(0, fmin(f->room - *share, work.computed)) * records;
-        if (s->store.write_bytes_s > 0 && node->bytes > 0) /* what the store does not take in time is not kept */
+        /* what the store does not take in time is not kept */
+        if (s->store.write_bytes_s > 0 && node->bytes > 0)
             put = fmin(put, s->store.write_bytes_s * length / 1e9 / node->bytes);
         put_ns = put * each_ns;
         length = epoch_length(f, &work, put_ns);
@@ -141,13 +149,20 @@ static double cached_share(const struct cw_autocache_node *node)
     return records > 0 ? fmin(1, fmax(0, node->cached) / records) : 0;
 }
 
-void cw_autocache_cost(const struct cw_autocache_snapshot *s, size_t node, double overhead_ns, struct cw_plan_cost *ret_cost)
+void cw_autocache_cost(const struct cw_autocache_snapshot *s, size_t node, double overhead_ns,
+                       struct cw_plan_cost *ret_cost)
 {
     *ret_cost = (struct cw_plan_cost){.known = true};
     double *share = CW_NEW_ARRAY(double, s->n), *demand = CW_NEW_ARRAY(double, s->n);
     for (size_t i = 0; i < s->n; i++)
         share[i] = s->nodes[i].asked || i == node ? cached_share(&s->nodes[i]) : 0;
-    struct fill f = {.s = s, .candidate = node, .room = 1, .overhead_ns = overhead_ns, .share = share, .demand = demand, .cost = ret_cost};
+    struct fill f = {.s = s,
+                     .candidate = node,
+                     .room = 1,
+                     .overhead_ns = overhead_ns,
+                     .share = share,
+                     .demand = demand,
+                     .cost = ret_cost};
     if (node != CW_POLICY_NONE) {
         ret_cost->cached = share[node];
         f.room = fmax(room_share(s, node), share[node]);

@@ -2,7 +2,8 @@
 /* Nothing is cached but what operators `cache` ask for. */
 #include "policies/policy.h"
 
-static int decide(const struct cw_autocache_snapshot *snapshot, const char *argument, struct cw_autocache_decision *ret_decision, struct cw_err *err)
+static int decide(const struct cw_autocache_snapshot *snapshot, const char *argument,
+                  struct cw_autocache_decision *ret_decision, struct cw_err *err)
 {
     (void)snapshot;
     (void)argument;
@@ -12,4 +13,5 @@ static int decide(const struct cw_autocache_snapshot *snapshot, const char *argu
     return 0;
 }
 
-const struct cw_autocache_policy cw_policy_autocache_off = {"off", "nothing is cached but what the pipeline's `cache` operators ask for", NULL, decide};
+const struct cw_autocache_policy cw_policy_autocache_off = {
+    "off", "nothing is cached but what the pipeline's `cache` operators ask for", NULL, decide};

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default: the lowest cost per epoch at no more than max_stall of slowdown. Where Pecan compares single windows with the one before, this takes the
- * median of three, compares with the best that was seen, and measures what local workers do to their host directly: the trainer's own step, with
- * them and without.
+/* The default: the lowest cost per epoch at no more than max_stall of slowdown. Where Pecan
+ * compares single windows with the one before, this takes the median of three, compares with the
+ * best that was seen, and measures what local workers do to their host directly: the trainer's
+ * own step, with them and without.
  *
- *   1. remote workers by autoscale `auto`, until it has settled: the best time, and the step without local load
- *   2. local ones: 1, 2, 4, ... while the step stays within max_stall of that, until they could do all; the first failure is halved back
- *   3. remote ones away: as many as the local ones should replace, then one by one while the trainer does not wait. Where it does, a local worker
+ *   1. remote workers by autoscale `auto`, until it has settled: the best time, and the step
+ *      without local load
+ *   2. local ones: 1, 2, 4, ... while the step stays within max_stall of that, until they could
+ *      do all; the first failure is halved back
+ *   3. remote ones away: as many as the local ones should replace, then one by one while the
+ *      trainer does not wait. Where it does, a local worker
  *      more is tried before a remote one is taken back, since it costs nothing
- *   4. stable. A trainer that waits all the same gets more, local ones first; a remote worker that should not be needed is tried without; what
+ *   4. stable. A trainer that waits all the same gets more, local ones first; a remote worker
+ *      that should not be needed is tried without; what
  *      brought nothing is not tried again for 30 windows, then 60, ...
  *      Begins anew when the trainer's demand or its step changes by a quarter for three windows
  *
@@ -24,7 +29,8 @@
 #define AGAIN_AFTER 30
 #define AGAIN_DOUBLINGS 10
 #define NOT_KNOWN (-1.0)
-#define HOPELESS 0.6    /* a trainer that waits so much of its time, where it did not before, says enough with one window */
+/* a trainer that waits so much of its time, where it did not before, says enough with one window */
+#define HOPELESS 0.6
 
 extern const struct cw_scale_policy cw_policy_autoscale_auto;
 
@@ -33,7 +39,8 @@ struct limits { /* of one decision */
     double stall, local, remote; /* the most that there can be now */
 };
 
-static void go(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_scale_phase phase, double r, double l)
+static void go(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_scale_phase phase,
+               double r, double l)
 {
     s->phase = phase;
     cw_scale_target(s, d, r, l);
@@ -54,22 +61,27 @@ static double needed(const struct cw_scale_window *w)
     return w->rate > 0 && w->step_s > 0 ? fmax(ceil(1 / (w->step_s * w->rate) - ROUND_DOWN), 1) : 0;
 }
 
-/* converged: step and workers without local load, and the best time seen. phase_count: local workers that were fine. */
-static bool step_is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
+/* converged: step and workers without local load, and the best time seen. phase_count: local
+ * workers that were fine. */
+static bool step_is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w,
+                         double stall)
 {
     return s->converged.step_s <= 0 || w->step_s <= s->converged.step_s * (1 + stall);
 }
 
 static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
-    if (w->seconds < s->converged.seconds * (1 - stall)) /* a longer step is no loss to a trainer that waited, and waits less */
+    /* a longer step is no loss to a trainer that waited, and waits less */
+    if (w->seconds < s->converged.seconds * (1 - stall))
         return true;
-    return step_is_fine(s, w, stall) && (w->wait_share <= stall || w->seconds <= s->converged.seconds * (1 + stall));
+    return step_is_fine(s, w, stall) &&
+           (w->wait_share <= stall || w->seconds <= s->converged.seconds * (1 + stall));
 }
 
 /* ---- local workers ---- */
 
-static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *w,
+                        const struct limits *limits, struct cw_scale_decision *d)
 {
     double should = w->wait_share > limits->stall ? needed(w) : w->remote;
     s->converged = *w;
@@ -83,29 +95,37 @@ static void begin_local(struct cw_scale_state *s, const struct cw_scale_window *
     }
     if (d->reason.len > 0)
         cw_str_add(&d->reason, "; ");
-    cw_str_addf(&d->reason, "no more than %.0f remote workers help; a local one is tried", w->remote);
+    cw_str_addf(&d->reason, "no more than %.0f remote workers help; a local one is tried",
+                w->remote);
     go(s, d, CW_SCALE_LOCAL_UP, w->remote, 1);
 }
 
-static void begin_down(struct cw_scale_state *s, const struct cw_scale_window *w, double local, struct cw_scale_decision *d)
+static void begin_down(struct cw_scale_state *s, const struct cw_scale_window *w, double local,
+                       struct cw_scale_decision *d)
 {
     double to = fmax(s->needed - local, 0);
     s->floor = -1;
     s->enough = w->remote;
     if (local < 1 || to >= w->remote) {
-        cw_str_addf(&d->reason, local < 1          ? "local workers slow the trainer down: settled without them"
+        cw_str_addf(&d->reason, local < 1
+                                    ? "local workers slow the trainer down: settled without them"
                                 : w->remote < 1 ? "no remote worker is needed: settled"
                                                 : "all of these workers are needed: settled");
         settle(s, d, w->remote, local);
         return;
     }
-    cw_str_addf(&d->reason, "%.0f local workers do not slow the trainer down; %.0f remote ones should be enough", local, to);
+    cw_str_addf(
+        &d->reason,
+        "%.0f local workers do not slow the trainer down; %.0f remote ones should be enough", local,
+        to);
     go(s, d, CW_SCALE_REMOTE_DOWN, to, local);
 }
 
-static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w,
+                     const struct limits *limits, struct cw_scale_decision *d)
 {
-    bool fine = is_fine(s, w, limits->stall), helps = w->seconds < s->converged.seconds * (1 - limits->stall);
+    bool fine = is_fine(s, w, limits->stall),
+         helps = w->seconds < s->converged.seconds * (1 - limits->stall);
     if (fine) {
         s->phase_count = w->local;
         s->converged.seconds = fmin(s->converged.seconds, w->seconds);
@@ -113,7 +133,8 @@ static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, 
         s->local_floor = w->local;
     }
     double between = floor((s->phase_count + s->local_floor) / 2);
-    double next = fine ? fmin(fmin(2 * w->local, limits->local), fmax(s->needed, w->local + 1)) : between;
+    double next =
+        fine ? fmin(fmin(2 * w->local, limits->local), fmax(s->needed, w->local + 1)) : between;
     if (fine && next >= s->local_floor)
         next = between;
     bool could_do_all = fine && w->local >= s->needed && (w->wait_share <= limits->stall || !helps);
@@ -121,15 +142,18 @@ static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w, 
         begin_down(s, w, s->phase_count, d);
         return;
     }
-    cw_str_addf(&d->reason, "with %.0f local workers a step takes %.1f %% longer: %.0f are tried", w->local,
-                s->converged.step_s > 0 ? fmax(100 * (w->step_s / s->converged.step_s - 1), 0) : 0, next);
+    cw_str_addf(
+        &d->reason, "with %.0f local workers a step takes %.1f %% longer: %.0f are tried", w->local,
+        s->converged.step_s > 0 ? fmax(100 * (w->step_s / s->converged.step_s - 1), 0) : 0, next);
     go(s, d, CW_SCALE_LOCAL_UP, w->remote, next);
 }
 
 /* ---- fewer remote ones, or more of either ---- */
 
-/* Local workers that should make the trainer wait no more; as many as there are: no more can be had. */
-static double more_local(const struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits)
+/* Local workers that should make the trainer wait no more; as many as there are: no more can be
+ * had. */
+static double more_local(const struct cw_scale_state *s, const struct cw_scale_window *w,
+                         const struct limits *limits)
 {
     double n = w->remote + w->local, lacking = n / fmax(1 - w->wait_share, 0.1) - n;
     double to = w->local + fmax(ceil(lacking - ROUND_DOWN), 1);
@@ -137,23 +161,34 @@ static double more_local(const struct cw_scale_state *s, const struct cw_scale_w
 }
 
 /* One remote worker did not do: more, as long as that pays. */
-static void more_remote(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+static void more_remote(struct cw_scale_state *s, const struct cw_scale_window *w,
+                        const struct limits *limits, struct cw_scale_decision *d)
 {
     const struct cw_scale_window *before = &s->rest;
     bool grown = before->seconds > 0 && w->remote > before->remote;
-    if (grown && !cw_scale_pays(limits->options, before->remote + before->local, 1 / before->seconds, w->remote + w->local, 1 / w->seconds, GAIN_LEAST)) {
-        cw_str_addf(&d->reason, "with %.0f remote workers the trainer waits %.0f %% of its time: more do not help", w->remote, 100 * w->wait_share);
+    if (grown &&
+        !cw_scale_pays(limits->options, before->remote + before->local, 1 / before->seconds,
+                       w->remote + w->local, 1 / w->seconds, GAIN_LEAST)) {
+        cw_str_addf(
+            &d->reason,
+            "with %.0f remote workers the trainer waits %.0f %% of its time: more do not help",
+            w->remote, 100 * w->wait_share);
         settle(s, d, before->remote, s->phase_count);
     } else if (w->remote >= limits->remote) {
-        cw_str_addf(&d->reason, "the trainer waits %.0f %% of its time, and there are no more workers: settled", 100 * w->wait_share);
+        cw_str_addf(&d->reason,
+                    "the trainer waits %.0f %% of its time, and there are no more workers: settled",
+                    100 * w->wait_share);
         settle(s, d, w->remote, s->phase_count);
     } else {
-        cw_str_addf(&d->reason, "with %.0f remote workers the trainer waits %.0f %% of its time: one more", w->remote, 100 * w->wait_share);
+        cw_str_addf(&d->reason,
+                    "with %.0f remote workers the trainer waits %.0f %% of its time: one more",
+                    w->remote, 100 * w->wait_share);
         go(s, d, CW_SCALE_REMOTE_DOWN, w->remote + 1, s->phase_count);
     }
 }
 
-static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w,
+                       const struct limits *limits, struct cw_scale_decision *d)
 {
     bool local_is_fine = w->local <= s->phase_count || step_is_fine(s, w, limits->stall);
     if (local_is_fine)
@@ -162,8 +197,10 @@ static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w
         s->local_floor = w->local;
     double local = more_local(s, w, limits);
     if (local_is_fine && w->wait_share > limits->stall && local > w->local) {
-        cw_str_addf(&d->reason, "with %.0f remote and %.0f local workers the trainer waits %.0f %% of its time: %.0f local ones are tried", w->remote, w->local,
-                    100 * w->wait_share, local);
+        cw_str_addf(&d->reason,
+                    "with %.0f remote and %.0f local workers the trainer waits %.0f %% of its "
+                    "time: %.0f local ones are tried",
+                    w->remote, w->local, 100 * w->wait_share, local);
         go(s, d, CW_SCALE_REMOTE_DOWN, w->remote, local);
         return;
     }
@@ -173,7 +210,8 @@ static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w
         return;
     }
     double to = fmax(floor((s->floor + s->enough) / 2), s->floor + 1);
-    cw_str_addf(&d->reason, "with %.0f remote workers batches are %.1f %% slower: %.0f", w->remote, 100 * (w->seconds / s->converged.seconds - 1), to);
+    cw_str_addf(&d->reason, "with %.0f remote workers batches are %.1f %% slower: %.0f", w->remote,
+                100 * (w->seconds / s->converged.seconds - 1), to);
     if (to >= s->enough)
         settle(s, d, s->enough, s->phase_count);
     else
@@ -181,18 +219,25 @@ static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w
 }
 
 /* Local workers that are much slower than the remote ones in whose place they are: back at once. */
-static bool goes_back(struct cw_scale_state *s, const struct cw_scale_window *w, struct cw_scale_decision *d)
+static bool goes_back(struct cw_scale_state *s, const struct cw_scale_window *w,
+                      struct cw_scale_decision *d)
 {
-    if (s->enough <= w->remote || w->wait_share <= HOPELESS || cw_scale_batch_s(w) <= 2 * s->converged.seconds)
+    if (s->enough <= w->remote || w->wait_share <= HOPELESS ||
+        cw_scale_batch_s(w) <= 2 * s->converged.seconds)
         return false;
-    cw_str_addf(&d->reason, "with %.0f remote workers the trainer waits %.0f %% of its time: back to %.0f, settled", w->remote, 100 * w->wait_share, s->enough);
+    cw_str_addf(
+        &d->reason,
+        "with %.0f remote workers the trainer waits %.0f %% of its time: back to %.0f, settled",
+        w->remote, 100 * w->wait_share, s->enough);
     settle(s, d, s->enough, s->phase_count);
     return true;
 }
 
-static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *w,
+                        const struct limits *limits, struct cw_scale_decision *d)
 {
-    /* fewer remote ones do not make the step longer: where the local ones are no more than were fine, that is something else */
+    /* fewer remote ones do not make the step longer: where the local ones are no more than were
+     * fine, that is something else */
     bool as_fast = w->local <= s->phase_count && w->wait_share <= limits->stall;
     if (!as_fast && !is_fine(s, w, limits->stall)) {
         not_enough(s, w, limits, d);
@@ -215,21 +260,26 @@ static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *
 static bool has_changed(struct cw_scale_state *s, const struct cw_scale_window *w)
 {
     double step = s->rest.step_s, batch = cw_scale_batch_s(w);
-    bool other = (step > 0 && w->step_s > 0 && fabs(w->step_s / step - 1) > REOPEN) || fabs(batch / s->rest.seconds - 1) > REOPEN;
+    bool other = (step > 0 && w->step_s > 0 && fabs(w->step_s / step - 1) > REOPEN) ||
+                 fabs(batch / s->rest.seconds - 1) > REOPEN;
     s->doubt = other ? s->doubt + 1 : 0;
     return s->doubt >= CW_SCALE_MEDIAN_OF;
 }
 
-static void begin_anew(struct cw_scale_state *s, const struct cw_scale_window *w, struct cw_scale_decision *d)
+static void begin_anew(struct cw_scale_state *s, const struct cw_scale_window *w,
+                       struct cw_scale_decision *d)
 {
-    cw_str_addf(&d->reason, "the trainer or its host is not what it was when this was settled: looked for anew");
+    cw_str_addf(
+        &d->reason,
+        "the trainer or its host is not what it was when this was settled: looked for anew");
     memset(s, 0, sizeof(*s));
     s->phase = CW_SCALE_REMOTE_UP;
     cw_scale_target(s, d, fmax(w->remote, 1), 0);
 }
 
 /* It waits all the same. */
-static void mend(struct cw_scale_state *s, const struct cw_scale_window *w, const struct limits *limits, struct cw_scale_decision *d)
+static void mend(struct cw_scale_state *s, const struct cw_scale_window *w,
+                 const struct limits *limits, struct cw_scale_decision *d)
 {
     double local = more_local(s, w, limits);
     s->rest = *w;
@@ -237,18 +287,23 @@ static void mend(struct cw_scale_state *s, const struct cw_scale_window *w, cons
     s->enough = NOT_KNOWN;
     if (local > w->local) {
         s->floor = fmax(s->floor - (local - w->local), -1);
-        cw_str_addf(&d->reason, "the trainer waits %.0f %% of its time: %.0f local workers are tried", 100 * w->wait_share, local);
+        cw_str_addf(&d->reason,
+                    "the trainer waits %.0f %% of its time: %.0f local workers are tried",
+                    100 * w->wait_share, local);
         go(s, d, CW_SCALE_REMOTE_DOWN, w->remote, local);
     } else if (w->remote < limits->remote) {
         s->floor = w->remote;
-        cw_str_addf(&d->reason, "the trainer waits %.0f %% of its time: one remote worker more is tried", 100 * w->wait_share);
+        cw_str_addf(&d->reason,
+                    "the trainer waits %.0f %% of its time: one remote worker more is tried",
+                    100 * w->wait_share);
         go(s, d, CW_SCALE_REMOTE_DOWN, w->remote + 1, w->local);
     } else {
         settle(s, d, w->remote, w->local);
     }
 }
 
-static void stable(struct cw_scale_state *s, const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_decision *d)
+static void stable(struct cw_scale_state *s, const struct cw_scale_window *window,
+                   const struct limits *limits, struct cw_scale_decision *d)
 {
     struct cw_scale_window w;
     if (!cw_scale_medians(s, &w))
@@ -262,20 +317,23 @@ static void stable(struct cw_scale_state *s, const struct cw_scale_window *windo
     double all = needed(&w), n = w.remote + w.local;
     if (has_changed(s, window)) {
         begin_anew(s, window, d);
-    } else if (w.wait_share > limits->stall && s->calm >= (s->patience > 0 ? again / 2 : CW_SCALE_MEDIAN_OF)) {
+    } else if (w.wait_share > limits->stall &&
+               s->calm >= (s->patience > 0 ? again / 2 : CW_SCALE_MEDIAN_OF)) {
         mend(s, &w, limits, d);
-    } else if (w.wait_share <= limits->stall && w.remote >= 1 && all > 0 && all < n && s->calm >= again) {
+    } else if (w.wait_share <= limits->stall && w.remote >= 1 && all > 0 && all < n &&
+               s->calm >= again) {
         s->rest = w;
         s->floor = w.remote - 2;
         s->enough = w.remote;
         s->phase_count = w.local;
-        cw_str_addf(&d->reason, "%.0f workers should be enough: one remote worker less is tried", all);
+        cw_str_addf(&d->reason, "%.0f workers should be enough: one remote worker less is tried",
+                    all);
         go(s, d, CW_SCALE_REMOTE_DOWN, w.remote - 1, w.local);
     }
 }
 
-static int remote_first(const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_state *s, struct cw_scale_decision *d,
-                        struct cw_err *err)
+static int remote_first(const struct cw_scale_window *window, const struct limits *limits,
+                        struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
 {
     const struct cw_scale_available available = {.remote = limits->remote};
     struct cw_scale_window w;
@@ -288,8 +346,10 @@ static int remote_first(const struct cw_scale_window *window, const struct limit
     return rc;
 }
 
-/* No remote worker is to be had: as many local ones as the trainer needs, by what they bring. In the state remote stands for local. */
-static int here_only(const struct cw_scale_window *window, double local_max, const struct cw_scale_options *options, struct cw_scale_state *s,
+/* No remote worker is to be had: as many local ones as the trainer needs, by what they bring. In
+ * the state remote stands for local. */
+static int here_only(const struct cw_scale_window *window, double local_max,
+                     const struct cw_scale_options *options, struct cw_scale_state *s,
                      struct cw_scale_decision *d, struct cw_err *err)
 {
     struct cw_scale_window here = *window;
@@ -303,7 +363,8 @@ static int here_only(const struct cw_scale_window *window, double local_max, con
     return rc;
 }
 
-static void go_on(const struct cw_scale_window *window, const struct limits *limits, struct cw_scale_state *s, struct cw_scale_decision *d)
+static void go_on(const struct cw_scale_window *window, const struct limits *limits,
+                  struct cw_scale_state *s, struct cw_scale_decision *d)
 {
     struct cw_scale_window w;
     cw_scale_target(s, d, s->remote, s->local);
@@ -312,7 +373,8 @@ static void go_on(const struct cw_scale_window *window, const struct limits *lim
     cw_scale_remember(s, window);
     if (s->phase == CW_SCALE_STABLE)
         stable(s, window, limits, d);
-    else if ((s->phase == CW_SCALE_REMOTE_DOWN && goes_back(s, window, d)) || !cw_scale_medians(s, &w))
+    else if ((s->phase == CW_SCALE_REMOTE_DOWN && goes_back(s, window, d)) ||
+             !cw_scale_medians(s, &w))
         return;
     else if (s->phase == CW_SCALE_REMOTE_DOWN)
         remote_down(s, &w, limits, d);
@@ -323,25 +385,30 @@ static void go_on(const struct cw_scale_window *window, const struct limits *lim
 }
 
 /* Others have the rest of the fleet, or the client can start no more. */
-static bool is_cut(const struct limits *limits, struct cw_scale_state *s, struct cw_scale_decision *d)
+static bool is_cut(const struct limits *limits, struct cw_scale_state *s,
+                   struct cw_scale_decision *d)
 {
     if (s->remote <= limits->remote && s->local <= limits->local)
         return false;
-    cw_str_addf(&d->reason, "no more than %.0f remote and %.0f local workers are to be had", limits->remote, limits->local);
+    cw_str_addf(&d->reason, "no more than %.0f remote and %.0f local workers are to be had",
+                limits->remote, limits->local);
     s->rest = (struct cw_scale_window){0};
     double local = fmin(s->local, limits->local);
-    go(s, d, s->phase == CW_SCALE_REMOTE_UP ? CW_SCALE_LOCAL_UP : s->phase, fmax(fmin(s->remote, limits->remote), local < 1 ? 1 : 0), local);
+    go(s, d, s->phase == CW_SCALE_REMOTE_UP ? CW_SCALE_LOCAL_UP : s->phase,
+       fmax(fmin(s->remote, limits->remote), local < 1 ? 1 : 0), local);
     return true;
 }
 
-static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                  const char *argument, struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
+static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
+                  const struct cw_scale_options *options, const char *argument,
+                  struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
 {
     (void)argument;
-    const struct limits limits = {.options = options,
-                                  .stall = cw_scale_or(options->max_stall, STALL),
-                                  .local = fmin(cw_scale_or(options->max_local, 10), available->local),
-                                  .remote = cw_scale_clamp_now((double)INFINITY, available, options)};
+    const struct limits limits = {
+        .options = options,
+        .stall = cw_scale_or(options->max_stall, STALL),
+        .local = fmin(cw_scale_or(options->max_local, 10), available->local),
+        .remote = cw_scale_clamp_now((double)INFINITY, available, options)};
     double here = available->remote < 1 && available->local >= 1;
     int rc = 0;
     if (here != s->here) {
@@ -370,4 +437,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
 }
 
 const struct cw_scale_policy cw_policy_autoplace_auto = {
-    .name = "auto", .summary = "lowest cost within a slowdown; host contention measured (default)", .places = true, .decide = decide};
+    .name = "auto",
+    .summary = "lowest cost within a slowdown; host contention measured (default)",
+    .places = true,
+    .decide = decide};

@@ -2,8 +2,10 @@
 /* No workers on the trainer's host. */
 #include "policies/scale_int.h"
 
-static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                  const char *argument, struct cw_scale_state *state, struct cw_scale_decision *decision, struct cw_err *err)
+static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
+                  const struct cw_scale_options *options, const char *argument,
+                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_err *err)
 {
     (void)available, (void)options, (void)argument, (void)err;
     cw_scale_target(state, decision, window->remote, 0);

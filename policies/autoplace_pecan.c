@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pecan's AutoPlacement (Graur et al., ATC'24, and the published state machine): remote workers are added while each brings more than 3 % (or, with
- * prices, more than it costs); then local ones, which cost nothing, while no window is more than 10 % slower than the one before; then
- * remote ones are taken away while that is cheaper. Windows are compared with the newest one that had other workers.
+/* Pecan's AutoPlacement (Graur et al., ATC'24, and the published state machine): remote workers
+ * are added while each brings more than 3 % (or, with prices, more than it costs); then local
+ * ones, which cost nothing, while no window is more than 10 % slower than the one before; then
+ * remote ones are taken away while that is cheaper. Windows are compared with the newest one
+ * that had other workers.
  *
- *   adding the (n+1)th pays    gain * (C + n W) > W (1 - gain)      C, W: prices of client and worker per hour
+ *   adding the (n+1)th pays    gain * (C + n W) > W (1 - gain)      C, W: prices of client and
+ *                              worker per hour
  *   taking one away pays       W > loss * (C + n W) */
 #include "policies/scale_int.h"
 
@@ -32,11 +35,13 @@ static bool adding_helps(const struct view *v)
 
 static bool removing_helps(const struct view *v)
 {
-    double client = cw_scale_or(v->options->client_price, CLIENT_PRICE), worker = cw_scale_or(v->options->worker_price, WORKER_PRICE);
+    double client = cw_scale_or(v->options->client_price, CLIENT_PRICE),
+           worker = cw_scale_or(v->options->worker_price, WORKER_PRICE);
     return worker > -v->gain * (client + v->r * worker);
 }
 
-static void set(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_scale_phase phase, double r, double l)
+static void set(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_scale_phase phase,
+                double r, double l)
 {
     s->phase = phase;
     cw_scale_target(s, d, r, l);
@@ -45,11 +50,13 @@ static void set(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_s
 static void remote_up(const struct view *v, struct cw_scale_state *s, struct cw_scale_decision *d)
 {
     if (adding_helps(v) && v->r < v->remote_max && v->remote_now > v->r) {
-        cw_str_addf(&d->reason, "the last remote worker made batches %.1f %% faster: one more", 100 * v->gain);
+        cw_str_addf(&d->reason, "the last remote worker made batches %.1f %% faster: one more",
+                    100 * v->gain);
         set(s, d, CW_SCALE_REMOTE_UP, v->r + 1, v->l);
         return;
     }
-    cw_str_addf(&d->reason, "the last remote worker brought %.1f %%: local ones are tried", 100 * v->gain);
+    cw_str_addf(&d->reason, "the last remote worker brought %.1f %%: local ones are tried",
+                100 * v->gain);
     s->phase_count = 0;
     set(s, d, CW_SCALE_LOCAL_UP, v->r == v->remote_max ? v->remote_max : v->r0, v->l0 + 1);
 }
@@ -58,18 +65,23 @@ static void local_up(const struct view *v, struct cw_scale_state *s, struct cw_s
 {
     bool slower = v->gain < -cw_scale_or(v->options->error_bar, 0.1);
     if (!slower && v->l < v->local_max) {
-        cw_str_addf(&d->reason, "a local worker costs nothing, and batches are not more than 10 %% slower: one more");
+        cw_str_addf(
+            &d->reason,
+            "a local worker costs nothing, and batches are not more than 10 %% slower: one more");
         set(s, d, CW_SCALE_LOCAL_UP, v->r, v->l + 1);
         return;
     }
     double l = slower ? v->l - 1 : v->l;
     if (l == s->phase_count || v->r == 0) {
-        cw_str_addf(&d->reason, "%s: settled", v->r == 0 ? "no remote worker is left" : "no local worker was gained");
+        cw_str_addf(&d->reason, "%s: settled",
+                    v->r == 0 ? "no remote worker is left" : "no local worker was gained");
         set(s, d, CW_SCALE_STABLE, v->r, l);
         return;
     }
     if (slower)
-        cw_str_addf(&d->reason, "batches are %.1f %% slower: %.0f local workers, and one remote less is tried", -100 * v->gain, l);
+        cw_str_addf(&d->reason,
+                    "batches are %.1f %% slower: %.0f local workers, and one remote less is tried",
+                    -100 * v->gain, l);
     else
         cw_str_addf(&d->reason, "there may be no more local workers: one remote less is tried");
     s->phase_count = v->r;
@@ -80,13 +92,17 @@ static void remote_down(const struct view *v, struct cw_scale_state *s, struct c
 {
     bool ok = removing_helps(v);
     if (ok && v->r > 0) {
-        cw_str_addf(&d->reason, "without that remote worker batches are %.1f %% slower, which costs less than it: one less", -100 * v->gain);
+        cw_str_addf(&d->reason,
+                    "without that remote worker batches are %.1f %% slower, which costs less than "
+                    "it: one less",
+                    -100 * v->gain);
         set(s, d, CW_SCALE_REMOTE_DOWN, v->r - 1, v->l);
         return;
     }
     double r = ok ? v->r : v->r + 1;
     if (r == s->phase_count || v->l >= v->local_max) {
-        cw_str_addf(&d->reason, "%s: settled", ok ? "no remote worker is left" : "that remote worker was worth its price");
+        cw_str_addf(&d->reason, "%s: settled",
+                    ok ? "no remote worker is left" : "that remote worker was worth its price");
         set(s, d, CW_SCALE_STABLE, r, v->l);
         return;
     }
@@ -120,11 +136,15 @@ static bool compare(struct cw_scale_state *s, struct view *v, struct cw_scale_de
     return false;
 }
 
-static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                  const char *argument, struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
+static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
+                  const struct cw_scale_options *options, const char *argument,
+                  struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
 {
     (void)argument, (void)err;
-    struct view v = {.options = options, .r = window->remote, .l = window->local, .remote_now = cw_scale_remote_now(available)};
+    struct view v = {.options = options,
+                     .r = window->remote,
+                     .l = window->local,
+                     .remote_now = cw_scale_remote_now(available)};
     v.remote_max = cw_scale_or(options->max_workers, REMOTE_MAX);
     v.local_max = cw_scale_or(options->max_local, LOCAL_MAX);
     if (s->phase == CW_SCALE_BEGIN)
@@ -151,4 +171,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
 }
 
 const struct cw_scale_policy cw_policy_autoplace_pecan = {
-    .name = "pecan", .summary = "remote up, local up, remote down, as published (ATC'24)", .places = true, .decide = decide};
+    .name = "pecan",
+    .summary = "remote up, local up, remote down, as published (ATC'24)",
+    .places = true,
+    .decide = decide};

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default. It knows what the published climb has to find out: what the trainer would take if it never waited (its own step), and what one worker
- * gives when nothing holds it up. So it jumps to the number that should do, and then lets measurement decide:
+/* The default. It knows what the published climb has to find out: what the trainer would take if
+ * it never waited (its own step), and what one worker gives when nothing holds it up. So it
+ * jumps to the number that should do, and then lets measurement decide:
  *
- *   rate of n workers   n * r / (1 + a * (n - 1)): one worker's rate, and what each further one costs of it; a follows from two
- *                       windows in which the trainer waited (so that the workers were what was measured)
+ *   rate of n workers   n * r / (1 + a * (n - 1)): one worker's rate, and what each further one
+ *                       costs of it; a follows from two
+ *                       windows in which the trainer waited (so that the workers were what was
+ *                       measured)
  *   enough              the trainer waits at most max_stall of its time
  *   not enough, but the workers' own rate says that they are: one window more is asked
- *   too many            the same demand could be met with fewer, in three windows one after the other
- *   not enough          a number at which the trainer waited is not tried again until its demand changes by a tenth
- *   no help             more workers brought nothing, or less than they cost: not tried again for that demand, but after 30 windows, then 60, ...:
+ *   too many            the same demand could be met with fewer, in three windows one after the
+ *                       other
+ *   not enough          a number at which the trainer waited is not tried again until its demand
+ *                       changes by a tenth
+ *   no help             more workers brought nothing, or less than they cost: not tried again
+ *                       for that demand, but after 30 windows, then 60, ...:
  *                       one bad measurement must not hold for ever
  *   others have them    it wants them as long as it waits, and no longer */
 #include "policies/scale_int.h"
@@ -17,10 +23,13 @@
 
 #define STALL 0.05
 #define DEMAND_CHANGED 0.1
-#define ROUND_DOWN 0.05   /* 2.05 workers are 2: measurement says whether they are */
-#define GAIN_LEAST 0.15   /* a worker that brings less than this share of a usual one is not worth having, when there are no prices */
+#define ROUND_DOWN 0.05 /* 2.05 workers are 2: measurement says whether they are */
+/* a worker that brings less than this share of a usual one is not worth having, when there are
+ * no prices */
+#define GAIN_LEAST 0.15
 #define DOUBTS 3
-#define PROBE_AFTER 8     /* calm windows until one worker less is tried, when a worker's rate is not known */
+/* calm windows until one worker less is tried, when a worker's rate is not known */
+#define PROBE_AFTER 8
 #define LOSS_MAX 1.0
 #define AGAIN_AFTER 30
 #define AGAIN_DOUBLINGS 10
@@ -30,7 +39,8 @@ static double model(const struct cw_scale_state *s, double n)
     return n * s->worker_rate / (1 + s->loss * (n - 1));
 }
 
-/* What the workers computed of it: what the trainer took besides lay ready since before, and says nothing about them. */
+/* What the workers computed of it: what the trainer took besides lay ready since before, and
+ * says nothing about them. */
 static double given(const struct cw_scale_window *w)
 {
     double t = w->batches / w->seconds;
@@ -81,16 +91,20 @@ static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, doubl
     s->worker_rate = t * (1 + s->loss * (n - 1)) / n;
 }
 
-/* The fewest workers that should meet the demand; where more bring nothing, the last that brings something. */
-static double enough(const struct cw_scale_state *s, const struct cw_scale_options *o, double from, double most)
+/* The fewest workers that should meet the demand; where more bring nothing, the last that brings
+ * something. */
+static double enough(const struct cw_scale_state *s, const struct cw_scale_options *o, double from,
+                     double most)
 {
     double n = from;
-    while (n < most && model(s, n + ROUND_DOWN) < s->demand && cw_scale_pays(o, n, model(s, n), n + 1, model(s, n + 1), GAIN_LEAST))
+    while (n < most && model(s, n + ROUND_DOWN) < s->demand &&
+           cw_scale_pays(o, n, model(s, n), n + 1, model(s, n + 1), GAIN_LEAST))
         n++;
     return n;
 }
 
-static double grow(struct cw_scale_state *s, const struct cw_scale_window *w, const struct cw_scale_options *o, double most, struct cw_str *reason)
+static double grow(struct cw_scale_state *s, const struct cw_scale_window *w,
+                   const struct cw_scale_options *o, double most, struct cw_str *reason)
 {
     double n = w->remote, stall = cw_scale_or(o->max_stall, STALL);
     s->floor = fmax(s->floor, n);
@@ -100,24 +114,34 @@ static double grow(struct cw_scale_state *s, const struct cw_scale_window *w, co
     const struct cw_scale_window *prev = cw_scale_other(s, false);
     double t = given(w);
     if (n >= most) {
-        cw_str_addf(reason, "the trainer waits %.0f %% of its time, and there are no more than %.0f workers", 100 * w->wait_share, most);
+        cw_str_addf(
+            reason,
+            "the trainer waits %.0f %% of its time, and there are no more than %.0f workers",
+            100 * w->wait_share, most);
         return most;
     }
-    if (prev && prev->remote < n && prev->wait_share > stall && !cw_scale_pays(o, prev->remote, given(prev), n, t, GAIN_LEAST)) {
-        cw_str_addf(reason, "%.0f workers give %.1f batches/s, %.0f gave %.1f: more workers do not help", n, t, prev->remote,
-                    given(prev));
+    if (prev && prev->remote < n && prev->wait_share > stall &&
+        !cw_scale_pays(o, prev->remote, given(prev), n, t, GAIN_LEAST)) {
+        cw_str_addf(reason,
+                    "%.0f workers give %.1f batches/s, %.0f gave %.1f: more workers do not help", n,
+                    t, prev->remote, given(prev));
         return prev->remote;
     }
     if (s->demand > 0)
-        cw_str_addf(reason, "the trainer waits %.0f %% of its time and would take %.1f batches/s; %.0f workers give %.1f, %.0f should give %.1f",
+        cw_str_addf(reason,
+                    "the trainer waits %.0f %% of its time and would take %.1f batches/s; %.0f "
+                    "workers give %.1f, %.0f should give %.1f",
                     100 * w->wait_share, s->demand, n, t, to, model(s, to));
     else
-        cw_str_addf(reason, "the trainer waits %.0f %% of its time with %.0f workers: twice as many", 100 * w->wait_share, n);
+        cw_str_addf(reason,
+                    "the trainer waits %.0f %% of its time with %.0f workers: twice as many",
+                    100 * w->wait_share, n);
     return to;
 }
 
 /* Fewer that would do, or as many as there are. */
-static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w, struct cw_str *reason)
+static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w,
+                     struct cw_str *reason)
 {
     double n = w->remote, to = n;
     s->calm++;
@@ -130,7 +154,9 @@ static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w, 
     if (to >= n || s->doubt < DOUBTS)
         return n;
     s->doubt = s->calm = 0;
-    cw_str_addf(reason, "the trainer takes %.1f batches/s and hardly waits; %.0f workers should be enough", s->demand, to);
+    cw_str_addf(reason,
+                "the trainer takes %.1f batches/s and hardly waits; %.0f workers should be enough",
+                s->demand, to);
     return to;
 }
 
@@ -146,8 +172,10 @@ static bool still_wants(struct cw_scale_state *s, const struct cw_scale_window *
     return s->calm < DOUBTS;
 }
 
-static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                  const char *argument, struct cw_scale_state *state, struct cw_scale_decision *decision, struct cw_err *err)
+static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
+                  const struct cw_scale_options *options, const char *argument,
+                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_err *err)
 {
     (void)argument, (void)err;
     double stall = cw_scale_or(options->max_stall, STALL), target = window->remote;
@@ -167,8 +195,10 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         cw_scale_target(state, decision, state->remote, 0);
         return 0;
     }
-    bool no_help = state->phase == CW_SCALE_STABLE && state->converged.remote == window->remote && state->demand <= state->converged.rate;
-    if (window->wait_share > stall && no_help && ++state->calm >= AGAIN_AFTER * exp2(state->phase_count)) {
+    bool no_help = state->phase == CW_SCALE_STABLE && state->converged.remote == window->remote &&
+                   state->demand <= state->converged.rate;
+    if (window->wait_share > stall && no_help &&
+        ++state->calm >= AGAIN_AFTER * exp2(state->phase_count)) {
         state->phase_count = fmin(state->phase_count + 1, AGAIN_DOUBLINGS);
         no_help = false;
     }
@@ -182,10 +212,13 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     else if (window->wait_share <= stall)
         target = shrink(state, window, &decision->reason);
     if (is_short && decision->reason.len == 0)
-        cw_str_addf(&decision->reason, "the trainer hardly waits with the %.0f workers that others leave it", window->remote);
+        cw_str_addf(&decision->reason,
+                    "the trainer hardly waits with the %.0f workers that others leave it",
+                    window->remote);
     target = cw_scale_clamp(target, available, options);
     state->phase = target == window->remote ? CW_SCALE_STABLE : CW_SCALE_REMOTE_UP;
-    if (window->wait_share > stall && target <= window->remote) { /* nothing helps this demand: remembered in converged.rate */
+    /* nothing helps this demand: remembered in converged.rate */
+    if (window->wait_share > stall && target <= window->remote) {
         state->converged = *window;
         state->converged.remote = target;
         state->converged.rate = state->demand * (1 + DEMAND_CHANGED);
@@ -197,4 +230,6 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
 }
 
 const struct cw_scale_policy cw_policy_autoscale_auto = {
-    .name = "auto", .summary = "the trainer's demand over a worker's rate, confirmed by measurement (default)", .decide = decide};
+    .name = "auto",
+    .summary = "the trainer's demand over a worker's rate, confirmed by measurement (default)",
+    .decide = decide};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cachew's hill climb on batch time (Graur et al., ATC'22, and the published scaling code): one worker more while that makes batches more than 7 % faster,
- * back by one when it does not; in the stable state every 21st window is compared with the converged one, and a queue or a batch time
- * that grew by half starts a descent or a climb.
+/* Cachew's hill climb on batch time (Graur et al., ATC'22, and the published scaling code): one
+ * worker more while that makes batches more than 7 % faster, back by one when it does not; in
+ * the stable state every 21st window is compared with the converged one, and a queue or a batch
+ * time that grew by half starts a descent or a climb.
  *
- * Two quirks are kept unless options->fixed_quirks: a descent cannot settle at one worker (at one it takes the branch that goes back),
- * and a converged queue of 0 makes the growth no finite number, so that nothing ever starts a rescale. */
+ * Two quirks are kept unless options->fixed_quirks: a descent cannot settle at one worker (at
+ * one it takes the branch that goes back), and a converged queue of 0 makes the growth no finite
+ * number, so that nothing ever starts a rescale. */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -35,34 +37,42 @@ static double converge(struct cw_scale_state *state, const struct cw_scale_windo
     return at->remote;
 }
 
-static double climb(struct cw_scale_state *state, const struct rule *rule, double gain, const struct cw_scale_window *prev, double n,
-                    struct cw_str *reason)
+static double climb(struct cw_scale_state *state, const struct rule *rule, double gain,
+                    const struct cw_scale_window *prev, double n, struct cw_str *reason)
 {
     if (gain > rule->up) {
-        cw_str_addf(reason, "the last worker made batches %.1f %% faster (more than %.0f %%): one more", 100 * gain, 100 * rule->up);
+        cw_str_addf(reason,
+                    "the last worker made batches %.1f %% faster (more than %.0f %%): one more",
+                    100 * gain, 100 * rule->up);
         return n + 1;
     }
-    cw_str_addf(reason, "the last worker changed the batch time by %.1f %% only: back to %.0f", 100 * gain, prev->remote);
+    cw_str_addf(reason, "the last worker changed the batch time by %.1f %% only: back to %.0f",
+                100 * gain, prev->remote);
     return converge(state, prev);
 }
 
-static double descend(struct cw_scale_state *state, const struct rule *rule, double gain, const struct cw_scale_window *prev,
-                      const struct cw_scale_window *last, struct cw_str *reason)
+static double descend(struct cw_scale_state *state, const struct rule *rule, double gain,
+                      const struct cw_scale_window *prev, const struct cw_scale_window *last,
+                      struct cw_str *reason)
 {
     double n = last->remote;
     if (gain > -rule->down && n > 1) {
-        cw_str_addf(reason, "without that worker batches are %.1f %% slower (at most %.0f %%): one less", -100 * gain, 100 * rule->down);
+        cw_str_addf(reason,
+                    "without that worker batches are %.1f %% slower (at most %.0f %%): one less",
+                    -100 * gain, 100 * rule->down);
         return n - 1;
     }
     if (gain > -rule->down && rule->fixed) {
         cw_str_addf(reason, "one worker is enough");
         return converge(state, last);
     }
-    cw_str_addf(reason, "with %.0f workers batches are %.1f %% slower: back to %.0f", n, -100 * gain, prev->remote);
+    cw_str_addf(reason, "with %.0f workers batches are %.1f %% slower: back to %.0f", n,
+                -100 * gain, prev->remote);
     return converge(state, prev);
 }
 
-static double scaling(struct cw_scale_state *state, const struct rule *rule, const struct cw_scale_window *last, struct cw_str *reason)
+static double scaling(struct cw_scale_state *state, const struct rule *rule,
+                      const struct cw_scale_window *last, struct cw_str *reason)
 {
     double n = last->remote;
     if (state->history_n == 1) {
@@ -77,10 +87,12 @@ static double scaling(struct cw_scale_state *state, const struct rule *rule, con
     double gain = 1 - cw_scale_batch_s(last) / cw_scale_batch_s(prev);
     if (!isfinite(gain) || fabs(gain) > rule->outlier)
         return state->remote; /* an outlier */
-    return prev->remote < n ? climb(state, rule, gain, prev, n, reason) : descend(state, rule, gain, prev, last, reason);
+    return prev->remote < n ? climb(state, rule, gain, prev, n, reason)
+                            : descend(state, rule, gain, prev, last, reason);
 }
 
-static double stable(struct cw_scale_state *state, const struct rule *rule, const struct cw_scale_window *last, struct cw_str *reason)
+static double stable(struct cw_scale_state *state, const struct rule *rule,
+                     const struct cw_scale_window *last, struct cw_str *reason)
 {
     if (++state->calm <= rule->stable)
         return state->remote;
@@ -89,20 +101,25 @@ static double stable(struct cw_scale_state *state, const struct rule *rule, cons
     double queue_then = rule->fixed ? fmax(then->queue, QUEUE_LEAST) : then->queue;
     double queue = last->queue / queue_then, time = cw_scale_batch_s(last) / cw_scale_batch_s(then);
     if (isfinite(queue) && queue > rule->queue_growth && then->remote > 1) {
-        cw_str_addf(reason, "%.1f times as many batches lie ready as when it settled: one worker less", queue);
+        cw_str_addf(reason,
+                    "%.1f times as many batches lie ready as when it settled: one worker less",
+                    queue);
         state->phase = CW_SCALE_REMOTE_UP;
         return then->remote - 1;
     }
     if (isfinite(queue) && time > rule->time_growth) {
-        cw_str_addf(reason, "batches take %.1f times as long as when it settled: one worker more", time);
+        cw_str_addf(reason, "batches take %.1f times as long as when it settled: one worker more",
+                    time);
         state->phase = CW_SCALE_REMOTE_UP;
         return then->remote + 1;
     }
     return last->remote;
 }
 
-static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                  const char *argument, struct cw_scale_state *state, struct cw_scale_decision *decision, struct cw_err *err)
+static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
+                  const struct cw_scale_options *options, const char *argument,
+                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_err *err)
 {
     (void)argument, (void)err;
     struct rule rule = rule_of(options);
@@ -115,7 +132,8 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     if (window->remote == target)
         target = state->phase == CW_SCALE_STABLE ? stable(state, &rule, window, &decision->reason)
                                                  : scaling(state, &rule, window, &decision->reason);
-    /* A target beyond what there is would be waited for without end (published behaviour): the limit counts as "no further gain". */
+    /* A target beyond what there is would be waited for without end (published behaviour): the
+     * limit counts as "no further gain". */
     double possible = cw_scale_clamp(target, available, options);
     if (possible < target && possible == window->remote && state->phase != CW_SCALE_STABLE) {
         cw_str_clear(&decision->reason);
@@ -128,4 +146,6 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
 }
 
 const struct cw_scale_policy cw_policy_autoscale_cachew = {
-    .name = "cachew", .summary = "hill climb on batch time, as published (ATC'22)", .decide = decide};
+    .name = "cachew",
+    .summary = "hill climb on batch time, as published (ATC'22)",
+    .decide = decide};

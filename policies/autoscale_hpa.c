@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of Kubernetes' horizontal pod autoscaler on CPU utilisation, which Cachew was compared with: wanted = ceil(now * cpu / target), nothing
- * within 10 % of the target, and the highest wish of the last 5 minutes when it would shrink (kubernetes.io, "Horizontal Pod Autoscaling",
- * algorithm details). It knows nothing of the trainer. */
+/* The rule of Kubernetes' horizontal pod autoscaler on CPU utilisation, which Cachew was
+ * compared with: wanted = ceil(now * cpu / target), nothing within 10 % of the target, and the
+ * highest wish of the last 5 minutes when it would shrink (kubernetes.io, "Horizontal Pod
+ * Autoscaling", algorithm details). It knows nothing of the trainer. */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@ static double wish(const struct cw_scale_window *window, double target)
     return fabs(ratio - 1) <= TOLERANCE ? window->remote : ceil(window->remote * ratio);
 }
 
-static double highest_wish(const struct cw_scale_state *state, double now_s, double settle_s, double target)
+static double highest_wish(const struct cw_scale_state *state, double now_s, double settle_s,
+                           double target)
 {
     double most = 0;
     for (size_t i = 0; i < state->history_n; i++)
@@ -23,20 +25,24 @@ static double highest_wish(const struct cw_scale_state *state, double now_s, dou
     return most;
 }
 
-static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                  const char *argument, struct cw_scale_state *state, struct cw_scale_decision *decision, struct cw_err *err)
+static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
+                  const struct cw_scale_options *options, const char *argument,
+                  struct cw_scale_state *state, struct cw_scale_decision *decision,
+                  struct cw_err *err)
 {
     (void)argument, (void)err;
     double target = cw_scale_or(options->cpu_target, 0.8);
     cw_scale_remember(state, window);
     double wanted = wish(window, target);
     if (wanted < window->remote)
-        wanted = fmin(window->remote, highest_wish(state, window->at_s, cw_scale_or(options->settle_s, 300), target));
+        wanted = fmin(window->remote, highest_wish(state, window->at_s,
+                                                   cw_scale_or(options->settle_s, 300), target));
     cw_scale_target(state, decision, cw_scale_clamp(wanted, available, options), 0);
     decision->settled = !decision->changed;
     if (decision->changed)
-        cw_str_addf(&decision->reason, "%.0f %% of the CPU of %.0f workers is used, %.0f %% is the target", 100 * window->cpu, window->remote,
-                    100 * target);
+        cw_str_addf(&decision->reason,
+                    "%.0f %% of the CPU of %.0f workers is used, %.0f %% is the target",
+                    100 * window->cpu, window->remote, 100 * target);
     return 0;
 }
 

@@ -7,4 +7,5 @@ static double worth(const struct cw_evict_entry *entry)
     return -entry->idle_s;
 }
 
-const struct cw_evict_policy cw_policy_evict_lru = {"lru", "what was not used for the longest time leaves first", worth};
+const struct cw_evict_policy cw_policy_evict_lru = {
+    "lru", "what was not used for the longest time leaves first", worth};

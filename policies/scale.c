@@ -21,8 +21,9 @@ static const struct cw_scale_policy *const autoplaces[] = {
 #undef CW_AUTOPLACE
     NULL};
 
-static int find(const char *kind, const struct cw_scale_policy *const *all, const char *option, const struct cw_scale_policy **ret_policy,
-                const char **ret_argument, struct cw_err *err)
+static int find(const char *kind, const struct cw_scale_policy *const *all, const char *option,
+                const struct cw_scale_policy **ret_policy, const char **ret_argument,
+                struct cw_err *err)
 {
     size_t n = strcspn(option, ":");
     CW_STR_AUTO names = {0};
@@ -34,15 +35,18 @@ static int find(const char *kind, const struct cw_scale_policy *const *all, cons
         }
         cw_str_addf(&names, "%s%s", names.len ? ", " : "", (*all)->name);
     }
-    return cw_err_set(err, CW_E_INVALID, "%s policy \"%s\" is not known; there are: %s", kind, option, cw_str_text(&names));
+    return cw_err_set(err, CW_E_INVALID, "%s policy \"%s\" is not known; there are: %s", kind,
+                      option, cw_str_text(&names));
 }
 
-int cw_autoscale_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err)
+int cw_autoscale_find(const char *option, const struct cw_scale_policy **ret_policy,
+                      const char **ret_argument, struct cw_err *err)
 {
     return find("autoscale", autoscales, option, ret_policy, ret_argument, err);
 }
 
-int cw_autoplace_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err)
+int cw_autoplace_find(const char *option, const struct cw_scale_policy **ret_policy,
+                      const char **ret_argument, struct cw_err *err)
 {
     return find("autoplace", autoplaces, option, ret_policy, ret_argument, err);
 }
@@ -84,7 +88,8 @@ static double median3(const double v[CW_SCALE_MEDIAN_OF])
 
 bool cw_scale_medians(const struct cw_scale_state *s, struct cw_scale_window *ret)
 {
-    double batch[CW_SCALE_MEDIAN_OF], step[CW_SCALE_MEDIAN_OF], wait[CW_SCALE_MEDIAN_OF], rate[CW_SCALE_MEDIAN_OF];
+    double batch[CW_SCALE_MEDIAN_OF], step[CW_SCALE_MEDIAN_OF], wait[CW_SCALE_MEDIAN_OF],
+        rate[CW_SCALE_MEDIAN_OF];
     if (s->history_n < CW_SCALE_MEDIAN_OF)
         return false;
     const struct cw_scale_window *last = &s->history[s->history_n - 1];
@@ -106,22 +111,27 @@ bool cw_scale_medians(const struct cw_scale_state *s, struct cw_scale_window *re
     return true;
 }
 
-double cw_scale_clamp(double remote, const struct cw_scale_available *available, const struct cw_scale_options *options)
+double cw_scale_clamp(double remote, const struct cw_scale_available *available,
+                      const struct cw_scale_options *options)
 {
-    double most = options->max_workers > 0 && options->max_workers < available->remote ? options->max_workers : available->remote;
+    double most = options->max_workers > 0 && options->max_workers < available->remote
+                      ? options->max_workers
+                      : available->remote;
     double least = cw_scale_or(options->min_workers, 1);
     if (remote > most)
         remote = most;
     return remote < least ? least : remote;
 }
 
-double cw_scale_clamp_now(double remote, const struct cw_scale_available *available, const struct cw_scale_options *options)
+double cw_scale_clamp_now(double remote, const struct cw_scale_available *available,
+                          const struct cw_scale_options *options)
 {
     double n = cw_scale_clamp(remote, available, options);
     return available->granted > 0 && available->granted < n ? available->granted : n;
 }
 
-bool cw_scale_pays(const struct cw_scale_options *options, double m, double u, double n, double t, double least)
+bool cw_scale_pays(const struct cw_scale_options *options, double m, double u, double n, double t,
+                   double least)
 {
     double client = options->client_price, worker = options->worker_price;
     if (m <= 0 || u <= 0)
@@ -131,7 +141,8 @@ bool cw_scale_pays(const struct cw_scale_options *options, double m, double u, d
     return t / u - 1 >= least * (n / m - 1);
 }
 
-void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision, double remote, double local)
+void cw_scale_target(struct cw_scale_state *state, struct cw_scale_decision *decision,
+                     double remote, double local)
 {
     decision->changed = remote != state->remote || local != state->local;
     decision->remote = state->remote = remote;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many workers a job should have, and where: autoscale policies decide the number of workers, autoplace policies also how many of them run beside
- * the trainer. Pure, like all policies (policy.h): the caller measures windows, calls decide after each, keeps the state, and carries the target out.
+/* How many workers a job should have, and where: autoscale policies decide the number of
+ * workers, autoplace policies also how many of them run beside the trainer. Pure, like all
+ * policies (policy.h): the caller measures windows, calls decide after each, keeps the state,
+ * and carries the target out.
  *
- * A window is one stretch of a job's time in which its workers did not change and which is free of what a change or an epoch's start leaves behind;
- * one record, so that its parts always belong together. */
+ * A window is one stretch of a job's time in which its workers did not change and which is free
+ * of what a change or an epoch's start leaves behind; one record, so that its parts always
+ * belong together. */
 #ifndef CW_POLICIES_SCALE_H
 #define CW_POLICIES_SCALE_H
 
@@ -20,9 +23,11 @@ struct cw_scale_window {
     double batches;    /* that the trainer took in it */
     double wait_share; /* of its time the trainer waited for a batch, 0 to 1 */
     double queue;      /* batches that lay ready, mean */
-    double step_s;     /* the trainer's own time between two batches without waiting, median; 0 = unknown */
-    double rate;       /* batches a second of one worker of this job when nothing holds it up; 0 = unknown */
-    double cpu;        /* share of the workers' CPU that was used, 0 to 1 */
+    /* the trainer's own time between two batches without waiting, median; 0 = unknown */
+    double step_s;
+    /* batches a second of one worker of this job when nothing holds it up; 0 = unknown */
+    double rate;
+    double cpu;           /* share of the workers' CPU that was used, 0 to 1 */
     double remote, local; /* workers that served all through it */
 };
 /* Zero: the default, which is named. */
@@ -30,39 +35,55 @@ struct cw_scale_options {
     double min_workers, max_workers; /* 1; no limit */
     double max_local;                /* 10 */
     double max_stall;                /* share of its time that the trainer may wait: 0.05 */
-    double client_price, worker_price; /* per hour; unless both are known, auto does not count cost */
+    /* per hour; unless both are known, auto does not count cost */
+    double client_price, worker_price;
     /* published constants */
-    double up, down;       /* cachew: least gain to grow (0.07), loss accepted when shrinking (0.03). pecan: up 0.03 */
-    double stable_windows; /* cachew: between checks (20) */
+    /* cachew: least gain to grow (0.07), loss accepted when shrinking (0.03). pecan: up 0.03 */
+    double up, down;
+    double stable_windows;            /* cachew: between checks (20) */
     double queue_growth, time_growth; /* cachew: that end stability (1.5) */
-    double outlier;        /* windows with a larger change are ignored: cachew 1.2, pecan 1.3 */
-    double error_bar;      /* pecan: slower by so much ends the local phase (0.10) */
-    double cpu_target;     /* hpa (0.8) */
-    double settle_s;       /* hpa: the highest wish of so long counts when shrinking (300) */
-    bool fixed_quirks;     /* cachew: may settle at one worker; an empty queue does not block rescaling */
+    double outlier;    /* windows with a larger change are ignored: cachew 1.2, pecan 1.3 */
+    double error_bar;  /* pecan: slower by so much ends the local phase (0.10) */
+    double cpu_target; /* hpa (0.8) */
+    double settle_s;   /* hpa: the highest wish of so long counts when shrinking (300) */
+    /* cachew: may settle at one worker; an empty queue does not block rescaling */
+    bool fixed_quirks;
 };
 struct cw_scale_available {
-    double remote;  /* workers that the job has or could have */
-    double local;   /* 0: the trainer's host allows none */
-    double granted; /* of the remote ones, when it gets fewer than it wants because others have the rest; 0: as many as it wants */
+    double remote; /* workers that the job has or could have */
+    double local;  /* 0: the trainer's host allows none */
+    /* of the remote ones, when it gets fewer than it wants because others have the rest; 0: as
+     * many as it wants */
+    double granted;
 };
-enum cw_scale_phase { CW_SCALE_BEGIN, CW_SCALE_REMOTE_UP, CW_SCALE_LOCAL_UP, CW_SCALE_REMOTE_DOWN, CW_SCALE_STABLE };
+enum cw_scale_phase {
+    CW_SCALE_BEGIN,
+    CW_SCALE_REMOTE_UP,
+    CW_SCALE_LOCAL_UP,
+    CW_SCALE_REMOTE_DOWN,
+    CW_SCALE_STABLE
+};
 
-/* What a policy remembers; zeroed for a new job, but for the target of one that goes on. Plain: it can be stored. */
+/* What a policy remembers; zeroed for a new job, but for the target of one that goes on. Plain:
+ * it can be stored. */
 struct cw_scale_state {
     enum cw_scale_phase phase;
-    double remote, local; /* the standing target; 0, 0 = none yet */
+    double remote, local;                             /* the standing target; 0, 0 = none yet */
     struct cw_scale_window history[CW_SCALE_HISTORY]; /* oldest first */
     size_t history_n;
     struct cw_scale_window converged;
-    double calm;        /* windows since it is stable */
-    double phase_count; /* pecan: workers when the phase began. auto: how often it was tried again */
+    double calm; /* windows since it is stable */
+    /* pecan: workers when the phase began. auto: how often it was tried again */
+    double phase_count;
     /* auto */
-    double demand;      /* batches a second that the trainer takes when it does not wait */
-    double floor;       /* so many workers were seen not to be enough for this demand */
+    double demand;            /* batches a second that the trainer takes when it does not wait */
+    double floor;             /* so many workers were seen not to be enough for this demand */
     double worker_rate, loss; /* of one worker alone; part of it that each further worker costs */
-    double here;        /* placement: 1 = there are no remote workers to be had, and remote stands for local */
-    double doubt;       /* windows in a row that speak against the target; -1: one that says it is not enough, against what is known */
+    /* placement: 1 = there are no remote workers to be had, and remote stands for local */
+    double here;
+    /* windows in a row that speak against the target; -1: one that says it is not enough,
+     * against what is known */
+    double doubt;
     /* autoplace auto */
     double needed;      /* workers that should do in all */
     double enough;      /* remote ones that did, beside phase_count local ones; -1: not known */
@@ -81,12 +102,16 @@ void cw_scale_decision_fini(struct cw_scale_decision *decision);
 struct cw_scale_policy {
     const char *name, *summary;
     bool places; /* decides about local workers too */
-    bool at_once; /* needs no window: it may be asked before anything is measured, with one of zeroes */
+    /* needs no window: it may be asked before anything is measured, with one of zeroes */
+    bool at_once;
     /* argument: what stands behind ':' ("fixed:4"), NULL = nothing. */
-    int (*decide)(const struct cw_scale_window *window, const struct cw_scale_available *available, const struct cw_scale_options *options,
-                  const char *argument, struct cw_scale_state *state, struct cw_scale_decision *ret_decision, struct cw_err *err);
+    int (*decide)(const struct cw_scale_window *window, const struct cw_scale_available *available,
+                  const struct cw_scale_options *options, const char *argument,
+                  struct cw_scale_state *state, struct cw_scale_decision *ret_decision,
+                  struct cw_err *err);
 };
-/* All that a policy is shown, as JSON and back: what is stored with decisions, and can be asked again. Numbers that are zero are left out. */
+/* All that a policy is shown, as JSON and back: what is stored with decisions, and can be asked
+ * again. Numbers that are zero are left out. */
 struct cw_scale_inputs {
     struct cw_scale_window window;
     struct cw_scale_available available;
@@ -95,11 +120,14 @@ struct cw_scale_inputs {
 };
 void cw_scale_window_print(const struct cw_scale_window *window, struct cw_str *out);
 void cw_scale_inputs_print(const struct cw_scale_inputs *inputs, struct cw_str *out);
-int cw_scale_inputs_parse(const char *text, size_t n, struct cw_scale_inputs *ret_inputs, struct cw_err *err);
+int cw_scale_inputs_parse(const char *text, size_t n, struct cw_scale_inputs *ret_inputs,
+                          struct cw_err *err);
 
 /* "auto", "cachew", "hpa", "fixed:N". INVALID names those that there are. */
-int cw_autoscale_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err);
+int cw_autoscale_find(const char *option, const struct cw_scale_policy **ret_policy,
+                      const char **ret_argument, struct cw_err *err);
 /* "auto", "fixed:R,L", "pecan", "off". */
-int cw_autoplace_find(const char *option, const struct cw_scale_policy **ret_policy, const char **ret_argument, struct cw_err *err);
+int cw_autoplace_find(const char *option, const struct cw_scale_policy **ret_policy,
+                      const char **ret_argument, struct cw_err *err);
 
 #endif

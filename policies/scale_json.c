@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a policy about workers was shown, as JSON and back. One table a struct names its numbers, so that printing and reading cannot differ. */
+/* What a policy about workers was shown, as JSON and back. One table a struct names its numbers,
+ * so that printing and reading cannot differ. */
 #include <math.h>
 #include <string.h>
 
@@ -10,26 +11,46 @@ struct number {
     const char *key;
     size_t offset;
 };
-#define WINDOW(field) {#field, offsetof(struct cw_scale_window, field)}
-#define AVAILABLE(field) {#field, offsetof(struct cw_scale_available, field)}
-#define OPTION(field) {#field, offsetof(struct cw_scale_options, field)}
-#define STATE(field) {#field, offsetof(struct cw_scale_state, field)}
-static const struct number window_numbers[] = {WINDOW(at_s),   WINDOW(seconds), WINDOW(batches), WINDOW(wait_share), WINDOW(queue),
-                                               WINDOW(step_s), WINDOW(rate),    WINDOW(cpu),     WINDOW(remote),     WINDOW(local)};
-static const struct number available_numbers[] = {AVAILABLE(remote), AVAILABLE(local), AVAILABLE(granted)};
+#define WINDOW(field)                                                                              \
+    {                                                                                              \
+#field, offsetof(struct cw_scale_window, field)                                            \
+    }
+#define AVAILABLE(field)                                                                           \
+    {                                                                                              \
+#field, offsetof(struct cw_scale_available, field)                                         \
+    }
+#define OPTION(field)                                                                              \
+    {                                                                                              \
+#field, offsetof(struct cw_scale_options, field)                                           \
+    }
+#define STATE(field)                                                                               \
+    {                                                                                              \
+#field, offsetof(struct cw_scale_state, field)                                             \
+    }
+static const struct number window_numbers[] = {
+    WINDOW(at_s),   WINDOW(seconds), WINDOW(batches), WINDOW(wait_share), WINDOW(queue),
+    WINDOW(step_s), WINDOW(rate),    WINDOW(cpu),     WINDOW(remote),     WINDOW(local)};
+static const struct number available_numbers[] = {AVAILABLE(remote), AVAILABLE(local),
+                                                  AVAILABLE(granted)};
 static const struct number option_numbers[] = {
-    OPTION(min_workers),  OPTION(max_workers),    OPTION(max_local),    OPTION(max_stall),   OPTION(client_price),
-    OPTION(worker_price), OPTION(up),             OPTION(down),         OPTION(stable_windows), OPTION(queue_growth),
-    OPTION(time_growth),  OPTION(outlier),        OPTION(error_bar),    OPTION(cpu_target),  OPTION(settle_s)};
-static const struct number state_numbers[] = {STATE(remote),      STATE(local), STATE(calm), STATE(phase_count), STATE(demand),
-                                              STATE(floor),       STATE(worker_rate), STATE(loss), STATE(here), STATE(doubt),
-                                              STATE(needed),      STATE(enough), STATE(local_floor), STATE(patience)};
-static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin", [CW_SCALE_REMOTE_UP] = "remote_up", [CW_SCALE_LOCAL_UP] = "local_up",
-                                     [CW_SCALE_REMOTE_DOWN] = "remote_down", [CW_SCALE_STABLE] = "stable"};
+    OPTION(min_workers),    OPTION(max_workers),  OPTION(max_local),   OPTION(max_stall),
+    OPTION(client_price),   OPTION(worker_price), OPTION(up),          OPTION(down),
+    OPTION(stable_windows), OPTION(queue_growth), OPTION(time_growth), OPTION(outlier),
+    OPTION(error_bar),      OPTION(cpu_target),   OPTION(settle_s)};
+static const struct number state_numbers[] = {
+    STATE(remote), STATE(local),       STATE(calm),        STATE(phase_count), STATE(demand),
+    STATE(floor),  STATE(worker_rate), STATE(loss),        STATE(here),        STATE(doubt),
+    STATE(needed), STATE(enough),      STATE(local_floor), STATE(patience)};
+static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
+                                     [CW_SCALE_REMOTE_UP] = "remote_up",
+                                     [CW_SCALE_LOCAL_UP] = "local_up",
+                                     [CW_SCALE_REMOTE_DOWN] = "remote_down",
+                                     [CW_SCALE_STABLE] = "stable"};
 
 /* ---- printing ---- */
 
-static void add_numbers(struct cw_str *out, const void *object, const struct number *numbers, size_t n)
+static void add_numbers(struct cw_str *out, const void *object, const struct number *numbers,
+                        size_t n)
 {
     const char *before = "";
     for (size_t i = 0; i < n; i++) {
@@ -51,7 +72,8 @@ void cw_scale_window_print(const struct cw_scale_window *window, struct cw_str *
 
 static void add_state(const struct cw_scale_state *state, struct cw_str *out)
 {
-    cw_str_addf(out, "{\"phase\":\"%s\",\"numbers\":{", (size_t)state->phase < CW_ARRAY_LEN(phases) ? phases[state->phase] : "");
+    cw_str_addf(out, "{\"phase\":\"%s\",\"numbers\":{",
+                (size_t)state->phase < CW_ARRAY_LEN(phases) ? phases[state->phase] : "");
     add_numbers(out, state, state_numbers, CW_ARRAY_LEN(state_numbers));
     cw_str_add(out, "},\"converged\":");
     cw_scale_window_print(&state->converged, out);
@@ -73,14 +95,16 @@ void cw_scale_inputs_print(const struct cw_scale_inputs *inputs, struct cw_str *
     add_numbers(out, &inputs->available, available_numbers, CW_ARRAY_LEN(available_numbers));
     cw_str_add(out, "},\"options\":{");
     add_numbers(out, &inputs->options, option_numbers, CW_ARRAY_LEN(option_numbers));
-    cw_str_addf(out, "},\"fixed_quirks\":%s,\"state\":", inputs->options.fixed_quirks ? "true" : "false");
+    cw_str_addf(
+        out, "},\"fixed_quirks\":%s,\"state\":", inputs->options.fixed_quirks ? "true" : "false");
     add_state(&inputs->state, out);
     cw_str_add(out, "}");
 }
 
 /* ---- reading ---- */
 
-static int read_numbers(const struct cw_value *value, const char *what, void *object, const struct number *numbers, size_t n, struct cw_err *err)
+static int read_numbers(const struct cw_value *value, const char *what, void *object,
+                        const struct number *numbers, size_t n, struct cw_err *err)
 {
     if (!value || value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "\"%s\" must be an object", what);
@@ -88,39 +112,49 @@ static int read_numbers(const struct cw_value *value, const char *what, void *ob
         const struct cw_value *v = cw_value_get(value, numbers[i].key);
         double *at = (double *)(void *)((char *)object + numbers[i].offset);
         if (v && v->type != CW_VALUE_I64 && v->type != CW_VALUE_F64)
-            return cw_err_set(err, CW_E_INVALID, "\"%s.%s\" must be a number", what, numbers[i].key);
+            return cw_err_set(err, CW_E_INVALID, "\"%s.%s\" must be a number", what,
+                              numbers[i].key);
         *at = !v ? 0 : v->type == CW_VALUE_I64 ? (double)v->i : v->f;
     }
     return 0;
 }
 
-static int read_window(const struct cw_value *value, const char *what, struct cw_scale_window *window, struct cw_err *err)
+static int read_window(const struct cw_value *value, const char *what,
+                       struct cw_scale_window *window, struct cw_err *err)
 {
     return read_numbers(value, what, window, window_numbers, CW_ARRAY_LEN(window_numbers), err);
 }
 
-static int read_state(const struct cw_value *value, struct cw_scale_state *state, struct cw_err *err)
+static int read_state(const struct cw_value *value, struct cw_scale_state *state,
+                      struct cw_err *err)
 {
     if (!value || value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "\"state\" must be an object");
-    const struct cw_value *phase = cw_value_get(value, "phase"), *history = cw_value_get(value, "history");
+    const struct cw_value *phase = cw_value_get(value, "phase"),
+                          *history = cw_value_get(value, "history");
     size_t n = history && history->type == CW_VALUE_LIST ? history->n : 0, at = 0;
-    while (at < CW_ARRAY_LEN(phases) && !(phase && phase->type == CW_VALUE_STR && cw_str_eq(phases[at], phase->s)))
+    while (at < CW_ARRAY_LEN(phases) &&
+           !(phase && phase->type == CW_VALUE_STR && cw_str_eq(phases[at], phase->s)))
         at++;
     if (at == CW_ARRAY_LEN(phases) || n > CW_SCALE_HISTORY)
-        return cw_err_set(err, CW_E_INVALID, "\"state\" has no such phase, or more than %d windows", CW_SCALE_HISTORY);
+        return cw_err_set(err, CW_E_INVALID, "\"state\" has no such phase, or more than %d windows",
+                          CW_SCALE_HISTORY);
     state->phase = (enum cw_scale_phase)at;
-    int rc = read_numbers(cw_value_get(value, "numbers"), "state.numbers", state, state_numbers, CW_ARRAY_LEN(state_numbers), err);
+    int rc = read_numbers(cw_value_get(value, "numbers"), "state.numbers", state, state_numbers,
+                          CW_ARRAY_LEN(state_numbers), err);
     if (rc == 0)
-        rc = read_window(cw_value_get(value, "converged"), "state.converged", &state->converged, err);
+        rc = read_window(cw_value_get(value, "converged"), "state.converged", &state->converged,
+                         err);
     if (rc == 0 && cw_value_get(value, "rest"))
         rc = read_window(cw_value_get(value, "rest"), "state.rest", &state->rest, err);
     for (; rc == 0 && state->history_n < n; state->history_n++)
-        rc = read_window(&history->items[state->history_n], "state.history", &state->history[state->history_n], err);
+        rc = read_window(&history->items[state->history_n], "state.history",
+                         &state->history[state->history_n], err);
     return rc;
 }
 
-static int read_inputs(const struct cw_value *value, struct cw_scale_inputs *inputs, struct cw_err *err)
+static int read_inputs(const struct cw_value *value, struct cw_scale_inputs *inputs,
+                       struct cw_err *err)
 {
     if (value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "they must be an object");
@@ -128,13 +162,16 @@ static int read_inputs(const struct cw_value *value, struct cw_scale_inputs *inp
     inputs->options.fixed_quirks = quirks && quirks->type == CW_VALUE_BOOL && quirks->b;
     int rc = read_window(cw_value_get(value, "window"), "window", &inputs->window, err);
     if (rc == 0)
-        rc = read_numbers(cw_value_get(value, "available"), "available", &inputs->available, available_numbers, CW_ARRAY_LEN(available_numbers), err);
+        rc = read_numbers(cw_value_get(value, "available"), "available", &inputs->available,
+                          available_numbers, CW_ARRAY_LEN(available_numbers), err);
     if (rc == 0)
-        rc = read_numbers(cw_value_get(value, "options"), "options", &inputs->options, option_numbers, CW_ARRAY_LEN(option_numbers), err);
+        rc = read_numbers(cw_value_get(value, "options"), "options", &inputs->options,
+                          option_numbers, CW_ARRAY_LEN(option_numbers), err);
     return rc == 0 ? read_state(cw_value_get(value, "state"), &inputs->state, err) : rc;
 }
 
-int cw_scale_inputs_parse(const char *text, size_t n, struct cw_scale_inputs *ret_inputs, struct cw_err *err)
+int cw_scale_inputs_parse(const char *text, size_t n, struct cw_scale_inputs *ret_inputs,
+                          struct cw_err *err)
 {
     struct cw_value value = {0};
     struct cw_scale_inputs inputs = {0};

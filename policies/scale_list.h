@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every policy about workers: CW_AUTOSCALE(name): cw_policy_autoscale_NAME of autoscale_NAME.c; CW_AUTOPLACE(name): cw_policy_autoplace_NAME of
- * autoplace_NAME.c. */
+/* Every policy about workers: CW_AUTOSCALE(name): cw_policy_autoscale_NAME of autoscale_NAME.c;
+ * CW_AUTOPLACE(name): cw_policy_autoplace_NAME of autoplace_NAME.c. */
 #ifdef CW_AUTOSCALE
 CW_AUTOSCALE(auto)
 CW_AUTOSCALE(cachew)

@@ -11,7 +11,7 @@
 struct taker {
     double weight, least, most; /* least <= most */
     double got;
-    double at; /* scratch: the level at which it begins or stops to take */
+    double at;    /* scratch: the level at which it begins or stops to take */
     size_t index; /* of the job or tenant */
     int priority;
 };
@@ -31,7 +31,8 @@ static double at_level(const struct taker *takers, size_t n, double level)
     return sum;
 }
 
-/* The level at which all together have `amount`: what they have grows with it, in a straight line between those at which somebody begins or stops. */
+/* The level at which all together have `amount`: what they have grows with it, in a straight
+ * line between those at which somebody begins or stops. */
 static double find_level(struct taker *takers, size_t n, double amount)
 {
     cw_autofree struct taker *bounds = CW_NEW_ARRAY(struct taker, 2 * n);
@@ -57,7 +58,8 @@ static double find_level(struct taker *takers, size_t n, double amount)
     return from + (to - from) * (amount - have_from) / (have_to - have_from);
 }
 
-/* Divides by weight, within bounds. Less than all minimums: by weight up to these. Returns what is left. */
+/* Divides by weight, within bounds. Less than all minimums: by weight up to these. Returns what
+ * is left. */
 static double divide(struct taker *takers, size_t n, double amount)
 {
     double least = 0, most = 0;
@@ -89,7 +91,8 @@ static int by_priority(const void *a, const void *b)
     return (left->priority < right->priority) - (left->priority > right->priority);
 }
 
-/* The jobs of one tenant: all have their minimum; what is above goes to the highest priority first. */
+/* The jobs of one tenant: all have their minimum; what is above goes to the highest priority
+ * first. */
 static void divide_tenant(struct taker *jobs, size_t n, double amount)
 {
     double least = 0;
@@ -109,10 +112,11 @@ static void divide_tenant(struct taker *jobs, size_t n, double amount)
     }
 }
 
-void cw_share_out(double workers, const struct cw_share_tenant *tenants, size_t tenants_n, const struct cw_share_job *jobs, size_t jobs_n,
-                  double *ret_workers)
+void cw_share_out(double workers, const struct cw_share_tenant *tenants, size_t tenants_n,
+                  const struct cw_share_job *jobs, size_t jobs_n, double *ret_workers)
 {
-    cw_autofree struct taker *of_tenants = CW_NEW_ARRAY(struct taker, tenants_n + 1), *of_jobs = CW_NEW_ARRAY(struct taker, jobs_n + 1);
+    cw_autofree struct taker *of_tenants = CW_NEW_ARRAY(struct taker, tenants_n + 1),
+                             *of_jobs = CW_NEW_ARRAY(struct taker, jobs_n + 1);
     for (size_t t = 0; t < tenants_n; t++)
         of_tenants[t] = (struct taker){.weight = tenants[t].weight, .index = t};
     for (size_t j = 0; j < jobs_n; j++) {
@@ -129,7 +133,10 @@ void cw_share_out(double workers, const struct cw_share_tenant *tenants, size_t 
         size_t n = 0;
         for (size_t j = 0; j < jobs_n; j++)
             if (jobs[j].tenant == t)
-                of_jobs[n++] = (struct taker){.weight = jobs[j].weight, .least = jobs[j].least, .most = wanted(&jobs[j]), .index = j,
+                of_jobs[n++] = (struct taker){.weight = jobs[j].weight,
+                                              .least = jobs[j].least,
+                                              .most = wanted(&jobs[j]),
+                                              .index = j,
                                               .priority = jobs[j].priority};
         divide_tenant(of_jobs, n, of_tenants[t].got);
         for (size_t i = 0; i < n; i++)

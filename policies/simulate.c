@@ -16,11 +16,11 @@ struct run { /* a job under way */
     struct cw_sim_job *out;
     struct cw_scale_state state;
     bool arrived, done;
-    double now_s;          /* its numbers are true for this time */
-    double remote, local;  /* that serve */
+    double now_s;                       /* its numbers are true for this time */
+    double remote, local;               /* that serve */
     double target_remote, target_local; /* of the policy */
-    double granted;        /* of target_remote, by the fair share */
-    double ready_s;        /* when the granted ones serve; NEVER = they do */
+    double granted;                     /* of target_remote, by the fair share */
+    double ready_s;                     /* when the granted ones serve; NEVER = they do */
     size_t step;
     double epoch_left, epochs_left, epoch_begin_s;
     /* the window */
@@ -88,7 +88,8 @@ static double rate_of(const struct run *r)
 
 static void advance(struct run *r, double to_s)
 {
-    double dt = to_s - r->now_s, rate = rate_of(r), did = rate * dt, wait = (1 - rate * step_of(r)) * dt;
+    double dt = to_s - r->now_s, rate = rate_of(r), did = rate * dt,
+           wait = (1 - rate * step_of(r)) * dt;
     r->now_s = to_s;
     if (dt <= 0)
         return;
@@ -116,7 +117,8 @@ static void trace(struct run *r)
     if (out->trace_n >= TRACE_MAX)
         return;
     CW_GROW(out->trace, out->trace_n, out->trace_cap);
-    out->trace[out->trace_n++] = (struct cw_sim_point){r->now_s, r->remote, r->local, 1 - rate_of(r) * step_of(r)};
+    out->trace[out->trace_n++] =
+        (struct cw_sim_point){r->now_s, r->remote, r->local, 1 - rate_of(r) * step_of(r)};
 }
 
 static void begin_window(const struct sim *sim, struct run *r)
@@ -183,15 +185,20 @@ static void share(struct sim *sim)
     for (size_t j = 0; j < n; j++) {
         const struct run *r = &sim->runs[j];
         double wish = r->arrived && !r->done ? wish_of(r) : 0;
-        sim->share_jobs[j] = (struct cw_share_job){.tenant = r->spec->tenant, .weight = r->spec->weight, .priority = r->spec->priority,
-                                                   .least = wish > 0 ? fmin(r->spec->least, wish) : 0, .want = wish};
+        sim->share_jobs[j] =
+            (struct cw_share_job){.tenant = r->spec->tenant,
+                                  .weight = r->spec->weight,
+                                  .priority = r->spec->priority,
+                                  .least = wish > 0 ? fmin(r->spec->least, wish) : 0,
+                                  .want = wish};
         wanted += wish;
     }
     bool limited = wanted > sim->scenario->workers;
     for (size_t t = 0; t < sim->scenario->tenants_n; t++)
         limited = limited || sim->scenario->tenants[t].most > 0;
     if (limited)
-        cw_share_out(sim->scenario->workers, sim->scenario->tenants, sim->scenario->tenants_n, sim->share_jobs, n, sim->shares);
+        cw_share_out(sim->scenario->workers, sim->scenario->tenants, sim->scenario->tenants_n,
+                     sim->share_jobs, n, sim->shares);
     for (size_t j = 0; j < n; j++)
         if (sim->runs[j].arrived && !sim->runs[j].done)
             grant(sim, &sim->runs[j], limited ? sim->shares[j] : sim->share_jobs[j].want);
@@ -209,15 +216,24 @@ static int decide(struct sim *sim, struct run *r, struct cw_err *err)
 {
     const struct cw_sim_scenario *sc = sim->scenario;
     double capacity = capacity_of(r), rate = rate_of(r), n = r->remote + r->local;
-    struct cw_scale_window window = {.at_s = sim->now_s, .seconds = noisy(sim, r, r->seconds), .batches = r->batches,
-                                     .wait_share = r->wait_s / r->seconds, .queue = rate < capacity ? 8 : 0, .step_s = step_of(r),
-                                     .rate = n > 0 ? capacity / n : 0, .cpu = capacity > 0 ? rate / capacity : 0,
-                                     .remote = r->remote, .local = r->local};
-    struct cw_scale_available available = {.remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers, .local = sc->local,
-                                           .granted = r->granted < wish_of(r) - NEARLY ? r->granted : 0};
+    struct cw_scale_window window = {.at_s = sim->now_s,
+                                     .seconds = noisy(sim, r, r->seconds),
+                                     .batches = r->batches,
+                                     .wait_share = r->wait_s / r->seconds,
+                                     .queue = rate < capacity ? 8 : 0,
+                                     .step_s = step_of(r),
+                                     .rate = n > 0 ? capacity / n : 0,
+                                     .cpu = capacity > 0 ? rate / capacity : 0,
+                                     .remote = r->remote,
+                                     .local = r->local};
+    struct cw_scale_available available = {
+        .remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers,
+        .local = sc->local,
+        .granted = r->granted < wish_of(r) - NEARLY ? r->granted : 0};
     struct cw_scale_decision decision = {0};
     sim->result->windows++;
-    int rc = sc->policy->decide(&window, &available, &sc->options, sc->argument, &r->state, &decision, err);
+    int rc = sc->policy->decide(&window, &available, &sc->options, sc->argument, &r->state,
+                                &decision, err);
     bool changed = decision.remote != r->target_remote || decision.local != r->target_local;
     cw_scale_decision_fini(&decision);
     if (rc < 0)
@@ -271,7 +287,8 @@ static int event(struct sim *sim, struct run *r, struct cw_err *err)
         begin_window(sim, r);
         trace(r);
     }
-    if (r->step + 1 < r->spec->steps_n && r->spec->arrive_s + r->spec->step_at_s[r->step + 1] <= sim->now_s) {
+    if (r->step + 1 < r->spec->steps_n &&
+        r->spec->arrive_s + r->spec->step_at_s[r->step + 1] <= sim->now_s) {
         r->step++;
         trace(r);
     }
@@ -310,7 +327,8 @@ static void end(struct sim *sim)
     sim->result->end_s = sim->now_s;
 }
 
-int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *ret_result, struct cw_err *err)
+int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *ret_result,
+                struct cw_err *err)
 {
     struct sim sim = {.scenario = scenario, .result = ret_result};
     size_t n = scenario->jobs_n;
@@ -318,10 +336,12 @@ int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *re
     sim.heap = CW_NEW_ARRAY(struct run *, n + 1);
     sim.share_jobs = CW_NEW_ARRAY(struct cw_share_job, n + 1);
     sim.shares = CW_NEW_ARRAY(double, n + 1);
-    *ret_result = (struct cw_sim_result){.jobs = CW_NEW_ARRAY(struct cw_sim_job, n + 1), .jobs_n = n};
+    *ret_result =
+        (struct cw_sim_result){.jobs = CW_NEW_ARRAY(struct cw_sim_job, n + 1), .jobs_n = n};
     begin(&sim);
     int rc = 0;
-    while (rc == 0 && n > 0 && sim.heap[0]->next_s < NEVER && (scenario->until_s <= 0 || sim.heap[0]->next_s <= scenario->until_s)) {
+    while (rc == 0 && n > 0 && sim.heap[0]->next_s < NEVER &&
+           (scenario->until_s <= 0 || sim.heap[0]->next_s <= scenario->until_s)) {
         struct run *r = sim.heap[0];
         sim.now_s = fmax(r->next_s, sim.now_s);
         rc = event(&sim, r, err);

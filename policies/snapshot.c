@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots as JSON and back. One table a struct names its numbers, so that printing and reading cannot differ. */
+/* Snapshots as JSON and back. One table a struct names its numbers, so that printing and reading
+ * cannot differ. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,20 +13,41 @@ struct number {
     size_t offset;
     double missing;
 };
-#define NODE(field) {#field, offsetof(struct cw_autocache_node, field), 0}
-#define STORE(field) {#field, offsetof(struct cw_autocache_store, field), 0}
-#define SNAPSHOT(field) {#field, offsetof(struct cw_autocache_snapshot, field), 0}
-static const struct number node_numbers[] = {NODE(per_output), NODE(elements_n), NODE(records), NODE(samples), NODE(cpu_ns),
-                                             NODE(wall_ns),    NODE(bytes),      NODE(cached),  NODE(epoch_ns)};
-static const struct number store_numbers[] = {STORE(read_ns),      STORE(read_byte_ns), STORE(write_ns), STORE(write_byte_ns), STORE(write_bytes_s),
-                                              STORE(read_bytes_s), STORE(samples),      {"free_bytes", offsetof(struct cw_autocache_store, free_bytes), -1}};
+#define NODE(field)                                                                                \
+    {                                                                                              \
+#field, offsetof(struct cw_autocache_node, field), 0                                       \
+    }
+#define STORE(field)                                                                               \
+    {                                                                                              \
+#field, offsetof(struct cw_autocache_store, field), 0                                      \
+    }
+#define SNAPSHOT(field)                                                                            \
+    {                                                                                              \
+#field, offsetof(struct cw_autocache_snapshot, field), 0                                   \
+    }
+static const struct number node_numbers[] = {NODE(per_output), NODE(elements_n), NODE(records),
+                                             NODE(samples),    NODE(cpu_ns),     NODE(wall_ns),
+                                             NODE(bytes),      NODE(cached),     NODE(epoch_ns)};
+static const struct number store_numbers[] = {
+    STORE(read_ns),       STORE(read_byte_ns),
+    STORE(write_ns),      STORE(write_byte_ns),
+    STORE(write_bytes_s), STORE(read_bytes_s),
+    STORE(samples),       {"free_bytes", offsetof(struct cw_autocache_store, free_bytes), -1}};
 static const struct number snapshot_numbers[] = {
-    SNAPSHOT(workers),      SNAPSHOT(threads),    SNAPSHOT(epochs_left), SNAPSHOT(elements_measured), SNAPSHOT(epoch_ns),
-    SNAPSHOT(predicted_ns), SNAPSHOT(compute_ns), SNAPSHOT(trainer_ns),  {"wait_share", offsetof(struct cw_autocache_snapshot, wait_share), -1}};
+    SNAPSHOT(workers),
+    SNAPSHOT(threads),
+    SNAPSHOT(epochs_left),
+    SNAPSHOT(elements_measured),
+    SNAPSHOT(epoch_ns),
+    SNAPSHOT(predicted_ns),
+    SNAPSHOT(compute_ns),
+    SNAPSHOT(trainer_ns),
+    {"wait_share", offsetof(struct cw_autocache_snapshot, wait_share), -1}};
 
 /* ---- printing ---- */
 
-static void add_numbers(struct cw_str *out, const void *object, const struct number *numbers, size_t n)
+static void add_numbers(struct cw_str *out, const void *object, const struct number *numbers,
+                        size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         double v = *(const double *)(const void *)((const char *)object + numbers[i].offset);
@@ -104,7 +126,8 @@ static bool number_of(const struct cw_value *v, double *ret)
     return true;
 }
 
-static int read_numbers(const struct cw_value *value, void *object, const struct number *numbers, size_t n, struct cw_err *err)
+static int read_numbers(const struct cw_value *value, void *object, const struct number *numbers,
+                        size_t n, struct cw_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         double *at = (double *)(void *)((char *)object + numbers[i].offset);
@@ -116,7 +139,8 @@ static int read_numbers(const struct cw_value *value, void *object, const struct
     return 0;
 }
 
-static int read_text(const struct cw_value *value, const char *key, const char **ret_text, struct cw_err *err)
+static int read_text(const struct cw_value *value, const char *key, const char **ret_text,
+                     struct cw_err *err)
 {
     const struct cw_value *v = cw_value_get(value, key);
     if (v && v->type != CW_VALUE_STR)
@@ -131,7 +155,8 @@ static bool read_bool(const struct cw_value *value, const char *key)
     return v && v->type == CW_VALUE_BOOL && v->b;
 }
 
-static int read_inputs(const struct cw_value *value, size_t self, struct cw_autocache_node *node, struct cw_err *err)
+static int read_inputs(const struct cw_value *value, size_t self, struct cw_autocache_node *node,
+                       struct cw_err *err)
 {
     const struct cw_value *list = cw_value_get(value, "inputs");
     size_t n = list && list->type == CW_VALUE_LIST ? list->n : 0;
@@ -147,7 +172,8 @@ static int read_inputs(const struct cw_value *value, size_t self, struct cw_auto
     return 0;
 }
 
-static int read_node(const struct cw_value *value, size_t self, struct cw_autocache_node *node, struct cw_err *err)
+static int read_node(const struct cw_value *value, size_t self, struct cw_autocache_node *node,
+                     struct cw_err *err)
 {
     if (value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "a node must be an object");
@@ -166,7 +192,8 @@ static int read_node(const struct cw_value *value, size_t self, struct cw_autoca
     return rc < 0 ? rc : read_numbers(value, node, node_numbers, CW_ARRAY_LEN(node_numbers), err);
 }
 
-static int read_points(const struct cw_value *value, struct cw_autocache_store *store, struct cw_err *err)
+static int read_points(const struct cw_value *value, struct cw_autocache_store *store,
+                       struct cw_err *err)
 {
     const struct cw_value *list = cw_value_get(value, "points");
     size_t n = list && list->type == CW_VALUE_LIST ? list->n : 0;
@@ -174,8 +201,10 @@ static int read_points(const struct cw_value *value, struct cw_autocache_store *
     store->points = points;
     for (size_t i = 0; i < n; i++) {
         const struct cw_value *pair = &list->items[i];
-        bool ok = pair->type == CW_VALUE_LIST && pair->n == 2 && number_of(&pair->items[0], &points[i].bytes) &&
-                  number_of(&pair->items[1], &points[i].ns) && (i == 0 || points[i].bytes > points[i - 1].bytes);
+        bool ok = pair->type == CW_VALUE_LIST && pair->n == 2 &&
+                  number_of(&pair->items[0], &points[i].bytes) &&
+                  number_of(&pair->items[1], &points[i].ns) &&
+                  (i == 0 || points[i].bytes > points[i - 1].bytes);
         if (!ok)
             return cw_err_set(err, CW_E_INVALID, "points must be [bytes, ns], ascending");
         store->points_n++;
@@ -183,16 +212,19 @@ static int read_points(const struct cw_value *value, struct cw_autocache_store *
     return 0;
 }
 
-static int read_store(const struct cw_value *value, struct cw_autocache_store *store, struct cw_err *err)
+static int read_store(const struct cw_value *value, struct cw_autocache_store *store,
+                      struct cw_err *err)
 {
     const struct cw_value none = {.type = CW_VALUE_OBJECT};
-    int rc = read_numbers(value ? value : &none, store, store_numbers, CW_ARRAY_LEN(store_numbers), err);
+    int rc =
+        read_numbers(value ? value : &none, store, store_numbers, CW_ARRAY_LEN(store_numbers), err);
     if (rc == 0)
         rc = read_text(value ? value : &none, "assumed", &store->assumed, err);
     return rc < 0 ? rc : read_points(value ? value : &none, store, err);
 }
 
-static int read_current(const struct cw_value *value, struct cw_autocache_snapshot *snapshot, struct cw_err *err)
+static int read_current(const struct cw_value *value, struct cw_autocache_snapshot *snapshot,
+                        struct cw_err *err)
 {
     const struct cw_value *v = cw_value_get(value, "current");
     snapshot->current = CW_POLICY_NONE;
@@ -202,14 +234,18 @@ static int read_current(const struct cw_value *value, struct cw_autocache_snapsh
         if (cw_str_eq(snapshot->nodes[i].name, v->s))
             snapshot->current = i;
     }
-    return snapshot->current == CW_POLICY_NONE ? cw_err_set(err, CW_E_INVALID, "\"current\" names no node") : 0;
+    return snapshot->current == CW_POLICY_NONE
+               ? cw_err_set(err, CW_E_INVALID, "\"current\" names no node")
+               : 0;
 }
 
-static int read_all(const struct cw_value *value, struct cw_autocache_snapshot *snapshot, struct cw_err *err)
+static int read_all(const struct cw_value *value, struct cw_autocache_snapshot *snapshot,
+                    struct cw_err *err)
 {
     const struct cw_value *nodes = cw_value_get(value, "nodes");
     if (!nodes || nodes->type != CW_VALUE_LIST || nodes->n == 0 || nodes->n > CW_POLICY_NODES_MAX)
-        return cw_err_set(err, CW_E_INVALID, "\"nodes\" must be a list of 1 to %d", CW_POLICY_NODES_MAX);
+        return cw_err_set(err, CW_E_INVALID, "\"nodes\" must be a list of 1 to %d",
+                          CW_POLICY_NODES_MAX);
     struct cw_autocache_node *list = CW_NEW_ARRAY(struct cw_autocache_node, nodes->n);
     snapshot->nodes = list;
     snapshot->n = nodes->n;
@@ -248,7 +284,8 @@ void cw_autocache_snapshot_free(struct cw_autocache_snapshot *snapshot)
     cw_mem_free(snapshot);
 }
 
-int cw_autocache_snapshot_from(const struct cw_value *value, struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err)
+int cw_autocache_snapshot_from(const struct cw_value *value,
+                               struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err)
 {
     if (value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "a snapshot must be an object");
@@ -262,7 +299,8 @@ int cw_autocache_snapshot_from(const struct cw_value *value, struct cw_autocache
     return 0;
 }
 
-int cw_autocache_snapshot_parse(const char *text, size_t n, struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err)
+int cw_autocache_snapshot_parse(const char *text, size_t n,
+                                struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err)
 {
     struct cw_value value = {0};
     int rc = cw_value_parse(text, n, "snapshot", &value, err);

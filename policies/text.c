@@ -16,12 +16,14 @@ static void add(struct cw_str *out, double v, const struct unit *units)
 
 void cw_policy_add_time(struct cw_str *out, double ns)
 {
-    static const struct unit units[] = {{3600e9, "h"}, {60e9, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+    static const struct unit units[] = {{3600e9, "h"}, {60e9, "min"}, {1e9, "s"},
+                                        {1e6, "ms"},   {1e3, "us"},   {1, "ns"}};
     add(out, ns, units);
 }
 
 void cw_policy_add_bytes(struct cw_str *out, double bytes)
 {
-    static const struct unit units[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}};
+    static const struct unit units[] = {
+        {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "bytes"}};
     add(out, bytes, units);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every .proto of this folder as one serialized FileDescriptorSet: what server reflection answers with. */
+/* Every .proto of this folder as one serialized FileDescriptorSet: what server reflection
+ * answers with. */
 #ifndef CW_PROTO_DESCRIPTORS_H
 #define CW_PROTO_DESCRIPTORS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stream to the dispatcher. It is opened again for ever, with backoff; meanwhile the leases that are here go on. The
- * first message of each stream says what is held, so a dispatcher that was started anew knows it too. */
+/* The stream to the dispatcher. It is opened again for ever, with backoff; meanwhile the leases
+ * that are here go on. The first message of each stream says what is held, so a dispatcher that
+ * was started anew knows it too. */
 #include "worker/worker_int.h"
 
 #include <unistd.h>
@@ -55,11 +56,13 @@ struct held_list {
     struct cw_set *sets; /* one each */
 };
 
-static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job, struct cw_lease_id id, uint64_t epoch)
+static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job,
+                              struct cw_lease_id id, uint64_t epoch)
 {
     for (size_t i = list->n; i-- > 0;) {
         const Cachew__V1__HeldLease *h = list->v[i];
-        if (h->epoch == epoch && h->lease->generation == id.generation && h->lease->counter == id.counter && h->job_id == job->id)
+        if (h->epoch == epoch && h->lease->generation == id.generation &&
+            h->lease->counter == id.counter && h->job_id == job->id)
             return &list->sets[i];
     }
     if (list->n >= list->cap) {
@@ -83,7 +86,8 @@ static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job,
 static void add_held(struct held_list *list, const struct cw_wjob *job)
 {
     for (size_t i = 0; i < job->leases_n; i++)
-        cw_set_add_all(held_of(list, job, job->leases[i].id, job->leases[i].epoch), &job->leases[i].pending);
+        cw_set_add_all(held_of(list, job, job->leases[i].id, job->leases[i].epoch),
+                       &job->leases[i].pending);
     for (const struct cw_task *t = job->tasks; t; t = t->next)
         if (!t->revoked)
             cw_set_add(held_of(list, job, t->lease, t->exec.epoch), t->exec.item, t->exec.item + 1);
@@ -139,8 +143,10 @@ static void on_welcome(struct cw_worker *w, const Cachew__V1__WorkerWelcome *wel
     cw_timer_stop(w->retry);
     cw_backoff_reset(&w->backoff);
     w->beat_ms = welcome->heartbeat_ms ? CW_MAX((int64_t)welcome->heartbeat_ms, (int64_t)20) : 250;
-    w->idle_beat_ms = welcome->silence_ms ? CW_MAX((int64_t)welcome->silence_ms / 4, w->beat_ms) : w->beat_ms;
-    cw_log_info("worker", "attached to dispatcher %s, generation %llu", w->dispatcher, (unsigned long long)w->generation);
+    w->idle_beat_ms =
+        welcome->silence_ms ? CW_MAX((int64_t)welcome->silence_ms / 4, w->beat_ms) : w->beat_ms;
+    cw_log_info("worker", "attached to dispatcher %s, generation %llu", w->dispatcher,
+                (unsigned long long)w->generation);
     cw_wsource_welcome(w, welcome->store);
     cw_wcache_welcome(w, welcome->store);
     cw_report_welcome(w);
@@ -153,8 +159,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct cw_worker *w = arg;
     struct cw_err err = {0};
     cw_fault_point("worker.command");
-    Cachew__V1__WorkerCommand *command =
-        (Cachew__V1__WorkerCommand *)cw_wire_unpack(&cachew__v1__worker_command__descriptor, msg, &err);
+    Cachew__V1__WorkerCommand *command = (Cachew__V1__WorkerCommand *)cw_wire_unpack(
+        &cachew__v1__worker_command__descriptor, msg, &err);
     if (!command) {
         cw_attend_leave(w, err.msg);
         return;
@@ -177,8 +183,9 @@ static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_worker *w = arg;
     if (!w->said_unreachable)
-        cw_log_warn("worker", "dispatcher %s: %s%s%s; trying again", w->dispatcher, code ? cw_err_name(code) : "stream ended",
-                    msg && msg[0] ? ": " : "", msg ? msg : "");
+        cw_log_warn("worker", "dispatcher %s: %s%s%s; trying again", w->dispatcher,
+                    code ? cw_err_name(code) : "stream ended", msg && msg[0] ? ": " : "",
+                    msg ? msg : "");
     w->said_unreachable = true;
     cw_stream_free(w->stream);
     w->stream = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of several jobs: each may fill its part of the budget, and what others do not use lies idle, so that a job whose trainer stands still
- * takes no room from the rest. A job that was alone may have all of it; when another comes, what the first needs last goes back to the
+/* Memory of several jobs: each may fill its part of the budget, and what others do not use lies
+ * idle, so that a job whose trainer stands still takes no room from the rest. A job that was
+ * alone may have all of it; when another comes, what the first needs last goes back to the
  * dispatcher, and is computed again when its time comes. */
 #include "worker/worker_int.h"
 
@@ -63,7 +64,8 @@ bool cw_budget_make_room(struct cw_worker *w, size_t bytes)
         uint64_t epoch = last->epoch;
         freed += last->held;
         cw_set_add(&item, last->item, last->item + 1);
-        cw_log_debug("worker", "job=%s has more than its part of the memory: item %llu goes back", job->id, (unsigned long long)last->item);
+        cw_log_debug("worker", "job=%s has more than its part of the memory: item %llu goes back",
+                     job->id, (unsigned long long)last->item);
         cw_outq_revoke(job, epoch, last->item, last->item + 1);
         cw_report_hand_back(w, job->id, epoch, &item);
         cw_set_fini(&item);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store of this worker: opened on a thread when the dispatcher names one, replaced when it names another. The former one is closed,
- * on a thread too, when no item is left that may read or write it. */
+/* The store of this worker: opened on a thread when the dispatcher names one, replaced when it
+ * names another. The former one is closed, on a thread too, when no item is left that may read
+ * or write it. */
 #include <string.h>
 #include "worker/cache.h"
 
@@ -11,8 +12,8 @@
 #include "base/str.h"
 #include "worker/worker_int.h"
 
-#define CLOSE_MS 10000         /* what waits for a store that was replaced is written for so long */
-#define NODE_UNUSED_MS 60000   /* indices of a key that no job uses stay so long */
+#define CLOSE_MS 10000       /* what waits for a store that was replaced is written for so long */
+#define NODE_UNUSED_MS 60000 /* indices of a key that no job uses stay so long */
 
 static void store_free(struct cw_wcache_store *store)
 {
@@ -90,7 +91,8 @@ static void on_opened(void *arg)
         return;
     }
     if (store->cache) {
-        cw_log_info("worker", "the cache is at %s: %zu MiB of memory", store->url, store->memory >> 20);
+        cw_log_info("worker", "the cache is at %s: %zu MiB of memory", store->url,
+                    store->memory >> 20);
         engage_all(w);
     } else {
         cw_log_error("worker", "there is no cache here: %s", store->error.msg);
@@ -105,8 +107,11 @@ static void run_open(void *arg)
     struct cw_wcache_store *store = arg;
     struct cw_store *opened = NULL;
     if (cw_store_open_lazily(store->url, &opened, &store->error) == 0) {
-        const struct cw_cache_options options = {.memory = store->memory, .chunk_bytes = (size_t)store->chunk_bytes, .level = store->level,
-                                                 .event = cw_wcache_on_event, .event_arg = store};
+        const struct cw_cache_options options = {.memory = store->memory,
+                                                 .chunk_bytes = (size_t)store->chunk_bytes,
+                                                 .level = store->level,
+                                                 .event = cw_wcache_on_event,
+                                                 .event_arg = store};
         store->cache = cw_cache_new(opened, &options);
     }
     store->node = (struct cw_loop_node){.fn = on_opened, .arg = store};
@@ -134,7 +139,8 @@ static bool is_same(const struct cw_wcache_store *store, const Cachew__V1__Cache
 {
     if (!store || !told)
         return !store && !told;
-    return cw_str_eq(store->url, told->url) && store->chunk_bytes == told->chunk_bytes && store->level == told->level;
+    return cw_str_eq(store->url, told->url) && store->chunk_bytes == told->chunk_bytes &&
+           store->level == told->level;
 }
 
 void cw_wcache_welcome(struct cw_worker *w, const Cachew__V1__CacheStore *told)
@@ -194,8 +200,8 @@ void cw_wcache_say_lost(const struct cw_worker *w)
     if (!cw_wcache_is_writing(w))
         return;
     bool away = cw_store_is_away(cw_cache_store(cache_of(w)), &why);
-    cw_log_warn("worker", "what waits for the cache's store at %s is lost%s%s", w->cache.store->url, away ? ", which is away: " : ": it is not written yet",
-                away ? why.msg : "");
+    cw_log_warn("worker", "what waits for the cache's store at %s is lost%s%s", w->cache.store->url,
+                away ? ", which is away: " : ": it is not written yet", away ? why.msg : "");
 }
 
 bool cw_wcache_is_busy(const struct cw_worker *w)
@@ -203,7 +209,7 @@ bool cw_wcache_is_busy(const struct cw_worker *w)
     /* Nobody waits for a store that is away. */
     bool writes = cw_wcache_is_writing(w) && !cw_store_is_away(cw_cache_store(cache_of(w)), NULL);
     return writes || atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||
-        (w->welcomed && !cw_wcache_is_told(w));
+           (w->welcomed && !cw_wcache_is_told(w));
 }
 
 struct cw_wcache_store *cw_wcache_use(struct cw_worker *w)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which records of the cache an item needs is known long before it is computed. Finding that out takes microseconds for small items
- * and much more for large ones: so a thread does it, in the order in which items will be begun. */
+/* Which records of the cache an item needs is known long before it is computed. Finding that out
+ * takes microseconds for small items and much more for large ones: so a thread does it, in the
+ * order in which items will be begun. */
 #include "worker/cache.h"
 
 #include "base/fault.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes of a job's plan read the cache and write to it, as the dispatcher says: when the plan is ready, and whenever it changes. And
- * when what waits is written though it is less than a chunk: at the end of an epoch, when there has been nothing to do for a while, and when the
+/* Which nodes of a job's plan read the cache and write to it, as the dispatcher says: when the
+ * plan is ready, and whenever it changes. And when what waits is written though it is less than
+ * a chunk: at the end of an epoch, when there has been nothing to do for a while, and when the
  * job goes.
  *
- * Items may begin before the indices of a key's chunks are loaded: what is not known yet is computed. But loading gets a head
- * start, or a second job would compute again what is there to be read. It is short, because a store that is slow must not keep
- * a trainer waiting: an epoch later all is known anyway. */
+ * Items may begin before the indices of a key's chunks are loaded: what is not known yet is
+ * computed. But loading gets a head start, or a second job would compute again what is there to
+ * be read. It is short, because a store that is slow must not keep a trainer waiting: an epoch
+ * later all is known anyway. */
 #include "worker/cache.h"
 
 #include <string.h>
@@ -21,8 +23,8 @@
 
 #define HEAD_START_MS 200
 #define LOOK_MS 5
-/* With nothing to do for so long what waits is written. A trainer slower than this would get a chunk for every item: so each time the
- * next takes twice as long. */
+/* With nothing to do for so long what waits is written. A trainer slower than this would get a
+ * chunk for every item: so each time the next takes twice as long. */
 #define IDLE_MS 300
 #define IDLE_MAX_MS 10000
 #define AHEAD_ITEMS 16 /* beyond those that exec has */
@@ -44,7 +46,9 @@ void cw_wcache_job_told(struct cw_wjob *job, Cachew__V1__CacheUse *const *uses, 
     for (size_t i = 0; i < n; i++) {
         struct cw_wcache_use *use = &c->uses[c->uses_n];
         if (!cw_wire_hash_from(uses[i]->key, &use->key)) {
-            cw_log_warn("worker", "job=%s node \"%.60s\" is to be cached, but without a key: ignored", job->id, uses[i]->node);
+            cw_log_warn("worker",
+                        "job=%s node \"%.60s\" is to be cached, but without a key: ignored",
+                        job->id, uses[i]->node);
             continue;
         }
         use->node = cw_mem_strdup(uses[i]->node);
@@ -61,22 +65,30 @@ static const struct cw_wcache_use *use_of(const struct cw_wjob *job, size_t node
 {
     const struct cw_wcache_job *c = &job->cache;
     for (size_t i = 0; i < c->uses_n; i++)
-        if ((c->uses[i].read || c->uses[i].write) && strcmp(c->uses[i].node, job->graph->nodes[node].name) == 0)
+        if ((c->uses[i].read || c->uses[i].write) &&
+            strcmp(c->uses[i].node, job->graph->nodes[node].name) == 0)
             return &c->uses[i];
     return NULL;
 }
 
-/* The dispatcher has keys from whoever prepared the job; where files are not the same, they are not either. */
-static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_wcache_use *use, struct cw_plan_cacheable *ret)
+/* The dispatcher has keys from whoever prepared the job; where files are not the same, they are
+ * not either. */
+static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_wcache_use *use,
+                       struct cw_plan_cacheable *ret)
 {
     const char *name = job->graph->nodes[node].name;
     cw_plan_cacheable(job->plan, node, ret);
     if (ret->why_not)
-        cw_log_warn("worker", "job=%s node \"%s\" is to be cached, but cannot be: %s", job->id, name, ret->why_not);
+        cw_log_warn("worker", "job=%s node \"%s\" is to be cached, but cannot be: %s", job->id,
+                    name, ret->why_not);
     else if (!cw_hash_eq(ret->key, use->key))
-        cw_log_warn("worker", "job=%s node \"%s\" is not cached here: its elements are others than the dispatcher's key says", job->id, name);
+        cw_log_warn("worker",
+                    "job=%s node \"%s\" is not cached here: its elements are others than the "
+                    "dispatcher's key says",
+                    job->id, name);
     else if (job->cache.tenant && cw_name_check_tenant(job->cache.tenant, NULL) != 0)
-        cw_log_warn("worker", "job=%s is not cached here: \"%.80s\" is no name of a tenant", job->id, job->cache.tenant);
+        cw_log_warn("worker", "job=%s is not cached here: \"%.80s\" is no name of a tenant",
+                    job->id, job->cache.tenant);
     else
         return true;
     return false;
@@ -117,8 +129,8 @@ static void engage_node(struct cw_wjob *job, size_t node)
     if (engaged->key)
         cw_wcache_key_leave(engaged->key);
     *engaged = (struct cw_wcache_engaged){key, use->read, use->write};
-    cw_log_info("worker", "job=%s node \"%s\": cache %s%s%s", job->id, use->node, key->name, use->read ? " is read" : "",
-                use->write ? " is written" : "");
+    cw_log_info("worker", "job=%s node \"%s\": cache %s%s%s", job->id, use->node, key->name,
+                use->read ? " is read" : "", use->write ? " is written" : "");
 }
 
 void cw_wcache_job_engage(struct cw_wjob *job)
@@ -178,7 +190,8 @@ static bool wants_ahead(const struct cw_wjob *job)
 {
     const struct cw_wcache_job *c = &job->cache;
     for (size_t i = 0; c->reads && i < job->graph->n; i++)
-        if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->node && cw_cache_wants_ahead(c->nodes[i].key->node))
+        if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->node &&
+            cw_cache_wants_ahead(c->nodes[i].key->node))
             return true;
     return false;
 }

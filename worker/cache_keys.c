@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of the cache: which chunks the dispatcher says there are, kept also for keys whose job is not open yet, and the node of the cache
- * while a job uses it, or did a moment ago: the next job of the same pipeline finds its indices loaded. */
+/* Keys of the cache: which chunks the dispatcher says there are, kept also for keys whose job is
+ * not open yet, and the node of the cache while a job uses it, or did a moment ago: the next job
+ * of the same pipeline finds its indices loaded. */
 #include "worker/cache.h"
 
 #include "base/clock.h"
@@ -86,8 +87,10 @@ static void names_add(struct names *names, const char *name)
     names->v[names->n++] = name;
 }
 
-/* What the dispatcher does not name is gone, but for what we have written and it may not have heard of. */
-static void remove_others(struct cw_worker *w, struct cw_wcache_key *key, const Cachew__V1__CacheChunks *m)
+/* What the dispatcher does not name is gone, but for what we have written and it may not have
+ * heard of. */
+static void remove_others(struct cw_worker *w, struct cw_wcache_key *key,
+                          const Cachew__V1__CacheChunks *m)
 {
     struct cw_strmap there = {0};
     struct names gone = {0};
@@ -110,7 +113,8 @@ static void remove_others(struct cw_worker *w, struct cw_wcache_key *key, const 
 static bool is_name(const struct cw_wcache_key *key, const char *name)
 {
     struct cw_chunk_name parsed;
-    return cw_chunk_name_parse(name, &parsed) && cw_hash_eq(parsed.key, key->key) && cw_str_eq(parsed.tenant, key->tenant);
+    return cw_chunk_name_parse(name, &parsed) && cw_hash_eq(parsed.key, key->key) &&
+           cw_str_eq(parsed.tenant, key->tenant);
 }
 
 static void add_chunks(struct cw_wcache_key *key, const Cachew__V1__CacheChunks *m)
@@ -150,7 +154,8 @@ void cw_wcache_chunks(struct cw_worker *w, const Cachew__V1__CacheChunks *m)
 
 /* ---- use ---- */
 
-struct cw_cache_node *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key, const struct cw_spec *spec)
+struct cw_cache_node *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key,
+                                        const struct cw_spec *spec)
 {
     key->jobs_n++;
     if (key->node)

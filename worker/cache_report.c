@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dispatcher is told of the cache. Events come from threads of the store and are taken in on the loop. A chunk that was written is
- * known to nobody else, so it is told until it can be taken for heard: on the present stream, and a while ago. Whoever hears twice of it
- * knows it by its name; and if nobody hears, a scan of the store finds it. */
+/* What the dispatcher is told of the cache. Events come from threads of the store and are taken
+ * in on the loop. A chunk that was written is known to nobody else, so it is told until it can
+ * be taken for heard: on the present stream, and a while ago. Whoever hears twice of it knows it
+ * by its name; and if nobody hears, a scan of the store finds it. */
 #include "worker/cache.h"
 
 #include "base/clock.h"
@@ -49,7 +50,8 @@ void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
     struct cw_wcache_event *head = atomic_load_explicit(&w->cache.happened, memory_order_relaxed);
     do
         event->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&w->cache.happened, &head, event, memory_order_acq_rel, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&w->cache.happened, &head, event,
+                                                  memory_order_acq_rel, memory_order_relaxed));
     if (!head)
         cw_loop_post_node(w->loop, &w->cache.happened_node);
 }
@@ -57,7 +59,8 @@ void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
 /* ---- taken in ---- */
 
 /* Who has it written: a job that is here, or the last one that was. */
-static void name_writer(struct cw_worker *w, struct cw_wcache_key *key, struct cw_wcache_event *event)
+static void name_writer(struct cw_worker *w, struct cw_wcache_key *key,
+                        struct cw_wcache_event *event)
 {
     for (size_t i = 0; i < w->turn_n; i++) {
         const struct cw_wjob *job = w->turn[i];
@@ -77,7 +80,9 @@ static void keep(struct cw_worker *w, struct cw_wcache_event *event)
 {
     struct cw_wcache *c = &w->cache;
     if (c->events_n >= EVENTS_MAX) {
-        cw_log_warn("worker", "the dispatcher is away for so long that it will not hear of chunk %s", event->name);
+        cw_log_warn("worker",
+                    "the dispatcher is away for so long that it will not hear of chunk %s",
+                    event->name);
         event_free(event);
         return;
     }
@@ -92,10 +97,12 @@ static void take_chunk(struct cw_worker *w, struct cw_wcache_event *event)
     if (event->kind == CW_CACHE_WRITTEN) {
         (void)cw_strmap_set(&key->chunks, event->name, key);
         name_writer(w, key, event);
-        cw_log_debug("worker", "chunk %s: %llu records, %llu bytes", event->name, (unsigned long long)event->records, (unsigned long long)event->bytes);
+        cw_log_debug("worker", "chunk %s: %llu records, %llu bytes", event->name,
+                     (unsigned long long)event->records, (unsigned long long)event->bytes);
     } else {
         (void)cw_strmap_remove(&key->chunks, event->name);
-        cw_log_warn("worker", "chunk %s is not used any more: %s", event->name, event->why ? event->why : "it is gone");
+        cw_log_warn("worker", "chunk %s is not used any more: %s", event->name,
+                    event->why ? event->why : "it is gone");
     }
     keep(w, event);
 }
@@ -104,7 +111,8 @@ static void take_lost(struct cw_worker *w, struct cw_wcache_event *event)
 {
     w->cache.lost += event->records;
     if (!cw_str_eq(w->cache.lost_why, event->why))
-        cw_log_warn("worker", "%llu records were not cached: %s", (unsigned long long)event->records, event->why ? event->why : "unknown reason");
+        cw_log_warn("worker", "%llu records were not cached: %s",
+                    (unsigned long long)event->records, event->why ? event->why : "unknown reason");
     cw_mem_free(w->cache.lost_why);
     w->cache.lost_why = cw_steal(&event->why);
     event_free(event);
@@ -116,7 +124,8 @@ static void take_away(struct cw_worker *w, struct cw_wcache_event *event)
     if (back)
         cw_log_info("worker", "the cache's store %s is back", event->store->url);
     else
-        cw_log_warn("worker", "the cache's store %s is away: %s", event->store->url, event->why ? event->why : "it does not answer");
+        cw_log_warn("worker", "the cache's store %s is away: %s", event->store->url,
+                    event->why ? event->why : "it does not answer");
     cw_mem_free(w->cache.away_why);
     w->cache.away_why = back ? NULL : cw_mem_strdup(event->why ? event->why : "it does not answer");
     event_free(event);
@@ -149,7 +158,9 @@ static void take(struct cw_worker *w, struct cw_wcache_event *event)
 void cw_wcache_take_events(void *worker)
 {
     struct cw_worker *w = worker;
-    struct cw_wcache_event *list = atomic_exchange_explicit(&w->cache.happened, NULL, memory_order_acq_rel), *oldest = NULL;
+    struct cw_wcache_event *list = atomic_exchange_explicit(&w->cache.happened, NULL,
+                                                            memory_order_acq_rel),
+                           *oldest = NULL;
     while (list) {
         struct cw_wcache_event *next = list->next;
         list->next = oldest;
@@ -180,7 +191,8 @@ bool cw_wcache_is_told(const struct cw_worker *w)
 bool cw_wcache_wrote_lately(const struct cw_worker *w, const char *name)
 {
     for (size_t i = 0; i < w->cache.events_n; i++)
-        if (w->cache.events[i]->kind == CW_CACHE_WRITTEN && cw_str_eq(w->cache.events[i]->name, name))
+        if (w->cache.events[i]->kind == CW_CACHE_WRITTEN &&
+            cw_str_eq(w->cache.events[i]->name, name))
             return true;
     return false;
 }
@@ -213,7 +225,7 @@ static Cachew__V1__CacheEvent *event_to(const struct cw_wcache_event *from)
     Cachew__V1__CacheEvent *to = CW_NEW(Cachew__V1__CacheEvent);
     cachew__v1__cache_event__init(to);
     to->kind = from->kind == CW_CACHE_WRITTEN ? CACHEW__V1__CACHE_EVENT__KIND__WRITTEN
-        : from->kind == CW_CACHE_GONE         ? CACHEW__V1__CACHE_EVENT__KIND__GONE
+               : from->kind == CW_CACHE_GONE  ? CACHEW__V1__CACHE_EVENT__KIND__GONE
                                               : CACHEW__V1__CACHE_EVENT__KIND__DAMAGED;
     to->name = from->name;
     to->records = from->records;
@@ -237,7 +249,8 @@ static void add_events(struct cw_wcache *c, Cachew__V1__Progress *progress, int6
     }
 }
 
-static Cachew__V1__CacheCounts *counts_to(const struct cw_wcache_key *key, const struct cw_cache_counts *c)
+static Cachew__V1__CacheCounts *counts_to(const struct cw_wcache_key *key,
+                                          const struct cw_cache_counts *c)
 {
     Cachew__V1__CacheCounts *to = CW_NEW(Cachew__V1__CacheCounts);
     cachew__v1__cache_counts__init(to);
@@ -261,8 +274,9 @@ static Cachew__V1__CacheCounts *counts_to(const struct cw_wcache_key *key, const
 
 static bool is_same(const struct cw_cache_counts *a, const struct cw_cache_counts *b)
 {
-    return a->hits == b->hits && a->misses == b->misses && a->put == b->put && a->lost == b->lost && a->written == b->written &&
-        a->records == b->records && a->chunks == b->chunks && a->damaged == b->damaged && a->wait_ns == b->wait_ns;
+    return a->hits == b->hits && a->misses == b->misses && a->put == b->put && a->lost == b->lost &&
+           a->written == b->written && a->records == b->records && a->chunks == b->chunks &&
+           a->damaged == b->damaged && a->wait_ns == b->wait_ns;
 }
 
 static void add_counts(struct cw_worker *w, Cachew__V1__Progress *progress)

@@ -12,7 +12,8 @@ static void run_prepare(struct cw_worker *w, const Cachew__V1__Prepare *prepare)
 {
     struct cw_graph *graph = NULL;
     struct cw_err err = {0};
-    int rc = prepare->graph ? cw_wire_graph_from(prepare->graph, &graph, &err) : cw_err_set(&err, CW_E_INVALID, "no pipeline came");
+    int rc = prepare->graph ? cw_wire_graph_from(prepare->graph, &graph, &err)
+                            : cw_err_set(&err, CW_E_INVALID, "no pipeline came");
     if (rc != 0) {
         cw_report_prepared(w, prepare->job_id, NULL, NULL, NULL, &err);
         return;
@@ -21,7 +22,8 @@ static void run_prepare(struct cw_worker *w, const Cachew__V1__Prepare *prepare)
     cw_open_prepare(w, prepare->job_id, graph, prepare->seed);
 }
 
-static void hand_back_all(struct cw_worker *w, const char *job_id, uint64_t epoch, Cachew__V1__Interval *const *items, size_t n)
+static void hand_back_all(struct cw_worker *w, const char *job_id, uint64_t epoch,
+                          Cachew__V1__Interval *const *items, size_t n)
 {
     struct cw_set set = {0};
     struct cw_err err = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way out: no new leases, what is not begun goes back, what is begun is finished and served until clients are known
- * to have it. What cannot be served or computed in time is handed back, and others compute it. What waits for the cache's store is written if it answers. */
+/* The way out: no new leases, what is not begun goes back, what is begun is finished and served
+ * until clients are known to have it. What cannot be served or computed in time is handed back,
+ * and others compute it. What waits for the cache's store is written if it answers. */
 #include "worker/worker_int.h"
 
 #include "base/clock.h"
@@ -11,7 +12,8 @@
 #define CHECK_MS 50
 /* A consumer without a stream: it may be connecting just now. */
 #define NO_STREAM_MS 2000
-/* Nobody says what is received (no dispatcher, or a client that died): streams have taken all, that must do. */
+/* Nobody says what is received (no dispatcher, or a client that died): streams have taken all,
+ * that must do. */
 #define NO_WORD_MS 3000
 
 static bool is_unreceived(const struct cw_client *c)
@@ -62,7 +64,8 @@ static bool is_received(const struct cw_worker *w)
     return true;
 }
 
-/* The time is over. What threads are at, which may be a read that never ends, is others' to compute. */
+/* The time is over. What threads are at, which may be a read that never ends, is others' to
+ * compute. */
 static void give_up(struct cw_worker *w, int64_t waited_ms)
 {
     size_t items = 0;
@@ -81,7 +84,10 @@ static void give_up(struct cw_worker *w, int64_t waited_ms)
         }
         (void)cw_tasks_cancel_all(job);
     }
-    cw_log_warn("worker", "drained for %lld ms (--drain-limit): leaving; %zu items are still being computed, and handed back", (long long)waited_ms, items);
+    cw_log_warn("worker",
+                "drained for %lld ms (--drain-limit): leaving; %zu items are still being computed, "
+                "and handed back",
+                (long long)waited_ms, items);
 }
 
 static void finish(struct cw_worker *w)
@@ -105,8 +111,9 @@ static void on_check(void *arg)
     else if (waited_ms >= NO_STREAM_MS)
         for (size_t i = 0; i < w->turn_n; i++)
             drop_unserved(w->turn[i], false);
-    cw_log_debug("worker", "draining for %lld ms: items=%zu stream_bytes=%zu served=%d received=%d", (long long)waited_ms, w->tasks_n,
-                 cw_tasks_stream_bytes(w), is_served(w), is_received(w));
+    cw_log_debug("worker", "draining for %lld ms: items=%zu stream_bytes=%zu served=%d received=%d",
+                 (long long)waited_ms, w->tasks_n, cw_tasks_stream_bytes(w), is_served(w),
+                 is_received(w));
     if (!is_served(w))
         w->served_ms = 0;
     else if (w->served_ms == 0)
@@ -114,7 +121,9 @@ static void on_check(void *arg)
     if (w->tasks_n == 0 || w->abandoned)
         cw_wcache_flush(w);
     bool is_written = !cw_wcache_is_busy(w);
-    if (was_over /* what was handed back then is sent by now */ || (is_written && w->served_ms > 0 && (is_received(w) || cw_clock_ms() - w->served_ms >= NO_WORD_MS)))
+    if (was_over /* what was handed back then is sent by now */ ||
+        (is_written && w->served_ms > 0 &&
+         (is_received(w) || cw_clock_ms() - w->served_ms >= NO_WORD_MS)))
         finish(w);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches for a client of the same host stay where they were built: the client maps the slot and gets its number. All
- * larger batches are built in slots, whoever will get them: their pages are there already, which fresh heap memory's are not.
+/* Batches for a client of the same host stay where they were built: the client maps the slot and
+ * gets its number. All larger batches are built in slots, whoever will get them: their pages are
+ * there already, which fresh heap memory's are not.
  *
- * A slot that the client holds belongs to it until it is released; if the client goes without releasing it, its process may
- * still read it, so that slot is never written again. */
+ * A slot that the client holds belongs to it until it is released; if the client goes without
+ * releasing it, its process may still read it, so that slot is never written again. */
 #include "worker/worker_int.h"
 
 #include <unistd.h>
@@ -142,7 +143,8 @@ void cw_handover_answer(struct cw_client *c, bool ok)
     c->shm_answered = true;
     c->shm_ok = ok && c->shm_fd >= 0;
     if (!c->shm_ok)
-        cw_log_debug("worker", "job=%s consumer %u does without shared memory", c->job_id, c->consumer);
+        cw_log_debug("worker", "job=%s consumer %u does without shared memory", c->job_id,
+                     c->consumer);
 }
 
 bool cw_handover_is_pending(const struct cw_client *c)
@@ -161,7 +163,8 @@ static bool send_descriptor(struct cw_client *c, const struct cw_buf *buf)
         return true;
     }
     if (rc != CW_E_AGAIN) {
-        cw_log_warn("worker", "job=%s consumer %u goes on without shared memory: %s", c->job_id, c->consumer, err.msg);
+        cw_log_warn("worker", "job=%s consumer %u goes on without shared memory: %s", c->job_id,
+                    c->consumer, err.msg);
         c->shm_ok = false;
     }
     return false;
@@ -181,7 +184,8 @@ static void note_held(struct cw_worker *w, const struct cw_buf *buf, intptr_t ch
     w->handed_bytes -= buf->cap;
 }
 
-/* What clients have cannot be called back, so half of the budget stays for what others need; beyond it bytes are sent. */
+/* What clients have cannot be called back, so half of the budget stays for what others need;
+ * beyond it bytes are sent. */
 static bool is_too_much(const struct cw_worker *w, const struct cw_buf *buf)
 {
     return w->handed_bytes > 0 && w->handed_bytes + buf->cap > cw_budget(w) / 2;
@@ -190,7 +194,8 @@ static bool is_too_much(const struct cw_worker *w, const struct cw_buf *buf)
 uint64_t cw_handover_slot(struct cw_client *c, struct cw_batch *batch)
 {
     struct cw_buf *buf = batch->buf;
-    if (!c->shm_ok || !buf || buf->tag == 0 || cw_map_get(&c->slots_held, buf->tag) || is_too_much(c->worker, buf))
+    if (!c->shm_ok || !buf || buf->tag == 0 || cw_map_get(&c->slots_held, buf->tag) ||
+        is_too_much(c->worker, buf))
         return 0;
     if (!cw_map_get(&c->slots_known, buf->tag) && !send_descriptor(c, buf))
         return 0;

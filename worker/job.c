@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of this worker: made by a JobSpec, ended by Forget. A job that is forgotten leaves the maps at once and is freed
- * when exec has given back the last of its items. */
+/* Jobs of this worker: made by a JobSpec, ended by Forget. A job that is forgotten leaves the
+ * maps at once and is freed when exec has given back the last of its items. */
 #include "worker/worker_int.h"
 
 #include <string.h>
@@ -23,10 +23,13 @@ uint32_t cw_wjob_consumer(const struct cw_wjob *job, uint64_t item)
 
 static bool is_same(const struct cw_wjob *job, const Cachew__V1__JobSpec *spec)
 {
-    return job->manifest && job->seed == spec->seed && job->skip_bad == spec->skip_bad && job->to_all == spec->each_item_to_all &&
-        job->shared == spec->shared && cw_str_eq(job->cache.tenant, spec->tenant) && job->consumers == CW_MAX(spec->consumers, 1u) &&
-        job->manifest->len == spec->manifest.len &&
-        (spec->manifest.len == 0 || memcmp(job->manifest->data, spec->manifest.data, spec->manifest.len) == 0);
+    return job->manifest && job->seed == spec->seed && job->skip_bad == spec->skip_bad &&
+           job->to_all == spec->each_item_to_all && job->shared == spec->shared &&
+           cw_str_eq(job->cache.tenant, spec->tenant) &&
+           job->consumers == CW_MAX(spec->consumers, 1u) &&
+           job->manifest->len == spec->manifest.len &&
+           (spec->manifest.len == 0 ||
+            memcmp(job->manifest->data, spec->manifest.data, spec->manifest.len) == 0);
 }
 
 static struct cw_wjob *job_new(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
@@ -69,7 +72,8 @@ void cw_wjob_weigh(struct cw_wjob *job, double part)
 
 void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
 {
-    if (spec->job_id[0] == '\0' || strlen(spec->job_id) > CW_JOB_ID_MAX || spec->consumers > CW_CONSUMERS_MAX) {
+    if (spec->job_id[0] == '\0' || strlen(spec->job_id) > CW_JOB_ID_MAX ||
+        spec->consumers > CW_CONSUMERS_MAX) {
         cw_attend_leave(w, "it sent a job with an impossible id or number of consumers");
         return;
     }
@@ -101,7 +105,8 @@ void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec)
     cw_serve_bind(job);
 }
 
-/* One item tells the error, the rest of each lease may go elsewhere: the dispatcher counts attempts. */
+/* One item tells the error, the rest of each lease may go elsewhere: the dispatcher counts
+ * attempts. */
 static void fail_leases(struct cw_wjob *job)
 {
     for (size_t i = 0; i < job->leases_n; i++) {
@@ -128,8 +133,10 @@ void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease)
 /* What decides the bytes of an item, and which elements are in it. */
 static void join_function(struct cw_wjob *job, const struct cw_plan_info *info)
 {
-    const uint64_t key[] = {info->fingerprint.hi, info->fingerprint.lo, job->seed, job->skip_bad, info->items, info->chunk};
-    job->function = cw_shared_join(&job->worker->shared_items, cw_hash_bytes(key, sizeof(key)), &job->member);
+    const uint64_t key[] = {info->fingerprint.hi, info->fingerprint.lo, job->seed,
+                            job->skip_bad,        info->items,          info->chunk};
+    job->function =
+        cw_shared_join(&job->worker->shared_items, cw_hash_bytes(key, sizeof(key)), &job->member);
 }
 
 void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error)
@@ -150,8 +157,10 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     join_function(job, info);
     cw_wcache_job_engage(job);
     job->item_bytes = info->item_bytes > 0 ? (size_t)info->item_bytes : (size_t)1 << 20;
-    cw_log_info("worker", "job=%s is ready: %llu items an epoch", job->id, (unsigned long long)info->items);
-    for (size_t i = 0; i < job->epochs_n; i++) /* what was leased before the number was known here */
+    cw_log_info("worker", "job=%s is ready: %llu items an epoch", job->id,
+                (unsigned long long)info->items);
+    /* what was leased before the number was known here */
+    for (size_t i = 0; i < job->epochs_n; i++)
         cw_lease_revoke(job, job->epochs[i].epoch, info->items, UINT64_MAX);
     cw_tasks_pump(job->worker);
 }
@@ -203,7 +212,8 @@ void cw_wjob_hand_back(struct cw_wjob *job)
 void cw_wjob_forget(struct cw_wjob *job, const char *reason)
 {
     struct cw_worker *w = job->worker;
-    cw_log_info("worker", "job=%s is forgotten%s%s", job->id, reason && reason[0] ? ": " : "", reason ? reason : "");
+    cw_log_info("worker", "job=%s is forgotten%s%s", job->id, reason && reason[0] ? ": " : "",
+                reason ? reason : "");
     cw_strmap_remove(&w->jobs, job->id);
     for (size_t i = 0; i < w->turn_n; i++)
         if (w->turn[i] == job) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that a job was leased and that are not begun. Leases are kept by their lowest item, and the lowest item of all
- * is begun first: the client gives outputs out in order, so nothing else helps it more. */
+/* Items that a job was leased and that are not begun. Leases are kept by their lowest item, and
+ * the lowest item of all is begun first: the client gives outputs out in order, so nothing else
+ * helps it more. */
 #include "worker/worker_int.h"
 
 #include <string.h>
@@ -63,8 +64,8 @@ void cw_lease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
     for (size_t i = 0; i < m->n_items; i++) {
         uint64_t lo = m->items[i]->lo, hi = m->items[i]->hi;
         if (lo >= hi || hi > items)
-            cw_log_warn("worker", "job=%s leased items [%llu, %llu) of %llu: left out", job->id, (unsigned long long)lo,
-                        (unsigned long long)hi, (unsigned long long)items);
+            cw_log_warn("worker", "job=%s leased items [%llu, %llu) of %llu: left out", job->id,
+                        (unsigned long long)lo, (unsigned long long)hi, (unsigned long long)items);
         else
             add_absent(&lease.pending, &epoch->held, lo, hi);
     }
@@ -85,7 +86,8 @@ void cw_lease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t 
         struct cw_lease *lease = &job->leases[i];
         if (lease->epoch != epoch)
             continue;
-        /* Held goes with pending: what is computed or queued is looked after by tasks.c and outq.c. */
+        /* Held goes with pending: what is computed or queued is looked after by tasks.c and
+         * outq.c. */
         for (size_t k = 0; k < lease->pending.n; k++) {
             uint64_t a = CW_MAX(lo, lease->pending.v[k].lo), b = CW_MIN(hi, lease->pending.v[k].hi);
             if (a < b)
@@ -115,7 +117,8 @@ void cw_lease_take(struct cw_wjob *job, struct cw_task *task)
     task->exec.epoch = lease->epoch;
     task->exec.item = item;
     task->lease = lease->id;
-    task->consumer = job->shared ? CW_MIN(lease->consumer, job->consumers - 1) : cw_wjob_consumer(job, item);
+    task->consumer =
+        job->shared ? CW_MIN(lease->consumer, job->consumers - 1) : cw_wjob_consumer(job, item);
     cw_set_remove(&lease->pending, item, item + 1);
     if (lease->pending.n == 0)
         remove_at(job, 0);
@@ -125,7 +128,8 @@ void cw_lease_take(struct cw_wjob *job, struct cw_task *task)
 
 void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task)
 {
-    struct cw_lease lease = {.id = task->lease, .epoch = task->exec.epoch, .consumer = task->consumer};
+    struct cw_lease lease = {
+        .id = task->lease, .epoch = task->exec.epoch, .consumer = task->consumer};
     cw_set_add(&lease.pending, task->exec.item, task->exec.item + 1);
     CW_GROW(job->leases, job->leases_n, job->leases_cap);
     job->leases[job->leases_n++] = lease;

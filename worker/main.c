@@ -117,37 +117,65 @@ int main(int argc, char **argv)
     const char *level_name = NULL;
     enum cw_log_level level;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &o.dispatcher, "ADDRESS", "dispatcher: HOST:PORT or unix:/path (required)", 0, 0},
-        {"listen", 'l', CW_ARG_STR, &o.listen, "ADDRESS", "where clients fetch batches; port 0 = any (default 127.0.0.1:0)", 0, 0},
-        {"advertise", 0, CW_ARG_STR, &o.advertise, "ADDRESS", "what clients are told (default: the listen address, by host name if it is a wildcard)", 0, 0},
-        {"threads", 't', CW_ARG_U64, &threads, "N", "threads that compute (default 0 = CPUs)", 0, 4096},
-        {"cpu-limit", 0, CW_ARG_F64, &o.cpus, "CPUS", "CPU time that they may use together, in seconds a second (default: no limit)", 0, 4096},
-        {"budget", 0, CW_ARG_BYTES, &o.budget, "BYTES", "memory for items in hand and outputs not yet sent (default: a quarter of the RAM, at most 8G)", 0, 0},
-        {"shm-limit", 0, CW_ARG_BYTES, &o.shm_limit, "BYTES", "shared memory of batches, those that clients hold included (default: the budget)", 0, 0},
-        {"shm", 0, CW_ARG_FLAG, &shm, NULL, "hand batches to clients of this host in shared memory (default; --no-shm: never)", 0, 0},
-        {"share-window", 0, CW_ARG_BYTES, &o.share_window, "BYTES", "of the budget: items kept for other jobs of the same pipeline and seed (default: a quarter)", 0, 0},
-        {"source-cache-memory", 0, CW_ARG_BYTES, &o.source_memory, "BYTES", "blocks of source files kept in memory (default 256M with a directory or a store, else none)", 0, 0},
-        {"source-cache-dir", 0, CW_ARG_STR, &o.source_dir, "DIR", "keep them in a directory on a local disk too; workers of a host may share it", 0, 0},
-        {"source-cache-dir-bytes", 0, CW_ARG_BYTES, &o.source_dir_bytes, "BYTES", "and at most so much there (default 10G)", 0, 0},
-        {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES", "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
+        {"dispatcher", 'd', CW_ARG_STR, &o.dispatcher, "ADDRESS",
+         "dispatcher: HOST:PORT or unix:/path (required)", 0, 0},
+        {"listen", 'l', CW_ARG_STR, &o.listen, "ADDRESS",
+         "where clients fetch batches; port 0 = any (default 127.0.0.1:0)", 0, 0},
+        {"advertise", 0, CW_ARG_STR, &o.advertise, "ADDRESS",
+         "what clients are told (default: the listen address, by host name if it is a wildcard)", 0,
+         0},
+        {"threads", 't', CW_ARG_U64, &threads, "N", "threads that compute (default 0 = CPUs)", 0,
+         4096},
+        {"cpu-limit", 0, CW_ARG_F64, &o.cpus, "CPUS",
+         "CPU time that they may use together, in seconds a second (default: no limit)", 0, 4096},
+        {"budget", 0, CW_ARG_BYTES, &o.budget, "BYTES",
+         "memory for items in hand and outputs not yet sent (default: a quarter of the RAM, at "
+         "most 8G)",
+         0, 0},
+        {"shm-limit", 0, CW_ARG_BYTES, &o.shm_limit, "BYTES",
+         "shared memory of batches, those that clients hold included (default: the budget)", 0, 0},
+        {"shm", 0, CW_ARG_FLAG, &shm, NULL,
+         "hand batches to clients of this host in shared memory (default; --no-shm: never)", 0, 0},
+        {"share-window", 0, CW_ARG_BYTES, &o.share_window, "BYTES",
+         "of the budget: items kept for other jobs of the same pipeline and seed (default: a "
+         "quarter)",
+         0, 0},
+        {"source-cache-memory", 0, CW_ARG_BYTES, &o.source_memory, "BYTES",
+         "blocks of source files kept in memory (default 256M with a directory or a store, else "
+         "none)",
+         0, 0},
+        {"source-cache-dir", 0, CW_ARG_STR, &o.source_dir, "DIR",
+         "keep them in a directory on a local disk too; workers of a host may share it", 0, 0},
+        {"source-cache-dir-bytes", 0, CW_ARG_BYTES, &o.source_dir_bytes, "BYTES",
+         "and at most so much there (default 10G)", 0, 0},
+        {"cache-memory", 0, CW_ARG_BYTES, &o.cache_memory, "BYTES",
+         "of the budget: for the cache, if the dispatcher has one (default: a quarter)", 0, 0},
         {"only-job", 0, CW_ARG_STR, &o.only_job, "ID", "serve this job alone", 0, 0},
-        {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME", "after SIGTERM, longest time to compute and serve what is begun (default 30s)", 0, 0},
-        {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL", "what is logged: error, warn, info, debug (default: $CACHEW_LOG, else info)", 0, 0},
-        {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL, "leave with the process that started us: when standard input ends, or when it does", 0, 0},
-        {"nice", 0, CW_ARG_I64, &nice_level, "N", "scheduling priority, -20 to 19 (default 0)", -20, 19},
+        {"drain-limit", 0, CW_ARG_MS, &o.drain_limit_ms, "TIME",
+         "after SIGTERM, longest time to compute and serve what is begun (default 30s)", 0, 0},
+        {"log-level", 0, CW_ARG_STR, &level_name, "LEVEL",
+         "what is logged: error, warn, info, debug (default: $CACHEW_LOG, else info)", 0, 0},
+        {"exit-with-stdin", 0, CW_ARG_FLAG, &exit_with_stdin, NULL,
+         "leave with the process that started us: when standard input ends, or when it does", 0, 0},
+        {"nice", 0, CW_ARG_I64, &nice_level, "N", "scheduling priority, -20 to 19 (default 0)", -20,
+         19},
         {0},
     };
     const struct cw_args_spec spec = {
         .program = "cachew-worker",
         .usage = "--dispatcher ADDRESS [options]",
-        .about = "Computes batches of pipelines for a cachew dispatcher and serves them to training programs. Prints one line "
-                 "`ready ADDRESS` on standard output once it serves; logs to standard error. SIGTERM drains: what is begun is "
+        .about = "Computes batches of pipelines for a cachew dispatcher and serves them to "
+                 "training programs. Prints one line "
+                 "`ready ADDRESS` on standard output once it serves; logs to standard error. "
+                 "SIGTERM drains: what is begun is "
                  "finished and served, the rest handed back; a second one leaves at once.",
         .rows = rows,
-        .tail = "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 --threads 8\n",
+        .tail =
+            "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 --threads 8\n",
         .env_prefix = "CACHEW_WORKER",
     };
-    /* Large buffers go back to the system when they are freed: kept by the allocator they would escape the budget. */
+    /* Large buffers go back to the system when they are freed: kept by the allocator they would
+     * escape the budget. */
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     cw_mem_reserve(RESERVE_BYTES);
     struct cw_err err = {0};
@@ -161,7 +189,8 @@ int main(int argc, char **argv)
     if (rc == CW_ARGS_RUN && !o.dispatcher)
         rc = cw_err_set(&err, CW_E_INVALID, "--dispatcher ADDRESS is required");
     if (rc == CW_ARGS_RUN && level_name && !cw_log_parse_level(level_name, &level))
-        rc = cw_err_set(&err, CW_E_INVALID, "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
+        rc = cw_err_set(&err, CW_E_INVALID,
+                        "--log-level: \"%s\" is none of error, warn, info, debug", level_name);
     if (rc != CW_ARGS_RUN) {
         fprintf(stderr, "cachew-worker: %s\n", err.msg);
         return 2;

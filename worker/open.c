@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a plan may scan many files: each runs on a thread of its own. Either a job is prepared (sources are found out, the manifest is
- * the result) or opened (with the manifest of the worker that prepared it).
+/* Opening a plan may scan many files: each runs on a thread of its own. Either a job is prepared
+ * (sources are found out, the manifest is the result) or opened (with the manifest of the worker
+ * that prepared it).
  *
- * A few at a time: those that take long do not count, so that a slow file system or pattern holds up no other job. One that nobody wants any more is
- * told to stop, and does so unless it hangs in the kernel; then its thread is left to itself, and what it finds is dropped. */
+ * A few at a time: those that take long do not count, so that a slow file system or pattern
+ * holds up no other job. One that nobody wants any more is told to stop, and does so unless it
+ * hangs in the kernel; then its thread is left to itself, and what it finds is dropped. */
 #include "worker/worker_int.h"
 
 #include <string.h>
@@ -16,10 +18,11 @@
 #include "wire/wire.h"
 
 #define QUICK_AT_ONCE 4
-#define SLOW_MS 500      /* from then on it does not count */
-#define THREADS_MAX 256  /* with those that hang */
-#define ORPHAN_MS 30000  /* a dispatcher that comes back may ask for the same preparation again */
-/* Plans kept from preparing: this worker is usually given the job right after, and need not scan the files again. */
+#define SLOW_MS 500     /* from then on it does not count */
+#define THREADS_MAX 256 /* with those that hang */
+#define ORPHAN_MS 30000 /* a dispatcher that comes back may ask for the same preparation again */
+/* Plans kept from preparing: this worker is usually given the job right after, and need not scan
+ * the files again. */
 #define PREPARED_MAX 4
 
 struct cw_prepared {
@@ -79,7 +82,8 @@ static void keep_prepared(struct cw_worker *w, const struct cw_opening *o)
         w->prepared = CW_NEW_ARRAY(struct cw_prepared, PREPARED_MAX);
     struct cw_prepared *p = &w->prepared[w->prepared_next++ % PREPARED_MAX];
     prepared_fini(p);
-    *p = (struct cw_prepared){cw_mem_strdup(o->job_id), o->seed, cw_buf_ref(o->manifest_out), cw_plan_ref(o->plan)};
+    *p = (struct cw_prepared){cw_mem_strdup(o->job_id), o->seed, cw_buf_ref(o->manifest_out),
+                              cw_plan_ref(o->plan)};
 }
 
 struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job)
@@ -89,7 +93,7 @@ struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob 
         if (!p->job_id || strcmp(p->job_id, job->id) != 0)
             continue;
         bool same = p->seed == job->seed && p->manifest->len == job->manifest->len &&
-            memcmp(p->manifest->data, job->manifest->data, p->manifest->len) == 0;
+                    memcmp(p->manifest->data, job->manifest->data, p->manifest->len) == 0;
         struct cw_plan *plan = same ? cw_plan_ref(p->plan) : NULL;
         prepared_fini(p);
         return plan;
@@ -103,9 +107,11 @@ static int open_plan(struct cw_opening *o)
     struct cw_value manifest = {0};
     int rc = cw_graph_check(o->graph, &checked, &o->error);
     if (rc == 0 && !o->prepare)
-        rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len, &manifest, &o->error);
+        rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len, &manifest,
+                                     &o->error);
     if (rc == 0)
-        rc = cw_plan_open(checked, o->seed, o->prepare ? NULL : &manifest, o->stop, &o->plan, &o->error);
+        rc = cw_plan_open(checked, o->seed, o->prepare ? NULL : &manifest, o->stop, &o->plan,
+                          &o->error);
     cw_value_fini(&manifest);
     cw_checked_unref(checked);
     if (rc != 0 || !o->prepare)
@@ -114,8 +120,9 @@ static int open_plan(struct cw_opening *o)
     o->manifest_out = cw_wire_manifest_pack(&manifest);
     cw_value_fini(&manifest);
     if (o->manifest_out->len > CW_RPC_CONTROL_MAX / 2)
-        rc = cw_err_set(&o->error, CW_E_LIMIT, "the list of files takes %zu bytes; at most %u can be sent", o->manifest_out->len,
-                        CW_RPC_CONTROL_MAX / 2);
+        rc = cw_err_set(&o->error, CW_E_LIMIT,
+                        "the list of files takes %zu bytes; at most %u can be sent",
+                        o->manifest_out->len, CW_RPC_CONTROL_MAX / 2);
     return rc;
 }
 
@@ -134,7 +141,8 @@ static void deliver(struct cw_worker *w, struct cw_opening *o)
             cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
         else
             keep_prepared(w, o);
-        cw_report_prepared(w, o->job_id, o->graph, failed ? NULL : o->plan, o->manifest_out, &o->error);
+        cw_report_prepared(w, o->job_id, o->graph, failed ? NULL : o->plan, o->manifest_out,
+                           &o->error);
     } else {
         struct cw_wjob *job = cw_wjob_get(w, o->job_id);
         if (job && job->open_serial == o->serial)
@@ -204,7 +212,8 @@ static void start_next(struct cw_worker *w)
     if (!w->openings_waiting)
         return;
     if (wait_ms < 0)
-        cw_log_warn("worker", "job=%s waits to be opened: %zu others are, and take long", w->openings_waiting->job_id, w->openings_n);
+        cw_log_warn("worker", "job=%s waits to be opened: %zu others are, and take long",
+                    w->openings_waiting->job_id, w->openings_n);
     else
         cw_timer_start(w->openings_timer, wait_ms + 1, 0);
 }
@@ -335,7 +344,10 @@ void cw_open_job(struct cw_wjob *job)
 {
     struct cw_worker *w = job->worker;
     if (job->graph->identity == CW_IDENTITY_CONTENT)
-        cw_log_info("worker", "job=%s: all bytes of its files are compared with what it was prepared with (identity content)", job->id);
+        cw_log_info("worker",
+                    "job=%s: all bytes of its files are compared with what it was prepared with "
+                    "(identity content)",
+                    job->id);
     struct cw_opening *o = CW_NEW(struct cw_opening);
     o->job_id = cw_mem_strdup(job->id);
     o->graph = cw_graph_ref(job->graph);

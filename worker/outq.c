@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finished outputs, and the queue of one consumer: a binary heap by (epoch, item). Revoking is rare and walks all of it. */
+/* Finished outputs, and the queue of one consumer: a binary heap by (epoch, item). Revoking is
+ * rare and walks all of it. */
 #include "worker/worker_int.h"
 
 #include "base/mem.h"
 
-/* Smaller ones are copied when they are put away and when they are sent, which costs less than what else comes with a batch. */
+/* Smaller ones are copied when they are put away and when they are sent, which costs less than
+ * what else comes with a batch. */
 #define PACKED_MAX 1024
 /* A queue's pointer, and the room for as many more that a growing queue may have. */
 #define PLACE_BYTES (2 * sizeof(struct cw_output *))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the worker tells the dispatcher. Finished items are told together: the more work is in hand the fewer times a second, since nobody needs to
- * know before it is time for more; and at once when there is nothing left to compute. While there is no job a heartbeat now and then is all. */
+/* What the worker tells the dispatcher. Finished items are told together: the more work is in
+ * hand the fewer times a second, since nobody needs to know before it is time for more; and at
+ * once when there is nothing left to compute. While there is no job a heartbeat now and then is
+ * all. */
 #include "worker/worker_int.h"
 
 #include "base/clock.h"
@@ -12,10 +14,10 @@
 
 #define SOON_MS 100
 #define SOON_MAX_MS 250
-#define DRY_MS 10     /* dry again so shortly after a report: wait a little */
+#define DRY_MS 10 /* dry again so shortly after a report: wait a little */
 #define COUNTS_MS 1000
 #define COUNTS_DRY_MS 100 /* with nothing left to compute: they may be the last of a job */
-#define DONE_MAX 4096 /* epochs in one message */
+#define DONE_MAX 4096     /* epochs in one message */
 
 static bool is_idle(const struct cw_worker *w)
 {
@@ -64,7 +66,8 @@ static void add_counts(Cachew__V1__Progress *progress, const struct cw_wjob *job
         return;
     struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, job->graph->n);
     cw_exec_counts(job->plan, counts);
-    progress->counts = cw_mem_grow(progress->counts, progress->n_counts + job->graph->n, sizeof(*progress->counts));
+    progress->counts = cw_mem_grow(progress->counts, progress->n_counts + job->graph->n,
+                                   sizeof(*progress->counts));
     for (size_t i = 0; i < job->graph->n; i++) {
         Cachew__V1__NodeCounts *c = CW_NEW(Cachew__V1__NodeCounts);
         cachew__v1__node_counts__init(c);
@@ -112,11 +115,13 @@ void cw_report_now(struct cw_worker *w)
     w->reported_ms = now;
     measure_cpu(w, now);
     Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
-    progress.budget_used = w->bytes + w->shared_items.bytes + cw_tasks_stream_bytes(w) + cw_wcache_used(w);
+    progress.budget_used =
+        w->bytes + w->shared_items.bytes + cw_tasks_stream_bytes(w) + cw_wcache_used(w);
     progress.cpu_share = w->cpu_share;
     progress.cpu_cores = w->cpu_cores;
     progress.done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, epochs_of_all(w));
-    bool with_counts = now - w->counts_ms >= (w->computed && w->tasks_n == 0 ? COUNTS_DRY_MS : COUNTS_MS);
+    bool with_counts =
+        now - w->counts_ms >= (w->computed && w->tasks_n == 0 ? COUNTS_DRY_MS : COUNTS_MS);
     if (with_counts) {
         w->counts_ms = now;
         w->computed = false;
@@ -157,8 +162,8 @@ void cw_report_soon(struct cw_worker *w)
     report_within(w, SOON_MS);
 }
 
-/* When half of what is in hand will be done, so that the dispatcher gives more before the rest is; but soon, since leases
- * follow from the pace that it sees. */
+/* When half of what is in hand will be done, so that the dispatcher gives more before the rest
+ * is; but soon, since leases follow from the pace that it sees. */
 static int64_t half_done_ms(const struct cw_worker *w)
 {
     double ns = 0;
@@ -232,7 +237,8 @@ void cw_report_away(struct cw_worker *w)
     /* The beat goes on: clients are served without a dispatcher too. */
 }
 
-void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_lease_id lease, uint64_t epoch, uint64_t item, const struct cw_err *error)
+void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_lease_id lease,
+                      uint64_t epoch, uint64_t item, const struct cw_err *error)
 {
     Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
     id.generation = lease.generation;
@@ -253,7 +259,8 @@ void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_
     cw_mem_free(msg);
 }
 
-void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch, const struct cw_set *items)
+void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch,
+                         const struct cw_set *items)
 {
     if (items->n == 0)
         return;
@@ -270,7 +277,8 @@ void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch
     cw_mem_free(id);
 }
 
-static void add_cacheable(Cachew__V1__PlanInfo *info, const struct cw_graph *graph, const struct cw_plan *plan)
+static void add_cacheable(Cachew__V1__PlanInfo *info, const struct cw_graph *graph,
+                          const struct cw_plan *plan)
 {
     struct cw_plan_cacheable *nodes = CW_NEW_ARRAY(struct cw_plan_cacheable, graph->n);
     for (size_t i = 0; i < graph->n; i++)
@@ -279,7 +287,8 @@ static void add_cacheable(Cachew__V1__PlanInfo *info, const struct cw_graph *gra
     cw_mem_free(nodes);
 }
 
-void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_graph *graph, const struct cw_plan *plan, struct cw_buf *manifest,
+void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_graph *graph,
+                        const struct cw_plan *plan, struct cw_buf *manifest,
                         const struct cw_err *error)
 {
     char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(plan ? "" : error->msg);

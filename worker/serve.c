@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of clients (Data.Fetch): one a consumer and worker. Outputs go out lowest number first, under the client's credit
- * in bytes; many small ones share a message. What was sent is forgotten but for its number: when the stream ends, numbers that
- * the dispatcher has not called received are handed back to it. */
+/* Streams of clients (Data.Fetch): one a consumer and worker. Outputs go out lowest number
+ * first, under the client's credit in bytes; many small ones share a message. What was sent is
+ * forgotten but for its number: when the stream ends, numbers that the dispatcher has not called
+ * received are handed back to it. */
 #include "worker/worker_int.h"
 
 #include <stdio.h>
@@ -81,11 +82,12 @@ static struct cw_set *sent_of(struct cw_client *c, uint64_t epoch)
     return &oldest->items;
 }
 
-/* An output that comes before one that the client has already may be what it waits for with its buffer full of later ones:
- * it needs no credit. */
+/* An output that comes before one that the client has already may be what it waits for with its
+ * buffer full of later ones: it needs no credit. */
 static bool may_send(const struct cw_client *c, const struct cw_output *o)
 {
-    return c->credit > 0 || (c->sent_any && cw_outq_before(o->epoch, o->item, c->last_epoch, c->last_item));
+    return c->credit > 0 ||
+           (c->sent_any && cw_outq_before(o->epoch, o->item, c->last_epoch, c->last_item));
 }
 
 static void note_sent(struct cw_client *c, const struct cw_output *o)
@@ -202,7 +204,8 @@ static void on_hello(struct cw_client *c, const Cachew__V1__FetchHello *hello)
     }
     if (hello->protocol != CW_PROTOCOL) {
         char why[128];
-        snprintf(why, sizeof(why), "the client speaks protocol %u, this worker %d", hello->protocol, CW_PROTOCOL);
+        snprintf(why, sizeof(why), "the client speaks protocol %u, this worker %d", hello->protocol,
+                 CW_PROTOCOL);
         turn_away(c, CW_E_UNSUPPORTED, why);
         return;
     }
@@ -221,7 +224,8 @@ static void on_hello(struct cw_client *c, const Cachew__V1__FetchHello *hello)
     Cachew__V1__DataMessage m = CACHEW__V1__DATA_MESSAGE__INIT;
     m.welcome = &welcome;
     cw_wire_send(c->stream, &m.base);
-    cw_log_debug("worker", "job=%s client of consumer %u at %s", c->job_id, c->consumer, cw_stream_peer(c->stream));
+    cw_log_debug("worker", "job=%s client of consumer %u at %s", c->job_id, c->consumer,
+                 cw_stream_peer(c->stream));
     struct cw_wjob *job = cw_wjob_get(w, c->job_id);
     if (job)
         bind(c, job);
@@ -238,7 +242,8 @@ static void run_message(struct cw_client *c, const Cachew__V1__FetchMessage *m)
         on_hello(c, m->hello);
         break;
     case CACHEW__V1__FETCH_MESSAGE__KIND_CREDIT:
-        c->credit += (int64_t)CW_MIN(m->credit->bytes, (uint64_t)(CREDIT_MAX - CW_MAX(c->credit, (int64_t)0)));
+        c->credit += (int64_t)CW_MIN(m->credit->bytes,
+                                     (uint64_t)(CREDIT_MAX - CW_MAX(c->credit, (int64_t)0)));
         cw_serve_pump(c);
         cw_tasks_pump(c->worker);
         break;
@@ -259,7 +264,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_client *c = arg;
     struct cw_err err = {0};
-    Cachew__V1__FetchMessage *m = (Cachew__V1__FetchMessage *)cw_wire_unpack(&cachew__v1__fetch_message__descriptor, msg, &err);
+    Cachew__V1__FetchMessage *m = (Cachew__V1__FetchMessage *)cw_wire_unpack(
+        &cachew__v1__fetch_message__descriptor, msg, &err);
     if (!m) {
         turn_away(c, CW_E_CORRUPT, err.msg);
         return;
@@ -271,14 +277,15 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_client *c = arg;
-    cw_log_debug("worker", "job=%s client of consumer %u left: %s %s", c->job_id ? c->job_id : "-", c->consumer,
-                 code ? cw_err_name(code) : "ended", msg ? msg : "");
+    cw_log_debug("worker", "job=%s client of consumer %u left: %s %s", c->job_id ? c->job_id : "-",
+                 c->consumer, code ? cw_err_name(code) : "ended", msg ? msg : "");
     client_free(c);
 }
 
 static void handle_fetch(void *arg, struct cw_stream *stream)
 {
-    static const struct cw_stream_cb cb = {.on_message = on_message, .on_low = on_low, .on_close = on_close};
+    static const struct cw_stream_cb cb = {
+        .on_message = on_message, .on_low = on_low, .on_close = on_close};
     struct cw_worker *w = arg;
     struct cw_client *c = CW_NEW(struct cw_client);
     c->magic = CW_CLIENT_MAGIC;
@@ -298,7 +305,9 @@ static void handle_fetch(void *arg, struct cw_stream *stream)
 
 void cw_serve_add_methods(struct cw_worker *w)
 {
-    cw_server_add(w->server, &(struct cw_method){.path = "/cachew.v1.Data/Fetch", .stream = handle_fetch, .arg = w});
+    cw_server_add(
+        w->server,
+        &(struct cw_method){.path = "/cachew.v1.Data/Fetch", .stream = handle_fetch, .arg = w});
     cw_server_add_health(w->server);
     cw_server_add_reflection(w->server, cw_proto_descriptors, cw_proto_descriptors_n);
 }

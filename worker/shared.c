@@ -10,7 +10,8 @@ static uint64_t number_of(uint64_t epoch, uint64_t item)
     return cw_mix64(epoch + 1) + item;
 }
 
-static struct cw_shared_item *find(const struct cw_function *function, uint64_t epoch, uint64_t item)
+static struct cw_shared_item *find(const struct cw_function *function, uint64_t epoch,
+                                   uint64_t item)
 {
     return cw_map_get(&function->items, number_of(epoch, item));
 }
@@ -54,7 +55,8 @@ void cw_shared_trim(struct cw_shared_items *items, size_t bytes)
         drop(items, items->oldest);
 }
 
-struct cw_function *cw_shared_join(struct cw_shared_items *items, struct cw_hash key, struct cw_member *member)
+struct cw_function *cw_shared_join(struct cw_shared_items *items, struct cw_hash key,
+                                   struct cw_member *member)
 {
     struct cw_function *function = items->functions;
     while (function && !cw_hash_eq(function->key, key))
@@ -72,14 +74,16 @@ struct cw_function *cw_shared_join(struct cw_shared_items *items, struct cw_hash
     return function;
 }
 
-void cw_shared_leave(struct cw_shared_items *items, struct cw_function *function, struct cw_member *member)
+void cw_shared_leave(struct cw_shared_items *items, struct cw_function *function,
+                     struct cw_member *member)
 {
     struct cw_member **at = &function->members;
     while (*at != member)
         at = &(*at)->next;
     *at = member->next;
     function->members_n--;
-    for (struct cw_shared_item *it = items->oldest, *next; function->members_n < 2 && it; it = next) {
+    for (struct cw_shared_item *it = items->oldest, *next; function->members_n < 2 && it;
+         it = next) {
         next = it->newer;
         if (it->function == function)
             drop(items, it);
@@ -110,14 +114,16 @@ static void add_waiter(struct cw_shared_item *it, struct cw_task *task)
 
 static void note_begun(struct cw_member *member, const struct cw_task *task)
 {
-    if (member->began && !cw_outq_before(member->epoch, member->item, task->exec.epoch, task->exec.item))
+    if (member->began &&
+        !cw_outq_before(member->epoch, member->item, task->exec.epoch, task->exec.item))
         return;
     member->began = true;
     member->epoch = task->exec.epoch;
     member->item = task->exec.item;
 }
 
-enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_function *function, struct cw_member *member, struct cw_task *task)
+enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_function *function,
+                                    struct cw_member *member, struct cw_task *task)
 {
     note_begun(member, task);
     if (function->members_n < 2)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of one function want the same bytes. An item that several of them ask this worker for is computed once: who asks while it is being
- * computed waits for that result, and who asks later finds it kept, for a while: what is kept is bounded in bytes, and
- * what was finished first is forgotten first; a job that comes too late computes its own. Loop thread only. */
+/* Jobs of one function want the same bytes. An item that several of them ask this worker for is
+ * computed once: who asks while it is being computed waits for that result, and who asks later
+ * finds it kept, for a while: what is kept is bounded in bytes, and what was finished first is
+ * forgotten first; a job that comes too late computes its own. Loop thread only. */
 #ifndef CW_WORKER_SHARED_H
 #define CW_WORKER_SHARED_H
 
@@ -21,7 +22,7 @@ struct cw_shared_item {
     struct cw_task *waiters; /* oldest first */
     struct cw_batch *batch;
     size_t bytes;
-    size_t given; /* jobs that got it, its maker's among them */
+    size_t given;                         /* jobs that got it, its maker's among them */
     struct cw_shared_item *older, *newer; /* kept ones of all functions */
 };
 /* A job in its function. */
@@ -45,9 +46,13 @@ struct cw_shared_items {
 };
 
 /* A job of this function is here. Key: whatever decides the bytes of its items. */
-struct cw_function *cw_shared_join(struct cw_shared_items *items, struct cw_hash key, struct cw_member *member);
-void cw_shared_leave(struct cw_shared_items *items, struct cw_function *function, struct cw_member *member); /* it wants no more */
-void cw_shared_unref(struct cw_shared_items *items, struct cw_function *function); /* none of its tasks is left; NULL is accepted */
+struct cw_function *cw_shared_join(struct cw_shared_items *items, struct cw_hash key,
+                                   struct cw_member *member);
+/* it wants no more */
+void cw_shared_leave(struct cw_shared_items *items, struct cw_function *function,
+                     struct cw_member *member);
+/* none of its tasks is left; NULL is accepted */
+void cw_shared_unref(struct cw_shared_items *items, struct cw_function *function);
 
 enum cw_shared_answer {
     CW_SHARED_COMPUTE, /* nobody else has it; cw_shared_made with the result */
@@ -55,9 +60,10 @@ enum cw_shared_answer {
     CW_SHARED_HAVE,    /* task->batch is set */
 };
 /* The task's epoch and item are set. */
-enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_function *function, struct cw_member *member, struct cw_task *task);
-/* The task that was told to compute is back, with its batch or without. Returns those who waited, by wait_next. The batch is
- * kept if another job is still to come to it. */
+enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_function *function,
+                                    struct cw_member *member, struct cw_task *task);
+/* The task that was told to compute is back, with its batch or without. Returns those who
+ * waited, by wait_next. The batch is kept if another job is still to come to it. */
 struct cw_task *cw_shared_made(struct cw_shared_items *items, struct cw_task *task);
 /* Another job waits for what the task computes. */
 bool cw_shared_is_awaited(const struct cw_task *task);

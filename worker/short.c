@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the system gives less memory than the budget says: a container that is too small, or others that use it up. An item for which there was none is
- * no failure while others are in hand: the worker gives back what it can (kept results, idle slots, of each job the last quarter of its outputs),
- * makes do with less from then on, and begins the item again. What it allows itself grows again with each item that succeeds. Only an item for
- * which there is no memory with nothing else in hand has failed. */
+/* When the system gives less memory than the budget says: a container that is too small, or
+ * others that use it up. An item for which there was none is no failure while others are in
+ * hand: the worker gives back what it can (kept results, idle slots, of each job the last
+ * quarter of its outputs), makes do with less from then on, and begins the item again. What it
+ * allows itself grows again with each item that succeeds. Only an item for which there is no
+ * memory with nothing else in hand has failed. */
 #include "worker/worker_int.h"
 
 #include <stdlib.h>
@@ -49,8 +51,9 @@ static void hand_back(const struct cw_wjob *job, struct cw_output *const *v, siz
     cw_set_fini(&items);
 }
 
-/* The outputs of a job that its client needs last and that come behind `first`, so many bytes of them. Returns the bytes. Of items that go to all consumers
- * some may have them already: those stay. */
+/* The outputs of a job that its client needs last and that come behind `first`, so many bytes of
+ * them. Returns the bytes. Of items that go to all consumers some may have them already: those
+ * stay. */
 static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_item *first)
 {
     if (job->to_all || job->queued_n == 0)
@@ -75,7 +78,8 @@ static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_
     return freed;
 }
 
-/* Gives back what can be; `task`: for which there was no memory, or NULL. Returns the bytes of outputs. */
+/* Gives back what can be; `task`: for which there was no memory, or NULL. Returns the bytes of
+ * outputs. */
 static size_t shed(struct cw_worker *w, const struct cw_task *task)
 {
     size_t freed = 0, before = w->bytes + cw_tasks_stream_bytes(w);
@@ -83,12 +87,15 @@ static size_t shed(struct cw_worker *w, const struct cw_task *task)
     cw_shared_trim(&w->shared_items, 0);
     for (size_t i = 0; i < w->turn_n && !w->draining; i++) {
         struct cw_wjob *job = w->turn[i];
-        freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1), task && task->job == job ? &task->exec : NULL);
+        freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1),
+                           task && task->job == job ? &task->exec : NULL);
     }
     cw_shm_pool_trim(w->pool, 0);
     cw_mem_give_back();
-    cw_log_warn("worker", "memory is short with %zu bytes in hand of a budget of %zu: goes on with %zu; give the worker a smaller --budget or more memory", before,
-                w->budget, w->allowed);
+    cw_log_warn("worker",
+                "memory is short with %zu bytes in hand of a budget of %zu: goes on with %zu; give "
+                "the worker a smaller --budget or more memory",
+                before, w->budget, w->allowed);
     return freed;
 }
 

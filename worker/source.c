@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source cache of this worker (cache/source_cache.h): there when an option asks for it, or the dispatcher gives it room in the
- * cluster's store. Operators reach it by the hook of format/source_file.h. */
+/* The source cache of this worker (cache/source_cache.h): there when an option asks for it, or
+ * the dispatcher gives it room in the cluster's store. Operators reach it by the hook of
+ * format/source_file.h. */
 #include "worker/worker_int.h"
 
 #include <stdio.h>
@@ -12,9 +13,11 @@
 int cw_wsource_start(struct cw_worker *w, const struct cw_worker_options *o, struct cw_err *err)
 {
     w->source_dir = cw_mem_strdup(o->source_dir);
-    w->source_options = (struct cw_source_cache_options){.memory = o->source_memory, .dir = w->source_dir, .dir_bytes = o->source_dir_bytes};
+    w->source_options = (struct cw_source_cache_options){
+        .memory = o->source_memory, .dir = w->source_dir, .dir_bytes = o->source_dir_bytes};
     if (!o->source_dir && o->source_dir_bytes > 0)
-        return cw_err_set(err, CW_E_INVALID, "option --source-cache-dir-bytes: goes with --source-cache-dir only");
+        return cw_err_set(err, CW_E_INVALID,
+                          "option --source-cache-dir-bytes: goes with --source-cache-dir only");
     if (!o->source_dir && o->source_memory == 0)
         return 0;
     int rc = cw_source_cache_new(&w->source_options, &w->source, err);
@@ -69,7 +72,8 @@ void cw_wsource_report(struct cw_worker *w, Cachew__V1__Progress *progress)
 {
     if (!w->source)
         return;
-    cw_autofree struct cw_source_counts *counts = CW_NEW_ARRAY(struct cw_source_counts, CW_SOURCE_TIERS_N);
+    cw_autofree struct cw_source_counts *counts =
+        CW_NEW_ARRAY(struct cw_source_counts, CW_SOURCE_TIERS_N);
     cw_source_cache_counts(w->source, counts);
     progress->source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, CW_SOURCE_TIERS_N);
     for (int i = 0; i < CW_SOURCE_TIERS_N; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items in the hands of exec. Of each job so many that threads never wait for it: exec divides their time (src/exec/turns.h). A job whose
- * client does not read fills its part of the budget (budget.c) and then stops; a job with nothing in hand always gets one item, and so
- * does one whose next item comes before all it has queued, since its client may be waiting for just that. */
+/* Items in the hands of exec. Of each job so many that threads never wait for it: exec divides
+ * their time (src/exec/turns.h). A job whose client does not read fills its part of the budget
+ * (budget.c) and then stops; a job with nothing in hand always gets one item, and so does one
+ * whose next item comes before all it has queued, since its client may be waiting for just that. */
 #include "worker/worker_int.h"
 
 #include "base/clock.h"
@@ -9,13 +10,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Exec is given what keeps its threads busy for so long, and no more: what it has cannot be taken back. */
+/* Exec is given what keeps its threads busy for so long, and no more: what it has cannot be
+ * taken back. */
 #define AHEAD_NS 4000000
 #define AHEAD_MAX 1024
 #define IN_HAND_BYTES ((size_t)2 << 10)
 
 /* exec thread */
-static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch, const struct cw_err *err)
+static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
+                         const struct cw_err *err)
 {
     struct cw_task *task = exec->arg;
     struct cw_worker *w = task->job->worker;
@@ -25,7 +28,8 @@ static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch, cons
     struct cw_task *head = atomic_load_explicit(&w->done, memory_order_relaxed);
     do
         task->done_next = head;
-    while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel,
+                                                  memory_order_relaxed));
     if (!head) /* the loop has emptied the list, and is done with the node */
         cw_loop_post_node(w->loop, &w->done_node);
 }
@@ -52,7 +56,8 @@ static void task_unlink(struct cw_wjob *job, struct cw_task *task)
     job->worker->tasks_n--;
 }
 
-/* Its result comes from exec, from another job's task, or from what is kept of them; all through the list of what is done. */
+/* Its result comes from exec, from another job's task, or from what is kept of them; all through
+ * the list of what is done. */
 static void start(struct cw_wjob *job, struct cw_task *task)
 {
     struct cw_worker *w = job->worker;
@@ -71,7 +76,8 @@ static void start(struct cw_wjob *job, struct cw_task *task)
     }
 }
 
-/* What one more item takes until it is an output: with its task here and in exec, and the head of its batch. */
+/* What one more item takes until it is an output: with its task here and in exec, and the head
+ * of its batch. */
 static size_t in_hand_bytes(const struct cw_wjob *job)
 {
     return job->item_bytes + IN_HAND_BYTES;
@@ -146,13 +152,16 @@ size_t cw_tasks_stream_bytes(const struct cw_worker *w)
     return bytes;
 }
 
-/* Submits what may be; returns the bytes for which room must be made for the next item of a job that has not its part. */
+/* Submits what may be; returns the bytes for which room must be made for the next item of a job
+ * that has not its part. */
 static size_t submit_all(struct cw_worker *w, size_t streams)
 {
     size_t refused = 0, room = 0;
     while (refused < w->turn_n && !w->waits) {
         struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
-        enum may may = job->tasks_n - job->waiting_n < ahead(job) ? may_submit(job, w->bytes + streams) : MAY_NOT;
+        enum may may = job->tasks_n - job->waiting_n < ahead(job)
+                           ? may_submit(job, w->bytes + streams)
+                           : MAY_NOT;
         if (may == MAY) {
             submit(job);
             refused = 0;
@@ -186,7 +195,8 @@ static void keep_output(struct cw_wjob *job, struct cw_task *task)
     job->worker->bytes += output->held;
     job->queued_n++;
     cw_short_made(job->worker, output->held);
-    uint32_t lo = job->to_all ? 0 : task->consumer, hi = job->to_all ? job->consumers : task->consumer + 1;
+    uint32_t lo = job->to_all ? 0 : task->consumer,
+             hi = job->to_all ? job->consumers : task->consumer + 1;
     output->copies = hi - lo;
     for (uint32_t i = lo; i < hi; i++)
         cw_outq_push(&job->queues[i], output);
@@ -236,7 +246,8 @@ static void finish_task(struct cw_worker *w, struct cw_task *task)
         struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
         cw_report_done(w, epoch, task);
         keep_output(job, task);
-    } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED && !is_begun_again(job, task)) {
+    } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED &&
+               !is_begun_again(job, task)) {
         cw_report_failed(w, job, task->lease, task->exec.epoch, task->exec.item, task->error);
         cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
     }
@@ -250,7 +261,8 @@ void cw_tasks_collect(void *worker)
 {
     struct cw_worker *w = worker;
     cw_fault_point("worker.collect");
-    struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acq_rel), *oldest = NULL;
+    struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acq_rel),
+                   *oldest = NULL;
     while (list) {
         struct cw_task *next = list->done_next;
         list->done_next = oldest;

@@ -29,7 +29,8 @@ static size_t default_threads(void)
 static void choose_address(struct cw_worker *w, const char *listening, const char *advertise)
 {
     const char *colon = strrchr(listening, ':');
-    bool wildcard = cw_str_starts(listening, "0.0.0.0:") || cw_str_starts(listening, "[::]:") || listening[0] == ':';
+    bool wildcard = cw_str_starts(listening, "0.0.0.0:") || cw_str_starts(listening, "[::]:") ||
+                    listening[0] == ':';
     if (advertise && advertise[0])
         snprintf(w->address, sizeof(w->address), "%s", advertise);
     else if (!wildcard || cw_str_starts(listening, "unix:"))
@@ -41,19 +42,25 @@ static void choose_address(struct cw_worker *w, const char *listening, const cha
     }
 }
 
-int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struct cw_worker **ret_worker, struct cw_err *err)
+int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
+                  struct cw_worker **ret_worker, struct cw_err *err)
 {
     char listening[CW_WORKER_ADDRESS_BYTES];
     uint64_t wanted = o->budget ? o->budget : cw_host_budget(1), budget = cw_memlimit_lower(wanted);
     uint64_t cache_memory = o->cache_memory ? o->cache_memory : budget / 4;
     if (budget < wanted) {
-        cw_log_warn("worker", "a budget of %llu bytes is more than this process may hold (memory limit of its cgroup or address space: %llu): it is %llu",
-                    (unsigned long long)wanted, (unsigned long long)cw_memlimit(), (unsigned long long)budget);
+        cw_log_warn("worker",
+                    "a budget of %llu bytes is more than this process may hold (memory limit of "
+                    "its cgroup or address space: %llu): it is %llu",
+                    (unsigned long long)wanted, (unsigned long long)cw_memlimit(),
+                    (unsigned long long)budget);
         cache_memory = CW_MIN(cache_memory, budget / 4);
     }
     if (cache_memory >= budget)
-        return cw_err_set(err, CW_E_INVALID, "option --cache-memory: %llu bytes of a budget of %llu leave nothing for items",
-                          (unsigned long long)cache_memory, (unsigned long long)budget);
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "option --cache-memory: %llu bytes of a budget of %llu leave nothing for items",
+            (unsigned long long)cache_memory, (unsigned long long)budget);
     struct cw_worker *w = CW_NEW(struct cw_worker);
     w->loop = loop;
     w->shm_listen_fd = -1;
@@ -80,7 +87,9 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o, struc
     w->pool = cw_shm_pool_new((size_t)shm_limit);
     /* What is kept holds slots that others then lack. */
     uint64_t quarter = CW_MIN(shm_limit, (uint64_t)w->budget) / 4;
-    w->shared_items.limit = (size_t)(o->share_window == UINT64_MAX ? quarter : CW_MIN(o->share_window, (uint64_t)w->budget));
+    w->shared_items.limit =
+        (size_t)(o->share_window == UINT64_MAX ? quarter
+                                               : CW_MIN(o->share_window, (uint64_t)w->budget));
     w->exec = cw_exec_new(w->threads);
     cw_exec_limit_cpu(w->exec, o->cpus);
     w->done_node = (struct cw_loop_node){.fn = cw_tasks_collect, .arg = w};

@@ -46,7 +46,7 @@ struct cw_lease_id {
 struct cw_lease {
     struct cw_lease_id id;
     uint64_t epoch;
-    uint32_t consumer; /* shared jobs: whose they are */
+    uint32_t consumer;     /* shared jobs: whose they are */
     struct cw_set pending; /* never empty */
 };
 /* What a job has of one epoch. */
@@ -60,11 +60,11 @@ struct cw_epoch {
 struct cw_output {
     uint64_t epoch, item;
     struct cw_lease_id lease;
-    struct cw_batch *batch; /* NULL: a small one, which is in `packed` as it will be sent */
-    size_t bytes;           /* what it costs of a client's credit */
-    size_t held;            /* memory that it takes, all in all */
+    struct cw_batch *batch;   /* NULL: a small one, which is in `packed` as it will be sent */
+    size_t bytes;             /* what it costs of a client's credit */
+    size_t held;              /* memory that it takes, all in all */
     struct cw_wire_size size; /* of packed */
-    unsigned copies;        /* queues that it is in */
+    unsigned copies;          /* queues that it is in */
     uint8_t packed[];
 };
 /* Outputs for one consumer: a heap, lowest (epoch, item) first. */
@@ -91,10 +91,10 @@ struct cw_wjob {
     uint32_t consumers;
 
     enum cw_wjob_state state;
-    bool forgotten;       /* no longer in the map; freed with its last task */
-    struct cw_err *error; /* FAILED */
-    uint64_t open_serial; /* of the opening under way */
-    struct cw_plan *plan; /* READY */
+    bool forgotten;               /* no longer in the map; freed with its last task */
+    struct cw_err *error;         /* FAILED */
+    uint64_t open_serial;         /* of the opening under way */
+    struct cw_plan *plan;         /* READY */
     struct cw_function *function; /* READY */
     struct cw_member member;
     struct cw_wcache_job cache;
@@ -102,9 +102,9 @@ struct cw_wjob {
     size_t leases_n, leases_cap;
     struct cw_epoch *epochs; /* few, ascending */
     size_t epochs_n, epochs_cap;
-    struct cw_outq *queues; /* one a consumer */
+    struct cw_outq *queues;     /* one a consumer */
     struct cw_client **clients; /* one a consumer, or NULL */
-    struct cw_task *tasks; /* list: submitted, not yet back */
+    struct cw_task *tasks;      /* list: submitted, not yet back */
     size_t tasks_n;
     size_t waiting_n;  /* of these: for another job's */
     int64_t item_ns;   /* what an item takes a thread, lately */
@@ -139,20 +139,20 @@ struct cw_client {
     struct cw_worker *worker;
     struct cw_client *prev, *next;
     struct cw_stream *stream;
-    char *job_id;         /* NULL before its hello */
-    struct cw_wjob *job;  /* NULL while the job is not here */
+    char *job_id;        /* NULL before its hello */
+    struct cw_wjob *job; /* NULL while the job is not here */
     uint64_t client_id;
     uint32_t consumer;
     int64_t credit;
     bool sent_any;
     uint64_t last_epoch, last_item; /* the highest output sent */
-    struct cw_epoch_set *sent; /* sent, and not yet said to be received */
+    struct cw_epoch_set *sent;      /* sent, and not yet said to be received */
     size_t sent_n, sent_cap;
     /* handover.c */
     bool shm_offered, shm_answered, shm_ok;
     uint64_t shm_token;
     int64_t shm_offered_ms;
-    int shm_fd; /* -1 */
+    int shm_fd;                /* -1 */
     struct cw_map slots_known; /* slot id -> any: its descriptor was sent */
     struct cw_map slots_held;  /* slot id -> cw_buf: the client has it */
 };
@@ -184,10 +184,10 @@ struct cw_worker {
     int64_t idle_beat_ms, beat_ms;
 
     /* report.c */
-    struct cw_timer *beat;     /* heartbeat */
-    struct cw_timer *soon;     /* something to report */
-    int64_t soon_ms;           /* when, if it is active */
-    bool computed;             /* counts have changed since they were reported */
+    struct cw_timer *beat; /* heartbeat */
+    struct cw_timer *soon; /* something to report */
+    int64_t soon_ms;       /* when, if it is active */
+    bool computed;         /* counts have changed since they were reported */
     int64_t reported_ms, counts_ms, cpu_at_ms, cpu_ns;
     double cpu_share, cpu_cores;
     struct cw_hostload host;
@@ -201,7 +201,7 @@ struct cw_worker {
     struct cw_opening *openings;         /* list: have a thread, so many */
     struct cw_opening *openings_waiting; /* list, oldest first */
     struct cw_timer *openings_timer, *orphans_timer;
-    struct cw_prepared *prepared;        /* a few; NULL = none yet */
+    struct cw_prepared *prepared; /* a few; NULL = none yet */
     size_t prepared_next;
 
     /* tasks.c */
@@ -209,11 +209,12 @@ struct cw_worker {
     size_t tasks_n;
     struct cw_shared_items shared_items;
     /* short.c: since memory ran out below the budget */
-    size_t allowed;   /* so much of the budget; 0 = all of it */
-    bool waits;       /* nothing is begun until something is given back */
-    int64_t alone_ms; /* since when there is none for an item with nothing else in hand; 0 = there is */
+    size_t allowed; /* so much of the budget; 0 = all of it */
+    bool waits;     /* nothing is begun until something is given back */
+    /* since when there is none for an item with nothing else in hand; 0 = there is */
+    int64_t alone_ms;
     _Atomic(struct cw_task *) done; /* any: finished, newest first */
-    struct cw_loop_node done_node; /* cw_tasks_collect */
+    struct cw_loop_node done_node;  /* cw_tasks_collect */
 
     struct cw_wcache cache;
 
@@ -234,7 +235,7 @@ struct cw_worker {
     /* drain.c */
     bool draining, abandoned, drain_over, drained, closing;
     int64_t drain_began_ms, drain_limit_ms;
-    int64_t served_ms; /* since when streams have taken all; 0 = not yet */
+    int64_t served_ms;            /* since when streams have taken all; 0 = not yet */
     struct cw_timer *drain_timer; /* NULL before */
     cw_loop_fn *drained_fn;
     void *drained_arg;
@@ -243,7 +244,8 @@ struct cw_worker {
 /* attend.c */
 void cw_attend_start(struct cw_worker *w);
 void cw_attend_stop(struct cw_worker *w);
-void cw_attend_send(struct cw_worker *w, Cachew__V1__WorkerMessage *message); /* dropped while away; sets the generation */
+/* dropped while away; sets the generation */
+void cw_attend_send(struct cw_worker *w, Cachew__V1__WorkerMessage *message);
 /* Leaves a dispatcher that sends what it must not; comes back after a while. */
 void cw_attend_leave(struct cw_worker *w, const char *why);
 
@@ -255,12 +257,16 @@ void cw_report_start(struct cw_worker *w);
 void cw_report_stop(struct cw_worker *w);
 void cw_report_welcome(struct cw_worker *w); /* attached: begins the heartbeat */
 void cw_report_away(struct cw_worker *w);
-void cw_report_done(struct cw_worker *w, struct cw_epoch *epoch, const struct cw_task *task); /* counted; told soon */
+/* counted; told soon */
+void cw_report_done(struct cw_worker *w, struct cw_epoch *epoch, const struct cw_task *task);
 void cw_report_soon(struct cw_worker *w);
 void cw_report_now(struct cw_worker *w);
-void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_lease_id lease, uint64_t epoch, uint64_t item, const struct cw_err *error);
-void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch, const struct cw_set *items);
-void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_graph *graph, const struct cw_plan *plan, struct cw_buf *manifest,
+void cw_report_failed(struct cw_worker *w, const struct cw_wjob *job, struct cw_lease_id lease,
+                      uint64_t epoch, uint64_t item, const struct cw_err *error);
+void cw_report_hand_back(struct cw_worker *w, const char *job_id, uint64_t epoch,
+                         const struct cw_set *items);
+void cw_report_prepared(struct cw_worker *w, const char *job_id, const struct cw_graph *graph,
+                        const struct cw_plan *plan, struct cw_buf *manifest,
                         const struct cw_err *error); /* plan NULL: it could not be */
 
 /* job.c */
@@ -268,7 +274,8 @@ struct cw_wjob *cw_wjob_get(const struct cw_worker *w, const char *id);
 void cw_wjob_add(struct cw_worker *w, const Cachew__V1__JobSpec *spec);
 void cw_wjob_forget(struct cw_wjob *job, const char *reason);
 void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease);
-void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan /* taken, or NULL */, const struct cw_err *error);
+void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan /* taken, or NULL */,
+                    const struct cw_err *error);
 struct cw_epoch *cw_wjob_epoch(struct cw_wjob *job, uint64_t epoch); /* made when it is not there */
 void cw_wjob_let_go(struct cw_wjob *job, uint64_t epoch, uint64_t item); /* no longer held */
 void cw_wjob_free_if_idle(struct cw_wjob *job);
@@ -278,13 +285,17 @@ void cw_wjob_weigh(struct cw_wjob *job, double part); /* what the dispatcher say
 void cw_wjob_hand_back(struct cw_wjob *job);
 
 /* open.c */
-void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *graph /* taken */, uint64_t seed);
+void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *graph /* taken */,
+                     uint64_t seed);
 void cw_open_job(struct cw_wjob *job);
-/* The plan made when this job was prepared here, if that was with the same manifest; NULL if not. */
+/* The plan made when this job was prepared here, if that was with the same manifest; NULL if
+ * not. */
 struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job);
-/* The job is wanted no more (NULL: none is): whatever of it is being prepared or opened ends, or is left to itself, and what was prepared is dropped. */
+/* The job is wanted no more (NULL: none is): whatever of it is being prepared or opened ends, or
+ * is left to itself, and what was prepared is dropped. */
 void cw_open_forget(struct cw_worker *w, const char *job_id);
-void cw_open_report(const struct cw_worker *w, Cachew__V1__Progress *progress); /* what is being prepared */
+/* what is being prepared */
+void cw_open_report(const struct cw_worker *w, Cachew__V1__Progress *progress);
 void cw_open_report_free(Cachew__V1__Progress *progress);
 void cw_open_away(struct cw_worker *w); /* the dispatcher that has asked for preparations is away */
 void cw_open_start(struct cw_worker *w);
@@ -296,7 +307,8 @@ void cw_lease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t 
 /* The lowest item not begun; false when there is none. */
 bool cw_lease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item);
 void cw_lease_take(struct cw_wjob *job, struct cw_task *task); /* there must be one */
-void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task); /* the item, which is held, is to be begun again */
+/* the item, which is held, is to be begun again */
+void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task);
 void cw_lease_clear(struct cw_wjob *job);
 
 /* tasks.c */
@@ -305,10 +317,12 @@ void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t 
 /* The job wants none of its items any more. Whether nobody else does. */
 bool cw_tasks_cancel_all(struct cw_wjob *job);
 void cw_tasks_collect(void *worker); /* takes in what is finished */
-size_t cw_tasks_stream_bytes(const struct cw_worker *w); /* in streams, not yet accepted; and in slots that clients have */
+/* in streams, not yet accepted; and in slots that clients have */
+size_t cw_tasks_stream_bytes(const struct cw_worker *w);
 
 /* short.c */
-/* There was no memory for the task's item. True: others have it, and the item is to be begun again. False: it has failed. */
+/* There was no memory for the task's item. True: others have it, and the item is to be begun
+ * again. False: it has failed. */
 bool cw_short_again(struct cw_wjob *job, struct cw_task *task);
 void cw_short_made(struct cw_worker *w, size_t bytes); /* an output that was computed */
 void cw_short_given_back(struct cw_worker *w);         /* something left that held memory */
@@ -316,14 +330,16 @@ void cw_short_beat(struct cw_worker *w);
 
 /* budget.c */
 size_t cw_budget(const struct cw_worker *w);
-size_t cw_budget_of(const struct cw_wjob *job); /* its part of it, among those that have something to do */
-/* A job that has less than its part was refused because others have more than theirs: those hand outputs back that they need last. Returns whether
- * that were so many bytes. */
+/* its part of it, among those that have something to do */
+size_t cw_budget_of(const struct cw_wjob *job);
+/* A job that has less than its part was refused because others have more than theirs: those hand
+ * outputs back that they need last. Returns whether that were so many bytes. */
 bool cw_budget_make_room(struct cw_worker *w, size_t bytes);
 
 /* outq.c */
 bool cw_outq_before(uint64_t epoch_a, uint64_t item_a, uint64_t epoch_b, uint64_t item_b);
-/* Of a finished batch, whose epoch and item are set; it is taken. A small one becomes bytes in one piece with what is known of it. */
+/* Of a finished batch, whose epoch and item are set; it is taken. A small one becomes bytes in
+ * one piece with what is known of it. */
 struct cw_output *cw_output_new(struct cw_batch *batch, struct cw_lease_id lease) CW_MUST_CHECK;
 void cw_output_free(struct cw_output *output);
 void cw_outq_push(struct cw_outq *q, struct cw_output *output);
@@ -351,7 +367,8 @@ void cw_handover_stop(struct cw_worker *w);
 struct cw_buf *cw_handover_alloc(void *worker, size_t bytes, struct cw_err *err); /* any thread */
 void cw_handover_offer(struct cw_client *client, Cachew__V1__DataWelcome *welcome);
 void cw_handover_answer(struct cw_client *client, bool ok);
-bool cw_handover_is_pending(const struct cw_client *client); /* outputs should wait for the client's answer */
+/* outputs should wait for the client's answer */
+bool cw_handover_is_pending(const struct cw_client *client);
 /* The slot to name in the output, its descriptor sent; 0 = send the bytes. */
 uint64_t cw_handover_slot(struct cw_client *client, struct cw_batch *batch);
 void cw_handover_release(struct cw_client *client, uint64_t slot);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One unary call to the Admin service: a loop and a channel of its own, run until the answer is there. */
+/* One unary call to the Admin service: a loop and a channel of its own, run until the answer is
+ * there. */
 #include <string.h>
 
 #include "client/tool/tool.h"
@@ -27,26 +28,29 @@ static void on_reply(void *arg, struct cw_rpc_msg *reply, int code, const char *
 }
 
 int tool_admin_call(const char *address, const char *method, const struct ProtobufCMessage *request,
-                    const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
-                    struct cw_err *err)
+                    const struct ProtobufCMessageDescriptor *reply_type,
+                    struct ProtobufCMessage **ret_reply, struct cw_err *err)
 {
     return tool_admin_call_within(address, method, 10000, request, reply_type, ret_reply, err);
 }
 
-int tool_admin_change(const char *address, const char *method, const struct ProtobufCMessage *request,
-                      const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
-                      struct cw_err *err)
+int tool_admin_change(const char *address, const char *method,
+                      const struct ProtobufCMessage *request,
+                      const struct ProtobufCMessageDescriptor *reply_type,
+                      struct ProtobufCMessage **ret_reply, struct cw_err *err)
 {
     return tool_admin_call_within(address, method, 60000, request, reply_type, ret_reply, err);
 }
 
-int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms, const struct ProtobufCMessage *request,
-                           const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
-                           struct cw_err *err)
+int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms,
+                           const struct ProtobufCMessage *request,
+                           const struct ProtobufCMessageDescriptor *reply_type,
+                           struct ProtobufCMessage **ret_reply, struct cw_err *err)
 {
     if (cw_str_starts(address, "local:"))
-        return cw_err_set(err, CW_E_INVALID,
-                          "which dispatcher? give --dispatcher HOST:PORT, or set CACHEW_DISPATCHER");
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "which dispatcher? give --dispatcher HOST:PORT, or set CACHEW_DISPATCHER");
     struct cw_loop *loop = cw_loop_new();
     struct cw_rpc *rpc = cw_rpc_new(loop);
     struct cw_channel *channel = cw_channel_open(rpc, address);

@@ -53,9 +53,11 @@ static void print_head(const struct dump *d)
     cw_hash_text(index->head.key, key);
     cw_spec_print(&index->head.spec, &spec);
     printf("chunk     %s\nkey       %s\nelements  %s\n", d->what, key, cw_str_text(&spec));
-    printf("records   %u, ids %" PRIu64 " to %" PRIu64 ", %" PRIu64 " left out by filters\n", index->records_n, index->records[0].id,
-           index->records[index->records_n - 1].id, left_out(index));
-    printf("frames    %u, %" PRIu64 " packed; %" PRIu64 " bytes, stored as %" PRIu64 "\n", index->frames_n, t.packed, t.plain, t.stored);
+    printf("records   %u, ids %" PRIu64 " to %" PRIu64 ", %" PRIu64 " left out by filters\n",
+           index->records_n, index->records[0].id, index->records[index->records_n - 1].id,
+           left_out(index));
+    printf("frames    %u, %" PRIu64 " packed; %" PRIu64 " bytes, stored as %" PRIu64 "\n",
+           index->frames_n, t.packed, t.plain, t.stored);
     printf("file      %" PRIu64 " bytes\n", index->bytes);
 }
 
@@ -113,8 +115,10 @@ static void print_json(const struct dump *d)
     cw_str_add(&out, ",\"frames\":[");
     for (uint32_t i = 0; i < index->frames_n; i++) {
         const struct cw_chunk_frame *f = &index->frames[i];
-        cw_str_addf(&out, "%s{\"offset\":%" PRIu64 ",\"stored\":%u,\"plain\":%u,\"sum\":\"%016" PRIx64 "\"}", i ? "," : "", f->offset, f->stored,
-                    f->plain, f->sum);
+        cw_str_addf(&out,
+                    "%s{\"offset\":%" PRIu64 ",\"stored\":%u,\"plain\":%u,\"sum\":\"%016" PRIx64
+                    "\"}",
+                    i ? "," : "", f->offset, f->stored, f->plain, f->sum);
     }
     cw_str_add(&out, "],\"records\":[");
     for (uint32_t i = 0; i < index->records_n; i++) {
@@ -123,7 +127,8 @@ static void print_json(const struct dump *d)
         if (r->bytes == CW_CHUNK_LEFT_OUT)
             cw_str_add(&out, ",\"left_out\":true}");
         else
-            cw_str_addf(&out, ",\"frame\":%u,\"offset\":%u,\"bytes\":%u}", r->frame, r->offset, r->bytes);
+            cw_str_addf(&out, ",\"frame\":%u,\"offset\":%u,\"bytes\":%u}", r->frame, r->offset,
+                        r->bytes);
     }
     cw_str_add(&out, "]}");
     puts(cw_str_text(&out));
@@ -142,7 +147,8 @@ static void print_element(const struct dump *d, uint64_t id, const struct cw_ele
         if (d->json)
             tool_tensor_json(&d->index->head.spec.fields[i], &element->fields[i], &out);
         else
-            tool_tensor_print(&d->index->head.spec.fields[i], &element->fields[i], VALUES_SHOWN, &out);
+            tool_tensor_print(&d->index->head.spec.fields[i], &element->fields[i], VALUES_SHOWN,
+                              &out);
     }
     if (d->json)
         cw_str_add(&out, "]}");
@@ -166,7 +172,8 @@ static int dump_record(const struct dump *d, uint64_t id, struct cw_err *err)
     int rc = cw_chunk_frame_load(&d->file, d->index, record->frame, &frame, err);
     if (rc < 0)
         return rc;
-    rc = cw_record_decode(&d->index->head.spec, (char *)frame->data + record->offset, record->bytes, &element, err);
+    rc = cw_record_decode(&d->index->head.spec, (char *)frame->data + record->offset, record->bytes,
+                          &element, err);
     if (rc < 0)
         cw_err_wrap(err, "%s: id %" PRIu64, d->what, id);
     else
@@ -212,7 +219,8 @@ static int read_store(void *arg, uint64_t offset, void *dst, size_t n, struct cw
     return cw_store_file_read(arg, offset, dst, n, err);
 }
 
-/* URL/TENANT/KEY/FILE: the store is what stands before the name's three parts; or URL/FILE, of what was materialised. */
+/* URL/TENANT/KEY/FILE: the store is what stands before the name's three parts; or URL/FILE, of
+ * what was materialised. */
 static bool split_url(const char *text, char **ret_url, const char **ret_name)
 {
     const char *name = text + strlen(text);
@@ -229,7 +237,8 @@ static bool split_url(const char *text, char **ret_url, const char **ret_name)
     return cw_store_url_check(*ret_url, NULL) == 0;
 }
 
-static int dump_stored(struct dump *d, const char *url, const char *name, const uint64_t *record, struct cw_err *err)
+static int dump_stored(struct dump *d, const char *url, const char *name, const uint64_t *record,
+                       struct cw_err *err)
 {
     struct cw_store *store = NULL;
     struct cw_store_file *file = NULL;
@@ -261,10 +270,12 @@ int tool_cache_dump(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew cache dump",
         .usage = "FILE|STORE/NAME [options]",
-        .about = "Shows a chunk: key, spec of its elements, frames and records; or the tensors of one record.",
+        .about = "Shows a chunk: key, spec of its elements, frames and records; or the tensors of "
+                 "one record.",
         .rows = rows,
         .tail = "examples:\n  cachew cache dump /data/photos/part-00000.chunk\n"
-                "  cachew cache dump gluster://host/volume/cache/default/KEY/0-512-HASH.chunk --record 17\n",
+                "  cachew cache dump gluster://host/volume/cache/default/KEY/0-512-HASH.chunk "
+                "--record 17\n",
     };
     const char *words[1];
     int code = 0;
@@ -275,6 +286,7 @@ int tool_cache_dump(int argc, char **argv)
         return tool_fail("option --record: \"%s\" is no id", record), TOOL_USAGE;
     d.what = words[0];
     if (split_url(d.what, &url, &name))
-        return dump_stored(&d, url, name, record ? &id : NULL, &err) < 0 ? tool_fail_err(&err) : TOOL_OK;
+        return dump_stored(&d, url, name, record ? &id : NULL, &err) < 0 ? tool_fail_err(&err)
+                                                                         : TOOL_OK;
     return dump_file(&d, record ? &id : NULL, &err) < 0 ? tool_fail_err(&err) : TOOL_OK;
 }

@@ -33,7 +33,8 @@ static void print_ago(int64_t wall_ms, struct cw_str *out)
 
 static int compare(const void *a, const void *b)
 {
-    const Cachew__V1__CacheRow *x = *(Cachew__V1__CacheRow *const *)a, *y = *(Cachew__V1__CacheRow *const *)b;
+    const Cachew__V1__CacheRow *x = *(Cachew__V1__CacheRow *const *)a,
+                               *y = *(Cachew__V1__CacheRow *const *)b;
     int order = strcmp(x->tenant, y->tenant);
     if (order != 0)
         return order;
@@ -58,8 +59,8 @@ static void add_store(struct cw_str *out, const Cachew__V1__CacheListReply *repl
     tool_json_number(out, "damaged", reply->damaged);
     tool_json_number(out, "lost", reply->lost);
     tool_json_text(out, "lost_why", reply->lost_why);
-    cw_str_addf(out, ",\"full\":%s,\"away\":%s,\"scanning\":%s", reply->full ? "true" : "false", reply->away ? "true" : "false",
-                reply->scanning ? "true" : "false");
+    cw_str_addf(out, ",\"full\":%s,\"away\":%s,\"scanning\":%s", reply->full ? "true" : "false",
+                reply->away ? "true" : "false", reply->scanning ? "true" : "false");
     tool_json_text(out, "why", reply->why);
     cw_str_add(out, ",\"tenants\":[");
     for (size_t i = 0; i < reply->n_tenants; i++) {
@@ -82,7 +83,8 @@ static void add_chunks(struct cw_str *out, const Cachew__V1__CacheRow *row)
         cw_str_addf(out, "%s{\"records\":%" PRIu64, i ? "," : "", chunk->records);
         tool_json_text(out, "name", chunk->name);
         tool_json_number(out, "bytes", chunk->bytes);
-        cw_str_addf(out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64 "}", chunk->created_ms, chunk->used_ms);
+        cw_str_addf(out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64 "}", chunk->created_ms,
+                    chunk->used_ms);
     }
     cw_str_add_char(out, ']');
 }
@@ -95,17 +97,24 @@ static void print_json(const Cachew__V1__CacheListReply *reply, bool chunks)
     for (size_t i = 0; i < reply->n_rows; i++) {
         const Cachew__V1__CacheRow *row = reply->rows[i];
         cw_str_addf(&out, "%s{\"pinned\":%s", i ? "," : "", row->pinned ? "true" : "false");
-        const char *const texts[][2] = {{"tenant", row->tenant}, {"key", row->key}, {"pipeline", row->pipeline}, {"node", row->node}, {"op", row->op}};
+        const char *const texts[][2] = {{"tenant", row->tenant},
+                                        {"key", row->key},
+                                        {"pipeline", row->pipeline},
+                                        {"node", row->node},
+                                        {"op", row->op}};
         const struct {
             const char *key;
             uint64_t number;
-        } numbers[] = {{"chunks", row->chunks}, {"records", row->records}, {"bytes", row->bytes}, {"ids", row->ids},
-                       {"hits", row->hits}, {"cost_ns", row->cost_ns}, {"saved_ns", row->saved_ns}, {"readers", row->readers}};
+        } numbers[] = {{"chunks", row->chunks},     {"records", row->records},
+                       {"bytes", row->bytes},       {"ids", row->ids},
+                       {"hits", row->hits},         {"cost_ns", row->cost_ns},
+                       {"saved_ns", row->saved_ns}, {"readers", row->readers}};
         for (size_t k = 0; k < CW_ARRAY_LEN(texts); k++)
             tool_json_text(&out, texts[k][0], texts[k][1]);
         for (size_t k = 0; k < CW_ARRAY_LEN(numbers); k++)
             tool_json_number(&out, numbers[k].key, numbers[k].number);
-        cw_str_addf(&out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64, row->created_ms, row->used_ms);
+        cw_str_addf(&out, ",\"created_ms\":%" PRId64 ",\"used_ms\":%" PRId64, row->created_ms,
+                    row->used_ms);
         if (chunks)
             add_chunks(&out, row);
         cw_str_add_char(&out, '}');
@@ -125,7 +134,8 @@ static void print_use(const char *what, uint64_t bytes, uint64_t quota, uint64_t
         tool_print_bytes((double)quota, &out);
         cw_str_addf(&out, " (%.0f%%)", 100 * (double)bytes / (double)quota);
     }
-    printf("%s: %s in %" PRIu64 " chunks%s\n", what, cw_str_text(&out), chunks, full ? "; full: nothing more is written" : "");
+    printf("%s: %s in %" PRIu64 " chunks%s\n", what, cw_str_text(&out), chunks,
+           full ? "; full: nothing more is written" : "");
 }
 
 static void print_store(const Cachew__V1__CacheListReply *reply)
@@ -136,7 +146,8 @@ static void print_store(const Cachew__V1__CacheListReply *reply)
         CW_STR_AUTO what = {0};
         cw_str_addf(&what, "tenant %s", tenant->tenant);
         if (tenant->quota > 0)
-            print_use(cw_str_text(&what), tenant->bytes, tenant->quota, tenant->chunks, tenant->full);
+            print_use(cw_str_text(&what), tenant->bytes, tenant->quota, tenant->chunks,
+                      tenant->full);
     }
     if (reply->store_total > 0) {
         CW_STR_AUTO space = {0};
@@ -150,7 +161,8 @@ static void print_store(const Cachew__V1__CacheListReply *reply)
     if (reply->scanning)
         puts("the store is being listed");
     if (reply->lost > 0)
-        printf("%" PRIu64 " records could not be kept: %s\n", reply->lost, *reply->lost_why ? reply->lost_why : "no reason was told");
+        printf("%" PRIu64 " records could not be kept: %s\n", reply->lost,
+               *reply->lost_why ? reply->lost_why : "no reason was told");
     if (reply->damaged > 0)
         printf("%" PRIu64 " chunks were damaged, and deleted\n", reply->damaged);
 }
@@ -163,7 +175,8 @@ static void add_row(struct tool_table *table, const Cachew__V1__CacheRow *row)
     CW_STR_AUTO used = {0};
     tool_print_count((double)row->records, &records);
     if (row->ids > 0)
-        cw_str_addf(&records, " (%.0f%%)", 100 * CW_MIN((double)row->records / (double)row->ids, 1.0));
+        cw_str_addf(&records, " (%.0f%%)",
+                    100 * CW_MIN((double)row->records / (double)row->ids, 1.0));
     tool_print_bytes((double)row->bytes, &bytes);
     tool_print_count((double)row->hits, &hits);
     print_ago(row->used_ms, &used);
@@ -206,7 +219,8 @@ static void print_chunks(const Cachew__V1__CacheListReply *reply)
 
 static void print_table(const Cachew__V1__CacheListReply *reply, bool chunks)
 {
-    static const char *const heads[] = {"TENANT", "KEY", "PIPELINE/NODE", "RECORDS", "CHUNKS", "BYTES", "HITS", "CPU SAVED", "LAST USE", ""};
+    static const char *const heads[] = {"TENANT", "KEY",  "PIPELINE/NODE", "RECORDS",  "CHUNKS",
+                                        "BYTES",  "HITS", "CPU SAVED",     "LAST USE", ""};
     print_store(reply);
     if (reply->n_rows > 0) {
         struct tool_table table;
@@ -236,8 +250,10 @@ int tool_cache_ls(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew cache ls",
         .usage = "[KEY] [options]",
-        .about = "Lists what a dispatcher's cache holds: of each node of a pipeline (a key) the records, of how many, chunks, bytes, how often one "
-                 "was read, the CPU time that this has saved, and the last use. KEY: only those that begin so.",
+        .about = "Lists what a dispatcher's cache holds: of each node of a pipeline (a key) the "
+                 "records, of how many, chunks, bytes, how often one "
+                 "was read, the CPU time that this has saved, and the last use. KEY: only those "
+                 "that begin so.",
         .rows = rows};
     const char *words[1] = {""};
     size_t n = 0;
@@ -250,7 +266,8 @@ int tool_cache_ls(int argc, char **argv)
     request.key = key;
     request.chunks = chunks;
     ProtobufCMessage *message = NULL;
-    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/CacheList", &request.base, &cachew__v1__cache_list_reply__descriptor, &message, &err) < 0)
+    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/CacheList", &request.base,
+                        &cachew__v1__cache_list_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     Cachew__V1__CacheListReply *reply = (Cachew__V1__CacheListReply *)(void *)message;
     if (reply->n_rows > 0)

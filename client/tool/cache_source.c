@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job of the operator source_blocks, added up; and what the workers tell of their source caches. */
+/* A job of the operator source_blocks, added up; and what the workers tell of their source
+ * caches. */
 #include "client/tool/cache_source.h"
 
 #include <inttypes.h>
@@ -37,10 +38,12 @@ static void add_patterns(struct tool_sources *sources, const struct cw_value *pa
             add_source(sources, pattern->items[i].s);
 }
 
-/* Files that read_file reads are found by their times of change, whatever the identity; the others by their sums, where it has some. */
+/* Files that read_file reads are found by their times of change, whatever the identity; the
+ * others by their sums, where it has some. */
 static enum cw_identity identity_of(const struct cw_graph *graph, const struct cw_op *op)
 {
-    return (op->traits & CW_OP_PATHS) || !cw_identity_reads(graph->identity) ? CW_IDENTITY_MTIME : graph->identity;
+    return (op->traits & CW_OP_PATHS) || !cw_identity_reads(graph->identity) ? CW_IDENTITY_MTIME
+                                                                             : graph->identity;
 }
 
 static int add_pipeline(struct tool_sources *sources, const char *path, struct cw_err *err)
@@ -63,15 +66,19 @@ static int add_pipeline(struct tool_sources *sources, const char *path, struct c
     }
     cw_graph_unref(graph);
     if (mixed)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: blocks of its sources are found by another identity of files than those of the other sources: one "
-                          "command for each", path);
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "%s: blocks of its sources are found by another identity of files than "
+                          "those of the other sources: one "
+                          "command for each",
+                          path);
     if (sources->n == before)
         return cw_err_set(err, CW_E_INVALID, "%s: has no source that reads files", path);
     return 0;
 }
 
-bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv, const struct tool_source_args *args,
-                       struct tool_sources *ret_sources, int *ret_exit)
+bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv,
+                       const struct tool_source_args *args, struct tool_sources *ret_sources,
+                       int *ret_exit)
 {
     const char *patterns[256];
     struct tool_sources sources = {0};
@@ -119,14 +126,17 @@ static int make_pipeline(const struct tool_source_run *run, struct cachew_pipeli
 static const int64_t *column(const struct cachew_batch *batch, const char *name, uint64_t n)
 {
     struct cachew_tensor tensor;
-    bool ok = cachew_batch_find(batch, name, &tensor) == 0 && tensor.dtype == CACHEW_I64 && tensor.bytes == n * sizeof(int64_t);
+    bool ok = cachew_batch_find(batch, name, &tensor) == 0 && tensor.dtype == CACHEW_I64 &&
+              tensor.bytes == n * sizeof(int64_t);
     return ok ? tensor.data : NULL;
 }
 
-static int add_batch(const struct tool_source_run *run, const struct cachew_batch *batch, struct tool_source_sum *sum)
+static int add_batch(const struct tool_source_run *run, const struct cachew_batch *batch,
+                     struct tool_source_sum *sum)
 {
     uint64_t n = cachew_batch_elements(batch);
-    const int64_t *bytes = column(batch, "bytes", n), *tiers = column(batch, "tiers", n), *read = column(batch, "read", n);
+    const int64_t *bytes = column(batch, "bytes", n), *tiers = column(batch, "tiers", n),
+                  *read = column(batch, "read", n);
     if (!bytes || !tiers || !read)
         return tool_fail("what came is no list of blocks");
     for (uint64_t i = 0; i < n; i++) {
@@ -143,7 +153,8 @@ static int add_batch(const struct tool_source_run *run, const struct cachew_batc
     return TOOL_OK;
 }
 
-static int consume(const struct tool_source_run *run, struct cachew_job *job, struct tool_source_sum *sum)
+static int consume(const struct tool_source_run *run, struct cachew_job *job,
+                   struct tool_source_sum *sum)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
     int code = TOOL_OK;
@@ -195,7 +206,8 @@ int tool_source_run(const struct tool_source_run *run, struct tool_source_sum *r
 
 static const char *const tier_names[TOOL_TIERS] = {"memory", "dir", "store", "source"};
 
-static void add_tier(struct tool_source_fleet *fleet, const Cachew__V1__SourceTier *t, bool first_of_host)
+static void add_tier(struct tool_source_fleet *fleet, const Cachew__V1__SourceTier *t,
+                     bool first_of_host)
 {
     for (size_t i = 0; i < TOOL_TIERS; i++) {
         struct tool_source_tier *sum = &fleet->tiers[i];
@@ -204,7 +216,8 @@ static void add_tier(struct tool_source_fleet *fleet, const Cachew__V1__SourceTi
         bool shared = i == 2; /* everybody tells of the same store */
         bool adds = i != 1 || first_of_host;
         sum->bytes = shared ? CW_MAX(sum->bytes, t->bytes) : sum->bytes + (adds ? t->bytes : 0);
-        sum->capacity = shared ? CW_MAX(sum->capacity, t->capacity) : sum->capacity + (adds ? t->capacity : 0);
+        sum->capacity =
+            shared ? CW_MAX(sum->capacity, t->capacity) : sum->capacity + (adds ? t->capacity : 0);
         sum->pending += t->pending;
         sum->workers++;
     }
@@ -222,7 +235,8 @@ static bool has_dir(const Cachew__V1__WorkerRow *w)
 static bool is_first_of_host(const Cachew__V1__ListWorkersReply *reply, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (has_dir(reply->workers[k]) && strcmp(reply->workers[k]->host_id, reply->workers[i]->host_id) == 0)
+        if (has_dir(reply->workers[k]) &&
+            strcmp(reply->workers[k]->host_id, reply->workers[i]->host_id) == 0)
             return false;
     return has_dir(reply->workers[i]);
 }
@@ -231,8 +245,8 @@ int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret, str
 {
     Cachew__V1__ListWorkersRequest request = CACHEW__V1__LIST_WORKERS_REQUEST__INIT;
     ProtobufCMessage *message = NULL;
-    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/ListWorkers", &request.base, &cachew__v1__list_workers_reply__descriptor,
-                             &message, err);
+    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/ListWorkers", &request.base,
+                             &cachew__v1__list_workers_reply__descriptor, &message, err);
     if (rc < 0)
         return rc;
     *ret = (struct tool_source_fleet){.reply = (Cachew__V1__ListWorkersReply *)(void *)message};

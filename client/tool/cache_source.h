@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of source files, loaded or looked up by the workers: what `cachew cache warm` and `cachew cache status` share. */
+/* Blocks of source files, loaded or looked up by the workers: what `cachew cache warm` and
+ * `cachew cache status` share. */
 #ifndef CW_TOOL_CACHE_SOURCE_H
 #define CW_TOOL_CACHE_SOURCE_H
 
@@ -20,11 +21,16 @@ struct tool_source_args {
     const char *dispatcher;
     struct cw_arg_list pipelines;
 };
-#define TOOL_ROW_PIPELINE(target) \
-    {"pipeline", 'p', CW_ARG_LIST, (target), "FILE", "a pipeline: the files that its sources read; may stand several times", 0, 0}
-/* args is the target of the table's rows. On true, *ret_sources is to be freed; errors are printed. */
-bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv, const struct tool_source_args *args,
-                       struct tool_sources *ret_sources, int *ret_exit);
+#define TOOL_ROW_PIPELINE(target)                                                                  \
+    {                                                                                              \
+        "pipeline", 'p', CW_ARG_LIST, (target), "FILE",                                            \
+            "a pipeline: the files that its sources read; may stand several times", 0, 0           \
+    }
+/* args is the target of the table's rows. On true, *ret_sources is to be freed; errors are
+ * printed. */
+bool tool_source_parse(const struct cw_args_spec *spec, int argc, char **argv,
+                       const struct tool_source_args *args, struct tool_sources *ret_sources,
+                       int *ret_exit);
 
 struct tool_source_sum {
     uint64_t blocks, bytes;
@@ -52,13 +58,16 @@ struct tool_source_tier {
 enum { TOOL_TIERS = 4 };
 struct tool_source_fleet {
     struct tool_source_tier tiers[TOOL_TIERS]; /* memory, dir, store, source */
-    size_t workers;                            /* of the dispatcher, with a source cache or without */
-    size_t hosts;                              /* of those with a directory */
+    /* of the dispatcher, with a source cache or without */
+    size_t workers;
+    size_t hosts; /* of those with a directory */
     Cachew__V1__ListWorkersReply *reply;
 };
-int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret_fleet, struct cw_err *err);
+int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret_fleet,
+                      struct cw_err *err);
 void tool_source_fleet_fini(struct tool_source_fleet *fleet);
-/* The tier that decides whether a block is cached: the store, else the directory, else memory. 0: nobody has a source cache. */
+/* The tier that decides whether a block is cached: the store, else the directory, else memory.
+ * 0: nobody has a source cache. */
 unsigned tool_source_counts(const struct tool_source_fleet *fleet);
 const char *tool_source_counts_name(unsigned tier);
 double tool_source_percent(uint64_t part, uint64_t whole);

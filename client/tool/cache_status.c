@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache status [SOURCE...]: the tiers of the source cache, and how much of source files is in them. */
+/* cachew cache status [SOURCE...]: the tiers of the source cache, and how much of source files
+ * is in them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static void add_tier(struct tool_table *table, const char *worker, const Cachew_
 
 static void print_table(const struct tool_source_fleet *fleet)
 {
-    static const char *const heads[] = {"WORKER", "TIER", "CACHED", "CAPACITY", "READS", "READ", "MISSES", "REFUSED", "DAMAGED", "TROUBLE"};
+    static const char *const heads[] = {"WORKER", "TIER",   "CACHED",  "CAPACITY", "READS",
+                                        "READ",   "MISSES", "REFUSED", "DAMAGED",  "TROUBLE"};
     struct tool_table table;
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < fleet->reply->n_workers; i++) {
@@ -50,8 +52,14 @@ static void print_json_tier(const Cachew__V1__WorkerRow *w, const Cachew__V1__So
     const struct {
         const char *key;
         uint64_t number;
-    } numbers[] = {{"cached_bytes", t->bytes}, {"capacity_bytes", t->capacity}, {"hits", t->hits}, {"hit_bytes", t->hit_bytes},
-                   {"misses", t->misses}, {"filled_bytes", t->filled_bytes}, {"refused", t->refused}, {"damaged", t->damaged},
+    } numbers[] = {{"cached_bytes", t->bytes},
+                   {"capacity_bytes", t->capacity},
+                   {"hits", t->hits},
+                   {"hit_bytes", t->hit_bytes},
+                   {"misses", t->misses},
+                   {"filled_bytes", t->filled_bytes},
+                   {"refused", t->refused},
+                   {"damaged", t->damaged},
                    {"pending_bytes", t->pending}};
     cw_str_add_char(&out, '{');
     tool_json_text(&out, "worker", w->address);
@@ -64,15 +72,21 @@ static void print_json_tier(const Cachew__V1__WorkerRow *w, const Cachew__V1__So
     puts(cw_str_text(&out));
 }
 
-static void print_sum(const struct tool_source_sum *sum, const struct tool_source_fleet *fleet, bool json)
+static void print_sum(const struct tool_source_sum *sum, const struct tool_source_fleet *fleet,
+                      bool json)
 {
     unsigned counts = tool_source_counts(fleet);
-    const struct tool_source_tier *tier = &fleet->tiers[counts == CW_SOURCE_IN_STORE ? 2 : counts == CW_SOURCE_IN_DIR ? 1 : 0];
+    const struct tool_source_tier *tier = &fleet->tiers[counts == CW_SOURCE_IN_STORE ? 2
+                                                        : counts == CW_SOURCE_IN_DIR ? 1
+                                                                                     : 0];
     double percent = tool_source_percent(sum->cached, sum->bytes);
     if (json) {
-        printf("{\"source_bytes\":%" PRIu64 ",\"cached_bytes\":%" PRIu64 ",\"capacity_bytes\":%" PRIu64
-               ",\"percent\":%.2f,\"blocks\":%" PRIu64 ",\"memory_bytes\":%" PRIu64 ",\"dir_bytes\":%" PRIu64 ",\"store_bytes\":%" PRIu64 "}\n",
-               sum->bytes, sum->cached, tier->capacity, percent, sum->blocks, sum->memory, sum->dir, sum->store);
+        printf("{\"source_bytes\":%" PRIu64 ",\"cached_bytes\":%" PRIu64
+               ",\"capacity_bytes\":%" PRIu64 ",\"percent\":%.2f,\"blocks\":%" PRIu64
+               ",\"memory_bytes\":%" PRIu64 ",\"dir_bytes\":%" PRIu64 ",\"store_bytes\":%" PRIu64
+               "}\n",
+               sum->bytes, sum->cached, tier->capacity, percent, sum->blocks, sum->memory, sum->dir,
+               sum->store);
         return;
     }
     CW_STR_AUTO text = {0};
@@ -101,7 +115,8 @@ static int show(const char *dispatcher, const struct tool_sources *sources, bool
     if (!json && !tool_source_counts(&fleet))
         puts("no worker has a source cache");
     if (sources->n > 0) {
-        const struct tool_source_run run = {.dispatcher = dispatcher, .sources = sources, .counts = tool_source_counts(&fleet)};
+        const struct tool_source_run run = {
+            .dispatcher = dispatcher, .sources = sources, .counts = tool_source_counts(&fleet)};
         code = tool_source_run(&run, &sum);
         if (code == TOOL_OK)
             print_sum(&sum, &fleet, json);
@@ -124,8 +139,10 @@ int tool_cache_status(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew cache status",
         .usage = "[SOURCE...] [options]",
-        .about = "Shows the tiers of the workers' source caches: how full they are and what they were good for. With source files (paths or "
-                 "patterns) also their size, how much of them is cached, the capacity, and the percentage.",
+        .about = "Shows the tiers of the workers' source caches: how full they are and what they "
+                 "were good for. With source files (paths or "
+                 "patterns) also their size, how much of them is cached, the capacity, and the "
+                 "percentage.",
         .rows = rows,
         .tail = "example:\n  cachew cache status '/mnt/nfs/imagenet/**/*.tfrecord' -d host:7070\n"};
     int code = 0;

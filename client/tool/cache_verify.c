@@ -52,9 +52,11 @@ static void show_progress(struct verify *v, size_t i)
     tool_line_show(cw_str_text(&line));
 }
 
-static int note_damaged(struct verify *v, const char *name, const struct cw_err *why, struct cw_err *err)
+static int note_damaged(struct verify *v, const char *name, const struct cw_err *why,
+                        struct cw_err *err)
 {
-    /* What cannot be read is worth as little as what is damaged; what may not be read may be well. */
+    /* What cannot be read is worth as little as what is damaged; what may not be read may be
+     * well. */
     bool remove = v->remove && (why->code == CW_E_CORRUPT || why->code == CW_E_IO);
     int rc = remove ? cw_store_remove(v->store, name, err) : 0;
     cw_str_add(&v->list, v->damaged++ ? ",{\"name\":" : "{\"name\":");
@@ -99,7 +101,8 @@ static int verify_all(struct verify *v, struct cw_err *err)
         rc = cw_store_list(v->store, v->prefix, on_file, v, err);
     for (size_t i = 0; rc == 0 && i < v->names_n; i++) {
         if (tool_is_interrupted())
-            return cw_err_set(err, CW_E_CANCELLED, "interrupted after %zu of %zu chunks", i, v->names_n);
+            return cw_err_set(err, CW_E_CANCELLED, "interrupted after %zu of %zu chunks", i,
+                              v->names_n);
         show_progress(v, i);
         rc = verify_one(v, v->names[i], err);
     }
@@ -113,9 +116,12 @@ static void print_summary(const struct verify *v)
     if (v->json) {
         cw_str_add(&out, "{\"store\":");
         cw_str_add_json(&out, v->url, strlen(v->url));
-        cw_str_addf(&out, ",\"chunks\":%" PRIu64 ",\"records\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"gone\":%" PRIu64 ",\"others\":%" PRIu64
-                          ",\"removed\":%" PRIu64 ",\"damaged\":[%s]}",
-                    v->chunks, v->records, v->bytes, v->gone, v->others, v->removed, cw_str_text(&v->list));
+        cw_str_addf(&out,
+                    ",\"chunks\":%" PRIu64 ",\"records\":%" PRIu64 ",\"bytes\":%" PRIu64
+                    ",\"gone\":%" PRIu64 ",\"others\":%" PRIu64 ",\"removed\":%" PRIu64
+                    ",\"damaged\":[%s]}",
+                    v->chunks, v->records, v->bytes, v->gone, v->others, v->removed,
+                    cw_str_text(&v->list));
         puts(cw_str_text(&out));
         return;
     }
@@ -144,7 +150,8 @@ int tool_cache_verify(int argc, char **argv)
 {
     struct verify v = {.prefix = ""};
     const struct cw_arg rows[] = {
-        {"remove-damaged", 0, CW_ARG_FLAG, &v.remove, NULL, "remove what is damaged or cannot be read: it is then computed again", 0, 0},
+        {"remove-damaged", 0, CW_ARG_FLAG, &v.remove, NULL,
+         "remove what is damaged or cannot be read: it is then computed again", 0, 0},
         TOOL_ROW_JSON(&v.json, "print one JSON object at the end, and nothing else"),
         TOOL_ROW_QUIET(&v.quiet, "no progress line"),
         {0},
@@ -152,9 +159,11 @@ int tool_cache_verify(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew cache verify",
         .usage = "STORE [PREFIX] [options]",
-        .about = "Reads and checks every chunk of a store, or those below PREFIX (TENANT, TENANT/KEY). Names the damaged ones; fails if there are any.",
+        .about = "Reads and checks every chunk of a store, or those below PREFIX (TENANT, "
+                 "TENANT/KEY). Names the damaged ones; fails if there are any.",
         .rows = rows,
-        .tail = "examples:\n  cachew cache verify dir:/var/cache/cachew\n  cachew cache verify gluster://host/volume/cache default --remove-damaged\n",
+        .tail = "examples:\n  cachew cache verify dir:/var/cache/cachew\n  cachew cache verify "
+                "gluster://host/volume/cache default --remove-damaged\n",
     };
     const char *words[2];
     size_t n = 0;
@@ -163,7 +172,8 @@ int tool_cache_verify(int argc, char **argv)
     if (!tool_parse(&spec, argc, argv, words, 2, &n, &code))
         return code;
     if (n < 1) {
-        fprintf(stderr, "cachew cache verify: which store? usage: cachew cache verify STORE [PREFIX]\n");
+        fprintf(stderr,
+                "cachew cache verify: which store? usage: cachew cache verify STORE [PREFIX]\n");
         return TOOL_USAGE;
     }
     v.url = words[0];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache warm SOURCE...: brings source files into the source cache, ahead of the jobs that will read them. */
+/* cachew cache warm SOURCE...: brings source files into the source cache, ahead of the jobs that
+ * will read them. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "client/tool/cache_source.h"
 
-#define SETTLE_MS 8000    /* without news from the workers, for so long, nothing more will come */
+#define SETTLE_MS 8000     /* without news from the workers, for so long, nothing more will come */
 #define FIRST_WORD_MS 3000 /* a worker that has just come tells of its cache soon after */
 #define LINE_NS ((int64_t)100 * 1000000)
 #define JSON_NS ((int64_t)1000 * 1000000)
@@ -51,8 +52,9 @@ static int on_news(void *arg, const struct tool_source_sum *sum)
         return TOOL_OK;
     w->line_ns = now;
     if (w->json) {
-        printf("{\"progress\":{\"bytes\":%" PRIu64 ",\"total\":%" PRIu64 ",\"read\":%" PRIu64 ",\"seconds\":%.3f}}\n", sum->bytes, w->total,
-               sum->read, tool_seconds_since(w->start_ns));
+        printf("{\"progress\":{\"bytes\":%" PRIu64 ",\"total\":%" PRIu64 ",\"read\":%" PRIu64
+               ",\"seconds\":%.3f}}\n",
+               sum->bytes, w->total, sum->read, tool_seconds_since(w->start_ns));
         fflush(stdout);
     } else if (!w->quiet && tool_line_wanted()) {
         show_line(w, sum, tool_seconds_since(w->start_ns));
@@ -62,11 +64,13 @@ static int on_news(void *arg, const struct tool_source_sum *sum)
 
 static int look(struct warm *w, struct tool_source_sum *ret_sum)
 {
-    const struct tool_source_run run = {.dispatcher = w->args.dispatcher, .sources = &w->sources, .counts = w->counts};
+    const struct tool_source_run run = {
+        .dispatcher = w->args.dispatcher, .sources = &w->sources, .counts = w->counts};
     return tool_source_run(&run, ret_sum);
 }
 
-/* What was loaded is still being written behind: looks until all is there, or nothing changes any more. */
+/* What was loaded is still being written behind: looks until all is there, or nothing changes
+ * any more. */
 static int look_when_settled(struct warm *w, struct tool_source_sum *ret_sum)
 {
     int64_t changed_ms = cw_clock_ms();
@@ -77,8 +81,10 @@ static int look_when_settled(struct warm *w, struct tool_source_sum *ret_sum)
         int code = look(w, ret_sum);
         if (code != TOOL_OK || ret_sum->cached == ret_sum->bytes)
             return code;
-        uint64_t pending = tool_source_fleet(w->args.dispatcher, &fleet, &err) == 0
-            ? fleet.tiers[0].pending + fleet.tiers[1].pending + fleet.tiers[2].pending : 0;
+        uint64_t pending =
+            tool_source_fleet(w->args.dispatcher, &fleet, &err) == 0
+                ? fleet.tiers[0].pending + fleet.tiers[1].pending + fleet.tiers[2].pending
+                : 0;
         tool_source_fleet_fini(&fleet);
         if (ret_sum->cached > cached || pending > 0)
             changed_ms = cw_clock_ms();
@@ -92,14 +98,17 @@ static int look_when_settled(struct warm *w, struct tool_source_sum *ret_sum)
     }
 }
 
-static void print_result(const struct warm *w, const struct tool_source_sum *after, const struct tool_source_sum *loaded, double seconds)
+static void print_result(const struct warm *w, const struct tool_source_sum *after,
+                         const struct tool_source_sum *loaded, double seconds)
 {
     double percent = tool_source_percent(after->cached, after->bytes);
     tool_line_clear();
     if (w->json) {
-        printf("{\"source_bytes\":%" PRIu64 ",\"cached_bytes\":%" PRIu64 ",\"cached_before\":%" PRIu64 ",\"read_bytes\":%" PRIu64
-               ",\"blocks\":%" PRIu64 ",\"tier\":\"%s\",\"percent\":%.2f,\"seconds\":%.3f}\n",
-               after->bytes, after->cached, w->cached_before, loaded->read, after->blocks, tool_source_counts_name(w->counts), percent, seconds);
+        printf("{\"source_bytes\":%" PRIu64 ",\"cached_bytes\":%" PRIu64
+               ",\"cached_before\":%" PRIu64 ",\"read_bytes\":%" PRIu64 ",\"blocks\":%" PRIu64
+               ",\"tier\":\"%s\",\"percent\":%.2f,\"seconds\":%.3f}\n",
+               after->bytes, after->cached, w->cached_before, loaded->read, after->blocks,
+               tool_source_counts_name(w->counts), percent, seconds);
         return;
     }
     CW_STR_AUTO text = {0};
@@ -111,9 +120,12 @@ static void print_result(const struct warm *w, const struct tool_source_sum *aft
     cw_str_addf(&text, " read from the source in %.1f s", seconds);
     puts(cw_str_text(&text));
     if (after->cached < after->bytes)
-        fprintf(stderr, "cachew cache warm: the rest did not fit, or could not be kept: see cachew cache status\n");
+        fprintf(stderr, "cachew cache warm: the rest did not fit, or could not be kept: see cachew "
+                        "cache status\n");
     if (w->hosts > 1)
-        fprintf(stderr, "cachew cache warm: there is no store for blocks (cachew-dispatcher --source-cache-quota): each of %zu hosts has a part\n",
+        fprintf(stderr,
+                "cachew cache warm: there is no store for blocks (cachew-dispatcher "
+                "--source-cache-quota): each of %zu hosts has a part\n",
                 w->hosts);
 }
 
@@ -135,8 +147,10 @@ static int find_tier(struct warm *w)
     }
     if (w->counts)
         return TOOL_OK;
-    return workers == 0 ? tool_fail("the dispatcher at %s has no workers", w->args.dispatcher)
-                        : tool_fail("no worker has a source cache: give cachew-worker --source-cache-dir, or cachew-dispatcher --source-cache-quota");
+    return workers == 0
+               ? tool_fail("the dispatcher at %s has no workers", w->args.dispatcher)
+               : tool_fail("no worker has a source cache: give cachew-worker --source-cache-dir, "
+                           "or cachew-dispatcher --source-cache-quota");
 }
 
 static int warm_all(struct warm *w)
@@ -150,7 +164,8 @@ static int warm_all(struct warm *w)
     w->total = before.bytes;
     w->cached_before = before.cached;
     w->start_ns = cw_clock_ns();
-    const struct tool_source_run run = {w->args.dispatcher, &w->sources, w->counts, true, on_news, w};
+    const struct tool_source_run run = {
+        w->args.dispatcher, &w->sources, w->counts, true, on_news, w};
     code = tool_source_run(&run, &loaded);
     double seconds = tool_seconds_since(w->start_ns);
     if (code == TOOL_OK)
@@ -174,7 +189,8 @@ int tool_cache_warm(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew cache warm",
         .usage = "SOURCE... [options]",
-        .about = "Reads source files (paths or patterns) into the source cache of the workers, each block once, by all of them together. What is "
+        .about = "Reads source files (paths or patterns) into the source cache of the workers, "
+                 "each block once, by all of them together. What is "
                  "there already is not read again, so an interrupted run goes on where it was.",
         .rows = rows,
         .tail = "example:\n  cachew cache warm '/mnt/nfs/imagenet/**/*.tfrecord' -d host:7070\n"};

@@ -49,8 +49,11 @@ static int write_all(struct backup *backup, const uint8_t *p, size_t n)
 static int check_whole(struct backup *backup, const Cachew__V1__BackupPart *part)
 {
     const struct cw_hash hash = cw_hasher_get(backup->hasher);
-    if (part->size != backup->size || !cw_hash_eq(hash, (struct cw_hash){part->hash_hi, part->hash_lo}))
-        return cw_err_set(backup->err, CW_E_CORRUPT, "the copy was damaged on its way: %" PRIu64 " of %" PRIu64 " bytes came: try again",
+    if (part->size != backup->size ||
+        !cw_hash_eq(hash, (struct cw_hash){part->hash_hi, part->hash_lo}))
+        return cw_err_set(backup->err, CW_E_CORRUPT,
+                          "the copy was damaged on its way: %" PRIu64 " of %" PRIu64
+                          " bytes came: try again",
                           backup->size, part->size);
     backup->whole = true;
     return 0;
@@ -59,9 +62,12 @@ static int check_whole(struct backup *backup, const Cachew__V1__BackupPart *part
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct backup *backup = arg;
-    Cachew__V1__BackupPart *part = (Cachew__V1__BackupPart *)cw_wire_unpack(&cachew__v1__backup_part__descriptor, msg, backup->err);
+    Cachew__V1__BackupPart *part = (Cachew__V1__BackupPart *)cw_wire_unpack(
+        &cachew__v1__backup_part__descriptor, msg, backup->err);
     cw_timer_start(backup->timer, SILENCE_MS, 0);
-    backup->rc = !part ? CW_E_CORRUPT : part->last ? check_whole(backup, part) : write_all(backup, part->data.data, part->data.len);
+    backup->rc = !part        ? CW_E_CORRUPT
+                 : part->last ? check_whole(backup, part)
+                              : write_all(backup, part->data.data, part->data.len);
     if (part)
         protobuf_c_message_free_unpacked(&part->base, NULL);
     if (backup->rc != 0 || backup->whole)
@@ -72,7 +78,8 @@ static void on_close(void *arg, int code, const char *msg)
 {
     struct backup *backup = arg;
     if (!backup->whole && backup->rc == 0)
-        backup->rc = cw_err_set(backup->err, code != 0 ? code : CW_E_UNAVAILABLE, "%s", msg && msg[0] ? msg : "the copy ended too early");
+        backup->rc = cw_err_set(backup->err, code != 0 ? code : CW_E_UNAVAILABLE, "%s",
+                                msg && msg[0] ? msg : "the copy ended too early");
     stop(backup);
 }
 
@@ -87,12 +94,15 @@ static int receive(struct backup *backup, const char *address)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
     if (cw_str_starts(address, "local:"))
-        return cw_err_set(backup->err, CW_E_INVALID, "which dispatcher? give --dispatcher HOST:PORT, or set CACHEW_DISPATCHER");
+        return cw_err_set(
+            backup->err, CW_E_INVALID,
+            "which dispatcher? give --dispatcher HOST:PORT, or set CACHEW_DISPATCHER");
     backup->loop = cw_loop_new();
     backup->timer = cw_timer_new(backup->loop, on_silence, backup);
     struct cw_rpc *rpc = cw_rpc_new(backup->loop);
     struct cw_channel *channel = cw_channel_open(rpc, address);
-    struct cw_stream *stream = cw_channel_stream(channel, "/cachew.v1.Admin/Backup", &callbacks, backup);
+    struct cw_stream *stream =
+        cw_channel_stream(channel, "/cachew.v1.Admin/Backup", &callbacks, backup);
     Cachew__V1__BackupRequest request = CACHEW__V1__BACKUP_REQUEST__INIT;
     cw_wire_send(stream, &request.base);
     cw_timer_start(backup->timer, SILENCE_MS, 0);
@@ -102,7 +112,9 @@ static int receive(struct backup *backup, const char *address)
     cw_channel_close(channel);
     cw_rpc_free(rpc);
     cw_loop_free(backup->loop);
-    return backup->rc < 0 ? cw_err_wrap(backup->err, "cannot copy the state of the dispatcher at %s", address) : 0;
+    return backup->rc < 0
+               ? cw_err_wrap(backup->err, "cannot copy the state of the dispatcher at %s", address)
+               : 0;
 }
 
 static int sync_folder(const char *file, struct cw_err *err)
@@ -112,7 +124,9 @@ static int sync_folder(const char *file, struct cw_err *err)
     if (slash)
         slash[slash == folder] = '\0';
     int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 || fsync(fd) != 0 ? cw_err_errno(err, errno, "cannot store the name of %s", file) : 0;
+    int rc = fd < 0 || fsync(fd) != 0
+                 ? cw_err_errno(err, errno, "cannot store the name of %s", file)
+                 : 0;
     if (fd >= 0)
         close(fd);
     return rc;
@@ -150,13 +164,16 @@ int tool_cmd_backup(int argc, char **argv)
         TOOL_ROW_DISPATCHER(&dispatcher),
         {0},
     };
-    const struct cw_args_spec spec = {.program = "cachew backup",
-                                      .usage = "FILE [options]",
-                                      .about = "Writes a copy of the state of a running dispatcher into FILE: all that was answered before is in it. "
-                                               "The dispatcher goes on meanwhile. FILE is replaced when the copy is whole. It is put back in the "
-                                               "place of state.db while no dispatcher runs (docs/backup.md).",
-                                      .rows = rows,
-                                      .tail = "examples:\n  cachew backup /backup/cachew.db --dispatcher host:7070\n"};
+    const struct cw_args_spec spec = {
+        .program = "cachew backup",
+        .usage = "FILE [options]",
+        .about = "Writes a copy of the state of a running dispatcher into FILE: all that was "
+                 "answered before is in it. "
+                 "The dispatcher goes on meanwhile. FILE is replaced when the copy is whole. It is "
+                 "put back in the "
+                 "place of state.db while no dispatcher runs (docs/backup.md).",
+        .rows = rows,
+        .tail = "examples:\n  cachew backup /backup/cachew.db --dispatcher host:7070\n"};
     const char *words[1];
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "into which file?", words, 1, &code))

@@ -10,7 +10,11 @@ static const struct tool_command list[] = {
 
 int tool_cmd_cache(int argc, char **argv)
 {
-    static const struct tool_commands commands = {
-        .program = "cachew cache", .about = "What is kept in the cache, and its chunks.", .tail = "", .v = list, .n = CW_ARRAY_LEN(list)};
+    static const struct tool_commands commands = {.program = "cachew cache",
+                                                  .about =
+                                                      "What is kept in the cache, and its chunks.",
+                                                  .tail = "",
+                                                  .v = list,
+                                                  .n = CW_ARRAY_LEN(list)};
     return tool_dispatch(&commands, argc, argv);
 }

@@ -18,8 +18,8 @@ static void print_json(const struct cw_checked *checked)
         const struct cw_node *node = &checked->graph->nodes[i];
         CW_STR_AUTO spec = {0};
         cw_spec_print(&checked->nodes[i].out, &spec);
-        cw_str_addf(&out, "%s{\"name\":\"%s\",\"op\":\"%s\",\"sparse\":%s,\"out\":", i ? "," : "", node->name, node->op,
-                    checked->nodes[i].sparse ? "true" : "false");
+        cw_str_addf(&out, "%s{\"name\":\"%s\",\"op\":\"%s\",\"sparse\":%s,\"out\":", i ? "," : "",
+                    node->name, node->op, checked->nodes[i].sparse ? "true" : "false");
         cw_str_add_json(&out, cw_str_text(&spec), spec.len);
         cw_str_add(&out, "}");
     }
@@ -38,7 +38,8 @@ static void print_text(const struct cw_checked *checked)
         cw_spec_print(&checked->nodes[i].out, &spec);
         tool_table_add(&table, "%s", checked->graph->nodes[i].name);
         tool_table_add(&table, "%s", checked->graph->nodes[i].op);
-        tool_table_add(&table, "%s%s", cw_str_text(&spec), checked->nodes[i].sparse ? "  (count depends on data)" : "");
+        tool_table_add(&table, "%s%s", cw_str_text(&spec),
+                       checked->nodes[i].sparse ? "  (count depends on data)" : "");
     }
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
@@ -56,7 +57,8 @@ int tool_cmd_check(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew check",
         .usage = "FILE.json [options]",
-        .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Data are not touched: "
+        .about = "Checks a pipeline file: its form, operators, options, shapes and dtypes. Data "
+                 "are not touched: "
                  "whether files exist shows when it runs.",
         .rows = rows,
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew explain: what is known of a job's nodes, what caching each would cost and bring, what was decided and why. */
+/* cachew explain: what is known of a job's nodes, what caching each would cost and bring, what
+ * was decided and why. */
 #include <string.h>
 
 #include "client/tool/decision.h"
@@ -81,14 +82,16 @@ static void add_node(struct tool_table *table, const struct cw_autocache_snapsho
     if (node->why_not)
         tool_table_add(table, "no: %s", node->why_not);
     else if (node->cached > 0 && records > 0)
-        tool_table_add(table, "yes, %.0f %% is there%s", 100 * CW_MIN(node->cached / records, 1.0), node->asked ? " (asked for)" : "");
+        tool_table_add(table, "yes, %.0f %% is there%s", 100 * CW_MIN(node->cached / records, 1.0),
+                       node->asked ? " (asked for)" : "");
     else
         tool_table_add(table, "yes%s", node->asked ? " (asked for)" : "");
 }
 
 static void print_nodes(const char *inputs)
 {
-    static const char *const heads[] = {"NODE", "OPERATOR", "ELEMENTS", "CPU", "WALL", "BYTES", "MAY BE CACHED"};
+    static const char *const heads[] = {"NODE", "OPERATOR", "ELEMENTS",     "CPU",
+                                        "WALL", "BYTES",    "MAY BE CACHED"};
     struct cw_autocache_snapshot *s = NULL;
     struct cw_err err = {0};
     if (cw_autocache_snapshot_parse(inputs, strlen(inputs), &s, &err) < 0) {
@@ -99,7 +102,9 @@ static void print_nodes(const char *inputs)
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < s->n; i++)
         add_node(&table, s, i);
-    printf("\nWhat caching could do in an epoch, its elements one by one (%.0f outputs measured; * is cached):\n", s->elements_measured);
+    printf("\nWhat caching could do in an epoch, its elements one by one (%.0f outputs measured; * "
+           "is cached):\n",
+           s->elements_measured);
     tool_table_print(&table, stdout);
     tool_table_fini(&table);
     cw_autocache_snapshot_free(s);
@@ -108,7 +113,8 @@ static void print_nodes(const char *inputs)
 static void print_decisions(const Cachew__V1__ExplainReply *reply)
 {
     printf("\nDecisions:\n");
-    for (size_t i = reply->n_decisions > DECISIONS_SHOWN ? reply->n_decisions - DECISIONS_SHOWN : 0; i < reply->n_decisions; i++) {
+    for (size_t i = reply->n_decisions > DECISIONS_SHOWN ? reply->n_decisions - DECISIONS_SHOWN : 0;
+         i < reply->n_decisions; i++) {
         const Cachew__V1__Decision *d = reply->decisions[i];
         CW_STR_AUTO line = {0};
         tool_decision_text(d, &line);
@@ -123,9 +129,11 @@ static void print_now(const Cachew__V1__ExplainReply *reply)
 {
     printf("\nNow:\n");
     for (size_t i = 0; i < reply->n_says; i++)
-        printf("  %s %s: %s: %s\n", reply->says[i]->kind, reply->says[i]->policy, reply->says[i]->choice, reply->says[i]->reason);
+        printf("  %s %s: %s: %s\n", reply->says[i]->kind, reply->says[i]->policy,
+               reply->says[i]->choice, reply->says[i]->reason);
     if (!reply->now) {
-        printf("  Of caching nothing is to be decided: the dispatcher has no cache (--cache-store), or the job is not prepared yet.\n");
+        printf("  Of caching nothing is to be decided: the dispatcher has no cache "
+               "(--cache-store), or the job is not prepared yet.\n");
         return;
     }
     printf("  autocache %s: %s\n", reply->now->policy, reply->now->reason);
@@ -136,10 +144,12 @@ static void print_now(const Cachew__V1__ExplainReply *reply)
 static void print_text(const Cachew__V1__ExplainReply *reply)
 {
     const Cachew__V1__JobRow *job = reply->job;
-    printf("Job %s%s%s, %s, epoch %llu", job->job_id, job->name[0] != '\0' ? " " : "", job->name, job->state, (unsigned long long)job->epoch);
+    printf("Job %s%s%s, %s, epoch %llu", job->job_id, job->name[0] != '\0' ? " " : "", job->name,
+           job->state, (unsigned long long)job->epoch);
     if (job->epochs > 0)
         printf(" of %llu", (unsigned long long)job->epochs);
-    printf(", autocache %s, %llu elements from the cache\n", reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
+    printf(", autocache %s, %llu elements from the cache\n",
+           reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
     tool_explain_standing(reply);
     tool_explain_operators(reply);
     if (reply->now)
@@ -157,12 +167,15 @@ int tool_cmd_explain(int argc, char **argv)
         TOOL_ROW_JSON(&json, "print one JSON object; inputs in it are what the policy sees"),
         {0},
     };
-    const struct cw_args_spec spec = {.program = "cachew explain",
-                                      .usage = "JOB [options]",
-                                      .about = "Shows where a job stands: its workers, what its trainers and operators were measured to do, which nodes may "
-                                               "be cached or why not and what caching each would bring, what its policies would say now, and what they "
-                                               "decided, and why.",
-                                      .rows = rows};
+    const struct cw_args_spec spec = {
+        .program = "cachew explain",
+        .usage = "JOB [options]",
+        .about = "Shows where a job stands: its workers, what its trainers and operators were "
+                 "measured to do, which nodes may "
+                 "be cached or why not and what caching each would bring, what its policies would "
+                 "say now, and what they "
+                 "decided, and why.",
+        .rows = rows};
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "which job?", &job, 1, &code))
         return code;

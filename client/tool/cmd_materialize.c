@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew materialize FILE OUT: runs a pipeline once and writes its elements. What was written of shards is there for good: a run that is
- * killed goes on behind the last one. A shard ends with the batch that makes it long enough, so what is in each follows from pipeline, seed
- * and options alone. */
+/* cachew materialize FILE OUT: runs a pipeline once and writes its elements. What was written of
+ * shards is there for good: a run that is killed goes on behind the last one. A shard ends with
+ * the batch that makes it long enough, so what is in each follows from pipeline, seed and
+ * options alone. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -66,20 +67,28 @@ static int look_at_output(struct materialize *m, struct cw_err *err)
 {
     const struct cw_hash id = m->shard_options.id;
     struct tool_output_state *state = &m->state;
-    int rc = m->opt.force ? tool_output_clear(&m->output, err) : tool_output_load(&m->output, state, err);
+    int rc = m->opt.force ? tool_output_clear(&m->output, err)
+                          : tool_output_load(&m->output, state, err);
     if (rc < 0)
         return rc;
     bool none = state->id.hi == 0 && state->id.lo == 0;
     if (!none && state->done)
-        return cw_err_set(err, CW_E_EXISTS, "%s is complete already (%" PRIu64 " shards): give --force to write it anew", m->opt.out, state->shards);
+        return cw_err_set(err, CW_E_EXISTS,
+                          "%s is complete already (%" PRIu64
+                          " shards): give --force to write it anew",
+                          m->opt.out, state->shards);
     if (!none && !cw_hash_eq(state->id, id))
-        return cw_err_set(err, CW_E_EXISTS, "%s was begun with another pipeline, seed or other options: give --force to write it anew", m->opt.out);
+        return cw_err_set(err, CW_E_EXISTS,
+                          "%s was begun with another pipeline, seed or other options: give --force "
+                          "to write it anew",
+                          m->opt.out);
     m->resumed = state->elements;
     state->id = id;
     return none ? tool_output_save(&m->output, state, err) : 0;
 }
 
-static int start_job(struct materialize *m, const struct cachew_pipeline *pipeline, struct cw_err *err)
+static int start_job(struct materialize *m, const struct cachew_pipeline *pipeline,
+                     struct cw_err *err)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
     struct cachew_connect_options connect = CACHEW_CONNECT_OPTIONS_INIT;
@@ -96,7 +105,9 @@ static int start_job(struct materialize *m, const struct cachew_pipeline *pipeli
         job.token = m->state.token;
         job.token_bytes = m->state.token_n;
     }
-    return cachew_job_start(m->client, pipeline, &job, &m->job, &error) < 0 ? from_cachew(err, &error) : 0;
+    return cachew_job_start(m->client, pipeline, &job, &m->job, &error) < 0
+               ? from_cachew(err, &error)
+               : 0;
 }
 
 /* ---- writing ---- */
@@ -119,14 +130,17 @@ static int finish_shard(struct materialize *m, bool done, struct cw_err *err)
         m->shard = NULL;
         m->shard_elements = 0;
     }
-    if (rc == 0 && !done && cachew_job_token(m->job, 1, m->state.token, sizeof(m->state.token), &m->state.token_n, &error) < 0)
+    if (rc == 0 && !done &&
+        cachew_job_token(m->job, 1, m->state.token, sizeof(m->state.token), &m->state.token_n,
+                         &error) < 0)
         rc = from_cachew(err, &error);
     m->state.done = done;
     return rc < 0 ? rc : tool_output_save(&m->output, &m->state, err);
 }
 
 /* Known only now: when the pipeline did not say what its elements are. */
-static int check_elements(struct materialize *m, const struct cachew_batch *batch, struct cw_err *err)
+static int check_elements(struct materialize *m, const struct cachew_batch *batch,
+                          struct cw_err *err)
 {
     if (m->rows.known)
         return 0;
@@ -146,7 +160,8 @@ static int add_rows(struct materialize *m, const struct cachew_batch *batch, str
     for (uint64_t i = 0; rc == 0 && i < tool_rows_n(&m->rows, batch); i++) {
         rc = tool_rows_get(&m->rows, batch, i, &element, &scratch, err);
         if (rc == 0)
-            rc = m->output.format->add(m->shard, m->state.elements + m->shard_elements, &element, err);
+            rc = m->output.format->add(m->shard, m->state.elements + m->shard_elements, &element,
+                                       err);
         m->shard_elements += rc == 0;
     }
     return rc;
@@ -154,7 +169,8 @@ static int add_rows(struct materialize *m, const struct cachew_batch *batch, str
 
 static bool is_full(const struct materialize *m)
 {
-    return m->shard && (m->output.format->bytes(m->shard) >= m->opt.shard_bytes || m->shard_elements >= CW_CHUNK_RECORDS_MAX / 2);
+    return m->shard && (m->output.format->bytes(m->shard) >= m->opt.shard_bytes ||
+                        m->shard_elements >= CW_CHUNK_RECORDS_MAX / 2);
 }
 
 /* ---- progress ---- */
@@ -163,7 +179,8 @@ static void show_progress(struct materialize *m)
 {
     int64_t now = cw_clock_ns();
     struct cachew_job_stats stats = {.struct_size = sizeof(stats)};
-    if (m->opt.json || m->opt.quiet || !tool_line_wanted() || now - m->line_ns < 100 * 1000000 || cachew_job_stats(m->job, &stats) < 0)
+    if (m->opt.json || m->opt.quiet || !tool_line_wanted() || now - m->line_ns < 100 * 1000000 ||
+        cachew_job_stats(m->job, &stats) < 0)
         return;
     m->line_ns = now;
     double seconds = CW_MAX(tool_seconds_since(m->start_ns), 1e-3);
@@ -186,13 +203,17 @@ static void print_summary(const struct materialize *m)
     if (m->opt.json) {
         cw_str_add(&out, "{\"out\":");
         cw_str_add_json(&out, m->opt.out, strlen(m->opt.out));
-        cw_str_addf(&out, ",\"format\":\"%s\",\"shards\":%" PRIu64 ",\"elements\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"resumed_at\":%" PRIu64
-                          ",\"skipped\":%" PRIu64 ",\"seconds\":%.3f}",
-                    m->output.format->name, s->shards, s->elements, s->bytes, m->resumed, m->skipped, tool_seconds_since(m->start_ns));
+        cw_str_addf(&out,
+                    ",\"format\":\"%s\",\"shards\":%" PRIu64 ",\"elements\":%" PRIu64
+                    ",\"bytes\":%" PRIu64 ",\"resumed_at\":%" PRIu64 ",\"skipped\":%" PRIu64
+                    ",\"seconds\":%.3f}",
+                    m->output.format->name, s->shards, s->elements, s->bytes, m->resumed,
+                    m->skipped, tool_seconds_since(m->start_ns));
         puts(cw_str_text(&out));
         return;
     }
-    cw_str_addf(&out, "%s: %" PRIu64 " elements in %" PRIu64 " shards, ", m->opt.out, s->elements, s->shards);
+    cw_str_addf(&out, "%s: %" PRIu64 " elements in %" PRIu64 " shards, ", m->opt.out, s->elements,
+                s->shards);
     tool_print_bytes((double)s->bytes, &out);
     cw_str_addf(&out, ", %.1f s", tool_seconds_since(m->start_ns));
     if (m->resumed)
@@ -213,7 +234,9 @@ static int run_job(struct materialize *m, struct cw_err *err)
         int got = cachew_job_next(m->job, 200, &batch, &error);
         if (tool_is_interrupted()) {
             cachew_batch_release(batch);
-            return cw_err_set(err, CW_E_CANCELLED, "interrupted: the same command goes on behind shard %" PRIu64, m->state.shards);
+            return cw_err_set(err, CW_E_CANCELLED,
+                              "interrupted: the same command goes on behind shard %" PRIu64,
+                              m->state.shards);
         }
         show_progress(m);
         if (got == CACHEW_E_TIMEOUT)
@@ -230,7 +253,8 @@ static int run_job(struct materialize *m, struct cw_err *err)
     return rc < 0 ? rc : finish_shard(m, true, err);
 }
 
-static int prepare(struct materialize *m, const struct cachew_pipeline *pipeline, struct cw_err *err)
+static int prepare(struct materialize *m, const struct cachew_pipeline *pipeline,
+                   struct cw_err *err)
 {
     int rc = tool_rows_init(&m->rows, m->opt.pipeline, m->opt.keep_batches, err);
     if (rc == 0)
@@ -282,20 +306,33 @@ static bool parse_compress(const char *text, int *ret_level)
 
 int tool_cmd_materialize(int argc, char **argv)
 {
-    struct materialize m = {.opt = {.dispatcher = tool_dispatcher(), .compress = "off", .shard_bytes = (uint64_t)64 << 20}};
+    struct materialize m = {.opt = {.dispatcher = tool_dispatcher(),
+                                    .compress = "off",
+                                    .shard_bytes = (uint64_t)64 << 20}};
     struct options *o = &m.opt;
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER_OR_LOCAL(&o->dispatcher),
         {"seed", 's', CW_ARG_U64, &o->seed, "S", "of shuffling and augmentation (default 0)", 0, 0},
-        {"workers", 'w', CW_ARG_I64, &o->workers, "N", "local: only: worker processes (default 1)", 0, 1024},
-        {"threads", 't', CW_ARG_I64, &o->threads, "N", "local: only: threads of each worker (default: CPUs)", 0, 1024},
-        {"shard-bytes", 0, CW_ARG_BYTES, &o->shard_bytes, "BYTES", "a shard ends with the batch that reaches this (default 64M)", 1, 0x1p40},
-        {"compress", 0, CW_ARG_STR, &o->compress, "LEVEL", "chunks: zstd 1 to 19, auto, or off (default)", 0, 0},
-        {"ext", 0, CW_ARG_LIST, &m.shard_options.ext, "FIELD=EXT", "tar: extension of a field: jpg, txt, cls (default npy, strings bin)", 0, 0},
-        {"keep-batches", 0, CW_ARG_FLAG, &o->keep_batches, NULL, "write batches as they are, instead of their rows", 0, 0},
-        {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL, "leave out bad elements and count them, instead of failing", 0, 0},
-        {"force", 0, CW_ARG_FLAG, &o->force, NULL, "remove what is there of OUT, and write it anew", 0, 0},
-        {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME", "to reach the dispatcher, and for the job to begin since something last moved (default 10s; local: starts in 30s)", 0, 0},
+        {"workers", 'w', CW_ARG_I64, &o->workers, "N", "local: only: worker processes (default 1)",
+         0, 1024},
+        {"threads", 't', CW_ARG_I64, &o->threads, "N",
+         "local: only: threads of each worker (default: CPUs)", 0, 1024},
+        {"shard-bytes", 0, CW_ARG_BYTES, &o->shard_bytes, "BYTES",
+         "a shard ends with the batch that reaches this (default 64M)", 1, 0x1p40},
+        {"compress", 0, CW_ARG_STR, &o->compress, "LEVEL",
+         "chunks: zstd 1 to 19, auto, or off (default)", 0, 0},
+        {"ext", 0, CW_ARG_LIST, &m.shard_options.ext, "FIELD=EXT",
+         "tar: extension of a field: jpg, txt, cls (default npy, strings bin)", 0, 0},
+        {"keep-batches", 0, CW_ARG_FLAG, &o->keep_batches, NULL,
+         "write batches as they are, instead of their rows", 0, 0},
+        {"skip-bad", 0, CW_ARG_FLAG, &o->skip_bad, NULL,
+         "leave out bad elements and count them, instead of failing", 0, 0},
+        {"force", 0, CW_ARG_FLAG, &o->force, NULL, "remove what is there of OUT, and write it anew",
+         0, 0},
+        {"timeout", 0, CW_ARG_MS, &o->timeout_ms, "TIME",
+         "to reach the dispatcher, and for the job to begin since something last moved (default "
+         "10s; local: starts in 30s)",
+         0, 0},
         TOOL_ROW_JSON(&o->json, "print one JSON object at the end, and nothing else"),
         TOOL_ROW_QUIET(&o->quiet, "no progress line"),
         {0},
@@ -303,10 +340,13 @@ int tool_cmd_materialize(int argc, char **argv)
     const struct cw_args_spec spec = {
         .program = "cachew materialize",
         .usage = "FILE.json OUT [options]",
-        .about = "Runs a pipeline once and writes its elements: OUT is a directory or chunks:STORE (chunks, read back by the operator `chunks`), "
-                 "NAME.tfrecord (tf.train.Example), or NAME.tar (WebDataset). A run that was killed goes on when it is started again.",
+        .about = "Runs a pipeline once and writes its elements: OUT is a directory or chunks:STORE "
+                 "(chunks, read back by the operator `chunks`), "
+                 "NAME.tfrecord (tf.train.Example), or NAME.tar (WebDataset). A run that was "
+                 "killed goes on when it is started again.",
         .rows = rows,
-        .tail = "examples:\n  cachew materialize photos.json /data/photos\n  cachew materialize photos.json /data/photos.tar --ext label=cls\n"
+        .tail = "examples:\n  cachew materialize photos.json /data/photos\n  cachew materialize "
+                "photos.json /data/photos.tar --ext label=cls\n"
                 "  cachew materialize photos.json chunks:gluster://host/volume/photos\n",
     };
     const char *words[2];
@@ -315,7 +355,8 @@ int tool_cmd_materialize(int argc, char **argv)
     if (!tool_parse_words(&spec, argc, argv, "which file, and where to?", words, 2, &code))
         return code;
     if (!parse_compress(o->compress, &m.shard_options.level))
-        return tool_fail("option --compress: \"%s\" is not 1 to 19, auto or off", o->compress), TOOL_USAGE;
+        return tool_fail("option --compress: \"%s\" is not 1 to 19, auto or off", o->compress),
+               TOOL_USAGE;
     o->pipeline = words[0];
     o->out = words[1];
     tool_catch_signals();

@@ -10,12 +10,14 @@ int tool_cmd_ops(int argc, char **argv)
     bool json = false, markdown = false;
     const struct cw_arg rows[] = {
         TOOL_ROW_JSON(&json, "print JSON"),
-        {"markdown", 0, CW_ARG_FLAG, &markdown, NULL, "print the reference that is docs/operators.md", 0, 0},
+        {"markdown", 0, CW_ARG_FLAG, &markdown, NULL,
+         "print the reference that is docs/operators.md", 0, 0},
         {0},
     };
     const struct cw_args_spec spec = {.program = "cachew ops",
                                       .usage = "[NAME] [options]",
-                                      .about = "Lists the operators, or describes one: its options, defaults, what it takes and gives.",
+                                      .about = "Lists the operators, or describes one: its "
+                                               "options, defaults, what it takes and gives.",
                                       .rows = rows};
     const char *names[1];
     size_t n = 0;

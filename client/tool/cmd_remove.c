@@ -13,7 +13,8 @@ int tool_cmd_remove(int argc, char **argv)
     };
     const struct cw_args_spec spec = {.program = "cachew remove",
                                       .usage = "JOB [options]",
-                                      .about = "Ends a job, given by name or id, and forgets where it stood. Its clients get an error.",
+                                      .about = "Ends a job, given by name or id, and forgets where "
+                                               "it stood. Its clients get an error.",
                                       .rows = rows};
     const char *names[1];
     int code = 0;

@@ -45,8 +45,9 @@ static int ask_dispatcher(struct replay *r, struct cw_err *err)
     r->recipe.number = (uint64_t)o->step;
     r->known = true;
     if (r->job.epochs && r->recipe.epoch >= r->job.epochs)
-        return cw_err_set(err, CW_E_INVALID, "there is no epoch %" PRIu64 ": job %s has %" PRIu64 ", from 0", r->recipe.epoch, o->job,
-                          r->job.epochs);
+        return cw_err_set(err, CW_E_INVALID,
+                          "there is no epoch %" PRIu64 ": job %s has %" PRIu64 ", from 0",
+                          r->recipe.epoch, o->job, r->job.epochs);
     return 0;
 }
 
@@ -71,10 +72,16 @@ static int check_fingerprint(const struct replay *r, struct cw_err *err)
     cw_hash_text(fingerprint, now);
     cw_hash_text(r->recipe.fingerprint, then);
     if (!r->opt.file)
-        return cw_err_set(err, CW_E_STATE, "the operators of this program are not those that made the batch (fingerprint %s, here %s): "
-                          "use the version of cachew that the job ran with", then, now);
-    return cw_err_set(err, CW_E_STATE, "%s is not what made the batch (fingerprint %s, now %s): the pipeline has changed since, or its "
-                      "source files have (which there are, their sizes, their times of change)", r->opt.file, then, now);
+        return cw_err_set(err, CW_E_STATE,
+                          "the operators of this program are not those that made the batch "
+                          "(fingerprint %s, here %s): "
+                          "use the version of cachew that the job ran with",
+                          then, now);
+    return cw_err_set(err, CW_E_STATE,
+                      "%s is not what made the batch (fingerprint %s, now %s): the pipeline has "
+                      "changed since, or its "
+                      "source files have (which there are, their sizes, their times of change)",
+                      r->opt.file, then, now);
 }
 
 static int make_plan(struct replay *r, struct cw_err *err)
@@ -83,7 +90,8 @@ static int make_plan(struct replay *r, struct cw_err *err)
     int rc = cw_graph_check(r->job.graph, &checked, err);
     if (rc < 0)
         return rc;
-    const struct cw_value *manifest = r->job.manifest.type == CW_VALUE_NULL ? NULL : &r->job.manifest;
+    const struct cw_value *manifest =
+        r->job.manifest.type == CW_VALUE_NULL ? NULL : &r->job.manifest;
     rc = cw_plan_new(checked, r->recipe.seed, manifest, &r->plan, err);
     cw_checked_unref(checked);
     return rc < 0 ? rc : check_fingerprint(r, err);
@@ -140,15 +148,18 @@ static void print_text(const struct replay *r)
     CW_STR_AUTO tensors = {0};
     tool_print_bytes((double)batch_bytes(batch), &size);
     print_tensors(batch->data, &tensors);
-    printf("recipe %s\n%s%sseed %" PRIu64 ", epoch %" PRIu64 ", batch %" PRIu64 "\ndigest %s\n%" PRIu64 " elements, %s: %s\n", r->text, name,
-           *name ? ", " : "", batch->seed, batch->epoch, batch->number, r->digest, cachew_batch_elements(batch), cw_str_text(&size),
-           cw_str_text(&tensors));
+    printf("recipe %s\n%s%sseed %" PRIu64 ", epoch %" PRIu64 ", batch %" PRIu64
+           "\ndigest %s\n%" PRIu64 " elements, %s: %s\n",
+           r->text, name, *name ? ", " : "", batch->seed, batch->epoch, batch->number, r->digest,
+           cachew_batch_elements(batch), cw_str_text(&size), cw_str_text(&tensors));
     if (cachew_batch_skipped(batch))
         printf("%" PRIu64 " bad elements are left out\n", cachew_batch_skipped(batch));
     if (r->opt.dump)
-        printf("%" PRIu64 " files in %s: index.json says what each is\n", r->dumped.files, r->opt.dump);
+        printf("%" PRIu64 " files in %s: index.json says what each is\n", r->dumped.files,
+               r->opt.dump);
     if (r->dumped.scaled)
-        printf("images of floats are scaled from their least and greatest value to 0 and 255; the exact values are beside them, as .npy\n");
+        printf("images of floats are scaled from their least and greatest value to 0 and 255; the "
+               "exact values are beside them, as .npy\n");
     struct tool_table table;
     tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
     for (size_t i = 0; i < r->rebuilt.rows_n; i++) {
@@ -167,9 +178,12 @@ static void print_json(const struct replay *r)
     print_tensors(batch->data, &tensors);
     cw_str_addf(&out, "{\"recipe\":\"%s\",\"pipeline\":", r->text);
     cw_str_add_json(&out, r->job.graph->name, strlen(r->job.graph->name));
-    cw_str_addf(&out, ",\"seed\":%" PRIu64 ",\"epoch\":%" PRIu64 ",\"batch\":%" PRIu64 ",\"digest\":\"%s\",\"elements\":%" PRIu64
-                ",\"skipped\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"tensors\":", batch->seed, batch->epoch, batch->number, r->digest,
-                cachew_batch_elements(batch), cachew_batch_skipped(batch), batch_bytes(batch));
+    cw_str_addf(&out,
+                ",\"seed\":%" PRIu64 ",\"epoch\":%" PRIu64 ",\"batch\":%" PRIu64
+                ",\"digest\":\"%s\",\"elements\":%" PRIu64 ",\"skipped\":%" PRIu64
+                ",\"bytes\":%" PRIu64 ",\"tensors\":",
+                batch->seed, batch->epoch, batch->number, r->digest, cachew_batch_elements(batch),
+                cachew_batch_skipped(batch), batch_bytes(batch));
     cw_str_add_json(&out, cw_str_text(&tensors), tensors.len);
     cw_str_add(&out, ",\"sources\":[");
     for (size_t i = 0; i < r->rebuilt.rows_n; i++) {
@@ -204,7 +218,8 @@ static int run_replay(struct replay *r)
     return tool_fail_err(&err);
 }
 
-/* What stands on the command line must say which batch it is, in one way. NULL, or what is wrong. */
+/* What stands on the command line must say which batch it is, in one way. NULL, or what is
+ * wrong. */
 static const char *check_options(struct replay *r, const char *const *words, size_t n)
 {
     struct replay_options *o = &r->opt;
@@ -214,7 +229,8 @@ static const char *check_options(struct replay *r, const char *const *words, siz
         else if (!o->recipe && cw_recipe_parse(words[i], &r->recipe))
             o->recipe = words[i];
         else
-            return "a recipe is \"cachew1:FINGERPRINT:SEED:EPOCH:BATCH\", as `cachew run --batches FILE --recipes` writes it";
+            return "a recipe is \"cachew1:FINGERPRINT:SEED:EPOCH:BATCH\", as `cachew run --batches "
+                   "FILE --recipes` writes it";
     }
     r->known = o->recipe != NULL;
     if (o->recipe && (o->job || o->step >= 0 || o->epoch >= 0))
@@ -233,21 +249,30 @@ int tool_cmd_replay(int argc, char **argv)
     struct replay r = {.opt = {.dispatcher = tool_dispatcher(), .epoch = -1, .step = -1}};
     struct replay_options *o = &r.opt;
     const struct cw_arg rows[] = {
-        {"dispatcher", 'd', CW_ARG_STR, &o->dispatcher, "ADDRESS", "that knows the job: HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
-        {"job", 'j', CW_ARG_STR, &o->job, "JOB", "of this job, by name or id, instead of a recipe", 0, 0},
-        {"step", 0, CW_ARG_I64, &o->step, "N", "without a recipe: the batch's number in its epoch, from 0", 0, 9e18},
-        {"epoch", 'e', CW_ARG_I64, &o->epoch, "E", "without a recipe: its epoch (default: the one that the job is in)", 0, 9e18},
+        {"dispatcher", 'd', CW_ARG_STR, &o->dispatcher, "ADDRESS",
+         "that knows the job: HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0},
+        {"job", 'j', CW_ARG_STR, &o->job, "JOB", "of this job, by name or id, instead of a recipe",
+         0, 0},
+        {"step", 0, CW_ARG_I64, &o->step, "N",
+         "without a recipe: the batch's number in its epoch, from 0", 0, 9e18},
+        {"epoch", 'e', CW_ARG_I64, &o->epoch, "E",
+         "without a recipe: its epoch (default: the one that the job is in)", 0, 9e18},
         {"seed", 's', CW_ARG_U64, &o->seed, "S", "of a file without a recipe (default 0)", 0, 0},
-        {"dump", 0, CW_ARG_STR, &o->dump, "DIR", "write each intermediate tensor of each element into DIR", 0, 0},
+        {"dump", 0, CW_ARG_STR, &o->dump, "DIR",
+         "write each intermediate tensor of each element into DIR", 0, 0},
         TOOL_ROW_JSON(&o->json, "print one JSON object"),
         {0},
     };
     const struct cw_args_spec spec = {
         .program = "cachew replay",
-        .usage = "RECIPE [FILE.json] [options]\n       cachew replay --job JOB --step N [options]\n       cachew replay FILE.json --step N [options]",
-        .about = "Rebuilds one batch in this process, from source files that are readable here, and prints its digest (the one "
-                 "that `cachew run --batches` writes) and which records its elements are. The pipeline is FILE.json, or what the "
-                 "dispatcher stored of the job. Refuses when pipeline or source files are not what they were.",
+        .usage = "RECIPE [FILE.json] [options]\n       cachew replay --job JOB --step N "
+                 "[options]\n       cachew replay FILE.json --step N [options]",
+        .about = "Rebuilds one batch in this process, from source files that are readable here, "
+                 "and prints its digest (the one "
+                 "that `cachew run --batches` writes) and which records its elements are. The "
+                 "pipeline is FILE.json, or what the "
+                 "dispatcher stored of the job. Refuses when pipeline or source files are not what "
+                 "they were.",
         .rows = rows,
         .tail = "examples:\n  cachew replay cachew1:8f...:7:0:120 photos.json --dump batch120\n"
                 "  cachew replay --job resnet --step 120 --dispatcher host:7070\n",

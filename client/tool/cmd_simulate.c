@@ -17,7 +17,8 @@ static double hours(double s)
     return s / 3600;
 }
 
-static struct total total_of(const struct cw_sim_scenario *scenario, const struct cw_sim_result *result)
+static struct total total_of(const struct cw_sim_scenario *scenario,
+                             const struct cw_sim_result *result)
 {
     struct total t = {0};
     double busy = 0, wait = 0;
@@ -30,13 +31,15 @@ static struct total total_of(const struct cw_sim_scenario *scenario, const struc
         t.mean_epoch_s += job->last_epoch_s / (double)result->jobs_n;
         busy += job->busy_s;
         wait += job->wait_s;
-        t.cost += hours(job->busy_s) * scenario->options.client_price + hours(job->remote_s) * scenario->options.worker_price;
+        t.cost += hours(job->busy_s) * scenario->options.client_price +
+                  hours(job->remote_s) * scenario->options.worker_price;
     }
     t.wait_share = busy > 0 ? wait / busy : 0;
     return t;
 }
 
-static void print_jobs(const struct cw_sim_scenario *scenario, const struct cw_sim_result *result, const char *policy, struct tool_table *table)
+static void print_jobs(const struct cw_sim_scenario *scenario, const struct cw_sim_result *result,
+                       const char *policy, struct tool_table *table)
 {
     for (size_t j = 0; j < result->jobs_n && j < 50; j++) {
         const struct cw_sim_job *job = &result->jobs[j];
@@ -57,7 +60,8 @@ static void print_jobs(const struct cw_sim_scenario *scenario, const struct cw_s
     }
 }
 
-static void print_json(const struct cw_sim_scenario *scenario, const struct cw_sim_result *result, const char *policy)
+static void print_json(const struct cw_sim_scenario *scenario, const struct cw_sim_result *result,
+                       const char *policy)
 {
     for (size_t j = 0; j < result->jobs_n; j++) {
         const struct cw_sim_job *job = &result->jobs[j];
@@ -67,21 +71,24 @@ static void print_json(const struct cw_sim_scenario *scenario, const struct cw_s
         cw_str_add(&out, ",\"job\":");
         cw_str_add_json(&out, scenario->jobs[j].name, strlen(scenario->jobs[j].name));
         cw_str_addf(&out,
-                    ",\"begin_s\":%.6g,\"end_s\":%.6g,\"done\":%s,\"epoch_s\":%.6g,\"wait_share\":%.6g,\"quiet_after_s\":%.6g,\"decisions\":%u,"
-                    "\"remote\":%.6g,\"local\":%.6g,\"remote_worker_s\":%.6g,\"local_worker_s\":%.6g,\"trace\":[",
+                    ",\"begin_s\":%.6g,\"end_s\":%.6g,\"done\":%s,\"epoch_s\":%.6g,\"wait_share\":%"
+                    ".6g,\"quiet_after_s\":%.6g,\"decisions\":%u,"
+                    "\"remote\":%.6g,\"local\":%.6g,\"remote_worker_s\":%.6g,\"local_worker_s\":%."
+                    "6g,\"trace\":[",
                     job->begin_s, job->end_s, job->end_s >= 0 ? "true" : "false", job->last_epoch_s,
-                    job->busy_s > 0 ? job->wait_s / job->busy_s : 0, job->best_wait_at_s - job->begin_s, job->decisions, job->remote, job->local,
+                    job->busy_s > 0 ? job->wait_s / job->busy_s : 0,
+                    job->best_wait_at_s - job->begin_s, job->decisions, job->remote, job->local,
                     job->remote_s, job->local_s);
         for (size_t i = 0; i < job->trace_n; i++)
-            cw_str_addf(&out, "%s[%.6g,%.6g,%.6g,%.4g]", i ? "," : "", job->trace[i].at_s, job->trace[i].remote, job->trace[i].local,
-                        job->trace[i].wait_share);
+            cw_str_addf(&out, "%s[%.6g,%.6g,%.6g,%.4g]", i ? "," : "", job->trace[i].at_s,
+                        job->trace[i].remote, job->trace[i].local, job->trace[i].wait_share);
         cw_str_add(&out, "]}");
         puts(cw_str_text(&out));
     }
 }
 
-static int run_policy(struct scenario *s, size_t i, bool json, struct tool_table *jobs, struct tool_table *totals, struct scenario_plot *plot,
-                      struct cw_err *err)
+static int run_policy(struct scenario *s, size_t i, bool json, struct tool_table *jobs,
+                      struct tool_table *totals, struct scenario_plot *plot, struct cw_err *err)
 {
     const char *name = s->policies.v[i];
     struct cw_sim_result result;
@@ -113,10 +120,12 @@ static int run_policy(struct scenario *s, size_t i, bool json, struct tool_table
 
 static int run_all(struct scenario *s, bool json, const char *svg, struct cw_err *err)
 {
-    static const char *const job_heads[] = {"POLICY", "JOB", "BEGIN S", "END S", "EPOCH S", "WAIT", "QUIET AFTER", "DECISIONS", "WORKERS",
-                                            "REMOTE-S", "LOCAL-S"};
-    static const char *const total_heads[] = {"POLICY", "DONE", "MEAN EPOCH S", "WAIT", "DECISIONS", "REMOTE-H", "LOCAL-H", "COST", "WINDOWS",
-                                              "REAL S"};
+    static const char *const job_heads[] = {"POLICY",  "JOB",      "BEGIN S",     "END S",
+                                            "EPOCH S", "WAIT",     "QUIET AFTER", "DECISIONS",
+                                            "WORKERS", "REMOTE-S", "LOCAL-S"};
+    static const char *const total_heads[] = {"POLICY",    "DONE",     "MEAN EPOCH S", "WAIT",
+                                              "DECISIONS", "REMOTE-H", "LOCAL-H",      "COST",
+                                              "WINDOWS",   "REAL S"};
     struct tool_table jobs, totals;
     struct scenario_plot plot = {.title = s->name};
     int rc = 0;
@@ -145,14 +154,20 @@ int tool_cmd_simulate(int argc, char **argv)
     const char *svg = NULL;
     const struct cw_arg rows[] = {
         TOOL_ROW_JSON(&json, "print one JSON object per policy and job, with the job's trace"),
-        {.name = "plot", .type = CW_ARG_STR, .target = &svg, .metavar = "FILE.svg", .help = "draw the workers of each job over time"},
+        {.name = "plot",
+         .type = CW_ARG_STR,
+         .target = &svg,
+         .metavar = "FILE.svg",
+         .help = "draw the workers of each job over time"},
         {0},
     };
     const struct cw_args_spec spec = {
         .program = "cachew simulate",
         .usage = "SCENARIO.json [options]",
-        .about = "Runs the policies that decide about workers on jobs that are formulas, in virtual time: thousands of jobs and ten thousand workers "
-                 "in seconds. docs/simulate.md describes scenarios; docs/examples/scenarios has some.",
+        .about =
+            "Runs the policies that decide about workers on jobs that are formulas, in virtual "
+            "time: thousands of jobs and ten thousand workers "
+            "in seconds. docs/simulate.md describes scenarios; docs/examples/scenarios has some.",
         .rows = rows,
     };
     const char *files[1];

@@ -35,12 +35,15 @@ static int skip(const char *dispatcher, const char *job, uint64_t lo, uint64_t h
     request.lo = lo;
     request.hi = hi;
     if (tool_admin_change(dispatcher, "/cachew.v1.Admin/SkipItems", &request.base,
-                        &cachew__v1__skip_items_reply__descriptor, &message, &err) < 0)
+                          &cachew__v1__skip_items_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
-    const Cachew__V1__SkipItemsReply *reply = (const Cachew__V1__SkipItemsReply *)(const void *)message;
+    const Cachew__V1__SkipItemsReply *reply =
+        (const Cachew__V1__SkipItemsReply *)(const void *)message;
     printf("job %s, epoch %" PRIu64 ": left out: %" PRIu64 "\n", job, epoch, reply->skipped);
     if (reply->consumed)
-        printf("the trainer has consumed %" PRIu64 " of them: they are left out when it goes back to before them\n", reply->consumed);
+        printf("the trainer has consumed %" PRIu64
+               " of them: they are left out when it goes back to before them\n",
+               reply->consumed);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }
@@ -51,17 +54,21 @@ int tool_cmd_skip(int argc, char **argv)
     int64_t epoch = -1;
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&dispatcher),
-        {"epoch", 'e', CW_ARG_I64, &epoch, "E", "of this epoch (default: the one that the job is in)", 0, 9e18},
+        {"epoch", 'e', CW_ARG_I64, &epoch, "E",
+         "of this epoch (default: the one that the job is in)", 0, 9e18},
         {0},
     };
     const struct cw_args_spec spec = {
         .program = "cachew skip",
         .usage = "JOB RANGE [options]",
-        .about = "Leaves batches of a job out, for as long as there is the job: RANGE is a number, or FIRST-LAST. The others keep their "
-                 "numbers and bytes. What the trainer's process holds already still comes; what it has consumed is left out when it "
+        .about = "Leaves batches of a job out, for as long as there is the job: RANGE is a number, "
+                 "or FIRST-LAST. The others keep their "
+                 "numbers and bytes. What the trainer's process holds already still comes; what it "
+                 "has consumed is left out when it "
                  "goes back to before it (a resume from a checkpoint).",
         .rows = rows,
-        .tail = "examples:\n  cachew skip resnet 120 --dispatcher host:7070\n  cachew skip resnet 120-139 --epoch 3 --dispatcher host:7070\n",
+        .tail = "examples:\n  cachew skip resnet 120 --dispatcher host:7070\n  cachew skip resnet "
+                "120-139 --epoch 3 --dispatcher host:7070\n",
     };
     const char *words[2];
     int code = 0;
@@ -69,7 +76,8 @@ int tool_cmd_skip(int argc, char **argv)
     if (!tool_parse_words(&spec, argc, argv, "which batches?", words, 2, &code))
         return code;
     if (!parse_range(words[1], &lo, &hi))
-        return tool_fail("\"%s\" is no range of batches: give a number, or FIRST-LAST", words[1]), TOOL_USAGE;
+        return tool_fail("\"%s\" is no range of batches: give a number, or FIRST-LAST", words[1]),
+               TOOL_USAGE;
     struct cw_err err = {0};
     struct tool_job job;
     if (epoch < 0) {

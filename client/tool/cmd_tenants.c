@@ -4,7 +4,8 @@
 
 #include "client/tool/usage.h"
 
-static const char *const heads[] = {"TENANT", "WEIGHT", "JOBS", "WORKERS", "SHARE", "MEMORY", "CACHE", "ELEMENTS", "BYTES", TOOL_USAGE_HEADS};
+static const char *const heads[] = {"TENANT", "WEIGHT", "JOBS",     "WORKERS", "SHARE",
+                                    "MEMORY", "CACHE",  "ELEMENTS", "BYTES",   TOOL_USAGE_HEADS};
 
 static void add_of(struct tool_table *table, uint64_t n, uint64_t limit, bool limited)
 {
@@ -48,14 +49,20 @@ static void add_members(struct cw_str *out, const void *reply, size_t i)
     const struct {
         const char *key;
         uint64_t number;
-    } numbers[] = {{"jobs", tenant->jobs}, {"workers", tenant->workers}, {"memory", tenant->memory}, {"cache_bytes", tenant->cache_bytes},
-                   {"elements", tenant->usage ? tenant->usage->elements : 0}, {"bytes", tenant->usage ? tenant->usage->bytes : 0}};
+    } numbers[] = {{"jobs", tenant->jobs},
+                   {"workers", tenant->workers},
+                   {"memory", tenant->memory},
+                   {"cache_bytes", tenant->cache_bytes},
+                   {"elements", tenant->usage ? tenant->usage->elements : 0},
+                   {"bytes", tenant->usage ? tenant->usage->bytes : 0}};
     const struct {
         const char *key;
         bool is;
         uint64_t number;
-    } limits[] = {{"max_jobs", tenant->max_jobs_set, tenant->max_jobs}, {"max_workers", tenant->max_workers > 0, tenant->max_workers},
-                  {"max_memory", tenant->max_memory > 0, tenant->max_memory}, {"cache_quota", tenant->cache_quota > 0, tenant->cache_quota}};
+    } limits[] = {{"max_jobs", tenant->max_jobs_set, tenant->max_jobs},
+                  {"max_workers", tenant->max_workers > 0, tenant->max_workers},
+                  {"max_memory", tenant->max_memory > 0, tenant->max_memory},
+                  {"cache_quota", tenant->cache_quota > 0, tenant->cache_quota}};
     tool_json_text(out, "tenant", tenant->tenant);
     tool_json_real(out, "weight", tenant->weight);
     tool_json_real(out, "granted", tenant->granted);
@@ -81,7 +88,8 @@ int tool_cmd_tenants(int argc, char **argv)
     };
     const struct cw_args_spec spec = {.program = "cachew tenants",
                                       .usage = "[options]",
-                                      .about = "Lists the tenants of a dispatcher: what their jobs have now, of what they may have, and what "
+                                      .about = "Lists the tenants of a dispatcher: what their jobs "
+                                               "have now, of what they may have, and what "
                                                "was used so far, by jobs that are gone too.",
                                       .rows = rows};
     int code = 0;
@@ -90,11 +98,13 @@ int tool_cmd_tenants(int argc, char **argv)
     struct cw_err err = {0};
     Cachew__V1__ListTenantsRequest request = CACHEW__V1__LIST_TENANTS_REQUEST__INIT;
     ProtobufCMessage *message = NULL;
-    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListTenants", &request.base, &cachew__v1__list_tenants_reply__descriptor,
-                        &message, &err) < 0)
+    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListTenants", &request.base,
+                        &cachew__v1__list_tenants_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
-    tool_listing_print(&listing, message, ((const Cachew__V1__ListTenantsReply *)(const void *)message)->n_tenants, json);
+    tool_listing_print(&listing, message,
+                       ((const Cachew__V1__ListTenantsReply *)(const void *)message)->n_tenants,
+                       json);
     protobuf_c_message_free_unpacked(message, NULL);
     return TOOL_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew top: a live view of a dispatcher. One loop: a timer asks, answers are shown, keys and signals are heard. */
+/* cachew top: a live view of a dispatcher. One loop: a timer asks, answers are shown, keys and
+ * signals are heard. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,10 @@ struct view {
     struct cw_timer *timer;
     struct cw_poll *keys;
     struct asked asked[ASKED_N];
-    unsigned waiting;           /* answers of the round under way */
+    unsigned waiting; /* answers of the round under way */
     int64_t time_ms;
-    struct cw_err failed;       /* of the round under way */
-    struct cw_err lost;         /* of the last round */
+    struct cw_err failed; /* of the round under way */
+    struct cw_err lost;   /* of the last round */
     int code;
 };
 
@@ -49,13 +50,14 @@ static void message_free(ProtobufCMessage *message)
 static void show(struct view *v)
 {
     CW_STR_AUTO out = {0};
-    const struct tool_top top = {.address = v->address,
-                                 .info = (const Cachew__V1__InfoReply *)(void *)v->asked[INFO].now,
-                                 .jobs = (const Cachew__V1__ListJobsReply *)(void *)v->asked[JOBS].now,
-                                 .workers = (const Cachew__V1__ListWorkersReply *)(void *)v->asked[WORKERS].now,
-                                 .decisions = (const Cachew__V1__ListDecisionsReply *)(void *)v->asked[DECISIONS].now,
-                                 .time_ms = v->time_ms,
-                                 .lost = v->lost.code != 0 ? v->lost.msg : NULL};
+    const struct tool_top top = {
+        .address = v->address,
+        .info = (const Cachew__V1__InfoReply *)(void *)v->asked[INFO].now,
+        .jobs = (const Cachew__V1__ListJobsReply *)(void *)v->asked[JOBS].now,
+        .workers = (const Cachew__V1__ListWorkersReply *)(void *)v->asked[WORKERS].now,
+        .decisions = (const Cachew__V1__ListDecisionsReply *)(void *)v->asked[DECISIONS].now,
+        .time_ms = v->time_ms,
+        .lost = v->lost.code != 0 ? v->lost.msg : NULL};
     if (v->screen) {
         size_t columns, rows;
         tool_term_size(&columns, &rows);
@@ -90,7 +92,9 @@ static void end_round(struct view *v)
         asked->next = NULL;
     }
     if (v->once && v->lost.code != 0)
-        v->code = v->json ? TOOL_FAILED : tool_fail("cannot ask the dispatcher at %s: %s", v->address, v->lost.msg);
+        v->code = v->json
+                      ? TOOL_FAILED
+                      : tool_fail("cannot ask the dispatcher at %s: %s", v->address, v->lost.msg);
     if (v->json || v->lost.code == 0 || !v->once)
         show(v);
     if (v->once)
@@ -236,16 +240,19 @@ int tool_cmd_top(int argc, char **argv)
     struct view v = {.address = tool_dispatcher(), .interval_ms = 1000};
     const struct cw_arg rows[] = {
         TOOL_ROW_DISPATCHER(&v.address),
-        {"interval", 'i', CW_ARG_MS, &v.interval_ms, "TIME", "between two looks (default 1s)", 50, 3600000},
+        {"interval", 'i', CW_ARG_MS, &v.interval_ms, "TIME", "between two looks (default 1s)", 50,
+         3600000},
         {"once", 0, CW_ARG_FLAG, &v.once, NULL, "look once, print plain text, and end", 0, 0},
         TOOL_ROW_JSON(&v.json, "print one JSON object a look"),
         {0},
     };
-    const struct cw_args_spec spec = {.program = "cachew top",
-                                      .usage = "[options]",
-                                      .about = "Shows what happens, live: the fleet, jobs and how long their trainers wait, workers and their hosts, the last "
-                                               "decisions. Without a terminal it prints plain text. Keys: q quits.",
-                                      .rows = rows};
+    const struct cw_args_spec spec = {
+        .program = "cachew top",
+        .usage = "[options]",
+        .about = "Shows what happens, live: the fleet, jobs and how long their trainers wait, "
+                 "workers and their hosts, the last "
+                 "decisions. Without a terminal it prints plain text. Keys: q quits.",
+        .rows = rows};
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "", NULL, 0, &code))
         return code;

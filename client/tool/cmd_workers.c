@@ -6,7 +6,8 @@
 #include "client/tool/members.h"
 #include "client/tool/tool.h"
 
-static const char *const heads[] = {"WORKER", "ADDRESS", "STATE", "THREADS", "PID", "IN HAND", "DONE", "CPU", "HOST", "LOAD", "MEMORY"};
+static const char *const heads[] = {"WORKER", "ADDRESS", "STATE", "THREADS", "PID",   "IN HAND",
+                                    "DONE",   "CPU",     "HOST",  "LOAD",    "MEMORY"};
 
 static void add_cells(struct tool_table *table, const void *reply, size_t i)
 {
@@ -42,8 +43,11 @@ static void warn_of_generation(const Cachew__V1__ListWorkersReply *reply)
 {
     if (reply->generation_seen <= reply->generation)
         return;
-    fprintf(stderr, "cachew: workers or trainers have seen generation %" PRIu64 ", this dispatcher has %" PRIu64 ", and they obey the highest.\n"
-                    "If its state is an older copy, start it again with --generation-above %" PRIu64 "; they come back by themselves.\n",
+    fprintf(stderr,
+            "cachew: workers or trainers have seen generation %" PRIu64
+            ", this dispatcher has %" PRIu64 ", and they obey the highest.\n"
+            "If its state is an older copy, start it again with --generation-above %" PRIu64
+            "; they come back by themselves.\n",
             reply->generation_seen, reply->generation, reply->generation_seen);
 }
 
@@ -51,7 +55,9 @@ static void warn_of_files(const Cachew__V1__ListWorkersReply *reply)
 {
     for (size_t i = 0; i < reply->n_workers; i++)
         if (reply->workers[i]->other_files[0] != '\0')
-            fprintf(stderr, "cachew: it gets nothing of job %s, since it sees other files than the job was prepared with: %s\n",
+            fprintf(stderr,
+                    "cachew: it gets nothing of job %s, since it sees other files than the job was "
+                    "prepared with: %s\n",
                     reply->workers[i]->other_files_job, reply->workers[i]->other_files);
 }
 
@@ -64,11 +70,14 @@ int tool_cmd_workers(int argc, char **argv)
         TOOL_ROW_JSON(&json, "print one JSON line a worker"),
         {0},
     };
-    const struct cw_args_spec spec = {.program = "cachew workers",
-                                      .usage = "[options]",
-                                      .about = "Lists the workers of a dispatcher: address, state, batches leased and computed, CPU of its threads, CPU of its "
-                                               "host that all use together, load of a host's CPU, and memory in use of the budget.",
-                                      .rows = rows};
+    const struct cw_args_spec spec = {
+        .program = "cachew workers",
+        .usage = "[options]",
+        .about =
+            "Lists the workers of a dispatcher: address, state, batches leased and computed, CPU "
+            "of its threads, CPU of its "
+            "host that all use together, load of a host's CPU, and memory in use of the budget.",
+        .rows = rows};
     int code = 0;
     if (!tool_parse_words(&spec, argc, argv, "", NULL, 0, &code))
         return code;
@@ -79,7 +88,9 @@ int tool_cmd_workers(int argc, char **argv)
                         &cachew__v1__list_workers_reply__descriptor, &message, &err) < 0)
         return tool_fail_err(&err);
     const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
-    tool_listing_print(&listing, message, ((const Cachew__V1__ListWorkersReply *)(const void *)message)->n_workers, json);
+    tool_listing_print(&listing, message,
+                       ((const Cachew__V1__ListWorkersReply *)(const void *)message)->n_workers,
+                       json);
     warn_of_generation((const Cachew__V1__ListWorkersReply *)(const void *)message);
     warn_of_files((const Cachew__V1__ListWorkersReply *)(const void *)message);
     protobuf_c_message_free_unpacked(message, NULL);

@@ -3,7 +3,8 @@
 
 void tool_epoch_sum_init(struct tool_epoch_sum *sum, bool unordered)
 {
-    *sum = (struct tool_epoch_sum){.unordered = unordered, .hasher = cw_hasher_new(), .one = cw_hasher_new()};
+    *sum = (struct tool_epoch_sum){
+        .unordered = unordered, .hasher = cw_hasher_new(), .one = cw_hasher_new()};
 }
 
 void tool_epoch_sum_fini(struct tool_epoch_sum *sum)
@@ -46,7 +47,8 @@ struct cw_hash tool_batch_digest(struct cw_hasher *hasher, const struct cachew_b
     return cw_hasher_get(hasher);
 }
 
-struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch, bool hash)
+struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch,
+                                  bool hash)
 {
     struct cw_hash digest = {0, 0};
     for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests of delivered batches: what `cachew run --json` prints as "hash", the oracle of the tests. */
+/* Digests of delivered batches: what `cachew run --json` prints as "hash", the oracle of the
+ * tests. */
 #ifndef CW_TOOL_CONSUME_H
 #define CW_TOOL_CONSUME_H
 
@@ -21,8 +22,10 @@ struct tool_epoch_sum {
 void tool_epoch_sum_init(struct tool_epoch_sum *sum, bool unordered);
 void tool_epoch_sum_fini(struct tool_epoch_sum *sum);
 void tool_epoch_sum_begin(struct tool_epoch_sum *sum, uint64_t epoch);
-/* Counts a batch; with hash, digests names, dtypes, shapes and bytes of its tensors, and returns the digest. */
-struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch, bool hash);
+/* Counts a batch; with hash, digests names, dtypes, shapes and bytes of its tensors, and returns
+ * the digest. */
+struct cw_hash tool_epoch_sum_add(struct tool_epoch_sum *sum, const struct cachew_batch *batch,
+                                  bool hash);
 struct cw_hash tool_epoch_sum_get(const struct tool_epoch_sum *sum);
 
 #endif

@@ -7,13 +7,15 @@
 #include "base/mem.h"
 #include "client/tool/tool.h"
 
-int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply, struct cw_err *err)
+int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply,
+                     struct cw_err *err)
 {
     cw_autofree char *name = cw_mem_strdup(job);
     Cachew__V1__ExplainRequest request = CACHEW__V1__EXPLAIN_REQUEST__INIT;
     ProtobufCMessage *message = NULL;
     request.job = name;
-    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/Explain", &request.base, &cachew__v1__explain_reply__descriptor, &message, err);
+    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/Explain", &request.base,
+                             &cachew__v1__explain_reply__descriptor, &message, err);
     if (rc == 0)
         *ret_reply = (Cachew__V1__ExplainReply *)(void *)message;
     return rc;
@@ -27,7 +29,8 @@ void tool_explain_free(Cachew__V1__ExplainReply *reply)
 
 void tool_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out)
 {
-    cw_str_addf(out, "{\"id\":%llu,\"time_ms\":%lld,\"epoch\":%llu", (unsigned long long)decision->id, (long long)decision->time_ms,
+    cw_str_addf(out, "{\"id\":%llu,\"time_ms\":%lld,\"epoch\":%llu",
+                (unsigned long long)decision->id, (long long)decision->time_ms,
                 (unsigned long long)decision->epoch);
     if (decision->job_id[0] != '\0') {
         tool_json_text(out, "job", decision->job_id);
@@ -56,7 +59,8 @@ void tool_decision_text(const Cachew__V1__Decision *decision, struct cw_str *out
     tool_print_moment(decision->time_ms, out);
     if (job[0] != '\0')
         cw_str_addf(out, "  %s epoch %llu", job, (unsigned long long)decision->epoch);
-    cw_str_addf(out, "  %s %s: %s: %s", decision->kind, decision->policy, decision->choice[0] != '\0' ? decision->choice : "nothing", decision->reason);
+    cw_str_addf(out, "  %s %s: %s: %s", decision->kind, decision->policy,
+                decision->choice[0] != '\0' ? decision->choice : "nothing", decision->reason);
 }
 
 void tool_print_moment(int64_t wall_ms, struct cw_str *out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a dispatcher says of its decisions: shared by `cachew explain`, `cachew decisions` and `cachew top`. */
+/* What a dispatcher says of its decisions: shared by `cachew explain`, `cachew decisions` and
+ * `cachew top`. */
 #ifndef CW_TOOL_DECISION_H
 #define CW_TOOL_DECISION_H
 
@@ -8,7 +9,8 @@
 #include "cachew/v1/admin.pb-c.h"
 
 /* Freed with tool_explain_free. */
-int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply, struct cw_err *err);
+int tool_explain_get(const char *dispatcher, const char *job, Cachew__V1__ExplainReply **ret_reply,
+                     struct cw_err *err);
 void tool_explain_free(Cachew__V1__ExplainReply *reply); /* accepts NULL */
 /* One JSON object, as `cachew decisions --json` prints it. */
 void tool_decision_json(const Cachew__V1__Decision *decision, struct cw_str *out);

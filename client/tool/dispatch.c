@@ -10,10 +10,12 @@ static void print_help(const struct tool_commands *commands, FILE *out)
     size_t width = 0;
     for (size_t i = 0; i < commands->n; i++)
         width = CW_MAX(width, strlen(commands->v[i].name));
-    fprintf(out, "usage: %s COMMAND [options]\n\n%s\n\ncommands:\n", commands->program, commands->about);
+    fprintf(out, "usage: %s COMMAND [options]\n\n%s\n\ncommands:\n", commands->program,
+            commands->about);
     for (size_t i = 0; i < commands->n; i++)
         fprintf(out, "  %-*s  %s\n", (int)width, commands->v[i].name, commands->v[i].summary);
-    fprintf(out, "\n`%s COMMAND --help` describes a command.%s\n", commands->program, commands->tail);
+    fprintf(out, "\n`%s COMMAND --help` describes a command.%s\n", commands->program,
+            commands->tail);
 }
 
 static int unknown_command(const struct tool_commands *commands, const char *name)
@@ -23,9 +25,11 @@ static int unknown_command(const struct tool_commands *commands, const char *nam
         names[i] = commands->v[i].name;
     const char *near = cw_str_nearest(name, names);
     if (near)
-        fprintf(stderr, "%s: no command \"%s\": did you mean \"%s\"?\n", commands->program, name, near);
+        fprintf(stderr, "%s: no command \"%s\": did you mean \"%s\"?\n", commands->program, name,
+                near);
     else
-        fprintf(stderr, "%s: no command \"%s\": see %s --help\n", commands->program, name, commands->program);
+        fprintf(stderr, "%s: no command \"%s\": see %s --help\n", commands->program, name,
+                commands->program);
     return TOOL_USAGE;
 }
 

@@ -22,14 +22,15 @@ struct dump {
 };
 /* What is written: where it comes from, for its name and the index. */
 struct tensor {
-    int64_t element; /* -1 = of the batch */
+    int64_t element;       /* -1 = of the batch */
     const char *node, *op; /* NULL = the batch itself */
     const struct cw_field *field;
     const struct cw_view *view;
     const char *stem; /* path below dir without extension */
 };
 
-static void note_file(struct dump *dump, const struct tensor *tensor, const char *ext, const double *range)
+static void note_file(struct dump *dump, const struct tensor *tensor, const char *ext,
+                      const double *range)
 {
     struct cw_str *out = &dump->index;
     cw_str_addf(out, "%s\n{\"file\":", dump->sum.files++ ? "," : "");
@@ -103,8 +104,8 @@ static void add_name(struct cw_str *out, const char *name)
         cw_str_add_char(out, isalnum((unsigned char)*name) || strchr("_-.", *name) ? *name : '_');
 }
 
-static int on_result(void *arg, int64_t i, const struct cw_node *node, const struct cw_spec *spec, const struct cw_element *element,
-                     struct cw_err *err)
+static int on_result(void *arg, int64_t i, const struct cw_node *node, const struct cw_spec *spec,
+                     const struct cw_element *element, struct cw_err *err)
 {
     struct dump *dump = arg;
     CW_STR_AUTO folder = {0};
@@ -129,7 +130,8 @@ static int on_result(void *arg, int64_t i, const struct cw_node *node, const str
             cw_str_add_char(&stem, '.');
             add_name(&stem, spec->fields[f].name);
         }
-        struct tensor tensor = {i, node->name, node->op, &spec->fields[f], &element->fields[f], cw_str_text(&stem)};
+        struct tensor tensor = {
+            i, node->name, node->op, &spec->fields[f], &element->fields[f], cw_str_text(&stem)};
         rc = write_tensor(dump, &tensor, err);
     }
     dump->step++;
@@ -145,7 +147,10 @@ static int write_batch(struct dump *dump, struct cw_err *err)
     for (size_t i = 0; rc == 0 && i < batch->n; i++) {
         const struct cw_tensor *from = &batch->tensors[i];
         void *data = batch->buf ? (char *)batch->buf->data + from->offset : NULL;
-        struct cw_view view = {.data = data, .bytes = from->bytes, .dtype = from->field.dtype, .rank = from->field.rank};
+        struct cw_view view = {.data = data,
+                               .bytes = from->bytes,
+                               .dtype = from->field.dtype,
+                               .rank = from->field.rank};
         memcpy(view.dims, from->field.dims, sizeof view.dims);
         CW_STR_AUTO stem = {0};
         cw_str_add(&stem, "batch/");
@@ -156,17 +161,19 @@ static int write_batch(struct dump *dump, struct cw_err *err)
     return rc;
 }
 
-static int write_index(struct dump *dump, const char *recipe, const char *digest, struct cw_err *err)
+static int write_index(struct dump *dump, const char *recipe, const char *digest,
+                       struct cw_err *err)
 {
     CW_STR_AUTO text = {0};
     cw_autofree char *path = cw_mem_printf("%s/index.json", dump->dir);
-    cw_str_addf(&text, "{\"recipe\":\"%s\",\"digest\":\"%s\",\"elements\":%zu,\"files\":[%s\n]}\n", recipe, digest, dump->rebuilt->rows_n,
-                cw_str_text(&dump->index));
+    cw_str_addf(&text, "{\"recipe\":\"%s\",\"digest\":\"%s\",\"elements\":%zu,\"files\":[%s\n]}\n",
+                recipe, digest, dump->rebuilt->rows_n, cw_str_text(&dump->index));
     return tool_write_bytes(path, cw_str_text(&text), text.len, err);
 }
 
-int tool_dump(const char *dir, struct cw_plan *plan, const struct tool_rebuilt *rebuilt, const char *recipe, const char *digest,
-              struct tool_dump_sum *ret_sum, struct cw_err *err)
+int tool_dump(const char *dir, struct cw_plan *plan, const struct tool_rebuilt *rebuilt,
+              const char *recipe, const char *digest, struct tool_dump_sum *ret_sum,
+              struct cw_err *err)
 {
     struct dump dump = {.dir = dir, .rebuilt = rebuilt, .element = -2};
     if (rmdir(dir) < 0 && errno == ENOTEMPTY)

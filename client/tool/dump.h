@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a replay writes to disk: DIR/elementNNN/NN_node.ext for each result of each operator, DIR/batch/field.ext for the batch,
- * and DIR/index.json, which says what each file is. Images are PNG (floats scaled, and exactly beside as .npy), other numbers
- * .npy (NumPy format 1.0), strings .bin. */
+/* What a replay writes to disk: DIR/elementNNN/NN_node.ext for each result of each operator,
+ * DIR/batch/field.ext for the batch, and DIR/index.json, which says what each file is. Images
+ * are PNG (floats scaled, and exactly beside as .npy), other numbers .npy (NumPy format 1.0),
+ * strings .bin. */
 #ifndef CW_TOOL_DUMP_H
 #define CW_TOOL_DUMP_H
 
@@ -12,7 +13,8 @@ struct tool_dump_sum {
     bool scaled; /* an image of floats is among them */
 };
 /* dir must not exist, or be empty. recipe and digest are for index.json. */
-int tool_dump(const char *dir, struct cw_plan *plan, const struct tool_rebuilt *rebuilt, const char *recipe, const char *digest,
-              struct tool_dump_sum *ret_sum, struct cw_err *err);
+int tool_dump(const char *dir, struct cw_plan *plan, const struct tool_rebuilt *rebuilt,
+              const char *recipe, const char *digest, struct tool_dump_sum *ret_sum,
+              struct cw_err *err);
 
 #endif

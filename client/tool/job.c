@@ -21,21 +21,23 @@ static int take(const Cachew__V1__GetJobReply *reply, struct tool_job *job, stru
     job->epoch = reply->job->epoch;
     job->epochs = reply->job->epochs;
     if (reply->manifest.len)
-        rc = cw_wire_manifest_unpack(reply->manifest.data, reply->manifest.len, &job->manifest, err);
+        rc =
+            cw_wire_manifest_unpack(reply->manifest.data, reply->manifest.len, &job->manifest, err);
     if (rc == 0)
         rc = cw_wire_graph_unpack(reply->graph.data, reply->graph.len, &job->graph, err);
     return rc;
 }
 
-int tool_job_get(const char *dispatcher, const char *name, struct tool_job *ret_job, struct cw_err *err)
+int tool_job_get(const char *dispatcher, const char *name, struct tool_job *ret_job,
+                 struct cw_err *err)
 {
     Cachew__V1__GetJobRequest request = CACHEW__V1__GET_JOB_REQUEST__INIT;
     cw_autofree char *copy = cw_mem_strdup(name);
     ProtobufCMessage *message = NULL;
     struct tool_job job = {0};
     request.job = copy;
-    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/GetJob", &request.base, &cachew__v1__get_job_reply__descriptor,
-                             &message, err);
+    int rc = tool_admin_call(dispatcher, "/cachew.v1.Admin/GetJob", &request.base,
+                             &cachew__v1__get_job_reply__descriptor, &message, err);
     if (rc < 0)
         return rc;
     rc = take((const Cachew__V1__GetJobReply *)(const void *)message, &job, err);
@@ -47,7 +49,8 @@ int tool_job_get(const char *dispatcher, const char *name, struct tool_job *ret_
     return rc;
 }
 
-int tool_job_find(const char *dispatcher, struct cw_hash fingerprint, uint64_t seed, struct tool_job *ret_job, struct cw_err *err)
+int tool_job_find(const char *dispatcher, struct cw_hash fingerprint, uint64_t seed,
+                  struct tool_job *ret_job, struct cw_err *err)
 {
     Cachew__V1__ListJobsRequest request = CACHEW__V1__LIST_JOBS_REQUEST__INIT;
     cw_autofree char *id = NULL;
@@ -56,17 +59,21 @@ int tool_job_find(const char *dispatcher, struct cw_hash fingerprint, uint64_t s
                              &cachew__v1__list_jobs_reply__descriptor, &message, err);
     if (rc < 0)
         return rc;
-    const Cachew__V1__ListJobsReply *reply = (const Cachew__V1__ListJobsReply *)(const void *)message;
+    const Cachew__V1__ListJobsReply *reply =
+        (const Cachew__V1__ListJobsReply *)(const void *)message;
     for (size_t i = 0; !id && i < reply->n_jobs; i++) {
         struct cw_hash other;
-        if (cw_hash_parse(reply->jobs[i]->fingerprint, &other) && cw_hash_eq(other, fingerprint) && reply->jobs[i]->seed == seed)
+        if (cw_hash_parse(reply->jobs[i]->fingerprint, &other) && cw_hash_eq(other, fingerprint) &&
+            reply->jobs[i]->seed == seed)
             id = cw_mem_strdup(reply->jobs[i]->job_id);
     }
     protobuf_c_message_free_unpacked(message, NULL);
     if (id)
         return tool_job_get(dispatcher, id, ret_job, err);
-    return cw_err_set(err, CW_E_NOT_FOUND,
-                      "the dispatcher at %s has no job that this recipe is of: give the pipeline's file as well", dispatcher);
+    return cw_err_set(
+        err, CW_E_NOT_FOUND,
+        "the dispatcher at %s has no job that this recipe is of: give the pipeline's file as well",
+        dispatcher);
 }
 
 static int check_file(const struct cw_value *row, enum cw_identity identity, struct cw_err *err)
@@ -88,7 +95,8 @@ int tool_job_check_files(const struct cw_value *manifest, struct cw_err *err)
     int rc = 0;
     for (size_t i = 0; i < manifest->n && rc == 0; i++) {
         const struct cw_value *source = &manifest->items[i];
-        const struct cw_value *files = source->type == CW_VALUE_OBJECT ? cw_value_get(source, "files") : NULL;
+        const struct cw_value *files =
+            source->type == CW_VALUE_OBJECT ? cw_value_get(source, "files") : NULL;
         enum cw_identity identity = CW_IDENTITY_MTIME;
         rc = files ? cw_file_manifest_identity(source, &identity, err) : 0;
         for (size_t k = 0; files && k < files->n && rc == 0; k++)

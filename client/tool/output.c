@@ -62,11 +62,15 @@ static int open_named(struct tool_output *output, const char *out, struct cw_err
     const char *slash = strrchr(out, '/'), *name = slash ? slash + 1 : out;
     size_t n = strlen(name) - strlen(output->format->ext) - 1;
     if (n == 0 || n >= sizeof(output->base) || name[0] == '.' ||
-        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(name))
-        return cw_err_set(err, CW_E_INVALID, "%s: the name must have only letters, digits and ._-, at most %zu", out, sizeof(output->base) - 1);
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+            strlen(name))
+        return cw_err_set(err, CW_E_INVALID,
+                          "%s: the name must have only letters, digits and ._-, at most %zu", out,
+                          sizeof(output->base) - 1);
     memcpy(output->base, name, n);
     output->base[n] = '\0';
-    cw_autofree char *dir = slash ? cw_mem_strndup(out, slash == out ? 1 : (size_t)(slash - out)) : cw_mem_strdup(".");
+    cw_autofree char *dir =
+        slash ? cw_mem_strndup(out, slash == out ? 1 : (size_t)(slash - out)) : cw_mem_strdup(".");
     return open_dir(output, dir, err);
 }
 
@@ -156,7 +160,8 @@ static void listing_fini(struct listing *l)
     cw_mem_free(l->names);
 }
 
-int tool_output_put(struct tool_output *output, uint64_t shard, const struct iovec *parts, size_t parts_n, struct cw_err *err)
+int tool_output_put(struct tool_output *output, uint64_t shard, const struct iovec *parts,
+                    size_t parts_n, struct cw_err *err)
 {
     cw_autofree char *name = shard_name(output, shard);
     cw_fault_point("materialize.shard");
@@ -173,21 +178,25 @@ int tool_output_clear(struct tool_output *output, struct cw_err *err)
     for (size_t i = 0; i < l.n && rc == 0; i++)
         rc = cw_store_remove(output->store, l.names[i], err);
     if (rc == 0)
-        rc = cw_store_remove(output->store, state, err); /* last: what is left of a clear that was cut off still has a state */
+        /* last: what is left of a clear that was cut off still has a state */
+        rc = cw_store_remove(output->store, state, err);
     listing_fini(&l);
     return rc;
 }
 
 /* ---- state ---- */
 
-int tool_output_save(struct tool_output *output, const struct tool_output_state *state, struct cw_err *err)
+int tool_output_save(struct tool_output *output, const struct tool_output_state *state,
+                     struct cw_err *err)
 {
     cw_autofree char *name = state_name(output);
     char id[CW_HASH_TEXT_BYTES];
     CW_STR_AUTO text = {0};
     cw_hash_text(state->id, id);
-    cw_str_addf(&text, "{\"version\": 1, \"id\": \"%s\", \"shards\": %" PRIu64 ", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"done\": %s, \"token\": \"", id,
-                state->shards, state->elements, state->bytes, state->done ? "true" : "false");
+    cw_str_addf(&text,
+                "{\"version\": 1, \"id\": \"%s\", \"shards\": %" PRIu64 ", \"elements\": %" PRIu64
+                ", \"bytes\": %" PRIu64 ", \"done\": %s, \"token\": \"",
+                id, state->shards, state->elements, state->bytes, state->done ? "true" : "false");
     for (size_t i = 0; i < state->token_n; i++)
         cw_str_addf(&text, "%02x", state->token[i]);
     cw_str_add(&text, "\"}\n");
@@ -218,7 +227,8 @@ static bool get_token(const struct cw_value *value, struct tool_output_state *st
     return true;
 }
 
-static int parse_state(const char *text, size_t n, const char *name, struct tool_output_state *state, struct cw_err *err)
+static int parse_state(const char *text, size_t n, const char *name,
+                       struct tool_output_state *state, struct cw_err *err)
 {
     struct cw_value value = {0};
     uint64_t version = 0;
@@ -226,15 +236,20 @@ static int parse_state(const char *text, size_t n, const char *name, struct tool
     if (rc < 0)
         return rc;
     const struct cw_value *id = cw_value_get(&value, "id"), *done = cw_value_get(&value, "done");
-    bool good = get_number(&value, "version", &version) && version == 1 && id && id->type == CW_VALUE_STR && cw_hash_parse(id->s, &state->id) && done &&
-                done->type == CW_VALUE_BOOL && get_number(&value, "shards", &state->shards) && get_number(&value, "elements", &state->elements) &&
+    bool good = get_number(&value, "version", &version) && version == 1 && id &&
+                id->type == CW_VALUE_STR && cw_hash_parse(id->s, &state->id) && done &&
+                done->type == CW_VALUE_BOOL && get_number(&value, "shards", &state->shards) &&
+                get_number(&value, "elements", &state->elements) &&
                 get_number(&value, "bytes", &state->bytes) && get_token(&value, state);
     state->done = good && done->b;
     cw_value_fini(&value);
-    return good ? 0 : cw_err_set(err, CW_E_CORRUPT, "%s: is not the state of a run of this version", name);
+    return good ? 0
+                : cw_err_set(err, CW_E_CORRUPT, "%s: is not the state of a run of this version",
+                             name);
 }
 
-static int read_state(struct tool_output *output, const char *name, struct tool_output_state *state, struct cw_err *err)
+static int read_state(struct tool_output *output, const char *name, struct tool_output_state *state,
+                      struct cw_err *err)
 {
     struct cw_store_file *file = NULL;
     uint64_t n = 0;
@@ -242,12 +257,14 @@ static int read_state(struct tool_output *output, const char *name, struct tool_
     if (rc < 0)
         return rc;
     cw_autofree char *text = n <= STATE_MAX ? cw_mem_new((size_t)n + 1) : NULL;
-    rc = text ? cw_store_file_read(file, 0, text, (size_t)n, err) : cw_err_set(err, CW_E_CORRUPT, "%s: too long", name);
+    rc = text ? cw_store_file_read(file, 0, text, (size_t)n, err)
+              : cw_err_set(err, CW_E_CORRUPT, "%s: too long", name);
     cw_store_file_close(file);
     return rc < 0 ? rc : parse_state(text, (size_t)n, name, state, err);
 }
 
-int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state, struct cw_err *err)
+int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state,
+                     struct cw_err *err)
 {
     struct listing l = {.output = output};
     cw_autofree char *name = state_name(output);
@@ -257,7 +274,9 @@ int tool_output_load(struct tool_output *output, struct tool_output_state *ret_s
         return rc;
     rc = list_shards(&l, err);
     if (rc == 0 && l.n > 0)
-        rc = cw_err_set(err, CW_E_EXISTS, "%s is there already (and %zu more): give --force to write it anew", l.names[0], l.n - 1);
+        rc = cw_err_set(err, CW_E_EXISTS,
+                        "%s is there already (and %zu more): give --force to write it anew",
+                        l.names[0], l.n - 1);
     listing_fini(&l);
     return rc;
 }

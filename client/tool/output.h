@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where `cachew materialize` writes: shards NAME-00000.EXT and the state NAME.EXT.materialize beside them, in a store (cache/store.h): a directory is one, too. */
+/* Where `cachew materialize` writes: shards NAME-00000.EXT and the state NAME.EXT.materialize
+ * beside them, in a store (cache/store.h): a directory is one, too. */
 #ifndef CW_TOOL_OUTPUT_H
 #define CW_TOOL_OUTPUT_H
 
@@ -27,10 +28,13 @@ struct tool_output {
 int tool_output_open(struct tool_output *output, const char *out, struct cw_err *err);
 void tool_output_close(struct tool_output *output); /* accepts zeroed */
 /* What is there. EXISTS when there are shards but no state: they are somebody else's. */
-int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state, struct cw_err *err);
+int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state,
+                     struct cw_err *err);
 /* Removes state and shards. */
 int tool_output_clear(struct tool_output *output, struct cw_err *err);
-int tool_output_put(struct tool_output *output, uint64_t shard, const struct iovec *parts, size_t parts_n, struct cw_err *err);
-int tool_output_save(struct tool_output *output, const struct tool_output_state *state, struct cw_err *err);
+int tool_output_put(struct tool_output *output, uint64_t shard, const struct iovec *parts,
+                    size_t parts_n, struct cw_err *err);
+int tool_output_save(struct tool_output *output, const struct tool_output_state *state,
+                     struct cw_err *err);
 
 #endif

@@ -14,8 +14,8 @@ void tool_rebuilt_fini(struct tool_rebuilt *rebuilt)
     *rebuilt = (struct tool_rebuilt){0};
 }
 
-static void set_batch(struct tool_rebuilt *rebuilt, const struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number,
-                      struct cw_batch *data)
+static void set_batch(struct tool_rebuilt *rebuilt, const struct cw_plan *plan, uint64_t seed,
+                      uint64_t epoch, uint64_t number, struct cw_batch *data)
 {
     rebuilt->batch = cw_public_batch_new();
     rebuilt->batch->data = data;
@@ -27,8 +27,8 @@ static void set_batch(struct tool_rebuilt *rebuilt, const struct cw_plan *plan, 
 
 static int no_such_batch(uint64_t epoch, uint64_t number, uint64_t n, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_NOT_FOUND, "there is no batch %llu: epoch %llu has %llu, from 0", (unsigned long long)number,
-                      (unsigned long long)epoch, (unsigned long long)n);
+    return cw_err_set(err, CW_E_NOT_FOUND, "there is no batch %llu: epoch %llu has %llu, from 0",
+                      (unsigned long long)number, (unsigned long long)epoch, (unsigned long long)n);
 }
 
 /* ---- which rows of an item are elements of the output ---- */
@@ -71,13 +71,14 @@ static void end_row(struct survivors *s)
         struct tool_rebuilt *r = s->rebuilt;
         s->left--;
         CW_GROW(r->rows, r->rows_n, r->rows_cap);
-        r->rows[r->rows_n++] = (struct tool_row){s->item, s->row, cw_mem_strdup(cw_str_text(&s->source))};
+        r->rows[r->rows_n++] =
+            (struct tool_row){s->item, s->row, cw_mem_strdup(cw_str_text(&s->source))};
     }
     s->row = -1;
 }
 
-static int on_row(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec, const struct cw_element *element,
-                  const char *source, struct cw_err *err)
+static int on_row(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec,
+                  const struct cw_element *element, const char *source, struct cw_err *err)
 {
     struct survivors *s = arg;
     (void)spec;
@@ -94,10 +95,11 @@ static int on_row(void *arg, int64_t row, const struct cw_node *node, const stru
 }
 
 /* Adds survivors [lo, hi) of the item to the batch's rows. */
-static int add_rows(struct tool_rebuilt *rebuilt, struct cw_plan *plan, uint64_t epoch, uint64_t item, int64_t lo, int64_t hi,
-                    struct cw_err *err)
+static int add_rows(struct tool_rebuilt *rebuilt, struct cw_plan *plan, uint64_t epoch,
+                    uint64_t item, int64_t lo, int64_t hi, struct cw_err *err)
 {
-    struct survivors s = {.rebuilt = rebuilt, .plan = plan, .item = item, .skip = lo, .left = hi - lo, .row = -1};
+    struct survivors s = {
+        .rebuilt = rebuilt, .plan = plan, .item = item, .skip = lo, .left = hi - lo, .row = -1};
     s.is_top = find_tops(plan, epoch, item);
     int rc = cw_exec_trace(plan, epoch, item, on_row, &s, err);
     end_row(&s);
@@ -135,11 +137,13 @@ static struct cw_buf *on_alloc(void *arg, size_t bytes)
 }
 
 /* Joins items until the batch is there. */
-static int join_items(struct cw_plan *plan, uint64_t epoch, struct cw_join *join, struct wanted *wanted, struct cw_err *err)
+static int join_items(struct cw_plan *plan, uint64_t epoch, struct cw_join *join,
+                      struct wanted *wanted, struct cw_err *err)
 {
     uint64_t n = cw_plan_info(plan)->items;
     int rc = 0;
-    for (uint64_t item = 0; rc == 0 && item < n && !wanted->batch && !cw_join_is_full(join); item++) {
+    for (uint64_t item = 0; rc == 0 && item < n && !wanted->batch && !cw_join_is_full(join);
+         item++) {
         struct cw_batch *batch = NULL;
         rc = cw_exec_run(plan, epoch, item, CW_BAD_SKIP, &batch, err);
         if (rc < 0)
@@ -154,8 +158,8 @@ static int join_items(struct cw_plan *plan, uint64_t epoch, struct cw_join *join
     return rc;
 }
 
-static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number, struct tool_rebuilt *rebuilt,
-                          struct cw_err *err)
+static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number,
+                          struct tool_rebuilt *rebuilt, struct cw_err *err)
 {
     const struct cw_plan_info *info = cw_plan_info(plan);
     struct wanted wanted = {.number = number};
@@ -177,14 +181,15 @@ static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, u
         uint64_t start = i > 0 ? wanted.ends[i - 1] : 0;
         uint64_t lo = CW_MAX(wanted.begin, start), hi = CW_MIN(wanted.end, wanted.ends[i]);
         if (lo < hi)
-            rc = add_rows(rebuilt, plan, epoch, i, (int64_t)(lo - start), (int64_t)(hi - start), err);
+            rc = add_rows(rebuilt, plan, epoch, i, (int64_t)(lo - start), (int64_t)(hi - start),
+                          err);
     }
     cw_mem_free(wanted.ends);
     return rc;
 }
 
-static int rebuild_dense(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number, struct tool_rebuilt *rebuilt,
-                         struct cw_err *err)
+static int rebuild_dense(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number,
+                         struct tool_rebuilt *rebuilt, struct cw_err *err)
 {
     struct cw_batch *batch = NULL;
     if (number >= cw_plan_info(plan)->items)
@@ -196,7 +201,8 @@ static int rebuild_dense(struct cw_plan *plan, uint64_t seed, uint64_t epoch, ui
     return add_rows(rebuilt, plan, epoch, number, 0, INT64_MAX, err);
 }
 
-int tool_rebuild(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number, struct tool_rebuilt *ret_rebuilt, struct cw_err *err)
+int tool_rebuild(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number,
+                 struct tool_rebuilt *ret_rebuilt, struct cw_err *err)
 {
     struct tool_rebuilt rebuilt = {0};
     int rc = cw_plan_info(plan)->sparse ? rebuild_sparse(plan, seed, epoch, number, &rebuilt, err)
@@ -218,8 +224,8 @@ struct tracing {
     void *arg;
 };
 
-static int on_trace(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec, const struct cw_element *element,
-                    const char *source, struct cw_err *err)
+static int on_trace(void *arg, int64_t row, const struct cw_node *node, const struct cw_spec *spec,
+                    const struct cw_element *element, const char *source, struct cw_err *err)
 {
     struct tracing *t = arg;
     (void)source;
@@ -232,8 +238,8 @@ static int on_trace(void *arg, int64_t row, const struct cw_node *node, const st
     return t->fn(t->arg, (int64_t)t->at, node, spec, element, err);
 }
 
-int tool_rebuilt_trace(struct cw_plan *plan, uint64_t epoch, const struct tool_rebuilt *rebuilt, tool_trace_fn *fn, void *arg,
-                       struct cw_err *err)
+int tool_rebuilt_trace(struct cw_plan *plan, uint64_t epoch, const struct tool_rebuilt *rebuilt,
+                       tool_trace_fn *fn, void *arg, struct cw_err *err)
 {
     struct tracing t = {.rebuilt = rebuilt, .fn = fn, .arg = arg};
     int rc = 0;

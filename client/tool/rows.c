@@ -52,7 +52,8 @@ int tool_rows_learn(struct tool_rows *rows, const struct cachew_batch *batch, st
         struct cachew_tensor tensor;
         int rc = cachew_batch_tensor(batch, i, &tensor);
         if (rc == 0)
-            rc = cw_spec_add(&rows->spec, tensor.name, (enum cw_dtype)tensor.dtype, tensor.rank, tensor.dims, err);
+            rc = cw_spec_add(&rows->spec, tensor.name, (enum cw_dtype)tensor.dtype, tensor.rank,
+                             tensor.dims, err);
         if (rc < 0)
             return rc;
         if (rows->unbatch)
@@ -68,9 +69,11 @@ uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *ba
 }
 
 /* All strings of a tensor: offsets from 0, then bytes. */
-static int join_strings(const struct cachew_tensor *tensor, size_t n, struct cw_view *view, void **scratch, struct cw_err *err)
+static int join_strings(const struct cachew_tensor *tensor, size_t n, struct cw_view *view,
+                        void **scratch, struct cw_err *err)
 {
-    size_t offsets_n = (n + 1) * sizeof(int64_t), bytes = (size_t)(tensor->offsets[n] - tensor->offsets[0]);
+    size_t offsets_n = (n + 1) * sizeof(int64_t),
+           bytes = (size_t)(tensor->offsets[n] - tensor->offsets[0]);
     cw_mem_free(*scratch);
     int64_t *p = cw_mem_try(offsets_n + bytes);
     *scratch = p;
@@ -90,13 +93,15 @@ static void *without_const(const void *p)
     return (void *)(uintptr_t)p;
 }
 
-static int get_view(const struct tool_rows *rows, const struct cachew_tensor *tensor, uint64_t n, uint64_t i, struct cw_view *view, void **scratch,
-                    struct cw_err *err)
+static int get_view(const struct tool_rows *rows, const struct cachew_tensor *tensor, uint64_t n,
+                    uint64_t i, struct cw_view *view, void **scratch, struct cw_err *err)
 {
     int skip = rows->unbatch ? 1 : 0;
     size_t count = 1;
     if (tensor->rank < skip || (skip && (uint64_t)tensor->dims[0] != n))
-        return cw_err_set(err, CW_E_UNSUPPORTED, "field \"%s\": has no row for each element: give --keep-batches", tensor->name);
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "field \"%s\": has no row for each element: give --keep-batches",
+                          tensor->name);
     *view = (struct cw_view){.dtype = (enum cw_dtype)tensor->dtype, .rank = tensor->rank - skip};
     for (int d = 0; d < view->rank; d++) {
         view->dims[d] = tensor->dims[d + skip];
@@ -114,17 +119,19 @@ static int get_view(const struct tool_rows *rows, const struct cachew_tensor *te
     return 0;
 }
 
-int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i, struct cw_element *ret_element, void **scratch,
-                  struct cw_err *err)
+int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i,
+                  struct cw_element *ret_element, void **scratch, struct cw_err *err)
 {
     ret_element->n = cachew_batch_tensors(batch);
     if (ret_element->n != rows->spec.n)
-        return cw_err_set(err, CW_E_INTERNAL, "a batch of %zu tensors, the pipeline says %zu", ret_element->n, rows->spec.n);
+        return cw_err_set(err, CW_E_INTERNAL, "a batch of %zu tensors, the pipeline says %zu",
+                          ret_element->n, rows->spec.n);
     for (size_t f = 0; f < ret_element->n; f++) {
         struct cachew_tensor tensor;
         int rc = cachew_batch_tensor(batch, f, &tensor);
         if (rc == 0)
-            rc = get_view(rows, &tensor, cachew_batch_elements(batch), i, &ret_element->fields[f], scratch, err);
+            rc = get_view(rows, &tensor, cachew_batch_elements(batch), i, &ret_element->fields[f],
+                          scratch, err);
         if (rc < 0)
             return rc;
     }

@@ -8,8 +8,8 @@
 
 /* What the elements of a pipeline's output are, as far as it can be told without running it. */
 struct tool_rows {
-    bool unbatch;         /* an element is a row of each tensor */
-    bool known;           /* spec is what the pipeline says; else the first batch decides */
+    bool unbatch; /* an element is a row of each tensor */
+    bool known;   /* spec is what the pipeline says; else the first batch decides */
     struct cw_spec spec;
 };
 /* Looks at the pipeline in a file; keep: batches are the elements. */
@@ -17,8 +17,9 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
 /* The spec from a batch, when the pipeline did not say it (its source is not readable here). */
 int tool_rows_learn(struct tool_rows *rows, const struct cachew_batch *batch, struct cw_err *err);
 uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *batch);
-/* Element i: views of the batch. Lists of strings are given in the layout of data/batch.h, in *scratch (of the caller, freed with cw_mem_free). */
-int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i, struct cw_element *ret_element, void **scratch,
-                  struct cw_err *err);
+/* Element i: views of the batch. Lists of strings are given in the layout of data/batch.h, in
+ * *scratch (of the caller, freed with cw_mem_free). */
+int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i,
+                  struct cw_element *ret_element, void **scratch, struct cw_err *err);
 
 #endif

@@ -28,52 +28,93 @@ struct scenario_file {
     size_t tenants_n;
 };
 
-#define ROW(struct_, key, type_, def_, min_, max_, help_) \
-    {.name = #key, .help = help_, .type = type_, .offset = offsetof(struct struct_, key), .def = def_, .min = min_, .max = max_}
+#define ROW(struct_, key, type_, def_, min_, max_, help_)                                          \
+    {                                                                                              \
+        .name = #key, .help = help_, .type = type_, .offset = offsetof(struct struct_, key),       \
+        .def = def_, .min = min_, .max = max_                                                      \
+    }
 #define MANY 1e12
 
 static const struct cw_opt job_table[] = {
     ROW(job_rows, arrive_s, CW_OPT_F64, "0.0", 0, MANY, "when it begins"),
     ROW(job_rows, batches, CW_OPT_F64, "1000.0", 1, MANY, "of an epoch"),
     ROW(job_rows, count, CW_OPT_I64, "1", 1, 1e6, "so many of these jobs"),
-    ROW(job_rows, epoch_s, CW_OPT_F64_LIST, "[]", 0, MANY, "measured seconds of an epoch with 1, 2, ... workers, instead of worker_s and loss"),
+    ROW(job_rows, epoch_s, CW_OPT_F64_LIST, "[]", 0, MANY,
+        "measured seconds of an epoch with 1, 2, ... workers, instead of worker_s and loss"),
     ROW(job_rows, epochs, CW_OPT_F64, "1.0", 0, MANY, "0 = until the scenario ends"),
-    ROW(job_rows, every_s, CW_OPT_F64, "0.0", 0, MANY, "of several, one begins after the other so much later"),
+    ROW(job_rows, every_s, CW_OPT_F64, "0.0", 0, MANY,
+        "of several, one begins after the other so much later"),
     ROW(job_rows, least, CW_OPT_I64, "1", 0, 1e6, "workers that it has a right to"),
     ROW(job_rows, local, CW_OPT_I64, "0", 0, 1e6, "local workers to begin with"),
     ROW(job_rows, loss, CW_OPT_F64, "0.0", 0, 1, "of a worker's rate, for each further worker"),
     ROW(job_rows, most, CW_OPT_I64, "0", 0, 1e6, "remote workers at most; 0 = any"),
-    {.name = "name", .help = "shown", .type = CW_OPT_STR, .offset = offsetof(struct job_rows, name), .def = "\"job\""},
+    {.name = "name",
+     .help = "shown",
+     .type = CW_OPT_STR,
+     .offset = offsetof(struct job_rows, name),
+     .def = "\"job\""},
     ROW(job_rows, priority, CW_OPT_I64, "0", -1000, 1000, "higher is served first"),
     ROW(job_rows, remote, CW_OPT_I64, "1", 0, 1e6, "remote workers to begin with"),
     ROW(job_rows, room, CW_OPT_F64, "0.0", 0, 1e6, "local workers that the trainer's host bears"),
-    ROW(job_rows, slow, CW_OPT_F64, "0.0", 0, 1e3, "each further local worker makes the trainer's step longer by this share"),
-    ROW(job_rows, step_at_s, CW_OPT_F64_LIST, "[0.0]", 0, MANY, "after its begin: when the values of step_s hold"),
+    ROW(job_rows, slow, CW_OPT_F64, "0.0", 0, 1e3,
+        "each further local worker makes the trainer's step longer by this share"),
+    ROW(job_rows, step_at_s, CW_OPT_F64_LIST, "[0.0]", 0, MANY,
+        "after its begin: when the values of step_s hold"),
     ROW(job_rows, step_s, CW_OPT_F64_LIST, "[0.1]", 1e-9, MANY, "the trainer's time for a batch"),
-    {.name = "tenant", .help = "whose it is", .type = CW_OPT_STR, .offset = offsetof(struct job_rows, tenant), .def = "\"default\""},
+    {.name = "tenant",
+     .help = "whose it is",
+     .type = CW_OPT_STR,
+     .offset = offsetof(struct job_rows, tenant),
+     .def = "\"default\""},
     ROW(job_rows, weight, CW_OPT_F64, "1.0", 1e-6, 1e6, "within its tenant"),
     ROW(job_rows, worker_s, CW_OPT_F64, "0.1", 1e-9, MANY, "a worker's time for a batch"),
     {0}};
 static const struct cw_opt tenant_table[] = {
     ROW(tenant_rows, most, CW_OPT_F64, "0.0", 0, 1e6, "workers of all its jobs; 0 = any"),
-    {.name = "name", .help = "jobs name it", .type = CW_OPT_STR, .offset = offsetof(struct tenant_rows, name), .flags = CW_OPT_REQUIRED},
+    {.name = "name",
+     .help = "jobs name it",
+     .type = CW_OPT_STR,
+     .offset = offsetof(struct tenant_rows, name),
+     .flags = CW_OPT_REQUIRED},
     ROW(tenant_rows, weight, CW_OPT_F64, "1.0", 1e-6, 1e6, "its share"),
     {0}};
-#define OPTION(key, min_, max_, help_) \
-    {.name = #key, .help = help_, .type = CW_OPT_F64, .offset = offsetof(struct scenario_file, options.key), .def = "0.0", .min = min_, .max = max_}
+#define OPTION(key, min_, max_, help_)                                                             \
+    {                                                                                              \
+        .name = #key, .help = help_, .type = CW_OPT_F64,                                           \
+        .offset = offsetof(struct scenario_file, options.key), .def = "0.0", .min = min_,          \
+        .max = max_                                                                                \
+    }
 static const struct cw_opt file_table[] = {
     OPTION(client_price, 0, MANY, "per hour"),
     ROW(scenario_file, discard_batches, CW_OPT_F64, "20.0", 0, MANY, "left out after a change"),
-    {.name = "jobs", .help = "list of jobs", .type = CW_OPT_VALUE, .offset = offsetof(struct scenario_file, jobs), .flags = CW_OPT_REQUIRED},
-    ROW(scenario_file, local, CW_OPT_I64, "0", 0, 1e6, "local workers that a trainer's host may have"),
+    {.name = "jobs",
+     .help = "list of jobs",
+     .type = CW_OPT_VALUE,
+     .offset = offsetof(struct scenario_file, jobs),
+     .flags = CW_OPT_REQUIRED},
+    ROW(scenario_file, local, CW_OPT_I64, "0", 0, 1e6,
+        "local workers that a trainer's host may have"),
     OPTION(max_stall, 0, 1, "share of its time that a trainer may wait; 0 = the policy's default"),
     OPTION(max_workers, 0, 1e6, "0 = the fleet"),
-    {.name = "name", .help = "title", .type = CW_OPT_STR, .offset = offsetof(struct scenario_file, name), .def = "\"\""},
+    {.name = "name",
+     .help = "title",
+     .type = CW_OPT_STR,
+     .offset = offsetof(struct scenario_file, name),
+     .def = "\"\""},
     ROW(scenario_file, noise, CW_OPT_F64, "0.0", 0, 1, "of measured windows, at most"),
-    {.name = "policies", .help = "autoscale policies, and place:NAME", .type = CW_OPT_STR_LIST, .offset = offsetof(struct scenario_file, policies),
-     .def = "[\"auto\"]", .len_min = 1, .len_max = 100},
+    {.name = "policies",
+     .help = "autoscale policies, and place:NAME",
+     .type = CW_OPT_STR_LIST,
+     .offset = offsetof(struct scenario_file, policies),
+     .def = "[\"auto\"]",
+     .len_min = 1,
+     .len_max = 100},
     ROW(scenario_file, start_s, CW_OPT_F64, "1.0", 0, MANY, "until a new worker serves"),
-    {.name = "tenants", .help = "list of tenants", .type = CW_OPT_VALUE, .offset = offsetof(struct scenario_file, tenants), .def = "[]"},
+    {.name = "tenants",
+     .help = "list of tenants",
+     .type = CW_OPT_VALUE,
+     .offset = offsetof(struct scenario_file, tenants),
+     .def = "[]"},
     ROW(scenario_file, until_s, CW_OPT_F64, "0.0", 0, MANY, "end; 0 = when all jobs are done"),
     ROW(scenario_file, window_batches, CW_OPT_F64, "50.0", 1, MANY, "that a window measures"),
     ROW(scenario_file, window_least_s, CW_OPT_F64, "0.5", 0, MANY, "shortest window"),
@@ -81,16 +122,18 @@ static const struct cw_opt file_table[] = {
     ROW(scenario_file, workers, CW_OPT_I64, "8", 1, 1e6, "of the fleet"),
     {0}};
 
-static int parse_list(const struct cw_value *list, const char *what, const struct cw_opt *table, size_t bytes, void **ret_v, size_t *ret_n,
-                      struct cw_err *err)
+static int parse_list(const struct cw_value *list, const char *what, const struct cw_opt *table,
+                      size_t bytes, void **ret_v, size_t *ret_n, struct cw_err *err)
 {
     if (list->type != CW_VALUE_LIST || list->n > 1000000)
-        return cw_err_set(err, CW_E_INVALID, "%s must be a list, not %s", what, cw_value_type_name(list->type));
+        return cw_err_set(err, CW_E_INVALID, "%s must be a list, not %s", what,
+                          cw_value_type_name(list->type));
     char *v = cw_mem_new_array(list->n + 1, bytes);
     *ret_v = v;
     for (size_t i = 0; i < list->n; i++) {
         if (list->items[i].type != CW_VALUE_OBJECT)
-            return cw_err_set(err, CW_E_INVALID, "%s %zu must be an object, not %s", what, i, cw_value_type_name(list->items[i].type));
+            return cw_err_set(err, CW_E_INVALID, "%s %zu must be an object, not %s", what, i,
+                              cw_value_type_name(list->items[i].type));
         int rc = cw_opt_parse(table, &list->items[i], v + i * bytes, err);
         if (rc < 0)
             return cw_err_wrap(err, "%s %zu", what, i);
@@ -108,13 +151,17 @@ static int find_tenant(struct scenario *s, const char *name, size_t *ret, struct
             return 0;
         }
     *ret = f->tenants_n; /* the one that needs no entry */
-    return strcmp(name, "default") == 0 ? 0 : cw_err_set(err, CW_E_INVALID, "tenant \"%s\" is not in the list of tenants", name);
+    return strcmp(name, "default") == 0
+               ? 0
+               : cw_err_set(err, CW_E_INVALID, "tenant \"%s\" is not in the list of tenants", name);
 }
 
 static int check_job(const struct job_rows *j, struct cw_err *err)
 {
     if (j->step_s.n == 0 || j->step_s.n != j->step_at_s.n || j->step_at_s.v[0] != 0)
-        return cw_err_set(err, CW_E_INVALID, "step_s and step_at_s must have the same number of values, and the first time be 0");
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "step_s and step_at_s must have the same number of values, and the first time be 0");
     for (size_t i = 1; i < j->step_at_s.n; i++)
         if (j->step_at_s.v[i] <= j->step_at_s.v[i - 1])
             return cw_err_set(err, CW_E_INVALID, "step_at_s: times must rise");
@@ -127,13 +174,30 @@ static int check_job(const struct job_rows *j, struct cw_err *err)
 static void add_jobs(struct scenario *s, const struct job_rows *j, size_t tenant)
 {
     for (int64_t i = 0; i < j->count; i++) {
-        char *name = j->count > 1 ? cw_mem_printf("%s-%lld", j->name, (long long)i + 1) : cw_mem_strdup(j->name);
+        char *name = j->count > 1 ? cw_mem_printf("%s-%lld", j->name, (long long)i + 1)
+                                  : cw_mem_strdup(j->name);
         s->names[s->names_n++] = name;
-        s->jobs[s->sim.jobs_n++] = (struct cw_sim_job_spec){
-            .name = name, .tenant = tenant, .arrive_s = j->arrive_s + (double)i * j->every_s, .batches = j->batches, .epochs = j->epochs,
-            .step_at_s = j->step_at_s.v, .step_s = j->step_s.v, .steps_n = j->step_s.n, .worker_s = j->worker_s, .loss = j->loss,
-            .epoch_s = j->epoch_s.v, .epoch_s_n = j->epoch_s.n, .room = j->room, .slow = j->slow, .weight = j->weight, .least = (double)j->least,
-            .most = (double)j->most, .priority = (int)j->priority, .remote = (double)j->remote, .local = (double)j->local};
+        s->jobs[s->sim.jobs_n++] =
+            (struct cw_sim_job_spec){.name = name,
+                                     .tenant = tenant,
+                                     .arrive_s = j->arrive_s + (double)i * j->every_s,
+                                     .batches = j->batches,
+                                     .epochs = j->epochs,
+                                     .step_at_s = j->step_at_s.v,
+                                     .step_s = j->step_s.v,
+                                     .steps_n = j->step_s.n,
+                                     .worker_s = j->worker_s,
+                                     .loss = j->loss,
+                                     .epoch_s = j->epoch_s.v,
+                                     .epoch_s_n = j->epoch_s.n,
+                                     .room = j->room,
+                                     .slow = j->slow,
+                                     .weight = j->weight,
+                                     .least = (double)j->least,
+                                     .most = (double)j->most,
+                                     .priority = (int)j->priority,
+                                     .remote = (double)j->remote,
+                                     .local = (double)j->local};
     }
 }
 
@@ -156,7 +220,8 @@ static int build(struct scenario *s, struct cw_err *err)
         if (rc == 0)
             rc = find_tenant(s, f->job[i].tenant, &tenant, err);
         if (rc == 0 && f->job[i].epochs == 0 && !ends)
-            rc = cw_err_set(err, CW_E_INVALID, "its epochs have no end: the scenario needs until_s");
+            rc =
+                cw_err_set(err, CW_E_INVALID, "its epochs have no end: the scenario needs until_s");
         if (rc < 0)
             return cw_err_wrap(err, "job %zu (%s)", i, f->job[i].name);
         add_jobs(s, &f->job[i], tenant);
@@ -189,10 +254,12 @@ int scenario_load(const char *path, struct scenario **ret_scenario, struct cw_er
     void *jobs = NULL, *tenants = NULL;
     rc = cw_opt_parse(file_table, &value, s->file, err);
     if (rc == 0)
-        rc = parse_list(&s->file->tenants, "tenant", tenant_table, sizeof(struct tenant_rows), &tenants, &s->file->tenants_n, err);
+        rc = parse_list(&s->file->tenants, "tenant", tenant_table, sizeof(struct tenant_rows),
+                        &tenants, &s->file->tenants_n, err);
     s->file->tenant = tenants;
     if (rc == 0)
-        rc = parse_list(&s->file->jobs, "job", job_table, sizeof(struct job_rows), &jobs, &s->file->jobs_n, err);
+        rc = parse_list(&s->file->jobs, "job", job_table, sizeof(struct job_rows), &jobs,
+                        &s->file->jobs_n, err);
     s->file->job = jobs;
     if (rc == 0)
         rc = build(s, err);

@@ -28,7 +28,8 @@ struct scenario_plot {
     struct scenario_panel *panels;
     size_t n, cap;
 };
-void scenario_plot_add(struct scenario_plot *plot, const char *policy, const struct cw_sim_result *result);
+void scenario_plot_add(struct scenario_plot *plot, const char *policy,
+                       const struct cw_sim_result *result);
 int scenario_plot_write(const struct scenario_plot *plot, const char *path, struct cw_err *err);
 void scenario_plot_fini(struct scenario_plot *plot);
 

@@ -17,7 +17,9 @@ int tool_bytes_add(struct tool_bytes *bytes, const void *p, size_t n, struct cw_
         size_t cap = CW_MAX(CW_MAX(2 * bytes->cap, bytes->n + n), (size_t)64 << 10);
         char *bigger = cw_mem_try(cap);
         if (!bigger)
-            return cw_err_set(err, CW_E_NOMEM, "no memory for a shard of %zu bytes: give a smaller --shard-bytes", cap);
+            return cw_err_set(err, CW_E_NOMEM,
+                              "no memory for a shard of %zu bytes: give a smaller --shard-bytes",
+                              cap);
         if (bytes->n)
             memcpy(bigger, bytes->p, bytes->n);
         cw_mem_free(bytes->p);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that `cachew materialize` writes. A shard is put together in memory and put as a whole; one file a format, and a line in shard.c. */
+/* Files that `cachew materialize` writes. A shard is put together in memory and put as a whole;
+ * one file a format, and a line in shard.c. */
 #ifndef CW_TOOL_SHARD_H
 #define CW_TOOL_SHARD_H
 
@@ -11,9 +12,9 @@
 #include "data/element.h"
 
 struct tool_shard_options {
-    struct cw_spec spec; /* of the elements */
-    struct cw_hash id;   /* of what is written: pipeline, seed, options */
-    int level;           /* chunks: compression (format/chunk.h) */
+    struct cw_spec spec;    /* of the elements */
+    struct cw_hash id;      /* of what is written: pipeline, seed, options */
+    int level;              /* chunks: compression (format/chunk.h) */
     struct cw_arg_list ext; /* tar: FIELD=EXT */
 };
 struct tool_shard; /* the format's own */
@@ -24,10 +25,12 @@ struct tool_shard_format {
     int (*check)(const struct tool_shard_options *options, struct cw_err *err);
     struct tool_shard *(*begin)(const struct tool_shard_options *options); /* options must stay */
     /* number: of the element in all of the output, from 0. */
-    int (*add)(struct tool_shard *shard, uint64_t number, const struct cw_element *element, struct cw_err *err);
+    int (*add)(struct tool_shard *shard, uint64_t number, const struct cw_element *element,
+               struct cw_err *err);
     uint64_t (*bytes)(const struct tool_shard *shard); /* so far */
     /* The parts of the file, valid until discard. */
-    int (*finish)(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n, struct cw_err *err);
+    int (*finish)(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n,
+                  struct cw_err *err);
     void (*discard)(struct tool_shard *shard); /* accepts NULL */
 };
 extern const struct tool_shard_format tool_shard_chunks, tool_shard_tfrecord, tool_shard_tar;

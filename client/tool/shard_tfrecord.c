@@ -6,8 +6,9 @@
  *   Feature  { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list = 3; }
  *   each list: repeated value = 1 (numbers packed)
  *
- * str, and u8 of rank 1 or more: bytes_list; other integers and bool: int64_list; floats: float_list. The shape of a tensor of rank 2 or more, or
- * of one whose dims the pipeline does not know, is the feature NAME.shape. */
+ * str, and u8 of rank 1 or more: bytes_list; other integers and bool: int64_list; floats:
+ * float_list. The shape of a tensor of rank 2 or more, or of one whose dims the pipeline does
+ * not know, is the feature NAME.shape. */
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +61,8 @@ static int put_begin(struct tool_bytes *out, unsigned number, size_t n, struct c
 }
 
 /* Field `number` of bytes. */
-static int put_field(struct tool_bytes *out, unsigned number, const void *p, size_t n, struct cw_err *err)
+static int put_field(struct tool_bytes *out, unsigned number, const void *p, size_t n,
+                     struct cw_err *err)
 {
     int rc = put_begin(out, number, n, err);
     return rc < 0 || n == 0 ? rc : tool_bytes_add(out, p, n, err);
@@ -75,7 +77,8 @@ static size_t field_bytes(size_t n)
 }
 
 /* One entry of the map, of a list that is in shard->list. */
-static int put_feature(struct tool_shard *shard, const char *name, unsigned kind, struct cw_err *err)
+static int put_feature(struct tool_shard *shard, const char *name, unsigned kind,
+                       struct cw_err *err)
 {
     size_t value_n = field_bytes(shard->list.n), name_n = strlen(name);
     int rc = put_begin(&shard->feature, 1, field_bytes(name_n) + field_bytes(value_n), err);
@@ -105,7 +108,8 @@ static int list_bytes(struct tool_shard *shard, const struct cw_view *view, stru
     const char *bytes = (const char *)(offsets + n + 1);
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = put_field(&shard->list, 1, bytes + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), err);
+        rc = put_field(&shard->list, 1, bytes + offsets[i], (size_t)(offsets[i + 1] - offsets[i]),
+                       err);
     return rc;
 }
 
@@ -123,12 +127,15 @@ static int list_floats(struct tool_shard *shard, const struct cw_view *view, str
     return rc < 0 ? rc : put_field(&shard->list, 1, shard->packed.p, shard->packed.n, err);
 }
 
-static int list_ints(struct tool_shard *shard, const int64_t *values, const struct cw_view *view, size_t n, struct cw_err *err)
+static int list_ints(struct tool_shard *shard, const int64_t *values, const struct cw_view *view,
+                     size_t n, struct cw_err *err)
 {
     int rc = 0;
     shard->packed.n = 0;
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = put_varint(&shard->packed, (uint64_t)(values ? values[i] : cw_num_get_i64(view->dtype, view->data, i)), err);
+        rc = put_varint(&shard->packed,
+                        (uint64_t)(values ? values[i] : cw_num_get_i64(view->dtype, view->data, i)),
+                        err);
     return rc < 0 ? rc : put_field(&shard->list, 1, shard->packed.p, shard->packed.n, err);
 }
 
@@ -139,7 +146,8 @@ static unsigned kind_of(const struct cw_field *field)
     return cw_dtype_is_float(field->dtype) ? FLOAT_LIST : INT64_LIST;
 }
 
-static int put_tensor(struct tool_shard *shard, const struct cw_field *field, const struct cw_view *view, struct cw_err *err)
+static int put_tensor(struct tool_shard *shard, const struct cw_field *field,
+                      const struct cw_view *view, struct cw_err *err)
 {
     unsigned kind = kind_of(field);
     int rc;
@@ -153,7 +161,8 @@ static int put_tensor(struct tool_shard *shard, const struct cw_field *field, co
     return rc < 0 ? rc : put_feature(shard, field->name, kind, err);
 }
 
-static int put_shape(struct tool_shard *shard, const struct cw_field *field, const struct cw_view *view, struct cw_err *err)
+static int put_shape(struct tool_shard *shard, const struct cw_field *field,
+                     const struct cw_view *view, struct cw_err *err)
 {
     char name[CW_FIELD_NAME_BYTES + 8];
     bool one = field->rank == 0 || (field->rank == 1 && cw_field_is_fixed(field));
@@ -182,7 +191,8 @@ static int put_record(struct tool_shard *shard, struct cw_err *err)
     return rc < 0 ? rc : tool_bytes_add(&shard->out, &crc, sizeof(crc), err);
 }
 
-static int add(struct tool_shard *shard, uint64_t number, const struct cw_element *element, struct cw_err *err)
+static int add(struct tool_shard *shard, uint64_t number, const struct cw_element *element,
+               struct cw_err *err)
 {
     const struct cw_spec *spec = &shard->options->spec;
     int rc = 0;
@@ -203,7 +213,8 @@ static uint64_t bytes_of(const struct tool_shard *shard)
     return shard->out.n;
 }
 
-static int finish(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n, struct cw_err *err)
+static int finish(struct tool_shard *shard, const struct iovec **ret_parts, size_t *ret_parts_n,
+                  struct cw_err *err)
 {
     (void)err;
     shard->part = (struct iovec){shard->out.p, shard->out.n};
@@ -224,5 +235,11 @@ static void discard(struct tool_shard *shard)
     cw_mem_free(shard);
 }
 
-const struct tool_shard_format tool_shard_tfrecord = {
-    .name = "tfrecord", .ext = "tfrecord", .check = check, .begin = begin, .add = add, .bytes = bytes_of, .finish = finish, .discard = discard};
+const struct tool_shard_format tool_shard_tfrecord = {.name = "tfrecord",
+                                                      .ext = "tfrecord",
+                                                      .check = check,
+                                                      .begin = begin,
+                                                      .add = add,
+                                                      .bytes = bytes_of,
+                                                      .finish = finish,
+                                                      .discard = discard};

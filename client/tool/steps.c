@@ -33,11 +33,13 @@ int tool_steps_parse(const char *text, struct tool_steps *ret_steps, struct cw_e
         if (next)
             *next++ = '\0';
         if (steps.n == TOOL_STEPS_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "option --step-ms: at most %d steps", TOOL_STEPS_MAX);
+            return cw_err_set(err, CW_E_LIMIT, "option --step-ms: at most %d steps",
+                              TOOL_STEPS_MAX);
         if (!parse_one(at, steps.n == 0, &steps.at_ns[steps.n], &steps.step_ns[steps.n]) ||
             (steps.n > 0 && steps.at_ns[steps.n] <= steps.at_ns[steps.n - 1]))
             return cw_err_set(err, CW_E_INVALID,
-                              "option --step-ms: not milliseconds up to %d, or a list of them with rising times, as in 200,100@20s,200@60s (given \"%s\")",
+                              "option --step-ms: not milliseconds up to %d, or a list of them with "
+                              "rising times, as in 200,100@20s,200@60s (given \"%s\")",
                               STEP_MAX_MS, text);
         steps.n++;
     }

@@ -17,7 +17,8 @@ static bool is_side(int64_t n)
 bool tool_is_image(const struct cw_view *view)
 {
     bool dtype = view->dtype == CW_DTYPE_U8 || view->dtype == CW_DTYPE_F32;
-    bool channels = view->rank == 2 || (view->rank == 3 && (view->dims[2] == 1 || view->dims[2] == 3));
+    bool channels =
+        view->rank == 2 || (view->rank == 3 && (view->dims[2] == 1 || view->dims[2] == 3));
     return dtype && channels && is_side(view->dims[0]) && is_side(view->dims[1]);
 }
 
@@ -53,7 +54,8 @@ static void scale(const struct cw_view *view, size_t n, double min, double max, 
     }
 }
 
-int tool_write_png(const char *path, const struct cw_view *view, double *ret_min, double *ret_max, struct cw_err *err)
+int tool_write_png(const char *path, const struct cw_view *view, double *ret_min, double *ret_max,
+                   struct cw_err *err)
 {
     int channels = view->rank == 3 ? (int)view->dims[2] : 1;
     size_t n = (size_t)(view->dims[0] * view->dims[1] * channels);
@@ -67,7 +69,8 @@ int tool_write_png(const char *path, const struct cw_view *view, double *ret_min
     return cw_png_write(path, pixels, view->dims[0], view->dims[1], channels, err);
 }
 
-static int write_two(const char *path, const void *a, size_t a_n, const void *b, size_t b_n, struct cw_err *err)
+static int write_two(const char *path, const void *a, size_t a_n, const void *b, size_t b_n,
+                     struct cw_err *err)
 {
     FILE *file = fopen(path, "wb");
     if (!file)
@@ -89,9 +92,10 @@ int tool_write_bytes(const char *path, const void *data, size_t n, struct cw_err
 static const char *npy_type(enum cw_dtype dtype)
 {
     static const char *const types[CW_DTYPE_N] = {
-        [CW_DTYPE_U8] = "|u1",  [CW_DTYPE_I8] = "|i1",  [CW_DTYPE_U16] = "<u2", [CW_DTYPE_I16] = "<i2",
-        [CW_DTYPE_U32] = "<u4", [CW_DTYPE_I32] = "<i4", [CW_DTYPE_U64] = "<u8", [CW_DTYPE_I64] = "<i8",
-        [CW_DTYPE_F16] = "<f2", [CW_DTYPE_F32] = "<f4", [CW_DTYPE_F64] = "<f8", [CW_DTYPE_BOOL] = "|b1",
+        [CW_DTYPE_U8] = "|u1",  [CW_DTYPE_I8] = "|i1",  [CW_DTYPE_U16] = "<u2",
+        [CW_DTYPE_I16] = "<i2", [CW_DTYPE_U32] = "<u4", [CW_DTYPE_I32] = "<i4",
+        [CW_DTYPE_U64] = "<u8", [CW_DTYPE_I64] = "<i8", [CW_DTYPE_F16] = "<f2",
+        [CW_DTYPE_F32] = "<f4", [CW_DTYPE_F64] = "<f8", [CW_DTYPE_BOOL] = "|b1",
     };
     return types[dtype];
 }
@@ -102,7 +106,8 @@ void tool_npy_head(const struct cw_view *view, struct cw_str *out)
     CW_STR_AUTO text = {0};
     cw_str_addf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", npy_type(view->dtype));
     for (int d = 0; d < view->rank; d++)
-        cw_str_addf(&text, "%s%lld%s", d ? ", " : "", (long long)view->dims[d], view->rank == 1 ? "," : "");
+        cw_str_addf(&text, "%s%lld%s", d ? ", " : "", (long long)view->dims[d],
+                    view->rank == 1 ? "," : "");
     cw_str_add(&text, "), }");
     /* Magic, version and length are 10 bytes; data begin at a multiple of 64. */
     while ((10 + text.len + 1) % 64)

@@ -8,7 +8,8 @@
 /* A picture: u8 or f32, [h, w], [h, w, 1] or [h, w, 3]. */
 bool tool_is_image(const struct cw_view *view);
 /* Floats: the finite values from *ret_min to *ret_max are spread over 0 to 255; NaN is 0. */
-int tool_write_png(const char *path, const struct cw_view *view, double *ret_min, double *ret_max, struct cw_err *err);
+int tool_write_png(const char *path, const struct cw_view *view, double *ret_min, double *ret_max,
+                   struct cw_err *err);
 /* What stands before the data in an .npy file (NumPy format 1.0); not of strings. */
 void tool_npy_head(const struct cw_view *view, struct cw_str *out);
 int tool_write_npy(const char *path, const struct cw_view *view, struct cw_err *err);

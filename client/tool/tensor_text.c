@@ -35,7 +35,8 @@ static void print_dims(int rank, const int64_t *dims, struct cw_str *out)
         cw_str_addf(out, "%s%" PRId64, d ? "," : "", dims[d]);
 }
 
-void tool_tensor_print(const struct cw_field *field, const struct cw_view *view, size_t most, struct cw_str *out)
+void tool_tensor_print(const struct cw_field *field, const struct cw_view *view, size_t most,
+                       struct cw_str *out)
 {
     size_t n = count_of(view);
     cw_str_addf(out, "%s: %s", field->name, cw_dtype_name(view->dtype));
@@ -61,7 +62,8 @@ void tool_tensor_print(const struct cw_field *field, const struct cw_view *view,
         cw_str_add(out, " ...");
 }
 
-static void begin_json(const char *name, enum cw_dtype dtype, int rank, const int64_t *dims, struct cw_str *out)
+static void begin_json(const char *name, enum cw_dtype dtype, int rank, const int64_t *dims,
+                       struct cw_str *out)
 {
     cw_str_add(out, "{\"field\":");
     cw_str_add_json(out, name, strlen(name));

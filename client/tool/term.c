@@ -34,7 +34,8 @@ int tool_term_open(void)
 {
     static const char enter[] = "\033[?1049h\033[?25l";
     if (keys < 0)
-        keys = open("/dev/tty", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY); /* stdin's own flags are shared with the shell */
+        /* stdin's own flags are shared with the shell */
+        keys = open("/dev/tty", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (keys >= 0 && tcgetattr(keys, &before) == 0) {
         struct termios raw = before;
         raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole terminal for a live view: the alternate screen, keys without Enter, and all of it given back. One a process. */
+/* A whole terminal for a live view: the alternate screen, keys without Enter, and all of it
+ * given back. One a process. */
 #ifndef CW_TOOL_TERM_H
 #define CW_TOOL_TERM_H
 

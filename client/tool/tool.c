@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "cachew/cachew.h"
 
-bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional, size_t max,
-                size_t *ret_n, int *ret_exit)
+bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional,
+                size_t max, size_t *ret_n, int *ret_exit)
 {
     struct cw_err err = {0};
     int rc = cw_args_parse(spec, argc, argv, ret_positional, max, ret_n, &err);
@@ -30,15 +30,16 @@ bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const ch
     return false;
 }
 
-bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question, const char **ret_words, size_t n,
-                      int *ret_exit)
+bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question,
+                      const char **ret_words, size_t n, int *ret_exit)
 {
     size_t given = 0;
     if (!tool_parse(spec, argc, argv, ret_words, n, &given, ret_exit))
         return false;
     if (given == n)
         return true;
-    fprintf(stderr, "%s: %s usage: %s %.*s\n", spec->program, question, spec->program, (int)strcspn(spec->usage, "\n"), spec->usage);
+    fprintf(stderr, "%s: %s usage: %s %.*s\n", spec->program, question, spec->program,
+            (int)strcspn(spec->usage, "\n"), spec->usage);
     *ret_exit = TOOL_USAGE;
     return false;
 }
@@ -60,7 +61,8 @@ int tool_fail_err(const struct cw_err *err)
     return tool_fail("%s", err->msg);
 }
 
-#define AGAIN_NS 1000000000 /* `timeout` and shells send a signal to a process and to its group: that is one */
+/* `timeout` and shells send a signal to a process and to its group: that is one */
+#define AGAIN_NS 1000000000
 
 static volatile sig_atomic_t interrupted;
 static _Atomic int64_t interrupted_ns;
@@ -148,7 +150,8 @@ void tool_line_clear(void)
     line_shown = false;
 }
 
-static void print_scaled(double n, double base, const char *const *units, size_t units_n, struct cw_str *out)
+static void print_scaled(double n, double base, const char *const *units, size_t units_n,
+                         struct cw_str *out)
 {
     size_t i = 0;
     while (n >= base && i + 1 < units_n) {

@@ -29,7 +29,8 @@ struct tool_command {
 #include "client/tool/cache_list.h"
 #undef TOOL
 
-/* A program, or a command, that has commands: finds the one that argv[1] names and runs it; answers --help. */
+/* A program, or a command, that has commands: finds the one that argv[1] names and runs it;
+ * answers --help. */
 struct tool_commands {
     const char *program; /* "cachew cache" */
     const char *about, *tail;
@@ -39,38 +40,54 @@ struct tool_commands {
 int tool_dispatch(const struct tool_commands *commands, int argc, char **argv);
 
 /* Rows that many commands have. */
-#define TOOL_ROW_DISPATCHER(target) \
-    {"dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS", "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0}
-#define TOOL_ROW_DISPATCHER_OR_LOCAL(target) \
-    {"dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS", "HOST:PORT, unix:/path, or local: (default: $CACHEW_DISPATCHER, else local:)", \
-     0, 0}
-#define TOOL_ROW_JSON(target, help) {"json", 0, CW_ARG_FLAG, (target), NULL, (help), 0, 0}
-#define TOOL_ROW_QUIET(target, help) {"quiet", 'q', CW_ARG_FLAG, (target), NULL, (help), 0, 0}
+#define TOOL_ROW_DISPATCHER(target)                                                                \
+    {                                                                                              \
+        "dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS",                                        \
+            "HOST:PORT or unix:/path (default: $CACHEW_DISPATCHER)", 0, 0                          \
+    }
+#define TOOL_ROW_DISPATCHER_OR_LOCAL(target)                                                       \
+    {                                                                                              \
+        "dispatcher", 'd', CW_ARG_STR, (target), "ADDRESS",                                        \
+            "HOST:PORT, unix:/path, or local: (default: $CACHEW_DISPATCHER, else local:)", 0, 0    \
+    }
+#define TOOL_ROW_JSON(target, help)                                                                \
+    {                                                                                              \
+        "json", 0, CW_ARG_FLAG, (target), NULL, (help), 0, 0                                       \
+    }
+#define TOOL_ROW_QUIET(target, help)                                                               \
+    {                                                                                              \
+        "quiet", 'q', CW_ARG_FLAG, (target), NULL, (help), 0, 0                                    \
+    }
 
-/* Parses the command's arguments by its table. Returns true when the command should run; else *ret_exit is set
- * (help was printed, or an error was). */
-bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional, size_t max,
-                size_t *ret_n, int *ret_exit);
-/* The same for a command that takes n words, no more and no fewer; question says what is missing: "which file?". */
-bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question, const char **ret_words, size_t n,
-                      int *ret_exit);
+/* Parses the command's arguments by its table. Returns true when the command should run; else
+ * *ret_exit is set (help was printed, or an error was). */
+bool tool_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional,
+                size_t max, size_t *ret_n, int *ret_exit);
+/* The same for a command that takes n words, no more and no fewer; question says what is
+ * missing: "which file?". */
+bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, const char *question,
+                      const char **ret_words, size_t n, int *ret_exit);
 /* "cachew: <message>" on stderr; returns TOOL_FAILED. */
 int tool_fail(const char *fmt, ...) CW_PRINTF(1, 2);
 int tool_fail_err(const struct cw_err *err);
 struct cachew_error;
-int tool_fail_cachew(const struct cachew_error *error); /* silent when that is what a signal asked for */
+/* silent when that is what a signal asked for */
+int tool_fail_cachew(const struct cachew_error *error);
 
-/* SIGINT and SIGTERM from now on only make tool_is_interrupted true, and what waits give up: what is under way is then ended properly.
- * Another one a second later or more ends the program at once. */
+/* SIGINT and SIGTERM from now on only make tool_is_interrupted true, and what waits give up:
+ * what is under way is then ended properly. Another one a second later or more ends the program
+ * at once. */
 void tool_catch_signals(void);
 struct cachew_cancel;
-const struct cachew_cancel *tool_cancel(void); /* for cachew_connect and cachew_job_start; NULL before tool_catch_signals */
+/* for cachew_connect and cachew_job_start; NULL before tool_catch_signals */
+const struct cachew_cancel *tool_cancel(void);
 bool tool_is_interrupted(void);
 
 /* Default of --dispatcher: $CACHEW_DISPATCHER or "local:". */
 const char *tool_dispatcher(void);
 
-/* A live line on a terminal: rewritten in place, at most the terminal's width, erased by tool_line_clear. */
+/* A live line on a terminal: rewritten in place, at most the terminal's width, erased by
+ * tool_line_clear. */
 bool tool_line_wanted(void);
 void tool_line_show(const char *text);
 void tool_line_clear(void);
@@ -93,7 +110,8 @@ struct tool_table {
     size_t cells_n, cap;
 };
 void tool_table_init(struct tool_table *table, size_t columns, const char *const *heads);
-void tool_table_add(struct tool_table *table, const char *fmt, ...) CW_PRINTF(2, 3); /* the next cell */
+/* the next cell */
+void tool_table_add(struct tool_table *table, const char *fmt, ...) CW_PRINTF(2, 3);
 void tool_table_print(struct tool_table *table, FILE *out);
 void tool_table_fini(struct tool_table *table);
 
@@ -106,20 +124,23 @@ struct tool_listing {
 };
 void tool_listing_print(const struct tool_listing *listing, const void *reply, size_t n, bool json);
 
-/* One unary call to a dispatcher's Admin service, from start to end. request is packed; the reply is unpacked by
- * the given protobuf-c descriptor and freed by protobuf_c_message_free_unpacked. */
+/* One unary call to a dispatcher's Admin service, from start to end. request is packed; the
+ * reply is unpacked by the given protobuf-c descriptor and freed by
+ * protobuf_c_message_free_unpacked. */
 struct ProtobufCMessage;
 struct ProtobufCMessageDescriptor;
 int tool_admin_call(const char *address, const char *method, const struct ProtobufCMessage *request,
-                    const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
-                    struct cw_err *err);
+                    const struct ProtobufCMessageDescriptor *reply_type,
+                    struct ProtobufCMessage **ret_reply, struct cw_err *err);
 /* The same for what is answered when the dispatcher has stored it, which a slow disk makes late. */
-int tool_admin_change(const char *address, const char *method, const struct ProtobufCMessage *request,
-                      const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
-                      struct cw_err *err);
+int tool_admin_change(const char *address, const char *method,
+                      const struct ProtobufCMessage *request,
+                      const struct ProtobufCMessageDescriptor *reply_type,
+                      struct ProtobufCMessage **ret_reply, struct cw_err *err);
 /* The same for what may take longer than 10 s. */
-int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms, const struct ProtobufCMessage *request,
-                           const struct ProtobufCMessageDescriptor *reply_type, struct ProtobufCMessage **ret_reply,
-                           struct cw_err *err);
+int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms,
+                           const struct ProtobufCMessage *request,
+                           const struct ProtobufCMessageDescriptor *reply_type,
+                           struct ProtobufCMessage **ret_reply, struct cw_err *err);
 
 #endif

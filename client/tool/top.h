@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `cachew top` shows, made of what a dispatcher answers: lines of text for a screen of any size, or a JSON object. Pure. */
+/* What `cachew top` shows, made of what a dispatcher answers: lines of text for a screen of any
+ * size, or a JSON object. Pure. */
 #ifndef CW_TOOL_TOP_H
 #define CW_TOOL_TOP_H
 
@@ -18,9 +19,11 @@ struct tool_top {
     int64_t time_ms;  /* wall: when they came */
     const char *lost; /* why nothing came since; NULL = it did */
 };
-/* Lines, each ended by '\n', at most `columns` wide; heads begin with TOOL_TOP_HEAD if `heads`. At most `rows` of them; 0 = as many as it takes. */
+/* Lines, each ended by '\n', at most `columns` wide; heads begin with TOOL_TOP_HEAD if `heads`.
+ * At most `rows` of them; 0 = as many as it takes. */
 #define TOOL_TOP_HEAD '\x01'
-void tool_top_text(const struct tool_top *top, size_t columns, size_t rows, bool heads, struct cw_str *out);
+void tool_top_text(const struct tool_top *top, size_t columns, size_t rows, bool heads,
+                   struct cw_str *out);
 void tool_top_json(const struct tool_top *top, struct cw_str *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The screen: fleet, jobs, workers, decisions. Jobs that run come first; what has no room is counted. */
+/* The screen: fleet, jobs, workers, decisions. Jobs that run come first; what has no room is
+ * counted. */
 #include "client/tool/top.h"
 
 #include <inttypes.h>
@@ -66,7 +67,8 @@ static size_t count(const char *text)
     return n;
 }
 
-static void add_cell(const struct screen *s, const struct column *column, const char *text, size_t *left)
+static void add_cell(const struct screen *s, const struct column *column, const char *text,
+                     size_t *left)
 {
     size_t width = column->width > 0 && column->width < *left ? column->width : *left;
     size_t n = CW_MIN(count(text), width);
@@ -93,7 +95,8 @@ static void add_heads(const struct screen *s, const struct column *columns, size
 }
 
 /* Cells are texts with '\t' between. */
-static void add_cells(const struct screen *s, const struct column *columns, size_t n, struct cw_str *cells)
+static void add_cells(const struct screen *s, const struct column *columns, size_t n,
+                      struct cw_str *cells)
 {
     size_t left = s->columns;
     char *at = cw_str_take(cells);
@@ -147,7 +150,8 @@ static void add_fleet(const struct screen *s, const struct tool_top *top)
     add_time(&line, top->time_ms);
     add_line(s, cw_str_text(&line));
     cw_str_clear(&line);
-    cw_str_addf(&line, "workers: %u ready, %u starting, %u draining; threads %u; CPU %.1f; ", ready, top->workers->starting, draining, threads, cores);
+    cw_str_addf(&line, "workers: %u ready, %u starting, %u draining; threads %u; CPU %.1f; ", ready,
+                top->workers->starting, draining, threads, cores);
     tool_print_bytes(used, &line);
     cw_str_add(&line, " of ");
     tool_print_bytes(budget, &line);
@@ -162,8 +166,9 @@ static void add_fleet(const struct screen *s, const struct tool_top *top)
 #define JOB_MOST 20
 #define JOB_COLUMNS 11
 static const struct column job_columns[JOB_COLUMNS] = {
-    {"JOB", JOB_LEAST, false},  {"STATE", 7, false}, {"EPOCH", 6, true},   {"DONE", 4, true}, {"BATCH/S", 7, true}, {"WAIT", 4, true},
-    {"STEP", 7, true},   {"QUEUE", 5, true},  {"WORKERS", 7, true}, {"HITS", 4, true}, {"TENANT", 0, false}};
+    {"JOB", JOB_LEAST, false}, {"STATE", 7, false}, {"EPOCH", 6, true},  {"DONE", 4, true},
+    {"BATCH/S", 7, true},      {"WAIT", 4, true},   {"STEP", 7, true},   {"QUEUE", 5, true},
+    {"WORKERS", 7, true},      {"HITS", 4, true},   {"TENANT", 0, false}};
 
 static bool works(const Cachew__V1__JobRow *job)
 {
@@ -199,7 +204,8 @@ static double done_of(const Cachew__V1__JobRow *job)
     return CW_MIN(((double)job->epoch + job->epoch_done) / (double)job->epochs, 1);
 }
 
-static void add_job(const struct screen *s, const struct column *columns, const Cachew__V1__JobRow *job)
+static void add_job(const struct screen *s, const struct column *columns,
+                    const Cachew__V1__JobRow *job)
 {
     static const char *const states[][2] = {{"preparing", "prepare"}, {"finished", "done"}};
     const char *state = job->state;
@@ -239,7 +245,8 @@ static void add_job(const struct screen *s, const struct column *columns, const 
 
 static void add_jobs(const struct screen *s, const Cachew__V1__ListJobsReply *reply, size_t room)
 {
-    size_t shown = 0, most = reply->n_jobs > room && room > 0 ? room - 1 : CW_MIN(reply->n_jobs, room);
+    size_t shown = 0,
+           most = reply->n_jobs > room && room > 0 ? room - 1 : CW_MIN(reply->n_jobs, room);
     struct column columns[JOB_COLUMNS];
     memcpy(columns, job_columns, sizeof(columns));
     columns[0].width = s->columns > 80 ? CW_MIN(JOB_LEAST + s->columns - 80, JOB_MOST) : JOB_LEAST;
@@ -259,8 +266,10 @@ static void add_jobs(const struct screen *s, const Cachew__V1__ListJobsReply *re
 
 /* ---- workers ---- */
 
-static const struct column worker_columns[] = {{"WORKER", 21, false}, {"STATE", 8, false}, {"THR", 3, true},    {"CPU", 4, true}, {"HOST", 4, true},
-                                               {"LOAD", 5, true},     {"MEM", 8, true},    {"LEASED", 6, true}, {"JOBS", 0, false}};
+static const struct column worker_columns[] = {
+    {"WORKER", 21, false}, {"STATE", 8, false}, {"THR", 3, true},
+    {"CPU", 4, true},      {"HOST", 4, true},   {"LOAD", 5, true},
+    {"MEM", 8, true},      {"LEASED", 6, true}, {"JOBS", 0, false}};
 
 static const char *name_of(const Cachew__V1__ListJobsReply *jobs, const char *id)
 {
@@ -270,11 +279,15 @@ static const char *name_of(const Cachew__V1__ListJobsReply *jobs, const char *id
     return id;
 }
 
-static void add_worker(const struct screen *s, const Cachew__V1__WorkerRow *w, const Cachew__V1__ListJobsReply *jobs)
+static void add_worker(const struct screen *s, const Cachew__V1__WorkerRow *w,
+                       const Cachew__V1__ListJobsReply *jobs)
 {
     CW_STR_AUTO cells = {0};
-    size_t n = strlen(w->address), cut = n > worker_columns[0].width ? n - worker_columns[0].width : 0; /* the end tells more of a long one */
-    cw_str_addf(&cells, "%s\t%s\t%u\t%.0f%%\t", w->address + cut, w->state, w->threads, 100 * w->cpu_share);
+    /* the end tells more of a long one */
+    size_t n = strlen(w->address),
+           cut = n > worker_columns[0].width ? n - worker_columns[0].width : 0;
+    cw_str_addf(&cells, "%s\t%s\t%u\t%.0f%%\t", w->address + cut, w->state, w->threads,
+                100 * w->cpu_share);
     if (w->host_cpus > 0)
         cw_str_addf(&cells, "%.0f%%\t%.2f\t", 100 * w->host_cpu_share, w->host_load);
     else
@@ -298,17 +311,20 @@ static void add_workers(const struct screen *s, const struct tool_top *top, size
 
 /* ---- decisions ---- */
 
-static void add_decisions(const struct screen *s, const Cachew__V1__ListDecisionsReply *reply, size_t room)
+static void add_decisions(const struct screen *s, const Cachew__V1__ListDecisionsReply *reply,
+                          size_t room)
 {
     static const struct column column = {"LAST DECISIONS", 0, false};
     add_heads(s, &column, 1);
-    for (size_t i = reply->n_decisions - CW_MIN(reply->n_decisions, room); i < reply->n_decisions; i++) {
+    for (size_t i = reply->n_decisions - CW_MIN(reply->n_decisions, room); i < reply->n_decisions;
+         i++) {
         const Cachew__V1__Decision *d = reply->decisions[i];
         CW_STR_AUTO line = {0};
         add_time(&line, d->time_ms);
         if (d->job_id[0])
             cw_str_addf(&line, " %s", d->job_name[0] ? d->job_name : d->job_id);
-        cw_str_addf(&line, " %s %s: %s: %s", d->kind, d->policy, d->choice[0] ? d->choice : "nothing", d->reason);
+        cw_str_addf(&line, " %s %s: %s: %s", d->kind, d->policy,
+                    d->choice[0] ? d->choice : "nothing", d->reason);
         add_line(s, cw_str_text(&line));
     }
 }
@@ -330,7 +346,8 @@ static void divide(const size_t need[3], size_t rows, size_t ret_room[3])
     }
 }
 
-void tool_top_text(const struct tool_top *top, size_t columns, size_t rows, bool heads, struct cw_str *out)
+void tool_top_text(const struct tool_top *top, size_t columns, size_t rows, bool heads,
+                   struct cw_str *out)
 {
     const struct screen s = {out, columns, rows, heads};
     CW_STR_AUTO state = {0};
@@ -340,7 +357,8 @@ void tool_top_text(const struct tool_top *top, size_t columns, size_t rows, bool
         add_line(&s, top->lost ? cw_str_text(&state) : "connecting ...");
         return;
     }
-    size_t need[3] = {top->jobs->n_jobs, top->workers->n_workers, top->decisions->n_decisions}, room[3] = {need[0], need[1], need[2]};
+    size_t need[3] = {top->jobs->n_jobs, top->workers->n_workers, top->decisions->n_decisions},
+           room[3] = {need[0], need[1], need[2]};
     if (rows > 0)
         divide(need, rows > FIXED_LINES ? rows - FIXED_LINES : 0, room);
     add_fleet(&s, top);

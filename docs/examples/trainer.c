@@ -3,8 +3,9 @@
  *
  *     trainer DATA_DIR [DISPATCHER [EPOCHS]]
  *
- * DATA_DIR holds the four idx files (Debian: /usr/share/datasets/fashion-mnist). DISPATCHER defaults to "local:", a private
- * service that needs no set-up; give HOST:PORT to train from a cluster: nothing else changes. */
+ * DATA_DIR holds the four idx files (Debian: /usr/share/datasets/fashion-mnist). DISPATCHER
+ * defaults to "local:", a private service that needs no set-up; give HOST:PORT to train from a
+ * cluster: nothing else changes. */
 #include <cachew/cachew.h>
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +98,8 @@ static int predict(const struct model *m, const float *x, float p[CLASSES])
     return best;
 }
 
-static void train_step(struct model *m, const float *images, const unsigned char *labels, size_t n, float rate)
+static void train_step(struct model *m, const float *images, const unsigned char *labels, size_t n,
+                       float rate)
 {
     static float gw[CLASSES][PIXELS];
     float gb[CLASSES] = {0}, p[CLASSES];
@@ -122,11 +124,13 @@ static void train_step(struct model *m, const float *images, const unsigned char
     }
 }
 
-static void tensors(const struct cachew_batch *batch, const float **ret_images, const unsigned char **ret_labels)
+static void tensors(const struct cachew_batch *batch, const float **ret_images,
+                    const unsigned char **ret_labels)
 {
     struct cachew_tensor image, label;
-    if (cachew_batch_find(batch, "image", &image) < 0 || cachew_batch_find(batch, "label", &label) < 0 ||
-        image.dtype != CACHEW_F32 || label.dtype != CACHEW_U8) {
+    if (cachew_batch_find(batch, "image", &image) < 0 ||
+        cachew_batch_find(batch, "label", &label) < 0 || image.dtype != CACHEW_F32 ||
+        label.dtype != CACHEW_U8) {
         fprintf(stderr, "trainer: a batch without image (f32) and label (u8)\n");
         exit(1);
     }
@@ -144,7 +148,8 @@ static void count(struct tally *tally, const struct cachew_batch *batch)
     tally->next = number + 1;
 }
 
-static struct cachew_job *start(struct cachew_client *client, struct cachew_pipeline *pipeline, uint64_t epochs)
+static struct cachew_job *start(struct cachew_client *client, struct cachew_pipeline *pipeline,
+                                uint64_t epochs)
 {
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
     options.seed = 42;
@@ -158,7 +163,8 @@ static struct cachew_job *start(struct cachew_client *client, struct cachew_pipe
 }
 
 /* Returns images per second. */
-static double train(struct cachew_client *client, struct model *m, const char *dir, uint64_t epochs, struct tally *tally)
+static double train(struct cachew_client *client, struct model *m, const char *dir, uint64_t epochs,
+                    struct tally *tally)
 {
     struct cachew_job *job = start(client, build(dir, "train", 1), epochs);
     struct cachew_error error = CACHEW_ERROR_INIT;
@@ -182,8 +188,9 @@ static double train(struct cachew_client *client, struct model *m, const char *d
         if (rc < 0)
             die(&error);
         images_n += (double)images;
-        printf("epoch %llu: %llu images in %llu batches, %.0f images/s\n", (unsigned long long)epoch,
-               (unsigned long long)images, (unsigned long long)batches, (double)images / (now() - epoch_began));
+        printf("epoch %llu: %llu images in %llu batches, %.0f images/s\n",
+               (unsigned long long)epoch, (unsigned long long)images, (unsigned long long)batches,
+               (double)images / (now() - epoch_began));
         fflush(stdout);
     }
     cachew_job_close(job);
@@ -225,10 +232,11 @@ int main(int argc, char **argv)
         die(&error);
     static struct model model;
     struct tally tally = {0, 0, 0};
-    double rate = train(client, &model, argv[1], argc > 3 ? strtoull(argv[3], NULL, 10) : 5, &tally);
+    double rate =
+        train(client, &model, argv[1], argc > 3 ? strtoull(argv[3], NULL, 10) : 5, &tally);
     double held_out = accuracy(client, &model, argv[1]);
     cachew_disconnect(client);
-    printf("trainer: accuracy=%.4f samples_per_s=%.0f batches_lost=%llu batches_repeated=%llu\n", held_out, rate,
-           (unsigned long long)tally.lost, (unsigned long long)tally.repeated);
+    printf("trainer: accuracy=%.4f samples_per_s=%.0f batches_lost=%llu batches_repeated=%llu\n",
+           held_out, rate, (unsigned long long)tally.lost, (unsigned long long)tally.repeated);
     return 0;
 }

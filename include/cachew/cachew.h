@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcachew: input data processing for machine learning as a service. This header includes all of it. */
+/* libcachew: input data processing for machine learning as a service. This header includes all
+ * of it. */
 #ifndef CACHEW_H
 #define CACHEW_H
 

@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-/* Error codes: functions return 0 (or a positive answer where stated) or one of these. The numbers are part of
- * the ABI. */
+/* Error codes: functions return 0 (or a positive answer where stated) or one of these. The
+ * numbers are part of the ABI. */
 enum cachew_code {
     CACHEW_OK = 0,
     CACHEW_E_INVALID = -1,
@@ -29,13 +29,19 @@ enum cachew_code {
     CACHEW_E_OTHER_FILE = -17 /* a source file is not the one that the job was prepared with */
 };
 
-/* What went wrong, in words for people: names file, record or node, and what to do. The caller's memory;
- * initialise with CACHEW_ERROR_INIT. Every function that takes one accepts NULL. */
+/* What went wrong, in words for people: names file, record or node, and what to do. The caller's
+ * memory; initialise with CACHEW_ERROR_INIT. Every function that takes one accepts NULL. */
 struct cachew_error {
     int code;
     char message[1024];
 };
-#define CACHEW_ERROR_INIT {0, {0}}
+#define CACHEW_ERROR_INIT                                                                          \
+    {                                                                                              \
+        0,                                                                                         \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /* "NOT_FOUND" and the like. Any thread. */
 const char *cachew_code_name(int code);

@@ -11,14 +11,25 @@ extern "C" {
 #endif
 
 enum cachew_dtype {
-    CACHEW_U8, CACHEW_I8, CACHEW_U16, CACHEW_I16, CACHEW_U32, CACHEW_I32, CACHEW_U64, CACHEW_I64,
-    CACHEW_F16, CACHEW_F32, CACHEW_F64, CACHEW_BOOL, CACHEW_STR
+    CACHEW_U8,
+    CACHEW_I8,
+    CACHEW_U16,
+    CACHEW_I16,
+    CACHEW_U32,
+    CACHEW_I32,
+    CACHEW_U64,
+    CACHEW_I64,
+    CACHEW_F16,
+    CACHEW_F32,
+    CACHEW_F64,
+    CACHEW_BOOL,
+    CACHEW_STR
 };
 #define CACHEW_RANK_MAX 8
 
-/* One named tensor of a batch. All pointers stay valid until the batch is released, and point at memory that must
- * not be written. data is 64-byte aligned, contiguous, row-major.
- * CACHEW_STR: data are the bytes of all strings, one behind the other; offsets has count + 1 entries, and
+/* One named tensor of a batch. All pointers stay valid until the batch is released, and point at
+ * memory that must not be written. data is 64-byte aligned, contiguous, row-major. CACHEW_STR:
+ * data are the bytes of all strings, one behind the other; offsets has count + 1 entries, and
  * string i is data[offsets[i]] to data[offsets[i + 1]]. */
 struct cachew_tensor {
     const char *name;

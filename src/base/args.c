@@ -44,18 +44,22 @@ static bool to_flag(const char *text, bool *ret)
     return false;
 }
 
-static int check_range(const struct cw_arg *row, double v, const char *from, const char *text, struct cw_err *err)
+static int check_range(const struct cw_arg *row, double v, const char *from, const char *text,
+                       struct cw_err *err)
 {
     if (row->min == 0 && row->max == 0)
         return CW_OK;
     if (v < row->min)
-        return cw_err_set(err, CW_E_INVALID, "%s: must be at least %.15g (given %s)", from, row->min, text);
+        return cw_err_set(err, CW_E_INVALID, "%s: must be at least %.15g (given %s)", from,
+                          row->min, text);
     if (v > row->max)
-        return cw_err_set(err, CW_E_INVALID, "%s: must be at most %.15g (given %s)", from, row->max, text);
+        return cw_err_set(err, CW_E_INVALID, "%s: must be at most %.15g (given %s)", from, row->max,
+                          text);
     return CW_OK;
 }
 
-static int set_list(struct cw_arg_list *list, const char *text, const char *from, struct cw_err *err)
+static int set_list(struct cw_arg_list *list, const char *text, const char *from,
+                    struct cw_err *err)
 {
     if (list->n == CW_ARRAY_LEN(list->v))
         return cw_err_set(err, CW_E_LIMIT, "%s: more than %zu times", from, CW_ARRAY_LEN(list->v));
@@ -77,7 +81,8 @@ static int set_int(const struct cw_arg *row, const char *text, const char *from,
     return rc;
 }
 
-static int set_unsigned(const struct cw_arg *row, const char *text, const char *from, struct cw_err *err)
+static int set_unsigned(const struct cw_arg *row, const char *text, const char *from,
+                        struct cw_err *err)
 {
     uint64_t v;
     bool is_size = row->type == CW_ARG_BYTES;
@@ -91,7 +96,8 @@ static int set_unsigned(const struct cw_arg *row, const char *text, const char *
     return rc;
 }
 
-static int set_real(const struct cw_arg *row, const char *text, const char *from, struct cw_err *err)
+static int set_real(const struct cw_arg *row, const char *text, const char *from,
+                    struct cw_err *err)
 {
     double v;
 
@@ -103,7 +109,8 @@ static int set_real(const struct cw_arg *row, const char *text, const char *from
     return rc;
 }
 
-static int set_value(const struct cw_arg *row, const char *text, const char *from, struct cw_err *err)
+static int set_value(const struct cw_arg *row, const char *text, const char *from,
+                     struct cw_err *err)
 {
     switch (row->type) {
     case CW_ARG_FLAG:
@@ -176,11 +183,14 @@ static int fail_unknown(struct parser *parser, const char *name, size_t n)
         candidates[count++] = row->name;
     const char *near = cw_str_nearest(word, candidates);
     if (near)
-        return cw_err_set(parser->err, CW_E_INVALID, "unknown option --%s (did you mean --%s?)", word, near);
-    return cw_err_set(parser->err, CW_E_INVALID, "unknown option --%s (see %s --help)", word, parser->spec->program);
+        return cw_err_set(parser->err, CW_E_INVALID, "unknown option --%s (did you mean --%s?)",
+                          word, near);
+    return cw_err_set(parser->err, CW_E_INVALID, "unknown option --%s (see %s --help)", word,
+                      parser->spec->program);
 }
 
-static int set_from_line(struct parser *parser, const struct cw_arg *row, const char *text, const char *from)
+static int set_from_line(struct parser *parser, const struct cw_arg *row, const char *text,
+                         const char *from)
 {
     size_t i = (size_t)(row - parser->spec->rows);
 
@@ -236,7 +246,8 @@ static int read_short(struct parser *parser, const char *word)
         char from[NAME_BYTES];
 
         if (!row)
-            return cw_err_set(parser->err, CW_E_INVALID, "unknown option -%c (see %s --help)", *c, parser->spec->program);
+            return cw_err_set(parser->err, CW_E_INVALID, "unknown option -%c (see %s --help)", *c,
+                              parser->spec->program);
         if (row->type == CW_ARG_FLAG) {
             *(bool *)row->target = true;
             continue;
@@ -269,8 +280,9 @@ static int read_option(struct parser *parser, const char *word)
     return word[1] == '-' ? read_long(parser, word) : read_short(parser, word);
 }
 
-int cw_args_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional, size_t max,
-                  size_t *ret_positional_n, struct cw_err *err)
+int cw_args_parse(const struct cw_args_spec *spec, int argc, char **argv,
+                  const char **ret_positional, size_t max, size_t *ret_positional_n,
+                  struct cw_err *err)
 {
     struct parser parser = {.spec = spec, .argc = argc, .argv = argv, .err = err};
     bool options = true;

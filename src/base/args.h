@@ -8,14 +8,14 @@
 #include "base/err.h"
 
 enum cw_arg_type {
-    CW_ARG_FLAG,   /* bool *; --x, and --no-x when negatable */
-    CW_ARG_STR,    /* const char ** (points into argv or the environment) */
-    CW_ARG_I64,    /* int64_t * */
-    CW_ARG_U64,    /* uint64_t * */
-    CW_ARG_F64,    /* double * */
-    CW_ARG_BYTES,  /* uint64_t *, "64M" */
-    CW_ARG_MS,     /* int64_t *, "250ms", "3s" */
-    CW_ARG_LIST    /* struct cw_arg_list *: may stand several times */
+    CW_ARG_FLAG,  /* bool *; --x, and --no-x when negatable */
+    CW_ARG_STR,   /* const char ** (points into argv or the environment) */
+    CW_ARG_I64,   /* int64_t * */
+    CW_ARG_U64,   /* uint64_t * */
+    CW_ARG_F64,   /* double * */
+    CW_ARG_BYTES, /* uint64_t *, "64M" */
+    CW_ARG_MS,    /* int64_t *, "250ms", "3s" */
+    CW_ARG_LIST   /* struct cw_arg_list *: may stand several times */
 };
 struct cw_arg_list {
     const char *v[128];
@@ -25,24 +25,25 @@ struct cw_arg {
     const char *name; /* long name without dashes; rows end with a NULL name */
     char letter;      /* 0 = none */
     enum cw_arg_type type;
-    void *target;         /* keeps its value when the option is absent: set the default there */
-    const char *metavar;  /* "HOST:PORT" */
-    const char *help;     /* one line; the default is written in it */
-    double min, max;      /* both 0: any */
+    void *target;        /* keeps its value when the option is absent: set the default there */
+    const char *metavar; /* "HOST:PORT" */
+    const char *help;    /* one line; the default is written in it */
+    double min, max;     /* both 0: any */
 };
 struct cw_args_spec {
     const char *program; /* "cachew-worker" */
     const char *usage;   /* "[options]" or "FILE.json [options]" */
     const char *about;   /* paragraph for --help */
     const struct cw_arg *rows;
-    const char *tail;      /* printed at the end of --help: examples; NULL = none */
+    const char *tail;       /* printed at the end of --help: examples; NULL = none */
     const char *env_prefix; /* "CACHEW_WORKER"; NULL = no environment */
 };
 enum cw_args_result { CW_ARGS_RUN = 0, CW_ARGS_DONE = 1 /* --help or --version was printed */ };
 /* Options and positionals may be mixed; "--" ends options. ret_positional holds the rest, in order
  * (argv's own pointers, at most max). Returns CW_ARGS_RUN, CW_ARGS_DONE, or a negative code. */
-int cw_args_parse(const struct cw_args_spec *spec, int argc, char **argv, const char **ret_positional,
-                  size_t max, size_t *ret_positional_n, struct cw_err *err);
+int cw_args_parse(const struct cw_args_spec *spec, int argc, char **argv,
+                  const char **ret_positional, size_t max, size_t *ret_positional_n,
+                  struct cw_err *err);
 /* The help text, as --help prints it; the caller frees. */
 char *cw_args_help(const struct cw_args_spec *spec) CW_MUST_CHECK;
 

@@ -9,7 +9,8 @@
 #define WIDTH 80
 #define COLUMN_MAX 30
 
-/* Adds text wrapped at WIDTH; the cursor stands at column `at`, later lines start at `indent`. Newlines are kept. */
+/* Adds text wrapped at WIDTH; the cursor stands at column `at`, later lines start at `indent`.
+ * Newlines are kept. */
 static void add_wrapped(struct cw_str *out, const char *text, size_t at, size_t indent)
 {
     bool first = true; /* of the line */
@@ -53,15 +54,17 @@ static void add_left(struct cw_str *out, char letter, const char *name, const ch
 static const char *metavar_of(const struct cw_arg *row)
 {
     static const char *const by_type[] = {
-        [CW_ARG_FLAG] = NULL, [CW_ARG_STR] = "TEXT",   [CW_ARG_I64] = "N",   [CW_ARG_U64] = "N",
-        [CW_ARG_F64] = "X",   [CW_ARG_BYTES] = "SIZE", [CW_ARG_MS] = "TIME", [CW_ARG_LIST] = "TEXT"};
+        [CW_ARG_FLAG] = NULL, [CW_ARG_STR] = "TEXT", [CW_ARG_I64] = "N",
+        [CW_ARG_U64] = "N",   [CW_ARG_F64] = "X",    [CW_ARG_BYTES] = "SIZE",
+        [CW_ARG_MS] = "TIME", [CW_ARG_LIST] = "TEXT"};
 
     if (row->type == CW_ARG_FLAG)
         return NULL;
     return row->metavar ? row->metavar : by_type[row->type];
 }
 
-static void add_row(struct cw_str *out, size_t column, char letter, const char *name, const char *metavar, const char *help)
+static void add_row(struct cw_str *out, size_t column, char letter, const char *name,
+                    const char *metavar, const char *help)
 {
     CW_STR_AUTO left = {0};
 
@@ -111,8 +114,10 @@ char *cw_args_help(const struct cw_args_spec *spec)
     add_row(&out, column, has_letter_h(spec) ? '\0' : 'h', "help", NULL, "show this text");
     add_row(&out, column, '\0', "version", NULL, "show the version");
     if (spec->env_prefix)
-        cw_str_addf(&out, "\nEvery option can also be set in the environment, as %s_OPTION.\n", spec->env_prefix);
+        cw_str_addf(&out, "\nEvery option can also be set in the environment, as %s_OPTION.\n",
+                    spec->env_prefix);
     if (spec->tail)
-        cw_str_addf(&out, "\n%s%s", spec->tail, spec->tail[strlen(spec->tail) - 1] == '\n' ? "" : "\n");
+        cw_str_addf(&out, "\n%s%s", spec->tail,
+                    spec->tail[strlen(spec->tail) - 1] == '\n' ? "" : "\n");
     return cw_str_take(&out);
 }

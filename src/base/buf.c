@@ -10,7 +10,8 @@
 
 static void init(struct cw_buf *buf, void *data, size_t bytes, size_t cap)
 {
-    atomic_init(&buf->refs, 1); /* and no plain write to it: the thread sanitizer does not see how gRPC orders its threads */
+    /* and no plain write to it: the thread sanitizer does not see how gRPC orders its threads */
+    atomic_init(&buf->refs, 1);
     buf->data = data;
     buf->len = bytes;
     buf->cap = cap;

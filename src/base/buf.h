@@ -15,9 +15,11 @@ typedef void cw_buf_release_fn(void *arg, struct cw_buf *buf);
 struct cw_buf {
     atomic_int refs;
     void *data;
-    size_t len;                 /* bytes in use */
-    size_t cap;                 /* bytes there */
-    cw_buf_release_fn *release; /* called once at the last unref; frees data (not the struct); NULL = the data go with the struct, or are not ours */
+    size_t len; /* bytes in use */
+    size_t cap; /* bytes there */
+    /* called once at the last unref; frees data (not the struct); NULL = the data go with the
+     * struct, or are not ours */
+    cw_buf_release_fn *release;
     void *arg;
     uint64_t tag; /* the maker's own number (a shared-memory slot's id); 0 = none */
 };
@@ -26,7 +28,8 @@ struct cw_buf {
 struct cw_buf *cw_buf_new(size_t bytes) CW_MUST_CHECK;
 struct cw_buf *cw_buf_copy(const void *data, size_t bytes) CW_MUST_CHECK;
 /* Wraps foreign memory; release (may be NULL) is called at the last unref. Never NULL. */
-struct cw_buf *cw_buf_wrap(void *data, size_t bytes, cw_buf_release_fn *release, void *arg) CW_MUST_CHECK;
+struct cw_buf *cw_buf_wrap(void *data, size_t bytes, cw_buf_release_fn *release,
+                           void *arg) CW_MUST_CHECK;
 /* Bytes of memory that it takes; of wrapped memory `cap` of them. */
 size_t cw_buf_held(const struct cw_buf *buf);
 struct cw_buf *cw_buf_ref(struct cw_buf *buf);

@@ -42,7 +42,8 @@ void cw_clock_sleep_ns(int64_t ns)
     if (ns <= 0)
         return;
     int64_t end = cw_clock_ns() + ns;
-    struct timespec ts = {.tv_sec = (time_t)(end / 1000000000), .tv_nsec = (long)(end % 1000000000)};
+    struct timespec ts = {.tv_sec = (time_t)(end / 1000000000),
+                          .tv_nsec = (long)(end % 1000000000)};
 
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
         ;

@@ -5,11 +5,12 @@
 
 #include "base/compiler.h"
 
-int64_t cw_clock_ns(void);         /* CLOCK_MONOTONIC */
+int64_t cw_clock_ns(void); /* CLOCK_MONOTONIC */
 int64_t cw_clock_ms(void);
-int64_t cw_clock_wall_ms(void);    /* since 1970 */
+int64_t cw_clock_wall_ms(void); /* since 1970 */
 int64_t cw_clock_thread_cpu_ns(void);
 int64_t cw_clock_process_cpu_ns(void);
-void cw_clock_sleep_ns(int64_t ns); /* only where blocking is the purpose (operator sleep, retries off loop threads) */
+/* only where blocking is the purpose (operator sleep, retries off loop threads) */
+void cw_clock_sleep_ns(int64_t ns);
 
 #endif

@@ -17,10 +17,9 @@
 #define CW_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define CW_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define CW_MAX(a, b) ((a) > (b) ? (a) : (b))
-#define CW_CONTAINER_OF(ptr, type, member) \
-    ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define CW_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 /* Rounds x up to a multiple of a, a power of two. */
-#define CW_ALIGN_UP(x, a) (((x) + ((a) - 1)) & ~((a) - 1))
+#define CW_ALIGN_UP(x, a) (((x) + ((a)-1)) & ~((a)-1))
 
 /* A programming error, checked in every build. What input, a peer or a disk can cause is an error
  * code, never an assertion. */

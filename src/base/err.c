@@ -191,7 +191,8 @@ int cw_err_is_retryable(int code)
 
 bool cw_err_is_of_data(int code)
 {
-    return code == CW_E_INVALID || code == CW_E_CORRUPT || code == CW_E_UNSUPPORTED || code == CW_E_LIMIT;
+    return code == CW_E_INVALID || code == CW_E_CORRUPT || code == CW_E_UNSUPPORTED ||
+           code == CW_E_LIMIT;
 }
 
 int cw_err_to_grpc(int code)
@@ -222,6 +223,7 @@ int cw_err_from_grpc(int status)
 
 void cw_assert_failed(const char *expr, const char *file, int line)
 {
-    fprintf(stderr, "level=error mod=base msg=\"assertion failed: %s\" at=%s:%d\n", expr, file, line);
+    fprintf(stderr, "level=error mod=base msg=\"assertion failed: %s\" at=%s:%d\n", expr, file,
+            line);
     abort();
 }

@@ -22,7 +22,8 @@ enum cw_code {
 #undef CW_ERR
 };
 
-/* Never on the heap; zero-initialise with {0}. Functions accept a NULL err and then only return the code. */
+/* Never on the heap; zero-initialise with {0}. Functions accept a NULL err and then only return
+ * the code. */
 struct cw_err {
     int code;
     char msg[1024];
@@ -40,7 +41,8 @@ const char *cw_err_name(int code);
 /* The one-line text of the table. */
 const char *cw_err_text(int code);
 int cw_err_is_retryable(int code);
-/* Whether the error says that the data are bad, which they are wherever they are read; false of what this process, its host or its disk lacks. */
+/* Whether the error says that the data are bad, which they are wherever they are read; false of
+ * what this process, its host or its disk lacks. */
 bool cw_err_is_of_data(int code);
 /* gRPC status of a code (0 for 0) and back (unknown statuses give INTERNAL). */
 int cw_err_to_grpc(int code);

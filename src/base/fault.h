@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fault points for tests: with CACHEW_FAULT="name:N" in the environment the process dies by SIGKILL when it
- * passes that point for the N-th time (name "any" counts every point). Nothing without CW_FAULTS. */
+/* Fault points for tests: with CACHEW_FAULT="name:N" in the environment the process dies by
+ * SIGKILL when it passes that point for the N-th time (name "any" counts every point). Nothing
+ * without CW_FAULTS. */
 #ifndef CW_BASE_FAULT_H
 #define CW_BASE_FAULT_H
 
@@ -10,10 +11,10 @@
 #include <stdatomic.h>
 extern atomic_int cw_fault_state; /* -1 not asked yet, 0 off, 1 armed */
 void cw_fault_pass(const char *name);
-#define cw_fault_point(name)                                                             \
-    do {                                                                                 \
-        if (CW_UNLIKELY(atomic_load_explicit(&cw_fault_state, memory_order_acquire)))    \
-            cw_fault_pass(name);                                                         \
+#define cw_fault_point(name)                                                                       \
+    do {                                                                                           \
+        if (CW_UNLIKELY(atomic_load_explicit(&cw_fault_state, memory_order_acquire)))              \
+            cw_fault_pass(name);                                                                   \
     } while (0)
 #else
 #define cw_fault_point(name) ((void)0)

@@ -9,7 +9,8 @@
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #define XXH_DISPATCH_DISABLE_REPLACE
 #include <xxh_x86dispatch.h>
-#define BIG ((size_t)4096) /* from here on the widest vectors of this CPU pay: twice the speed, the same value */
+/* from here on the widest vectors of this CPU pay: twice the speed, the same value */
+#define BIG ((size_t)4096)
 #endif
 
 #include "base/mem.h"
@@ -105,7 +106,8 @@ bool cw_hash_eq(struct cw_hash a, struct cw_hash b)
 
 void cw_hash_text(struct cw_hash h, char ret_text[CW_HASH_TEXT_BYTES])
 {
-    snprintf(ret_text, CW_HASH_TEXT_BYTES, "%016llx%016llx", (unsigned long long)h.hi, (unsigned long long)h.lo);
+    snprintf(ret_text, CW_HASH_TEXT_BYTES, "%016llx%016llx", (unsigned long long)h.hi,
+             (unsigned long long)h.lo);
 }
 
 static int hex_digit(char c)

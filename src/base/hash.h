@@ -16,10 +16,12 @@ struct cw_hasher *cw_hasher_new(void) CW_MUST_CHECK;
 void cw_hasher_free(struct cw_hasher *hasher);
 void cw_hasher_reset(struct cw_hasher *hasher);
 void cw_hasher_add(struct cw_hasher *hasher, const void *p, size_t n);
-void cw_hasher_add_u64(struct cw_hasher *hasher, uint64_t v);  /* little endian */
-void cw_hasher_add_str(struct cw_hasher *hasher, const char *s); /* length, then bytes; NULL as "" */
+void cw_hasher_add_u64(struct cw_hasher *hasher, uint64_t v); /* little endian */
+/* length, then bytes; NULL as "" */
+void cw_hasher_add_str(struct cw_hasher *hasher, const char *s);
 struct cw_hash cw_hasher_get(const struct cw_hasher *hasher);
-uint64_t cw_hasher_get_u64(const struct cw_hasher *hasher); /* what cw_hash_u64 gives for all at once */
+/* what cw_hash_u64 gives for all at once */
+uint64_t cw_hasher_get_u64(const struct cw_hasher *hasher);
 
 struct cw_hash cw_hash_bytes(const void *p, size_t n);
 uint64_t cw_hash_u64(const void *p, size_t n);

@@ -69,10 +69,13 @@ bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload
         return false;
     }
     uint64_t passed = total - load->total;
-    bool goes_on = load->total > 0 && total > load->total && busy >= load->busy && busy - load->busy <= passed;
+    bool goes_on =
+        load->total > 0 && total > load->total && busy >= load->busy && busy - load->busy <= passed;
     if (goes_on)
         load->cpu_share = (double)(busy - load->busy) / (double)passed;
-    else if (total != load->total) /* the first look, or ticks that went back (the kernel's count of waiting may) */
+    else if (total !=
+             /* the first look, or ticks that went back (the kernel's count of waiting may) */
+             load->total)
         load->cpu_share = 0;
     load->cpus = cpus;
     load->load = minute > 0 ? minute / (double)cpus : 0;
@@ -86,7 +89,8 @@ bool cw_hostload_look(struct cw_hostload *load)
     const size_t cap = 64 * 1024; /* a line of at most 100 bytes a CPU */
     cw_autofree char *stat = cw_mem_new(cap);
     char loadavg[128];
-    bool ok = read_file("/proc/stat", stat, cap) && read_file("/proc/loadavg", loadavg, sizeof(loadavg));
+    bool ok =
+        read_file("/proc/stat", stat, cap) && read_file("/proc/loadavg", loadavg, sizeof(loadavg));
     if (ok)
         ok = cw_hostload_parse(stat, loadavg, load);
     else
@@ -97,7 +101,8 @@ bool cw_hostload_look(struct cw_hostload *load)
 uint64_t cw_host_ram(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t ram = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0, limit = cw_memlimit();
+    uint64_t ram = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0,
+             limit = cw_memlimit();
     return ram > 0 || limit != CW_MEMLIMIT_NONE ? CW_MIN(ram > 0 ? ram : limit, limit) : 0;
 }
 

@@ -34,7 +34,8 @@ static size_t find(const struct cw_set *set, uint64_t x)
 }
 
 /* Replaces the intervals [from, to) by the n given ones (n <= 2). */
-static void splice(struct cw_set *set, size_t from, size_t to, const struct cw_interval *by, size_t n)
+static void splice(struct cw_set *set, size_t from, size_t to, const struct cw_interval *by,
+                   size_t n)
 {
     size_t now = set->n - (to - from) + n;
     size_t tail = set->n - to;

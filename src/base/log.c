@@ -30,7 +30,8 @@ void cw_log_forked(void)
     static _Atomic pid_t freed_in;
     pid_t self = getpid();
 
-    if (atomic_exchange(&freed_in, self) != self) /* later it may be another thread's of this process */
+    /* later it may be another thread's of this process */
+    if (atomic_exchange(&freed_in, self) != self)
         cw_mutex_init(&lock);
 }
 
@@ -115,7 +116,8 @@ static void write_line(enum cw_log_level level, const char *module, const char *
     write_all(line, n);
 }
 
-void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module, const char *fmt, ...)
+void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module,
+               const char *fmt, ...)
 {
     char text[TEXT_BYTES];
     int dropped = 0;

@@ -13,18 +13,20 @@ struct cw_log_site {
     int64_t window_ms;
     int count, dropped;
 };
-void cw_log_set_level(enum cw_log_level level); /* default INFO; environment CACHEW_LOG=error|warn|info|debug */
-void cw_log_forked(void); /* in a child of a process with threads, before it logs: one of them may have held the lock */
+/* default INFO; environment CACHEW_LOG=error|warn|info|debug */
+void cw_log_set_level(enum cw_log_level level);
+/* in a child of a process with threads, before it logs: one of them may have held the lock */
+void cw_log_forked(void);
 bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level);
-void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module, const char *fmt, ...)
-    CW_PRINTF(4, 5);
+void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module,
+               const char *fmt, ...) CW_PRINTF(4, 5);
 bool cw_log_wants(enum cw_log_level level);
 
-#define cw_log(level, module, ...)                                     \
-    do {                                                               \
-        static struct cw_log_site cw_log_site_;                        \
-        if (cw_log_wants(level))                                       \
-            cw_log_at(&cw_log_site_, (level), (module), __VA_ARGS__);  \
+#define cw_log(level, module, ...)                                                                 \
+    do {                                                                                           \
+        static struct cw_log_site cw_log_site_;                                                    \
+        if (cw_log_wants(level))                                                                   \
+            cw_log_at(&cw_log_site_, (level), (module), __VA_ARGS__);                              \
     } while (0)
 #define cw_log_error(module, ...) cw_log(CW_LOG_ERROR, module, __VA_ARGS__)
 #define cw_log_warn(module, ...) cw_log(CW_LOG_WARN, module, __VA_ARGS__)

@@ -13,10 +13,11 @@ struct cw_map {
     struct cw_map_slot *slots;
     size_t n, used, cap;
 };
-void cw_map_fini(struct cw_map *map); /* does not free the values */
+void cw_map_fini(struct cw_map *map);      /* does not free the values */
 void cw_map_fini_free(struct cw_map *map); /* frees them, with cw_mem_free */
 void *cw_map_get(const struct cw_map *map, uint64_t key);
-void *cw_map_set(struct cw_map *map, uint64_t key, void *value); /* returns the former value or NULL */
+/* returns the former value or NULL */
+void *cw_map_set(struct cw_map *map, uint64_t key, void *value);
 void *cw_map_remove(struct cw_map *map, uint64_t key);
 bool cw_map_next(const struct cw_map *map, size_t *i, uint64_t *ret_key, void **ret_value);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handler finds a mapping in a table that it reads without a lock. Entries are never freed, and those that just change are skipped: the thread that is
- * interrupted uses its mapping, so that entry stands still. */
+/* The handler finds a mapping in a table that it reads without a lock. Entries are never freed,
+ * and those that just change are skipped: the thread that is interrupted uses its mapping, so
+ * that entry stands still. */
 #include "base/mapped.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #define NOWHERE SIZE_MAX
 
 struct cw_mapped {
-    atomic_uint changes; /* odd while begin and bytes change */
+    atomic_uint changes;     /* odd while begin and bytes change */
     _Atomic uintptr_t begin; /* 0: unused */
     _Atomic size_t bytes;
     _Atomic size_t broken_at; /* NOWHERE: it is whole */
@@ -28,13 +29,15 @@ struct cw_mapped {
 
 struct before { /* whose handler was there before ours */
     struct sigaction action;
-    struct before *older; /* one that was there when ours was installed the time before: kept, since a signal may just be passed on to it */
+    /* one that was there when ours was installed the time before: kept, since a signal may just
+     * be passed on to it */
+    struct before *older;
 };
 static struct {
     struct cw_mutex lock;
     _Atomic(struct cw_mapped *) parts[PARTS];
-    unsigned parts_n;         /* lock */
-    struct cw_mapped *unused; /* lock */
+    unsigned parts_n;                /* lock */
+    struct cw_mapped *unused;        /* lock */
     _Atomic(struct before *) before; /* changed under lock */
 } table = {.lock = CW_MUTEX_INIT};
 
@@ -47,8 +50,8 @@ static bool has_address(const struct cw_mapped *entry, uintptr_t at)
     uintptr_t begin = atomic_load(&entry->begin);
     size_t bytes = atomic_load(&entry->bytes);
 
-    return changes % 2 == 0 && begin && at >= begin && at - begin < CW_ALIGN_UP(bytes, CW_MEM_PAGE) &&
-        atomic_load(&entry->changes) == changes;
+    return changes % 2 == 0 && begin && at >= begin &&
+           at - begin < CW_ALIGN_UP(bytes, CW_MEM_PAGE) && atomic_load(&entry->changes) == changes;
 }
 
 static struct cw_mapped *find(uintptr_t at)
@@ -63,7 +66,8 @@ static struct cw_mapped *find(uintptr_t at)
     return NULL;
 }
 
-/* All of it at once: one fault a mapping, however many pages are gone, and a disk that takes long to say so is asked once. */
+/* All of it at once: one fault a mapping, however many pages are gone, and a disk that takes
+ * long to say so is asked once. */
 static bool put_zeros(struct cw_mapped *entry, uintptr_t at)
 {
     uintptr_t begin = atomic_load(&entry->begin);
@@ -71,8 +75,8 @@ static bool put_zeros(struct cw_mapped *entry, uintptr_t at)
 
     atomic_compare_exchange_strong(&entry->broken_at, &whole, at - begin);
     /* Not mmap(): this is a signal handler, and sanitizers have one of their own. */
-    return syscall(SYS_mmap, begin, CW_ALIGN_UP(atomic_load(&entry->bytes), CW_MEM_PAGE), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-        (long)begin;
+    return syscall(SYS_mmap, begin, CW_ALIGN_UP(atomic_load(&entry->bytes), CW_MEM_PAGE), PROT_READ,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (long)begin;
 }
 
 /* A fault is raised again when the handler returns; a signal that was sent must be sent again. */
@@ -85,11 +89,13 @@ static void end_process(int number, const siginfo_t *info)
         raise(number);
 }
 
-/* As if this handler were not there. If the other one passes it on to this one in turn, that is the end. */
+/* As if this handler were not there. If the other one passes it on to this one in turn, that is
+ * the end. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     static _Thread_local volatile sig_atomic_t is_passing;
-    const struct sigaction *before = &atomic_load_explicit(&table.before, memory_order_acquire)->action;
+    const struct sigaction *before =
+        &atomic_load_explicit(&table.before, memory_order_acquire)->action;
     bool is_standard = !(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_DFL;
     bool is_ignored = !(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_IGN;
 
@@ -118,10 +124,13 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     errno = kept;
 }
 
-/* Lock held. Whether the handler is there, also when somebody else has installed one since the last time. */
+/* Lock held. Whether the handler is there, also when somebody else has installed one since the
+ * last time. */
 static bool has_handler(void)
 {
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART}, now;
+    struct sigaction action = {.sa_sigaction = on_bus_error,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART},
+                     now;
 
     if (sigaction(SIGBUS, NULL, &now) < 0)
         return false;

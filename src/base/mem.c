@@ -12,7 +12,8 @@
 #include <emmintrin.h>
 #endif
 
-/* Larger sizes are never granted: they come from damaged input, and sanitizers end a process that asks. */
+/* Larger sizes are never granted: they come from damaged input, and sanitizers end a process
+ * that asks. */
 #define TRY_MAX ((size_t)1 << 39)
 #define HUGE_PAGE ((size_t)2 << 20)
 #define LARGE ((size_t)128 << 10) /* may have pages of its own */
@@ -31,7 +32,8 @@ static size_t reserve_bytes; /* set once, before there are threads */
 /* Address space and what counts against limits, but no memory. */
 static void set_aside(void)
 {
-    void *none = NULL, *p = mmap(NULL, reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *none = NULL,
+         *p = mmap(NULL, reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p != MAP_FAILED && !atomic_compare_exchange_strong(&reserve, &none, p))
         munmap(p, reserve_bytes);
@@ -147,7 +149,8 @@ static void stream_lines(char *restrict dst, const char *restrict src, size_t n)
 {
     for (size_t at = 0; at < n; at += LINE)
         for (size_t i = 0; i < LINE; i += sizeof(__m128i))
-            _mm_stream_si128((__m128i *)(void *)(dst + at + i), _mm_loadu_si128((const __m128i *)(const void *)(src + at + i)));
+            _mm_stream_si128((__m128i *)(void *)(dst + at + i),
+                             _mm_loadu_si128((const __m128i *)(const void *)(src + at + i)));
     _mm_sfence();
 }
 #endif
@@ -178,7 +181,8 @@ size_t cw_mem_cost(size_t bytes)
     const size_t head = sizeof(size_t), step = 2 * sizeof(size_t);
 
     if (bytes >= LARGE)
-        return bytes > SIZE_MAX - 2 * CW_MEM_PAGE ? SIZE_MAX : CW_ALIGN_UP(bytes + step, CW_MEM_PAGE);
+        return bytes > SIZE_MAX - 2 * CW_MEM_PAGE ? SIZE_MAX
+                                                  : CW_ALIGN_UP(bytes + step, CW_MEM_PAGE);
     return CW_MAX(CW_ALIGN_UP(bytes + head, step), 2 * step);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory. Small control structures come from cw_mem_new and friends, which never return NULL: a
- * process that cannot get a few bytes ends with a message (docs/decisions/0001-memory.md). Sizes that data, a
- * peer or a file decide go through cw_mem_try*, whose NULL the caller turns into CW_E_NOMEM. */
+ * process that cannot get a few bytes ends with a message (docs/decisions/0001-memory.md). Sizes
+ * that data, a peer or a file decide go through cw_mem_try*, whose NULL the caller turns into
+ * CW_E_NOMEM. */
 #ifndef CW_BASE_MEM_H
 #define CW_BASE_MEM_H
 
@@ -9,27 +10,34 @@
 #include <stdbool.h>
 #include "base/compiler.h"
 
-void *cw_mem_new(size_t bytes) CW_MUST_CHECK;               /* zeroed, never NULL */
-void *cw_mem_new_array(size_t n, size_t size) CW_MUST_CHECK; /* zeroed, overflow-checked, never NULL */
+void *cw_mem_new(size_t bytes) CW_MUST_CHECK; /* zeroed, never NULL */
+/* zeroed, overflow-checked, never NULL */
+void *cw_mem_new_array(size_t n, size_t size) CW_MUST_CHECK;
 void *cw_mem_grow(void *p, size_t n, size_t size) CW_MUST_CHECK; /* realloc to n*size, never NULL */
-void *cw_mem_try(size_t bytes) CW_MUST_CHECK;               /* not zeroed; NULL when there is none */
-void *cw_mem_try_grow(void *p, size_t bytes) CW_MUST_CHECK; /* realloc; NULL when there is none: p stays */
+/* not zeroed; NULL when there is none */
+void *cw_mem_try(size_t bytes) CW_MUST_CHECK;
+/* realloc; NULL when there is none: p stays */
+void *cw_mem_try_grow(void *p, size_t bytes) CW_MUST_CHECK;
 void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
-/* For much data: begins at a page, in huge pages if it has a whole number of them (fewer page faults, and devices take longer pieces). */
+/* For much data: begins at a page, in huge pages if it has a whole number of them (fewer page
+ * faults, and devices take longer pieces). */
 #define CW_MEM_PAGE ((size_t)4096)
 void *cw_mem_try_pages(size_t bytes) CW_MUST_CHECK;
-/* What the allocator takes for a piece of so many bytes: its own head, and sizes in steps; large ones in pages. */
+/* What the allocator takes for a piece of so many bytes: its own head, and sizes in steps; large
+ * ones in pages. */
 size_t cw_mem_cost(size_t bytes);
 void cw_mem_free(void *p); /* also for try_aligned and try_pages; accepts NULL */
-char *cw_mem_strdup(const char *s) CW_MUST_CHECK;            /* NULL gives NULL */
+char *cw_mem_strdup(const char *s) CW_MUST_CHECK; /* NULL gives NULL */
 char *cw_mem_strndup(const char *s, size_t n) CW_MUST_CHECK;
 void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;
-/* memcpy of what is not read again soon: much of it goes past the processor's caches, which keep what they have, and dst is not read first. */
+/* memcpy of what is not read again soon: much of it goes past the processor's caches, which keep
+ * what they have, and dst is not read first. */
 void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n);
 char *cw_mem_printf(const char *fmt, ...) CW_PRINTF(1, 2) CW_MUST_CHECK;
 
-/* Sets so much aside. When there is no memory for something, large or small, that is let go, once: small things go on, and whoever asks
- * cw_mem_is_short gives memory back and then has it set aside again by cw_mem_give_back, which also returns to the system what the allocator has
+/* Sets so much aside. When there is no memory for something, large or small, that is let go,
+ * once: small things go on, and whoever asks cw_mem_is_short gives memory back and then has it
+ * set aside again by cw_mem_give_back, which also returns to the system what the allocator has
  * idle. Any thread. */
 void cw_mem_reserve(size_t bytes);
 bool cw_mem_is_short(void);
@@ -38,12 +46,12 @@ void cw_mem_give_back(void);
 #define CW_NEW(type) ((type *)cw_mem_new(sizeof(type)))
 #define CW_NEW_ARRAY(type, n) ((type *)cw_mem_new_array((n), sizeof(type)))
 /* Makes room for one more in a growable array {array, n, cap}. */
-#define CW_GROW(array, n, cap)                                                     \
-    do {                                                                           \
-        if ((n) >= (cap)) {                                                        \
-            (cap) = (cap) ? 2 * (cap) : 8;                                         \
-            (array) = cw_mem_grow((array), (cap), sizeof(*(array)));               \
-        }                                                                          \
+#define CW_GROW(array, n, cap)                                                                     \
+    do {                                                                                           \
+        if ((n) >= (cap)) {                                                                        \
+            (cap) = (cap) ? 2 * (cap) : 8;                                                         \
+            (array) = cw_mem_grow((array), (cap), sizeof(*(array)));                               \
+        }                                                                                          \
     } while (0)
 
 /* `cw_autofree char *s = ...;` frees at the end of the scope. */

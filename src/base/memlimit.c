@@ -36,11 +36,13 @@ static uint64_t read_limit(const char *path)
     if (!read_text(path, text, sizeof(text)))
         return CW_MEMLIMIT_NONE;
     uint64_t bytes = strtoull(text, &end, 10);
-    return end == text || bytes == 0 || bytes >= UNLIMITED ? CW_MEMLIMIT_NONE : bytes; /* "max" is no number */
+    /* "max" is no number */
+    return end == text || bytes == 0 || bytes >= UNLIMITED ? CW_MEMLIMIT_NONE : bytes;
 }
 
-/* The smallest of a group and those above it. In a container its path may be one that only the host knows: then the folders are missing, and what is
- * mounted at the top is the container's own. */
+/* The smallest of a group and those above it. In a container its path may be one that only the
+ * host knows: then the folders are missing, and what is mounted at the top is the container's
+ * own. */
 static uint64_t walk(const char *root, const char *mount, const char *group, const char *file)
 {
     char path[PATH_BYTES], at[PATH_BYTES];
@@ -71,14 +73,17 @@ static bool has_memory(const char *controllers)
 /* One line: hierarchy, controllers, path. */
 static uint64_t of_line(const char *root, char *line)
 {
-    char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    char *controllers = strchr(line, ':'),
+         *group = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!group)
         return CW_MEMLIMIT_NONE;
     *controllers++ = '\0';
     *group++ = '\0';
     if (*controllers == '\0')
         return walk(root, "/sys/fs/cgroup", group, "memory.max");
-    return has_memory(controllers) ? walk(root, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes") : CW_MEMLIMIT_NONE;
+    return has_memory(controllers)
+               ? walk(root, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes")
+               : CW_MEMLIMIT_NONE;
 }
 
 uint64_t cw_memlimit_cgroup(const char *root)
@@ -100,7 +105,9 @@ uint64_t cw_memlimit_cgroup(const char *root)
 uint64_t cw_memlimit_address_space(void)
 {
     struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? CW_MEMLIMIT_NONE : (uint64_t)limit.rlim_cur;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
+               ? CW_MEMLIMIT_NONE
+               : (uint64_t)limit.rlim_cur;
 }
 
 uint64_t cw_memlimit(void)
@@ -122,7 +129,9 @@ static uint64_t address_space_used(void)
 {
     char text[128];
     long page = sysconf(_SC_PAGESIZE);
-    return page > 0 && read_text("/proc/self/statm", text, sizeof(text)) ? strtoull(text, NULL, 10) * (uint64_t)page : 0;
+    return page > 0 && read_text("/proc/self/statm", text, sizeof(text))
+               ? strtoull(text, NULL, 10) * (uint64_t)page
+               : 0;
 }
 
 uint64_t cw_memlimit_lower(uint64_t wanted)

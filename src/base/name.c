@@ -16,11 +16,13 @@ int cw_name_check_job(const char *name, struct cw_err *err)
     const unsigned char *p = (const unsigned char *)name;
     size_t n = strlen(name), len;
     if (n > CW_JOB_NAME_MAX)
-        return cw_err_set(err, CW_E_INVALID, "the job's name has %zu bytes, at most %d are allowed", n, CW_JOB_NAME_MAX);
+        return cw_err_set(err, CW_E_INVALID, "the job's name has %zu bytes, at most %d are allowed",
+                          n, CW_JOB_NAME_MAX);
     for (size_t i = 0; i < n; i += len) {
         len = cw_str_utf8_len(p + i, n - i);
         if (len == 0)
-            return cw_err_set(err, CW_E_INVALID, "the job's name is no valid UTF-8 from byte %zu on", i);
+            return cw_err_set(err, CW_E_INVALID,
+                              "the job's name is no valid UTF-8 from byte %zu on", i);
         if (is_control(p + i, len))
             return cw_err_set(err, CW_E_INVALID, "the job's name has control characters");
     }
@@ -32,7 +34,8 @@ bool cw_name_is_tenant(const char *p, size_t n)
     if (n == 0 || n > CW_TENANT_NAME_MAX || p[0] == '.')
         return false;
     for (size_t i = 0; i < n; i++)
-        if (p[i] == '\0' || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", p[i]))
+        if (p[i] == '\0' ||
+            !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", p[i]))
             return false;
     return true;
 }
@@ -44,6 +47,8 @@ int cw_name_check_tenant(const char *name, struct cw_err *err)
     if (n == 0 || cw_name_is_tenant(name, n))
         return 0;
     cw_str_add_json(&shown, name, n > CW_TENANT_NAME_MAX ? CW_TENANT_NAME_MAX : n);
-    return cw_err_set(err, CW_E_INVALID, "%s is no name of a tenant: letters, digits, '.', '_', '-', at most %d, no '.' first", cw_str_text(&shown),
-                      CW_TENANT_NAME_MAX);
+    return cw_err_set(
+        err, CW_E_INVALID,
+        "%s is no name of a tenant: letters, digits, '.', '_', '-', at most %d, no '.' first",
+        cw_str_text(&shown), CW_TENANT_NAME_MAX);
 }

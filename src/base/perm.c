@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Permutation of [0, n) by position. The Feistel network works on ceil(log2 n) bits, split into two
- * parts that may differ by one bit, so that its domain is below 2n and a walk takes 1.4 turns on average. */
+/* Permutation of [0, n) by position. The Feistel network works on ceil(log2 n) bits, split into
+ * two parts that may differ by one bit, so that its domain is below 2n and a walk takes 1.4
+ * turns on average. */
 #include "base/hash.h"
 #include "base/rng.h"
 
@@ -9,7 +10,8 @@
 #define ROUNDS 8
 #define FEW_BITS 10
 
-void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep)
+void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch,
+                  uint64_t rep)
 {
     uint32_t bits = n > 1 ? (uint32_t)(64 - __builtin_clzll(n - 1)) : 0;
 
@@ -57,7 +59,8 @@ uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i)
 /* The multiplications of one walk wait for each other, those of several walks do not. */
 #define LANES 4
 
-static inline void feistel_lanes(const struct cw_perm *perm, const uint64_t in[LANES], uint64_t out[LANES])
+static inline void feistel_lanes(const struct cw_perm *perm, const uint64_t in[LANES],
+                                 uint64_t out[LANES])
 {
     uint64_t hi[LANES], lo[LANES], key = perm->key[0];
 

@@ -50,7 +50,8 @@ uint64_t cw_rng_key(uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep)
 }
 
 /* 96 bits name (seed, tag, epoch, rep): the key and one counter word. The id has the two others. */
-void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep, uint64_t id)
+void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep,
+                 uint64_t id)
 {
     uint64_t key = cw_rng_key(seed, tag, epoch, rep);
 
@@ -58,7 +59,8 @@ void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch
     rng->key[1] = (uint32_t)(key >> 32);
     rng->ctr[0] = (uint32_t)id;
     rng->ctr[1] = (uint32_t)(id >> 32);
-    rng->ctr[2] = (uint32_t)(cw_mix64(seed ^ cw_mix64(tag + cw_mix64(epoch + cw_mix64(rep)))) >> 32);
+    rng->ctr[2] =
+        (uint32_t)(cw_mix64(seed ^ cw_mix64(tag + cw_mix64(epoch + cw_mix64(rep)))) >> 32);
 }
 
 uint64_t cw_rng_u64(const struct cw_rng *rng, uint32_t draw)

@@ -13,7 +13,8 @@ struct cw_rng {
 };
 
 /* The stream's name: tag says which operator, where = (epoch, repetition), id which element. */
-void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep, uint64_t id);
+void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep,
+                 uint64_t id);
 uint64_t cw_rng_u64(const struct cw_rng *rng, uint32_t draw);
 double cw_rng_unit(const struct cw_rng *rng, uint32_t draw); /* [0, 1), 53 bits */
 double cw_rng_range(const struct cw_rng *rng, uint32_t draw, double lo, double hi);
@@ -28,9 +29,11 @@ struct cw_perm {
     uint64_t lo_mask, hi_mask;
     uint32_t lo_bits, rounds;
 };
-void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep);
+void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch,
+                  uint64_t rep);
 uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i); /* i < n */
-void cw_perm_run(const struct cw_perm *perm, uint64_t *i, size_t n); /* n of them in place, faster */
+/* n of them in place, faster */
+void cw_perm_run(const struct cw_perm *perm, uint64_t *i, size_t n);
 
 /* One block of Philox4x32-10, and what names a stream or a permutation as 64 bits. */
 void cw_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t ret_words[4]);

@@ -44,7 +44,9 @@ int cw_stop_check(const struct cw_stop *stop, struct cw_err *err)
 {
     if (stop && stop->looks)
         atomic_fetch_add_explicit(stop->looks, 1, memory_order_relaxed);
-    return cw_stop_is_set(stop) ? cw_err_set(err, CW_E_CANCELLED, "cancelled: nobody wants it any more") : 0;
+    return cw_stop_is_set(stop)
+               ? cw_err_set(err, CW_E_CANCELLED, "cancelled: nobody wants it any more")
+               : 0;
 }
 
 int cw_stop_sleep_ns(const struct cw_stop *stop, int64_t ns, struct cw_err *err)

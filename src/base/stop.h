@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether what is being done is still wanted. Set once, by any thread; walks, scans and waits look at it now and then and end with
- * CANCELLED. So how often they have looked says whether they come on. */
+/* Whether what is being done is still wanted. Set once, by any thread; walks, scans and waits
+ * look at it now and then and end with CANCELLED. So how often they have looked says whether
+ * they come on. */
 #ifndef CW_BASE_STOP_H
 #define CW_BASE_STOP_H
 

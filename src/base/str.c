@@ -87,7 +87,11 @@ char *cw_str_take(struct cw_str *str)
 size_t cw_str_utf8_len(const unsigned char *p, size_t n)
 {
     uint32_t c = p[0];
-    size_t len = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+    size_t len = c < 0x80                ? 1
+                 : c >= 0xc2 && c < 0xe0 ? 2
+                 : c >= 0xe0 && c < 0xf0 ? 3
+                 : c >= 0xf0 && c < 0xf5 ? 4
+                                         : 0;
 
     if (len == 0 || len > n)
         return 0;

@@ -28,17 +28,19 @@ void cw_str_add_f64(struct cw_str *str, double v);
 
 bool cw_str_eq(const char *a, const char *b); /* NULL equals NULL only */
 bool cw_str_starts(const char *s, const char *prefix);
-/* Length of the valid UTF-8 character at p, 0 if there is none (overlong forms and surrogates are none); n > 0 bytes are there. */
+/* Length of the valid UTF-8 character at p, 0 if there is none (overlong forms and surrogates
+ * are none); n > 0 bytes are there. */
 size_t cw_str_utf8_len(const unsigned char *p, size_t n);
-/* Whole-string numbers; false on anything else, overflow included. Bytes take K, M, G, T (1024) and KiB, MB, ... */
+/* Whole-string numbers; false on anything else, overflow included. Bytes take K, M, G, T (1024)
+ * and KiB, MB, ... */
 bool cw_str_to_i64(const char *s, int64_t *ret);
 bool cw_str_to_u64(const char *s, uint64_t *ret);
 bool cw_str_to_f64(const char *s, double *ret);
 bool cw_str_to_bytes(const char *s, uint64_t *ret);
 /* Milliseconds of "250ms", "3s", "2m", "1h", "3" (seconds). */
 bool cw_str_to_ms(const char *s, int64_t *ret);
-/* The candidate nearest to `word` (edit distance, Damerau-Levenshtein restricted), or NULL when none
- * is near enough for "did you mean". candidates ends with NULL. */
+/* The candidate nearest to `word` (edit distance, Damerau-Levenshtein restricted), or NULL when
+ * none is near enough for "did you mean". candidates ends with NULL. */
 const char *cw_str_nearest(const char *word, const char *const *candidates);
 
 #endif

@@ -58,7 +58,8 @@ bool cw_str_to_u64(const char *s, uint64_t *ret)
     return true;
 }
 
-/* Decimal floating point at the start of s; *ret_end is behind it. Not "inf", "nan" or hexadecimal. */
+/* Decimal floating point at the start of s; *ret_end is behind it. Not "inf", "nan" or
+ * hexadecimal. */
 static bool read_f64(const char *s, double *ret, const char **ret_end)
 {
     size_t n = strspn(s, "0123456789+-.eE");
@@ -122,10 +123,10 @@ static bool find_unit(const struct unit *units, const char *name, double *ret_fa
 bool cw_str_to_bytes(const char *s, uint64_t *ret)
 {
     static const struct unit units[] = {
-        {"", 1},        {"B", 1},         {"K", 0x1p10},   {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},
-        {"k", 0x1p10},  {"m", 0x1p20},    {"g", 0x1p30},   {"t", 0x1p40},   {"KiB", 0x1p10}, {"MiB", 0x1p20},
-        {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-        {"TB", 1e12},   {NULL, 0}};
+        {"", 1},         {"B", 1},        {"K", 0x1p10},   {"M", 0x1p20},   {"G", 0x1p30},
+        {"T", 0x1p40},   {"k", 0x1p10},   {"m", 0x1p20},   {"g", 0x1p30},   {"t", 0x1p40},
+        {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"kB", 1e3},
+        {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},    {NULL, 0}};
     const char *end = NULL;
     double v, factor;
 
@@ -143,8 +144,8 @@ bool cw_str_to_bytes(const char *s, uint64_t *ret)
 
 bool cw_str_to_ms(const char *s, int64_t *ret)
 {
-    static const struct unit units[] = {{"", 1e3},    {"us", 1e-3},  {"ms", 1},    {"s", 1e3},
-                                        {"m", 60e3},  {"min", 60e3}, {"h", 3600e3}, {NULL, 0}};
+    static const struct unit units[] = {{"", 1e3},   {"us", 1e-3},  {"ms", 1},     {"s", 1e3},
+                                        {"m", 60e3}, {"min", 60e3}, {"h", 3600e3}, {NULL, 0}};
     const char *end = NULL;
     double v, factor;
 

@@ -24,7 +24,8 @@ static void check(int rc, const char *what)
 
     if (CW_LIKELY(rc == 0))
         return;
-    fprintf(stderr, "level=error mod=thread msg=\"cannot %s: %s\"\n", what, strerror_r(rc, text, sizeof(text)));
+    fprintf(stderr, "level=error mod=thread msg=\"cannot %s: %s\"\n", what,
+            strerror_r(rc, text, sizeof(text)));
     abort();
 }
 
@@ -41,7 +42,8 @@ static void *run(void *arg)
 /* Everything but what a fault of the thread itself raises. */
 static void asynchronous_signals(sigset_t *set)
 {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                 SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
 
     sigfillset(set);
     for (size_t i = 0; i < CW_ARRAY_LEN(faults); i++)

@@ -16,12 +16,16 @@ typedef void cw_thread_fn(void *arg);
 /* name: at most 15 characters, shown by ps -L. Signals are blocked in the new thread. */
 void cw_thread_start(struct cw_thread *thread, const char *name, cw_thread_fn *fn, void *arg);
 void cw_thread_join(struct cw_thread *thread); /* accepts one that was never started */
-void cw_thread_detach(struct cw_thread *thread); /* nobody will join it: stuck in a call that may never return */
+/* nobody will join it: stuck in a call that may never return */
+void cw_thread_detach(struct cw_thread *thread);
 
 struct cw_mutex {
     pthread_mutex_t m;
 };
-#define CW_MUTEX_INIT {PTHREAD_MUTEX_INITIALIZER} /* for static ones */
+#define CW_MUTEX_INIT                                                                              \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER                                                                  \
+    } /* for static ones */
 struct cw_cond {
     pthread_cond_t c;
 };

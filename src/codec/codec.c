@@ -20,13 +20,15 @@ struct cw_buf *cw_codec_pack(const void *p, size_t n)
     return buf;
 }
 
-int cw_codec_unpack(const void *p, size_t n, size_t limit, const char *what, struct cw_buf **ret_buf, struct cw_err *err)
+int cw_codec_unpack(const void *p, size_t n, size_t limit, const char *what,
+                    struct cw_buf **ret_buf, struct cw_err *err)
 {
     unsigned long long bytes = n ? ZSTD_getFrameContentSize(p, n) : ZSTD_CONTENTSIZE_ERROR;
     if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN)
         return cw_err_set(err, CW_E_CORRUPT, "%s: is not compressed data", what);
     if (bytes > limit)
-        return cw_err_set(err, CW_E_LIMIT, "%s: would have %llu bytes, the limit is %zu", what, bytes, limit);
+        return cw_err_set(err, CW_E_LIMIT, "%s: would have %llu bytes, the limit is %zu", what,
+                          bytes, limit);
     struct cw_buf *buf = cw_buf_new((size_t)bytes + 1);
     if (!buf)
         return cw_err_set(err, CW_E_NOMEM, "%s: no memory for %llu bytes", what, bytes);
@@ -46,7 +48,8 @@ bool cw_codec_says(const void *p, size_t n, size_t bytes)
     return n > 0 && ZSTD_getFrameContentSize(p, n) == bytes;
 }
 
-int cw_codec_unpack_to(void *dst, size_t bytes, const void *p, size_t n, const char *what, struct cw_err *err)
+int cw_codec_unpack_to(void *dst, size_t bytes, const void *p, size_t n, const char *what,
+                       struct cw_err *err)
 {
     size_t got = ZSTD_decompress(dst, bytes, p, n);
     if (ZSTD_isError(got) || got != bytes)
@@ -82,7 +85,8 @@ size_t cw_codec_bound(size_t n)
     return ZSTD_compressBound(n);
 }
 
-size_t cw_codec_pack_to(struct cw_codec_packer *packer, void *dst, size_t cap, const void *p, size_t n)
+size_t cw_codec_pack_to(struct cw_codec_packer *packer, void *dst, size_t cap, const void *p,
+                        size_t n)
 {
     size_t packed = ZSTD_compress2(packer->zstd, dst, cap, p, n);
     return ZSTD_isError(packed) ? 0 : packed;

@@ -52,7 +52,8 @@ static int fail_type(const struct reading *in, const struct cw_value *value, con
 {
     cw_autofree char *text = given(value);
 
-    return cw_err_set(in->err, CW_E_INVALID, "option %s: must be %s (given %s)", in->name, wanted, text);
+    return cw_err_set(in->err, CW_E_INVALID, "option %s: must be %s (given %s)", in->name, wanted,
+                      text);
 }
 
 static int check_range(const struct reading *in, double v, const struct cw_value *value)
@@ -135,9 +136,10 @@ static int check_length(const struct reading *in, size_t n)
     if ((row->len_min == 0 && row->len_max == 0) || (n >= row->len_min && n <= row->len_max))
         return CW_OK;
     if (row->len_min == row->len_max)
-        return cw_err_set(in->err, CW_E_INVALID, "option %s: must have %zu items (given %zu)", in->name, row->len_min, n);
-    return cw_err_set(in->err, CW_E_INVALID, "option %s: must have %zu to %zu items (given %zu)", in->name, row->len_min,
-                      row->len_max, n);
+        return cw_err_set(in->err, CW_E_INVALID, "option %s: must have %zu items (given %zu)",
+                          in->name, row->len_min, n);
+    return cw_err_set(in->err, CW_E_INVALID, "option %s: must have %zu to %zu items (given %zu)",
+                      in->name, row->len_min, row->len_max, n);
 }
 
 static int read_item(const struct reading *in, const struct cw_value *value, void *items, size_t i)
@@ -154,7 +156,9 @@ static int read_item(const struct reading *in, const struct cw_value *value, voi
 
 static enum cw_value_type item_type(enum cw_opt_type type)
 {
-    return type == CW_OPT_STR_LIST ? CW_VALUE_STR : type == CW_OPT_F64_LIST ? CW_VALUE_F64 : CW_VALUE_I64;
+    return type == CW_OPT_STR_LIST   ? CW_VALUE_STR
+           : type == CW_OPT_F64_LIST ? CW_VALUE_F64
+                                     : CW_VALUE_I64;
 }
 
 /* What the three list structs have in common; moved by memcpy, since they are different types. */
@@ -170,10 +174,12 @@ static void free_items(const struct cw_opt *row, struct any_list *list)
     cw_mem_free(list->v);
 }
 
-static int read_items(const struct reading *in, const struct cw_value *items, size_t n, bool is_list, struct any_list *list)
+static int read_items(const struct reading *in, const struct cw_value *items, size_t n,
+                      bool is_list, struct any_list *list)
 {
     for (size_t i = 0; i < n; i++) {
-        cw_autofree char *name = is_list ? cw_mem_printf("%s[%zu]", in->name, i) : cw_mem_strdup(in->name);
+        cw_autofree char *name =
+            is_list ? cw_mem_printf("%s[%zu]", in->name, i) : cw_mem_strdup(in->name);
         struct reading item = {in->row, name, in->err};
         int rc = read_item(&item, &items[i], list->v, i);
         if (rc != CW_OK)
@@ -205,7 +211,8 @@ static int read_list(const struct reading *in, const struct cw_value *value, voi
     return rc;
 }
 
-static int read_option(const struct cw_opt *row, const struct cw_value *value, void *target, struct cw_err *err)
+static int read_option(const struct cw_opt *row, const struct cw_value *value, void *target,
+                       struct cw_err *err)
 {
     struct reading in = {row, row->name, err};
 
@@ -233,7 +240,8 @@ static int read_option(const struct cw_opt *row, const struct cw_value *value, v
         cw_value_copy(target, value);
         return CW_OK;
     default:
-        return cw_err_set(err, CW_E_INTERNAL, "option %s: the table has an unknown type", row->name);
+        return cw_err_set(err, CW_E_INTERNAL, "option %s: the table has an unknown type",
+                          row->name);
     }
 }
 
@@ -250,7 +258,8 @@ static int read_default(const struct cw_opt *row, void *target, struct cw_err *e
     return rc == CW_OK ? rc : cw_err_wrap(err, "default of %s", row->name);
 }
 
-static int check_names(const struct cw_opt *table, const struct cw_value *object, struct cw_err *err)
+static int check_names(const struct cw_opt *table, const struct cw_value *object,
+                       struct cw_err *err)
 {
     const char *names[NAMES_MAX + 1] = {NULL};
 
@@ -265,13 +274,15 @@ static int check_names(const struct cw_opt *table, const struct cw_value *object
             continue;
         const char *near = cw_str_nearest(object->keys[k], names);
         if (near)
-            return cw_err_set(err, CW_E_INVALID, "unknown option \"%s\" (did you mean \"%s\"?)", object->keys[k], near);
+            return cw_err_set(err, CW_E_INVALID, "unknown option \"%s\" (did you mean \"%s\"?)",
+                              object->keys[k], near);
         return cw_err_set(err, CW_E_INVALID, "unknown option \"%s\"", object->keys[k]);
     }
     return CW_OK;
 }
 
-static int read_rows(const struct cw_opt *table, const struct cw_value *object, void *ret_opts, struct cw_err *err)
+static int read_rows(const struct cw_opt *table, const struct cw_value *object, void *ret_opts,
+                     struct cw_err *err)
 {
     for (const struct cw_opt *row = table; row && row->name; row++) {
         const struct cw_value *value = object ? cw_value_get(object, row->name) : NULL;
@@ -281,7 +292,8 @@ static int read_rows(const struct cw_opt *table, const struct cw_value *object, 
         if (value)
             rc = read_option(row, value, target, err);
         else if (row->flags & CW_OPT_REQUIRED)
-            rc = cw_err_set(err, CW_E_INVALID, "option %s: is required (%s)", row->name, cw_opt_type_name(row->type));
+            rc = cw_err_set(err, CW_E_INVALID, "option %s: is required (%s)", row->name,
+                            cw_opt_type_name(row->type));
         else
             rc = read_default(row, target, err);
         if (rc != CW_OK)
@@ -290,10 +302,12 @@ static int read_rows(const struct cw_opt *table, const struct cw_value *object, 
     return CW_OK;
 }
 
-int cw_opt_parse(const struct cw_opt *table, const struct cw_value *object, void *ret_opts, struct cw_err *err)
+int cw_opt_parse(const struct cw_opt *table, const struct cw_value *object, void *ret_opts,
+                 struct cw_err *err)
 {
     if (object && object->type != CW_VALUE_OBJECT)
-        return cw_err_set(err, CW_E_INVALID, "options must be an object (given %s)", cw_value_type_name(object->type));
+        return cw_err_set(err, CW_E_INVALID, "options must be an object (given %s)",
+                          cw_value_type_name(object->type));
     int rc = object ? check_names(table, object, err) : CW_OK;
     if (rc == CW_OK)
         rc = read_rows(table, object, ret_opts, err);
@@ -313,7 +327,8 @@ void cw_opt_fini(const struct cw_opt *table, void *opts)
             cw_mem_free(cw_steal(at));
         } else if (row->type == CW_OPT_VALUE) {
             cw_value_fini(at);
-        } else if (row->type == CW_OPT_I64_LIST || row->type == CW_OPT_F64_LIST || row->type == CW_OPT_STR_LIST) {
+        } else if (row->type == CW_OPT_I64_LIST || row->type == CW_OPT_F64_LIST ||
+                   row->type == CW_OPT_STR_LIST) {
             struct any_list list;
             memcpy(&list, at, sizeof(list));
             free_items(row, &list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values in memory: copies, comparison, canonical text, builders. Depth is bounded by the parser (32)
- * and by the code that builds values, so recursion is safe. */
+/* Values in memory: copies, comparison, canonical text, builders. Depth is bounded by the parser
+ * (32) and by the code that builds values, so recursion is safe. */
 #include "conf/value.h"
 
 #include <inttypes.h>
@@ -82,7 +82,8 @@ bool cw_value_eq(const struct cw_value *a, const struct cw_value *b)
     case CW_VALUE_I64:
         return a->i == b->i;
     case CW_VALUE_F64:
-        return memcmp(&a->f, &b->f, sizeof(a->f)) == 0; /* -0.0 is not 0.0: their text differs too */
+        /* -0.0 is not 0.0: their text differs too */
+        return memcmp(&a->f, &b->f, sizeof(a->f)) == 0;
     case CW_VALUE_STR:
         return strcmp(a->s, b->s) == 0;
     case CW_VALUE_LIST:
@@ -168,8 +169,9 @@ void cw_value_print(const struct cw_value *value, struct cw_str *out)
 const char *cw_value_type_name(enum cw_value_type type)
 {
     static const char *const names[] = {
-        [CW_VALUE_NULL] = "null",       [CW_VALUE_BOOL] = "true or false", [CW_VALUE_I64] = "a whole number",
-        [CW_VALUE_F64] = "a number",    [CW_VALUE_STR] = "a string",       [CW_VALUE_LIST] = "a list",
+        [CW_VALUE_NULL] = "null",          [CW_VALUE_BOOL] = "true or false",
+        [CW_VALUE_I64] = "a whole number", [CW_VALUE_F64] = "a number",
+        [CW_VALUE_STR] = "a string",       [CW_VALUE_LIST] = "a list",
         [CW_VALUE_OBJECT] = "an object"};
 
     return (size_t)type < CW_ARRAY_LEN(names) ? names[type] : "unknown";
@@ -197,7 +199,8 @@ void cw_value_set_bool(struct cw_value *value, bool b)
 
 struct cw_value *cw_value_set_list(struct cw_value *value, size_t n)
 {
-    *value = (struct cw_value){.type = CW_VALUE_LIST, .n = n, .items = n ? CW_NEW_ARRAY(struct cw_value, n) : NULL};
+    *value = (struct cw_value){
+        .type = CW_VALUE_LIST, .n = n, .items = n ? CW_NEW_ARRAY(struct cw_value, n) : NULL};
     return value->items;
 }
 

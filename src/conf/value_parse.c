@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text to values. Depth is checked before jansson sees the text, which bounds every recursion here and
- * in value.c. */
+/* Text to values. Depth is checked before jansson sees the text, which bounds every recursion
+ * here and in value.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -108,7 +108,8 @@ static void convert(struct cw_value *value, json_t *json)
     }
 }
 
-int cw_value_parse(const char *text, size_t n, const char *where, struct cw_value *ret_value, struct cw_err *err)
+int cw_value_parse(const char *text, size_t n, const char *where, struct cw_value *ret_value,
+                   struct cw_err *err)
 {
     json_error_t error;
     int rc = check_depth(text, n, where, err);

@@ -13,7 +13,8 @@
 
 #define CONNECTIONS_MAX 32
 #define IDLE_S 15
-#define ANSWER_NS ((int64_t)5 * 1000000000) /* the loop's patience is its own; a scraper's is 10 s */
+/* the loop's patience is its own; a scraper's is 10 s */
+#define ANSWER_NS ((int64_t)5 * 1000000000)
 #define HOST_BYTES 256
 
 struct cw_http {
@@ -74,9 +75,11 @@ static void on_loop(void *arg)
 
 /* ---- the thread that serves ---- */
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, const char *text, size_t n)
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+                              const char *text, size_t n)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(n, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
@@ -87,34 +90,41 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
     return result;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status, const char *text)
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
+                                   const char *text)
 {
     return answer(connection, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-static enum MHD_Result answer_page(struct cw_http *http, struct MHD_Connection *connection, const struct cw_http_page *page)
+static enum MHD_Result answer_page(struct cw_http *http, struct MHD_Connection *connection,
+                                   const struct cw_http_page *page)
 {
     struct request *request = CW_NEW(struct request);
-    *request = (struct request){.node = {.fn = on_loop, .arg = request}, .http = http, .page = page, .refs = 2};
+    *request = (struct request){
+        .node = {.fn = on_loop, .arg = request}, .http = http, .page = page, .refs = 2};
     (void)__atomic_add_fetch(&http->refs, 1, __ATOMIC_RELAXED);
     int64_t until = cw_clock_ns() + ANSWER_NS;
     cw_loop_post_node(http->loop, &request->node);
     cw_mutex_lock(&http->mutex);
-    while (!request->done && !http->stopping && cw_cond_wait_until(&http->cond, &http->mutex, until)) {
+    while (!request->done && !http->stopping &&
+           cw_cond_wait_until(&http->cond, &http->mutex, until)) {
     }
     bool done = request->done, ok = request->ok;
     cw_mutex_unlock(&http->mutex);
     enum MHD_Result result;
     if (!done)
-        result = answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the daemon ends, or is too busy\n");
+        result = answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                             "the daemon ends, or is too busy\n");
     else
-        result = answer(connection, ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, page->type, cw_str_text(&request->text), request->text.len);
+        result = answer(connection, ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, page->type,
+                        cw_str_text(&request->text), request->text.len);
     request_unref(request);
     return result;
 }
 
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
-                                  const char *upload, size_t *upload_size, void **state)
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **state)
 {
     struct cw_http *http = arg;
     static int begun;
@@ -142,10 +152,15 @@ static int resolve(const char *listen, struct sockaddr_storage *ret_address, str
     char host[HOST_BYTES];
     bool bracket = n > 2 && listen[0] == '[' && listen[n - 1] == ']';
     uint64_t port;
-    if (n == 0 || n >= sizeof(host) || !cw_str_to_u64(colon + 1, &port) || port > 65535 || (!bracket && memchr(listen, ':', n)))
-        return cw_err_set(err, CW_E_INVALID, "\"%s\" is not HOST:PORT (an IPv6 address goes into brackets)", listen);
-    (void)snprintf(host, sizeof(host), "%.*s", (int)(bracket ? n - 2 : n), bracket ? listen + 1 : listen);
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    if (n == 0 || n >= sizeof(host) || !cw_str_to_u64(colon + 1, &port) || port > 65535 ||
+        (!bracket && memchr(listen, ':', n)))
+        return cw_err_set(err, CW_E_INVALID,
+                          "\"%s\" is not HOST:PORT (an IPv6 address goes into brackets)", listen);
+    (void)snprintf(host, sizeof(host), "%.*s", (int)(bracket ? n - 2 : n),
+                   bracket ? listen + 1 : listen);
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *found = NULL;
     int rc = getaddrinfo(host, colon + 1, &hints, &found);
     if (rc != 0)
@@ -155,7 +170,8 @@ static int resolve(const char *listen, struct sockaddr_storage *ret_address, str
     return 0;
 }
 
-int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages, struct cw_http **ret_http, struct cw_err *err)
+int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages,
+                  struct cw_http **ret_http, struct cw_err *err)
 {
     struct sockaddr_storage address = {0};
     int rc = resolve(listen, &address, err);
@@ -165,12 +181,17 @@ int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http
     *http = (struct cw_http){.loop = loop, .pages = pages, .refs = 1};
     cw_mutex_init(&http->mutex);
     cw_cond_init(&http->cond);
-    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
-    http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
-                                    (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
+    unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+                     (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
+    http->daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR, &address,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_END);
     if (!http->daemon) {
         http_unref(http);
-        return cw_err_set(err, CW_E_IO, "cannot listen on %s: is the port taken, the address another host's?", listen);
+        return cw_err_set(err, CW_E_IO,
+                          "cannot listen on %s: is the port taken, the address another host's?",
+                          listen);
     }
     *ret_http = http;
     return 0;

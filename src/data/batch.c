@@ -41,7 +41,8 @@ struct cw_batch *cw_batch_unref(struct cw_batch *batch)
 
 size_t cw_batch_held(const struct cw_batch *batch)
 {
-    return cw_mem_cost(sizeof(*batch) + batch->n * sizeof(batch->tensors[0])) + (batch->buf ? cw_buf_held(batch->buf) : 0);
+    return cw_mem_cost(sizeof(*batch) + batch->n * sizeof(batch->tensors[0])) +
+           (batch->buf ? cw_buf_held(batch->buf) : 0);
 }
 
 const void *cw_batch_data(const struct cw_batch *batch, size_t i)
@@ -49,7 +50,9 @@ const void *cw_batch_data(const struct cw_batch *batch, size_t i)
     static const _Alignas(CW_BUF_ALIGN) char nothing[CW_BUF_ALIGN];
 
     CW_ASSERT(i < batch->n);
-    return batch->buf && batch->buf->data ? (const char *)batch->buf->data + batch->tensors[i].offset : nothing;
+    return batch->buf && batch->buf->data
+               ? (const char *)batch->buf->data + batch->tensors[i].offset
+               : nothing;
 }
 
 static int fail(struct cw_err *err, int code, const struct cw_tensor *tensor, const char *what)
@@ -96,8 +99,10 @@ static int check_strings(const struct cw_tensor *tensor, const char *data, struc
         int64_t offset;
         memcpy(&offset, data + (size_t)i * sizeof(offset), sizeof(offset));
         if (offset < last || offset > size || (i == 0 && offset != 0))
-            return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": offset %" PRId64 " of its strings is %" PRId64
-                              " (behind %" PRId64 ", %" PRId64 " bytes in all)", tensor->field.name, i, offset, last, size);
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "tensor \"%.47s\": offset %" PRId64 " of its strings is %" PRId64
+                              " (behind %" PRId64 ", %" PRId64 " bytes in all)",
+                              tensor->field.name, i, offset, last, size);
         last = offset;
     }
     return last == size ? CW_OK : fail(err, CW_E_CORRUPT, tensor, "bytes behind its last string");
@@ -124,19 +129,22 @@ static int check_field(const struct cw_batch *batch, size_t i, struct cw_err *er
     return CW_OK;
 }
 
-static int check_place(const struct cw_batch *batch, const struct cw_tensor *tensor, struct cw_err *err)
+static int check_place(const struct cw_batch *batch, const struct cw_tensor *tensor,
+                       struct cw_err *err)
 {
     size_t len = batch->buf ? batch->buf->len : 0;
 
     if (tensor->offset % CW_BUF_ALIGN != 0)
         return fail(err, CW_E_CORRUPT, tensor, "its offset is not a multiple of 64");
     if (tensor->bytes > len || tensor->offset > len - tensor->bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": bytes %zu to %zu of a buffer of %zu", tensor->field.name,
-                          tensor->offset, tensor->offset + tensor->bytes, len);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "tensor \"%.47s\": bytes %zu to %zu of a buffer of %zu",
+                          tensor->field.name, tensor->offset, tensor->offset + tensor->bytes, len);
     if (tensor->field.dtype == CW_DTYPE_STR)
         return check_strings(tensor, (const char *)batch->buf->data + tensor->offset, err);
     if (cw_field_bytes(&tensor->field) != (int64_t)tensor->bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": %zu bytes where dims and dtype need %" PRId64,
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "tensor \"%.47s\": %zu bytes where dims and dtype need %" PRId64,
                           tensor->field.name, tensor->bytes, cw_field_bytes(&tensor->field));
     return CW_OK;
 }
@@ -144,7 +152,8 @@ static int check_place(const struct cw_batch *batch, const struct cw_tensor *ten
 int cw_batch_validate(const struct cw_batch *batch, struct cw_err *err)
 {
     if (batch->n > CW_FIELDS_MAX)
-        return cw_err_set(err, CW_E_CORRUPT, "%zu tensors, at most %d are allowed", batch->n, CW_FIELDS_MAX);
+        return cw_err_set(err, CW_E_CORRUPT, "%zu tensors, at most %d are allowed", batch->n,
+                          CW_FIELDS_MAX);
     for (size_t i = 0; i < batch->n; i++) {
         int rc = check_field(batch, i, err);
         if (rc == CW_OK)

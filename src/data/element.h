@@ -9,13 +9,15 @@
 #include "data/spec.h"
 
 struct cw_view {
-    void *data;  /* numeric: aligned for its dtype only when an operator made it; a source may hand out unaligned bytes as STR */
+    /* numeric: aligned for its dtype only when an operator made it; a source may hand out
+     * unaligned bytes as STR */
+    void *data;
     size_t bytes;
     enum cw_dtype dtype;
     int rank;
     int64_t dims[CW_RANK_MAX];
-    /* An image of which only a part was decoded because the next operator needs no more (op.h `want`):
-     * where the part lies in the whole. full_h = 0: the view is whole. */
+    /* An image of which only a part was decoded because the next operator needs no more (op.h
+     * `want`): where the part lies in the whole. full_h = 0: the view is whole. */
     int64_t part_y, part_x, full_h, full_w;
     const struct cw_file_stamp *stamp; /* of a path: what its file has to be; NULL = not known */
 };

@@ -8,7 +8,7 @@ const char *const cw_dtype_names[] = {
 #define CW_DTYPE(name, text, bytes, dl) text,
     CW_DTYPE_LIST
 #undef CW_DTYPE
-    NULL};
+        NULL};
 
 static const unsigned char dtype_bytes[CW_DTYPE_N] = {
 #define CW_DTYPE(name, text, bytes, dl) bytes,
@@ -63,7 +63,8 @@ int64_t cw_field_bytes(const struct cw_field *field)
     int64_t bytes = 0;
 
     if (!cw_field_is_fixed(field) ||
-        __builtin_mul_overflow(cw_field_count(field), (int64_t)cw_dtype_bytes(field->dtype), &bytes))
+        __builtin_mul_overflow(cw_field_count(field), (int64_t)cw_dtype_bytes(field->dtype),
+                               &bytes))
         return -1;
     return bytes;
 }
@@ -94,31 +95,38 @@ static bool is_name(const char *name)
 static int check_name(const struct cw_spec *spec, const char *name, struct cw_err *err)
 {
     if (strlen(name) >= CW_FIELD_NAME_BYTES)
-        return cw_err_set(err, CW_E_INVALID, "field name \"%.40s...\": longer than %d bytes", name, CW_FIELD_NAME_BYTES - 1);
+        return cw_err_set(err, CW_E_INVALID, "field name \"%.40s...\": longer than %d bytes", name,
+                          CW_FIELD_NAME_BYTES - 1);
     if (!is_name(name))
         return cw_err_set(err, CW_E_INVALID,
-                          "field name \"%s\": must begin with a letter or _ and have only letters, digits, _ and .", name);
+                          "field name \"%s\": must begin with a letter or _ and have only letters, "
+                          "digits, _ and .",
+                          name);
     if (cw_spec_find(spec, name) >= 0)
         return cw_err_set(err, CW_E_EXISTS, "field \"%s\" is there twice", name);
     return CW_OK;
 }
 
-int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank, const int64_t *dims, struct cw_err *err)
+int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank,
+                const int64_t *dims, struct cw_err *err)
 {
     if (spec->n == CW_FIELDS_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "field \"%.40s\": an element has at most %d fields", name, CW_FIELDS_MAX);
+        return cw_err_set(err, CW_E_LIMIT, "field \"%.40s\": an element has at most %d fields",
+                          name, CW_FIELDS_MAX);
     int rc = check_name(spec, name, err);
     if (rc != CW_OK)
         return rc;
     if ((unsigned)dtype >= CW_DTYPE_N)
         return cw_err_set(err, CW_E_INVALID, "field \"%s\": unknown dtype %d", name, (int)dtype);
     if (rank < 0 || rank > CW_RANK_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "field \"%s\": rank %d, must be 0 to %d", name, rank, CW_RANK_MAX);
+        return cw_err_set(err, CW_E_LIMIT, "field \"%s\": rank %d, must be 0 to %d", name, rank,
+                          CW_RANK_MAX);
     struct cw_field field = {.dtype = dtype, .rank = rank};
     memcpy(field.name, name, strlen(name) + 1);
     for (int i = 0; i < rank; i++) {
         if (dims[i] < -1)
-            return cw_err_set(err, CW_E_INVALID, "field \"%s\": dim %d is %" PRId64, name, i, dims[i]);
+            return cw_err_set(err, CW_E_INVALID, "field \"%s\": dim %d is %" PRId64, name, i,
+                              dims[i]);
         field.dims[i] = dims[i];
     }
     spec->fields[spec->n++] = field;

@@ -8,27 +8,28 @@
 #include "base/hash.h"
 #include "base/str.h"
 
-/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR: one string of bytes. */
-#define CW_DTYPE_LIST        \
-    CW_DTYPE(U8, "u8", 1, 1) \
-    CW_DTYPE(I8, "i8", 1, 0) \
-    CW_DTYPE(U16, "u16", 2, 1) \
-    CW_DTYPE(I16, "i16", 2, 0) \
-    CW_DTYPE(U32, "u32", 4, 1) \
-    CW_DTYPE(I32, "i32", 4, 0) \
-    CW_DTYPE(U64, "u64", 8, 1) \
-    CW_DTYPE(I64, "i64", 8, 0) \
-    CW_DTYPE(F16, "f16", 2, 2) \
-    CW_DTYPE(F32, "f32", 4, 2) \
-    CW_DTYPE(F64, "f64", 8, 2) \
-    CW_DTYPE(BOOL, "bool", 1, 6) \
+/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR: one string of
+ * bytes. */
+#define CW_DTYPE_LIST                                                                              \
+    CW_DTYPE(U8, "u8", 1, 1)                                                                       \
+    CW_DTYPE(I8, "i8", 1, 0)                                                                       \
+    CW_DTYPE(U16, "u16", 2, 1)                                                                     \
+    CW_DTYPE(I16, "i16", 2, 0)                                                                     \
+    CW_DTYPE(U32, "u32", 4, 1)                                                                     \
+    CW_DTYPE(I32, "i32", 4, 0)                                                                     \
+    CW_DTYPE(U64, "u64", 8, 1)                                                                     \
+    CW_DTYPE(I64, "i64", 8, 0)                                                                     \
+    CW_DTYPE(F16, "f16", 2, 2)                                                                     \
+    CW_DTYPE(F32, "f32", 4, 2)                                                                     \
+    CW_DTYPE(F64, "f64", 8, 2)                                                                     \
+    CW_DTYPE(BOOL, "bool", 1, 6)                                                                   \
     CW_DTYPE(STR, "str", 0, 0)
 
 enum cw_dtype {
 #define CW_DTYPE(name, text, bytes, dl) CW_DTYPE_##name,
     CW_DTYPE_LIST
 #undef CW_DTYPE
-    CW_DTYPE_N
+        CW_DTYPE_N
 };
 extern const char *const cw_dtype_names[]; /* NULL-terminated: option tables use it */
 const char *cw_dtype_name(enum cw_dtype dtype);
@@ -38,7 +39,8 @@ int cw_dtype_parse(const char *text, enum cw_dtype *ret_dtype); /* 0 or CW_E_INV
 
 #define CW_RANK_MAX 8
 #define CW_FIELDS_MAX 16
-_Static_assert(CW_FIELDS_MAX <= 32, "fields are bits of a uint32_t, in plans and in rows under way");
+_Static_assert(CW_FIELDS_MAX <= 32,
+               "fields are bits of a uint32_t, in plans and in rows under way");
 #define CW_FIELD_NAME_BYTES 48
 
 struct cw_field {
@@ -52,12 +54,14 @@ struct cw_spec {
     struct cw_field fields[CW_FIELDS_MAX];
 };
 
-bool cw_field_is_fixed(const struct cw_field *field);     /* every dim known, not STR */
-int64_t cw_field_count(const struct cw_field *field);     /* product of dims, -1 when unknown */
-int64_t cw_field_bytes(const struct cw_field *field);     /* -1 when unknown or STR */
+bool cw_field_is_fixed(const struct cw_field *field); /* every dim known, not STR */
+int64_t cw_field_count(const struct cw_field *field); /* product of dims, -1 when unknown */
+int64_t cw_field_bytes(const struct cw_field *field); /* -1 when unknown or STR */
 int cw_spec_find(const struct cw_spec *spec, const char *name); /* index or -1 */
-/* Adds a field; errors: too many, no such name allowed ([A-Za-z_][A-Za-z0-9_.]*), name there already. */
-int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank, const int64_t *dims, struct cw_err *err);
+/* Adds a field; errors: too many, no such name allowed ([A-Za-z_][A-Za-z0-9_.]*), name there
+ * already. */
+int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank,
+                const int64_t *dims, struct cw_err *err);
 bool cw_spec_eq(const struct cw_spec *a, const struct cw_spec *b);
 /* "image: f32[64,224,224,3], label: i64[64]"; "?" for an unknown dim */
 void cw_spec_print(const struct cw_spec *spec, struct cw_str *out);

@@ -117,7 +117,8 @@ void cw_cached_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, s
     cw_cache_touch(use->cache, (const uint64_t *)ids, n);
 }
 
-/* Whether a field is only the part of an image that the next operator needs (op.h prefers_whole). */
+/* Whether a field is only the part of an image that the next operator needs (op.h
+ * prefers_whole). */
 static bool is_partial(const struct cw_element *element)
 {
     for (size_t k = 0; k < element->n; k++)
@@ -126,9 +127,11 @@ static bool is_partial(const struct cw_element *element)
     return false;
 }
 
-/* Whether an element that was made from records of another cache may be kept. It may still have views of them, so it is copied first, and then they are
- * asked whether they stayed what they were. */
-static bool is_sound(struct cw_work *work, const struct cw_element *element, struct cw_element *copy)
+/* Whether an element that was made from records of another cache may be kept. It may still have
+ * views of them, so it is copied first, and then they are asked whether they stayed what they
+ * were. */
+static bool is_sound(struct cw_work *work, const struct cw_element *element,
+                     struct cw_element *copy)
 {
     if (element) {
         *copy = *element;

@@ -83,8 +83,7 @@ static void set_want(struct cw_work *work, const struct cw_plan_node *node, stru
     size_t above = work->pending_n;
     while (above > 0 && work->pending[above - 1].put)
         above--;
-    bool has =
-        node->want != SIZE_MAX && above > 0 && work->pending[above - 1].node == node->want;
+    bool has = node->want != SIZE_MAX && above > 0 && work->pending[above - 1].node == node->want;
     work->want_element = element;
     work->want_node = node->want;
     ctx->next_want = has ? ask_want : NULL;

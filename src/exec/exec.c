@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pool. One lock guards the queues (turns.h); it is taken twice for a run of elements, which lasts
- * about 0.1 ms. */
+/* The pool. One lock guards the queues (turns.h); it is taken twice for a run of elements, which
+ * lasts about 0.1 ms. */
 #include "exec/exec.h"
 
 #include "base/clock.h"
@@ -16,9 +16,9 @@
 struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cw_turns turns; /* lock: the queues of plans */
-    struct cw_exec_task *all; /* lock: tasks that are not done */
-    bool stopping;         /* lock */
+    struct cw_turns turns;       /* lock: the queues of plans */
+    struct cw_exec_task *all;    /* lock: tasks that are not done */
+    bool stopping;               /* lock */
     struct cw_throttle throttle; /* lock */
     size_t threads_n;
     struct cw_thread *threads;
@@ -114,7 +114,8 @@ static void unlink_task(struct cw_exec *exec, struct cw_exec_task *task)
         task->next_all->prev_all = task->prev_all;
 }
 
-static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_batch *batch, const struct cw_err *err)
+static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_batch *batch,
+                     const struct cw_err *err)
 {
     struct cw_exec_item *item = task->item;
     item->wall_ns = task->begin_ns ? cw_clock_ns() - task->begin_ns : 0;
@@ -126,16 +127,19 @@ static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_
     item->done(item, batch, err);
 }
 
-/* Thread time that so much CPU time costs: under a limit also the time in which the threads may not work, whether it is reached now or not. */
+/* Thread time that so much CPU time costs: under a limit also the time in which the threads may
+ * not work, whether it is reached now or not. */
 static int64_t at_least(const struct cw_exec *exec, int64_t busy_ns, int64_t cpu_ns)
 {
     if (exec->throttle.cpus <= 0)
         return busy_ns;
-    return CW_MAX(busy_ns, (int64_t)((double)cpu_ns * (double)exec->threads_n / exec->throttle.cpus));
+    return CW_MAX(busy_ns,
+                  (int64_t)((double)cpu_ns * (double)exec->threads_n / exec->throttle.cpus));
 }
 
 /* What its rows make, or its error. */
-static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena, struct cw_err *err)
+static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *task,
+                               struct cw_arena *arena, struct cw_err *err)
 {
     if (task->failed_row != INT64_MAX) {
         *err = task->err;

@@ -14,8 +14,8 @@ struct cw_rows {
     const struct cw_spec *out;  /* names of what comes out */
     bool lead;                  /* a new first dimension; else n is 1 and the row is the output */
 };
-/* Sets names, dtypes, dims and bytes of the tensors; the batch has as many as the rows have fields. Unequal shapes are an error; *ret_row is then
- * the row that differs from row 0. */
+/* Sets names, dtypes, dims and bytes of the tensors; the batch has as many as the rows have
+ * fields. Unequal shapes are an error; *ret_row is then the row that differs from row 0. */
 int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row,
                     struct cw_err *err);
 /* Copies; the batch was laid out, base is its buffer's data. */

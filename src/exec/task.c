@@ -143,7 +143,8 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
     return 0;
 }
 
-/* What is left out may not depend on the worker: memory, a disk, a file that is not there or has changed may be otherwise on another one. */
+/* What is left out may not depend on the worker: memory, a disk, a file that is not there or has
+ * changed may be otherwise on another one. */
 bool cw_task_may_skip(const struct cw_exec_task *task, int code)
 {
     return task->item->bad == CW_BAD_SKIP && cw_err_is_of_data(code);

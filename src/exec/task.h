@@ -20,7 +20,7 @@ struct cw_task_whole {
     size_t above_n; /* operators of the cut between it and the output */
 };
 struct cw_exec_task {
-    struct cw_exec_task *next, *prev; /* pool lock: the queue */
+    struct cw_exec_task *next, *prev;         /* pool lock: the queue */
     struct cw_exec_task *next_all, *prev_all; /* pool lock: all that are not done */
     struct cw_exec_item *item;
     struct cw_plan *plan;
@@ -43,7 +43,7 @@ struct cw_exec_task {
     size_t row_bytes[CW_FIELDS_MAX];
     struct cw_task_whole *whole; /* topmost first */
     size_t whole_n;
-    bool uncached;           /* caches are not asked */
+    bool uncached;          /* caches are not asked */
     size_t whole_hit;       /* the node whose cache had the batch: no rows; SIZE_MAX = none */
     _Atomic int64_t run_ns; /* what rows took, if a cache of whole batches wants to know */
 

@@ -17,8 +17,8 @@ static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate
     return n;
 }
 
-/* An output takes what its remaining rows need: memory of its own, if the one for all rows is much larger. NULL = it stays where
- * it is. */
+/* An output takes what its remaining rows need: memory of its own, if the one for all rows is
+ * much larger. NULL = it stays where it is. */
 static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
 {
     struct cw_err ignored = {0};
@@ -26,8 +26,8 @@ static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
     size_t cap = task->batch->buf->cap;
     if (task->cut.above_n || !bytes || cap - bytes <= cap / SPARE_PART)
         return NULL;
-    struct cw_buf *buf = item->alloc ? item->alloc(item->alloc_arg, bytes, &ignored)
-                                     : cw_buf_new(bytes);
+    struct cw_buf *buf =
+        item->alloc ? item->alloc(item->alloc_arg, bytes, &ignored) : cw_buf_new(bytes);
     if (buf && buf->cap >= cap)
         buf = cw_buf_unref(buf);
     return buf;

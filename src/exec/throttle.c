@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 
-#define BURST_NS 20e6 /* of a CPU, times the limit: what may be saved up while nothing is to be done */
+/* of a CPU, times the limit: what may be saved up while nothing is to be done */
+#define BURST_NS 20e6
 
 void cw_throttle_init(struct cw_throttle *t, double cpus, int64_t now_ns)
 {

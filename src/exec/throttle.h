@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A budget of CPU time: a token bucket that fills with real time, and may go into debt. The caller locks. */
+/* A budget of CPU time: a token bucket that fills with real time, and may go into debt. The
+ * caller locks. */
 #ifndef CW_EXEC_THROTTLE_H
 #define CW_EXEC_THROTTLE_H
 
@@ -7,8 +8,8 @@
 
 struct cw_throttle { /* zeroed: no limit */
     double cpus;
-    double left_ns;  /* CPU time that may be used now; below 0: debt */
-    int64_t at_ns;   /* when it was that */
+    double left_ns; /* CPU time that may be used now; below 0: debt */
+    int64_t at_ns;  /* when it was that */
 };
 void cw_throttle_init(struct cw_throttle *throttle, double cpus, int64_t now_ns);
 void cw_throttle_spend(struct cw_throttle *throttle, int64_t cpu_ns);

@@ -5,7 +5,8 @@
 
 /* For so long a plan goes on, since changing costs caches; no trainer notices it. */
 #define TURN_NS 1e6
-/* What a plan can have saved up at most: its next item may come a little late, when others have the processor. */
+/* What a plan can have saved up at most: its next item may come a little late, when others have
+ * the processor. */
 #define CREDIT_NS 1e8
 
 static double weight_of(const struct cw_turn *turn)
@@ -81,7 +82,8 @@ static struct cw_exec_task *takeable(const struct cw_turn *turn)
 
 struct cw_exec_task *cw_turns_next(struct cw_turns *turns)
 {
-    struct cw_turn *best = turns->current && turns->current->spent < turns->until ? turns->current : NULL;
+    struct cw_turn *best =
+        turns->current && turns->current->spent < turns->until ? turns->current : NULL;
     struct cw_exec_task *task = best ? takeable(best) : NULL;
     if (task)
         return task;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose item a thread goes on with. Each plan has a queue of its items, in the order submitted; threads go to the plan that was given the least
- * time for its weight (start-time fair queueing: Goyal, Vin and Cheng, 1996), so items that are many, large or slow hold up no
- * other plan's, but for one run of rows a thread. Who had nothing to do saves up very little. All of it under the pool's lock. */
+/* Whose item a thread goes on with. Each plan has a queue of its items, in the order submitted;
+ * threads go to the plan that was given the least time for its weight (start-time fair queueing:
+ * Goyal, Vin and Cheng, 1996), so items that are many, large or slow hold up no other plan's,
+ * but for one run of rows a thread. Who had nothing to do saves up very little. All of it under
+ * the pool's lock. */
 #ifndef CW_EXEC_TURNS_H
 #define CW_EXEC_TURNS_H
 
@@ -9,11 +11,11 @@
 #include <stdint.h>
 
 struct cw_exec_task;
-struct cw_turn { /* of a plan; zeroed = weight 1, nothing queued */
-    struct cw_turn *next, *prev; /* of the pool: plans with something queued */
+struct cw_turn {                       /* of a plan; zeroed = weight 1, nothing queued */
+    struct cw_turn *next, *prev;       /* of the pool: plans with something queued */
     struct cw_exec_task *first, *last; /* begun items with rows left, then those not begun */
-    double weight; /* 0 = 1 */
-    double spent;  /* thread time, for its weight */
+    double weight;                     /* 0 = 1 */
+    double spent;                      /* thread time, for its weight */
 };
 struct cw_turns { /* of a pool */
     struct cw_turn *first;

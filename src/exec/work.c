@@ -76,7 +76,8 @@ static struct cw_work *work_new(struct cw_plan *plan)
     return work;
 }
 
-struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch, const struct cw_stop *stop)
+struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch,
+                            const struct cw_stop *stop)
 {
     struct cw_share *share = cw_share_of(plan);
     cw_mutex_lock(&share->mutex);

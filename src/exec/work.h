@@ -64,8 +64,9 @@ struct cw_work {
     struct cw_work_node *nodes;
     struct cw_work_pending *pending;
     size_t pending_n;
-    bool caching;         /* some node may have a cache */
-    const uint16_t *skip; /* of a node: where the walk goes on instead, past nodes that do nothing */
+    bool caching; /* some node may have a cache */
+    /* of a node: where the walk goes on instead, past nodes that do nothing */
+    const uint16_t *skip;
     struct cw_work_put *puts;
     size_t puts_n;
     struct cw_cache_hold hold;    /* what the row being computed points into */
@@ -91,7 +92,8 @@ struct cw_share {
 };
 
 struct cw_share *cw_share_of(struct cw_plan *plan);
-struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch, const struct cw_stop *stop);
+struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch,
+                            const struct cw_stop *stop);
 void cw_work_put(struct cw_work *work);
 
 /* A bit for each of so many fields: `live`. */

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk: records of one node, found by element id, in one immutable file (docs/cache-format.md).
+/* A chunk: records of one node, found by element id, in one immutable file
+ * (docs/cache-format.md).
  *
  *   head    magic, version, key of the node, spec of its elements
- *   frames  runs of records, each with a checksum (XXH3-64), zstd or not; begin at multiples of 64 bytes
- *   index   the head again, frames, then (id, frame, offset, bytes) of each record in ascending order of ids, zstd or not; checksummed
+ *   frames  runs of records, each with a checksum (XXH3-64), zstd or not; begin at multiples of
+ *   64 bytes
+ *   index   the head again, frames, then (id, frame, offset, bytes) of each record in ascending
+ *           order of ids, zstd or not; checksummed
  *   footer  64 bytes: where the index is, its checksum, the chunk's length, key again, magic
  *
- * Equal key and records, added in the same order, give equal bytes. A chunk's name says what is in it:
- *   TENANT/KEY/FIRST-COUNT-HASH.chunk   key and the XXH3-64 of the ids in hex, first id and count in decimal
- * so two writers of one chunk write the same bytes to the same name. Which ids share a chunk follows from the order in which a worker computed
- * them: of a pipeline that is not shuffled they are blocks of neighbouring positions. */
+ * Equal key and records, added in the same order, give equal bytes. A chunk's name says what is
+ * in it:
+ *   TENANT/KEY/FIRST-COUNT-HASH.chunk   key and the XXH3-64 of the ids in hex, first id and
+ *                                       count in decimal
+ * so two writers of one chunk write the same bytes to the same name. Which ids share a chunk
+ * follows from the order in which a worker computed them: of a pipeline that is not shuffled
+ * they are blocks of neighbouring positions. */
 #ifndef CW_FORMAT_CHUNK_H
 #define CW_FORMAT_CHUNK_H
 
@@ -25,7 +31,8 @@
 #define CW_CHUNK_END "cachewE1" /* the last 8 bytes of the footer, and so of the file */
 #define CW_CHUNK_END_BYTES 8
 #define CW_CHUNK_RECORDS_MAX (1u << 24)
-#define CW_CHUNK_FRAME_BYTES ((size_t)64 << 10) /* a frame ends with the record that reaches it; large records are frames of their own */
+/* a frame ends with the record that reaches it; large records are frames of their own */
+#define CW_CHUNK_FRAME_BYTES ((size_t)64 << 10)
 #define CW_CHUNK_FRAME_MAX ((size_t)1 << 31)
 
 enum { CW_CHUNK_PLAIN = 0, CW_CHUNK_AUTO = -1 }; /* levels; else zstd 1 to 19 */
@@ -47,53 +54,66 @@ struct cw_chunk_record {
 struct cw_chunk_writer;
 /* Where the first frame begins. */
 uint64_t cw_chunk_frames_at(const struct cw_chunk_head *head);
-/* level: of zstd, CW_CHUNK_PLAIN, or CW_CHUNK_AUTO: tries a few frames, and leaves off when they shrink by less than 10 %. */
-struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head, int level) CW_MUST_CHECK;
+/* level: of zstd, CW_CHUNK_PLAIN, or CW_CHUNK_AUTO: tries a few frames, and leaves off when they
+ * shrink by less than 10 %. */
+struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head,
+                                            int level) CW_MUST_CHECK;
 void cw_chunk_writer_free(struct cw_chunk_writer *writer);
-/* A frame whose plain bytes are data[0, n), borrowed until free; records with offsets into it (frame is set here). sum: cw_hash_u64 of data, if it
- * is known already, else NULL. NOMEM. */
-int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const uint64_t *sum, const struct cw_chunk_record *records,
+/* A frame whose plain bytes are data[0, n), borrowed until free; records with offsets into it
+ * (frame is set here). sum: cw_hash_u64 of data, if it is known already, else NULL. NOMEM. */
+int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n,
+                        const uint64_t *sum, const struct cw_chunk_record *records,
                         size_t records_n, struct cw_err *err);
 /* Of CW_CHUNK_AUTO: frames shrank by enough, or too few came to tell. */
 bool cw_chunk_writer_packs(const struct cw_chunk_writer *writer);
-/* Closes it: the parts of the file in order (valid until free; the zeros behind a frame are a part of their own) and its name without the tenant ("KEY/FIRST-COUNT-HASH.chunk"). INVALID when an id is
- * there twice. */
-int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts, size_t *ret_parts_n, uint64_t *ret_bytes,
-                           struct cw_str *ret_name, struct cw_err *err);
+/* Closes it: the parts of the file in order (valid until free; the zeros behind a frame are a
+ * part of their own) and its name without the tenant ("KEY/FIRST-COUNT-HASH.chunk"). INVALID
+ * when an id is there twice. */
+int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts,
+                           size_t *ret_parts_n, uint64_t *ret_bytes, struct cw_str *ret_name,
+                           struct cw_err *err);
 
 /* ---- reading ---- */
 struct cw_chunk_frame {
-    uint64_t offset; /* in the file */
+    uint64_t offset;        /* in the file */
     uint32_t stored, plain; /* bytes; equal = not compressed */
-    uint64_t sum; /* of the stored bytes */
+    uint64_t sum;           /* of the stored bytes */
 };
 struct cw_chunk_index { /* immutable */
     struct cw_chunk_head head;
     uint32_t frames_n, records_n;
     struct cw_chunk_frame *frames;
     struct cw_chunk_record *records; /* ascending ids */
-    uint64_t bytes; /* of the file */
+    uint64_t bytes;                  /* of the file */
 };
 /* Where the index lies, from the last CW_CHUNK_FOOTER_BYTES bytes of a file of `bytes` bytes. */
-int cw_chunk_footer_read(const void *footer, uint64_t bytes, uint64_t *ret_offset, size_t *ret_bytes, struct cw_err *err);
-/* p: footer's range, followed by the footer. Everything is checked: sums, bounds, order, overlaps. Frees with cw_chunk_index_free. */
-int cw_chunk_index_read(const void *p, size_t n, uint64_t file_bytes, struct cw_chunk_index **ret_index, struct cw_err *err);
+int cw_chunk_footer_read(const void *footer, uint64_t bytes, uint64_t *ret_offset,
+                         size_t *ret_bytes, struct cw_err *err);
+/* p: footer's range, followed by the footer. Everything is checked: sums, bounds, order,
+ * overlaps. Frees with cw_chunk_index_free. */
+int cw_chunk_index_read(const void *p, size_t n, uint64_t file_bytes,
+                        struct cw_chunk_index **ret_index, struct cw_err *err);
 void cw_chunk_index_free(struct cw_chunk_index *index);
 /* The record of an id, or NULL. */
 const struct cw_chunk_record *cw_chunk_find(const struct cw_chunk_index *index, uint64_t id);
 /* Checks the stored bytes of a frame; CORRUPT says which. */
-int cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame, const void *stored, struct cw_err *err);
+int cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame, const void *stored,
+                         struct cw_err *err);
 /* The plain bytes of a checked frame into dst (frame.plain bytes); only for compressed ones. */
-int cw_chunk_frame_unpack(const struct cw_chunk_index *index, uint32_t frame, const void *stored, void *dst, struct cw_err *err);
+int cw_chunk_frame_unpack(const struct cw_chunk_index *index, uint32_t frame, const void *stored,
+                          void *dst, struct cw_err *err);
 
 /* ---- chunks in files ---- */
 
 /* Footer and index of a file. Messages begin with its name. */
-int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_index, struct cw_err *err);
+int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_index,
+                  struct cw_err *err);
 /* All of it, from end to end: every byte is looked at, every record decoded. */
-int cw_chunk_check(const struct cw_readable *file, struct cw_chunk_index **ret_index /* may be NULL */, struct cw_err *err);
+int cw_chunk_check(const struct cw_readable *file,
+                   struct cw_chunk_index **ret_index /* may be NULL */, struct cw_err *err);
 /* The plain bytes of a frame, read, checked and unpacked. */
-int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err);
+int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_index *index,
+                        uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err);
 
 /* What a name (with its tenant) says, without reading the file; false when it is no chunk's. */
 #define CW_CHUNK_TENANT_BYTES (CW_TENANT_NAME_MAX + 1)

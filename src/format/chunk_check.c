@@ -8,7 +8,8 @@
 #include "format/chunk_int.h"
 #include "format/record.h"
 
-static int load(const struct cw_readable *file, struct cw_chunk_index **ret_index, struct cw_err *err)
+static int load(const struct cw_readable *file, struct cw_chunk_index **ret_index,
+                struct cw_err *err)
 {
     unsigned char footer[CW_CHUNK_FOOTER_BYTES] = {0};
     uint64_t offset;
@@ -28,7 +29,8 @@ static int load(const struct cw_readable *file, struct cw_chunk_index **ret_inde
     return rc < 0 ? rc : cw_chunk_index_read(bytes, n + sizeof(footer), file->size, ret_index, err);
 }
 
-int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_index, struct cw_err *err)
+int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_index,
+                  struct cw_err *err)
 {
     int rc = load(file, ret_index, err);
 
@@ -38,7 +40,8 @@ int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_in
 }
 
 /* The stored bytes of a frame and the zeros behind it, checked. */
-static int read_stored(const struct cw_readable *file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
+static int read_stored(const struct cw_readable *file, const struct cw_chunk_index *index,
+                       uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
 {
     const struct cw_chunk_frame *f = &index->frames[frame];
     size_t n = (size_t)cw_chunk_up(f->stored);
@@ -51,7 +54,8 @@ static int read_stored(const struct cw_readable *file, const struct cw_chunk_ind
         rc = cw_chunk_frame_check(index, frame, buf->data, err);
     for (size_t i = f->stored; rc == 0 && i < n; i++)
         if (((char *)buf->data)[i])
-            rc = cw_err_set(err, CW_E_CORRUPT, "chunk: the bytes behind frame %u are not zero", frame);
+            rc = cw_err_set(err, CW_E_CORRUPT, "chunk: the bytes behind frame %u are not zero",
+                            frame);
     if (rc < 0)
         cw_buf_unref(buf);
     else
@@ -59,7 +63,8 @@ static int read_stored(const struct cw_readable *file, const struct cw_chunk_ind
     return rc;
 }
 
-static int frame_load(const struct cw_readable *file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
+static int frame_load(const struct cw_readable *file, const struct cw_chunk_index *index,
+                      uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
 {
     const struct cw_chunk_frame *f = &index->frames[frame];
     struct cw_buf *stored = NULL;
@@ -70,9 +75,11 @@ static int frame_load(const struct cw_readable *file, const struct cw_chunk_inde
             *ret_buf = stored;
         return rc;
     }
-    struct cw_buf *plain = cw_codec_says(stored->data, f->stored, f->plain) ? cw_buf_new(f->plain) : NULL;
+    struct cw_buf *plain =
+        cw_codec_says(stored->data, f->stored, f->plain) ? cw_buf_new(f->plain) : NULL;
     if (!cw_codec_says(stored->data, f->stored, f->plain))
-        rc = cw_err_set(err, CW_E_CORRUPT, "chunk: frame %u: does not have %u bytes", frame, f->plain);
+        rc = cw_err_set(err, CW_E_CORRUPT, "chunk: frame %u: does not have %u bytes", frame,
+                        f->plain);
     else if (plain)
         rc = cw_chunk_frame_unpack(index, frame, stored->data, plain->data, err);
     else
@@ -85,7 +92,8 @@ static int frame_load(const struct cw_readable *file, const struct cw_chunk_inde
     return rc;
 }
 
-int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
+int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_index *index,
+                        uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
 {
     int rc = frame_load(file, index, frame, ret_buf, err);
 
@@ -96,7 +104,8 @@ int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_in
 
 /* ---- all of it ---- */
 
-static int check_head(const struct cw_readable *file, const struct cw_chunk_index *index, struct cw_err *err)
+static int check_head(const struct cw_readable *file, const struct cw_chunk_index *index,
+                      struct cw_err *err)
 {
     char found[CW_CHUNK_HEAD_MAX + CW_CHUNK_ALIGN];
     CW_STR_AUTO head = {0};
@@ -104,16 +113,19 @@ static int check_head(const struct cw_readable *file, const struct cw_chunk_inde
     cw_chunk_head_put(&index->head, &head);
     while (head.len % CW_CHUNK_ALIGN)
         cw_str_add_char(&head, '\0');
-    int rc = file->read_at(file->arg, 0, found, head.len, err); /* the index would not be in its place if the file were shorter */
+    /* the index would not be in its place if the file were shorter */
+    int rc = file->read_at(file->arg, 0, found, head.len, err);
     if (rc == 0 && memcmp(found, head.s, head.len) != 0)
         rc = cw_err_set(err, CW_E_CORRUPT, "chunk: its head is not the one in its index");
     return rc;
 }
 
 /* Numbers of records, frame by frame: those of frame f are order[ends[f - 1], ends[f]). */
-static int group_records(const struct cw_chunk_index *index, uint32_t **ret_order, uint32_t **ret_ends, struct cw_err *err)
+static int group_records(const struct cw_chunk_index *index, uint32_t **ret_order,
+                         uint32_t **ret_ends, struct cw_err *err)
 {
-    uint32_t *order = cw_mem_try((size_t)index->records_n * sizeof(*order)), *ends = cw_mem_try(((size_t)index->frames_n + 1) * sizeof(*ends));
+    uint32_t *order = cw_mem_try((size_t)index->records_n * sizeof(*order)),
+             *ends = cw_mem_try(((size_t)index->frames_n + 1) * sizeof(*ends));
 
     if (!order || !ends) {
         cw_mem_free(order);
@@ -134,13 +146,15 @@ static int group_records(const struct cw_chunk_index *index, uint32_t **ret_orde
     return 0;
 }
 
-static int check_records(const struct cw_chunk_index *index, const char *plain, const uint32_t *order, size_t n, struct cw_err *err)
+static int check_records(const struct cw_chunk_index *index, const char *plain,
+                         const uint32_t *order, size_t n, struct cw_err *err)
 {
     struct cw_element element;
 
     for (size_t i = 0; i < n; i++) {
         const struct cw_chunk_record *record = &index->records[order[i]];
-        int rc = cw_record_decode(&index->head.spec, plain + record->offset, record->bytes, &element, err);
+        int rc = cw_record_decode(&index->head.spec, plain + record->offset, record->bytes,
+                                  &element, err);
         if (rc < 0) {
             cw_err_wrap(err, "id %" PRIu64, record->id);
             return rc;
@@ -149,7 +163,8 @@ static int check_records(const struct cw_chunk_index *index, const char *plain, 
     return 0;
 }
 
-static int check_frames(const struct cw_readable *file, const struct cw_chunk_index *index, struct cw_err *err)
+static int check_frames(const struct cw_readable *file, const struct cw_chunk_index *index,
+                        struct cw_err *err)
 {
     cw_autofree uint32_t *order = NULL;
     cw_autofree uint32_t *ends = NULL;
@@ -166,7 +181,8 @@ static int check_frames(const struct cw_readable *file, const struct cw_chunk_in
     return rc;
 }
 
-int cw_chunk_check(const struct cw_readable *file, struct cw_chunk_index **ret_index, struct cw_err *err)
+int cw_chunk_check(const struct cw_readable *file, struct cw_chunk_index **ret_index,
+                   struct cw_err *err)
 {
     struct cw_chunk_index *index = NULL;
     int rc = load(file, &index, err);

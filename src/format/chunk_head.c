@@ -58,19 +58,22 @@ void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out)
 }
 
 /* One field from p[*at, n). */
-static int get_field(const unsigned char *p, size_t n, size_t *at, struct cw_spec *spec, struct cw_err *err)
+static int get_field(const unsigned char *p, size_t n, size_t *at, struct cw_spec *spec,
+                     struct cw_err *err)
 {
     char name[CW_FIELD_NAME_BYTES] = {0};
     int64_t dims[CW_RANK_MAX] = {0};
     size_t name_n = *at < n ? p[*at] : 0;
 
     if (*at + 1 + name_n + 2 > n || name_n >= sizeof(name))
-        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: field %zu: its name does not fit", spec->n);
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: field %zu: its name does not fit",
+                          spec->n);
     memcpy(name, p + *at + 1, name_n);
     unsigned dtype = p[*at + 1 + name_n], rank = p[*at + 2 + name_n];
     *at += 3 + name_n;
     if (strlen(name) != name_n || dtype >= CW_DTYPE_N || rank > CW_RANK_MAX || 8 * rank > n - *at)
-        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: field %zu: dtype %u, rank %u", spec->n, dtype, rank);
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: field %zu: dtype %u, rank %u", spec->n,
+                          dtype, rank);
     for (unsigned d = 0; d < rank; d++, *at += 8)
         dims[d] = (int64_t)cw_chunk_u64(p + *at);
     if (cw_spec_add(spec, name, (enum cw_dtype)dtype, (int)rank, dims, err) < 0) {
@@ -80,7 +83,8 @@ static int get_field(const unsigned char *p, size_t n, size_t *at, struct cw_spe
     return 0;
 }
 
-int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes, struct cw_err *err)
+int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes,
+                      struct cw_err *err)
 {
     struct cw_chunk_head head = {0};
     const unsigned char *bytes = p;
@@ -89,8 +93,10 @@ int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, s
     if (n < CW_CHUNK_PREFIX_BYTES + 8 || memcmp(p, cw_chunk_magic, sizeof(cw_chunk_magic)) != 0)
         return cw_err_set(err, CW_E_CORRUPT, "chunk: does not begin with cachewC1");
     size_t head_n = cw_chunk_u32(bytes + 24), fields_n = cw_chunk_u32(bytes + 28);
-    if (head_n > n || head_n > CW_CHUNK_HEAD_MAX || head_n < CW_CHUNK_PREFIX_BYTES + 8 || head_n % 8 || fields_n > CW_FIELDS_MAX)
-        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: impossible sizes: %zu bytes, %zu fields", head_n, fields_n);
+    if (head_n > n || head_n > CW_CHUNK_HEAD_MAX || head_n < CW_CHUNK_PREFIX_BYTES + 8 ||
+        head_n % 8 || fields_n > CW_FIELDS_MAX)
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: impossible sizes: %zu bytes, %zu fields",
+                          head_n, fields_n);
     if (cw_hash_u64(p, head_n - 8) != cw_chunk_u64(bytes + head_n - 8))
         return cw_err_set(err, CW_E_CORRUPT, "chunk: head: checksum is wrong");
     head.key = (struct cw_hash){cw_chunk_u64(bytes + 8), cw_chunk_u64(bytes + 16)};
@@ -100,7 +106,8 @@ int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, s
             return rc;
     }
     if (CW_ALIGN_UP(at, (size_t)8) != head_n - 8)
-        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: %zu bytes, its fields take %zu", head_n, at);
+        return cw_err_set(err, CW_E_CORRUPT, "chunk: head: %zu bytes, its fields take %zu", head_n,
+                          at);
     *ret_head = head;
     *ret_bytes = head_n;
     return 0;

@@ -17,7 +17,8 @@ extern const char cw_chunk_magic[8], cw_chunk_end_magic[8];
 
 void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out);
 /* The head at the start of p; ret_bytes = what it takes. */
-int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes, struct cw_err *err);
+int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes,
+                      struct cw_err *err);
 /* XXH3-64 of the ids, each as 8 bytes, in the index's order. */
 uint64_t cw_chunk_ids_sum(const struct cw_chunk_record *records, size_t n);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TENANT/KEY/FIRST-COUNT-HASH.chunk. A chunk has one name: digits in lower case, no leading zeros. */
+/* TENANT/KEY/FIRST-COUNT-HASH.chunk. A chunk has one name: digits in lower case, no leading
+ * zeros. */
 #include <string.h>
 
 #include "format/chunk_int.h"
@@ -49,7 +50,8 @@ bool cw_chunk_name_parse(const char *name, struct cw_chunk_name *ret_name)
     p++;
     if (!take_hex(&p, &found.key.hi) || !take_hex(&p, &found.key.lo) || *p++ != '/')
         return false;
-    if (!take_number(&p, '-', &found.first) || !take_number(&p, '-', &found.count) || !take_hex(&p, &found.ids_sum) || strcmp(p, ".chunk") != 0)
+    if (!take_number(&p, '-', &found.first) || !take_number(&p, '-', &found.count) ||
+        !take_hex(&p, &found.ids_sum) || strcmp(p, ".chunk") != 0)
         return false;
     if (found.count == 0 || found.count > CW_CHUNK_RECORDS_MAX)
         return false;
@@ -59,6 +61,7 @@ bool cw_chunk_name_parse(const char *name, struct cw_chunk_name *ret_name)
 
 bool cw_chunk_name_fits(const struct cw_chunk_name *name, const struct cw_chunk_index *index)
 {
-    return cw_hash_eq(name->key, index->head.key) && name->first == index->records[0].id && name->count == index->records_n &&
+    return cw_hash_eq(name->key, index->head.key) && name->first == index->records[0].id &&
+           name->count == index->records_n &&
            name->ids_sum == cw_chunk_ids_sum(index->records, index->records_n);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing: frames are added, what is packed lies in blocks of the writer's, and finish lays everything out as parts. Plain frames are
- * written from where the records lie. */
+/* Writing: frames are added, what is packed lies in blocks of the writer's, and finish lays
+ * everything out as parts. Plain frames are written from where the records lie. */
 #include <endian.h>
 #include <inttypes.h>
 #include <string.h>
@@ -160,12 +160,14 @@ static int grow(void *array_to_pointer, size_t need, size_t *cap, size_t size, s
     return 0;
 }
 
-static int add_record(struct cw_chunk_writer *writer, struct cw_chunk_record record, bool has_frame, size_t n, struct cw_err *err)
+static int add_record(struct cw_chunk_writer *writer, struct cw_chunk_record record, bool has_frame,
+                      size_t n, struct cw_err *err)
 {
     bool left_out = record.bytes == CW_CHUNK_LEFT_OUT;
 
     if (!left_out && (!has_frame || record.offset > n || record.bytes > n - record.offset))
-        return cw_err_set(err, CW_E_INVALID, "chunk: record %" PRIu64 ": is not inside its frame", record.id);
+        return cw_err_set(err, CW_E_INVALID, "chunk: record %" PRIu64 ": is not inside its frame",
+                          record.id);
     record.frame = left_out ? 0 : (uint32_t)writer->frames_n;
     record.offset = left_out ? 0 : record.offset;
     record.unused = 0;
@@ -175,10 +177,12 @@ static int add_record(struct cw_chunk_writer *writer, struct cw_chunk_record rec
     return 0;
 }
 
-int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n, const uint64_t *sum, const struct cw_chunk_record *records,
+int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n,
+                        const uint64_t *sum, const struct cw_chunk_record *records,
                         size_t records_n, struct cw_err *err)
 {
-    struct frame frame = {.data = data, .stored = n, .plain = n, .sum = sum ? *sum : 0, .has_sum = sum != NULL};
+    struct frame frame = {
+        .data = data, .stored = n, .plain = n, .sum = sum ? *sum : 0, .has_sum = sum != NULL};
     size_t before = writer->records_n;
     bool has_frame = n > 0;
 
@@ -186,11 +190,13 @@ int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t
         return cw_err_set(err, CW_E_LIMIT, "chunk: more than %u records", CW_CHUNK_RECORDS_MAX);
     if (n > CW_CHUNK_FRAME_MAX)
         return cw_err_set(err, CW_E_LIMIT, "chunk: a frame of %zu bytes", n);
-    int rc = grow(&writer->records, before + records_n, &writer->records_cap, sizeof(*records), err);
+    int rc =
+        grow(&writer->records, before + records_n, &writer->records_cap, sizeof(*records), err);
     if (rc == 0)
         rc = grow(&writer->frames, writer->frames_n + 1, &writer->frames_cap, sizeof(frame), err);
     for (size_t i = 0; i < records_n; i++)
-        has_frame = has_frame || records[i].bytes != CW_CHUNK_LEFT_OUT; /* a record without bytes lies in an empty frame */
+        /* a record without bytes lies in an empty frame */
+        has_frame = has_frame || records[i].bytes != CW_CHUNK_LEFT_OUT;
     if (rc == 0 && n > 0 && records_n == 0)
         rc = cw_err_set(err, CW_E_INVALID, "chunk: a frame without records");
     for (size_t i = 0; i < records_n && rc == 0; i++)
@@ -217,7 +223,8 @@ bool cw_chunk_writer_packs(const struct cw_chunk_writer *writer)
 static int sort_records(struct cw_chunk_writer *writer, struct cw_err *err)
 {
     size_t n = writer->records_n;
-    struct cw_chunk_record *from = writer->records, *to = cw_mem_try(writer->records_cap * sizeof(*to));
+    struct cw_chunk_record *from = writer->records,
+                           *to = cw_mem_try(writer->records_cap * sizeof(*to));
 
     if (!to)
         return cw_err_set(err, CW_E_NOMEM, "chunk: no memory to sort %zu records", n);
@@ -247,7 +254,8 @@ static int order_records(struct cw_chunk_writer *writer, struct cw_err *err)
     int rc = writer->sorted ? 0 : sort_records(writer, err);
     for (size_t i = 1; rc == 0 && i < writer->records_n; i++)
         if (writer->records[i].id == writer->records[i - 1].id)
-            rc = cw_err_set(err, CW_E_INVALID, "chunk: record %" PRIu64 " is there twice", writer->records[i].id);
+            rc = cw_err_set(err, CW_E_INVALID, "chunk: record %" PRIu64 " is there twice",
+                            writer->records[i].id);
     return rc;
 }
 
@@ -328,7 +336,9 @@ static int build_index(struct cw_chunk_writer *writer, struct index *index, stru
     size_t bound = cw_codec_bound(n);
     struct cw_codec_packer *packer = cw_codec_packer_new(INDEX_LEVEL);
     writer->index_packed = packer ? cw_mem_try(bound) : NULL;
-    size_t packed = writer->index_packed ? cw_codec_pack_to(packer, writer->index_packed, bound, writer->index, n) : 0;
+    size_t packed = writer->index_packed
+                        ? cw_codec_pack_to(packer, writer->index_packed, bound, writer->index, n)
+                        : 0;
     cw_codec_packer_free(packer);
     if (is_worth_it(packed, n)) {
         index->data = writer->index_packed;
@@ -363,11 +373,13 @@ static void add_part(struct cw_chunk_writer *writer, const void *p, size_t n, bo
         writer->parts[writer->parts_n++] = (struct iovec){(void *)(uintptr_t)zeros, pad};
 }
 
-static int build_parts(struct cw_chunk_writer *writer, const struct index *index, struct cw_err *err)
+static int build_parts(struct cw_chunk_writer *writer, const struct index *index,
+                       struct cw_err *err)
 {
     writer->parts = cw_mem_try((2 * writer->frames_n + 4) * sizeof(*writer->parts));
     if (!writer->parts)
-        return cw_err_set(err, CW_E_NOMEM, "chunk: no memory for a list of %zu frames", writer->frames_n);
+        return cw_err_set(err, CW_E_NOMEM, "chunk: no memory for a list of %zu frames",
+                          writer->frames_n);
     add_part(writer, writer->head_bytes.s, writer->head_bytes.len, false);
     for (size_t i = 0; i < writer->frames_n; i++)
         add_part(writer, writer->frames[i].data, writer->frames[i].stored, true);
@@ -376,8 +388,9 @@ static int build_parts(struct cw_chunk_writer *writer, const struct index *index
     return 0;
 }
 
-int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts, size_t *ret_parts_n, uint64_t *ret_bytes,
-                           struct cw_str *ret_name, struct cw_err *err)
+int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **ret_parts,
+                           size_t *ret_parts_n, uint64_t *ret_bytes, struct cw_str *ret_name,
+                           struct cw_err *err)
 {
     struct index index = {0};
     char key[CW_HASH_TEXT_BYTES];
@@ -394,8 +407,8 @@ int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **
     if (rc < 0)
         return rc;
     cw_hash_text(writer->head.key, key);
-    cw_str_addf(ret_name, "%s/%" PRIu64 "-%zu-%016" PRIx64 ".chunk", key, writer->records[0].id, writer->records_n,
-                cw_chunk_ids_sum(writer->records, writer->records_n));
+    cw_str_addf(ret_name, "%s/%" PRIu64 "-%zu-%016" PRIx64 ".chunk", key, writer->records[0].id,
+                writer->records_n, cw_chunk_ids_sum(writer->records, writer->records_n));
     *ret_parts = writer->parts;
     *ret_parts_n = writer->parts_n;
     *ret_bytes = index.offset + index.stored + CW_CHUNK_FOOTER_BYTES;

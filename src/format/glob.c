@@ -13,11 +13,13 @@
 
 #define COMPONENTS_MAX 256
 
-/* Which components of the pattern what is found next may match; the bit behind the last one: it has matched all. */
+/* Which components of the pattern what is found next may match; the bit behind the last one: it
+ * has matched all. */
 struct places {
     uint64_t bits[COMPONENTS_MAX / 64 + 1];
 };
-/* What is still to do: a directory ("" = here), each only once, with all the places that lead into it. */
+/* What is still to do: a directory ("" = here), each only once, with all the places that lead
+ * into it. */
 struct todo {
     char *dir;
     struct places at;
@@ -29,7 +31,7 @@ struct walk {
     size_t parts_n;
     size_t entries_left; /* that may still be looked at */
     const struct cw_stop *stop;
-    struct todo *stack;  /* explicit: the depth of a tree is not ours to decide */
+    struct todo *stack; /* explicit: the depth of a tree is not ours to decide */
     size_t n, cap;
     struct cw_paths *paths;
 };
@@ -119,8 +121,10 @@ static bool is_real_dir(const char *path, const struct dirent *entry)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Takes path: its name was matched, and leads to `next`; or it is just any directory below (`below`, with its entry), or both. */
-static void arrive(struct walk *w, char *path, struct places *next, const struct places *below, const struct dirent *entry)
+/* Takes path: its name was matched, and leads to `next`; or it is just any directory below
+ * (`below`, with its entry), or both. */
+static void arrive(struct walk *w, char *path, struct places *next, const struct places *below,
+                   const struct dirent *entry)
 {
     struct stat st;
     bool there = !is_empty(next) && stat(path, &st) == 0;
@@ -128,7 +132,8 @@ static void arrive(struct walk *w, char *path, struct places *next, const struct
         add_path(w->paths, cw_mem_strdup(path));
     if (!there || !S_ISDIR(st.st_mode))
         *next = (struct places){0};
-    next->bits[w->parts_n / 64] &= ~(UINT64_C(1) << (w->parts_n % 64)); /* a directory is no match */
+    /* a directory is no match */
+    next->bits[w->parts_n / 64] &= ~(UINT64_C(1) << (w->parts_n % 64));
     if (below && !is_empty(below) && is_real_dir(path, entry))
         for (size_t i = 0; i < CW_ARRAY_LEN(next->bits); i++)
             next->bits[i] |= below->bits[i];
@@ -140,10 +145,12 @@ static void arrive(struct walk *w, char *path, struct places *next, const struct
 
 static bool matches(const struct walk *w, size_t at, const char *name)
 {
-    return w->literal[at] ? strcmp(w->parts[at], name) == 0 : fnmatch(w->parts[at], name, FNM_PERIOD) == 0;
+    return w->literal[at] ? strcmp(w->parts[at], name) == 0
+                          : fnmatch(w->parts[at], name, FNM_PERIOD) == 0;
 }
 
-static void on_entry(struct walk *w, const struct todo *t, const struct dirent *entry, struct places *found)
+static void on_entry(struct walk *w, const struct todo *t, const struct dirent *entry,
+                     struct places *found)
 {
     const char *name = entry->d_name;
     struct places next = {0}, below = {0};
@@ -163,13 +170,15 @@ static void on_entry(struct walk *w, const struct todo *t, const struct dirent *
         arrive(w, join(t->dir, name), &next, &below, entry);
 }
 
-static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct places *found, struct cw_err *err)
+static int read_entries(struct walk *w, DIR *dir, const struct todo *t, struct places *found,
+                        struct cw_err *err)
 {
     struct dirent *entry;
     int rc = 0;
     while (rc == 0 && (errno = 0, (entry = readdir(dir)) != NULL)) {
         if (w->entries_left == 0)
-            return cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries", w->pattern);
+            return cw_err_set(err, CW_E_LIMIT, "pattern \"%s\": too many directory entries",
+                              w->pattern);
         w->entries_left--;
         on_entry(w, t, entry, found);
         rc = cw_stop_check(w->stop, err);
@@ -191,7 +200,8 @@ static int read_dir(struct walk *w, const struct todo *t, struct places *found, 
     return rc;
 }
 
-/* A component without wildcards is found by its name, in a directory that cannot be listed too; all of one name together. */
+/* A component without wildcards is found by its name, in a directory that cannot be listed too;
+ * all of one name together. */
 static void go_by_name(struct walk *w, const struct todo *t, struct places *found)
 {
     for (size_t i = 0; i < w->parts_n; i++) {
@@ -233,8 +243,8 @@ static int split(struct walk *w, char *text, struct cw_err *err)
         bool again = w->parts_n > 0 && n == 2 && strncmp(p, "**", 2) == 0 &&
                      strcmp(w->parts[w->parts_n - 1], "**") == 0;
         if (w->parts_n + 1 >= COMPONENTS_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "pattern \"%.200s...\": more than %d components", w->pattern,
-                              COMPONENTS_MAX - 1);
+            return cw_err_set(err, CW_E_LIMIT, "pattern \"%.200s...\": more than %d components",
+                              w->pattern, COMPONENTS_MAX - 1);
         char *next = p + n + strspn(p + n, "/");
         p[n] = '\0';
         if (n > 0 && !again)
@@ -269,7 +279,8 @@ static int walk_pattern(struct walk *w, struct cw_err *err)
     return rc;
 }
 
-int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop, struct cw_paths *paths, struct cw_err *err)
+int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
+            struct cw_paths *paths, struct cw_err *err)
 {
     struct stat st;
     if (pattern[0] == '\0')
@@ -277,7 +288,8 @@ int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
     if (cw_str_starts(pattern, "file://"))
         pattern += strlen("file://");
     else if (strstr(pattern, "://"))
-        return cw_err_set(err, CW_E_UNSUPPORTED, "pattern \"%s\": only local files can be read so far", pattern);
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "pattern \"%s\": only local files can be read so far", pattern);
     /* A file whose name has a bracket in it is found by its name. */
     if (stat(pattern, &st) == 0) {
         if (!S_ISREG(st.st_mode))

@@ -37,21 +37,26 @@ static int64_t dim_at(const uint8_t *p)
     return be32toh(v);
 }
 
-int cw_idx_parse(const void *p, size_t n, const char *name, struct cw_idx_header *ret_header, struct cw_err *err)
+int cw_idx_parse(const void *p, size_t n, const char *name, struct cw_idx_header *ret_header,
+                 struct cw_err *err)
 {
     const uint8_t *bytes = p;
     struct cw_idx_header h = {0};
     if (n < 4 || bytes[0] != 0 || bytes[1] != 0)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: not an idx file (it must begin with two zero bytes)", name);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s: not an idx file (it must begin with two zero bytes)", name);
     if (!dtype_of_code(bytes[2], &h.dtype))
-        return cw_err_set(err, CW_E_CORRUPT, "%s: not an idx file (type code 0x%02x)", name, bytes[2]);
+        return cw_err_set(err, CW_E_CORRUPT, "%s: not an idx file (type code 0x%02x)", name,
+                          bytes[2]);
     int dims_n = bytes[3];
     if (dims_n < 1 || dims_n > CW_IDX_DIMS_MAX)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: idx header with %d dimensions (1 to %d are possible)", name,
-                          dims_n, CW_IDX_DIMS_MAX);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s: idx header with %d dimensions (1 to %d are possible)", name, dims_n,
+                          CW_IDX_DIMS_MAX);
     h.header_bytes = 4 + 4 * (size_t)dims_n;
     if (n < h.header_bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: truncated: the idx header needs %zu bytes, there are %zu", name,
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s: truncated: the idx header needs %zu bytes, there are %zu", name,
                           h.header_bytes, n);
     h.records = dim_at(bytes + 4);
     h.rank = dims_n - 1;
@@ -99,8 +104,8 @@ bool cw_idx_name_says(const char *path, enum cw_dtype *ret_dtype, int *ret_rank)
     static const struct {
         const char *word;
         enum cw_dtype dtype;
-    } words[] = {{"ubyte", CW_DTYPE_U8},  {"byte", CW_DTYPE_I8},   {"short", CW_DTYPE_I16},
-                 {"int", CW_DTYPE_I32},   {"float", CW_DTYPE_F32}, {"double", CW_DTYPE_F64}};
+    } words[] = {{"ubyte", CW_DTYPE_U8}, {"byte", CW_DTYPE_I8},   {"short", CW_DTYPE_I16},
+                 {"int", CW_DTYPE_I32},  {"float", CW_DTYPE_F32}, {"double", CW_DTYPE_F64}};
     const char *slash = strrchr(path, '/');
     const char *at = strstr(slash ? slash : path, "idx");
     if (!at || at[3] < '1' || at[3] > '9' || (at[4] != '-' && at[4] != '.'))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The idx format of the MNIST family: two zero bytes, a type code, the number of dimensions, the dimensions as
- * u32, then the values; all big endian. The first dimension counts the records. */
+/* The idx format of the MNIST family: two zero bytes, a type code, the number of dimensions, the
+ * dimensions as u32, then the values; all big endian. The first dimension counts the records. */
 #ifndef CW_FORMAT_IDX_H
 #define CW_FORMAT_IDX_H
 
@@ -19,10 +19,12 @@ struct cw_idx_header {
     uint64_t file_bytes; /* header and all records */
 };
 /* From the first n bytes of a file (CW_IDX_HEADER_BYTES_MAX of them are always enough). */
-int cw_idx_parse(const void *p, size_t n, const char *name, struct cw_idx_header *ret_header, struct cw_err *err);
+int cw_idx_parse(const void *p, size_t n, const char *name, struct cw_idx_header *ret_header,
+                 struct cw_err *err);
 /* n values of value_bytes bytes each from big endian to this machine's order; src may be dst. */
 void cw_idx_convert(void *dst, const void *src, size_t n, size_t value_bytes);
-/* dtype and rank that a file's name tells by custom ("train-images-idx3-ubyte.gz"); false if it does not. */
+/* dtype and rank that a file's name tells by custom ("train-images-idx3-ubyte.gz"); false if it
+ * does not. */
 bool cw_idx_name_says(const char *path, enum cw_dtype *ret_dtype, int *ret_rank);
 
 #endif

@@ -4,11 +4,14 @@
 #include <png.h>
 #include <string.h>
 
-int cw_png_write(const char *path, const uint8_t *pixels, int64_t h, int64_t w, int channels, struct cw_err *err)
+int cw_png_write(const char *path, const uint8_t *pixels, int64_t h, int64_t w, int channels,
+                 struct cw_err *err)
 {
-    if (h < 1 || w < 1 || h > CW_PNG_SIDE_MAX || w > CW_PNG_SIDE_MAX || (channels != 1 && channels != 3))
-        return cw_err_set(err, CW_E_UNSUPPORTED, "%s: %lld x %lld pixels of %d channels cannot be a PNG file", path, (long long)h,
-                          (long long)w, channels);
+    if (h < 1 || w < 1 || h > CW_PNG_SIDE_MAX || w > CW_PNG_SIDE_MAX ||
+        (channels != 1 && channels != 3))
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "%s: %lld x %lld pixels of %d channels cannot be a PNG file", path,
+                          (long long)h, (long long)w, channels);
     png_image image;
     memset(&image, 0, sizeof(image));
     image.version = PNG_IMAGE_VERSION;

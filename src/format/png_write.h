@@ -8,6 +8,7 @@
 #define CW_PNG_SIDE_MAX 65535
 
 /* h x w pixels of 1 (grey) or 3 (RGB) bytes, without gaps. Sides are 1 to CW_PNG_SIDE_MAX. */
-int cw_png_write(const char *path, const uint8_t *pixels, int64_t h, int64_t w, int channels, struct cw_err *err);
+int cw_png_write(const char *path, const uint8_t *pixels, int64_t h, int64_t w, int channels,
+                 struct cw_err *err);
 
 #endif

@@ -15,7 +15,8 @@ int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return cw_err_errno(err, errno, "read %zu bytes at byte %llu", n, (unsigned long long)offset);
+            return cw_err_errno(err, errno, "read %zu bytes at byte %llu", n,
+                                (unsigned long long)offset);
         if (got == 0)
             return cw_err_set(err, CW_E_CORRUPT, "the file ends at byte %llu: cut while it is read",
                               (unsigned long long)offset);
@@ -50,7 +51,8 @@ static void *without_const(const void *p)
     return q;
 }
 
-int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable, struct cw_err *err)
+int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable,
+                     struct cw_err *err)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -62,7 +64,8 @@ int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_read
         return rc;
     }
     *ret_fd = fd;
-    *ret_readable = (struct cw_readable){.name = path, .size = (uint64_t)st.st_size, .read_at = read_fd, .arg = ret_fd};
+    *ret_readable = (struct cw_readable){
+        .name = path, .size = (uint64_t)st.st_size, .read_at = read_fd, .arg = ret_fd};
     return 0;
 }
 
@@ -72,7 +75,8 @@ struct cw_readable cw_readable_mem(const char *name, const struct cw_readable_by
         .name = name, .size = bytes->n, .read_at = read_mem, .arg = without_const(bytes)};
 }
 
-int cw_readable_get(const struct cw_readable *readable, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+int cw_readable_get(const struct cw_readable *readable, uint64_t offset, void *dst, size_t n,
+                    struct cw_err *err)
 {
     int rc = cw_stop_check(readable->stop, err);
     if (rc == 0)

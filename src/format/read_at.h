@@ -14,19 +14,23 @@ struct cw_readable {
     uint64_t size;
     cw_read_at_fn *read_at;
     void *arg;
-    const struct cw_stop *stop; /* or NULL: once it is set, cw_readable_get fails with CANCELLED, so scans end */
+    /* or NULL: once it is set, cw_readable_get fails with CANCELLED, so scans end */
+    const struct cw_stop *stop;
 };
 
 /* Exactly n bytes of an open file. */
 int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err);
-/* A file of this machine. The readable uses *ret_fd, which must not move; the caller closes it. Does not wait for the writer of a FIFO. */
-int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable, struct cw_err *err);
+/* A file of this machine. The readable uses *ret_fd, which must not move; the caller closes it.
+ * Does not wait for the writer of a FIFO. */
+int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable,
+                     struct cw_err *err);
 /* Bytes in memory. */
 struct cw_readable_bytes {
     const void *p;
     size_t n;
 };
 struct cw_readable cw_readable_mem(const char *name, const struct cw_readable_bytes *bytes);
-int cw_readable_get(const struct cw_readable *readable, uint64_t offset, void *dst, size_t n, struct cw_err *err);
+int cw_readable_get(const struct cw_readable *readable, uint64_t offset, void *dst, size_t n,
+                    struct cw_err *err);
 
 #endif

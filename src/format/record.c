@@ -20,7 +20,8 @@ size_t cw_record_align(size_t record_bytes)
     return align_of(record_bytes);
 }
 
-/* What stands at the record's begin: of each field that is not of fixed size its dims and its bytes. */
+/* What stands at the record's begin: of each field that is not of fixed size its dims and its
+ * bytes. */
 static size_t head_bytes(const struct cw_spec *spec)
 {
     size_t n = 0;
@@ -70,7 +71,8 @@ static unsigned char *put_u64(unsigned char *p, uint64_t v)
     return p + sizeof(v);
 }
 
-static void put_head(const struct cw_spec *spec, const struct cw_element *element, unsigned char *head)
+static void put_head(const struct cw_spec *spec, const struct cw_element *element,
+                     unsigned char *head)
 {
     for (size_t i = 0; i < spec->n; i++) {
         const struct cw_view *view = &element->fields[i];
@@ -83,7 +85,8 @@ static void put_head(const struct cw_spec *spec, const struct cw_element *elemen
 }
 
 /* With a hasher: away, and summed. */
-static void encode(const struct cw_spec *spec, const struct cw_element *element, char *dst, struct cw_hasher *hasher)
+static void encode(const struct cw_spec *spec, const struct cw_element *element, char *dst,
+                   struct cw_hasher *hasher)
 {
     size_t at = head_bytes(spec);
 
@@ -110,7 +113,8 @@ void cw_record_encode(const struct cw_spec *spec, const struct cw_element *eleme
     encode(spec, element, dst, NULL);
 }
 
-uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element, void *dst)
+uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element,
+                               void *dst)
 {
     struct cw_hasher *hasher = cw_hasher_new();
 
@@ -129,13 +133,15 @@ static uint64_t get_u64(const unsigned char **p)
     return le64toh(v);
 }
 
-int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct cw_element *element, struct cw_err *err)
+int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,
+                     struct cw_element *element, struct cw_err *err)
 {
     const unsigned char *head = p;
     uint64_t at = head_bytes(spec);
 
     if (n < at)
-        return cw_err_set(err, CW_E_CORRUPT, "record: %zu bytes, less than the sizes of its fields take", n);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "record: %zu bytes, less than the sizes of its fields take", n);
     element->n = spec->n;
     for (size_t i = 0; i < spec->n; i++) {
         const struct cw_field *field = &spec->fields[i];
@@ -145,16 +151,21 @@ int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct
             view.dims[d] = fixed ? field->dims[d] : (int64_t)get_u64(&head);
         view.bytes = fixed ? (size_t)cw_field_bytes(field) : get_u64(&head);
         if (!fits(field, &view))
-            return cw_err_set(err, CW_E_CORRUPT, "record: field \"%s\": its size is not what the spec says", field->name);
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "record: field \"%s\": its size is not what the spec says",
+                              field->name);
         at = CW_ALIGN_UP(at, align_of(view.bytes));
         if (at > n || view.bytes > n - at)
-            return cw_err_set(err, CW_E_CORRUPT, "record: field \"%s\": ends behind the record's %zu bytes", field->name, n);
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "record: field \"%s\": ends behind the record's %zu bytes",
+                              field->name, n);
         view.data = (char *)(uintptr_t)p + at;
         at += view.bytes;
         element->fields[i] = view;
     }
     if (at != n)
-        return cw_err_set(err, CW_E_CORRUPT, "record: %zu bytes, its fields take %llu", n, (unsigned long long)at);
+        return cw_err_set(err, CW_E_CORRUPT, "record: %zu bytes, its fields take %llu", n,
+                          (unsigned long long)at);
     return 0;
 }
 
@@ -165,7 +176,8 @@ void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spe
         const struct cw_field *field = &spec->fields[i];
         struct cw_view *view = &ret_shape->views[i];
 
-        *view = (struct cw_view){.bytes = (size_t)cw_field_bytes(field), .dtype = field->dtype, .rank = field->rank};
+        *view = (struct cw_view){
+            .bytes = (size_t)cw_field_bytes(field), .dtype = field->dtype, .rank = field->rank};
         memcpy(view->dims, field->dims, (size_t)field->rank * sizeof(field->dims[0]));
         ret_shape->fixed = fits(field, view);
         ret_shape->begin[i] = CW_ALIGN_UP(ret_shape->bytes, align_of(view->bytes));
@@ -173,7 +185,8 @@ void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spe
     }
 }
 
-int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n, struct cw_element *element, struct cw_err *err)
+int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n,
+                            struct cw_element *element, struct cw_err *err)
 {
     if (!shape->fixed || n != shape->bytes)
         return cw_record_decode(shape->spec, p, n, element, err);

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One element as bytes in a chunk (docs/cache-format.md): for each field that is not of fixed size its dims (i64) and number of bytes (u64), then the
- * fields' bytes, each aligned (8, or 64 from 256 bytes on) relative to the record, which itself begins at a multiple of 64 or 8 by the same
- * rule. Reading copies nothing. */
+/* One element as bytes in a chunk (docs/cache-format.md): for each field that is not of fixed
+ * size its dims (i64) and number of bytes (u64), then the fields' bytes, each aligned (8, or 64
+ * from 256 bytes on) relative to the record, which itself begins at a multiple of 64 or 8 by the
+ * same rule. Reading copies nothing. */
 #ifndef CW_FORMAT_RECORD_H
 #define CW_FORMAT_RECORD_H
 
 #include "data/element.h"
 
-/* -1: the element cannot be kept: a part of an image, a path whose file is to be compared (view.stamp), more than 2^31 bytes. */
+/* -1: the element cannot be kept: a part of an image, a path whose file is to be compared
+ * (view.stamp), more than 2^31 bytes. */
 int64_t cw_record_bytes(const struct cw_spec *spec, const struct cw_element *element);
 size_t cw_record_align(size_t record_bytes);
 void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst);
-/* The same for a large record that is not read again soon: past the processor's caches. Returns its sum, cw_hash_u64 of its bytes, taken on the way. */
-uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element, void *dst);
-/* Sets element->n and its fields (views into p), not id and rep. CORRUPT when it does not fit the spec or n. */
-int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n, struct cw_element *element, struct cw_err *err);
+/* The same for a large record that is not read again soon: past the processor's caches. Returns
+ * its sum, cw_hash_u64 of its bytes, taken on the way. */
+uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element,
+                               void *dst);
+/* Sets element->n and its fields (views into p), not id and rep. CORRUPT when it does not fit
+ * the spec or n. */
+int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,
+                     struct cw_element *element, struct cw_err *err);
 
 /* The same for many records of one spec: what follows from it is found once. */
 struct cw_record_shape {
@@ -24,7 +30,9 @@ struct cw_record_shape {
     size_t begin[CW_FIELDS_MAX];
     struct cw_view views[CW_FIELDS_MAX]; /* without data */
 };
-void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spec *spec); /* the spec must stay */
-int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n, struct cw_element *element, struct cw_err *err);
+/* the spec must stay */
+void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spec *spec);
+int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n,
+                            struct cw_element *element, struct cw_err *err);
 
 #endif

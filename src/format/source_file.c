@@ -21,22 +21,30 @@ bool cw_source_is_cached(void)
     return hook() != NULL;
 }
 
-int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,
+                   struct cw_err *err)
 {
     const struct cw_source_hook *h = hook();
-    return h ? h->read(h->arg, file, offset, dst, n, err) : cw_read_fd(file->fd, offset, dst, n, err);
+    return h ? h->read(h->arg, file, offset, dst, n, err)
+             : cw_read_fd(file->fd, offset, dst, n, err);
 }
 
-int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load, struct cw_source_block *ret_block, struct cw_err *err)
+int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,
+                        struct cw_source_block *ret_block, struct cw_err *err)
 {
     const struct cw_source_hook *h = hook();
     uint64_t begin = block * CW_SOURCE_BLOCK_BYTES;
     if (block >= cw_source_blocks(file->stamp.size))
-        return cw_err_set(err, CW_E_INVALID, "%s: has no block %llu", file->path, (unsigned long long)block);
-    *ret_block = (struct cw_source_block){.bytes = CW_MIN((uint64_t)CW_SOURCE_BLOCK_BYTES, (uint64_t)file->stamp.size - begin)};
+        return cw_err_set(err, CW_E_INVALID, "%s: has no block %llu", file->path,
+                          (unsigned long long)block);
+    *ret_block = (struct cw_source_block){
+        .bytes = CW_MIN((uint64_t)CW_SOURCE_BLOCK_BYTES, (uint64_t)file->stamp.size - begin)};
     if (h)
         return h->block(h->arg, file, block, load, ret_block, err);
-    return load ? cw_err_set(err, CW_E_UNSUPPORTED, "this worker has no source cache (cachew-worker --source-cache-dir and others)") : 0;
+    return load ? cw_err_set(err, CW_E_UNSUPPORTED,
+                             "this worker has no source cache (cachew-worker --source-cache-dir "
+                             "and others)")
+                : 0;
 }
 
 static int read_source(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
@@ -46,7 +54,8 @@ static int read_source(void *arg, uint64_t offset, void *dst, size_t n, struct c
 
 struct cw_readable cw_source_readable(const struct cw_source_file *file)
 {
-    struct cw_readable readable = {.name = file->path, .size = (uint64_t)file->stamp.size, .read_at = read_source};
+    struct cw_readable readable = {
+        .name = file->path, .size = (uint64_t)file->stamp.size, .read_at = read_source};
     memcpy(&readable.arg, &file, sizeof(file)); /* read_source only reads through it */
     return readable;
 }

@@ -48,7 +48,8 @@ static int add_offset(struct scan *s, uint64_t offset, struct cw_err *err)
         size_t cap = s->cap ? 2 * s->cap : 64;
         uint64_t *offsets = cw_mem_try(cap * sizeof(*offsets));
         if (!offsets)
-            return cw_err_set(err, CW_E_NOMEM, "%s: no memory for an index of %zu records", s->file->name, cap);
+            return cw_err_set(err, CW_E_NOMEM, "%s: no memory for an index of %zu records",
+                              s->file->name, cap);
         if (s->index.n > 0)
             memcpy(offsets, s->index.offsets, s->index.n * sizeof(*offsets));
         cw_mem_free(s->index.offsets);
@@ -61,12 +62,13 @@ static int add_offset(struct scan *s, uint64_t offset, struct cw_err *err)
 
 static int truncated(const struct scan *s, uint64_t offset, struct cw_err *err)
 {
-    return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: truncated, the file ends at byte %llu",
-                      s->file->name, s->index.n, (unsigned long long)offset,
-                      (unsigned long long)s->file->size);
+    return cw_err_set(
+        err, CW_E_CORRUPT, "%s: record %zu at byte %llu: truncated, the file ends at byte %llu",
+        s->file->name, s->index.n, (unsigned long long)offset, (unsigned long long)s->file->size);
 }
 
-static int header_at(struct scan *s, uint64_t offset, const uint8_t **ret_header, struct cw_err *err)
+static int header_at(struct scan *s, uint64_t offset, const uint8_t **ret_header,
+                     struct cw_err *err)
 {
     if (s->file->size - offset < CW_TFRECORD_FRAME_BYTES)
         return truncated(s, offset, err);
@@ -83,13 +85,15 @@ static int header_at(struct scan *s, uint64_t offset, const uint8_t **ret_header
     return 0;
 }
 
-static int bad_header(const struct scan *s, uint64_t offset, const uint8_t *header, struct cw_err *err)
+static int bad_header(const struct scan *s, uint64_t offset, const uint8_t *header,
+                      struct cw_err *err)
 {
     bool gzip = offset == 0 && header[0] == 0x1f && header[1] == 0x8b;
-    return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: %s", s->file->name, s->index.n,
-                      (unsigned long long)offset,
-                      gzip ? "this is a gzip file; compressed TFRecord files are not supported"
-                           : "the checksum of the length does not match: not a TFRecord file, or damaged");
+    return cw_err_set(
+        err, CW_E_CORRUPT, "%s: record %zu at byte %llu: %s", s->file->name, s->index.n,
+        (unsigned long long)offset,
+        gzip ? "this is a gzip file; compressed TFRecord files are not supported"
+             : "the checksum of the length does not match: not a TFRecord file, or damaged");
 }
 
 static int scan_records(struct scan *s, struct cw_err *err)
@@ -116,10 +120,12 @@ static int scan_records(struct scan *s, struct cw_err *err)
     return rc;
 }
 
-int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index, struct cw_err *err)
+int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index,
+                     struct cw_err *err)
 {
     struct scan s = {.file = file, .window = cw_mem_try(WINDOW_BYTES)};
-    int rc = s.window ? scan_records(&s, err) : cw_err_set(err, CW_E_NOMEM, "%s: no memory", file->name);
+    int rc =
+        s.window ? scan_records(&s, err) : cw_err_set(err, CW_E_NOMEM, "%s: no memory", file->name);
     cw_mem_free(s.window);
     if (rc < 0)
         cw_tfrecord_index_fini(&s.index);
@@ -136,15 +142,16 @@ int cw_tfrecord_get(const struct cw_readable *file, const struct cw_tfrecord_ind
     size_t bytes = frame_bytes - CW_TFRECORD_FRAME_BYTES;
     uint8_t *frame = cw_arena_alloc(arena, frame_bytes);
     if (!frame)
-        return cw_err_set(err, CW_E_NOMEM, "%s: record %zu at byte %llu: no memory for its %zu bytes",
-                          file->name, k, (unsigned long long)begin, bytes);
+        return cw_err_set(err, CW_E_NOMEM,
+                          "%s: record %zu at byte %llu: no memory for its %zu bytes", file->name, k,
+                          (unsigned long long)begin, bytes);
     int rc = cw_readable_get(file, begin, frame, frame_bytes, err);
     if (rc < 0)
         return rc;
     uint8_t *data = frame + CW_TFRECORD_HEADER_BYTES;
     if (u64_at(frame) != bytes || cw_crc32c_masked(data, bytes) != u32_at(data + bytes))
-        return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: checksum does not match", file->name,
-                          k, (unsigned long long)begin);
+        return cw_err_set(err, CW_E_CORRUPT, "%s: record %zu at byte %llu: checksum does not match",
+                          file->name, k, (unsigned long long)begin);
     *ret_data = data;
     *ret_bytes = bytes;
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TFRecord framing: u64 length, masked crc32c of the length, data, masked crc32c of the data, all little
- * endian. Compressed TFRecord files are not records but gzip: a clear error. */
+/* TFRecord framing: u64 length, masked crc32c of the length, data, masked crc32c of the data,
+ * all little endian. Compressed TFRecord files are not records but gzip: a clear error. */
 #ifndef CW_FORMAT_TFRECORD_H
 #define CW_FORMAT_TFRECORD_H
 
@@ -18,7 +18,8 @@ struct cw_tfrecord_index {
 };
 void cw_tfrecord_index_fini(struct cw_tfrecord_index *index);
 /* Walks the whole file from header to header; checks each header's checksum, not the data's. */
-int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index, struct cw_err *err);
+int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index,
+                     struct cw_err *err);
 /* Record k, checked, into the arena. */
 int cw_tfrecord_get(const struct cw_readable *file, const struct cw_tfrecord_index *index, size_t k,
                     struct cw_arena *arena, void **ret_data, size_t *ret_bytes, struct cw_err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph whose operators are known, options typed, shapes and dtypes inferred. Immutable, refcounted.
- * Errors name node, option and reason: `node "crop" (random_resized_crop): option size: ...`. */
+/* A graph whose operators are known, options typed, shapes and dtypes inferred. Immutable,
+ * refcounted. Errors name node, option and reason: `node "crop" (random_resized_crop): option
+ * size: ...`. */
 #ifndef CW_GRAPH_CHECK_H
 #define CW_GRAPH_CHECK_H
 
@@ -11,21 +12,26 @@
 struct cw_checked_node {
     const struct cw_op *op;
     void *opts;
-    size_t inputs_n;              /* those of the graph's node, but none for a source that stands in a chain */
+    /* those of the graph's node, but none for a source that stands in a chain */
+    size_t inputs_n;
     const size_t *inputs;
     struct cw_spec out;
     size_t fields_n;
-    size_t fields[CW_FIELDS_MAX]; /* indices into the input's spec that a fieldwise operator works on */
-    uint64_t tag;                 /* names its random stream */
-    struct cw_hash fingerprint;   /* of this node and all above it */
-    bool sparse;                  /* the number of its elements depends on data */
-    bool random;                  /* more than the element's id decides what it is: a random operator at or above it, or
-                                     shuffled inputs zipped or batched (shuffle alone does not count: ids survive it) */
-    struct cw_hash element;       /* like fingerprint, but of one element given its id: operators that only choose and order positions (shuffle, take,
-                                     shard, ...) do not count, nor do cache and mark */
-    bool frozen;                  /* below a `freeze`: its random operators draw as in epoch 0, repetition 0 */
-    const char *uncacheable;      /* why elements here cannot be cached; NULL = they can */
-    uint64_t order;               /* which shuffles its positions went through; 0 = none */
+    /* indices into the input's spec that a fieldwise operator works on */
+    size_t fields[CW_FIELDS_MAX];
+    uint64_t tag;               /* names its random stream */
+    struct cw_hash fingerprint; /* of this node and all above it */
+    bool sparse;                /* the number of its elements depends on data */
+    /* more than the element's id decides what it is: a random operator at or above it, or
+     * shuffled inputs zipped or batched (shuffle alone does not count: ids survive it) */
+    bool random;
+    /* like fingerprint, but of one element given its id: operators that only choose and order
+     * positions (shuffle, take, shard, ...) do not count, nor do cache and mark */
+    struct cw_hash element;
+    /* below a `freeze`: its random operators draw as in epoch 0, repetition 0 */
+    bool frozen;
+    const char *uncacheable; /* why elements here cannot be cached; NULL = they can */
+    uint64_t order;          /* which shuffles its positions went through; 0 = none */
 };
 struct cw_checked {
     _Atomic int refs;

@@ -11,31 +11,36 @@
 #define CW_GRAPH_NAME_BYTES 128 /* of a node's, field's or operator's name, at most */
 
 struct cw_node {
-    char *name;      /* unique; given, or made: "decode_image", "decode_image_2", ... */
-    bool named;      /* the user gave it */
+    char *name; /* unique; given, or made: "decode_image", "decode_image_2", ... */
+    bool named; /* the user gave it */
     char *op;
     size_t inputs_n;
-    size_t *inputs;  /* indices of earlier nodes */
-    bool chained;    /* no inputs were given: it reads the node before it in the list, unless it is a source (check.h drops it then) */
+    size_t *inputs; /* indices of earlier nodes */
+    /* no inputs were given: it reads the node before it in the list, unless it is a source
+     * (check.h drops it then) */
+    bool chained;
     size_t fields_n;
     char **fields;
     bool keep_position;
     size_t depends_n;
-    char **depends_on; /* names of nodes */
+    char **depends_on;       /* names of nodes */
     struct cw_value options; /* object, without reserved keys */
 };
 struct cw_graph {
     _Atomic int refs;
-    char *name; /* of the pipeline; "" if none */
+    char *name;                /* of the pipeline; "" if none */
     enum cw_identity identity; /* of its source files */
     size_t n;
-    struct cw_node *nodes; /* inputs before users; the last node is the output, and every node leads to it */
+    /* inputs before users; the last node is the output, and every node leads to it */
+    struct cw_node *nodes;
 };
 
 /* Text form (docs/pipelines.md). `where` is put before messages (a file's name). */
-int cw_graph_parse(const char *text, size_t n, const char *where, struct cw_graph **ret_graph, struct cw_err *err);
+int cw_graph_parse(const char *text, size_t n, const char *where, struct cw_graph **ret_graph,
+                   struct cw_err *err);
 int cw_graph_load(const char *path, struct cw_graph **ret_graph, struct cw_err *err);
-void cw_graph_print(const struct cw_graph *graph, struct cw_str *out); /* parses back to an equal graph */
+/* parses back to an equal graph */
+void cw_graph_print(const struct cw_graph *graph, struct cw_str *out);
 struct cw_graph *cw_graph_ref(struct cw_graph *graph);
 struct cw_graph *cw_graph_unref(struct cw_graph *graph);
 
@@ -43,14 +48,17 @@ struct cw_graph *cw_graph_unref(struct cw_graph *graph);
 struct cw_graph_builder;
 struct cw_graph_builder *cw_graph_builder_new(const char *name) CW_MUST_CHECK;
 void cw_graph_builder_free(struct cw_graph_builder *builder);
-void cw_graph_builder_set_identity(struct cw_graph_builder *builder, enum cw_identity identity); /* else mtime */
-/* Appends a node; takes the parts of *node (zeroed after). inputs by name; NULL = the node before, so that a chain
- * names nobody; not NULL with inputs_n 0 = none. */
-void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node, const char *const *inputs, size_t inputs_n);
+/* else mtime */
+void cw_graph_builder_set_identity(struct cw_graph_builder *builder, enum cw_identity identity);
+/* Appends a node; takes the parts of *node (zeroed after). inputs by name; NULL = the node
+ * before, so that a chain names nobody; not NULL with inputs_n 0 = none. */
+void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node,
+                          const char *const *inputs, size_t inputs_n);
 /* From the wire: node->inputs holds indices of nodes added before; checked like everything else. */
 void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_node *node);
 /* Sorts topologically, checks names, cycles, unused nodes. */
-int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph, struct cw_err *err);
+int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph,
+                            struct cw_err *err);
 void cw_node_fini(struct cw_node *node);
 
 #endif

@@ -128,7 +128,8 @@ static int read_node(const struct cw_value *value, size_t i, struct cw_graph_bui
     return rc;
 }
 
-static int read_identity(const struct cw_value *value, enum cw_identity *ret_identity, struct cw_err *err)
+static int read_identity(const struct cw_value *value, enum cw_identity *ret_identity,
+                         struct cw_err *err)
 {
     const struct cw_value *word = cw_value_get(value, "identity");
     *ret_identity = CW_IDENTITY_MTIME;

@@ -60,24 +60,28 @@ static int set_attributes(posix_spawnattr_t *attr)
     if (rc == 0)
         rc = posix_spawnattr_setpgroup(attr, 0);
     if (rc == 0)
-        rc = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        rc = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                POSIX_SPAWN_SETPGROUP);
     return rc;
 }
 
-static int set_actions(posix_spawn_file_actions_t *actions, const struct pipes *pipes, const char *stderr_path)
+static int set_actions(posix_spawn_file_actions_t *actions, const struct pipes *pipes,
+                       const char *stderr_path)
 {
     int rc = posix_spawn_file_actions_adddup2(actions, pipes->in[0], STDIN_FILENO);
 
     if (rc == 0)
         rc = posix_spawn_file_actions_adddup2(actions, pipes->out[1], STDOUT_FILENO);
     if (rc == 0 && stderr_path)
-        rc = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, stderr_path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+        rc = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, stderr_path,
+                                              O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (rc == 0)
         rc = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
     return rc;
 }
 
-static int spawn(pid_t *ret_pid, const char *const *argv, const struct pipes *pipes, const char *stderr_path)
+static int spawn(pid_t *ret_pid, const char *const *argv, const struct pipes *pipes,
+                 const char *stderr_path)
 {
     posix_spawnattr_t attr;
     posix_spawn_file_actions_t actions;
@@ -102,7 +106,8 @@ static int spawn(pid_t *ret_pid, const char *const *argv, const struct pipes *pi
     return rc;
 }
 
-int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path, int nice_level, struct cw_err *err)
+int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path,
+                   int nice_level, struct cw_err *err)
 {
     struct pipes pipes = {{-1, -1}, {-1, -1}};
     pid_t pid = 0;
@@ -155,11 +160,14 @@ static int fail_ended(struct cw_child *child, struct cw_err *err)
     if (child->pid != 0)
         return cw_err_set(err, CW_E_UNAVAILABLE, "process %d closed its output", (int)child->pid);
     if (WIFSIGNALED(child->status))
-        return cw_err_set(err, CW_E_UNAVAILABLE, "the process was ended by signal %d", WTERMSIG(child->status));
-    return cw_err_set(err, CW_E_UNAVAILABLE, "the process ended with status %d", WEXITSTATUS(child->status));
+        return cw_err_set(err, CW_E_UNAVAILABLE, "the process was ended by signal %d",
+                          WTERMSIG(child->status));
+    return cw_err_set(err, CW_E_UNAVAILABLE, "the process ended with status %d",
+                      WEXITSTATUS(child->status));
 }
 
-int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap, struct cw_err *err)
+int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap,
+                       struct cw_err *err)
 {
     int64_t deadline_ms = cw_clock_ms() + timeout_ms;
     size_t n = 0;
@@ -168,7 +176,8 @@ int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_lin
     while (n + 1 < cap) {
         int rc = wait_readable(child->stdout_fd, deadline_ms);
         if (rc != CW_OK)
-            return cw_err_set(err, rc, "no line from process %d within %lld ms", (int)child->pid, (long long)timeout_ms);
+            return cw_err_set(err, rc, "no line from process %d within %lld ms", (int)child->pid,
+                              (long long)timeout_ms);
         ssize_t got = read(child->stdout_fd, ret_line + n, 1);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
@@ -180,7 +189,8 @@ int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_lin
         }
         n++;
     }
-    return cw_err_set(err, CW_E_LIMIT, "process %d wrote a line of more than %zu bytes", (int)child->pid, cap - 1);
+    return cw_err_set(err, CW_E_LIMIT, "process %d wrote a line of more than %zu bytes",
+                      (int)child->pid, cap - 1);
 }
 
 void cw_child_kill(struct cw_child *child, int signum)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Child processes by posix_spawn (never a bare fork: the parent may hold CUDA or MPI state). Not tied to
- * a loop; any thread. */
+/* Child processes by posix_spawn (never a bare fork: the parent may hold CUDA or MPI state). Not
+ * tied to a loop; any thread. */
 #ifndef CW_LOOP_CHILD_H
 #define CW_LOOP_CHILD_H
 
@@ -9,20 +9,27 @@
 #include "base/err.h"
 
 struct cw_child {
-    pid_t pid;     /* 0 = not running */
-    int stdin_fd;  /* the parent's end of a pipe; its closing tells the child that the parent is gone (--exit-with-stdin) */
+    pid_t pid; /* 0 = not running */
+    /* the parent's end of a pipe; its closing tells the child that the parent is gone
+     * (--exit-with-stdin) */
+    int stdin_fd;
     int stdout_fd; /* the parent's end; close-on-exec */
     int status;    /* the wait status, once it was seen to have ended */
 };
-/* The child gets its own process group (a ^C at the terminal is for the parent to handle), default signal
- * dispositions, and no descriptors but 0, 1, 2. argv[0] is a path. stderr is inherited, or goes to stderr_path when not NULL. nice_level 0 = unchanged. */
-int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path, int nice_level, struct cw_err *err);
-/* Reads one line (without its newline) from the child's stdout; TIMEOUT, or UNAVAILABLE when it ended before. */
-int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap, struct cw_err *err);
+/* The child gets its own process group (a ^C at the terminal is for the parent to handle),
+ * default signal dispositions, and no descriptors but 0, 1, 2. argv[0] is a path. stderr is
+ * inherited, or goes to stderr_path when not NULL. nice_level 0 = unchanged. */
+int cw_child_start(struct cw_child *child, const char *const *argv, const char *stderr_path,
+                   int nice_level, struct cw_err *err);
+/* Reads one line (without its newline) from the child's stdout; TIMEOUT, or UNAVAILABLE when it
+ * ended before. */
+int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap,
+                       struct cw_err *err);
 /* Whether it has written something, or has ended; waits for that so long. */
 bool cw_child_has_output(struct cw_child *child, int64_t timeout_ms);
 void cw_child_kill(struct cw_child *child, int signum);
-void cw_child_close_stdin(struct cw_child *child); /* tells it to go (--exit-with-stdin), and does not wait */
+/* tells it to go (--exit-with-stdin), and does not wait */
+void cw_child_close_stdin(struct cw_child *child);
 /* Waits for its end; at the timeout kills it (SIGKILL). Returns the wait status. Closes the fds. */
 int cw_child_stop(struct cw_child *child, int64_t timeout_ms);
 bool cw_child_is_alive(struct cw_child *child); /* reaps */

@@ -47,7 +47,8 @@ static bool try_around(struct search *search, const char *file, const char *cons
 static bool try_all(struct search *search)
 {
     static const char *const around_program[] = {"", "/../bin", NULL};
-    static const char *const around_library[] = {"/../bin", "/../../bin", NULL}; /* lib, lib/<triplet> */
+    /* lib, lib/<triplet> */
+    static const char *const around_library[] = {"/../bin", "/../../bin", NULL};
     static const char mark;
     const char *from_env = getenv("CACHEW_BIN_DIR");
     Dl_info info;
@@ -56,7 +57,8 @@ static bool try_all(struct search *search)
         return true;
     if (try_around(search, "/proc/self/exe", around_program))
         return true;
-    if (dladdr(&mark, &info) != 0 && info.dli_fname && try_around(search, info.dli_fname, around_library))
+    if (dladdr(&mark, &info) != 0 && info.dli_fname &&
+        try_around(search, info.dli_fname, around_library))
         return true;
     return try_dir(search, CW_INSTALL_BINDIR);
 }
@@ -68,7 +70,8 @@ int cw_child_find(const char *program, char *ret_path, size_t cap, struct cw_err
     int rc = CW_OK;
 
     if (!found)
-        rc = cw_err_set(err, CW_E_NOT_FOUND, "program %s not found (looked in %s; CACHEW_BIN_DIR says where)", program,
+        rc = cw_err_set(err, CW_E_NOT_FOUND,
+                        "program %s not found (looked in %s; CACHEW_BIN_DIR says where)", program,
                         cw_str_text(&search.seen));
     cw_str_fini(&search.seen);
     return rc;

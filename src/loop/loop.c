@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop and its mailbox. Producers push onto a lock-free stack and wake the loop only when it was
- * empty; the loop takes the whole stack and turns it round, so calls run in the order posted. Threads
- * that post must have stopped doing so before the loop is freed. */
+/* The loop and its mailbox. Producers push onto a lock-free stack and wake the loop only when it
+ * was empty; the loop takes the whole stack and turns it round, so calls run in the order
+ * posted. Threads that post must have stopped doing so before the loop is freed. */
 #include "loop/loop_int.h"
 
 #include "base/mem.h"
 #include "base/thread.h"
 
-/* A node that cw_loop_post made: freed before fn is called, so that fn may end the process cleanly. */
+/* A node that cw_loop_post made: freed before fn is called, so that fn may end the process
+ * cleanly. */
 struct own_node {
     struct cw_loop_node node;
     cw_loop_fn *fn;
@@ -21,7 +22,8 @@ static void check(int rc)
 
 static bool run_posted(struct cw_loop *loop)
 {
-    struct cw_loop_node *stack = atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
+    struct cw_loop_node *stack =
+        atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
     struct cw_loop_node *queue = NULL;
 
     while (stack) {
@@ -137,7 +139,8 @@ void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node)
 
     do
         node->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, node, memory_order_release, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, node, memory_order_release,
+                                                  memory_order_relaxed));
     if (!head)
         uv_async_send(&loop->wake);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One libuv loop thread that owns control state, and the ways into it: posted calls from any thread,
- * timers, signals, child processes. Everything but cw_loop_post and cw_loop_stop is for the loop's
- * own thread (or before it runs). */
+/* One libuv loop thread that owns control state, and the ways into it: posted calls from any
+ * thread, timers, signals, child processes. Everything but cw_loop_post and cw_loop_stop is for
+ * the loop's own thread (or before it runs). */
 #ifndef CW_LOOP_LOOP_H
 #define CW_LOOP_LOOP_H
 
@@ -13,37 +13,44 @@ typedef void cw_loop_fn(void *arg);
 
 struct cw_loop *cw_loop_new(void) CW_MUST_CHECK;
 /* Threads that post must have stopped doing so. */
-void cw_loop_free(struct cw_loop *loop); /* not running; frees timers left behind; posted calls not yet run are run */
+/* not running; frees timers left behind; posted calls not yet run are run */
+void cw_loop_free(struct cw_loop *loop);
 void cw_loop_run(struct cw_loop *loop);  /* until cw_loop_stop */
 void cw_loop_stop(struct cw_loop *loop); /* any thread */
 
-/* Runs fn(arg) on the loop thread, in the order posted. Any thread. Never NULL memory: see mem.h. */
+/* Runs fn(arg) on the loop thread, in the order posted. Any thread. Never NULL memory: see
+ * mem.h. */
 void cw_loop_post(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
-/* The same without an allocation: the caller embeds the node, which must stay until fn has begun. */
+/* The same without an allocation: the caller embeds the node, which must stay until fn has
+ * begun. */
 struct cw_loop_node {
     struct cw_loop_node *next;
     cw_loop_fn *fn;
     void *arg;
 };
 void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node);
-/* Called at the end of every turn in which something ran (the dispatcher commits there). At most one. */
+/* Called at the end of every turn in which something ran (the dispatcher commits there). At most
+ * one. */
 void cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
 
 struct cw_timer;
 struct cw_timer *cw_timer_new(struct cw_loop *loop, cw_loop_fn *fn, void *arg) CW_MUST_CHECK;
-void cw_timer_start(struct cw_timer *timer, int64_t delay_ms, int64_t repeat_ms); /* 0 = once; restarts */
+/* 0 = once; restarts */
+void cw_timer_start(struct cw_timer *timer, int64_t delay_ms, int64_t repeat_ms);
 void cw_timer_stop(struct cw_timer *timer);
 bool cw_timer_is_active(const struct cw_timer *timer);
 void cw_timer_free(struct cw_timer *timer); /* accepts NULL */
 
 /* fn(signum) on the loop thread. Call before other threads start. */
 typedef void cw_signal_fn(void *arg, int signum);
-int cw_loop_on_signal(struct cw_loop *loop, int signum, cw_signal_fn *fn, void *arg, struct cw_err *err);
+int cw_loop_on_signal(struct cw_loop *loop, int signum, cw_signal_fn *fn, void *arg,
+                      struct cw_err *err);
 
-/* Calls fn on the loop thread when fd is readable, until freed. The fd stays the caller's, and becomes
- * non-blocking. */
+/* Calls fn on the loop thread when fd is readable, until freed. The fd stays the caller's, and
+ * becomes non-blocking. */
 struct cw_poll;
-struct cw_poll *cw_poll_new(struct cw_loop *loop, int fd, cw_loop_fn *fn, void *arg, struct cw_err *err) CW_MUST_CHECK;
+struct cw_poll *cw_poll_new(struct cw_loop *loop, int fd, cw_loop_fn *fn, void *arg,
+                            struct cw_err *err) CW_MUST_CHECK;
 void cw_poll_free(struct cw_poll *poll);
 
 #endif

@@ -44,7 +44,8 @@ static void on_process(void *arg)
     tell(arg);
 }
 
-int cw_parent_watch(struct cw_loop *loop, cw_loop_fn *fn, void *arg, struct cw_parent_watch **ret_watch, struct cw_err *err)
+int cw_parent_watch(struct cw_loop *loop, cw_loop_fn *fn, void *arg,
+                    struct cw_parent_watch **ret_watch, struct cw_err *err)
 {
     struct cw_parent_watch *watch = CW_NEW(struct cw_parent_watch);
     pid_t parent = getppid();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices that the process which started us is gone, however it ended: our standard input, of which it holds the other end, ends; or its process
- * does, should the pipe live on in a child that it had forked. Loop thread. */
+/* Notices that the process which started us is gone, however it ended: our standard input, of
+ * which it holds the other end, ends; or its process does, should the pipe live on in a child
+ * that it had forked. Loop thread. */
 #ifndef CW_LOOP_PARENT_H
 #define CW_LOOP_PARENT_H
 
@@ -8,7 +9,8 @@
 
 struct cw_parent_watch;
 /* fn is called once. */
-int cw_parent_watch(struct cw_loop *loop, cw_loop_fn *fn, void *arg, struct cw_parent_watch **ret_watch, struct cw_err *err);
+int cw_parent_watch(struct cw_loop *loop, cw_loop_fn *fn, void *arg,
+                    struct cw_parent_watch **ret_watch, struct cw_err *err);
 void cw_parent_unwatch(struct cw_parent_watch *watch); /* accepts NULL; also from fn */
 
 #endif

@@ -18,7 +18,8 @@ static void on_signal(uv_signal_t *uv, int signum)
     watch->fn(watch->handle.arg, signum);
 }
 
-int cw_loop_on_signal(struct cw_loop *loop, int signum, cw_signal_fn *fn, void *arg, struct cw_err *err)
+int cw_loop_on_signal(struct cw_loop *loop, int signum, cw_signal_fn *fn, void *arg,
+                      struct cw_err *err)
 {
     struct signal_watch *watch = CW_NEW(struct signal_watch);
     int rc = uv_signal_init(&loop->uv, &watch->handle.uv.signal);
@@ -53,7 +54,8 @@ static void on_readable(uv_poll_t *uv, int status, int events)
     poll->handle.fn(poll->handle.arg);
 }
 
-struct cw_poll *cw_poll_new(struct cw_loop *loop, int fd, cw_loop_fn *fn, void *arg, struct cw_err *err)
+struct cw_poll *cw_poll_new(struct cw_loop *loop, int fd, cw_loop_fn *fn, void *arg,
+                            struct cw_err *err)
 {
     struct cw_poll *poll = CW_NEW(struct cw_poll);
     int rc = uv_poll_init(&loop->uv, &poll->handle.uv.poll, fd);

@@ -6,7 +6,8 @@
 static const struct {
     enum cw_op_traits bit;
     const char *name, *means;
-} traits[] = {{CW_OP_RANDOM, "random", "draws from the random stream of its element, or permutes by seed and epoch"},
+} traits[] = {{CW_OP_RANDOM, "random",
+               "draws from the random stream of its element, or permutes by seed and epoch"},
               {CW_OP_POINTWISE, "pointwise", "each value by itself"},
               {CW_OP_GEOMETRIC, "geometric", "moves pixels"},
               {CW_OP_CROP, "crop", "keeps a part of an image"},
@@ -26,7 +27,8 @@ static const char *const kinds_mean[] = {
     [CW_OP_ELEMENT] = "computes one element from one element",
     [CW_OP_GROUP] = "makes one element of several"};
 
-static void add_traits(const struct cw_op *op, const char *quote, const char *between, struct cw_str *out)
+static void add_traits(const struct cw_op *op, const char *quote, const char *between,
+                       struct cw_str *out)
 {
     bool first = true;
     for (size_t i = 0; i < CW_ARRAY_LEN(traits); i++) {
@@ -39,8 +41,9 @@ static void add_traits(const struct cw_op *op, const char *quote, const char *be
 
 static bool has_range(const struct cw_opt *row)
 {
-    bool number = row->type == CW_OPT_I64 || row->type == CW_OPT_F64 || row->type == CW_OPT_I64_LIST ||
-                  row->type == CW_OPT_F64_LIST || row->type == CW_OPT_BYTES;
+    bool number = row->type == CW_OPT_I64 || row->type == CW_OPT_F64 ||
+                  row->type == CW_OPT_I64_LIST || row->type == CW_OPT_F64_LIST ||
+                  row->type == CW_OPT_BYTES;
     return number && (row->min != 0 || row->max != 0);
 }
 
@@ -75,8 +78,8 @@ static const char *inputs_text(const struct cw_op *op)
 
 static void text_of(const struct cw_op *op, struct cw_str *out)
 {
-    cw_str_addf(out, "%s: %s\n\n%s\n\nkind: %s; inputs: %s; version: %u", op->name, op->summary, op->doc,
-                cw_op_kind_name(op->kind), inputs_text(op), op->version);
+    cw_str_addf(out, "%s: %s\n\n%s\n\nkind: %s; inputs: %s; version: %u", op->name, op->summary,
+                op->doc, cw_op_kind_name(op->kind), inputs_text(op), op->version);
     if (op->traits) {
         cw_str_add(out, "; traits: ");
         add_traits(op, "", ", ", out);
@@ -102,7 +105,8 @@ void cw_ops_describe_text(const struct cw_op *op, struct cw_str *out)
         return;
     }
     for (size_t i = 0; i < n; i++)
-        cw_str_addf(out, "%-20s  %-8s %s\n", all[i]->name, cw_op_kind_name(all[i]->kind), all[i]->summary);
+        cw_str_addf(out, "%-20s  %-8s %s\n", all[i]->name, cw_op_kind_name(all[i]->kind),
+                    all[i]->summary);
 }
 
 static void add_member(const char *key, const char *text, struct cw_str *out)
@@ -115,10 +119,11 @@ static void add_member(const char *key, const char *text, struct cw_str *out)
 static const char *type_word(enum cw_opt_type type)
 {
     static const char *const words[] = {
-        [CW_OPT_BOOL] = "bool",         [CW_OPT_I64] = "i64",           [CW_OPT_F64] = "f64",
-        [CW_OPT_STR] = "str",           [CW_OPT_ENUM] = "enum",         [CW_OPT_I64_LIST] = "i64_list",
-        [CW_OPT_F64_LIST] = "f64_list", [CW_OPT_STR_LIST] = "str_list", [CW_OPT_BYTES] = "bytes",
-        [CW_OPT_VALUE] = "value"};
+        [CW_OPT_BOOL] = "bool",         [CW_OPT_I64] = "i64",
+        [CW_OPT_F64] = "f64",           [CW_OPT_STR] = "str",
+        [CW_OPT_ENUM] = "enum",         [CW_OPT_I64_LIST] = "i64_list",
+        [CW_OPT_F64_LIST] = "f64_list", [CW_OPT_STR_LIST] = "str_list",
+        [CW_OPT_BYTES] = "bytes",       [CW_OPT_VALUE] = "value"};
     return words[type];
 }
 
@@ -128,8 +133,8 @@ static void json_option(const struct cw_opt *row, struct cw_str *out)
     add_member("name", row->name, out);
     cw_str_add_char(out, ',');
     add_member("type", type_word(row->type), out);
-    cw_str_addf(out, ",\"required\":%s,\"default\":%s,", row->flags & CW_OPT_REQUIRED ? "true" : "false",
-                row->def ? row->def : "null");
+    cw_str_addf(out, ",\"required\":%s,\"default\":%s,",
+                row->flags & CW_OPT_REQUIRED ? "true" : "false", row->def ? row->def : "null");
     if (has_range(row))
         cw_str_addf(out, "\"min\":%.17g,\"max\":%.17g,", row->min, row->max);
     if (row->names) {
@@ -150,7 +155,8 @@ static void json_of(const struct cw_op *op, struct cw_str *out)
     add_member("name", op->name, out);
     cw_str_addf(out, ",\"version\":%u,", op->version);
     add_member("kind", cw_op_kind_name(op->kind), out);
-    cw_str_addf(out, ",\"inputs_min\":%zu,\"inputs_max\":%zu,\"traits\":[", op->inputs_min, op->inputs_max);
+    cw_str_addf(out, ",\"inputs_min\":%zu,\"inputs_max\":%zu,\"traits\":[", op->inputs_min,
+                op->inputs_max);
     add_traits(op, "\"", ",", out);
     cw_str_add(out, "],");
     add_member("summary", op->summary, out);
@@ -197,7 +203,8 @@ static void markdown_option(const struct cw_opt *row, struct cw_str *out)
 static void markdown_of(const struct cw_op *op, struct cw_str *out)
 {
     cw_str_addf(out, "## %s\n\n*%s.* ", op->name, op->summary);
-    cw_str_addf(out, "Kind: %s. Inputs: %s. Version %u.", cw_op_kind_name(op->kind), inputs_text(op), op->version);
+    cw_str_addf(out, "Kind: %s. Inputs: %s. Version %u.", cw_op_kind_name(op->kind),
+                inputs_text(op), op->version);
     if (op->traits) {
         cw_str_add(out, " Traits: ");
         add_traits(op, "", ", ", out);
@@ -214,10 +221,13 @@ static void markdown_of(const struct cw_op *op, struct cw_str *out)
 
 static void markdown_head(struct cw_str *out)
 {
-    cw_str_add(out, "# Operators\n\n"
-                    "Made by `cachew ops --markdown` from the tables in `src/ops`; a test compares the two.\n"
-                    "How pipelines are written is in [pipelines.md](pipelines.md), how an operator is added in\n"
-                    "[adding-an-operator.md](adding-an-operator.md).\n\n| kind | |\n|---|---|\n");
+    cw_str_add(
+        out,
+        "# Operators\n\n"
+        "Made by `cachew ops --markdown` from the tables in `src/ops`; a test compares the two.\n"
+        "How pipelines are written is in [pipelines.md](pipelines.md), how an operator is added "
+        "in\n"
+        "[adding-an-operator.md](adding-an-operator.md).\n\n| kind | |\n|---|---|\n");
     for (size_t i = 0; i < CW_ARRAY_LEN(kinds_mean); i++)
         cw_str_addf(out, "| %s | %s |\n", cw_op_kind_name((enum cw_op_kind)i), kinds_mean[i]);
     cw_str_add(out, "\n| trait | |\n|---|---|\n");

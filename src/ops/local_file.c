@@ -12,7 +12,8 @@
 #include "format/same_file.h"
 
 #define KNOWN_MAX ((size_t)1 << 20) /* files whose sums are remembered; then all are forgotten */
-/* A file that changed so lately might change again without its times showing it: its sum is not remembered. */
+/* A file that changed so lately might change again without its times showing it: its sum is not
+ * remembered. */
 #define SETTLE_NS (INT64_C(2) * 1000000000)
 
 static struct {
@@ -36,7 +37,8 @@ int64_t cw_local_mtime_ns(const struct stat *st)
 
 static struct cw_hash key_of(enum cw_identity identity, const struct stat *st)
 {
-    const uint64_t words[] = {(uint64_t)identity, (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+    const uint64_t words[] = {(uint64_t)identity,        (uint64_t)st->st_dev,
+                              (uint64_t)st->st_ino,      (uint64_t)st->st_size,
                               (uint64_t)ns(st->st_mtim), (uint64_t)ns(st->st_ctim)};
     return cw_hash_bytes(words, sizeof(words));
 }
@@ -73,9 +75,14 @@ static int read_fd(void *arg, uint64_t offset, void *dst, size_t n, struct cw_er
     return cw_read_fd(*(const int *)arg, offset, dst, n, err);
 }
 
-static struct cw_found_file found_of(const char *path, int *fd, const struct stat *st, const struct cw_stop *stop)
+static struct cw_found_file found_of(const char *path, int *fd, const struct stat *st,
+                                     const struct cw_stop *stop)
 {
-    return (struct cw_found_file){.bytes = {.name = path, .size = (uint64_t)st->st_size, .read_at = read_fd, .arg = fd, .stop = stop},
+    return (struct cw_found_file){.bytes = {.name = path,
+                                            .size = (uint64_t)st->st_size,
+                                            .read_at = read_fd,
+                                            .arg = fd,
+                                            .stop = stop},
                                   .mtime_ns = cw_local_mtime_ns(st)};
 }
 
@@ -90,7 +97,8 @@ static int check_unchanged(const char *path, int fd, const struct stat *before, 
     return cw_err_set(err, CW_E_OTHER_FILE, "%s: changes while it is read", path);
 }
 
-static int stamp_by_bytes(enum cw_identity identity, const char *path, int fd, const struct cw_stop *stop, struct cw_file_stamp *ret_stamp,
+static int stamp_by_bytes(enum cw_identity identity, const char *path, int fd,
+                          const struct cw_stop *stop, struct cw_file_stamp *ret_stamp,
                           struct cw_err *err)
 {
     struct stat st;
@@ -108,8 +116,8 @@ static int stamp_by_bytes(enum cw_identity identity, const char *path, int fd, c
     return rc;
 }
 
-int cw_local_stamp(enum cw_identity identity, const char *path, const struct stat *st, const struct cw_stop *stop, struct cw_file_stamp *ret_stamp,
-                   struct cw_err *err)
+int cw_local_stamp(enum cw_identity identity, const char *path, const struct stat *st,
+                   const struct cw_stop *stop, struct cw_file_stamp *ret_stamp, struct cw_err *err)
 {
     int fd = -1;
     if (!cw_identity_reads(identity)) {
@@ -124,7 +132,8 @@ int cw_local_stamp(enum cw_identity identity, const char *path, const struct sta
     return rc;
 }
 
-int cw_local_same(const struct cw_file_stamp *means, const char *path, int fd, const struct stat *st, const struct cw_stop *stop, struct cw_err *err)
+int cw_local_same(const struct cw_file_stamp *means, const char *path, int fd,
+                  const struct stat *st, const struct cw_stop *stop, struct cw_err *err)
 {
     struct cw_hash sum;
     struct cw_found_file found = found_of(path, &fd, st, stop);
@@ -139,22 +148,25 @@ int cw_local_same(const struct cw_file_stamp *means, const char *path, int fd, c
     return rc;
 }
 
-int cw_local_same_bytes(const struct cw_file_stamp *means, const char *path, const struct stat *st, const void *p, size_t n, struct cw_err *err)
+int cw_local_same_bytes(const struct cw_file_stamp *means, const char *path, const struct stat *st,
+                        const void *p, size_t n, struct cw_err *err)
 {
     const struct cw_readable_bytes bytes = {p, n};
-    const struct cw_found_file found = {.bytes = cw_readable_mem(path, &bytes), .mtime_ns = cw_local_mtime_ns(st)};
+    const struct cw_found_file found = {.bytes = cw_readable_mem(path, &bytes),
+                                        .mtime_ns = cw_local_mtime_ns(st)};
     return cw_same_file(means, path, &found, err);
 }
 
-int cw_local_open(const struct cw_file_stamp *means, const char *path, int flags, const struct cw_stop *stop, int *ret_fd, struct stat *ret_st,
-                  struct cw_err *err)
+int cw_local_open(const struct cw_file_stamp *means, const char *path, int flags,
+                  const struct cw_stop *stop, int *ret_fd, struct stat *ret_st, struct cw_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return cw_same_file(means, path, NULL, err);
     if (fd < 0)
         return cw_err_errno(err, errno, "%s", path);
-    int rc = fstat(fd, ret_st) < 0 ? cw_err_errno(err, errno, "%s", path) : cw_local_same(means, path, fd, ret_st, stop, err);
+    int rc = fstat(fd, ret_st) < 0 ? cw_err_errno(err, errno, "%s", path)
+                                   : cw_local_same(means, path, fd, ret_st, stop, err);
     if (rc < 0)
         close(fd);
     else

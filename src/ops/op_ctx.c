@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators ask of the engine during a call: memory of the element, and the place of the result. */
+/* What operators ask of the engine during a call: memory of the element, and the place of the
+ * result. */
 #include "ops/op.h"
 
 #include "data/spec.h"

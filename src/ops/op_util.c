@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/op_util.h"
 
-int cw_op_infer_same(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
-                     struct cw_err *err)
+int cw_op_infer_same(const void *opts, const struct cw_spec *in, size_t in_n,
+                     struct cw_spec *ret_spec, struct cw_err *err)
 {
     (void)opts;
     (void)in_n;
@@ -11,7 +11,8 @@ int cw_op_infer_same(const void *opts, const struct cw_spec *in, size_t in_n, st
     return 0;
 }
 
-int64_t cw_op_map_same(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input)
+int64_t cw_op_map_same(const void *opts, void *state, struct cw_at *at, int64_t pos,
+                       size_t *ret_input)
 {
     (void)opts;
     (void)state;

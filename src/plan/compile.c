@@ -8,7 +8,8 @@
 
 #define ELEMENTS_MAX (INT64_C(1) << 60)
 
-static int open_op(const struct cw_plan *plan, struct cw_plan_node *node, const struct cw_value *manifest, struct cw_err *err)
+static int open_op(const struct cw_plan *plan, struct cw_plan_node *node,
+                   const struct cw_value *manifest, struct cw_err *err)
 {
     const struct cw_op *op = node->op;
     if (!op->open)
@@ -19,7 +20,10 @@ static int open_op(const struct cw_plan *plan, struct cw_plan_node *node, const 
         if (!mine)
             return cw_err_set(err, CW_E_INVALID, "the manifest says nothing of it");
     }
-    struct cw_op_open how = {.manifest = mine, .out = &node->out, .identity = plan->checked->graph->identity, .stop = plan->stop};
+    struct cw_op_open how = {.manifest = mine,
+                             .out = &node->out,
+                             .identity = plan->checked->graph->identity,
+                             .stop = plan->stop};
     return op->open(node->opts, &how, &node->state, err);
 }
 

@@ -9,7 +9,8 @@
 /* Paths and sizes alone, without what else tells files from each other. */
 static void add_files(struct cw_hasher *hasher, const struct cw_value *manifest)
 {
-    const struct cw_value *rows = manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "files") : NULL;
+    const struct cw_value *rows =
+        manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "files") : NULL;
     for (size_t i = 0; rows && i < rows->n; i++) {
         const struct cw_value *row = &rows->items[i];
         if (row->n < 2 || row->items[0].type != CW_VALUE_STR)

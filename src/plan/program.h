@@ -62,12 +62,12 @@ struct cw_plan {
     struct cw_plan_node *nodes;
     uint16_t *self;    /* of each node its own number, */
     uint16_t *passing; /* or that of the next node below that is no PASS */
-    size_t output; /* dense: the last node; sparse: the node whose elements are rows */
+    size_t output;     /* dense: the last node; sparse: the node whose elements are rows */
     struct cw_sparse sparse;
     struct cw_plan_info info;
     struct cw_mutex uses_mutex;
-    struct cw_plan_use *uses; /* uses_mutex: all that were ever set */
-    _Atomic int uses_n;       /* nodes that have one now */
+    struct cw_plan_use *uses;              /* uses_mutex: all that were ever set */
+    _Atomic int uses_n;                    /* nodes that have one now */
     void *_Atomic exec;                    /* what src/exec keeps with a plan; */
     void (*_Atomic exec_free)(void *exec); /* ends it */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses: "host:port" and "unix:/path"; and what gRPC does not tell about them: why a server could not be
- * bound, and whether somebody lives behind a unix socket's file (gRPC would just replace it). */
+/* Addresses: "host:port" and "unix:/path"; and what gRPC does not tell about them: why a server
+ * could not be bound, and whether somebody lives behind a unix socket's file (gRPC would just
+ * replace it). */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -31,22 +32,29 @@ static int check_unix(const char *address, struct cw_err *err)
     if (path[0] == '\0')
         return cw_err_set(err, CW_E_INVALID, "address \"%s\": the path is missing", address);
     if (strlen(path) > max)
-        return cw_err_set(err, CW_E_INVALID, "address \"%s\": the path of a unix socket has at most %zu characters", address, max);
+        return cw_err_set(err, CW_E_INVALID,
+                          "address \"%s\": the path of a unix socket has at most %zu characters",
+                          address, max);
     return 0;
 }
 
 /* Splits "host:port" and "[v6]:port". */
-static int split(const char *address, char ret_host[HOST_BYTES], const char **ret_port, struct cw_err *err)
+static int split(const char *address, char ret_host[HOST_BYTES], const char **ret_port,
+                 struct cw_err *err)
 {
     const char *colon = strrchr(address, ':');
     uint64_t port;
     size_t n = colon ? (size_t)(colon - address) : 0;
     if (n == 0 || n >= HOST_BYTES || !cw_str_to_u64(colon + 1, &port) || port > 65535)
-        return cw_err_set(err, CW_E_INVALID, "address \"%s\" is neither HOST:PORT nor unix:/path", address);
+        return cw_err_set(err, CW_E_INVALID, "address \"%s\" is neither HOST:PORT nor unix:/path",
+                          address);
     bool bracket = address[0] == '[' && address[n - 1] == ']';
     if (!bracket && memchr(address, ':', n))
-        return cw_err_set(err, CW_E_INVALID, "address \"%s\": an IPv6 address goes into brackets, like [::1]:8000", address);
-    snprintf(ret_host, HOST_BYTES, "%.*s", (int)(bracket ? n - 2 : n), bracket ? address + 1 : address);
+        return cw_err_set(err, CW_E_INVALID,
+                          "address \"%s\": an IPv6 address goes into brackets, like [::1]:8000",
+                          address);
+    snprintf(ret_host, HOST_BYTES, "%.*s", (int)(bracket ? n - 2 : n),
+             bracket ? address + 1 : address);
     *ret_port = colon + 1;
     return 0;
 }
@@ -108,13 +116,15 @@ static int explain_tcp(const char *address, struct cw_err *err)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *infos = NULL;
     int rc = getaddrinfo(host, port, &hints, &infos);
     if (rc != 0)
-        return cw_err_set(err, CW_E_NOT_FOUND, "cannot listen on %s: %s", address, gai_strerror(rc));
+        return cw_err_set(err, CW_E_NOT_FOUND, "cannot listen on %s: %s", address,
+                          gai_strerror(rc));
     int failure = 0;
     for (const struct addrinfo *info = infos; info && !failure; info = info->ai_next)
         failure = try_bind(info);
     freeaddrinfo(infos);
     if (failure == EADDRINUSE)
-        return cw_err_set(err, CW_E_EXISTS, "cannot listen on %s: another process uses this port", address);
+        return cw_err_set(err, CW_E_EXISTS, "cannot listen on %s: another process uses this port",
+                          address);
     if (failure)
         return cw_err_errno(err, failure, "cannot listen on %s", address);
     return cw_err_set(err, CW_E_IO, "cannot listen on %s", address);
@@ -126,7 +136,8 @@ int cw_rpc_address_explain(const char *address, struct cw_err *err)
         return explain_tcp(address, err);
     struct sockaddr_un sun = {.sun_family = AF_UNIX};
     snprintf(sun.sun_path, sizeof sun.sun_path, "%s", unix_path(address));
-    struct addrinfo info = {.ai_family = AF_UNIX, .ai_addr = (struct sockaddr *)&sun, .ai_addrlen = sizeof sun};
+    struct addrinfo info = {
+        .ai_family = AF_UNIX, .ai_addr = (struct sockaddr *)&sun, .ai_addrlen = sizeof sun};
     int failure = try_bind(&info);
     if (failure)
         return cw_err_errno(err, failure, "cannot listen on %s", address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channel arguments. Keepalive: a server must allow pings more often than clients send them, or it ends
- * live connections ("too_many_pings"); so the two tables stand here side by side. Everything that would
- * tune throughput stays at its default: nothing measured faster. */
+/* Channel arguments. Keepalive: a server must allow pings more often than clients send them, or
+ * it ends live connections ("too_many_pings"); so the two tables stand here side by side.
+ * Everything that would tune throughput stays at its default: nothing measured faster. */
 #include "rpc/rpc_int.h"
 
 #define KEEPALIVE_MS 30000         /* idle time after which a peer is asked */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server side of a unary call: read the request, hand it to the method, send the one answer. A call is freed
- * when it is answered and nothing is in flight; gRPC tells of its end in its own batch (close_op). */
+/* Server side of a unary call: read the request, hand it to the method, send the one answer. A
+ * call is freed when it is answered and nothing is in flight; gRPC tells of its end in its own
+ * batch (close_op). */
 #include "base/mem.h"
 #include "rpc/rpc_int.h"
 
@@ -50,7 +51,9 @@ static void answer(struct cw_call *call, int code, const char *msg)
     CW_ASSERT(!call->answered);
     call->answered = true;
     grpc_slice details = cw_rpc_status_details(code, msg);
-    grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_STATUS_FROM_SERVER}, {.op = GRPC_OP_SEND_MESSAGE}};
+    grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA},
+                      {.op = GRPC_OP_SEND_STATUS_FROM_SERVER},
+                      {.op = GRPC_OP_SEND_MESSAGE}};
     ops[1].data.send_status_from_server.status = (grpc_status_code)cw_err_to_grpc(code);
     ops[1].data.send_status_from_server.status_details = &details;
     ops[2].data.send_message.send_message = call->reply;
@@ -86,7 +89,8 @@ static void on_request(struct cw_rpc_op *op, bool ok)
     put(call);
 }
 
-void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_method *method, const char *path)
+void cw_call_serve(struct cw_server *server, grpc_call *grpc, const struct cw_method *method,
+                   const char *path)
 {
     struct cw_rpc *rpc = cw_server_rpc(server);
     struct cw_call *call = CW_NEW(struct cw_call);

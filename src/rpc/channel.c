@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Client side: channels, and unary calls on them. A channel lives until its last call is over; closing it
- * lets go of it, cancels the unary calls and silences them. */
+/* Client side: channels, and unary calls on them. A channel lives until its last call is over;
+ * closing it lets go of it, cancels the unary calls and silences them. */
 #include <grpc/grpc_security.h>
 #include <stdio.h>
 
@@ -52,7 +52,8 @@ struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address)
     }
     cw_autofree char *target = target_of(address);
     if (cw_rpc_address_check(address, &channel->bad) != 0) {
-        channel->channel = grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, channel->bad.msg);
+        channel->channel =
+            grpc_lame_client_channel_create(target, GRPC_STATUS_INVALID_ARGUMENT, channel->bad.msg);
     } else {
         struct cw_rpc_args args;
         cw_rpc_args_client(&args, rpc->small);
@@ -97,8 +98,8 @@ struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel)
     return channel->rpc;
 }
 
-int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details, const char *method, char *ret_msg,
-                      size_t cap)
+int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details,
+                      const char *method, char *ret_msg, size_t cap)
 {
     if (channel->bad.code == 0)
         return cw_rpc_status(status, details, channel->address, method, ret_msg, cap);
@@ -109,17 +110,18 @@ int cw_channel_status(const struct cw_channel *channel, grpc_status_code status,
 static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_timespec deadline)
 {
     grpc_slice path = grpc_slice_from_copied_string(method);
-    /* Our callers pause between attempts. The pauses of gRPC on top of that are ended: they are timed by the wall clock, and last for hours when it is
-     * set back. */
+    /* Our callers pause between attempts. The pauses of gRPC on top of that are ended: they are
+     * timed by the wall clock, and last for hours when it is set back. */
     if (channel->bad.code == 0)
         grpc_channel_reset_connect_backoff(channel->channel);
-    grpc_call *call =
-        grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS, channel->rpc->queue, path, NULL, deadline, NULL);
+    grpc_call *call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
+                                               channel->rpc->queue, path, NULL, deadline, NULL);
     grpc_slice_unref(path);
     return call;
 }
 
-struct cw_stream *cw_channel_stream(struct cw_channel *channel, const char *method, const struct cw_stream_cb *cb, void *arg)
+struct cw_stream *cw_channel_stream(struct cw_channel *channel, const char *method,
+                                    const struct cw_stream_cb *cb, void *arg)
 {
     if (channel->relayed)
         return cw_stream_new_relayed(channel, channel->relayed, method, cb, arg);
@@ -152,14 +154,16 @@ static void on_unary(struct cw_rpc_op *op, bool ok)
     (void)ok; /* always true: the status says all */
     struct unary *unary = CW_CONTAINER_OF(op, struct unary, op);
     char text[CW_RPC_STATUS_MSG_BYTES];
-    int code = cw_channel_status(unary->channel, unary->status, unary->details, unary->method, text, sizeof text);
+    int code = cw_channel_status(unary->channel, unary->status, unary->details, unary->method, text,
+                                 sizeof text);
     if (unary->fn && code == 0 && unary->reply) {
         struct cw_rpc_msg *reply = cw_rpc_msg_new(unary->reply);
         unary->reply = NULL;
         unary->fn(unary->arg, reply, 0, "");
         cw_rpc_msg_unref(reply);
     } else if (unary->fn) {
-        unary->fn(unary->arg, NULL, code ? code : CW_E_INTERNAL, code ? text : "the reply is missing");
+        unary->fn(unary->arg, NULL, code ? code : CW_E_INTERNAL,
+                  code ? text : "the reply is missing");
     }
     unary_free(unary);
 }
@@ -167,7 +171,8 @@ static void on_unary(struct cw_rpc_op *op, bool ok)
 static struct unary *unary_new(struct cw_channel *channel, const char *method, int64_t timeout_ms)
 {
     struct unary *unary = CW_NEW(struct unary);
-    gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
+    gpr_timespec deadline =
+        gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
     cw_rpc_op_init(&unary->op, channel->rpc, on_unary);
     unary->channel = channel;
     cw_channel_ref(channel);
@@ -186,8 +191,10 @@ static struct unary *unary_new(struct cw_channel *channel, const char *method, i
 
 static bool unary_start(struct unary *unary)
 {
-    grpc_op ops[6] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_MESSAGE}, {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
-                      {.op = GRPC_OP_RECV_INITIAL_METADATA}, {.op = GRPC_OP_RECV_MESSAGE}, {.op = GRPC_OP_RECV_STATUS_ON_CLIENT}};
+    grpc_op ops[6] = {
+        {.op = GRPC_OP_SEND_INITIAL_METADATA},  {.op = GRPC_OP_SEND_MESSAGE},
+        {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}, {.op = GRPC_OP_RECV_INITIAL_METADATA},
+        {.op = GRPC_OP_RECV_MESSAGE},           {.op = GRPC_OP_RECV_STATUS_ON_CLIENT}};
     ops[1].data.send_message.send_message = unary->request;
     ops[3].data.recv_initial_metadata.recv_initial_metadata = &unary->initial_md;
     ops[4].data.recv_message.recv_message = &unary->reply;
@@ -197,8 +204,8 @@ static bool unary_start(struct unary *unary)
     return cw_rpc_op_start(&unary->op, unary->call, ops, CW_ARRAY_LEN(ops));
 }
 
-void cw_channel_unary(struct cw_channel *channel, const char *method, struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn,
-                      void *arg)
+void cw_channel_unary(struct cw_channel *channel, const char *method, struct cw_buf *request,
+                      int64_t timeout_ms, cw_unary_fn *fn, void *arg)
 {
     if (channel->relayed) {
         cw_relay_unary(channel->rpc->relay, channel->relayed, method, request, timeout_ms, fn, arg);

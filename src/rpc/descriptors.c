@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field numbers are those of google/protobuf/descriptor.proto. The set is our own, made when we were built. */
+/* Field numbers are those of google/protobuf/descriptor.proto. The set is our own, made when we
+ * were built. */
 #include "rpc/descriptors.h"
 
 #include "base/mem.h"
 #include "rpc/pb.h"
 
 enum { SET_FILE = 1 };
-enum { FILE_NAME = 1, FILE_PACKAGE = 2, FILE_DEPENDENCY = 3, FILE_MESSAGE = 4, FILE_ENUM = 5, FILE_SERVICE = 6 };
+enum {
+    FILE_NAME = 1,
+    FILE_PACKAGE = 2,
+    FILE_DEPENDENCY = 3,
+    FILE_MESSAGE = 4,
+    FILE_ENUM = 5,
+    FILE_SERVICE = 6
+};
 enum { NAME = 1, MESSAGE_NESTED = 3, MESSAGE_ENUM = 4, SERVICE_METHOD = 2 };
 enum level { LEVEL_FILE, LEVEL_MESSAGE, LEVEL_SERVICE, LEVEL_LEAF };
 
@@ -39,13 +47,14 @@ static enum level child_level(enum level level, uint32_t number)
         return LEVEL_SERVICE;
     if (level == LEVEL_MESSAGE && number == MESSAGE_NESTED)
         return LEVEL_MESSAGE;
-    if ((level == LEVEL_MESSAGE && number == MESSAGE_ENUM) || (level == LEVEL_SERVICE && number == SERVICE_METHOD))
+    if ((level == LEVEL_MESSAGE && number == MESSAGE_ENUM) ||
+        (level == LEVEL_SERVICE && number == SERVICE_METHOD))
         return LEVEL_LEAF;
     return LEVEL_FILE;
 }
 
-static void add_symbols(struct cw_descriptors *set, struct cw_descriptor_file *file, struct span in, enum level level, const char *scope,
-                        int depth)
+static void add_symbols(struct cw_descriptors *set, struct cw_descriptor_file *file, struct span in,
+                        enum level level, const char *scope, int depth)
 {
     struct cw_pb_field field;
     const uint8_t *p = in.data;
@@ -55,7 +64,8 @@ static void add_symbols(struct cw_descriptors *set, struct cw_descriptor_file *f
             continue;
         struct span child = {field.data, (size_t)field.value};
         cw_autofree char *name = text_of(child, NAME);
-        cw_autofree char *full = cw_mem_printf("%s%s%s", scope, scope[0] ? "." : "", name ? name : "");
+        cw_autofree char *full =
+            cw_mem_printf("%s%s%s", scope, scope[0] ? "." : "", name ? name : "");
         cw_strmap_set(&set->by_symbol, full, file);
         add_symbols(set, file, child, below, full, depth + 1);
     }
@@ -65,7 +75,8 @@ static void add_file(struct cw_descriptors *set, struct span in)
 {
     CW_GROW(set->files, set->n, set->cap);
     char *name = text_of(in, FILE_NAME);
-    set->files[set->n++] = (struct cw_descriptor_file){.name = name ? name : cw_mem_strdup(""), .data = in.data, .n = in.n};
+    set->files[set->n++] = (struct cw_descriptor_file){
+        .name = name ? name : cw_mem_strdup(""), .data = in.data, .n = in.n};
 }
 
 void cw_descriptors_init(struct cw_descriptors *set, const void *p, size_t n)
@@ -102,7 +113,8 @@ static void add_once(size_t *files, size_t *n, size_t file)
     files[(*n)++] = file;
 }
 
-size_t cw_descriptors_closure(const struct cw_descriptors *set, const struct cw_descriptor_file *file, size_t *ret_files)
+size_t cw_descriptors_closure(const struct cw_descriptors *set,
+                              const struct cw_descriptor_file *file, size_t *ret_files)
 {
     size_t n = 0;
     add_once(ret_files, &n, (size_t)(file - set->files));

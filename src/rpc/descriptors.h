@@ -17,7 +17,9 @@ struct cw_descriptors {
 };
 void cw_descriptors_init(struct cw_descriptors *set, const void *p, size_t n);
 void cw_descriptors_fini(struct cw_descriptors *set);
-/* The file, then all that it imports, each once: indices into files; at most set->n. Returns how many. */
-size_t cw_descriptors_closure(const struct cw_descriptors *set, const struct cw_descriptor_file *file, size_t *ret_files);
+/* The file, then all that it imports, each once: indices into files; at most set->n. Returns how
+ * many. */
+size_t cw_descriptors_closure(const struct cw_descriptors *set,
+                              const struct cw_descriptor_file *file, size_t *ret_files);
 
 #endif

@@ -33,10 +33,12 @@ static int find_service(const struct cw_health *health, struct cw_rpc_msg *msg)
 {
     size_t n = cw_rpc_msg_len(msg);
     const void *flat = n <= 4096 ? cw_rpc_msg_flat(msg, n) : NULL;
-    Grpc__Health__V1__HealthCheckRequest *request = flat ? grpc__health__v1__health_check_request__unpack(NULL, n, flat) : NULL;
+    Grpc__Health__V1__HealthCheckRequest *request =
+        flat ? grpc__health__v1__health_check_request__unpack(NULL, n, flat) : NULL;
     if (!request)
         return CW_E_INVALID;
-    bool known = request->service[0] == '\0' || cw_server_has_service(health->server, request->service);
+    bool known =
+        request->service[0] == '\0' || cw_server_has_service(health->server, request->service);
     grpc__health__v1__health_check_request__free_unpacked(request, NULL);
     return known;
 }
@@ -95,7 +97,8 @@ static void on_watch_close(void *arg, int code, const char *msg)
 
 static void handle_watch(void *arg, struct cw_stream *stream)
 {
-    static const struct cw_stream_cb cb = {.on_message = on_watch_message, .on_close = on_watch_close};
+    static const struct cw_stream_cb cb = {.on_message = on_watch_message,
+                                           .on_close = on_watch_close};
     struct cw_health *health = arg;
     struct watcher *watcher = CW_NEW(struct watcher);
     watcher->health = health;
@@ -114,8 +117,12 @@ struct cw_health *cw_health_new(struct cw_server *server)
     struct cw_health *health = CW_NEW(struct cw_health);
     health->server = server;
     health->serving = true;
-    cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Check", .unary = handle_check, .arg = health});
-    cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Watch", .stream = handle_watch, .arg = health});
+    cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Check",
+                                              .unary = handle_check,
+                                              .arg = health});
+    cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Watch",
+                                              .stream = handle_watch,
+                                              .arg = health});
     return health;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Received messages, and buffers on their way to gRPC. Nothing is copied in either direction: a received
- * message keeps gRPC's slices (at most 64 KiB each, whatever is configured), a sent one points into ours. */
+/* Received messages, and buffers on their way to gRPC. Nothing is copied in either direction: a
+ * received message keeps gRPC's slices (at most 64 KiB each, whatever is configured), a sent one
+ * points into ours. */
 #include <grpc/byte_buffer.h>
 #include <stdatomic.h>
 
@@ -9,12 +10,14 @@
 
 struct cw_rpc_msg {
     atomic_int refs;
-    grpc_byte_buffer *buffer;        /* NULL: bytes of our own, in one slice that gRPC does not know of */
+    /* NULL: bytes of our own, in one slice that gRPC does not know of */
+    grpc_byte_buffer *buffer;
     grpc_slice own;
     grpc_slice_buffer own_list;
     const grpc_slice_buffer *slices; /* in buffer */
-    size_t *ends;                    /* of each slice, in the message: to find a place among many; may be NULL */
-    void *flat;                      /* the first flat_n bytes, copied */
+    /* of each slice, in the message: to find a place among many; may be NULL */
+    size_t *ends;
+    void *flat; /* the first flat_n bytes, copied */
     size_t flat_n;
 };
 
@@ -46,7 +49,8 @@ struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n)
 {
     struct cw_rpc_msg *msg = CW_NEW(struct cw_rpc_msg);
     atomic_init(&msg->refs, 1);
-    msg->own.refcount = (struct grpc_slice_refcount *)(void *)msg; /* not NULL: the bytes are elsewhere; nobody counts */
+    /* not NULL: the bytes are elsewhere; nobody counts */
+    msg->own.refcount = (struct grpc_slice_refcount *)(void *)msg;
     msg->own.data.refcounted.bytes = bytes;
     msg->own.data.refcounted.length = n;
     msg->own_list.slices = &msg->own;
@@ -60,7 +64,8 @@ struct cw_rpc_msg *cw_rpc_msg_from(const void *p, size_t n, size_t piece)
 {
     grpc_byte_buffer *buffer = grpc_raw_byte_buffer_create(NULL, 0);
     for (size_t at = 0; at < n; at += piece) {
-        grpc_slice slice = grpc_slice_from_copied_buffer((const char *)p + at, CW_MIN(piece, n - at));
+        grpc_slice slice =
+            grpc_slice_from_copied_buffer((const char *)p + at, CW_MIN(piece, n - at));
         grpc_slice_buffer_add_indexed(&buffer->data.raw.slice_buffer, slice);
     }
     return cw_rpc_msg_new(buffer);
@@ -195,7 +200,8 @@ grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n, size_t
         if (bufs[i]->len == 0)
             continue;
         bytes += bufs[i]->len;
-        grpc_slice slice = grpc_slice_new_with_user_data(bufs[i]->data, bufs[i]->len, on_slice_release, cw_buf_ref(bufs[i]));
+        grpc_slice slice = grpc_slice_new_with_user_data(bufs[i]->data, bufs[i]->len,
+                                                         on_slice_release, cw_buf_ref(bufs[i]));
         grpc_slice_buffer_add_indexed(&buffer->data.raw.slice_buffer, slice);
     }
     *ret_bytes = bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protobuf wire format: developers.google.com/protocol-buffers/docs/encoding. Groups are refused. */
+/* The protobuf wire format: developers.google.com/protocol-buffers/docs/encoding. Groups are
+ * refused. */
 #include "rpc/pb.h"
 
 size_t cw_pb_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
@@ -32,7 +33,8 @@ size_t cw_pb_head(const uint8_t *p, const uint8_t *end, struct cw_pb_field *ret_
     size_t n = cw_pb_varint(p, end, &tag);
     if (n == 0 || tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
         return 0;
-    *ret_field = (struct cw_pb_field){.number = (uint32_t)(tag >> 3), .type = (enum cw_pb_type)(tag & 7)};
+    *ret_field =
+        (struct cw_pb_field){.number = (uint32_t)(tag >> 3), .type = (enum cw_pb_type)(tag & 7)};
     switch (tag & 7) {
     case CW_PB_VARINT:
     case CW_PB_BYTES: {

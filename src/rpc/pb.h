@@ -19,7 +19,8 @@ struct cw_pb_field {
 /* A varint at the start of [p, end): bytes used, 0 when it is broken. */
 size_t cw_pb_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret);
 size_t cw_pb_put_varint(uint8_t *p, uint64_t value); /* at most 10 bytes */
-/* The head of a field: the tag, and the varint after it if the type has one. Bytes used, 0 when broken. */
+/* The head of a field: the tag, and the varint after it if the type has one. Bytes used, 0 when
+ * broken. */
 size_t cw_pb_head(const uint8_t *p, const uint8_t *end, struct cw_pb_field *ret_field);
 /* The next field; moves *p. false at the end, and (with *p != end) when the message is broken. */
 bool cw_pb_next(const uint8_t **p, const uint8_t *end, struct cw_pb_field *ret_field);

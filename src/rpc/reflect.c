@@ -49,13 +49,15 @@ static void send_error(struct session *session, request_pb *request, int status,
 
 static void send_services(struct session *session, request_pb *request)
 {
-    Grpc__Reflection__V1__ListServiceResponse list = GRPC__REFLECTION__V1__LIST_SERVICE_RESPONSE__INIT;
+    Grpc__Reflection__V1__ListServiceResponse list =
+        GRPC__REFLECTION__V1__LIST_SERVICE_RESPONSE__INIT;
     response_pb response = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
     size_t cap = 0;
     char name[256];
     for (size_t i = 0; cw_server_next_service(session->reflect->server, &i, name, sizeof name);) {
         CW_GROW(list.service, list.n_service, cap);
-        Grpc__Reflection__V1__ServiceResponse *service = CW_NEW(Grpc__Reflection__V1__ServiceResponse);
+        Grpc__Reflection__V1__ServiceResponse *service =
+            CW_NEW(Grpc__Reflection__V1__ServiceResponse);
         grpc__reflection__v1__service_response__init(service);
         service->name = cw_mem_strdup(name);
         list.service[list.n_service++] = service;
@@ -70,10 +72,12 @@ static void send_services(struct session *session, request_pb *request)
     cw_mem_free(list.service);
 }
 
-static void send_file(struct session *session, request_pb *request, const struct cw_descriptor_file *file)
+static void send_file(struct session *session, request_pb *request,
+                      const struct cw_descriptor_file *file)
 {
     const struct cw_descriptors *set = &session->reflect->set;
-    Grpc__Reflection__V1__FileDescriptorResponse files = GRPC__REFLECTION__V1__FILE_DESCRIPTOR_RESPONSE__INIT;
+    Grpc__Reflection__V1__FileDescriptorResponse files =
+        GRPC__REFLECTION__V1__FILE_DESCRIPTOR_RESPONSE__INIT;
     response_pb response = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
     if (!file) {
         send_error(session, request, GRPC_NOT_FOUND, "unknown file or symbol");
@@ -103,7 +107,8 @@ static void answer(struct session *session, request_pb *request)
         send_file(session, request, cw_strmap_get(&set->by_name, request->file_by_filename));
         break;
     case ASKED(FILE_CONTAINING_SYMBOL):
-        send_file(session, request, cw_strmap_get(&set->by_symbol, request->file_containing_symbol));
+        send_file(session, request,
+                  cw_strmap_get(&set->by_symbol, request->file_containing_symbol));
         break;
     default: /* proto3: there are no extensions */
         send_error(session, request, GRPC_UNIMPLEMENTED, "there are no extensions");
@@ -116,14 +121,16 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct session *session = arg;
     size_t n = cw_rpc_msg_len(msg);
     const void *flat = n <= REQUEST_MAX ? cw_rpc_msg_flat(msg, n) : NULL;
-    request_pb *request = flat ? grpc__reflection__v1__server_reflection_request__unpack(NULL, n, flat) : NULL;
+    request_pb *request =
+        flat ? grpc__reflection__v1__server_reflection_request__unpack(NULL, n, flat) : NULL;
     if (!request) {
         cw_stream_finish(session->stream, CW_E_INVALID, "not a ServerReflectionRequest");
         return;
     }
     answer(session, request);
     grpc__reflection__v1__server_reflection_request__free_unpacked(request, NULL);
-    cw_stream_pause(session->stream, cw_stream_queued(session->stream) > 0); /* one that does not read cannot make us hold much */
+    /* one that does not read cannot make us hold much */
+    cw_stream_pause(session->stream, cw_stream_queued(session->stream) > 0);
 }
 
 static void on_low(void *arg)
@@ -143,7 +150,8 @@ static void on_close(void *arg, int code, const char *msg)
 
 static void handle_info(void *arg, struct cw_stream *stream)
 {
-    static const struct cw_stream_cb cb = {.on_message = on_message, .on_low = on_low, .on_close = on_close};
+    static const struct cw_stream_cb cb = {
+        .on_message = on_message, .on_low = on_low, .on_close = on_close};
     struct session *session = CW_NEW(struct session);
     session->reflect = arg;
     session->stream = stream;
@@ -152,13 +160,15 @@ static void handle_info(void *arg, struct cw_stream *stream)
 
 struct cw_reflect *cw_reflect_new(struct cw_server *server, const void *descriptors, size_t n)
 {
-    static const char *const paths[] = {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-                                        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+    static const char *const paths[] = {
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
     struct cw_reflect *reflect = CW_NEW(struct cw_reflect);
     reflect->server = server;
     cw_descriptors_init(&reflect->set, descriptors, n);
     for (size_t i = 0; i < CW_ARRAY_LEN(paths); i++)
-        cw_server_add(server, &(struct cw_method){.path = paths[i], .stream = handle_info, .arg = reflect});
+        cw_server_add(server,
+                      &(struct cw_method){.path = paths[i], .stream = handle_info, .arg = reflect});
     return reflect;
 }
 

@@ -13,7 +13,8 @@
 
 #define END_MS 1000
 
-/* What a channel, unary call or stream is to us. Those of a relay that has ended are told so, and the next channel begins another. */
+/* What a channel, unary call or stream is to us. Those of a relay that has ended are told so,
+ * and the next channel begins another. */
 struct object {
     uint64_t id, channel; /* channel 0: it is one itself */
     cw_unary_fn *fn;      /* unary */
@@ -28,10 +29,12 @@ struct cw_relay {
     uint64_t last_id;
     struct cw_map addresses; /* of the channels, for a relay begun anew */
     struct cw_err why;       /* none could be started */
-    struct cw_timer *refuse; /* tells that, from the loop, as all ends are told: not in the call that begins something */
+    /* tells that, from the loop, as all ends are told: not in the call that begins something */
+    struct cw_timer *refuse;
 };
 
-static void send(struct cw_relay *relay, struct cw_frame_head head, const char *text, struct cw_buf *const *bufs, size_t n)
+static void send(struct cw_relay *relay, struct cw_frame_head head, const char *text,
+                 struct cw_buf *const *bufs, size_t n)
 {
     if (relay->pipe)
         cw_relay_pipe_send(relay->pipe, &head, text, bufs, n);
@@ -84,12 +87,16 @@ static void on_gone(struct cw_relay *relay)
 {
     int status = end_child(relay);
     if (WIFEXITED(status) && WEXITSTATUS(status) == CW_RELAY_OTHER) {
-        cw_err_set(&relay->why, CW_E_STATE, "cachew-relay, which speaks for this forked process, is of another version than libcachew (%s)", CW_VERSION);
+        cw_err_set(&relay->why, CW_E_STATE,
+                   "cachew-relay, which speaks for this forked process, is of another version than "
+                   "libcachew (%s)",
+                   CW_VERSION);
         tell_all(relay, relay->why.code, relay->why.msg);
         return;
     }
     cw_log_warn("rpc", "cachew-relay has ended: another is begun");
-    tell_all(relay, CW_E_UNAVAILABLE, "cachew-relay, which speaks for this forked process, has ended");
+    tell_all(relay, CW_E_UNAVAILABLE,
+             "cachew-relay, which speaks for this forked process, has ended");
 }
 
 static void on_refuse(void *arg)
@@ -154,13 +161,15 @@ static void begin(struct cw_relay *relay)
     if (relay->pipe)
         return;
     if (start_child(relay, &relay->why) != 0) {
-        cw_err_wrap(&relay->why, "this process was forked from one that has connected (connect in the parent only after it has forked, or begin "
-                    "children with spawn or forkserver)");
+        cw_err_wrap(&relay->why, "this process was forked from one that has connected (connect in "
+                                 "the parent only after it has forked, or begin "
+                                 "children with spawn or forkserver)");
         relay->why.code = CW_E_STATE;
         return;
     }
     relay->why = (struct cw_err){0};
-    relay->pipe = cw_relay_pipe_new(relay->loop, relay->child.stdout_fd, relay->child.stdin_fd, on_frame, relay);
+    relay->pipe = cw_relay_pipe_new(relay->loop, relay->child.stdout_fd, relay->child.stdin_fd,
+                                    on_frame, relay);
     for (size_t i = 0; cw_map_next(&relay->addresses, &i, &id, &address);)
         send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL, .id = id}, address, NULL, 0);
 }
@@ -177,7 +186,8 @@ void cw_relay_free(struct cw_relay *relay)
 {
     if (!relay)
         return;
-    cw_child_kill(&relay->child, SIGKILL); /* what was to be said has been answered, or nobody waits for it */
+    /* what was to be said has been answered, or nobody waits for it */
+    cw_child_kill(&relay->child, SIGKILL);
     if (relay->pipe)
         (void)end_child(relay);
     cw_timer_free(relay->refuse);
@@ -193,7 +203,8 @@ uint64_t cw_relay_channel(struct cw_relay *relay, const char *address)
     struct object *object = object_new(relay, 0);
     cw_map_set(&relay->addresses, object->id, cw_mem_strdup(address));
     if (relay->pipe)
-        send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL, .id = object->id}, address, NULL, 0);
+        send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL, .id = object->id}, address,
+             NULL, 0);
     else
         begin(relay);
     return object->id;
@@ -209,7 +220,8 @@ void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel)
             cw_mem_free(cw_map_remove(&relay->objects, id));
     }
     cw_mem_free(cw_map_remove(&relay->addresses, channel));
-    send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL_CLOSE, .id = channel}, NULL, NULL, 0);
+    send(relay, (struct cw_frame_head){.kind = CW_FRAME_CHANNEL_CLOSE, .id = channel}, NULL, NULL,
+         0);
 }
 
 static bool can_begin(struct cw_relay *relay)
@@ -220,22 +232,29 @@ static bool can_begin(struct cw_relay *relay)
     return relay->pipe != NULL;
 }
 
-void cw_relay_unary(struct cw_relay *relay, uint64_t channel, const char *method, struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn, void *arg)
+void cw_relay_unary(struct cw_relay *relay, uint64_t channel, const char *method,
+                    struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn, void *arg)
 {
     struct object *object = object_new(relay, channel);
     object->fn = fn;
     object->arg = arg;
     if (can_begin(relay))
-        send(relay, (struct cw_frame_head){.kind = CW_FRAME_UNARY, .id = object->id, .on = channel, .number = timeout_ms}, method, &request, 1);
+        send(relay,
+             (struct cw_frame_head){
+                 .kind = CW_FRAME_UNARY, .id = object->id, .on = channel, .number = timeout_ms},
+             method, &request, 1);
 }
 
-uint64_t cw_relay_stream(struct cw_relay *relay, uint64_t channel, const char *method, const struct cw_stream_cb *cb, void *arg)
+uint64_t cw_relay_stream(struct cw_relay *relay, uint64_t channel, const char *method,
+                         const struct cw_stream_cb *cb, void *arg)
 {
     struct object *object = object_new(relay, channel);
     object->cb = *cb;
     object->arg = arg;
     if (can_begin(relay))
-        send(relay, (struct cw_frame_head){.kind = CW_FRAME_STREAM, .id = object->id, .on = channel}, method, NULL, 0);
+        send(relay,
+             (struct cw_frame_head){.kind = CW_FRAME_STREAM, .id = object->id, .on = channel},
+             method, NULL, 0);
     return object->id;
 }
 
@@ -246,12 +265,14 @@ void cw_relay_send(struct cw_relay *relay, uint64_t stream, struct cw_buf *const
 
 void cw_relay_pause(struct cw_relay *relay, uint64_t stream, bool paused)
 {
-    send(relay, (struct cw_frame_head){.kind = CW_FRAME_PAUSE, .id = stream, .number = paused}, NULL, NULL, 0);
+    send(relay, (struct cw_frame_head){.kind = CW_FRAME_PAUSE, .id = stream, .number = paused},
+         NULL, NULL, 0);
 }
 
 void cw_relay_finish(struct cw_relay *relay, uint64_t stream, int code, const char *msg)
 {
-    send(relay, (struct cw_frame_head){.kind = CW_FRAME_FINISH, .id = stream, .number = code}, msg, NULL, 0);
+    send(relay, (struct cw_frame_head){.kind = CW_FRAME_FINISH, .id = stream, .number = code}, msg,
+         NULL, 0);
 }
 
 void cw_relay_stream_free(struct cw_relay *relay, uint64_t stream)

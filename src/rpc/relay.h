@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gRPC by another process. Its threads do not outlive a fork, and it cannot be begun anew: in a child of a process that has used it, channels
- * and streams are those of `cachew-relay`, a program that is started for the purpose and speaks for us. Client side only. Loop thread. */
+/* gRPC by another process. Its threads do not outlive a fork, and it cannot be begun anew: in a
+ * child of a process that has used it, channels and streams are those of `cachew-relay`, a
+ * program that is started for the purpose and speaks for us. Client side only. Loop thread. */
 #ifndef CW_RPC_RELAY_H
 #define CW_RPC_RELAY_H
 
@@ -12,8 +13,10 @@ void cw_relay_free(struct cw_relay *relay);
 /* Objects are known by numbers, never used twice. */
 uint64_t cw_relay_channel(struct cw_relay *relay, const char *address);
 void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel);
-void cw_relay_unary(struct cw_relay *relay, uint64_t channel, const char *method, struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn, void *arg);
-uint64_t cw_relay_stream(struct cw_relay *relay, uint64_t channel, const char *method, const struct cw_stream_cb *cb, void *arg);
+void cw_relay_unary(struct cw_relay *relay, uint64_t channel, const char *method,
+                    struct cw_buf *request, int64_t timeout_ms, cw_unary_fn *fn, void *arg);
+uint64_t cw_relay_stream(struct cw_relay *relay, uint64_t channel, const char *method,
+                         const struct cw_stream_cb *cb, void *arg);
 void cw_relay_send(struct cw_relay *relay, uint64_t stream, struct cw_buf *const *bufs, size_t n);
 void cw_relay_pause(struct cw_relay *relay, uint64_t stream, bool paused);
 void cw_relay_finish(struct cw_relay *relay, uint64_t stream, int code, const char *msg);

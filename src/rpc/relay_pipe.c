@@ -57,11 +57,13 @@ static void in_free(struct in *in)
 static bool read_frame(int fd, struct cw_frame *frame)
 {
     struct cw_frame_head *head = &frame->head;
-    if (!read_all(fd, head, sizeof(*head)) || head->text_n > TEXT_MAX || head->bytes_n > CW_RPC_DATA_MAX)
+    if (!read_all(fd, head, sizeof(*head)) || head->text_n > TEXT_MAX ||
+        head->bytes_n > CW_RPC_DATA_MAX)
         return false;
     frame->text = cw_mem_new(head->text_n + 1u);
     frame->bytes = cw_mem_try(head->bytes_n);
-    return frame->bytes && read_all(fd, frame->text, head->text_n) && read_all(fd, frame->bytes, head->bytes_n);
+    return frame->bytes && read_all(fd, frame->text, head->text_n) &&
+           read_all(fd, frame->bytes, head->bytes_n);
 }
 
 static void on_frame(void *arg)
@@ -92,7 +94,8 @@ static void read_thread(void *arg)
 static bool write_all(int fd, const void *src, size_t n)
 {
     for (size_t done = 0; done < n;) {
-        ssize_t put = write(fd, (const char *)src + done, n - done); /* signals are blocked in this thread: SIGPIPE too */
+        /* signals are blocked in this thread: SIGPIPE too */
+        ssize_t put = write(fd, (const char *)src + done, n - done);
         if (put > 0)
             done += (size_t)put;
         else if (errno != EINTR)
@@ -148,7 +151,8 @@ static void enqueue(struct cw_relay_pipe *pipe, struct out *out)
     cw_mutex_unlock(&pipe->mutex);
 }
 
-void cw_relay_pipe_send(struct cw_relay_pipe *pipe, const struct cw_frame_head *head, const char *text, struct cw_buf *const *bufs, size_t n)
+void cw_relay_pipe_send(struct cw_relay_pipe *pipe, const struct cw_frame_head *head,
+                        const char *text, struct cw_buf *const *bufs, size_t n)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
@@ -162,7 +166,8 @@ void cw_relay_pipe_send(struct cw_relay_pipe *pipe, const struct cw_frame_head *
     enqueue(pipe, out);
 }
 
-void cw_relay_pipe_send_msg(struct cw_relay_pipe *pipe, const struct cw_frame_head *head, const struct cw_rpc_msg *msg)
+void cw_relay_pipe_send_msg(struct cw_relay_pipe *pipe, const struct cw_frame_head *head,
+                            const struct cw_rpc_msg *msg)
 {
     size_t bytes = msg ? cw_rpc_msg_len(msg) : 0;
     struct out *out = out_new(head, NULL, bytes);
@@ -174,7 +179,8 @@ void cw_relay_pipe_send_msg(struct cw_relay_pipe *pipe, const struct cw_frame_he
 
 /* ---- life ---- */
 
-struct cw_relay_pipe *cw_relay_pipe_new(struct cw_loop *loop, int in_fd, int out_fd, cw_frame_fn *fn, void *arg)
+struct cw_relay_pipe *cw_relay_pipe_new(struct cw_loop *loop, int in_fd, int out_fd,
+                                        cw_frame_fn *fn, void *arg)
 {
     struct cw_relay_pipe *pipe = CW_NEW(struct cw_relay_pipe);
     pipe->loop = loop;

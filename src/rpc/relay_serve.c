@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program's side of a relay: what the frames ask for is done with gRPC, and its answers go back. */
+/* The program's side of a relay: what the frames ask for is done with gRPC, and its answers go
+ * back. */
 #include <unistd.h>
 
 #include "base/map.h"
@@ -31,16 +32,22 @@ static void on_reply(void *arg, struct cw_rpc_msg *reply, int code, const char *
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct relayed *stream = arg;
-    cw_relay_pipe_send_msg(stream->serve->pipe, &(struct cw_frame_head){.kind = CW_FRAME_MESSAGE, .id = stream->id}, msg);
+    cw_relay_pipe_send_msg(stream->serve->pipe,
+                           &(struct cw_frame_head){.kind = CW_FRAME_MESSAGE, .id = stream->id},
+                           msg);
 }
 
 static void on_close(void *arg, int code, const char *msg)
 {
     struct relayed *stream = arg;
-    cw_relay_pipe_send(stream->serve->pipe, &(struct cw_frame_head){.kind = CW_FRAME_END, .id = stream->id, .number = code}, msg, NULL, 0);
+    cw_relay_pipe_send(
+        stream->serve->pipe,
+        &(struct cw_frame_head){.kind = CW_FRAME_END, .id = stream->id, .number = code}, msg, NULL,
+        0);
 }
 
-static void open_stream(struct serve *serve, struct cw_channel *channel, const struct cw_frame *frame)
+static void open_stream(struct serve *serve, struct cw_channel *channel,
+                        const struct cw_frame *frame)
 {
     static const struct cw_stream_cb callbacks = {on_message, NULL, on_close};
     struct relayed *stream = CW_NEW(struct relayed);
@@ -50,7 +57,8 @@ static void open_stream(struct serve *serve, struct cw_channel *channel, const s
     cw_map_set(&serve->streams, stream->id, stream);
 }
 
-static void call_unary(struct serve *serve, struct cw_channel *channel, const struct cw_frame *frame)
+static void call_unary(struct serve *serve, struct cw_channel *channel,
+                       const struct cw_frame *frame)
 {
     struct relayed *call = CW_NEW(struct relayed);
     struct cw_buf *request = cw_buf_copy(frame->bytes, frame->head.bytes_n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment: one completion queue and its pump thread. gRPC makes progress only while somebody
- * waits in grpc_completion_queue_next, so the pump does nothing but hand tags to the loop. */
+/* The environment: one completion queue and its pump thread. gRPC makes progress only while
+ * somebody waits in grpc_completion_queue_next, so the pump does nothing but hand tags to the
+ * loop. */
 #include "rpc/rpc.h"
 
 #include <grpc/support/log.h>
@@ -24,7 +25,8 @@ static void pump(void *arg)
 {
     struct cw_rpc *rpc = arg;
     for (;;) {
-        grpc_event event = grpc_completion_queue_next(rpc->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+        grpc_event event =
+            grpc_completion_queue_next(rpc->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN)
             return;
         if (event.type != GRPC_OP_COMPLETE)
@@ -36,7 +38,8 @@ static void pump(void *arg)
     }
 }
 
-/* The process that gRPC was begun in: in a child of it its threads and their locks are gone, also when all was shut down before the fork. */
+/* The process that gRPC was begun in: in a child of it its threads and their locks are gone,
+ * also when all was shut down before the fork. */
 static _Atomic pid_t begun_in;
 
 static bool is_dead_here(void)
@@ -98,7 +101,8 @@ static void on_op(void *arg)
         cw_loop_stop(rpc->loop);
 }
 
-void cw_rpc_op_init(struct cw_rpc_op *op, struct cw_rpc *rpc, void (*done)(struct cw_rpc_op *op, bool ok))
+void cw_rpc_op_init(struct cw_rpc_op *op, struct cw_rpc *rpc,
+                    void (*done)(struct cw_rpc_op *op, bool ok))
 {
     *op = (struct cw_rpc_op){.magic = CW_RPC_OP_MAGIC, .rpc = rpc, .done = done};
     op->node = (struct cw_loop_node){.fn = on_op, .arg = op};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder share. Everything is for the loop thread unless it says otherwise. */
+/* What the files of this folder share. Everything is for the loop thread unless it says
+ * otherwise. */
 #ifndef CW_RPC_RPC_INT_H
 #define CW_RPC_RPC_INT_H
 
@@ -30,7 +31,8 @@ struct cw_rpc {
 struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer) CW_MUST_CHECK;
 struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n) CW_MUST_CHECK; /* takes them */
 /* A byte buffer whose slices point into the buffers; a ref of each is taken. */
-grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n, size_t *ret_bytes) CW_MUST_CHECK;
+grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n,
+                                    size_t *ret_bytes) CW_MUST_CHECK;
 
 /* ---- channel arguments (args.c) ---- */
 #define CW_RPC_ARGS_MAX 20
@@ -45,7 +47,8 @@ void cw_rpc_args_server(struct cw_rpc_args *args, bool small);
 /* Checks the form; for unix sockets also the length. */
 int cw_rpc_address_check(const char *address, struct cw_err *err);
 bool cw_rpc_address_is_unix(const char *address);
-/* A unix socket's file: EXISTS when somebody answers on it or it is no socket, else it is removed. */
+/* A unix socket's file: EXISTS when somebody answers on it or it is no socket, else it is
+ * removed. */
 int cw_rpc_address_clear(const char *address, struct cw_err *err);
 /* Why a server could not be bound to the address. */
 int cw_rpc_address_explain(const char *address, struct cw_err *err);
@@ -53,14 +56,17 @@ int cw_rpc_address_explain(const char *address, struct cw_err *err);
 /* ---- a call's status (status.c) ---- */
 #define CW_RPC_STATUS_MSG_BYTES 2048
 /* Code and message of what a client call ended with; messages of the transport name the address. */
-int cw_rpc_status(grpc_status_code status, grpc_slice details, const char *address, const char *method, char *ret_msg, size_t cap);
+int cw_rpc_status(grpc_status_code status, grpc_slice details, const char *address,
+                  const char *method, char *ret_msg, size_t cap);
 /* A message as the details of a status: cut to what fits into a peer's metadata limit. */
 grpc_slice cw_rpc_status_details(int code, const char *msg);
 
 /* ---- streams (stream.c) ---- */
-struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call, const char *method, const struct cw_stream_cb *cb,
+struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call,
+                                       const char *method, const struct cw_stream_cb *cb,
                                        void *arg) CW_MUST_CHECK;
-struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed, const char *method, const struct cw_stream_cb *cb,
+struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed,
+                                        const char *method, const struct cw_stream_cb *cb,
                                         void *arg) CW_MUST_CHECK;
 /* Takes the call; hands a new stream to the method. */
 void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method);
@@ -72,17 +78,18 @@ void cw_stream_hurry(struct cw_rpc *rpc, int64_t ms);
 /* ---- channels (channel.c) ---- */
 struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel);
 /* What a call on it ended with. */
-int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details, const char *method, char *ret_msg,
-                      size_t cap);
+int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details,
+                      const char *method, char *ret_msg, size_t cap);
 void cw_channel_ref(struct cw_channel *channel);
 void cw_channel_unref(struct cw_channel *channel);
 
 /* ---- server (call.c, server.c) ---- */
 /* Takes the call; method NULL: answers UNIMPLEMENTED. */
-void cw_call_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method, const char *path);
+void cw_call_serve(struct cw_server *server, grpc_call *call, const struct cw_method *method,
+                   const char *path);
 struct cw_rpc *cw_server_rpc(const struct cw_server *server);
-/* gRPC's word that a server has shut down does not mean that its calls are gone: they are counted. Leaving may
- * free the server. */
+/* gRPC's word that a server has shut down does not mean that its calls are gone: they are
+ * counted. Leaving may free the server. */
 void cw_server_enter(struct cw_server *server);
 void cw_server_leave(struct cw_server *server);
 
@@ -93,7 +100,8 @@ void cw_health_set(struct cw_health *health, bool serving); /* tells the watcher
 void cw_health_stop(struct cw_health *health);              /* ends the watchers */
 void cw_health_free(struct cw_health *health);
 struct cw_reflect;
-struct cw_reflect *cw_reflect_new(struct cw_server *server, const void *descriptors, size_t n) CW_MUST_CHECK;
+struct cw_reflect *cw_reflect_new(struct cw_server *server, const void *descriptors,
+                                  size_t n) CW_MUST_CHECK;
 void cw_reflect_free(struct cw_reflect *reflect);
 /* Names of the services that methods were added for, in the order added; until it returns false. */
 bool cw_server_next_service(const struct cw_server *server, size_t *i, char *ret_name, size_t cap);

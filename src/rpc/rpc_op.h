@@ -19,11 +19,13 @@ struct cw_rpc_op {
     struct cw_loop_node node;
 };
 
-void cw_rpc_op_init(struct cw_rpc_op *op, struct cw_rpc *rpc, void (*done)(struct cw_rpc_op *op, bool ok));
+void cw_rpc_op_init(struct cw_rpc_op *op, struct cw_rpc *rpc,
+                    void (*done)(struct cw_rpc_op *op, bool ok));
 /* To be called right before the tag is given to gRPC, and when gRPC did not take it. */
 void cw_rpc_op_begin(struct cw_rpc_op *op);
 void cw_rpc_op_revert(struct cw_rpc_op *op);
 /* Starts a batch; false (and the call cancelled) when gRPC refused it: a bug of ours, logged. */
-bool cw_rpc_op_start(struct cw_rpc_op *op, grpc_call *call, const grpc_op *ops, size_t n) CW_MUST_CHECK;
+bool cw_rpc_op_start(struct cw_rpc_op *op, grpc_call *call, const grpc_op *ops,
+                     size_t n) CW_MUST_CHECK;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server: some requests for "any call" are always posted with gRPC; an arrived call is dispatched by its
- * path. (Methods registered with gRPC would leave calls to unknown paths hanging until the client's deadline.)
- * Stopping: no new calls, grace, cancel, gRPC's word that all is over, then it is freed. */
+/* The server: some requests for "any call" are always posted with gRPC; an arrived call is
+ * dispatched by its path. (Methods registered with gRPC would leave calls to unknown paths
+ * hanging until the client's deadline.) Stopping: no new calls, grace, cancel, gRPC's word that
+ * all is over, then it is freed. */
 #include "rpc/rpc.h"
 
 #include <grpc/grpc_security.h>
@@ -107,7 +108,8 @@ bool cw_server_next_service(const struct cw_server *server, size_t *i, char *ret
 {
     while (*i < server->methods_n) {
         size_t at = (*i)++;
-        if (service_of(server->methods[at].path, ret_name, cap) && is_first_of(server, at, ret_name))
+        if (service_of(server->methods[at].path, ret_name, cap) &&
+            is_first_of(server, at, ret_name))
             return true;
     }
     return false;
@@ -122,7 +124,8 @@ bool cw_server_has_service(const struct cw_server *server, const char *name)
     return false;
 }
 
-int cw_server_listen(struct cw_server *server, const char *address, char *ret_address, size_t cap, struct cw_err *err)
+int cw_server_listen(struct cw_server *server, const char *address, char *ret_address, size_t cap,
+                     struct cw_err *err)
 {
     int code = cw_rpc_address_check(address, err);
     bool is_unix = cw_rpc_address_is_unix(address);
@@ -153,8 +156,8 @@ static void post(struct incoming *in)
     grpc_metadata_array_init(&in->md);
     in->call = NULL;
     cw_rpc_op_begin(&in->op);
-    grpc_call_error error =
-        grpc_server_request_call(server->server, &in->call, &in->details, &in->md, rpc->queue, rpc->queue, &in->op);
+    grpc_call_error error = grpc_server_request_call(server->server, &in->call, &in->details,
+                                                     &in->md, rpc->queue, rpc->queue, &in->op);
     CW_ASSERT(error == GRPC_CALL_OK);
     server->posted++;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call ended with, for people: messages that come from gRPC and not from the peer's program get the
- * address put before them, because "Socket closed" alone helps nobody. */
+/* What a call ended with, for people: messages that come from gRPC and not from the peer's
+ * program get the address put before them, because "Socket closed" alone helps nobody. */
 #include <grpc/support/alloc.h>
 #include <stdio.h>
 
 #include "rpc/rpc_int.h"
 
-int cw_rpc_status(grpc_status_code status, grpc_slice details, const char *address, const char *method, char *ret_msg, size_t cap)
+int cw_rpc_status(grpc_status_code status, grpc_slice details, const char *address,
+                  const char *method, char *ret_msg, size_t cap)
 {
     char *text = grpc_slice_to_c_string(details);
     switch ((int)status) {

@@ -56,7 +56,8 @@ static void drop_call(struct cw_stream *stream)
 static int end_code(struct cw_stream *stream, char *ret_msg, size_t cap)
 {
     if (stream->channel)
-        return cw_channel_status(stream->channel, stream->status, stream->details, stream->method, ret_msg, cap);
+        return cw_channel_status(stream->channel, stream->status, stream->details, stream->method,
+                                 ret_msg, cap);
     snprintf(ret_msg, cap, "%s", "");
     if (!stream->cancelled)
         return 0;
@@ -95,8 +96,10 @@ void stream_done(struct cw_stream *stream)
 
 void stream_begin_recv(struct cw_stream *stream)
 {
-    bool unwanted = !stream->accepted || (stream->freed && !stream->linger); /* a lingering one reads to the end */
-    if (unwanted || stream->receiving || stream->paused || stream->recv_end || stream->status_done || !stream->call)
+    /* a lingering one reads to the end */
+    bool unwanted = !stream->accepted || (stream->freed && !stream->linger);
+    if (unwanted || stream->receiving || stream->paused || stream->recv_end ||
+        stream->status_done || !stream->call)
         return;
     grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
     op.data.recv_message.recv_message = &stream->recv_buffer;
@@ -180,8 +183,8 @@ static void start(struct cw_stream *stream, struct cw_rpc_op *op, const grpc_op 
         stream->pending++;
 }
 
-struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call, const char *method, const struct cw_stream_cb *cb,
-                                       void *arg)
+struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call,
+                                       const char *method, const struct cw_stream_cb *cb, void *arg)
 {
     struct cw_stream *stream = new_stream(cw_channel_rpc(channel), call, method);
     cw_channel_ref(channel);
@@ -203,7 +206,9 @@ struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *ca
     return stream;
 }
 
-struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed, const char *method, const struct cw_stream_cb *cb, void *arg)
+struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed,
+                                        const char *method, const struct cw_stream_cb *cb,
+                                        void *arg)
 {
     struct cw_stream *stream = CW_NEW(struct cw_stream);
     stream->rpc = cw_channel_rpc(channel);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stream object, shared by stream.c (life, receiving) and stream_send.c.
  *
- * pending counts batches in flight; every callback into the owner happens inside the completion of one, so
- * that the owner may free the stream there. gRPC's call is let go as soon as the stream is over and nothing
- * is pending (a server cannot stop before); the object when its owner has let go as well. */
+ * pending counts batches in flight; every callback into the owner happens inside the completion
+ * of one, so that the owner may free the stream there. gRPC's call is let go as soon as the
+ * stream is over and nothing is pending (a server cannot stop before); the object when its owner
+ * has let go as well. */
 #ifndef CW_RPC_STREAM_INT_H
 #define CW_RPC_STREAM_INT_H
 
@@ -19,7 +20,8 @@ struct cw_stream {
     struct cw_channel *channel; /* client side: one ref; else NULL */
     struct cw_server *server;   /* server side: it waits for the call; else NULL */
     grpc_call *call;            /* NULL when over */
-    uint64_t relayed;           /* not 0: the relay's number of it; then only rpc, channel, method and peer are used */
+    /* not 0: the relay's number of it; then only rpc, channel, method and peer are used */
+    uint64_t relayed;
     char *method;
     char *peer;
     struct cw_stream_cb cb;

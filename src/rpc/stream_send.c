@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending on a stream: one batch in flight (gRPC takes no more), the queue behind it, then the end. */
+/* Sending on a stream: one batch in flight (gRPC takes no more), the queue behind it, then the
+ * end. */
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
@@ -84,7 +85,8 @@ static void send_finish(struct cw_stream *stream)
     if (!stream->channel) {
         details = cw_rpc_status_details(stream->finish_code, stream->finish_msg);
         op.op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-        op.data.send_status_from_server.status = (grpc_status_code)cw_err_to_grpc(stream->finish_code);
+        op.data.send_status_from_server.status =
+            (grpc_status_code)cw_err_to_grpc(stream->finish_code);
         op.data.send_status_from_server.status_details = &details;
     }
     if (cw_rpc_op_start(&stream->finish_op, stream->call, &op, 1))

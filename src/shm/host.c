@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who can share memory: processes of one kernel (boot id) that see the same abstract sockets (network namespace) and
- * mean the same users (user namespace). */
+/* Who can share memory: processes of one kernel (boot id) that see the same abstract sockets
+ * (network namespace) and mean the same users (user namespace). */
 #include "shm/shm.h"
 
 #include <fcntl.h>
@@ -24,7 +24,8 @@ void cw_shm_host_id(char *ret_id, size_t cap)
         close(fd);
     boot[n > 0 ? n : 0] = '\0';
     boot[strcspn(boot, "\n")] = '\0';
-    unsigned long long net = namespace_of("/proc/self/ns/net"), user = namespace_of("/proc/self/ns/user");
+    unsigned long long net = namespace_of("/proc/self/ns/net"),
+                       user = namespace_of("/proc/self/ns/user");
     /* Where the kernel does not tell, nobody is on the same host. */
     if (boot[0] == '\0' || net == 0)
         snprintf(ret_id, cap, "unknown-%lld", (long long)getpid());

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker's pool of memfd slots. A slot is made once, mapped once on each side, and used again for batches of
- * about its size: a fresh memfd a batch costs more in page faults than a copy.
+/* The worker's pool of memfd slots. A slot is made once, mapped once on each side, and used
+ * again for batches of about its size: a fresh memfd a batch costs more in page faults than a
+ * copy.
  *
- * Sealed against shrinking, so that no reader can be hit by SIGBUS; the pages are reserved when a slot is made, so that a
- * host short of memory gives an error and not a signal. */
+ * Sealed against shrinking, so that no reader can be hit by SIGBUS; the pages are reserved when
+ * a slot is made, so that a host short of memory gives an error and not a signal. */
 #include "shm/shm.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ struct cw_shm_pool {
     int refs; /* the owner, and each buffer that is out */
     bool closed;
     size_t limit, bytes;
-    size_t used, peak; /* of these out now; and the most that were at one time */
+    size_t used, peak;         /* of these out now; and the most that were at one time */
     size_t slots_max, slots_n; /* each has a descriptor */
     uint64_t last_id;
     struct slot idle; /* ring; first = used last */
@@ -135,7 +136,8 @@ static struct slot *slot_make(struct cw_shm_pool *pool, uint64_t id, size_t cap,
     if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         rc = errno;
     void *data = MAP_FAILED;
-    if (rc == 0 && (data = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
+    if (rc == 0 &&
+        (data = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
         rc = errno;
     if (rc != 0) {
         close(fd);
@@ -198,15 +200,19 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
         note_used(pool, slot->cap);
         cw_mutex_unlock(&pool->lock);
     } else {
-        /* Idle ones of other sizes make room: all together take little more than was out at one time. */
+        /* Idle ones of other sizes make room: all together take little more than was out at one
+         * time. */
         size_t most = CW_MAX(pool->peak, pool->used + CW_MIN(cap, pool->limit));
         most = CW_MIN(pool->limit, most + most / 8);
         if (cap <= pool->limit)
             trim(pool, most - cap, pool->slots_max - 1);
-        if (cap < bytes || pool->bytes > pool->limit || cap > pool->limit - pool->bytes || pool->slots_n >= pool->slots_max) {
+        if (cap < bytes || pool->bytes > pool->limit || cap > pool->limit - pool->bytes ||
+            pool->slots_n >= pool->slots_max) {
             cw_mutex_unlock(&pool->lock);
-            cw_err_set(err, CW_E_LIMIT, "shared memory: %zu bytes do not fit under the limits of %zu bytes and %zu slots", bytes,
-                       pool->limit, pool->slots_max);
+            cw_err_set(
+                err, CW_E_LIMIT,
+                "shared memory: %zu bytes do not fit under the limits of %zu bytes and %zu slots",
+                bytes, pool->limit, pool->slots_max);
             return NULL;
         }
         /* The room is taken before the slow part, which needs no lock. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passing memfds over an abstract unix socket: whole messages (SOCK_SEQPACKET), one descriptor each. An abstract name
- * lives in no file system and ends with its process. */
+/* Passing memfds over an abstract unix socket: whole messages (SOCK_SEQPACKET), one descriptor
+ * each. An abstract name lives in no file system and ends with its process. */
 #include "shm/shm.h"
 
 #include <errno.h>
@@ -79,7 +79,8 @@ int cw_shm_accept(int listen_fd, int *ret_fd, struct cw_err *err)
     }
 }
 
-/* The control buffer is rounded up, and so has room for two: a peer that sends two must not leave any open here. */
+/* The control buffer is rounded up, and so has room for two: a peer that sends two must not
+ * leave any open here. */
 static void take_fds(const struct cmsghdr *c, int *ret_fd)
 {
     size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -101,7 +102,10 @@ static int receive(int fd, void *p, size_t n, int *ret_passed_fd, struct cw_err 
         char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec iov = {p, n};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof(control)};
     ssize_t got;
     do
         got = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
@@ -131,7 +135,8 @@ int cw_shm_recv_token(int fd, uint64_t *ret_token, struct cw_err *err)
     if (got == 0)
         return cw_err_set(err, CW_E_END, "the client closed its shared-memory socket");
     if (got != (int)sizeof(m) || m.magic != TOKEN_MAGIC)
-        return cw_err_set(err, CW_E_CORRUPT, "shared memory: the client's first message is not a token");
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "shared memory: the client's first message is not a token");
     *ret_token = m.token;
     return 0;
 }
@@ -140,13 +145,15 @@ int cw_shm_connect(const char *name, uint64_t token, int *ret_fd, struct cw_err 
 {
     struct sockaddr_un addr;
     if (strlen(name) == 0 || strlen(name) >= sizeof(addr.sun_path) - 1)
-        return cw_err_set(err, CW_E_INVALID, "shared memory: a socket name of %zu bytes", strlen(name));
+        return cw_err_set(err, CW_E_INVALID, "shared memory: a socket name of %zu bytes",
+                          strlen(name));
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return cw_err_errno(err, errno, "shared memory: unix socket");
     socklen_t len = abstract_address(name, &addr);
     struct token_message m = {TOKEN_MAGIC, token};
-    if (connect(fd, (const struct sockaddr *)&addr, len) != 0 || send(fd, &m, sizeof(m), MSG_NOSIGNAL) != (ssize_t)sizeof(m)) {
+    if (connect(fd, (const struct sockaddr *)&addr, len) != 0 ||
+        send(fd, &m, sizeof(m), MSG_NOSIGNAL) != (ssize_t)sizeof(m)) {
         int rc = errno;
         close(fd);
         return cw_err_errno(err, rc, "shared memory: connecting to the worker's socket @%s", name);
@@ -164,7 +171,10 @@ int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *
     } control;
     memset(&control, 0, sizeof(control));
     struct iovec iov = {&m, sizeof(m)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof(control)};
     struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side: slots of one worker, mapped read-only once each. A mapping is counted, since the trainer may hold a
- * buffer of a worker that is long gone. */
+/* The client's side: slots of one worker, mapped read-only once each. A mapping is counted,
+ * since the trainer may hold a buffer of a worker that is long gone. */
 #include "shm/shm.h"
 
 #include <errno.h>
@@ -58,10 +58,12 @@ static int map_slot(size_t cap, int memfd, void **ret_data, struct cw_err *err)
     if (fstat(memfd, &st) != 0)
         return cw_err_errno(err, errno, "shared memory: a slot's descriptor");
     if (cap == 0 || st.st_size < 0 || (uint64_t)st.st_size < cap)
-        return cw_err_set(err, CW_E_CORRUPT, "shared memory: a slot of %zu bytes in a file of %lld", cap, (long long)st.st_size);
+        return cw_err_set(err, CW_E_CORRUPT, "shared memory: a slot of %zu bytes in a file of %lld",
+                          cap, (long long)st.st_size);
     int seals = fcntl(memfd, F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_SHRINK))
-        return cw_err_set(err, CW_E_CORRUPT, "shared memory: a slot that could shrink under its reader");
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "shared memory: a slot that could shrink under its reader");
     void *data = mmap(NULL, cap, PROT_READ, MAP_SHARED, memfd, 0);
     if (data == MAP_FAILED)
         return cw_err_errno(err, errno, "shared memory: mapping a slot of %zu bytes", cap);
@@ -69,12 +71,14 @@ static int map_slot(size_t cap, int memfd, void **ret_data, struct cw_err *err)
     return 0;
 }
 
-int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int memfd, struct cw_err *err)
+int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int memfd,
+                    struct cw_err *err)
 {
     void *data = NULL;
     int rc = cw_map_get(&view->slots, slot)
-        ? cw_err_set(err, CW_E_EXISTS, "shared memory: slot %llu came twice", (unsigned long long)slot)
-        : map_slot(cap, memfd, &data, err);
+                 ? cw_err_set(err, CW_E_EXISTS, "shared memory: slot %llu came twice",
+                              (unsigned long long)slot)
+                 : map_slot(cap, memfd, &data, err);
     close(memfd);
     if (rc != 0)
         return rc;
@@ -101,13 +105,17 @@ static void on_buf_released(void *arg, struct cw_buf *buf)
     cw_mem_free(held);
 }
 
-int cw_shm_view_buf(struct cw_shm_view *view, uint64_t slot, size_t bytes, cw_shm_released_fn *released, void *arg, struct cw_buf **ret_buf, struct cw_err *err)
+int cw_shm_view_buf(struct cw_shm_view *view, uint64_t slot, size_t bytes,
+                    cw_shm_released_fn *released, void *arg, struct cw_buf **ret_buf,
+                    struct cw_err *err)
 {
     struct mapping *m = cw_map_get(&view->slots, slot);
     if (!m)
-        return cw_err_set(err, CW_E_NOT_FOUND, "shared memory: slot %llu is not here", (unsigned long long)slot);
+        return cw_err_set(err, CW_E_NOT_FOUND, "shared memory: slot %llu is not here",
+                          (unsigned long long)slot);
     if (bytes > m->cap)
-        return cw_err_set(err, CW_E_CORRUPT, "shared memory: %zu bytes in a slot of %zu", bytes, m->cap);
+        return cw_err_set(err, CW_E_CORRUPT, "shared memory: %zu bytes in a slot of %zu", bytes,
+                          m->cap);
     struct held *held = CW_NEW(struct held);
     atomic_fetch_add(&m->refs, 1);
     *held = (struct held){m, released, arg, slot};

@@ -5,7 +5,8 @@
 
 typedef Cachew__V1__Cacheable cacheable_pb;
 
-void cw_wire_cacheable_to(const struct cw_graph *graph, const struct cw_plan_cacheable *nodes, Cachew__V1__PlanInfo *message)
+void cw_wire_cacheable_to(const struct cw_graph *graph, const struct cw_plan_cacheable *nodes,
+                          Cachew__V1__PlanInfo *message)
 {
     message->cacheable = CW_NEW_ARRAY(cacheable_pb *, graph->n + 1);
     message->n_cacheable = graph->n;
@@ -29,7 +30,8 @@ void cw_wire_cacheable_to(const struct cw_graph *graph, const struct cw_plan_cac
     }
 }
 
-int cw_wire_cacheable_from(const cacheable_pb *message, struct cw_plan_cacheable *ret_node, struct cw_err *err)
+int cw_wire_cacheable_from(const cacheable_pb *message, struct cw_plan_cacheable *ret_node,
+                           struct cw_err *err)
 {
     struct cw_plan_cacheable node = {
         .why_not = message->why_not[0] ? message->why_not : NULL,
@@ -39,8 +41,9 @@ int cw_wire_cacheable_from(const cacheable_pb *message, struct cw_plan_cacheable
         .whole = message->whole != 0,
     };
     if (!node.why_not && !cw_wire_hash_from(message->key, &node.key))
-        return cw_err_set(err, CW_E_CORRUPT, "node \"%.60s\": its key in the cache has %zu bytes, not %d", message->node, message->key.len,
-                          CW_WIRE_HASH_BYTES);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "node \"%.60s\": its key in the cache has %zu bytes, not %d",
+                          message->node, message->key.len, CW_WIRE_HASH_BYTES);
     *ret_node = node;
     return 0;
 }

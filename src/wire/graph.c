@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines: struct cw_graph <-> cachew.v1.Graph. What comes from a peer goes through the graph builder, so that
- * names, inputs and cycles are checked in one place. */
+/* Pipelines: struct cw_graph <-> cachew.v1.Graph. What comes from a peer goes through the graph
+ * builder, so that names, inputs and cycles are checked in one place. */
 #include <math.h>
 #include <string.h>
 
@@ -134,9 +134,11 @@ struct cw_buf *cw_wire_graph_pack(const struct cw_graph *graph)
 
 /* ---- from ---- */
 
-static int value_from(const value_pb *message, struct cw_value *value, int depth, struct cw_err *err);
+static int value_from(const value_pb *message, struct cw_value *value, int depth,
+                      struct cw_err *err);
 
-static int list_from(const Cachew__V1__Value__List *list, struct cw_value *value, int depth, struct cw_err *err)
+static int list_from(const Cachew__V1__Value__List *list, struct cw_value *value, int depth,
+                     struct cw_err *err)
 {
     struct cw_value *items = cw_value_set_list(value, list->n_items);
     int code = 0;
@@ -145,11 +147,13 @@ static int list_from(const Cachew__V1__Value__List *list, struct cw_value *value
     return code;
 }
 
-static int object_from(const Cachew__V1__Value__Object *object, struct cw_value *value, int depth, struct cw_err *err)
+static int object_from(const Cachew__V1__Value__Object *object, struct cw_value *value, int depth,
+                       struct cw_err *err)
 {
     cw_value_set_object(value);
     if (object->n_keys != object->n_values)
-        return cw_err_set(err, CW_E_CORRUPT, "an object with %zu keys and %zu values", object->n_keys, object->n_values);
+        return cw_err_set(err, CW_E_CORRUPT, "an object with %zu keys and %zu values",
+                          object->n_keys, object->n_values);
     if (object->n_keys > CW_GRAPH_NODES_MAX)
         return cw_err_set(err, CW_E_LIMIT, "an object with %zu keys", object->n_keys);
     int code = 0;
@@ -161,7 +165,8 @@ static int object_from(const Cachew__V1__Value__Object *object, struct cw_value 
     return code;
 }
 
-static int value_from(const value_pb *message, struct cw_value *value, int depth, struct cw_err *err)
+static int value_from(const value_pb *message, struct cw_value *value, int depth,
+                      struct cw_err *err)
 {
     if (depth == VALUE_DEPTH_MAX)
         return cw_err_set(err, CW_E_LIMIT, "options are nested deeper than %d", VALUE_DEPTH_MAX);
@@ -218,9 +223,12 @@ int cw_wire_graph_from(const graph_pb *message, struct cw_graph **ret_graph, str
     if (!message)
         return cw_err_set(err, CW_E_INVALID, "the pipeline is missing");
     if (message->n_nodes > CW_GRAPH_NODES_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "pipeline has %zu nodes, the limit is %d", message->n_nodes, CW_GRAPH_NODES_MAX);
+        return cw_err_set(err, CW_E_LIMIT, "pipeline has %zu nodes, the limit is %d",
+                          message->n_nodes, CW_GRAPH_NODES_MAX);
     if (message->identity >= CW_IDENTITY_N)
-        return cw_err_set(err, CW_E_UNSUPPORTED, "the pipeline asks for an identity of files that this version does not know");
+        return cw_err_set(
+            err, CW_E_UNSUPPORTED,
+            "the pipeline asks for an identity of files that this version does not know");
     struct cw_graph_builder *builder = cw_graph_builder_new(message->name);
     cw_graph_builder_set_identity(builder, (enum cw_identity)message->identity);
     int code = 0;

@@ -38,11 +38,14 @@ static int spec_from(const Cachew__V1__Spec *message, struct cw_spec *spec, stru
     for (size_t i = 0; message && i < message->n_fields && code == 0; i++) {
         const field_pb *from = message->fields[i];
         if (from->dtype >= CW_DTYPE_N || from->n_dims > CW_RANK_MAX)
-            return cw_err_set(err, CW_E_CORRUPT, "field \"%.47s\": dtype %u, rank %zu", from->name, from->dtype, from->n_dims);
+            return cw_err_set(err, CW_E_CORRUPT, "field \"%.47s\": dtype %u, rank %zu", from->name,
+                              from->dtype, from->n_dims);
         for (size_t k = 0; k < from->n_dims; k++)
             if (from->dims[k] < -1)
-                return cw_err_set(err, CW_E_CORRUPT, "field \"%.47s\": a dimension is negative", from->name);
-        code = cw_spec_add(spec, from->name, (enum cw_dtype)from->dtype, (int)from->n_dims, from->dims, err);
+                return cw_err_set(err, CW_E_CORRUPT, "field \"%.47s\": a dimension is negative",
+                                  from->name);
+        code = cw_spec_add(spec, from->name, (enum cw_dtype)from->dtype, (int)from->n_dims,
+                           from->dims, err);
     }
     return code;
 }
@@ -91,14 +94,16 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
         .elements = message->elements,
         .batch = message->batch,
         .chunk = message->chunk,
-        .join = {message->join_skip, message->join_take, message->join_batch, message->join_drop_remainder != 0},
+        .join = {message->join_skip, message->join_take, message->join_batch,
+                 message->join_drop_remainder != 0},
         .fingerprint = {message->fingerprint_hi, message->fingerprint_lo},
         .item_bytes = message->item_bytes,
         .pipeline_sum = message->pipeline_sum,
         .files_sum = message->files_sum,
         .identity = (enum cw_identity)CW_MIN(message->identity, (uint32_t)CW_IDENTITY_N),
     };
-    if (info.elements < -1 || info.batch < 0 || info.item_bytes < -1 || !join_ok(&info.join) || (info.sparse && info.chunk == 0))
+    if (info.elements < -1 || info.batch < 0 || info.item_bytes < -1 || !join_ok(&info.join) ||
+        (info.sparse && info.chunk == 0))
         return cw_err_set(err, CW_E_CORRUPT, "facts of the pipeline are out of range");
     int code = spec_from(message->out, &info.out, err);
     if (code)
@@ -128,13 +133,15 @@ interval_pb **cw_wire_set_to(const struct cw_set *set, size_t *ret_n)
     return pointers;
 }
 
-int cw_wire_set_from(interval_pb *const *intervals, size_t n, struct cw_set *set, struct cw_err *err)
+int cw_wire_set_from(interval_pb *const *intervals, size_t n, struct cw_set *set,
+                     struct cw_err *err)
 {
     if (n > INTERVALS_MAX)
         return cw_err_set(err, CW_E_LIMIT, "a set of %zu intervals", n);
     for (size_t i = 0; i < n; i++)
         if (intervals[i]->lo >= intervals[i]->hi)
-            return cw_err_set(err, CW_E_CORRUPT, "a set with an interval that is empty or turned round");
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "a set with an interval that is empty or turned round");
     for (size_t i = 0; i < n; i++)
         cw_set_add(set, intervals[i]->lo, intervals[i]->hi);
     return 0;

@@ -14,7 +14,8 @@ struct cw_buf *cw_wire_manifest_pack(const struct cw_value *manifest)
     return buf;
 }
 
-int cw_wire_manifest_unpack(const void *p, size_t n, struct cw_value *ret_manifest, struct cw_err *err)
+int cw_wire_manifest_unpack(const void *p, size_t n, struct cw_value *ret_manifest,
+                            struct cw_err *err)
 {
     struct cw_buf *text = NULL;
     int rc = cw_codec_unpack(p, n, TEXT_MAX, "manifest", &text, err);

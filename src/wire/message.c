@@ -39,15 +39,18 @@ struct frame {
     const uint8_t *p, *end;
 };
 
-static const ProtobufCMessageDescriptor *child_type(const ProtobufCMessageDescriptor *type, const struct cw_pb_field *field)
+static const ProtobufCMessageDescriptor *child_type(const ProtobufCMessageDescriptor *type,
+                                                    const struct cw_pb_field *field)
 {
     if (field->type != CW_PB_BYTES)
         return NULL;
-    const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(type, field->number);
+    const ProtobufCFieldDescriptor *known =
+        protobuf_c_message_descriptor_get_field(type, field->number);
     return known && known->type == PROTOBUF_C_TYPE_MESSAGE ? known->descriptor : NULL;
 }
 
-static int check_packed(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err)
+static int check_packed(const ProtobufCMessageDescriptor *type, const void *p, size_t n,
+                        struct cw_err *err)
 {
     struct frame frames[CW_WIRE_DEPTH_MAX];
     size_t depth = 0, count = 1;
@@ -65,15 +68,18 @@ static int check_packed(const ProtobufCMessageDescriptor *type, const void *p, s
         if (!child)
             continue;
         if (depth == CW_WIRE_DEPTH_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "message %s: nested deeper than %d", type->name, CW_WIRE_DEPTH_MAX);
+            return cw_err_set(err, CW_E_LIMIT, "message %s: nested deeper than %d", type->name,
+                              CW_WIRE_DEPTH_MAX);
         if (++count > CW_WIRE_MESSAGES_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "message %s: more than %d parts", type->name, CW_WIRE_MESSAGES_MAX);
+            return cw_err_set(err, CW_E_LIMIT, "message %s: more than %d parts", type->name,
+                              CW_WIRE_MESSAGES_MAX);
         frames[depth++] = (struct frame){child, field.data, field.data + field.value};
     }
     return 0;
 }
 
-ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err)
+ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p,
+                                       size_t n, struct cw_err *err)
 {
     if (check_packed(type, p, n, err) != 0)
         return NULL;
@@ -83,11 +89,13 @@ ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, c
     return message;
 }
 
-ProtobufCMessage *cw_wire_unpack(const ProtobufCMessageDescriptor *type, struct cw_rpc_msg *msg, struct cw_err *err)
+ProtobufCMessage *cw_wire_unpack(const ProtobufCMessageDescriptor *type, struct cw_rpc_msg *msg,
+                                 struct cw_err *err)
 {
     size_t n = cw_rpc_msg_len(msg);
     if (n > CW_RPC_CONTROL_MAX) {
-        cw_err_set(err, CW_E_LIMIT, "message %s: %zu bytes, the limit is %u", type->name, n, CW_RPC_CONTROL_MAX);
+        cw_err_set(err, CW_E_LIMIT, "message %s: %zu bytes, the limit is %u", type->name, n,
+                   CW_RPC_CONTROL_MAX);
         return NULL;
     }
     const void *flat = cw_rpc_msg_flat(msg, n);

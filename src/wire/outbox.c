@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches to be sent. The entries of a DataMessage's head are packed by protobuf-c, one by one; behind them the payload's tag and
- * length are written by hand, and the batches' buffers follow as they are, so that the bytes are a proper protobuf message. Outputs that
- * were packed while they waited are copied into a few pieces: a message of hundreds of small ones is two or three pieces for gRPC. */
+/* Batches to be sent. The entries of a DataMessage's head are packed by protobuf-c, one by one;
+ * behind them the payload's tag and length are written by hand, and the batches' buffers follow
+ * as they are, so that the bytes are a proper protobuf message. Outputs that were packed while
+ * they waited are copied into a few pieces: a message of hundreds of small ones is two or three
+ * pieces for gRPC. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -67,7 +69,8 @@ struct cw_wire_size cw_wire_output_size(const struct cw_batch *batch)
     struct entry entry;
     entry_init(&entry, batch, 0);
     CW_ASSERT(entry.output.payload_bytes <= UINT32_MAX);
-    return (struct cw_wire_size){(uint32_t)cachew__v1__output__get_packed_size(&entry.output), (uint32_t)entry.output.payload_bytes};
+    return (struct cw_wire_size){(uint32_t)cachew__v1__output__get_packed_size(&entry.output),
+                                 (uint32_t)entry.output.payload_bytes};
 }
 
 void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size, uint8_t *dst)
@@ -139,7 +142,8 @@ void cw_wire_outbox_add(struct cw_wire_outbox *box, const struct cw_batch *batch
 {
     struct entry entry;
     entry_init(&entry, batch, slot);
-    cachew__v1__output__pack(&entry.output, begin_entry(box, cachew__v1__output__get_packed_size(&entry.output)));
+    cachew__v1__output__pack(&entry.output,
+                             begin_entry(box, cachew__v1__output__get_packed_size(&entry.output)));
     if (slot || !batch->buf || batch->buf->len == 0)
         return;
     close_small(box);
@@ -147,7 +151,8 @@ void cw_wire_outbox_add(struct cw_wire_outbox *box, const struct cw_batch *batch
     box->payload += batch->buf->len;
 }
 
-void cw_wire_outbox_add_packed(struct cw_wire_outbox *box, struct cw_wire_size size, const uint8_t *packed)
+void cw_wire_outbox_add_packed(struct cw_wire_outbox *box, struct cw_wire_size size,
+                               const uint8_t *packed)
 {
     memcpy(begin_entry(box, size.head), packed, size.head);
     if (size.payload == 0)
@@ -176,7 +181,8 @@ void cw_wire_outbox_send(struct cw_wire_outbox *box, struct cw_stream *stream)
     cw_mem_free(box);
 }
 
-void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches, const uint64_t *slots, size_t n)
+void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches,
+                          const uint64_t *slots, size_t n)
 {
     struct cw_wire_outbox *box = cw_wire_outbox_new();
     for (size_t i = 0; i < n; i++)

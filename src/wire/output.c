@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Received batches. The payload is the last field of a DataMessage (outbox.c): the heads of the top-level fields are looked at, all before
- * the payload is unpacked by protobuf-c, and the payload is copied (once) to where it is wanted. */
+/* Received batches. The payload is the last field of a DataMessage (outbox.c): the heads of the
+ * top-level fields are looked at, all before the payload is unpacked by protobuf-c, and the
+ * payload is copied (once) to where it is wanted. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +43,10 @@ static uint64_t body_bytes(const struct cw_pb_field *field)
     return 0;
 }
 
-/* Where the payload begins and how long it is; what is before it is the head. It must be the last field. */
-static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct cw_wire_data *data, struct cw_err *err)
+/* Where the payload begins and how long it is; what is before it is the head. It must be the
+ * last field. */
+static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct cw_wire_data *data,
+                        struct cw_err *err)
 {
     struct cw_rpc_reader reader = {.msg = msg};
     size_t len = cw_rpc_msg_len(msg);
@@ -51,12 +54,14 @@ static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct c
         size_t at = reader.pos;
         struct cw_pb_field field;
         if (at > HEAD_MAX)
-            return cw_err_set(err, CW_E_LIMIT, "data message: the head is larger than %zu bytes", HEAD_MAX);
+            return cw_err_set(err, CW_E_LIMIT, "data message: the head is larger than %zu bytes",
+                              HEAD_MAX);
         if (read_field(&reader, &field) == 0 || body_bytes(&field) > len - reader.pos)
             return cw_err_set(err, CW_E_CORRUPT, "data message: cut or broken at byte %zu", at);
         if (field.number == CW_WIRE_PAYLOAD_FIELD) {
             if (field.type != CW_PB_BYTES || field.value != len - reader.pos)
-                return cw_err_set(err, CW_E_CORRUPT, "data message: the payload is not its last field");
+                return cw_err_set(err, CW_E_CORRUPT,
+                                  "data message: the payload is not its last field");
             data->payload_offset = reader.pos;
             data->payload_len = (size_t)field.value;
             *ret_head = at;
@@ -65,7 +70,8 @@ static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct c
         cw_rpc_reader_skip(&reader, (size_t)body_bytes(&field));
     }
     if (len > HEAD_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "data message: the head is larger than %zu bytes", HEAD_MAX);
+        return cw_err_set(err, CW_E_LIMIT, "data message: the head is larger than %zu bytes",
+                          HEAD_MAX);
     data->payload_offset = len;
     data->payload_len = 0;
     *ret_head = len;
@@ -81,12 +87,16 @@ static int check_shares(const message_pb *head, size_t payload_len, struct cw_er
         if (output->slot)
             continue;
         if (output->payload_bytes > left)
-            return cw_err_set(err, CW_E_CORRUPT, "data message: item %" PRIu64 " says %" PRIu64 " bytes, %" PRIu64 " are left", output->item,
-                              output->payload_bytes, left);
+            return cw_err_set(err, CW_E_CORRUPT,
+                              "data message: item %" PRIu64 " says %" PRIu64 " bytes, %" PRIu64
+                              " are left",
+                              output->item, output->payload_bytes, left);
         left -= output->payload_bytes;
     }
     if (left)
-        return cw_err_set(err, CW_E_CORRUPT, "data message: %" PRIu64 " bytes of the payload belong to no output", left);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "data message: %" PRIu64 " bytes of the payload belong to no output",
+                          left);
     return 0;
 }
 
@@ -101,7 +111,8 @@ int cw_wire_data_parse(struct cw_rpc_msg *msg, struct cw_wire_data *ret_data, st
     const void *flat = cw_rpc_msg_flat(msg, head_n);
     if (!flat)
         return cw_err_set(err, CW_E_NOMEM, "data message: no memory for its head");
-    data.head = (message_pb *)cw_wire_unpack_bytes(&cachew__v1__data_message__descriptor, flat, head_n, &own);
+    data.head = (message_pb *)cw_wire_unpack_bytes(&cachew__v1__data_message__descriptor, flat,
+                                                   head_n, &own);
     if (!data.head)
         return cw_err_set(err, own.code, "%s", own.msg);
     code = check_shares(data.head, data.payload_len, err);
@@ -121,24 +132,33 @@ void cw_wire_data_fini(struct cw_wire_data *data)
 
 /* ---- header -> batch ---- */
 
-static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *names, struct cw_tensor *tensor, struct cw_err *err)
+static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *names,
+                       struct cw_tensor *tensor, struct cw_err *err)
 {
     if (message->dtype >= CW_DTYPE_N || message->n_dims > CW_RANK_MAX)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": dtype %u, rank %zu", message->name, message->dtype, message->n_dims);
-    int code = cw_spec_add(names, message->name, (enum cw_dtype)message->dtype, (int)message->n_dims, message->dims, err);
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": dtype %u, rank %zu", message->name,
+                          message->dtype, message->n_dims);
+    int code = cw_spec_add(names, message->name, (enum cw_dtype)message->dtype,
+                           (int)message->n_dims, message->dims, err);
     if (code)
         return code;
     tensor->field = names->fields[names->n - 1];
     int64_t count = cw_field_count(&tensor->field);
     if (count < 0)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": its size is not known", message->name);
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": its size is not known",
+                          message->name);
     bool is_str = tensor->field.dtype == CW_DTYPE_STR;
     if (!is_str && cw_field_bytes(&tensor->field) != (int64_t)message->bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": %" PRIu64 " bytes do not fit its shape", message->name, message->bytes);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "tensor \"%.47s\": %" PRIu64 " bytes do not fit its shape", message->name,
+                          message->bytes);
     if (is_str && message->bytes / sizeof(int64_t) < (uint64_t)count + 1)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": too short for %" PRId64 " strings", message->name, count);
-    if (message->offset % CW_BUF_ALIGN || message->bytes > end || message->offset > end - message->bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": lies outside of its buffer", message->name);
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": too short for %" PRId64 " strings",
+                          message->name, count);
+    if (message->offset % CW_BUF_ALIGN || message->bytes > end ||
+        message->offset > end - message->bytes)
+        return cw_err_set(err, CW_E_CORRUPT, "tensor \"%.47s\": lies outside of its buffer",
+                          message->name);
     tensor->offset = (size_t)message->offset;
     tensor->bytes = (size_t)message->bytes;
     return 0;
@@ -158,10 +178,12 @@ int cw_wire_output_from(const output_pb *output, struct cw_batch **ret_batch, st
     else if (output->payload_bytes > OUTPUT_BYTES_MAX)
         code = cw_err_set(err, CW_E_LIMIT, "%" PRIu64 " bytes", output->payload_bytes);
     for (size_t i = 0; i < output->n_tensors && code == 0; i++)
-        code = tensor_from(output->tensors[i], output->payload_bytes, &names, &batch->tensors[i], err);
+        code =
+            tensor_from(output->tensors[i], output->payload_bytes, &names, &batch->tensors[i], err);
     if (code) {
         cw_batch_unref(batch);
-        return cw_err_wrap(err, "output of epoch %" PRIu64 ", item %" PRIu64, output->epoch, output->item);
+        return cw_err_wrap(err, "output of epoch %" PRIu64 ", item %" PRIu64, output->epoch,
+                           output->item);
     }
     *ret_batch = batch;
     return 0;

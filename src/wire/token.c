@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layout: "CWT2", fingerprint (16 bytes), pipeline_sum, files_sum (8 each), then varints: identity, seed, epoch, item, row, rows, batches, mode, consumers, to_come, number of
- * gaps, and per run beyond `item` (distance from the last end, length); at the end 8 bytes of hash over all before. "CWT1" is the same without
- * pipeline_sum, files_sum and identity. */
+/* Layout: "CWT2", fingerprint (16 bytes), pipeline_sum, files_sum (8 each), then varints:
+ * identity, seed, epoch, item, row, rows, batches, mode, consumers, to_come, number of gaps, and
+ * per run beyond `item` (distance from the last end, length); at the end 8 bytes of hash over
+ * all before. "CWT1" is the same without pipeline_sum, files_sum and identity. */
 #include "wire/token.h"
 
 #include <string.h>
@@ -60,7 +61,8 @@ static uint64_t get_varint(struct reader *r)
     return 0;
 }
 
-int cw_token_encode(const struct cw_token *token, void *ret_bytes, size_t cap, size_t *ret_n, struct cw_err *err)
+int cw_token_encode(const struct cw_token *token, void *ret_bytes, size_t cap, size_t *ret_n,
+                    struct cw_err *err)
 {
     CW_STR_AUTO out = {0};
     cw_str_add_bytes(&out, MAGIC, 4);
@@ -68,8 +70,9 @@ int cw_token_encode(const struct cw_token *token, void *ret_bytes, size_t cap, s
     put_u64(&out, token->fingerprint.lo);
     put_u64(&out, token->pipeline_sum);
     put_u64(&out, token->files_sum);
-    const uint64_t numbers[] = {token->identity, token->seed, token->epoch, token->item, token->row, token->rows, token->batches,
-                                token->mode, token->consumers, token->to_come, token->beyond.n};
+    const uint64_t numbers[] = {token->identity,  token->seed,    token->epoch,   token->item,
+                                token->row,       token->rows,    token->batches, token->mode,
+                                token->consumers, token->to_come, token->beyond.n};
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
         put_varint(&out, numbers[i]);
     uint64_t at = token->item;
@@ -81,7 +84,8 @@ int cw_token_encode(const struct cw_token *token, void *ret_bytes, size_t cap, s
     }
     put_u64(&out, cw_hash_u64(out.s, out.len));
     if (out.len > cap)
-        return cw_err_set(err, CW_E_INVALID, "the token needs %zu bytes, the caller gave room for %zu", out.len, cap);
+        return cw_err_set(err, CW_E_INVALID,
+                          "the token needs %zu bytes, the caller gave room for %zu", out.len, cap);
     memcpy(ret_bytes, out.s, out.len);
     *ret_n = out.len;
     return 0;
@@ -95,7 +99,8 @@ static int decode_runs(struct reader *r, uint64_t n, struct cw_token *token, str
     for (uint64_t i = 0; i < n; i++) {
         uint64_t gap = get_varint(r), len = get_varint(r);
         if (r->bad || len == 0 || gap > UINT64_MAX - at || len > UINT64_MAX - at - gap)
-            return cw_err_set(err, CW_E_CORRUPT, "resume token: run %llu is not valid", (unsigned long long)i);
+            return cw_err_set(err, CW_E_CORRUPT, "resume token: run %llu is not valid",
+                              (unsigned long long)i);
         cw_set_add(&token->beyond, at + gap, at + gap + len);
         at += gap + len;
     }
@@ -109,9 +114,11 @@ int cw_token_decode(const void *p, size_t n, struct cw_token *ret_token, struct 
     if (n >= HEAD_BYTES + SUMS_BYTES + SUM_BYTES && memcmp(b, MAGIC, 4) == 0)
         head += SUMS_BYTES;
     else if (n < HEAD_BYTES + SUM_BYTES || memcmp(b, MAGIC_BEFORE, 4) != 0)
-        return cw_err_set(err, CW_E_CORRUPT, "resume token: these %zu bytes are not a token of this version", n);
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "resume token: these %zu bytes are not a token of this version", n);
     if (get_u64(b + n - SUM_BYTES) != cw_hash_u64(b, n - SUM_BYTES))
-        return cw_err_set(err, CW_E_CORRUPT, "resume token: checksum does not match, it was cut or changed");
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "resume token: checksum does not match, it was cut or changed");
     struct cw_token t = {.fingerprint = {get_u64(b + 4), get_u64(b + 12)}};
     struct reader r = {b + head, b + n - SUM_BYTES, false};
     if (head > HEAD_BYTES) {
@@ -123,7 +130,8 @@ int cw_token_decode(const void *p, size_t n, struct cw_token *ret_token, struct 
     uint64_t *const numbers[] = {&t.seed, &t.epoch, &t.item, &t.row, &t.rows, &t.batches};
     for (size_t i = 0; i < CW_ARRAY_LEN(numbers); i++)
         *numbers[i] = get_varint(&r);
-    uint64_t mode = get_varint(&r), consumers = get_varint(&r), to_come = get_varint(&r), runs = get_varint(&r);
+    uint64_t mode = get_varint(&r), consumers = get_varint(&r), to_come = get_varint(&r),
+             runs = get_varint(&r);
     if (r.bad || mode > 2 || consumers > UINT32_MAX || to_come > UINT32_MAX)
         return cw_err_set(err, CW_E_CORRUPT, "resume token: its numbers are not valid");
     t.mode = (uint32_t)mode;
@@ -131,7 +139,8 @@ int cw_token_decode(const void *p, size_t n, struct cw_token *ret_token, struct 
     t.to_come = (uint32_t)to_come;
     int rc = decode_runs(&r, runs, &t, err);
     if (rc == 0 && r.p != r.end)
-        rc = cw_err_set(err, CW_E_CORRUPT, "resume token: %zu bytes too many", (size_t)(r.end - r.p));
+        rc = cw_err_set(err, CW_E_CORRUPT, "resume token: %zu bytes too many",
+                        (size_t)(r.end - r.p));
     if (rc != 0)
         cw_token_fini(&t);
     else

@@ -10,9 +10,12 @@ extern ProtobufCAllocator cw_wire_allocator;
 
 #define CW_WIRE_PAYLOAD_FIELD 15 /* of DataMessage: its last */
 
-#define CW_WIRE_DEPTH_MAX 100        /* of messages in messages: pipelines' options (JSON depth 32) need 70 */
+/* of messages in messages: pipelines' options (JSON depth 32) need 70 */
+#define CW_WIRE_DEPTH_MAX 100
 #define CW_WIRE_MESSAGES_MAX 2000000 /* in one message */
-/* protobuf-c unpacks nested messages by recursion and without a limit: so depth and number are checked before. */
-ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p, size_t n, struct cw_err *err) CW_MUST_CHECK;
+/* protobuf-c unpacks nested messages by recursion and without a limit: so depth and number are
+ * checked before. */
+ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p,
+                                       size_t n, struct cw_err *err) CW_MUST_CHECK;
 
 #endif

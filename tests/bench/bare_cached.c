@@ -36,9 +36,10 @@ static void find_records(struct bare *bare, struct cw_store *store, uint32_t chu
     if (cw_chunk_verify(store, bare->names[chunk], &index, &err) != 0)
         bare_die(bare->names[chunk], &err);
     for (uint32_t i = 0; i < index->records_n; i++)
-        bare->records[index->records[i].id] =
-            (struct bare_record){chunk, index->frames[index->records[i].frame].offset + index->records[i].offset};
-    bare->bytes[chunk] = index->frames[index->frames_n - 1].offset + index->frames[index->frames_n - 1].stored;
+        bare->records[index->records[i].id] = (struct bare_record){
+            chunk, index->frames[index->records[i].frame].offset + index->records[i].offset};
+    bare->bytes[chunk] =
+        index->frames[index->frames_n - 1].offset + index->frames[index->frames_n - 1].stored;
     cw_chunk_index_free(index);
 }
 
@@ -52,17 +53,20 @@ static void connect_gluster(const char *url)
     if (sscanf(url, "gluster://%255[^/,]/%255[^/?]%255[^?]", host, volume, gluster_path) < 3)
         bare_die("a URL of one host and a path", NULL);
     fs = glfs_new(volume);
-    if (!fs || glfs_set_volfile_server(fs, "tcp", host, 24007) != 0 || glfs_set_logging(fs, "/dev/null", 5) != 0 || glfs_init(fs) != 0)
+    if (!fs || glfs_set_volfile_server(fs, "tcp", host, 24007) != 0 ||
+        glfs_set_logging(fs, "/dev/null", 5) != 0 || glfs_init(fs) != 0)
         bare_die("glfs_init", NULL);
 }
 
 static void *open_one(const struct bare *bare, size_t i)
 {
     const char *dir = strchr(bare->url, ':') + 1;
-    CW_CLEANUP(cw_mem_free_at) char *path = cw_mem_printf("%.*s/%s", (int)strcspn(dir, "?"), dir, bare->names[i]);
+    CW_CLEANUP(cw_mem_free_at)
+    char *path = cw_mem_printf("%.*s/%s", (int)strcspn(dir, "?"), dir, bare->names[i]);
 
     if (bare->kind == BARE_GLUSTER) {
-        CW_CLEANUP(cw_mem_free_at) char *there = cw_mem_printf("%s/%s", gluster_path, bare->names[i]);
+        CW_CLEANUP(cw_mem_free_at)
+        char *there = cw_mem_printf("%s/%s", gluster_path, bare->names[i]);
         glfs_fd_t *fd = glfs_open(fs, there, O_RDONLY);
 
         if (!fd)
@@ -125,7 +129,8 @@ static void leave(void)
     cw_mutex_unlock(&lock);
 }
 
-static void on_read(glfs_fd_t *fd, ssize_t n, struct glfs_stat *pre, struct glfs_stat *post, void *arg)
+static void on_read(glfs_fd_t *fd, ssize_t n, struct glfs_stat *pre, struct glfs_stat *post,
+                    void *arg)
 {
     (void)fd, (void)pre, (void)post;
     if (n != (ssize_t)(intptr_t)arg)
@@ -174,7 +179,8 @@ double bare_run(const struct bare *bare)
     } else {
         for (uint32_t i = 0; i < bare->names_n; i++)
             for (uint64_t offset = 0; offset < bare->bytes[i]; offset += BARE_BLOCK)
-                bring(bare, i, offset, (size_t)CW_MIN(bare->bytes[i] - offset, (uint64_t)BARE_BLOCK), &at);
+                bring(bare, i, offset,
+                      (size_t)CW_MIN(bare->bytes[i] - offset, (uint64_t)BARE_BLOCK), &at);
     }
     if (bare->kind == BARE_GLUSTER) {
         cw_mutex_lock(&lock);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For bench_cached.c: plain loops over the records of chunk files, as somebody would write them who needs nothing but the bytes. */
+/* For bench_cached.c: plain loops over the records of chunk files, as somebody would write them
+ * who needs nothing but the bytes. */
 #ifndef CW_TESTS_BARE_CACHED_H
 #define CW_TESTS_BARE_CACHED_H
 
 #include "cache/cache.h"
 
-#define BARE_DEPTH 8                   /* reads in flight, as many as a store has threads */
-#define BARE_BLOCK ((size_t)1 << 20)   /* what neighbours are read in */
+#define BARE_DEPTH 8                 /* reads in flight, as many as a store has threads */
+#define BARE_BLOCK ((size_t)1 << 20) /* what neighbours are read in */
 
 enum bare_kind { BARE_MAP, BARE_READ, BARE_GLUSTER };
 
@@ -20,7 +21,9 @@ struct bare {
     char *const *names;
     size_t names_n, record_bytes, records_n;
     struct bare_record *records; /* by id */
-    const uint64_t *order;       /* ids; NULL: the files from begin to end in blocks, or record after record when they are mapped */
+    /* ids; NULL: the files from begin to end in blocks, or record after record when they are
+     * mapped */
+    const uint64_t *order;
     unsigned char *ring;
     size_t ring_bytes;
     void *const *opened;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The yardstick: a bare loop that decodes JPEG files fully to RGB with libjpeg-turbo, and nothing else.
- * Prints the CPU time (user + system) per image. usage: bare_decode [-n ROUNDS] FILE... */
+/* The yardstick: a bare loop that decodes JPEG files fully to RGB with libjpeg-turbo, and
+ * nothing else. Prints the CPU time (user + system) per image. usage: bare_decode [-n ROUNDS]
+ * FILE... */
 #include "bench/files.h"
 
 #include <stdlib.h>

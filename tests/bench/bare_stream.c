@@ -24,7 +24,8 @@ static bool run(grpc_call *call, grpc_completion_queue *queue, const grpc_op *op
     return grpc_call_start_batch(call, ops, n, &any, NULL) == GRPC_CALL_OK && wait_one(queue);
 }
 
-static void send_all(grpc_call *call, grpc_completion_queue *queue, const struct cw_buf *buf, size_t n)
+static void send_all(grpc_call *call, grpc_completion_queue *queue, const struct cw_buf *buf,
+                     size_t n)
 {
     grpc_op ops[2] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
     bool ok = run(call, queue, ops, 1);
@@ -51,7 +52,8 @@ int bare_serve(size_t bytes, size_t n)
     grpc_completion_queue *queue = grpc_completion_queue_create_for_next(NULL);
     grpc_server *server = grpc_server_create(NULL, NULL);
     grpc_server_register_completion_queue(server, queue, NULL);
-    int port = grpc_server_add_http2_port(server, "127.0.0.1:0", grpc_insecure_server_credentials_create());
+    int port = grpc_server_add_http2_port(server, "127.0.0.1:0",
+                                          grpc_insecure_server_credentials_create());
     grpc_server_start(server);
     printf("127.0.0.1:%d\n", port);
     fflush(stdout);
@@ -107,12 +109,15 @@ size_t bare_receive(const char *address, struct cw_buf *into)
     grpc_channel_credentials_release(creds);
     grpc_completion_queue *queue = grpc_completion_queue_create_for_next(NULL);
     grpc_slice method = grpc_slice_from_static_string(BARE_METHOD);
-    grpc_call *call = grpc_channel_create_call(channel, NULL, GRPC_PROPAGATE_DEFAULTS, queue, method, NULL,
-                                               gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+    grpc_call *call =
+        grpc_channel_create_call(channel, NULL, GRPC_PROPAGATE_DEFAULTS, queue, method, NULL,
+                                 gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
     grpc_metadata_array initial, trailing;
     grpc_metadata_array_init(&initial);
     grpc_metadata_array_init(&trailing);
-    grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}, {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}, {.op = GRPC_OP_RECV_INITIAL_METADATA}};
+    grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA},
+                      {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
+                      {.op = GRPC_OP_RECV_INITIAL_METADATA}};
     ops[2].data.recv_initial_metadata.recv_initial_metadata = &initial;
     size_t bytes = run(call, queue, ops, 3) ? receive_all(call, queue, into) : 0;
     grpc_status_code status;
@@ -128,7 +133,8 @@ size_t bare_receive(const char *address, struct cw_buf *into)
     grpc_call_unref(call);
     grpc_channel_destroy(channel);
     grpc_completion_queue_shutdown(queue);
-    while (grpc_completion_queue_next(queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL).type != GRPC_QUEUE_SHUTDOWN)
+    while (grpc_completion_queue_next(queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL).type !=
+           GRPC_QUEUE_SHUTDOWN)
         ;
     grpc_completion_queue_destroy(queue);
     grpc_shutdown();

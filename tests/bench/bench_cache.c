@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records from a cache beside a plain loop over the same files in the same run, on a warm page cache:
+/* Records from a cache beside a plain loop over the same files in the same run, on a warm page
+ * cache:
  *   build/release/tests/bench_cache DIRECTORY [MiB a size]
- * First records are put (CPU time of the call), then read by cw_cache_get and copied; beside it a loop that maps the chunk
- * files and copies the same records from where the index says. `first`: nothing was mapped before, and the cache checks sums; `again`:
- * the second time. Then the same from a store that does not map (map=off, read ahead, frames of 256 MiB stay), beside a loop of pread. Each figure is the median of
- * ROUNDS rounds that take turns. A line for each size, order and store:
- *   bench_cache: bytes=150000 order=random store=map first=6.1/6.9 again=8.8/8.9 GB/s (cache/plain) ratio first=88% again=99% get=123ns */
+ * First records are put (CPU time of the call), then read by cw_cache_get and copied; beside it
+ * a loop that maps the chunk files and copies the same records from where the index says.
+ * `first`: nothing was mapped before, and the cache checks sums; `again`: the second time. Then
+ * the same from a store that does not map (map=off, read ahead, frames of 256 MiB stay), beside
+ * a loop of pread. Each figure is the median of ROUNDS rounds that take turns. A line for each
+ * size, order and store:
+ *   bench_cache: bytes=150000 order=random store=map first=6.1/6.9 again=8.8/8.9 GB/s
+ *   (cache/plain) ratio first=88% again=99% get=123ns */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +67,8 @@ static void on_event(void *arg, const struct cw_cache_event *event)
     cw_mutex_unlock(&b->lock);
 }
 
-static struct cw_cache *open_cache(struct bench *b, const char *scheme, const char *rest, size_t memory)
+static struct cw_cache *open_cache(struct bench *b, const char *scheme, const char *rest,
+                                   size_t memory)
 {
     CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("%s%s", scheme, rest);
     struct cw_store *store;
@@ -78,14 +83,19 @@ static struct cw_cache *open_cache(struct bench *b, const char *scheme, const ch
 /* ---- filling ---- */
 
 /* CPU time: the writer threads may have the other core. */
-static int64_t put_all(const struct bench *b, size_t n, struct cw_cache *cache, struct cw_cache_node *node)
+static int64_t put_all(const struct bench *b, size_t n, struct cw_cache *cache,
+                       struct cw_cache_node *node)
 {
     cw_autofree unsigned char *data = cw_mem_new(b->bytes);
     struct cw_element element = {.n = 1};
 
     for (size_t i = 0; i < b->bytes; i++)
         data[i] = (unsigned char)(cw_mix64(i / 8) >> i % 8 * 8);
-    element.fields[0] = (struct cw_view){.data = data, .bytes = b->bytes, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)b->bytes}};
+    element.fields[0] = (struct cw_view){.data = data,
+                                         .bytes = b->bytes,
+                                         .dtype = CW_DTYPE_U8,
+                                         .rank = 1,
+                                         .dims = {(int64_t)b->bytes}};
     int64_t begin = cw_clock_thread_cpu_ns();
     for (uint64_t id = 0; id < n; id++) {
         memcpy(data, &id, sizeof(id));
@@ -118,8 +128,9 @@ static void measure_put(struct bench *b)
         best = CW_MIN(best, ns);
         cw_cache_node_unref(node);
     }
-    printf("bench_cache: bytes=%zu put=%.0fns %.2fGB/s (%.0fns in new memory), copied once\n", b->bytes, (double)best / (double)n,
-           (double)(n * b->bytes) / (double)best, (double)first / (double)n);
+    printf("bench_cache: bytes=%zu put=%.0fns %.2fGB/s (%.0fns in new memory), copied once\n",
+           b->bytes, (double)best / (double)n, (double)(n * b->bytes) / (double)best,
+           (double)first / (double)n);
     cw_cache_free(cache, 0);
 }
 
@@ -164,11 +175,15 @@ static void find_places(struct bench *b)
         int fd = open_chunk(b, c, &bytes);
         unsigned char *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 
-        if (map == MAP_FAILED || cw_chunk_footer_read(map + bytes - CW_CHUNK_FOOTER_BYTES, bytes, &offset, &n, &err) != 0
-            || cw_chunk_index_read(map + offset, bytes - offset, bytes, &index, &err) != 0)
+        if (map == MAP_FAILED ||
+            cw_chunk_footer_read(map + bytes - CW_CHUNK_FOOTER_BYTES, bytes, &offset, &n, &err) !=
+                0 ||
+            cw_chunk_index_read(map + offset, bytes - offset, bytes, &index, &err) != 0)
             die(b->names[c], &err);
         for (uint32_t i = 0; i < index->records_n; i++)
-            b->places[index->records[i].id] = (struct place){(uint32_t)c, index->frames[index->records[i].frame].offset + index->records[i].offset};
+            b->places[index->records[i].id] =
+                (struct place){(uint32_t)c, index->frames[index->records[i].frame].offset +
+                                                index->records[i].offset};
         cw_chunk_index_free(index);
         munmap(map, bytes);
         close(fd);
@@ -226,7 +241,8 @@ static double read_all(const struct bench *b, const int *fds)
     for (size_t i = 0; i < b->n; i++) {
         const struct place *place = &b->places[b->order[i]];
 
-        if (pread(fds[place->chunk], next(b, &at), b->bytes, (off_t)place->offset) != (ssize_t)b->bytes)
+        if (pread(fds[place->chunk], next(b, &at), b->bytes, (off_t)place->offset) !=
+            (ssize_t)b->bytes)
             die("pread", NULL);
     }
     return (double)(cw_clock_ns() - begin) * 1e-9;
@@ -319,11 +335,14 @@ static void compare_with(struct bench *b, const char *order, bool mapped)
             c = cached(b, mapped);
         cf[i] = c.first, ca[i] = c.again, pf[i] = p.first, pa[i] = p.again;
     }
-    double first = median(cf), again = median(ca), plain_first = median(pf), plain_again = median(pa);
-    printf("bench_cache: bytes=%zu order=%s store=%s first=%.2f/%.2f again=%.2f/%.2f GB/s (cache/plain) ratio first=%.0f%% again=%.0f%% "
+    double first = median(cf), again = median(ca), plain_first = median(pf),
+           plain_again = median(pa);
+    printf("bench_cache: bytes=%zu order=%s store=%s first=%.2f/%.2f again=%.2f/%.2f GB/s "
+           "(cache/plain) ratio first=%.0f%% again=%.0f%% "
            "over=%.0fns a record\n",
-           b->bytes, order, mapped ? "map" : "read", gb / first, gb / plain_first, gb / again, gb / plain_again, 100 * plain_first / first,
-           100 * plain_again / again, (again - plain_again) * 1e9 / (double)b->n);
+           b->bytes, order, mapped ? "map" : "read", gb / first, gb / plain_first, gb / again,
+           gb / plain_again, 100 * plain_first / first, 100 * plain_again / again,
+           (again - plain_again) * 1e9 / (double)b->n);
 }
 
 static void run(struct bench *b, size_t bytes, size_t total)

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records from a cache through the whole engine: positions, read-ahead, the walk, batches. The chunks are what an epoch of the same
- * pipeline wrote.
+/* Records from a cache through the whole engine: positions, read-ahead, the walk, batches. The
+ * chunks are what an epoch of the same pipeline wrote.
  *
- *   bench_cached DIRECTORY [GLUSTER-URL [MIB [ROUNDS [BYTES...]]]]    default: 512 MiB of records, 5 rounds, records of 150000 and 16384 bytes
+ *   bench_cached DIRECTORY [GLUSTER-URL [MIB [ROUNDS [BYTES...]]]]    default: 512 MiB of
+ *                                         records, 5 rounds, records of 150000 and 16384 bytes
  *
- * Without a URL (or with "") the store is the directory: mapped (`map`), mapped and verified at each get (`verified`), and not mapped (`read`); with one it is that volume, and the directory has the source only.
+ * Without a URL (or with "") the store is the directory: mapped (`map`), mapped and verified at
+ * each get (`verified`), and not mapped (`read`); with one it is that volume, and the directory
+ * has the source only.
  *
- * idx -> cache -> [shuffle] -> batch, of about 8 MiB a batch; a pool of one thread, four items in it; where the cache wants it, the next sixteen are told by
- * another, as a worker does. Batches are built in buffers that are used again, and thrown away. The cache has 64 MiB of memory, so that it
- * cannot keep what it has read. Beside it, in turn and in this process, the plain loops of bare_cached.c on one thread: mmap and memcpy of
- * each record; pread into the ring; glfs_pread_async with eight in flight. What is read is blocks of 1 MiB in file order for `sequential`, and
- * single records in a shuffled order for `random`. `first`: chunks and files were opened, or mapped, just before; `again`: two more epochs. Medians
- * of the rounds, everything on a warm page cache. A line for each size, order and store:
+ * idx -> cache -> [shuffle] -> batch, of about 8 MiB a batch; a pool of one thread, four items
+ * in it; where the cache wants it, the next sixteen are told by another, as a worker does.
+ * Batches are built in buffers that are used again, and thrown away. The cache has 64 MiB of
+ * memory, so that it cannot keep what it has read. Beside it, in turn and in this process, the
+ * plain loops of bare_cached.c on one thread: mmap and memcpy of each record; pread into the
+ * ring; glfs_pread_async with eight in flight. What is read is blocks of 1 MiB in file order for
+ * `sequential`, and single records in a shuffled order for `random`. `first`: chunks and files
+ * were opened, or mapped, just before; `again`: two more epochs. Medians of the rounds,
+ * everything on a warm page cache. A line for each size, order and store:
  *
- *   bench_cached: bytes=150000 order=random store=map first=9.61/10.83 again=12.10/14.52 GB/s (ours/bare) ratio first=89% again=83%
+ *   bench_cached: bytes=150000 order=random store=map first=9.61/10.83 again=12.10/14.52 GB/s
+ *   (ours/bare) ratio first=89% again=83%
  *
  * A volume to try it on: tests/support/glusterd.sh run 127.0.0.9 (prints URLs). */
 #include <stdio.h>
@@ -42,10 +49,10 @@ struct bench {
     size_t bytes, n, rows; /* of a record; records, of a batch */
     struct cw_mutex lock;
     struct cw_cond changed;
-    char *names[CHUNKS_MAX]; /* lock */
-    size_t chunks;           /* lock */
+    char *names[CHUNKS_MAX];       /* lock */
+    size_t chunks;                 /* lock */
     size_t under_way, told, begun; /* lock: items */
-    void *buffers[BUFFERS];  /* lock: idle ones */
+    void *buffers[BUFFERS];        /* lock: idle ones */
     size_t buffers_n, buffer_bytes;
     struct cw_plan *plan;
     struct cw_cache_node *node;
@@ -88,17 +95,19 @@ static void write_source(const struct bench *b, const char *path)
 
 static struct cw_plan *plan_of(const struct bench *b, bool random)
 {
-    CW_CLEANUP(cw_mem_free_at) char *text =
-        cw_mem_printf("{\"pipeline\":[{\"op\":\"idx\",\"pattern\":\"%s/source.idx\"},{\"op\":\"cache\",\"name\":\"c\"}%s,"
-                      "{\"op\":\"batch\",\"size\":%zu}]}",
-                      b->dir, random ? ",{\"op\":\"shuffle\"}" : "", b->rows);
+    CW_CLEANUP(cw_mem_free_at)
+    char *text = cw_mem_printf("{\"pipeline\":[{\"op\":\"idx\",\"pattern\":\"%s/"
+                               "source.idx\"},{\"op\":\"cache\",\"name\":\"c\"}%s,"
+                               "{\"op\":\"batch\",\"size\":%zu}]}",
+                               b->dir, random ? ",{\"op\":\"shuffle\"}" : "", b->rows);
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
     struct cw_plan *plan = NULL;
     struct cw_err err = {0};
 
-    if (cw_graph_parse(text, strlen(text), "", &graph, &err) != 0 || cw_graph_check(graph, &checked, &err) != 0
-        || cw_plan_new(checked, 1, NULL, &plan, &err) != 0)
+    if (cw_graph_parse(text, strlen(text), "", &graph, &err) != 0 ||
+        cw_graph_check(graph, &checked, &err) != 0 ||
+        cw_plan_new(checked, 1, NULL, &plan, &err) != 0)
         bare_die("pipeline", &err);
     cw_checked_unref(checked);
     cw_graph_unref(graph);
@@ -174,8 +183,14 @@ static double run_epoch(struct bench *b, struct cw_exec *exec, uint64_t epoch)
     for (uint64_t item = 0; item < cw_plan_info(b->plan)->items; item++) {
         struct cw_exec_item *it = CW_NEW(struct cw_exec_item);
 
-        *it = (struct cw_exec_item){
-            .plan = b->plan, .epoch = epoch, .item = item, .bad = CW_BAD_FAIL, .alloc = alloc, .alloc_arg = b, .done = on_done, .arg = b};
+        *it = (struct cw_exec_item){.plan = b->plan,
+                                    .epoch = epoch,
+                                    .item = item,
+                                    .bad = CW_BAD_FAIL,
+                                    .alloc = alloc,
+                                    .alloc_arg = b,
+                                    .done = on_done,
+                                    .arg = b};
         cw_mutex_lock(&b->lock);
         while (b->under_way == IN_FLIGHT)
             cw_cond_wait(&b->changed, &b->lock);
@@ -205,8 +220,10 @@ struct engine {
 
 static void engine_open(struct bench *b, struct engine *e, const char *url, bool random, bool fills)
 {
-    struct cw_cache_options options = {
-        .memory = fills ? (size_t)1 << 30 : MEMORY, .level = CW_CHUNK_PLAIN, .event = on_event, .event_arg = b};
+    struct cw_cache_options options = {.memory = fills ? (size_t)1 << 30 : MEMORY,
+                                       .level = CW_CHUNK_PLAIN,
+                                       .event = on_event,
+                                       .event_arg = b};
     struct cw_plan_cacheable what;
     struct cw_store *store;
     struct cw_err err = {0};
@@ -289,11 +306,18 @@ static uint64_t *order_of(const struct bench *b)
     return order;
 }
 
-static void measure(struct bench *b, const char *store, const char *url, enum bare_kind kind, bool random)
+static void measure(struct bench *b, const char *store, const char *url, enum bare_kind kind,
+                    bool random)
 {
-    double first[ROUNDS_MAX], again[2 * ROUNDS_MAX], bare_first[ROUNDS_MAX], bare_again[2 * ROUNDS_MAX];
+    double first[ROUNDS_MAX], again[2 * ROUNDS_MAX], bare_first[ROUNDS_MAX],
+        bare_again[2 * ROUNDS_MAX];
     double gb = (double)(b->n * b->bytes) * 1e-9;
-    struct bare bare = {.kind = kind, .url = url, .names = b->names, .names_n = b->chunks, .record_bytes = b->bytes, .records_n = b->n,
+    struct bare bare = {.kind = kind,
+                        .url = url,
+                        .names = b->names,
+                        .names_n = b->chunks,
+                        .record_bytes = b->bytes,
+                        .records_n = b->n,
                         .ring_bytes = 2 * BATCH_BYTES};
     uint64_t *order = random ? order_of(b) : NULL;
     struct engine e;
@@ -315,18 +339,22 @@ static void measure(struct bench *b, const char *store, const char *url, enum ba
     }
     double f = median(first, b->rounds), a = median(again, 2 * b->rounds);
     double bf = median(bare_first, b->rounds), ba = median(bare_again, 2 * b->rounds);
-    printf("bench_cached: bytes=%zu order=%s store=%s first=%.2f/%.2f again=%.2f/%.2f GB/s (ours/bare) ratio first=%.0f%% again=%.0f%%\n",
-           b->bytes, random ? "random" : "sequential", store, gb / f, gb / bf, gb / a, gb / ba, 100 * bf / f, 100 * ba / a);
+    printf("bench_cached: bytes=%zu order=%s store=%s first=%.2f/%.2f again=%.2f/%.2f GB/s "
+           "(ours/bare) ratio first=%.0f%% again=%.0f%%\n",
+           b->bytes, random ? "random" : "sequential", store, gb / f, gb / bf, gb / a, gb / ba,
+           100 * bf / f, 100 * ba / a);
     cw_mem_free(order);
     cw_mem_free(bare.ring);
 }
 
 static void run(struct bench *b, size_t bytes, const char *gluster)
 {
-    CW_CLEANUP(cw_mem_free_at) char *map = cw_mem_printf("dir:%s", b->dir), *read = cw_mem_printf("dir:%s?map=off", b->dir);
+    CW_CLEANUP(cw_mem_free_at)
+    char *map = cw_mem_printf("dir:%s", b->dir), *read = cw_mem_printf("dir:%s?map=off", b->dir);
     CW_CLEANUP(cw_mem_free_at) char *always = cw_mem_printf("dir:%s?verify=always", b->dir);
     CW_CLEANUP(cw_mem_free_at) char *source = cw_mem_printf("%s/source.idx", b->dir);
-    CW_CLEANUP(cw_mem_free_at) char *warm = cw_mem_printf("dir:%s?direct=off", b->dir); /* through the page cache */
+    /* through the page cache */
+    CW_CLEANUP(cw_mem_free_at) char *warm = cw_mem_printf("dir:%s?direct=off", b->dir);
 
     b->bytes = bytes;
     b->n = b->total / bytes;
@@ -350,8 +378,9 @@ int main(int argc, char **argv)
     struct bench b = {.lock = CW_MUTEX_INIT, .buffer_bytes = BATCH_BYTES + 4096};
     int64_t mib = 512, rounds = 5, bytes;
 
-    if (argc < 2 || (argc > 3 && !cw_str_to_i64(argv[3], &mib)) || (argc > 4 && !cw_str_to_i64(argv[4], &rounds)) || mib < 1 || rounds < 1
-        || rounds > ROUNDS_MAX) {
+    if (argc < 2 || (argc > 3 && !cw_str_to_i64(argv[3], &mib)) ||
+        (argc > 4 && !cw_str_to_i64(argv[4], &rounds)) || mib < 1 || rounds < 1 ||
+        rounds > ROUNDS_MAX) {
         fprintf(stderr, "usage: bench_cached DIRECTORY [GLUSTER-URL [MIB [ROUNDS [BYTES...]]]]\n");
         return 2;
     }

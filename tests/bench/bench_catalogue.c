@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the catalogue of the cache costs the dispatcher's loop, with 10,000 keys of together 100,000 chunks:
+/* What the catalogue of the cache costs the dispatcher's loop, with 10,000 keys of together
+ * 100,000 chunks:
  *   build/release/tests/bench_catalogue [events]
- * heard: a message of a worker that tells of a chunk (repeated ones too), as in a run; counts: one that tells hits; list: a chunk of a listing that is
- * known; pick: choosing a tenth of all for eviction, the whole of it. The last line:
- *   bench_catalogue: chunks=100000 written_us=... again_us=... counts_us=... list_us=... pick_ms=... */
+ * heard: a message of a worker that tells of a chunk (repeated ones too), as in a run; counts:
+ * one that tells hits; list: a chunk of a listing that is known; pick: choosing a tenth of all
+ * for eviction, the whole of it. The last line:
+ *   bench_catalogue: chunks=100000 written_us=... again_us=... counts_us=... list_us=...
+ *   pick_ms=... */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +35,8 @@ static void make_names(void)
     for (unsigned i = 0; i < CHUNKS; i++) {
         char text[CW_HASH_TEXT_BYTES];
         cw_hash_text(key_of(i), text);
-        snprintf(names[i], sizeof(names[i]), "default/%s/%u-100-%016llx.chunk", text, i, (unsigned long long)cw_mix64(i));
+        snprintf(names[i], sizeof(names[i]), "default/%s/%u-100-%016llx.chunk", text, i,
+                 (unsigned long long)cw_mix64(i));
     }
 }
 
@@ -92,13 +96,16 @@ int main(int argc, char **argv)
             return 1;
     double list = us_since(begin, n);
     struct cw_catalogue_chunk **chunks;
-    const struct cw_catalogue_pick pick = {.bytes = d.caching->catalogue->bytes / 10, .young = true, .wall_ms = cw_clock_wall_ms()};
+    const struct cw_catalogue_pick pick = {
+        .bytes = d.caching->catalogue->bytes / 10, .young = true, .wall_ms = cw_clock_wall_ms()};
     begin = cw_clock_ns();
     size_t picked = cw_catalogue_pick(d.caching->catalogue, &pick, &chunks);
     double ms = us_since(begin, 1000);
     cw_mem_free(chunks);
-    printf("bench_catalogue: chunks=%llu written_us=%.2f again_us=%.2f counts_us=%.2f list_us=%.2f pick_ms=%.1f picked=%zu\n",
-           (unsigned long long)d.caching->catalogue->chunks_n, written, again, counts, list, ms, picked);
+    printf("bench_catalogue: chunks=%llu written_us=%.2f again_us=%.2f counts_us=%.2f list_us=%.2f "
+           "pick_ms=%.1f picked=%zu\n",
+           (unsigned long long)d.caching->catalogue->chunks_n, written, again, counts, list, ms,
+           picked);
     cw_timer_free(d.caching->timer);
     cw_loop_free(d.loop);
     cw_caching_free(&d);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What filling a cache costs beside bare loops that write the same bytes into the same directory: CPU time of the whole process (user and
- * system) per record of 150,528 bytes (224 x 224 x 3).
+/* What filling a cache costs beside bare loops that write the same bytes into the same
+ * directory: CPU time of the whole process (user and system) per record of 150,528 bytes (224 x
+ * 224 x 3).
  *   build/release/tests/bench_fill DIRECTORY [records]
  *     write         write() of each record into files of 64 MiB, fsync: through the page cache
- *     write direct  the same past the page cache: records are copied into pieces of 1 MiB, which are written with O_DIRECT
- *     cache         cw_cache_put of each record into a cache in dir:, until all is written; direct=off and direct=on
- * They take turns for ROUNDS rounds. The first round is not counted: memory is new then (what that costs is printed too, and is much in a virtual
- * machine whose host has not given it the memory yet). Threads of the kernel that write pages back later are not counted. */
+ *     write direct  the same past the page cache: records are copied into pieces of 1 MiB, which
+ *     are written with O_DIRECT
+ *     cache         cw_cache_put of each record into a cache in dir:, until all is written;
+ *                   direct=off and direct=on
+ * They take turns for ROUNDS rounds. The first round is not counted: memory is new then (what
+ * that costs is printed too, and is much in a virtual machine whose host has not given it the
+ * memory yet). Threads of the kernel that write pages back later are not counted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,7 +37,10 @@ static const struct {
     const char *name;
     const char *params; /* of the store; NULL: a bare loop */
     int flags;
-} ways[] = {{"write", NULL, 0}, {"write direct", NULL, O_DIRECT}, {"cache direct=off", "?direct=off", 0}, {"cache direct=on", "?direct=on", 0}};
+} ways[] = {{"write", NULL, 0},
+            {"write direct", NULL, O_DIRECT},
+            {"cache direct=off", "?direct=off", 0},
+            {"cache direct=on", "?direct=on", 0}};
 #define WAYS CW_ARRAY_LEN(ways)
 struct bench {
     const char *dir;
@@ -142,7 +149,8 @@ static void put_all(const struct bench *b, struct cw_cache *cache, uint64_t roun
     if (cw_spec_add(&spec, "image", CW_DTYPE_U8, 3, dims, NULL) != 0)
         die("spec", "failed");
     struct cw_cache_node *node = cw_cache_node(cache, "", (struct cw_hash){1, round}, &spec);
-    element.fields[0] = (struct cw_view){.bytes = BYTES, .dtype = CW_DTYPE_U8, .rank = 3, .dims = {224, 224, 3}};
+    element.fields[0] =
+        (struct cw_view){.bytes = BYTES, .dtype = CW_DTYPE_U8, .rank = 3, .dims = {224, 224, 3}};
     for (uint64_t id = 0; id < b->n; id++) {
         element.fields[0].data = record(b, id);
         cw_cache_put(node, id, &element, 1);
@@ -222,11 +230,13 @@ int main(int argc, char **argv)
             size_t way = (round + k) % WAYS;
             us[way][round] = run_way(&b, way, round);
         }
-    printf("bench_fill: records=%zu of %zu bytes, CPU us per record in %u rounds\n", b.n, BYTES, ROUNDS);
+    printf("bench_fill: records=%zu of %zu bytes, CPU us per record in %u rounds\n", b.n, BYTES,
+           ROUNDS);
     for (size_t way = 0; way < WAYS; way++) {
         double first = us[way][0], *rest = us[way] + 1;
         qsort(rest, ROUNDS, sizeof(*rest), compare);
-        printf("  %-17s median=%6.1f min=%6.1f max=%6.1f (first round %.1f)\n", ways[way].name, rest[ROUNDS / 2], rest[0], rest[ROUNDS - 1], first);
+        printf("  %-17s median=%6.1f min=%6.1f max=%6.1f (first round %.1f)\n", ways[way].name,
+               rest[ROUNDS / 2], rest[0], rest[ROUNDS - 1], first);
     }
     for (size_t way = 0; way < WAYS; way++)
         cw_cache_free(b.caches[way], 0);

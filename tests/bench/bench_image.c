@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image operators one after another on one thread, as the engine runs them for an element (decode_image ->
- * random_resized_crop -> random_flip -> normalize into a batch's slot), against bare full decoding of the same
- * files in the same run, file by file in turn. Prints the ratio of CPU times and the share of each operator.
- * usage: bench_image [-n ROUNDS] FILE... */
+/* The image operators one after another on one thread, as the engine runs them for an element
+ * (decode_image -> random_resized_crop -> random_flip -> normalize into a batch's slot), against
+ * bare full decoding of the same files in the same run, file by file in turn. Prints the ratio
+ * of CPU times and the share of each operator. usage: bench_image [-n ROUNDS] FILE... */
 #include "bench/files.h"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "ops/op.h"
 
 #define STEPS 4
-#define SLOTS                                                                                      \
-    64 /* as a batch of 64: results go to fresh memory, not to a slot that is in the cache */
+/* as a batch of 64: results go to fresh memory, not to a slot that is in the cache */
+#define SLOTS 64
 #define SIDE 224
 
 static const struct {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handing a 10 MB batch from one process to another in shared memory, beside a memcpy of the same bytes in the same run:
+/* Handing a 10 MB batch from one process to another in shared memory, beside a memcpy of the
+ * same bytes in the same run:
  *   build/dev/tests/bench_shm [rounds]
- * The writer builds each batch in a slot; timed is what comes after: slot number over a socket, a buffer on the mapped slot in
- * the reader, and the slot number back. The last line:
- *   bench_shm: bytes=10000000 handover_us=... (median, there and back) memcpy_us=... fill_us=... copies=0 */
+ * The writer builds each batch in a slot; timed is what comes after: slot number over a socket,
+ * a buffer on the mapped slot in the reader, and the slot number back. The last line:
+ *   bench_shm: bytes=10000000 handover_us=... (median, there and back) memcpy_us=... fill_us=...
+ *   copies=0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,8 @@ static void on_released(void *arg, uint64_t slot)
         die("release", NULL);
 }
 
-/* The trainer: looks at the first and the last byte only, so that nothing but the hand-over is timed. */
+/* The trainer: looks at the first and the last byte only, so that nothing but the hand-over is
+ * timed. */
 static void reader(int fds, int numbers)
 {
     struct cw_shm_view *view = cw_shm_view_new();
@@ -37,7 +40,8 @@ static void reader(int fds, int numbers)
     uint64_t slot;
     while (read(numbers, &slot, sizeof(slot)) == (ssize_t)sizeof(slot)) {
         struct cw_buf *buf = NULL;
-        while (cw_shm_view_buf(view, slot, BATCH_BYTES, on_released, &numbers, &buf, &err) == CW_E_NOT_FOUND) {
+        while (cw_shm_view_buf(view, slot, BATCH_BYTES, on_released, &numbers, &buf, &err) ==
+               CW_E_NOT_FOUND) {
             uint64_t id = 0;
             size_t cap = 0;
             int memfd = -1, rc;
@@ -71,7 +75,8 @@ struct times {
     int64_t *handover, *copy, *fill;
 };
 
-static void write_one(struct cw_shm_pool *pool, int fds, int numbers, size_t i, struct times *times, void *copy_to)
+static void write_one(struct cw_shm_pool *pool, int fds, int numbers, size_t i, struct times *times,
+                      void *copy_to)
 {
     struct cw_err err = {0};
     struct cw_buf *buf = cw_shm_pool_get(pool, BATCH_BYTES, &err);
@@ -89,8 +94,8 @@ static void write_one(struct cw_shm_pool *pool, int fds, int numbers, size_t i, 
         die("descriptor", &err);
     known = buf->tag;
     uint64_t back = 0;
-    if (write(numbers, &buf->tag, sizeof(buf->tag)) != (ssize_t)sizeof(buf->tag) || read(numbers, &back, sizeof(back)) != (ssize_t)sizeof(back) ||
-        back != buf->tag)
+    if (write(numbers, &buf->tag, sizeof(buf->tag)) != (ssize_t)sizeof(buf->tag) ||
+        read(numbers, &back, sizeof(back)) != (ssize_t)sizeof(back) || back != buf->tag)
         die("hand-over", NULL);
     int64_t t3 = cw_clock_ns();
     times->fill[i] = t1 - t0;
@@ -105,8 +110,10 @@ int main(int argc, char **argv)
     struct cw_err err = {0};
     char name[64];
     int listen_fd = -1, numbers[2], client_fd = -1, worker_fd = -1;
-    if (rounds < 3 || cw_shm_listen(name, sizeof(name), &listen_fd, &err) != 0 || cw_shm_connect(name, 1, &client_fd, &err) != 0 ||
-        cw_shm_accept(listen_fd, &worker_fd, &err) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, numbers) != 0)
+    if (rounds < 3 || cw_shm_listen(name, sizeof(name), &listen_fd, &err) != 0 ||
+        cw_shm_connect(name, 1, &client_fd, &err) != 0 ||
+        cw_shm_accept(listen_fd, &worker_fd, &err) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM, 0, numbers) != 0)
         die("sockets", &err);
     pid_t child = fork();
     if (child == 0) {
@@ -116,15 +123,17 @@ int main(int argc, char **argv)
     }
     close(numbers[1]);
     struct cw_shm_pool *pool = cw_shm_pool_new((size_t)256 << 20);
-    struct times times = {CW_NEW_ARRAY(int64_t, rounds), CW_NEW_ARRAY(int64_t, rounds), CW_NEW_ARRAY(int64_t, rounds)};
+    struct times times = {CW_NEW_ARRAY(int64_t, rounds), CW_NEW_ARRAY(int64_t, rounds),
+                          CW_NEW_ARRAY(int64_t, rounds)};
     void *copy_to = cw_mem_new(BATCH_BYTES);
     for (size_t i = 0; i < rounds; i++)
         write_one(pool, worker_fd, numbers[0], i, &times, copy_to);
     close(numbers[0]);
     int status = 0;
     waitpid(child, &status, 0);
-    printf("bench_shm: bytes=%zu handover_us=%.1f memcpy_us=%.1f fill_us=%.1f copies=0\n", BATCH_BYTES, median_us(times.handover, rounds),
-           median_us(times.copy, rounds), median_us(times.fill, rounds));
+    printf("bench_shm: bytes=%zu handover_us=%.1f memcpy_us=%.1f fill_us=%.1f copies=0\n",
+           BATCH_BYTES, median_us(times.handover, rounds), median_us(times.copy, rounds),
+           median_us(times.fill, rounds));
     cw_mem_free(copy_to);
     cw_mem_free(times.handover);
     cw_mem_free(times.copy);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing and reading files of a store beside a bare loop that does the same: pwrite and fsync, mmap and memcpy for dir:; glfs_pwrite_async and glfs_pread_async
- * of libgfapi with the same block size (1 MiB) and depth (8) for gluster:. Both in turn, several rounds in one run; a line each with the medians.
+/* Writing and reading files of a store beside a bare loop that does the same: pwrite and fsync,
+ * mmap and memcpy for dir:; glfs_pwrite_async and glfs_pread_async of libgfapi with the same
+ * block size (1 MiB) and depth (8) for gluster:. Both in turn, several rounds in one run; a line
+ * each with the medians.
  *
  *   bench_store URL [FILES [MIB [ROUNDS]]]          default 8 files of 64 MiB, 5 rounds
  *
- * A volume to try it on: tests/support/glusterd.sh run 127.0.0.9 (prints URLs). Build with the release preset and -DBUILD_TESTING=ON. */
+ * A volume to try it on: tests/support/glusterd.sh run 127.0.0.9 (prints URLs). Build with the
+ * release preset and -DBUILD_TESTING=ON. */
 #include <fcntl.h>
 #include <glusterfs/api/glfs.h>
 #include <stdio.h>
@@ -24,10 +27,10 @@
 #define ROUNDS_MAX 15
 
 static size_t files = 8, blocks = 64, rounds = 5;
-static const char *dir;    /* of dir:, or NULL */
+static const char *dir; /* of dir:, or NULL */
 static char gluster_path[512];
 static glfs_t *fs;
-static uint8_t *data;      /* of one file */
+static uint8_t *data; /* of one file */
 static struct cw_store *store;
 
 static struct cw_mutex lock = CW_MUTEX_INIT;
@@ -100,7 +103,8 @@ static void store_read(size_t i, uint8_t *dst)
             continue;
         }
         enter();
-        reads[b] = (struct cw_store_read){.file = file, .offset = b * BLOCK, .dst = dst + b * BLOCK, .n = BLOCK, .done = on_read};
+        reads[b] = (struct cw_store_read){
+            .file = file, .offset = b * BLOCK, .dst = dst + b * BLOCK, .n = BLOCK, .done = on_read};
         cw_store_file_read_start(&reads[b]);
     }
     drain();
@@ -112,7 +116,8 @@ static void store_read(size_t i, uint8_t *dst)
 
 static void dir_write(size_t i)
 {
-    cw_autofree char *temp = cw_mem_printf("%s/bare-%zu.tmp", dir, i), *path = cw_mem_printf("%s/bare-%zu", dir, i);
+    cw_autofree char *temp = cw_mem_printf("%s/bare-%zu.tmp", dir, i),
+                     *path = cw_mem_printf("%s/bare-%zu", dir, i);
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
     for (size_t b = 0; b < blocks; b++)
@@ -132,7 +137,8 @@ static void dir_read(size_t i, uint8_t *dst)
         memcpy(dst + b * BLOCK, map + b * BLOCK, BLOCK);
     must(munmap((void *)(uintptr_t)map, blocks * BLOCK) == 0 && close(fd) == 0, "munmap");
 }
-static void on_io(glfs_fd_t *fd, ssize_t rc, struct glfs_stat *pre, struct glfs_stat *post, void *arg)
+static void on_io(glfs_fd_t *fd, ssize_t rc, struct glfs_stat *pre, struct glfs_stat *post,
+                  void *arg)
 {
     (void)fd, (void)pre, (void)post, (void)arg;
     must(rc == (ssize_t)BLOCK, "libgfapi");
@@ -140,16 +146,20 @@ static void on_io(glfs_fd_t *fd, ssize_t rc, struct glfs_stat *pre, struct glfs_
 }
 static void gluster_write(size_t i)
 {
-    cw_autofree char *temp = cw_mem_printf("%s/bare-%zu.tmp", gluster_path, i), *path = cw_mem_printf("%s/bare-%zu", gluster_path, i);
+    cw_autofree char *temp = cw_mem_printf("%s/bare-%zu.tmp", gluster_path, i),
+                     *path = cw_mem_printf("%s/bare-%zu", gluster_path, i);
     glfs_fd_t *fd = glfs_creat(fs, temp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
     must(fd != NULL, "glfs_creat");
     for (size_t b = 0; b < blocks; b++) {
         enter();
-        must(glfs_pwrite_async(fd, data + b * BLOCK, BLOCK, (off_t)(b * BLOCK), 0, on_io, NULL) == 0, "glfs_pwrite_async");
+        must(glfs_pwrite_async(fd, data + b * BLOCK, BLOCK, (off_t)(b * BLOCK), 0, on_io, NULL) ==
+                 0,
+             "glfs_pwrite_async");
     }
     drain();
-    must(glfs_fsync(fd, NULL, NULL) == 0 && glfs_close(fd) == 0 && glfs_rename(fs, temp, path) == 0, "glfs_fsync");
+    must(glfs_fsync(fd, NULL, NULL) == 0 && glfs_close(fd) == 0 && glfs_rename(fs, temp, path) == 0,
+         "glfs_fsync");
 }
 static void gluster_read(size_t i, uint8_t *dst)
 {
@@ -159,7 +169,8 @@ static void gluster_read(size_t i, uint8_t *dst)
     must(fd != NULL, "glfs_open");
     for (size_t b = 0; b < blocks; b++) {
         enter();
-        must(glfs_pread_async(fd, dst + b * BLOCK, BLOCK, (off_t)(b * BLOCK), 0, on_io, NULL) == 0, "glfs_pread_async");
+        must(glfs_pread_async(fd, dst + b * BLOCK, BLOCK, (off_t)(b * BLOCK), 0, on_io, NULL) == 0,
+             "glfs_pread_async");
     }
     drain();
     must(glfs_close(fd) == 0, "glfs_close");
@@ -169,10 +180,13 @@ static void open_bare_gluster(const char *url)
 {
     char host[256], volume[256], path[256] = "";
 
-    must(sscanf(url, "gluster://%255[^/,]/%255[^/?]%255[^?]", host, volume, path) >= 2, "a URL of one host");
+    must(sscanf(url, "gluster://%255[^/,]/%255[^/?]%255[^?]", host, volume, path) >= 2,
+         "a URL of one host");
     snprintf(gluster_path, sizeof(gluster_path), "%s", strcmp(path, "/") == 0 ? "" : path);
     fs = glfs_new(volume);
-    must(fs && glfs_set_volfile_server(fs, "tcp", host, 24007) == 0 && glfs_set_logging(fs, "/dev/null", 5) == 0 && glfs_init(fs) == 0, "glfs_init");
+    must(fs && glfs_set_volfile_server(fs, "tcp", host, 24007) == 0 &&
+             glfs_set_logging(fs, "/dev/null", 5) == 0 && glfs_init(fs) == 0,
+         "glfs_init");
 }
 
 static double timed(void (*write)(size_t i), void (*read)(size_t i, uint8_t *dst), uint8_t *dst)
@@ -234,9 +248,12 @@ int main(int argc, char **argv)
         must(memcmp(data, dst, blocks * BLOCK) == 0, "what was read back");
         rate[3][r] = timed(NULL, is_dir ? dir_read : gluster_read, dst);
     }
-    printf("%s: %zu files of %zu MiB, medians of %zu rounds, MB/s\n", argv[1], files, blocks, rounds);
-    printf("write  store %7.0f  bare %7.0f  %5.1f %%\n", median(rate[0]), median(rate[1]), 100 * median(rate[0]) / median(rate[1]));
-    printf("read   store %7.0f  bare %7.0f  %5.1f %%\n", median(rate[2]), median(rate[3]), 100 * median(rate[2]) / median(rate[3]));
+    printf("%s: %zu files of %zu MiB, medians of %zu rounds, MB/s\n", argv[1], files, blocks,
+           rounds);
+    printf("write  store %7.0f  bare %7.0f  %5.1f %%\n", median(rate[0]), median(rate[1]),
+           100 * median(rate[0]) / median(rate[1]));
+    printf("read   store %7.0f  bare %7.0f  %5.1f %%\n", median(rate[2]), median(rate[3]),
+           100 * median(rate[2]) / median(rate[3]));
     fflush(stdout);
     cw_store_close(store);
     _exit(0); /* glfs_fini takes 10 s */

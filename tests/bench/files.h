@@ -18,8 +18,8 @@ struct bench_files {
     size_t pixels_bytes;
 };
 
-/* Reads the files named on the command line ([-n ROUNDS] FILE...), all of them into memory; returns the rounds.
- * Ends the program with a message when a file cannot be read. */
+/* Reads the files named on the command line ([-n ROUNDS] FILE...), all of them into memory;
+ * returns the rounds. Ends the program with a message when a file cannot be read. */
 long bench_files_read(struct bench_files *files, int argc, char **argv, long rounds);
 void bench_files_free(struct bench_files *files);
 /* Decodes every file fully to RGB. Ends the program when one is no JPEG image. */

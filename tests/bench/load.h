@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fleet that is not there: workers and trainers that speak the real protocol over connections of their own, and compute nothing. Loop thread. */
+/* A fleet that is not there: workers and trainers that speak the real protocol over connections
+ * of their own, and compute nothing. Loop thread. */
 #ifndef CW_TESTS_BENCH_LOAD_H
 #define CW_TESTS_BENCH_LOAD_H
 
@@ -24,7 +25,7 @@ struct load_trainer { /* of one job */
     struct load *load;
     struct cw_channel *channel;
     struct cw_stream *stream;
-    bool probe;     /* leases of one batch, so that every heartbeat is answered by a lease */
+    bool probe; /* leases of one batch, so that every heartbeat is answered by a lease */
     bool welcomed;
     char *job_id;
     uint64_t window, given; /* given: consumed in order */
@@ -36,7 +37,7 @@ struct load_work { /* of a worker for a job */
     struct load_work *next;
     struct load_trainer *trainer;
     struct cw_set todo, done;
-    double credit;   /* batches that its time is enough for */
+    double credit; /* batches that its time is enough for */
     uint64_t elements;
     int64_t asked_ns; /* probe: when the heartbeat went out; 0 = answered */
 };
@@ -56,8 +57,8 @@ struct load {
     struct load_worker *workers;
     struct load_trainer *trainers;
     size_t workers_n, trainers_n, welcomed_n, lost_n;
-    uint64_t per_job;    /* workers of a job; 0 = all of them */
-    double rate;         /* batches a second of one worker */
+    uint64_t per_job; /* workers of a job; 0 = all of them */
+    double rate;      /* batches a second of one worker */
     struct cw_graph *graph;
     Cachew__V1__Graph *message;
     Cachew__V1__PlanInfo *info;

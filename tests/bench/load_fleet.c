@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fleet costs its dispatcher: N workers and their trainers in one process, each on a connection of its own, against a real dispatcher. They
- * compute nothing, but say what real ones say when real ones say it. Two latencies: of a call to Admin.Info, asked by a process of its own
- * (--ask); and from a heartbeat of a worker that ran dry to the lease that answers it, on jobs whose leases have one batch (--probes).
+/* What a fleet costs its dispatcher: N workers and their trainers in one process, each on a
+ * connection of its own, against a real dispatcher. They compute nothing, but say what real ones
+ * say when real ones say it. Two latencies: of a call to Admin.Info, asked by a process of its
+ * own (--ask); and from a heartbeat of a worker that ran dry to the lease that answers it, on
+ * jobs whose leases have one batch (--probes).
  *
- * Prints "begin" when all are attached and have been at work for a while, then a JSON line after --seconds. Started by load_fleet.py. */
+ * Prints "begin" when all are attached and have been at work for a while, then a JSON line after
+ * --seconds. Started by load_fleet.py. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +22,14 @@
 #define ATTACH_MS 180000
 
 static const char pipeline[] =
-    "{\"pipeline\": [{\"op\": \"range\", \"name\": \"numbers\", \"stop\": 64000000000}, {\"op\": \"shuffle\", \"name\": \"order\"},"
-    "{\"op\": \"mark\", \"name\": \"source\"}, {\"op\": \"sleep\", \"name\": \"read\", \"ms\": 1}, {\"op\": \"sleep\", \"name\": \"decode\", \"ms\": 1},"
-    "{\"op\": \"sleep\", \"name\": \"crop\", \"ms\": 1}, {\"op\": \"mark\", \"name\": \"small\"}, {\"op\": \"sleep\", \"name\": \"flip\", \"ms\": 1},"
-    "{\"op\": \"sleep\", \"name\": \"normalize\", \"ms\": 1}, {\"op\": \"batch\", \"name\": \"batches\", \"size\": 64}]}";
+    "{\"pipeline\": [{\"op\": \"range\", \"name\": \"numbers\", \"stop\": 64000000000}, {\"op\": "
+    "\"shuffle\", \"name\": \"order\"},"
+    "{\"op\": \"mark\", \"name\": \"source\"}, {\"op\": \"sleep\", \"name\": \"read\", \"ms\": 1}, "
+    "{\"op\": \"sleep\", \"name\": \"decode\", \"ms\": 1},"
+    "{\"op\": \"sleep\", \"name\": \"crop\", \"ms\": 1}, {\"op\": \"mark\", \"name\": \"small\"}, "
+    "{\"op\": \"sleep\", \"name\": \"flip\", \"ms\": 1},"
+    "{\"op\": \"sleep\", \"name\": \"normalize\", \"ms\": 1}, {\"op\": \"batch\", \"name\": "
+    "\"batches\", \"size\": 64}]}";
 
 static void die(const char *what)
 {
@@ -55,8 +62,9 @@ double load_samples_at(struct load_samples *samples, double share)
 
 static void print_samples(const char *name, struct load_samples *samples)
 {
-    printf("\"%s\":{\"n\":%zu,\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}", name, samples->n, load_samples_at(samples, 0.5),
-           load_samples_at(samples, 0.99), load_samples_at(samples, 1));
+    printf("\"%s\":{\"n\":%zu,\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}", name, samples->n,
+           load_samples_at(samples, 0.5), load_samples_at(samples, 0.99),
+           load_samples_at(samples, 1));
 }
 
 /* ---- the fleet ---- */
@@ -77,7 +85,8 @@ static void plan(struct load *load)
     struct cw_checked *checked = NULL;
     struct cw_plan *made = NULL;
     struct cw_value manifest = {0};
-    if (cw_graph_parse(pipeline, strlen(pipeline), "pipeline", &load->graph, &err) < 0 || cw_graph_check(load->graph, &checked, &err) < 0 ||
+    if (cw_graph_parse(pipeline, strlen(pipeline), "pipeline", &load->graph, &err) < 0 ||
+        cw_graph_check(load->graph, &checked, &err) < 0 ||
         cw_plan_new(checked, 0, NULL, &made, &err) < 0)
         die(err.msg);
     struct cw_plan_cacheable *nodes = CW_NEW_ARRAY(struct cw_plan_cacheable, load->graph->n);
@@ -98,7 +107,8 @@ static double cpu_s(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 static bool all_there(const struct load *load)
@@ -124,9 +134,11 @@ static void end(struct fleet *f, int64_t now)
 {
     struct load *load = &f->load;
     double s = (double)(now - f->begin_ms) / 1e3;
-    printf("{\"workers\":%zu,\"jobs\":%zu,\"seconds\":%.3f,\"reports_s\":%.1f,\"acks_s\":%.1f,\"leases_s\":%.1f,\"batches_s\":%.1f,\"own_cpu\":%.4f,\"lost\":%zu,",
-           load->workers_n, load->trainers_n, s, (double)load->reports / s, (double)load->acks / s, (double)load->leases / s,
-           (double)load->batches / s, (cpu_s() - f->cpu_s) / s, load->lost_n);
+    printf("{\"workers\":%zu,\"jobs\":%zu,\"seconds\":%.3f,\"reports_s\":%.1f,\"acks_s\":%.1f,"
+           "\"leases_s\":%.1f,\"batches_s\":%.1f,\"own_cpu\":%.4f,\"lost\":%zu,",
+           load->workers_n, load->trainers_n, s, (double)load->reports / s, (double)load->acks / s,
+           (double)load->leases / s, (double)load->batches / s, (cpu_s() - f->cpu_s) / s,
+           load->lost_n);
     print_samples("attach", &load->attach);
     printf(",");
     print_samples("lease", &load->lease);
@@ -143,7 +155,8 @@ static void start_some(struct fleet *f)
     struct load *load = &f->load;
     for (size_t n = 0; f->started_n < load->workers_n && n < 8; n++, f->started_n++)
         load_worker_start(load, &load->workers[f->started_n], 1 + f->started_n);
-    if (f->started_n < load->workers_n || load->welcomed_n < load->workers_n || load->trainers[0].load)
+    if (f->started_n < load->workers_n || load->welcomed_n < load->workers_n ||
+        load->trainers[0].load)
         return;
     for (size_t i = 0; i < load->trainers_n; i++) {
         load->trainers[i].probe = i < f->probes;
@@ -267,20 +280,31 @@ static int run_asker(const char *address, int64_t run_ms)
 
 int main(int argc, char **argv)
 {
-    struct fleet f = {.load = {.rate = 10}, .workers = 1000, .probes = 4, .per_job = 10, .settle_ms = 5000, .run_ms = 20000};
+    struct fleet f = {.load = {.rate = 10},
+                      .workers = 1000,
+                      .probes = 4,
+                      .per_job = 10,
+                      .settle_ms = 5000,
+                      .run_ms = 20000};
     bool only_ask = false;
     const struct cw_arg rows[] = {
         {"workers", 0, CW_ARG_U64, &f.workers, "N", "of the fleet (default 1000)", 0, 20000},
         {"jobs", 0, CW_ARG_U64, &f.jobs, "N", "trainers (default 0: the fleet is idle)", 0, 2000},
-        {"per-job", 0, CW_ARG_U64, &f.per_job, "N", "workers of each, 0 = all (default 10)", 0, 20000},
-        {"probes", 0, CW_ARG_U64, &f.probes, "N", "further trainers, whose leases have one batch (default 4)", 0, 100},
-        {"rate", 0, CW_ARG_F64, &f.load.rate, "N", "batches a second of one worker (default 10)", 0, 1e6},
+        {"per-job", 0, CW_ARG_U64, &f.per_job, "N", "workers of each, 0 = all (default 10)", 0,
+         20000},
+        {"probes", 0, CW_ARG_U64, &f.probes, "N",
+         "further trainers, whose leases have one batch (default 4)", 0, 100},
+        {"rate", 0, CW_ARG_F64, &f.load.rate, "N", "batches a second of one worker (default 10)", 0,
+         1e6},
         {"settle", 0, CW_ARG_MS, &f.settle_ms, "TIME", "before it is measured (default 5s)", 0, 0},
         {"seconds", 0, CW_ARG_MS, &f.run_ms, "TIME", "how long it is measured (default 20s)", 0, 0},
         {"ask", 0, CW_ARG_FLAG, &only_ask, NULL, "no fleet: only ask for Admin.Info", 0, 0},
         {0},
     };
-    const struct cw_args_spec spec = {.program = "load_fleet", .usage = "ADDRESS [options]", .about = "A fleet that computes nothing.", .rows = rows};
+    const struct cw_args_spec spec = {.program = "load_fleet",
+                                      .usage = "ADDRESS [options]",
+                                      .about = "A fleet that computes nothing.",
+                                      .rows = rows};
     const char *address[1];
     size_t n = 0;
     struct cw_err err = {0};

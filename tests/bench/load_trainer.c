@@ -14,7 +14,8 @@
 
 static void ack(struct load_trainer *t, int64_t now_ms)
 {
-    Cachew__V1__EpochSet received = CACHEW__V1__EPOCH_SET__INIT, consumed = CACHEW__V1__EPOCH_SET__INIT;
+    Cachew__V1__EpochSet received = CACHEW__V1__EPOCH_SET__INIT,
+                         consumed = CACHEW__V1__EPOCH_SET__INIT;
     Cachew__V1__EpochSet *received_list[] = {&received}, *consumed_list[] = {&consumed};
     struct cw_set given = {0};
     uint64_t next = cw_set_first_absent(&t->received, 0), batches = next - t->given;
@@ -64,7 +65,8 @@ void load_trainer_tick(struct load_trainer *t, int64_t now_ms)
     if (!t->welcomed || t->news.n == 0)
         return;
     uint64_t ready = cw_set_first_absent(&t->received, 0) - t->given;
-    if (now_ms - t->told_ms >= ACK_MS || (ready >= t->window / 4 && now_ms - t->told_ms >= ACK_GAP_MS))
+    if (now_ms - t->told_ms >= ACK_MS ||
+        (ready >= t->window / 4 && now_ms - t->told_ms >= ACK_GAP_MS))
         ack(t, now_ms);
 }
 
@@ -72,7 +74,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct load_trainer *t = arg;
     struct cw_err err = {0};
-    Cachew__V1__ClientCommand *c = (Cachew__V1__ClientCommand *)cw_wire_unpack(&cachew__v1__client_command__descriptor, msg, &err);
+    Cachew__V1__ClientCommand *c = (Cachew__V1__ClientCommand *)cw_wire_unpack(
+        &cachew__v1__client_command__descriptor, msg, &err);
     CW_ASSERT(c);
     if (c->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME) {
         t->welcomed = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker without an engine: it says what worker/report.c says, when that says it, of batches that come at a steady rate. */
+/* A worker without an engine: it says what worker/report.c says, when that says it, of batches
+ * that come at a steady rate. */
 #include "bench/load.h"
 
 #include <stdio.h>
@@ -68,8 +69,10 @@ static void report(struct load_worker *w, int64_t now_ms)
     Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
     progress.budget_used = works_n * (64u << 20);
     progress.cpu_share = works_n > 0 ? 0.9 : 0.0;
-    cw_autofree Cachew__V1__Progress__Done **done = CW_NEW_ARRAY(Cachew__V1__Progress__Done *, works_n + 1);
-    cw_autofree Cachew__V1__NodeCounts **counts = CW_NEW_ARRAY(Cachew__V1__NodeCounts *, works_n * w->load->graph->n + 1);
+    cw_autofree Cachew__V1__Progress__Done **done =
+        CW_NEW_ARRAY(Cachew__V1__Progress__Done *, works_n + 1);
+    cw_autofree Cachew__V1__NodeCounts **counts =
+        CW_NEW_ARRAY(Cachew__V1__NodeCounts *, works_n * w->load->graph->n + 1);
     progress.done = done;
     progress.counts = counts;
     bool with_counts = now_ms - w->counts_ms >= COUNTS_MS;
@@ -129,8 +132,11 @@ void load_worker_tick(struct load_worker *w, int64_t now_ms)
         in_hand += cw_set_count(&work->todo);
     }
     if (done && w->soon_at_ms == 0)
-        w->soon_at_ms = now_ms + (int64_t)CW_MAX(CW_MIN((double)in_hand * 500 / w->load->rate, SOON_MAX_MS), SOON_MS);
-    bool soon = w->soon_at_ms > 0 && (now_ms >= w->soon_at_ms || (dry && now_ms - w->reported_ms >= DRY_MS));
+        w->soon_at_ms =
+            now_ms +
+            (int64_t)CW_MAX(CW_MIN((double)in_hand * 500 / w->load->rate, SOON_MAX_MS), SOON_MS);
+    bool soon = w->soon_at_ms > 0 &&
+                (now_ms >= w->soon_at_ms || (dry && now_ms - w->reported_ms >= DRY_MS));
     if (soon || now_ms >= w->beat_at_ms)
         report(w, now_ms);
     if (now_ms >= w->beat_at_ms)
@@ -207,7 +213,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct load_worker *w = arg;
     struct cw_err err = {0};
-    Cachew__V1__WorkerCommand *c = (Cachew__V1__WorkerCommand *)cw_wire_unpack(&cachew__v1__worker_command__descriptor, msg, &err);
+    Cachew__V1__WorkerCommand *c = (Cachew__V1__WorkerCommand *)cw_wire_unpack(
+        &cachew__v1__worker_command__descriptor, msg, &err);
     CW_ASSERT(c);
     w->generation = c->generation;
     if (c->kind_case == CACHEW__V1__WORKER_COMMAND__KIND_WELCOME)
@@ -226,7 +233,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 static void on_close(void *arg, int code, const char *msg)
 {
     struct load_worker *w = arg;
-    fprintf(stderr, "worker %llu is let go: %d %s\n", (unsigned long long)w->id, code, msg ? msg : "");
+    fprintf(stderr, "worker %llu is let go: %d %s\n", (unsigned long long)w->id, code,
+            msg ? msg : "");
     cw_stream_free(w->stream);
     w->stream = NULL;
     w->welcomed = false;

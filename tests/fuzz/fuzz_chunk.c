@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks: as they come, and with the sums of footer, index, head and frames mended, so that what lies behind those is reached too. What passes
- * the check must be readable record by record. */
+/* Chunks: as they come, and with the sums of footer, index, head and frames mended, so that what
+ * lies behind those is reached too. What passes the check must be readable record by record. */
 #include <endian.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ static void read_records(const struct cw_readable *file, const struct cw_chunk_i
         if (record->bytes == CW_CHUNK_LEFT_OUT)
             continue;
         CW_ASSERT(cw_chunk_frame_load(file, index, record->frame, &frame, &err) == 0);
-        CW_ASSERT(cw_record_decode(&index->head.spec, (char *)frame->data + record->offset, record->bytes, &element, &err) == 0);
+        CW_ASSERT(cw_record_decode(&index->head.spec, (char *)frame->data + record->offset,
+                                   record->bytes, &element, &err) == 0);
         for (size_t f = 0; f < element.n; f++)
             sum += cw_hash_u64(element.fields[f].data, element.fields[f].bytes);
         CW_ASSERT(cw_record_bytes(&index->head.spec, &element) == record->bytes || sum == 0);
@@ -76,7 +77,9 @@ static void mend_index(uint8_t *p, size_t n, uint64_t offset, size_t stored)
         return;
     size_t frames_n = get(index + head_n, 4);
     uint8_t *frame = index + head_n + 8;
-    for (size_t i = 0; i < frames_n && (size_t)(index + stored - frame) >= CW_CHUNK_FRAME_ENTRY_BYTES; i++, frame += CW_CHUNK_FRAME_ENTRY_BYTES) {
+    for (size_t i = 0;
+         i < frames_n && (size_t)(index + stored - frame) >= CW_CHUNK_FRAME_ENTRY_BYTES;
+         i++, frame += CW_CHUNK_FRAME_ENTRY_BYTES) {
         uint64_t at = get(frame, 8), bytes = get(frame + 8, 4);
         if (at <= n && bytes <= n - at)
             put(frame + 16, cw_hash_u64(p + at, bytes));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A data message from a worker, in slices of a length that its first byte says: parsed, and every output that
- * has a valid header is filled from the payload and validated. */
+/* A data message from a worker, in slices of a length that its first byte says: parsed, and
+ * every output that has a valid header is filled from the payload and validated. */
 #include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a JPEG file: whole images and parts are what libjpeg gives, damage is an error for both. Of a damaged file both decoders
- * find the same parts sound, and give the same samples. */
+/* Any bytes as a JPEG file: whole images and parts are what libjpeg gives, damage is an error
+ * for both. Of a damaged file both decoders find the same parts sound, and give the same
+ * samples. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static bool decode(struct oracle *oracle, const uint8_t *data, size_t n)
         JSAMPROW row = oracle->pixels + d->output_scanline * stride;
         jpeg_read_scanlines(d, &row, 1);
     }
-    /* What lies between the last pixel and the end marker is nobody's business; but there must be one. */
+    /* What lies between the last pixel and the end marker is nobody's business; but there must
+     * be one. */
     if (memcmp(data + n - 2, "\xff\xd9", 2) != 0)
         jpeg_finish_decompress(d);
     return !oracle->is_damaged;
@@ -150,8 +152,8 @@ static bool is_small(const uint8_t *data, size_t n, int64_t *ret_h, int64_t *ret
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static struct cw_jpeg
-        *jpeg; /* kept, as a thread keeps it: nothing of one file may reach the next */
+    /* kept, as a thread keeps it: nothing of one file may reach the next */
+    static struct cw_jpeg *jpeg;
     int64_t h, w;
     if (!cw_jpeg_is(data, n) || !is_small(data, n, &h, &w))
         return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TFRecord files: as they come, and with lengths and checksums mended, so that records are reached too. */
+/* TFRecord files: as they come, and with lengths and checksums mended, so that records are
+ * reached too. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -70,15 +70,15 @@ static void add_node(struct cw_graph_builder *builder, struct bytes *bytes, size
     const char *inputs[CW_FIELDS_MAX];
     size_t inputs_n = choose(bytes, 4);
     for (size_t k = 0; k < inputs_n; k++) {
-            names[k][0] = 'n';
-            names[k][1] = (char)('0' + choose(bytes, 10));
-            names[k][2] = 0;
-            inputs[k] = names[k];
+        names[k][0] = 'n';
+        names[k][1] = (char)('0' + choose(bytes, 10));
+        names[k][2] = 0;
+        inputs[k] = names[k];
     }
     if (!choose(bytes, 4)) {
-            node.fields_n = 1;
-            node.fields = CW_NEW_ARRAY(char *, 1);
-            node.fields[0] = cw_mem_strdup(choose(bytes, 2) ? "x" : "image");
+        node.fields_n = 1;
+        node.fields = CW_NEW_ARRAY(char *, 1);
+        node.fields[0] = cw_mem_strdup(choose(bytes, 2) ? "x" : "image");
     }
     cw_value_set_object(&node.options);
     for (const struct cw_opt *opt = op->options; opt && opt->name; opt++)

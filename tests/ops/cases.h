@@ -14,7 +14,8 @@ struct test_case {
     uint64_t seed, epoch, rep, tag;
     struct test_tolerance tolerance;
 };
-/* Each returns 0 or a code; a code whose message `expect.error` is part of is success, see test_ops.c. */
+/* Each returns 0 or a code; a code whose message `expect.error` is part of is success, see
+ * test_ops.c. */
 int test_run_element(struct test_case *c, struct cw_err *err);
 int test_run_index(struct test_case *c, struct cw_err *err);
 int test_run_source(struct test_case *c, struct cw_err *err);
@@ -25,7 +26,7 @@ int64_t test_number(const struct cw_value *object, const char *key, int64_t othe
 /* The spec that comes in: input_spec, or that of the first input element. */
 int test_input_spec(const struct test_case *c, struct cw_spec *ret_spec, struct cw_err *err);
 /* got against expect.elements[i] */
-int test_check_element(const struct test_case *c, size_t i, const struct cw_spec *spec, const struct cw_element *got,
-                       struct cw_err *err);
+int test_check_element(const struct test_case *c, size_t i, const struct cw_spec *spec,
+                       const struct cw_element *got, struct cw_err *err);
 
 #endif

@@ -53,13 +53,17 @@ static int infer_fieldwise(struct run *r, struct cw_err *err)
 
 static struct cw_op_ctx make_ctx(struct run *r, uint64_t id)
 {
-    struct cw_op_ctx ctx = {.arena = r->arena, .in = &r->in, .out = &r->out, .fields = r->fields,
+    struct cw_op_ctx ctx = {.arena = r->arena,
+                            .in = &r->in,
+                            .out = &r->out,
+                            .fields = r->fields,
                             .fields_n = r->fields_n};
     cw_rng_init(&ctx.rng, r->c->seed, r->c->tag, r->c->epoch, r->c->rep, id);
     return ctx;
 }
 
-static int check_inferred(const struct cw_field *field, const struct cw_view *got, struct cw_err *err)
+static int check_inferred(const struct cw_field *field, const struct cw_view *got,
+                          struct cw_err *err)
 {
     bool same = got->dtype == field->dtype && got->rank == field->rank;
     for (int i = 0; same && i < got->rank; i++)
@@ -67,16 +71,16 @@ static int check_inferred(const struct cw_field *field, const struct cw_view *go
     return same ? 0 : cw_err_set(err, CW_E_INTERNAL, "%s: is not what infer said", field->name);
 }
 
-static int apply_one(struct run *r, const struct cw_op_ctx *ctx, const struct cw_view *in, struct cw_view *out,
-                     struct cw_err *err)
+static int apply_one(struct run *r, const struct cw_op_ctx *ctx, const struct cw_view *in,
+                     struct cw_view *out, struct cw_err *err)
 {
     *out = *in;
     return r->c->op->apply_field(ctx, r->c->opts, r->state, r->scratch, in, out, err);
 }
 
 /* The same field once more: from another address, into a slot, and with a used scratch. */
-static int apply_variants(struct run *r, struct cw_op_ctx *ctx, const struct cw_view *in, const struct cw_view *first,
-                          struct cw_err *err)
+static int apply_variants(struct run *r, struct cw_op_ctx *ctx, const struct cw_view *in,
+                          const struct cw_view *first, struct cw_err *err)
 {
     size_t shift = in->dtype == CW_DTYPE_STR ? 1 : cw_dtype_bytes(in->dtype);
     cw_autofree char *moved = cw_mem_try_aligned(64, in->bytes + 2 * shift + 64);
@@ -102,7 +106,8 @@ static int apply_variants(struct run *r, struct cw_op_ctx *ctx, const struct cw_
     return rc;
 }
 
-static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element *e, struct cw_err *err)
+static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element *e,
+                        struct cw_err *err)
 {
     int rc = 0;
     for (size_t k = 0; k < r->fields_n && rc == 0; k++) {
@@ -122,7 +127,8 @@ static int apply_fields(struct run *r, struct cw_op_ctx *ctx, struct cw_element 
     return rc;
 }
 
-static int apply_whole(struct run *r, const struct cw_op_ctx *ctx, struct cw_element *e, struct cw_err *err)
+static int apply_whole(struct run *r, const struct cw_op_ctx *ctx, struct cw_element *e,
+                       struct cw_err *err)
 {
     const struct cw_op *op = r->c->op;
     struct cw_element again = *e;
@@ -146,13 +152,16 @@ static int run_one(struct run *r, size_t i, struct cw_err *err)
     const struct cw_value *ids = cw_value_get(r->c->json, "ids");
     const struct cw_value *wants = cw_value_get(r->c->expect, "elements");
     struct test_element input;
-    int rc = test_element_parse(&cw_value_get(r->c->json, "input")->items[i], r->c->folder, &input, err);
+    int rc =
+        test_element_parse(&cw_value_get(r->c->json, "input")->items[i], r->c->folder, &input, err);
     struct cw_op_ctx ctx = make_ctx(r, ids ? (uint64_t)ids->items[i].i : i);
     if (rc == 0)
-        rc = r->c->op->apply ? apply_whole(r, &ctx, &input.e, err) : apply_fields(r, &ctx, &input.e, err);
+        rc = r->c->op->apply ? apply_whole(r, &ctx, &input.e, err)
+                             : apply_fields(r, &ctx, &input.e, err);
     bool wanted = !wants || wants->items[i].type != CW_VALUE_NULL;
     if (rc >= 0 && wants && (rc == 0) != wanted)
-        rc = cw_err_set(err, CW_E_INVALID, "element %zu: %s", i, rc ? "was left out" : "was not left out");
+        rc = cw_err_set(err, CW_E_INVALID, "element %zu: %s", i,
+                        rc ? "was left out" : "was not left out");
     if (rc == 0 && wants)
         rc = test_check_element(r->c, i, &r->out, &input.e, err);
     test_element_fini(&input);
@@ -167,7 +176,8 @@ static int run_all(struct run *r, struct cw_err *err)
     const struct cw_op_open how = {.out = &r->out};
     int rc = test_input_spec(r->c, &r->in, err);
     if (rc == 0)
-        rc = op->infer_field ? infer_fieldwise(r, err) : op->infer(r->c->opts, &r->in, 1, &r->out, err);
+        rc = op->infer_field ? infer_fieldwise(r, err)
+                             : op->infer(r->c->opts, &r->in, 1, &r->out, err);
     if (rc == 0)
         rc = test_check_spec(r->c, &r->out, err);
     if (rc == 0 && op->open)

@@ -14,7 +14,12 @@ struct run {
 static int64_t map_at(const struct run *r, int64_t pos, uint64_t *ret_rep)
 {
     const struct test_case *c = r->c;
-    struct cw_at at = {.seed = c->seed, .epoch = c->epoch, .tag = c->tag, .rep = c->rep, .in_n = r->in_n, .n = r->n};
+    struct cw_at at = {.seed = c->seed,
+                       .epoch = c->epoch,
+                       .tag = c->tag,
+                       .rep = c->rep,
+                       .in_n = r->in_n,
+                       .n = r->n};
     size_t input = 0;
     int64_t up = c->op->map(c->opts, NULL, &at, pos, &input);
     *ret_rep = at.rep;
@@ -42,11 +47,11 @@ static int check_list(const struct run *r, struct cw_err *err)
         uint64_t rep;
         int64_t up = map_at(r, (int64_t)i, &rep);
         if (up != positions->items[i].i)
-            return cw_err_set(err, CW_E_INVALID, "position %zu is upstream %lld, expected %lld", i, (long long)up,
-                              (long long)positions->items[i].i);
+            return cw_err_set(err, CW_E_INVALID, "position %zu is upstream %lld, expected %lld", i,
+                              (long long)up, (long long)positions->items[i].i);
         if (reps && rep != (uint64_t)reps->items[i].i)
-            return cw_err_set(err, CW_E_INVALID, "position %zu has repetition %llu, expected %lld", i,
-                              (unsigned long long)rep, (long long)reps->items[i].i);
+            return cw_err_set(err, CW_E_INVALID, "position %zu has repetition %llu, expected %lld",
+                              i, (unsigned long long)rep, (long long)reps->items[i].i);
     }
     return 0;
 }
@@ -60,7 +65,8 @@ static int check_permutation(const struct run *r, struct cw_err *err)
         uint64_t rep;
         int64_t up = map_at(r, i, &rep);
         if (up < 0 || up >= r->n || seen[up])
-            return cw_err_set(err, CW_E_INVALID, "position %lld is upstream %lld: outside, or for the second time",
+            return cw_err_set(err, CW_E_INVALID,
+                              "position %lld is upstream %lld: outside, or for the second time",
                               (long long)i, (long long)up);
         seen[up] = true;
     }
@@ -91,7 +97,8 @@ int test_run_group(struct test_case *c, struct cw_err *err)
         rc = c->op->infer(c->opts, &in, 1, &out, err);
     if (rc == 0)
         rc = test_check_spec(c, &out, err);
-    if (rc == 0 && c->op->group_size(c->opts) != test_number(c->expect, "size", c->op->group_size(c->opts)))
+    if (rc == 0 &&
+        c->op->group_size(c->opts) != test_number(c->expect, "size", c->op->group_size(c->opts)))
         rc = cw_err_set(err, CW_E_INVALID, "groups of %lld", (long long)c->op->group_size(c->opts));
     return rc;
 }

@@ -12,13 +12,15 @@ struct run {
     struct cw_arena *arena;
 };
 
-static int read_at(struct run *r, void *state, int64_t pos, struct cw_element *ret, struct cw_err *err)
+static int read_at(struct run *r, void *state, int64_t pos, struct cw_element *ret,
+                   struct cw_err *err)
 {
     struct cw_op_ctx ctx = {.arena = r->arena, .out = &r->spec};
     *ret = (struct cw_element){0};
     int rc = r->c->op->read(&ctx, r->c->opts, state, pos, ret, err);
     if (rc == 0 && ret->n != r->spec.n)
-        rc = cw_err_set(err, CW_E_INTERNAL, "the element has %zu fields, the spec %zu", ret->n, r->spec.n);
+        rc = cw_err_set(err, CW_E_INTERNAL, "the element has %zu fields, the spec %zu", ret->n,
+                        r->spec.n);
     return rc;
 }
 
@@ -42,7 +44,8 @@ static int check_run(struct run *r, void *state, int64_t n, int64_t step, struct
         struct cw_element e;
         rc = read_at(r, state, i * step, &e, err);
         if (rc == 0 && memcmp(run + i * bytes, e.fields[0].data, (size_t)bytes) != 0)
-            rc = cw_err_set(err, CW_E_INTERNAL, "read_run differs from read at position %lld", (long long)(i * step));
+            rc = cw_err_set(err, CW_E_INTERNAL, "read_run differs from read at position %lld",
+                            (long long)(i * step));
     }
     return rc;
 }
@@ -55,7 +58,8 @@ static int check_elements(struct run *r, void *state, struct cw_err *err)
     int rc = r->c->op->count(r->c->opts, state, NULL, 0, &n, err);
     int64_t want_n = test_number(r->c->expect, "count", n);
     if (rc == 0 && n != want_n)
-        return cw_err_set(err, CW_E_INVALID, "count is %lld, expected %lld", (long long)n, (long long)want_n);
+        return cw_err_set(err, CW_E_INVALID, "count is %lld, expected %lld", (long long)n,
+                          (long long)want_n);
     for (size_t i = 0; wants && i < wants->n && rc == 0; i++) {
         struct cw_element e;
         rc = read_at(r, state, position(r, i), &e, err);
@@ -85,15 +89,16 @@ static int read_all(struct run *r, void *state, struct cw_err *err)
     return rc;
 }
 
-static int open_and_check(struct run *r, const struct cw_value *manifest, struct cw_value *ret_manifest,
-                          struct cw_err *err)
+static int open_and_check(struct run *r, const struct cw_value *manifest,
+                          struct cw_value *ret_manifest, struct cw_err *err)
 {
     const struct cw_op *op = r->c->op;
     const struct cw_op_open how = {.manifest = manifest, .out = &r->spec};
     void *state = NULL;
     int rc = op->open ? op->open(r->c->opts, &how, &state, err) : 0;
     if (rc == 0)
-        rc = cw_value_get(r->c->expect, "error") ? read_all(r, state, err) : check_elements(r, state, err);
+        rc = cw_value_get(r->c->expect, "error") ? read_all(r, state, err)
+                                                 : check_elements(r, state, err);
     if (rc == 0 && op->manifest && ret_manifest)
         op->manifest(r->c->opts, state, ret_manifest);
     if (op->close && state)

@@ -15,7 +15,8 @@ static const char *text_of(const struct cw_value *object, const char *key)
     return v && v->type == CW_VALUE_STR ? v->s : NULL;
 }
 
-static int parse_field(const struct cw_value *json, const char *name, struct cw_spec *spec, struct cw_err *err)
+static int parse_field(const struct cw_value *json, const char *name, struct cw_spec *spec,
+                       struct cw_err *err)
 {
     const char *dtype_text = text_of(json, "dtype");
     const struct cw_value *shape = cw_value_get(json, "shape");
@@ -38,7 +39,8 @@ int test_spec_parse(const struct cw_value *json, struct cw_spec *ret_spec, struc
     return rc;
 }
 
-static int load_file(const char *folder, const char *name, void **ret_data, size_t *ret_bytes, struct cw_err *err)
+static int load_file(const char *folder, const char *name, void **ret_data, size_t *ret_bytes,
+                     struct cw_err *err)
 {
     cw_autofree char *path = cw_mem_printf("%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
@@ -85,13 +87,13 @@ static void put_number(const struct cw_view *view, size_t i, const struct cw_val
         cw_num_put_f64(view->dtype, view->data, i, v->f);
 }
 
-static int parse_numbers(const struct cw_value *data, const struct cw_field *field, struct cw_view *view,
-                         struct cw_err *err)
+static int parse_numbers(const struct cw_value *data, const struct cw_field *field,
+                         struct cw_view *view, struct cw_err *err)
 {
     int64_t n = cw_field_count(field);
     if (!data || (int64_t)data->n != n)
-        return cw_err_set(err, CW_E_INVALID, "%s: %zu values for %lld places", field->name, data ? data->n : 0,
-                          (long long)n);
+        return cw_err_set(err, CW_E_INVALID, "%s: %zu values for %lld places", field->name,
+                          data ? data->n : 0, (long long)n);
     view->bytes = (size_t)n * cw_dtype_bytes(field->dtype);
     view->data = cw_mem_try_aligned(64, view->bytes + 64);
     for (size_t i = 0; i < data->n; i++)
@@ -99,8 +101,8 @@ static int parse_numbers(const struct cw_value *data, const struct cw_field *fie
     return 0;
 }
 
-static int parse_tensor(const struct cw_value *json, const struct cw_field *field, const char *folder,
-                        struct cw_view *view, struct cw_err *err)
+static int parse_tensor(const struct cw_value *json, const struct cw_field *field,
+                        const char *folder, struct cw_view *view, struct cw_err *err)
 {
     int rc = 0;
     view->dtype = field->dtype;
@@ -117,11 +119,13 @@ static int parse_tensor(const struct cw_value *json, const struct cw_field *fiel
         rc = parse_numbers(cw_value_get(json, "data"), field, view, err);
     }
     if (rc == 0 && field->dtype != CW_DTYPE_STR && (int64_t)view->bytes != cw_field_bytes(field))
-        rc = cw_err_set(err, CW_E_INVALID, "%s: %zu bytes do not fit its shape", field->name, view->bytes);
+        rc = cw_err_set(err, CW_E_INVALID, "%s: %zu bytes do not fit its shape", field->name,
+                        view->bytes);
     return rc;
 }
 
-int test_element_parse(const struct cw_value *json, const char *folder, struct test_element *ret, struct cw_err *err)
+int test_element_parse(const struct cw_value *json, const char *folder, struct test_element *ret,
+                       struct cw_err *err)
 {
     *ret = (struct test_element){0};
     int rc = test_spec_parse(json, &ret->spec, err);
@@ -147,24 +151,29 @@ bool test_view_same_bytes(const struct cw_view *a, const struct cw_view *b)
            (a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0);
 }
 
-static int compare_shapes(const char *name, const struct cw_view *got, const struct cw_view *want, struct cw_err *err)
+static int compare_shapes(const char *name, const struct cw_view *got, const struct cw_view *want,
+                          struct cw_err *err)
 {
     if (got->dtype != want->dtype || got->rank != want->rank)
         return cw_err_set(err, CW_E_INVALID, "%s: is %s of rank %d, expected %s of rank %d", name,
-                          cw_dtype_name(got->dtype), got->rank, cw_dtype_name(want->dtype), want->rank);
+                          cw_dtype_name(got->dtype), got->rank, cw_dtype_name(want->dtype),
+                          want->rank);
     for (int i = 0; i < got->rank; i++) {
         if (got->dims[i] != want->dims[i])
             return cw_err_set(err, CW_E_INVALID, "%s: dimension %d is %lld, expected %lld", name, i,
                               (long long)got->dims[i], (long long)want->dims[i]);
     }
     if (got->bytes != want->bytes)
-        return cw_err_set(err, CW_E_INVALID, "%s: %zu bytes, expected %zu", name, got->bytes, want->bytes);
+        return cw_err_set(err, CW_E_INVALID, "%s: %zu bytes, expected %zu", name, got->bytes,
+                          want->bytes);
     return 0;
 }
 
-static double difference(enum cw_dtype dtype, const struct cw_view *got, const struct cw_view *want, size_t i)
+static double difference(enum cw_dtype dtype, const struct cw_view *got, const struct cw_view *want,
+                         size_t i)
 {
-    if (!cw_dtype_is_float(dtype) && cw_num_get_i64(dtype, got->data, i) == cw_num_get_i64(dtype, want->data, i))
+    if (!cw_dtype_is_float(dtype) &&
+        cw_num_get_i64(dtype, got->data, i) == cw_num_get_i64(dtype, want->data, i))
         return 0;
     double a = cw_num_get_f64(dtype, got->data, i), b = cw_num_get_f64(dtype, want->data, i);
     if ((isnan(a) && isnan(b)) || (cw_dtype_is_float(dtype) && a == b))
@@ -182,8 +191,8 @@ int test_view_compare(const char *name, const struct cw_view *got, const struct 
     if (got->dtype == CW_DTYPE_STR)
         return memcmp(got->data, want->data, got->bytes) == 0
                    ? 0
-                   : cw_err_set(err, CW_E_INVALID, "%s: is \"%.*s\"", name, (int)CW_MIN(got->bytes, (size_t)200),
-                                (const char *)got->data);
+                   : cw_err_set(err, CW_E_INVALID, "%s: is \"%.*s\"", name,
+                                (int)CW_MIN(got->bytes, (size_t)200), (const char *)got->data);
     size_t n = got->bytes / cw_dtype_bytes(got->dtype);
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -191,7 +200,8 @@ int test_view_compare(const char *name, const struct cw_view *got, const struct 
         sum += d;
         if (d > tolerance->each)
             return cw_err_set(err, CW_E_INVALID, "%s: value %zu is %.17g, expected %.17g", name, i,
-                              cw_num_get_f64(got->dtype, got->data, i), cw_num_get_f64(want->dtype, want->data, i));
+                              cw_num_get_f64(got->dtype, got->data, i),
+                              cw_num_get_f64(want->dtype, want->data, i));
     }
     if (tolerance->mean >= 0 && sum / (double)n > tolerance->mean)
         return cw_err_set(err, CW_E_INVALID, "%s: mean difference %g", name, sum / (double)n);

@@ -12,7 +12,8 @@ struct test_element {
     void *owned[CW_FIELDS_MAX];
 };
 /* folder: where `file` is looked for */
-int test_element_parse(const struct cw_value *json, const char *folder, struct test_element *ret, struct cw_err *err);
+int test_element_parse(const struct cw_value *json, const char *folder, struct test_element *ret,
+                       struct cw_err *err);
 void test_element_fini(struct test_element *element);
 /* {"image": {"dtype", "shape"}} */
 int test_spec_parse(const struct cw_value *json, struct cw_spec *ret_spec, struct cw_err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ops NAME FOLDER: runs FOLDER/NAME.json (README.md there). Prints what fails; exit status 1 then. */
+/* test_ops NAME FOLDER: runs FOLDER/NAME.json (README.md there). Prints what fails; exit status
+ * 1 then. */
 #include "ops/cases.h"
 
 #include "base/mem.h"
@@ -27,7 +28,8 @@ int test_check_spec(const struct test_case *c, const struct cw_spec *spec, struc
     CW_STR_AUTO text = {0};
     cw_spec_print(spec, &text);
     if (want && strcmp(want->s, cw_str_text(&text)) != 0)
-        return cw_err_set(err, CW_E_INVALID, "spec is \"%s\", expected \"%s\"", cw_str_text(&text), want->s);
+        return cw_err_set(err, CW_E_INVALID, "spec is \"%s\", expected \"%s\"", cw_str_text(&text),
+                          want->s);
     return 0;
 }
 
@@ -40,8 +42,8 @@ int test_input_spec(const struct test_case *c, struct cw_spec *ret_spec, struct 
     return test_spec_parse(spec ? spec : &input->items[0], ret_spec, err);
 }
 
-int test_check_element(const struct test_case *c, size_t i, const struct cw_spec *spec, const struct cw_element *got,
-                       struct cw_err *err)
+int test_check_element(const struct test_case *c, size_t i, const struct cw_spec *spec,
+                       const struct cw_element *got, struct cw_err *err)
 {
     const struct cw_value *wants = cw_value_get(c->expect, "elements");
     struct test_element want;
@@ -51,9 +53,11 @@ int test_check_element(const struct test_case *c, size_t i, const struct cw_spec
     for (size_t k = 0; k < got->n && rc == 0; k++) {
         int at = cw_spec_find(&want.spec, spec->fields[k].name);
         if (at < 0)
-            rc = cw_err_set(err, CW_E_INVALID, "field \"%s\" is not expected", spec->fields[k].name);
+            rc =
+                cw_err_set(err, CW_E_INVALID, "field \"%s\" is not expected", spec->fields[k].name);
         else
-            rc = test_view_compare(spec->fields[k].name, &got->fields[k], &want.e.fields[at], &c->tolerance, err);
+            rc = test_view_compare(spec->fields[k].name, &got->fields[k], &want.e.fields[at],
+                                   &c->tolerance, err);
     }
     test_element_fini(&want);
     return rc < 0 ? cw_err_wrap(err, "element %zu", i) : 0;
@@ -65,7 +69,8 @@ static void expand(struct cw_value *v, const char *data)
     static const char word[] = "${DATA}";
     char *at = v->type == CW_VALUE_STR ? strstr(v->s, word) : NULL;
     if (at) {
-        cw_autofree char *text = cw_mem_printf("%.*s%s%s", (int)(at - v->s), v->s, data, at + strlen(word));
+        cw_autofree char *text =
+            cw_mem_printf("%.*s%s%s", (int)(at - v->s), v->s, data, at + strlen(word));
         cw_value_fini(v);
         cw_value_set_str(v, text);
     }
@@ -109,21 +114,23 @@ static int run_case(struct test_case *c, struct cw_err *err)
 
 static bool passes(const struct cw_op *op, const struct cw_value *json, const char *folder)
 {
-    const struct cw_value *name = cw_value_get(json, "name"), *expect = cw_value_get(json, "expect");
+    const struct cw_value *name = cw_value_get(json, "name"),
+                          *expect = cw_value_get(json, "expect");
     if (!name || !expect) {
         printf("%s: a case without name or expect\n", op->name);
         return false;
     }
     const struct cw_value *error = cw_value_get(expect, "error");
-    struct test_case c = {.op = op,
-                          .json = json,
-                          .expect = expect,
-                          .folder = folder,
-                          .seed = (uint64_t)test_number(json, "seed", 0),
-                          .epoch = (uint64_t)test_number(json, "epoch", 0),
-                          .rep = (uint64_t)test_number(json, "rep", 0),
-                          .tag = (uint64_t)test_number(json, "tag", 7),
-                          .tolerance = {decimal(expect, "tolerance", 0), decimal(expect, "mean_tolerance", -1)}};
+    struct test_case c = {
+        .op = op,
+        .json = json,
+        .expect = expect,
+        .folder = folder,
+        .seed = (uint64_t)test_number(json, "seed", 0),
+        .epoch = (uint64_t)test_number(json, "epoch", 0),
+        .rep = (uint64_t)test_number(json, "rep", 0),
+        .tag = (uint64_t)test_number(json, "tag", 7),
+        .tolerance = {decimal(expect, "tolerance", 0), decimal(expect, "mean_tolerance", -1)}};
     struct cw_err err = {0};
     int rc = run_case(&c, &err);
     if (error && rc < 0 && strstr(err.msg, error->s))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_decisions FILE: replays the cases of a file (README.md). Prints what fails; exit status 1 then. */
+/* test_decisions FILE: replays the cases of a file (README.md). Prints what fails; exit status 1
+ * then. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static const struct cw_value *find_case(const struct cw_value *cases, const char
     return NULL;
 }
 
-static bool make_snapshot(const struct cw_value *cases, const struct cw_value *c, struct cw_value *ret_value)
+static bool make_snapshot(const struct cw_value *cases, const struct cw_value *c,
+                          struct cw_value *ret_value)
 {
     const struct cw_value *base = cw_value_get(c, "base"), *own = cw_value_get(c, "snapshot");
     const struct cw_value *from = base ? find_case(cases, base->s) : NULL;
@@ -116,7 +118,8 @@ static bool node_is(const struct cw_autocache_snapshot *s, size_t node, const st
     return false;
 }
 
-static bool check(const struct cw_autocache_snapshot *s, const struct cw_autocache_decision *d, const struct cw_value *expect)
+static bool check(const struct cw_autocache_snapshot *s, const struct cw_autocache_decision *d,
+                  const struct cw_value *expect)
 {
     const struct cw_value *decided = cw_value_get(expect, "decided");
     bool ok = !decided || decided->b == d->decided;
@@ -126,9 +129,11 @@ static bool check(const struct cw_autocache_snapshot *s, const struct cw_autocac
     ok = number_is("epoch_ns", d->epoch_ns, cw_value_get(expect, "epoch_ns")) && ok;
     ok = number_is("total_ns", d->total_ns, cw_value_get(expect, "total_ns")) && ok;
     ok = text_has("reason", cw_str_text(&d->reason), cw_value_get(expect, "reason")) && ok;
-    ok = text_has("candidates", cw_str_text(&d->candidates), cw_value_get(expect, "candidates")) && ok;
+    ok = text_has("candidates", cw_str_text(&d->candidates), cw_value_get(expect, "candidates")) &&
+         ok;
     if (!ok)
-        printf("  reason: %s\n  candidates:\n%s\n", cw_str_text(&d->reason), cw_str_text(&d->candidates));
+        printf("  reason: %s\n  candidates:\n%s\n", cw_str_text(&d->reason),
+               cw_str_text(&d->candidates));
     return ok;
 }
 
@@ -202,7 +207,8 @@ int main(int argc, char **argv)
 {
     struct cw_value cases = {0};
     struct cw_err err = {0};
-    if (argc != 2 || cw_value_load(argv[1], &cases, &err) < 0 || cases.type != CW_VALUE_LIST || cases.n == 0) {
+    if (argc != 2 || cw_value_load(argv[1], &cases, &err) < 0 || cases.type != CW_VALUE_LIST ||
+        cases.n == 0) {
         printf("usage: test_decisions FILE.json: %s\n", err.msg);
         return 1;
     }

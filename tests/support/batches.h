@@ -19,8 +19,10 @@ static inline struct cw_batch *cw_test_batch(void)
     batch->item = 5;
     batch->elements = 3;
     batch->skipped = 1;
-    batch->tensors[0].field = (struct cw_field){.name = "x", .dtype = CW_DTYPE_F32, .rank = 1, .dims = {3}};
-    batch->tensors[1].field = (struct cw_field){.name = "name", .dtype = CW_DTYPE_STR, .rank = 1, .dims = {2}};
+    batch->tensors[0].field =
+        (struct cw_field){.name = "x", .dtype = CW_DTYPE_F32, .rank = 1, .dims = {3}};
+    batch->tensors[1].field =
+        (struct cw_field){.name = "name", .dtype = CW_DTYPE_STR, .rank = 1, .dims = {2}};
     batch->tensors[1].bytes = sizeof(offsets) + 3;
     if (cw_batch_layout(batch, &bytes, NULL) != 0)
         return cw_batch_unref(batch);

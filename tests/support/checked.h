@@ -15,7 +15,8 @@ static inline struct cw_checked *cw_test_check(const char *nodes, struct cw_err 
     struct cw_graph *graph = NULL;
     struct cw_checked *checked = NULL;
     cw_autofree char *text = cw_mem_printf("{\"pipeline\": [%s]}", nodes);
-    if (cw_graph_parse(text, strlen(text), "", &graph, err) == 0 && cw_graph_check(graph, &checked, err))
+    if (cw_graph_parse(text, strlen(text), "", &graph, err) == 0 &&
+        cw_graph_check(graph, &checked, err))
         assert_null(checked);
     cw_graph_unref(graph);
     return checked;

@@ -9,7 +9,8 @@
 #include "format/chunk.h"
 #include "format/record.h"
 
-/* A chunk as one string of bytes, and its name. The elements' ids count; one with n == SIZE_MAX is left out. */
+/* A chunk as one string of bytes, and its name. The elements' ids count; one with n == SIZE_MAX
+ * is left out. */
 struct cw_test_chunk {
     struct cw_str bytes, name;
     int rc;
@@ -22,7 +23,8 @@ static inline void cw_test_chunk_fini(struct cw_test_chunk *chunk)
     cw_str_fini(&chunk->name);
 }
 
-static inline void cw_test_chunk_put(struct cw_str *frame, const struct cw_spec *spec, const struct cw_element *element,
+static inline void cw_test_chunk_put(struct cw_str *frame, const struct cw_spec *spec,
+                                     const struct cw_element *element,
                                      struct cw_chunk_record *record)
 {
     static const char zeros[64];
@@ -31,7 +33,8 @@ static inline void cw_test_chunk_put(struct cw_str *frame, const struct cw_spec 
         return;
     int64_t bytes = cw_record_bytes(spec, element);
     CW_ASSERT(bytes >= 0);
-    cw_str_add_bytes(frame, zeros, CW_ALIGN_UP(frame->len, cw_record_align((size_t)bytes)) - frame->len);
+    cw_str_add_bytes(frame, zeros,
+                     CW_ALIGN_UP(frame->len, cw_record_align((size_t)bytes)) - frame->len);
     record->offset = (uint32_t)frame->len;
     record->bytes = (uint32_t)bytes;
     cw_autofree void *p = cw_mem_new((size_t)bytes + 1);
@@ -40,8 +43,9 @@ static inline void cw_test_chunk_put(struct cw_str *frame, const struct cw_spec 
 }
 
 /* per_frame elements in each frame, in the given order. */
-static inline struct cw_test_chunk cw_test_chunk_new(const struct cw_chunk_head *head, const struct cw_element *elements, size_t n, size_t per_frame,
-                                                     int level)
+static inline struct cw_test_chunk cw_test_chunk_new(const struct cw_chunk_head *head,
+                                                     const struct cw_element *elements, size_t n,
+                                                     size_t per_frame, int level)
 {
     struct cw_test_chunk chunk = {0};
     struct cw_chunk_writer *writer = cw_chunk_writer_new(head, level);
@@ -57,11 +61,13 @@ static inline struct cw_test_chunk cw_test_chunk_new(const struct cw_chunk_head 
         struct cw_chunk_record *records = CW_NEW_ARRAY(struct cw_chunk_record, k);
         for (size_t j = 0; j < k; j++)
             cw_test_chunk_put(frame, &head->spec, &elements[i + j], &records[j]);
-        chunk.rc = cw_chunk_writer_add(writer, cw_str_text(frame), frame->len, NULL, records, k, &chunk.err);
+        chunk.rc = cw_chunk_writer_add(writer, cw_str_text(frame), frame->len, NULL, records, k,
+                                       &chunk.err);
         cw_mem_free(records);
     }
     if (chunk.rc == 0)
-        chunk.rc = cw_chunk_writer_finish(writer, &parts, &parts_n, &bytes, &chunk.name, &chunk.err);
+        chunk.rc =
+            cw_chunk_writer_finish(writer, &parts, &parts_n, &bytes, &chunk.name, &chunk.err);
     for (size_t i = 0; i < parts_n; i++)
         cw_str_add_bytes(&chunk.bytes, parts[i].iov_base, parts[i].iov_len);
     CW_ASSERT(chunk.bytes.len == bytes);

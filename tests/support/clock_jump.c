@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD: the wall clock jumps by hours, forth and back, every 300 ms of real time. Other clocks are left alone. */
+/* LD_PRELOAD: the wall clock jumps by hours, forth and back, every 300 ms of real time. Other
+ * clocks are left alone. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <sys/time.h>

@@ -9,7 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#define CW_TESTS_MAIN(tests) \
-    int main(void) { return cmocka_run_group_tests(tests, NULL, NULL); }
+#define CW_TESTS_MAIN(tests)                                                                       \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return cmocka_run_group_tests(tests, NULL, NULL);                                          \
+    }
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD: a disk that fails or is slow on command, below the directory $FAILING_DISK. What it does stands in the file
- * $FAILING_DISK_DOES, and is read anew each time: "writes" (they fail, no space), "syncs" (they fail, I/O error), "hold" (a sync does not
- * return before it says something else); anything else, or no file: the disk is well. Each sync adds a byte to $FAILING_DISK_SYNCS, where that is set. */
+/* LD_PRELOAD: a disk that fails or is slow on command, below the directory $FAILING_DISK. What
+ * it does stands in the file $FAILING_DISK_DOES, and is read anew each time: "writes" (they
+ * fail, no space), "syncs" (they fail, I/O error), "hold" (a sync does not return before it says
+ * something else); anything else, or no file: the disk is well. Each sync adds a byte to
+ * $FAILING_DISK_SYNCS, where that is set. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +84,8 @@ ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 static void count(int fd)
 {
     const char *file = getenv("FAILING_DISK_SYNCS");
-    int out = file && is_below(fd) ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+    int out =
+        file && is_below(fd) ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
     if (out < 0)
         return;
     (void)!REAL("write", write_fn)(out, ".", 1);

@@ -13,7 +13,7 @@
 struct record {
     struct record *next;
     uint64_t id;
-    bool left_out, forgotten;  /* forgotten ones may still be held */
+    bool left_out, forgotten; /* forgotten ones may still be held */
     bool touched, breaks;
     struct cw_element element; /* its fields point into map */
     void *map;

@@ -14,7 +14,7 @@ struct fake_counts {
     size_t held;                          /* records that are held now */
     size_t held_most;
     size_t prefetched;
-    size_t touched;                       /* hits that had been touched since the one before */
+    size_t touched; /* hits that had been touched since the one before */
     size_t records;
 };
 struct cw_cache_node *fake_cache_new(const struct cw_spec *spec);
@@ -22,7 +22,8 @@ void fake_cache_free(struct cw_cache_node *node);
 struct fake_counts fake_cache_counts(struct cw_cache_node *node);
 /* Forgets all records whose id is in [lo, hi). */
 void fake_cache_forget(struct cw_cache_node *node, uint64_t lo, uint64_t hi);
-/* The next get of each of these finds it, but it breaks while it is used: it is zeros then, what was held is not intact, and it is found no more. */
+/* The next get of each of these finds it, but it breaks while it is used: it is zeros then, what
+ * was held is not intact, and it is found no more. */
 void fake_cache_break(struct cw_cache_node *node, uint64_t lo, uint64_t hi);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that knows of libcachew what is public, and loads its data as forking loaders do: fork_loader ADDRESS FILE. It connects and is in the middle of
- * a job of its own when it forks children; each is a consumer of one named job, prints the numbers of its batches, and ends in its own way. */
+/* A program that knows of libcachew what is public, and loads its data as forking loaders do:
+ * fork_loader ADDRESS FILE. It connects and is in the middle of a job of its own when it forks
+ * children; each is a consumer of one named job, prints the numbers of its batches, and ends in
+ * its own way. */
 #include <cachew/cachew.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +23,14 @@ const char *__tsan_default_options(void)
 static struct cachew_error error = CACHEW_ERROR_INIT;
 static const struct cachew_pipeline *pipeline;
 
-static struct cachew_job *start(const char *address, const struct cachew_job_options *job_options, struct cachew_client **ret_client)
+static struct cachew_job *start(const char *address, const struct cachew_job_options *job_options,
+                                struct cachew_client **ret_client)
 {
     struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
     struct cachew_job *job = NULL;
     options.timeout_ms = WAIT_MS;
-    if (cachew_connect(address, &options, ret_client, &error) < 0 || cachew_job_start(*ret_client, pipeline, job_options, &job, &error) < 0)
+    if (cachew_connect(address, &options, ret_client, &error) < 0 ||
+        cachew_job_start(*ret_client, pipeline, job_options, &job, &error) < 0)
         fprintf(stderr, "process %d: %s\n", (int)getpid(), error.message);
     return job;
 }
@@ -35,7 +39,8 @@ static int consume(struct cachew_job *job, uint64_t at_most, int print)
 {
     struct cachew_batch *batch = NULL;
     int rc = 0;
-    for (uint64_t i = 0; i < at_most && (rc = cachew_job_next(job, WAIT_MS, &batch, &error)) == 1; i++) {
+    for (uint64_t i = 0; i < at_most && (rc = cachew_job_next(job, WAIT_MS, &batch, &error)) == 1;
+         i++) {
         if (print)
             dprintf(STDOUT_FILENO, "%llu\n", (unsigned long long)cachew_batch_number(batch));
         cachew_batch_release(batch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD: a file system that hangs. While the file $HANGING_WHILE is there, opening a directory below $HANGING_DIRS does not come back, and reading a file below
- * $HANGING_READS does not. Each such call adds a byte to the file $HANGING_CALLS. */
+/* LD_PRELOAD: a file system that hangs. While the file $HANGING_WHILE is there, opening a
+ * directory below $HANGING_DIRS does not come back, and reading a file below $HANGING_READS does
+ * not. Each such call adds a byte to the file $HANGING_CALLS. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,7 +27,8 @@ static void **find(void **ret, const char *name)
 
 static void hang(const char *root, const char *path)
 {
-    const char *dir = getenv(root), *gate = getenv("HANGING_WHILE"), *calls = getenv("HANGING_CALLS");
+    const char *dir = getenv(root), *gate = getenv("HANGING_WHILE"),
+               *calls = getenv("HANGING_CALLS");
     if (!dir || !gate || !calls || strncmp(path, dir, strlen(dir)) != 0 || access(gate, F_OK) != 0)
         return;
     int out = open(calls, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

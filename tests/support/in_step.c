@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trainers that step together: none asks for another batch before all have theirs, as when they wait for each other in an all-reduce. One process, one thread.
+/* Trainers that step together: none asks for another batch before all have theirs, as when they
+ * wait for each other in an all-reduce. One process, one thread.
  *
- * usage: in_step ADDRESS PIPELINE CONSUMERS EPOCHS WINDOW BUFFER     prints a line a batch: epoch, number, elements, a sum of its bytes */
+ * usage: in_step ADDRESS PIPELINE CONSUMERS EPOCHS WINDOW BUFFER     prints a line a batch:
+ *                                         epoch, number, elements, a sum of its bytes */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,8 @@ static void print_batch(const struct cachew_batch *batch)
         for (size_t k = 0; k < tensor.bytes; k++)
             sum = (sum ^ ((const unsigned char *)tensor.data)[k]) * UINT64_C(1099511628211);
     }
-    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 "\n", cachew_batch_epoch(batch), cachew_batch_number(batch), cachew_batch_elements(batch), sum);
+    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 "\n", cachew_batch_epoch(batch),
+           cachew_batch_number(batch), cachew_batch_elements(batch), sum);
 }
 
 /* Whether anybody got anything, be it the end of an epoch. */

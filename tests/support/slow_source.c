@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LD_PRELOAD: reads of files below SLOW_SOURCE take SLOW_LATENCY_US more each, and 1 us more for each SLOW_BYTES_PER_US bytes: a stand-in for a
- * network file system whose kernel cache has nothing. It slows each reader by itself: several are not slowed by each other. */
+/* LD_PRELOAD: reads of files below SLOW_SOURCE take SLOW_LATENCY_US more each, and 1 us more for
+ * each SLOW_BYTES_PER_US bytes: a stand-in for a network file system whose kernel cache has
+ * nothing. It slows each reader by itself: several are not slowed by each other. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,10 @@
  *   store_load URL put NAME BYTES     one file, whose bytes follow from its name
  *   store_load URL check NAME BYTES   is it there, and right?
  *   store_load URL list
- *   store_load URL load BYTES         two threads put files of this size and two read them back, until "quit" comes on standard input; each line of
- *                                     input before is answered with the state so far. At the end every file whose put succeeded is read. */
+ *   store_load URL load BYTES         two threads put files of this size and two read them back,
+ *                                     until "quit" comes on standard input; each line of
+ *                                     input before is answered with the state so far. At the end
+ *                                     every file whose put succeeded is read. */
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -60,21 +62,25 @@ static int check_one(const char *name, size_t n, struct cw_err *err)
     int rc = cw_store_file_open(store, name, &file, &bytes, err);
     if (rc < 0)
         return rc;
-    rc = bytes == n ? cw_store_file_read(file, 0, got, n, err) : cw_err_set(err, CW_E_CORRUPT, "%s has %" PRIu64 " bytes", name, bytes);
+    rc = bytes == n ? cw_store_file_read(file, 0, got, n, err)
+                    : cw_err_set(err, CW_E_CORRUPT, "%s has %" PRIu64 " bytes", name, bytes);
     cw_store_file_close(file);
     if (rc < 0)
         return rc;
     fill(name, want, n);
-    return memcmp(want, got, n) == 0 ? 0 : cw_err_set(err, CW_E_CORRUPT, "%s holds other bytes", name);
+    return memcmp(want, got, n) == 0 ? 0
+                                     : cw_err_set(err, CW_E_CORRUPT, "%s holds other bytes", name);
 }
 
 static void name_of(size_t writer, size_t i, char *ret_name, size_t cap)
 {
     snprintf(ret_name, cap, "load/%zu/%02zu.chunk", writer, i);
 }
-static void note(int rc, const struct cw_err *err, int64_t begin_ns, atomic_ullong *ok, atomic_ullong *failed)
+static void note(int rc, const struct cw_err *err, int64_t begin_ns, atomic_ullong *ok,
+                 atomic_ullong *failed)
 {
-    unsigned long long ms = (unsigned long long)((cw_clock_ns() - begin_ns) / 1000000), worst = atomic_load(&worst_ms);
+    unsigned long long ms = (unsigned long long)((cw_clock_ns() - begin_ns) / 1000000),
+                       worst = atomic_load(&worst_ms);
 
     while (ms > worst && !atomic_compare_exchange_weak(&worst_ms, &worst, ms))
         ;
@@ -125,9 +131,11 @@ static void reader_thread(void *arg)
 static void print_state(const char *what)
 {
     cw_mutex_lock(&lock);
-    printf("{\"%s\":1,\"puts_ok\":%llu,\"puts_failed\":%llu,\"reads_ok\":%llu,\"reads_failed\":%llu,\"wrong\":%llu,\"worst_ms\":%llu,\"away\":%d,\"last\":\"%s\"}\n",
-           what, atomic_load(&puts_ok), atomic_load(&puts_failed), atomic_load(&reads_ok), atomic_load(&reads_failed), atomic_load(&wrong),
-           atomic_load(&worst_ms), cw_store_is_away(store, NULL), last_error);
+    printf("{\"%s\":1,\"puts_ok\":%llu,\"puts_failed\":%llu,\"reads_ok\":%llu,\"reads_failed\":%"
+           "llu,\"wrong\":%llu,\"worst_ms\":%llu,\"away\":%d,\"last\":\"%s\"}\n",
+           what, atomic_load(&puts_ok), atomic_load(&puts_failed), atomic_load(&reads_ok),
+           atomic_load(&reads_failed), atomic_load(&wrong), atomic_load(&worst_ms),
+           cw_store_is_away(store, NULL), last_error);
     cw_mutex_unlock(&lock);
     fflush(stdout);
 }
@@ -188,12 +196,14 @@ static int run(int argc, char **argv, struct cw_err *err)
         file_bytes = n;
         return load() ? cw_err_set(err, CW_E_CORRUPT, "files are lost") : 0;
     }
-    return cw_err_set(err, CW_E_INVALID, "usage: store_load URL put|check NAME BYTES, list, load BYTES");
+    return cw_err_set(err, CW_E_INVALID,
+                      "usage: store_load URL put|check NAME BYTES, list, load BYTES");
 }
 int main(int argc, char **argv)
 {
     struct cw_err err = {0};
-    int rc = argc < 3 ? cw_err_set(&err, CW_E_INVALID, "usage: store_load URL COMMAND...") : cw_store_open(argv[1], &store, &err);
+    int rc = argc < 3 ? cw_err_set(&err, CW_E_INVALID, "usage: store_load URL COMMAND...")
+                      : cw_store_open(argv[1], &store, &err);
 
     if (rc == 0) {
         rc = run(argc, argv, &err);

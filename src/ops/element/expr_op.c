@@ -3,7 +3,8 @@
 
 #include "base/mem.h"
 
-int cw_expr_op_compile(const char *text, const struct cw_spec *in, struct cw_expr **ret_expr, struct cw_err *err)
+int cw_expr_op_compile(const char *text, const struct cw_spec *in, struct cw_expr **ret_expr,
+                       struct cw_err *err)
 {
     struct cw_expr *expr;
     int rc = cw_expr_parse(text, &expr, err);
@@ -32,8 +33,9 @@ void cw_expr_op_scratch_free(void *scratch)
     cw_mem_free(s);
 }
 
-int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text, const struct cw_op_ctx *ctx,
-                     const struct cw_element *element, struct cw_view *ret_view, struct cw_err *err)
+int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text,
+                     const struct cw_op_ctx *ctx, const struct cw_element *element,
+                     struct cw_view *ret_view, struct cw_err *err)
 {
     if (!scratch->expr) {
         int rc = cw_expr_op_compile(text, ctx->in, &scratch->expr, err);

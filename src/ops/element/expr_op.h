@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `eval` and `filter` share: the text is checked with the options, and each thread binds its own copy to the
- * spec when its first element comes. */
+/* What `eval` and `filter` share: the text is checked with the options, and each thread binds
+ * its own copy to the spec when its first element comes. */
 #ifndef CW_OPS_ELEMENT_EXPR_OP_H
 #define CW_OPS_ELEMENT_EXPR_OP_H
 
 #include "ops/expr/expr.h"
 
 /* Parses and binds; the caller frees. */
-int cw_expr_op_compile(const char *text, const struct cw_spec *in, struct cw_expr **ret_expr, struct cw_err *err);
+int cw_expr_op_compile(const char *text, const struct cw_spec *in, struct cw_expr **ret_expr,
+                       struct cw_err *err);
 
 struct cw_expr_op_scratch {
     struct cw_expr *expr; /* NULL before the first element */
@@ -15,7 +16,8 @@ struct cw_expr_op_scratch {
 void *cw_expr_op_scratch_new(const void *opts, void *state);
 void cw_expr_op_scratch_free(void *scratch);
 /* The value of the expression for this element. */
-int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text, const struct cw_op_ctx *ctx,
-                     const struct cw_element *element, struct cw_view *ret_view, struct cw_err *err);
+int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text,
+                     const struct cw_op_ctx *ctx, const struct cw_element *element,
+                     struct cw_view *ret_view, struct cw_err *err);
 
 #endif

@@ -83,12 +83,12 @@ int cw_image_rect(const struct cw_image *image, const struct cw_rect *rect,
 {
     const int64_t y = rect->y - image->part_y, x = rect->x - image->part_x;
     if (y < 0 || x < 0 || y + rect->h > image->h || x + rect->w > image->w)
-        return cw_err_set(
-            err, CW_E_INTERNAL,
-            "%lld x %lld at %lld, %lld is not in the part %lld x %lld at %lld, %lld that was decoded",
-            (long long)rect->h, (long long)rect->w, (long long)rect->y, (long long)rect->x,
-            (long long)image->h, (long long)image->w, (long long)image->part_y,
-            (long long)image->part_x);
+        return cw_err_set(err, CW_E_INTERNAL,
+                          "%lld x %lld at %lld, %lld is not in the part %lld x %lld at %lld, %lld "
+                          "that was decoded",
+                          (long long)rect->h, (long long)rect->w, (long long)rect->y,
+                          (long long)rect->x, (long long)image->h, (long long)image->w,
+                          (long long)image->part_y, (long long)image->part_x);
     *ret_data = image->data + (size_t)y * cw_image_stride(image) + (size_t)x * image->pixel_bytes;
     return 0;
 }
@@ -111,9 +111,8 @@ void cw_image_resample_free(void *scratch)
     cw_mem_free(scratch);
 }
 
-int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h, int64_t w, const struct cw_view *out,
-                      int filter,
-                      struct cw_err *err)
+int cw_image_resample(void *scratch, const struct cw_image *image, const uint8_t *src, int64_t h,
+                      int64_t w, const struct cw_view *out, int filter, struct cw_err *err)
 {
     const struct cw_resample_job job = {.src = src,
                                         .src_stride = cw_image_stride(image),

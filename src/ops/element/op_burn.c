@@ -8,10 +8,14 @@ struct burn_opts {
     double ms;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "ms", .help = "milliseconds of CPU time for each element", .type = CW_OPT_F64,
-     .offset = offsetof(struct burn_opts, ms), .min = 0, .max = 60e3, .flags = CW_OPT_REQUIRED},
-    {0}};
+static const struct cw_opt options[] = {{.name = "ms",
+                                         .help = "milliseconds of CPU time for each element",
+                                         .type = CW_OPT_F64,
+                                         .offset = offsetof(struct burn_opts, ms),
+                                         .min = 0,
+                                         .max = 60e3,
+                                         .flags = CW_OPT_REQUIRED},
+                                        {0}};
 
 static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                  struct cw_element *element, struct cw_err *err)
@@ -30,7 +34,8 @@ const struct cw_op cw_op_burn = {
     .name = "burn",
     .version = 1,
     .summary = "uses CPU time for each element (for tests)",
-    .doc = "Does nothing to the data and uses `ms` milliseconds of the thread's CPU time for each element,\n"
+    .doc = "Does nothing to the data and uses `ms` milliseconds of the thread's CPU time for each "
+           "element,\n"
            "at most as long as its job is there.",
     .kind = CW_OP_ELEMENT,
     .inputs_min = 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: values as another dtype. The rules are NumPy's astype where that is defined; where C leaves
- * it open (a float beyond the integer's range, NaN), the result is fixed here: the nearest end, 0. */
+/* Element: values as another dtype. The rules are NumPy's astype where that is defined; where C
+ * leaves it open (a float beyond the integer's range, NaN), the result is fixed here: the
+ * nearest end, 0. */
 #include "ops/kernels/num.h"
 #include "ops/op_util.h"
 
@@ -8,10 +9,13 @@ struct cast_opts {
     int dtype;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "dtype", .help = "dtype of the result, not str", .type = CW_OPT_ENUM,
-     .offset = offsetof(struct cast_opts, dtype), .flags = CW_OPT_REQUIRED, .names = cw_dtype_names},
-    {0}};
+static const struct cw_opt options[] = {{.name = "dtype",
+                                         .help = "dtype of the result, not str",
+                                         .type = CW_OPT_ENUM,
+                                         .offset = offsetof(struct cast_opts, dtype),
+                                         .flags = CW_OPT_REQUIRED,
+                                         .names = cw_dtype_names},
+                                        {0}};
 
 static int check(const void *opts, struct cw_err *err)
 {
@@ -31,7 +35,8 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
 {
     const struct cast_opts *o = opts;
     if (in->dtype == CW_DTYPE_STR)
-        return cw_err_set(err, CW_E_INVALID, "field \"%s\" is a str; only numbers can be cast", in->name);
+        return cw_err_set(err, CW_E_INVALID, "field \"%s\" is a str; only numbers can be cast",
+                          in->name);
     *ret_field = *in;
     ret_field->dtype = (enum cw_dtype)o->dtype;
     return 0;
@@ -47,7 +52,8 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     int rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return rc;
-    cw_num_convert(out->dtype, out->data, in->dtype, in->data, in->bytes / cw_dtype_bytes(in->dtype));
+    cw_num_convert(out->dtype, out->data, in->dtype, in->data,
+                   in->bytes / cw_dtype_bytes(in->dtype));
     return 0;
 }
 
@@ -55,9 +61,12 @@ const struct cw_op cw_op_cast = {
     .name = "cast",
     .version = 1,
     .summary = "values as another dtype",
-    .doc = "Converts each value. Float to integer cuts towards zero; what is beyond the range becomes its nearest\n"
-           "end, NaN becomes 0. Integer to a narrower integer keeps the low bits. Anything to bool is \"not 0\".\n"
-           "To fewer float bits rounds to nearest even. Works on all numeric fields unless `fields` says which.",
+    .doc = "Converts each value. Float to integer cuts towards zero; what is beyond the range "
+           "becomes its nearest\n"
+           "end, NaN becomes 0. Integer to a narrower integer keeps the low bits. Anything to bool "
+           "is \"not 0\".\n"
+           "To fewer float bits rounds to nearest even. Works on all numeric fields unless "
+           "`fields` says which.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_POINTWISE | CW_OP_CAST | CW_OP_FIELDWISE,
     .inputs_min = 1,

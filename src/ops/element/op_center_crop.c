@@ -9,7 +9,8 @@ struct center_crop_opts {
 };
 
 static const struct cw_opt options[] = {
-    CW_IMAGE_SIZE_ROW(offsetof(struct center_crop_opts, size), "[height, width], or one number for a square"),
+    CW_IMAGE_SIZE_ROW(offsetof(struct center_crop_opts, size),
+                      "[height, width], or one number for a square"),
     {0}};
 
 static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
@@ -20,14 +21,16 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return cw_image_infer(in, size.h, size.w, false, ret_field, err);
 }
 
-/* Where `need` samples begin in the middle of `have`: halves go to the even number, as in torchvision. */
+/* Where `need` samples begin in the middle of `have`: halves go to the even number, as in
+ * torchvision. */
 static int64_t middle(int64_t have, int64_t need)
 {
     const int64_t gap = have - need, half = gap / 2;
     return gap % 2 == 0 || half % 2 == 0 ? half : half + 1;
 }
 
-/* What is taken of an axis, and where it goes: an image that is too small is surrounded by zeros. */
+/* What is taken of an axis, and where it goes: an image that is too small is surrounded by
+ * zeros. */
 static void place(int64_t have, int64_t need, int64_t *ret_from, int64_t *ret_n, int64_t *ret_to)
 {
     const bool small = have < need;
@@ -85,8 +88,8 @@ const struct cw_op cw_op_center_crop = {
     .name = "center_crop",
     .version = 1,
     .summary = "the middle of an image",
-    .doc =
-        "Cuts `size` out of the middle. Where the image is smaller, zeros are put around it. As torchvision's CenterCrop.",
+    .doc = "Cuts `size` out of the middle. Where the image is smaller, zeros are put around it. As "
+           "torchvision's CenterCrop.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: the bytes of a JPEG or PNG file to samples. When a crop follows, only what it needs is decoded. */
+/* Element: the bytes of a JPEG or PNG file to samples. When a crop follows, only what it needs
+ * is decoded. */
 #include "ops/element/image_view.h"
 
 #include <ctype.h>
@@ -110,8 +111,9 @@ static int decode_part(struct decoding *of, const struct cw_rect *want, struct c
     return rc == 0 ? cw_jpeg_finish(of->jpeg, out->data, err) : rc;
 }
 
-/* The whole was preferred and cannot be had: the part that is needed may be. It is marked as a part also when its margins make it
- * as large as the image, since what lies outside of `want` may be damaged. */
+/* The whole was preferred and cannot be had: the part that is needed may be. It is marked as a
+ * part also when its margins make it as large as the image, since what lies outside of `want`
+ * may be damaged. */
 static int decode_part_instead(struct decoding *of, const struct cw_rect *want, struct cw_view *out,
                                struct cw_err *err)
 {
@@ -196,15 +198,19 @@ const struct cw_op cw_op_decode_image = {
     .name = "decode_image",
     .version = 1,
     .summary = "JPEG or PNG files to samples",
-    .doc =
-        "Turns the bytes of a JPEG or PNG file into u8[height, width, channels]. JPEG samples are those of libjpeg-turbo's\n"
-        "default decoding. In PNG files palettes are expanded, 16-bit samples keep their high byte, and transparency is\n"
-        "dropped. CMYK JPEGs become RGB.\n"
-        "\n"
-        "When the next operator is a crop, only the part that it needs is decoded; the result is the same. Damage in a\n"
-        "file is an error, unless it lies behind the part that is needed; a file that was cut off always is. A cache between\n"
-        "the two does not change which images are bad: it keeps images that are sound as a whole, and of one that is damaged\n"
-        "behind the part the part is decoded each time.",
+    .doc = "Turns the bytes of a JPEG or PNG file into u8[height, width, channels]. JPEG samples "
+           "are those of libjpeg-turbo's\n"
+           "default decoding. In PNG files palettes are expanded, 16-bit samples keep their high "
+           "byte, and transparency is\n"
+           "dropped. CMYK JPEGs become RGB.\n"
+           "\n"
+           "When the next operator is a crop, only the part that it needs is decoded; the result "
+           "is the same. Damage in a\n"
+           "file is an error, unless it lies behind the part that is needed; a file that was cut "
+           "off always is. A cache between\n"
+           "the two does not change which images are bad: it keeps images that are sound as a "
+           "whole, and of one that is damaged\n"
+           "behind the part the part is decoded each time.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GROW | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -11,10 +11,16 @@ struct eval_opts {
 
 #define OFFSET(member) offsetof(struct eval_opts, member)
 static const struct cw_opt options[] = {
-    {.name = "expr", .help = "expression over the fields; x is the only field of a one-field element",
-     .type = CW_OPT_STR, .offset = OFFSET(expr), .flags = CW_OPT_REQUIRED},
-    {.name = "out", .help = "name of the result; default: the one field that the expression reads, which is replaced",
-     .type = CW_OPT_STR, .offset = OFFSET(out)},
+    {.name = "expr",
+     .help = "expression over the fields; x is the only field of a one-field element",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(expr),
+     .flags = CW_OPT_REQUIRED},
+    {.name = "out",
+     .help =
+         "name of the result; default: the one field that the expression reads, which is replaced",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(out)},
     {0}};
 
 static int check(const void *opts, struct cw_err *err)
@@ -28,8 +34,8 @@ static int check(const void *opts, struct cw_err *err)
 }
 
 /* Which field the result replaces; in->n = it is added. */
-static int find_place(const struct eval_opts *o, const struct cw_expr *expr, const struct cw_spec *in,
-                      size_t *ret_place, struct cw_err *err)
+static int find_place(const struct eval_opts *o, const struct cw_expr *expr,
+                      const struct cw_spec *in, size_t *ret_place, struct cw_err *err)
 {
     size_t read_n = 0, place = 0;
     if (o->out && o->out[0]) {
@@ -45,7 +51,8 @@ static int find_place(const struct eval_opts *o, const struct cw_expr *expr, con
     }
     if (read_n != 1 && in->n != 1)
         return cw_err_set(err, CW_E_INVALID,
-                          "option out: is needed, since the expression reads %zu fields, not one", read_n);
+                          "option out: is needed, since the expression reads %zu fields, not one",
+                          read_n);
     *ret_place = place;
     return 0;
 }
@@ -104,15 +111,23 @@ const struct cw_op cw_op_eval = {
     .name = "eval",
     .version = 1,
     .summary = "a field computed by an expression",
-    .doc = "Computes `expr` for each value: numbers, field names, + - * / % **, < <= > >= == !=, and or not,\n"
-           "parentheses, min(a, b, ...) max(a, b, ...) clip(v, lo, hi) abs sqrt exp log floor ceil round, and the\n"
-           "constants true false pi inf nan. Precedence is Python's. In an element with one field `x` is that field.\n"
+    .doc = "Computes `expr` for each value: numbers, field names, + - * / % **, < <= > >= == !=, "
+           "and or not,\n"
+           "parentheses, min(a, b, ...) max(a, b, ...) clip(v, lo, hi) abs sqrt exp log floor ceil "
+           "round, and the\n"
+           "constants true false pi inf nan. Precedence is Python's. In an element with one field "
+           "`x` is that field.\n"
            "\n"
-           "Scalars meet tensors of any shape; tensors must have equal shapes. bool and integers compute as i64, which\n"
-           "wraps; f16 and f32 as f32, f64 as f64; numbers in the text adapt to what they meet. Integers become\n"
-           "floats by /, by a number with a point, by sqrt, exp and log: f32 if the fields that they come from\n"
-           "have at most 16 bits, else f64. % takes the sign of its right side, round rounds ties to even. The\n"
-           "remainder of a division by integer 0 and an integer to a negative power are errors of the element.\n"
+           "Scalars meet tensors of any shape; tensors must have equal shapes. bool and integers "
+           "compute as i64, which\n"
+           "wraps; f16 and f32 as f32, f64 as f64; numbers in the text adapt to what they meet. "
+           "Integers become\n"
+           "floats by /, by a number with a point, by sqrt, exp and log: f32 if the fields that "
+           "they come from\n"
+           "have at most 16 bits, else f64. % takes the sign of its right side, round rounds ties "
+           "to even. The\n"
+           "remainder of a division by integer 0 and an integer to a negative power are errors of "
+           "the element.\n"
            "u64 fields have to be cast before.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_POINTWISE,

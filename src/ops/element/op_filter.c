@@ -9,8 +9,11 @@ struct filter_opts {
 };
 
 static const struct cw_opt options[] = {
-    {.name = "expr", .help = "expression over the fields; kept is what it is not 0 for", .type = CW_OPT_STR,
-     .offset = offsetof(struct filter_opts, expr), .flags = CW_OPT_REQUIRED},
+    {.name = "expr",
+     .help = "expression over the fields; kept is what it is not 0 for",
+     .type = CW_OPT_STR,
+     .offset = offsetof(struct filter_opts, expr),
+     .flags = CW_OPT_REQUIRED},
     {0}};
 
 static int check(const void *opts, struct cw_err *err)
@@ -56,8 +59,10 @@ const struct cw_op cw_op_filter = {
     .name = "filter",
     .version = 1,
     .summary = "keeps the elements for which an expression is true",
-    .doc = "Keeps an element if `expr` (see `eval`) is true, that is, not 0. If it is a tensor, all of its values must be\n"
-           "true. How many elements there are is known only when they have been computed, so the pipeline is sparse\n"
+    .doc = "Keeps an element if `expr` (see `eval`) is true, that is, not 0. If it is a tensor, "
+           "all of its values must be\n"
+           "true. How many elements there are is known only when they have been computed, so the "
+           "pipeline is sparse\n"
            "from here on: batches are still full, and the order is still that of one thread.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_CHANGES_COUNT,

@@ -8,11 +8,14 @@ struct inflate_opts {
     int64_t factor;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "factor", .help = "how many times as large", .type = CW_OPT_I64,
-     .offset = offsetof(struct inflate_opts, factor), .min = 1, .max = 1 << 20,
-     .flags = CW_OPT_REQUIRED},
-    {0}};
+static const struct cw_opt options[] = {{.name = "factor",
+                                         .help = "how many times as large",
+                                         .type = CW_OPT_I64,
+                                         .offset = offsetof(struct inflate_opts, factor),
+                                         .min = 1,
+                                         .max = 1 << 20,
+                                         .flags = CW_OPT_REQUIRED},
+                                        {0}};
 
 static bool accepts(const struct cw_field *field)
 {
@@ -30,7 +33,8 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     if (in->rank == 0) {
         ret_field->rank = 1;
         ret_field->dims[0] = o->factor;
-    } else if (in->dims[0] >= 0 && __builtin_mul_overflow(in->dims[0], o->factor, &ret_field->dims[0])) {
+    } else if (in->dims[0] >= 0 &&
+               __builtin_mul_overflow(in->dims[0], o->factor, &ret_field->dims[0])) {
         return cw_err_set(err, CW_E_LIMIT, "option factor: %lld rows times %lld is too large",
                           (long long)in->dims[0], (long long)o->factor);
     }
@@ -48,8 +52,8 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
         out->dims[0] = o->factor;
     } else if (out->dtype != CW_DTYPE_STR &&
                __builtin_mul_overflow(in->dims[0], o->factor, &out->dims[0])) {
-        return cw_err_set(err, CW_E_LIMIT, "%lld rows times %lld is too large", (long long)in->dims[0],
-                          (long long)o->factor);
+        return cw_err_set(err, CW_E_LIMIT, "%lld rows times %lld is too large",
+                          (long long)in->dims[0], (long long)o->factor);
     }
     if (__builtin_mul_overflow(in->bytes, (size_t)o->factor, &out->bytes))
         return cw_err_set(err, CW_E_LIMIT, "%zu bytes times %lld is too large", in->bytes,
@@ -66,7 +70,8 @@ const struct cw_op cw_op_inflate = {
     .name = "inflate",
     .version = 1,
     .summary = "makes fields larger by repeating them (for tests)",
-    .doc = "Puts a field `factor` times after itself: along the first dimension (a scalar becomes a vector), or,\n"
+    .doc = "Puts a field `factor` times after itself: along the first dimension (a scalar becomes "
+           "a vector), or,\n"
            "for a string, its bytes. Works on all fields unless `fields` says which.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GROW | CW_OP_FIELDWISE,

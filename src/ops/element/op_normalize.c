@@ -173,10 +173,11 @@ const struct cw_op cw_op_normalize = {
     .name = "normalize",
     .version = 1,
     .summary = "scales values to a mean and a deviation",
-    .doc =
-        "(x / scale - mean) / std for every value, as f32. The last dimension is that of the channels: `mean` and `std` have\n"
-        "one number for each, or one for all. `scale` is 255 for u8 and 1 for floats unless given. Computed in single\n"
-        "precision for u8 and f32, in double precision for f64.",
+    .doc = "(x / scale - mean) / std for every value, as f32. The last dimension is that of the "
+           "channels: `mean` and `std` have\n"
+           "one number for each, or one for all. `scale` is 255 for u8 and 1 for floats unless "
+           "given. Computed in single\n"
+           "precision for u8 and f32, in double precision for f64.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_POINTWISE | CW_OP_CAST | CW_OP_GROW | CW_OP_FIELDWISE,
     .inputs_min = 1,

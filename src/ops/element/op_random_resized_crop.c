@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: a random rectangle of an image, in a given size. The rectangle is torchvision's (Szegedy et al., "Going
- * deeper with convolutions", CVPR 2015): a share of the area and an aspect ratio, ten tries, else the middle. */
+/* Element: a random rectangle of an image, in a given size. The rectangle is torchvision's
+ * (Szegedy et al., "Going deeper with convolutions", CVPR 2015): a share of the area and an
+ * aspect ratio, ten tries, else the middle. */
 #include "ops/element/image_view.h"
 
 #include <math.h>
@@ -42,7 +43,8 @@ static const struct cw_opt options[] = {
      .max = 1,
      .len_min = 2,
      .len_max = 2},
-    CW_IMAGE_SIZE_ROW(offsetof(struct random_resized_crop_opts, size), "[height, width], or one number for a square"),
+    CW_IMAGE_SIZE_ROW(offsetof(struct random_resized_crop_opts, size),
+                      "[height, width], or one number for a square"),
     {0}};
 
 static int check(const void *opts, struct cw_err *err)
@@ -129,10 +131,11 @@ const struct cw_op cw_op_random_resized_crop = {
     .name = "random_resized_crop",
     .version = 1,
     .summary = "a random part of an image, resized",
-    .doc =
-        "Takes a rectangle with a random share of the area (`scale`) and a random ratio of width to height (`ratio`) from a\n"
-        "random place, and resizes it to `size`, as torchvision's RandomResizedCrop does with an image of Pillow: first the\n"
-        "crop, then the antialiased resize of what was cut out.",
+    .doc = "Takes a rectangle with a random share of the area (`scale`) and a random ratio of "
+           "width to height (`ratio`) from a\n"
+           "random place, and resizes it to `size`, as torchvision's RandomResizedCrop does with "
+           "an image of Pillow: first the\n"
+           "crop, then the antialiased resize of what was cut out.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_RANDOM | CW_OP_GEOMETRIC | CW_OP_CROP | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

@@ -20,13 +20,14 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
 {
     (void)opts;
     if (in->dtype != CW_DTYPE_STR)
-        return cw_err_set(err, CW_E_INVALID, "field \"%s\" is a %s; a path (str) is needed", in->name,
-                          cw_dtype_name(in->dtype));
+        return cw_err_set(err, CW_E_INVALID, "field \"%s\" is a %s; a path (str) is needed",
+                          in->name, cw_dtype_name(in->dtype));
     *ret_field = *in;
     return 0;
 }
 
-static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char **ret_path, struct cw_err *err)
+static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char **ret_path,
+                     struct cw_err *err)
 {
     char *path = cw_op_scratch(ctx, in->bytes + 1, err);
     if (!path)
@@ -35,13 +36,16 @@ static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char
         memcpy(path, in->data, in->bytes);
     path[in->bytes] = '\0';
     if (in->bytes == 0 || memchr(path, 0, in->bytes))
-        return cw_err_set(err, CW_E_INVALID, "%s", in->bytes ? "path with a zero byte in it" : "empty path");
+        return cw_err_set(err, CW_E_INVALID, "%s",
+                          in->bytes ? "path with a zero byte in it" : "empty path");
     *ret_path = path;
     return 0;
 }
 
-/* Without a stamp: whatever is there. By content: what is to be read anyway is compared afterwards. */
-static int open_file(const char *path, const struct cw_file_stamp *stamp, int *ret_fd, struct stat *ret_st, struct cw_err *err)
+/* Without a stamp: whatever is there. By content: what is to be read anyway is compared
+ * afterwards. */
+static int open_file(const char *path, const struct cw_file_stamp *stamp, int *ret_fd,
+                     struct stat *ret_st, struct cw_err *err)
 {
     struct cw_file_stamp size = {.identity = CW_IDENTITY_SIZE};
     /* Not blocking, so that a named pipe is refused instead of waited for. */
@@ -62,17 +66,21 @@ static int open_file(const char *path, const struct cw_file_stamp *stamp, int *r
     return 0;
 }
 
-static int read_all(const struct cw_source_file *file, const struct cw_view *out, bool cached, struct cw_err *err)
+static int read_all(const struct cw_source_file *file, const struct cw_view *out, bool cached,
+                    struct cw_err *err)
 {
-    int rc = cached ? cw_source_read(file, 0, out->data, out->bytes, err) : cw_read_fd(file->fd, 0, out->data, out->bytes, err);
+    int rc = cached ? cw_source_read(file, 0, out->data, out->bytes, err)
+                    : cw_read_fd(file->fd, 0, out->data, out->bytes, err);
     if (rc == CW_E_CORRUPT)
-        return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter", file->path);
+        return cw_err_set(err, CW_E_STATE, "%s: changed while it is read: it became shorter",
+                          file->path);
     return rc < 0 ? cw_err_wrap(err, "%s", file->path) : 0;
 }
 
-/* Cached blocks are found by size and time; if they are not what the job means, the file itself may still be. */
-static int read_content(const struct cw_source_file *file, const struct cw_file_stamp *stamp, const struct stat *st, const struct cw_view *out,
-                        struct cw_err *err)
+/* Cached blocks are found by size and time; if they are not what the job means, the file itself
+ * may still be. */
+static int read_content(const struct cw_source_file *file, const struct cw_file_stamp *stamp,
+                        const struct stat *st, const struct cw_view *out, struct cw_err *err)
 {
     int rc = 0;
     for (int cached = cw_source_is_cached(); cached >= 0; cached--) {
@@ -85,8 +93,8 @@ static int read_content(const struct cw_source_file *file, const struct cw_file_
     return rc;
 }
 
-static int read_open(const struct cw_op_ctx *ctx, int fd, const struct stat *st, const char *path, const struct cw_file_stamp *stamp,
-                     struct cw_view *out, struct cw_err *err)
+static int read_open(const struct cw_op_ctx *ctx, int fd, const struct stat *st, const char *path,
+                     const struct cw_file_stamp *stamp, struct cw_view *out, struct cw_err *err)
 {
     if (!S_ISREG(st->st_mode))
         return cw_err_set(err, CW_E_INVALID, "%s: is not a regular file", path);
@@ -95,8 +103,11 @@ static int read_open(const struct cw_op_ctx *ctx, int fd, const struct stat *st,
     int rc = cw_op_output(ctx, out, err);
     if (rc < 0)
         return cw_err_wrap(err, "%s", path);
-    const struct cw_source_file file = {path, {.size = st->st_size, .mtime_ns = cw_local_mtime_ns(st)}, fd};
-    return stamp && stamp->identity == CW_IDENTITY_CONTENT ? read_content(&file, stamp, st, out, err) : read_all(&file, out, true, err);
+    const struct cw_source_file file = {
+        path, {.size = st->st_size, .mtime_ns = cw_local_mtime_ns(st)}, fd};
+    return stamp && stamp->identity == CW_IDENTITY_CONTENT
+               ? read_content(&file, stamp, st, out, err)
+               : read_all(&file, out, true, err);
 }
 
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
@@ -123,7 +134,8 @@ const struct cw_op cw_op_read_file = {
     .name = "read_file",
     .version = 1,
     .summary = "the bytes of the files that paths name",
-    .doc = "Replaces a path by what is in the file. A single field is renamed to \"bytes\". Works on all str fields\n"
+    .doc = "Replaces a path by what is in the file. A single field is renamed to \"bytes\". Works "
+           "on all str fields\n"
            "unless `fields` says which.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GROW | CW_OP_FIELDWISE,

@@ -17,7 +17,8 @@ static const struct cw_opt options[] = {
      .offset = offsetof(struct resize_opts, interpolation),
      .def = "\"bilinear\"",
      .names = cw_filter_names},
-    CW_IMAGE_SIZE_ROW(offsetof(struct resize_opts, size), "[height, width], or one number for the shorter side"),
+    CW_IMAGE_SIZE_ROW(offsetof(struct resize_opts, size),
+                      "[height, width], or one number for the shorter side"),
     {0}};
 
 /* Sizes that come out for h x w, -1 = not known. */
@@ -60,16 +61,18 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     rc = cw_image_output(ctx, out, size.h, size.w, err);
     if (rc < 0)
         return rc;
-    return cw_image_resample(scratch, &image, image.data, image.h, image.w, out, o->interpolation, err);
+    return cw_image_resample(scratch, &image, image.data, image.h, image.w, out, o->interpolation,
+                             err);
 }
 
 const struct cw_op cw_op_resize = {
     .name = "resize",
     .version = 1,
     .summary = "images in another size",
-    .doc =
-        "Resizes u8 images with an antialiasing filter; the result is that of Pillow's Image.resize. With one number for `size`\n"
-        "the shorter side gets that many pixels and the longer one keeps the proportion, rounded down.",
+    .doc = "Resizes u8 images with an antialiasing filter; the result is that of Pillow's "
+           "Image.resize. With one number for `size`\n"
+           "the shorter side gets that many pixels and the longer one keeps the proportion, "
+           "rounded down.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_GEOMETRIC | CW_OP_SHRINK | CW_OP_FIELDWISE,
     .inputs_min = 1,

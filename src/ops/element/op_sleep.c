@@ -6,10 +6,14 @@ struct sleep_opts {
     double ms;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "ms", .help = "milliseconds to wait for each element", .type = CW_OPT_F64,
-     .offset = offsetof(struct sleep_opts, ms), .min = 0, .max = 60e3, .flags = CW_OPT_REQUIRED},
-    {0}};
+static const struct cw_opt options[] = {{.name = "ms",
+                                         .help = "milliseconds to wait for each element",
+                                         .type = CW_OPT_F64,
+                                         .offset = offsetof(struct sleep_opts, ms),
+                                         .min = 0,
+                                         .max = 60e3,
+                                         .flags = CW_OPT_REQUIRED},
+                                        {0}};
 
 static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                  struct cw_element *element, struct cw_err *err)
@@ -25,7 +29,8 @@ const struct cw_op cw_op_sleep = {
     .name = "sleep",
     .version = 1,
     .summary = "waits for each element (for tests)",
-    .doc = "Does nothing to the data and takes `ms` milliseconds of time, but no CPU, for each element. It\n"
+    .doc = "Does nothing to the data and takes `ms` milliseconds of time, but no CPU, for each "
+           "element. It\n"
            "holds one thread of the worker while it waits, at most as long as its job is there.",
     .kind = CW_OP_ELEMENT,
     .inputs_min = 1,

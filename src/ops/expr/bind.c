@@ -21,9 +21,10 @@ static int field_list(const struct binder *b, const struct cw_expr_step *step)
         cw_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = cw_str_nearest(step->name, names);
-    return cw_err_set(b->err, CW_E_INVALID, "option expr: column %zu: no field \"%s\"%s%s%s (there are: %s)",
-                      step->column, step->name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "",
-                      cw_str_text(&list));
+    return cw_err_set(b->err, CW_E_INVALID,
+                      "option expr: column %zu: no field \"%s\"%s%s%s (there are: %s)",
+                      step->column, step->name, near ? "; did you mean \"" : "", near ? near : "",
+                      near ? "\"?" : "", cw_str_text(&list));
 }
 
 /* A word that is no field. */
@@ -50,7 +51,8 @@ static bool constant(struct cw_expr_step *step)
     return false;
 }
 
-/* The shape of the result so far is that of b->shape; dims that are known there or here must agree. */
+/* The shape of the result so far is that of b->shape; dims that are known there or here must
+ * agree. */
 static int merge_shape(struct binder *b, const struct cw_field *field)
 {
     struct cw_field *result = &b->expr->result;
@@ -67,7 +69,8 @@ static int merge_shape(struct binder *b, const struct cw_field *field)
     }
     if (!fits)
         return cw_err_set(b->err, CW_E_INVALID,
-                          "option expr: fields \"%s\" and \"%s\" have different shapes (only scalars are repeated)",
+                          "option expr: fields \"%s\" and \"%s\" have different shapes (only "
+                          "scalars are repeated)",
                           b->shape->name, field->name);
     return 0;
 }
@@ -81,8 +84,8 @@ static int bind_name(struct binder *b, struct cw_expr_step *step)
         return constant(step) ? 0 : field_list(b, step);
     const struct cw_field *field = &b->in->fields[found];
     if (field->dtype == CW_DTYPE_STR || field->dtype == CW_DTYPE_U64)
-        return cw_err_set(b->err, CW_E_INVALID, "option expr: column %zu: field \"%s\" is %s%s", step->column,
-                          field->name, field->dtype == CW_DTYPE_STR ? "a str" : "u64",
+        return cw_err_set(b->err, CW_E_INVALID, "option expr: column %zu: field \"%s\" is %s%s",
+                          step->column, field->name, field->dtype == CW_DTYPE_STR ? "a str" : "u64",
                           field->dtype == CW_DTYPE_STR ? "; expressions compute with numbers"
                                                        : "; cast it to i64 or f64 first");
     step->field = (size_t)found;
@@ -118,7 +121,8 @@ static enum cw_expr_type float_of(const struct cw_expr_step *v)
 }
 
 /* The type in which two operands meet; to_float: even two integers. */
-static enum cw_expr_type meet(const struct cw_expr_step *a, const struct cw_expr_step *b, bool to_float)
+static enum cw_expr_type meet(const struct cw_expr_step *a, const struct cw_expr_step *b,
+                              bool to_float)
 {
     if (!to_float && !is_float(a->type) && !is_float(b->type))
         return a->type == CW_EXPR_BOOL && b->type == CW_EXPR_BOOL ? CW_EXPR_BOOL : CW_EXPR_I64;
@@ -129,7 +133,8 @@ static enum cw_expr_type meet(const struct cw_expr_step *a, const struct cw_expr
     return CW_MAX(float_of(a), float_of(b)); /* F32 < F64 */
 }
 
-static void bind_binary(struct cw_expr_step *step, const struct cw_expr_step *a, const struct cw_expr_step *b)
+static void bind_binary(struct cw_expr_step *step, const struct cw_expr_step *a,
+                        const struct cw_expr_step *b)
 {
     step->scalar = a->scalar && b->scalar;
     step->weak = a->weak && b->weak;
@@ -142,7 +147,8 @@ static void bind_binary(struct cw_expr_step *step, const struct cw_expr_step *a,
     bool keeps_bool = step->code == CW_EXPR_MIN || step->code == CW_EXPR_MAX;
     if (step->operands == CW_EXPR_BOOL && !keeps_bool)
         step->operands = CW_EXPR_I64;
-    step->type = step->code >= CW_EXPR_LT && step->code <= CW_EXPR_NE ? CW_EXPR_BOOL : step->operands;
+    step->type =
+        step->code >= CW_EXPR_LT && step->code <= CW_EXPR_NE ? CW_EXPR_BOOL : step->operands;
 }
 
 static void bind_unary(struct cw_expr_step *step, const struct cw_expr_step *a)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the steps over blocks of values, so that what is computed stays in the cache. A scalar is one value,
- * read again for each of the others. */
+/* Runs the steps over blocks of values, so that what is computed stays in the cache. A scalar is
+ * one value, read again for each of the others. */
 #include "ops/expr/expr.h"
 
 #include "ops/kernels/exact_math.h"
@@ -85,7 +85,8 @@ static int fail_at(const struct cw_expr_step *step, const char *what, struct cw_
     return cw_err_set(err, CW_E_INVALID, "expression: column %zu: %s", step->column, what);
 }
 
-static int int_mod(const struct cw_expr_step *step, int64_t a, int64_t b, int64_t *ret, struct cw_err *err)
+static int int_mod(const struct cw_expr_step *step, int64_t a, int64_t b, int64_t *ret,
+                   struct cw_err *err)
 {
     if (b == 0)
         return fail_at(step, "remainder of a division by zero", err);
@@ -94,7 +95,8 @@ static int int_mod(const struct cw_expr_step *step, int64_t a, int64_t b, int64_
     return 0;
 }
 
-static int int_pow(const struct cw_expr_step *step, int64_t a, int64_t b, int64_t *ret, struct cw_err *err)
+static int int_pow(const struct cw_expr_step *step, int64_t a, int64_t b, int64_t *ret,
+                   struct cw_err *err)
 {
     uint64_t r = 1, x = (uint64_t)a;
     if (b < 0)
@@ -105,17 +107,17 @@ static int int_pow(const struct cw_expr_step *step, int64_t a, int64_t b, int64_
     return 0;
 }
 
-static int int_binary(const struct cw_expr_step *step, struct lane *a, const struct lane *b, size_t n,
-                      struct cw_err *err)
+static int int_binary(const struct cw_expr_step *step, struct lane *a, const struct lane *b,
+                      size_t n, struct cw_err *err)
 {
     size_t ma = a->mask, mb = b->mask;
     int64_t *x = a->i;
     const int64_t *y = b->i;
-#define EACH(expression)                                                                                          \
-    for (size_t k = n; k-- > 0;) {                                                                                \
-        int64_t p = x[k & ma], q = y[k & mb];                                                                     \
-        x[k] = (int64_t)(expression);                                                                             \
-    }                                                                                                             \
+#define EACH(expression)                                                                           \
+    for (size_t k = n; k-- > 0;) {                                                                 \
+        int64_t p = x[k & ma], q = y[k & mb];                                                      \
+        x[k] = (int64_t)(expression);                                                              \
+    }                                                                                              \
     return 0
     switch (step->code) {
     case CW_EXPR_ADD:
@@ -149,7 +151,8 @@ static int int_binary(const struct cw_expr_step *step, struct lane *a, const str
     }
 #undef EACH
     for (size_t k = n; k-- > 0;) {
-        int rc = (step->code == CW_EXPR_MOD ? int_mod : int_pow)(step, x[k & ma], y[k & mb], &x[k], err);
+        int rc =
+            (step->code == CW_EXPR_MOD ? int_mod : int_pow)(step, x[k & ma], y[k & mb], &x[k], err);
         if (rc < 0)
             return rc;
     }
@@ -180,11 +183,11 @@ static void float_binary(enum cw_expr_code code, struct lane *a, const struct la
     size_t ma = a->mask, mb = b->mask;
     double *x = a->f;
     const double *y = b->f;
-#define EACH(expression)                                                                                          \
-    for (size_t k = n; k-- > 0;) {                                                                                \
-        double p = x[k & ma], q = y[k & mb];                                                                      \
-        x[k] = (expression);                                                                                      \
-    }                                                                                                             \
+#define EACH(expression)                                                                           \
+    for (size_t k = n; k-- > 0;) {                                                                 \
+        double p = x[k & ma], q = y[k & mb];                                                       \
+        x[k] = (expression);                                                                       \
+    }                                                                                              \
     return
     switch (code) {
     case CW_EXPR_ADD:
@@ -265,7 +268,8 @@ static void convert(struct lane *a, enum cw_expr_type to, size_t n)
     a->type = to;
 }
 
-static void load(const struct cw_expr_step *step, const struct cw_view *view, struct lane *a, size_t begin, size_t n)
+static void load(const struct cw_expr_step *step, const struct cw_view *view, struct lane *a,
+                 size_t begin, size_t n)
 {
     a->type = step->type;
     if (is_float(step->type)) {
@@ -291,7 +295,8 @@ static size_t values_n(const struct lane *a, size_t n)
     return a->mask ? n : 1;
 }
 
-static int operate(const struct cw_expr_step *step, struct lane *a, struct lane *b, size_t n, struct cw_err *err)
+static int operate(const struct cw_expr_step *step, struct lane *a, struct lane *b, size_t n,
+                   struct cw_err *err)
 {
     int rc = 0;
     convert(a, step->operands, values_n(a, n));
@@ -316,8 +321,8 @@ static int operate(const struct cw_expr_step *step, struct lane *a, struct lane 
     return rc;
 }
 
-static int run_block(const struct cw_expr *expr, const struct cw_element *element, struct lane *stack, size_t begin,
-                     size_t n, struct cw_err *err)
+static int run_block(const struct cw_expr *expr, const struct cw_element *element,
+                     struct lane *stack, size_t begin, size_t n, struct cw_err *err)
 {
     size_t top = 0;
     int rc = 0;
@@ -329,7 +334,8 @@ static int run_block(const struct cw_expr *expr, const struct cw_element *elemen
             if (step->code == CW_EXPR_NUMBER)
                 literal(step, a);
             else
-                load(step, &element->fields[step->field], a, step->scalar ? 0 : begin, step->scalar ? 1 : n);
+                load(step, &element->fields[step->field], a, step->scalar ? 0 : begin,
+                     step->scalar ? 1 : n);
         } else if (step->code >= CW_EXPR_NOT) {
             rc = operate(step, &stack[top - 1], NULL, n, err);
         } else {
@@ -341,8 +347,8 @@ static int run_block(const struct cw_expr *expr, const struct cw_element *elemen
 }
 
 /* The result's shape: that of the operands that are no scalars, which must agree. */
-static int find_shape(const struct cw_expr *expr, const struct cw_op_ctx *ctx, const struct cw_element *element,
-                      struct cw_view *out, struct cw_err *err)
+static int find_shape(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
+                      const struct cw_element *element, struct cw_view *out, struct cw_err *err)
 {
     const struct cw_view *first = NULL;
     size_t first_i = 0;
@@ -355,7 +361,8 @@ static int find_shape(const struct cw_expr *expr, const struct cw_op_ctx *ctx, c
             first_i = i;
         } else if (v->rank != first->rank ||
                    memcmp(v->dims, first->dims, (size_t)v->rank * sizeof(v->dims[0])) != 0) {
-            return cw_err_set(err, CW_E_INVALID, "expression: fields \"%s\" and \"%s\" have different shapes",
+            return cw_err_set(err, CW_E_INVALID,
+                              "expression: fields \"%s\" and \"%s\" have different shapes",
                               ctx->in->fields[first_i].name, ctx->in->fields[i].name);
         }
     }
@@ -377,8 +384,8 @@ static void store(const struct lane *a, const struct cw_view *out, size_t begin,
     }
 }
 
-int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx, const struct cw_element *element,
-                 struct cw_view *ret_view, struct cw_err *err)
+int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
+                 const struct cw_element *element, struct cw_view *ret_view, struct cw_err *err)
 {
     struct cw_view out = {0};
     int rc = find_shape(expr, ctx, element, &out, err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions over the numeric fields of an element, for `eval` and `filter`. Parsed once to postfix steps
- * (parse.c), typed once for a spec (bind.c), evaluated for each element (eval.c).
+/* Expressions over the numeric fields of an element, for `eval` and `filter`. Parsed once to
+ * postfix steps (parse.c), typed once for a spec (bind.c), evaluated for each element (eval.c).
  *
- * dtypes: bool; integers of any width compute as i64 (wrapping); f16 and f32 compute as f32, f64 as f64. Where
- * integers become floats (by /, by a fractional number, by sqrt exp log), they become f32 if the
- * fields they come from have at most 16 bits, else f64; numbers in the text adapt to what they meet.
- * Shapes: scalars meet anything; other operands must have equal shapes. */
+ * dtypes: bool; integers of any width compute as i64 (wrapping); f16 and f32 compute as f32, f64
+ * as f64. Where integers become floats (by /, by a fractional number, by sqrt exp log), they
+ * become f32 if the fields they come from have at most 16 bits, else f64; numbers in the text
+ * adapt to what they meet. Shapes: scalars meet anything; other operands must have equal shapes. */
 #ifndef CW_OPS_EXPR_EXPR_H
 #define CW_OPS_EXPR_EXPR_H
 
@@ -44,8 +44,8 @@ enum cw_expr_code {
     CW_EXPR_CEIL,
     CW_EXPR_ROUND
 };
-/* How a value is held while it is computed: BOOL and I64 as int64_t, F32 and F64 as double (F32 rounded
- * to float after each step, which for + - * / and sqrt is float arithmetic exactly). */
+/* How a value is held while it is computed: BOOL and I64 as int64_t, F32 and F64 as double (F32
+ * rounded to float after each step, which for + - * / and sqrt is float arithmetic exactly). */
 enum cw_expr_type { CW_EXPR_BOOL, CW_EXPR_I64, CW_EXPR_F32, CW_EXPR_F64 };
 
 struct cw_expr_step {
@@ -68,8 +68,8 @@ struct cw_expr {
     size_t stack_n; /* deepest stack of values */
     struct cw_expr_step steps[CW_EXPR_STEPS_MAX];
     /* set by bind */
-    struct cw_field result;           /* dtype, rank, dims; no name */
-    bool reads[CW_FIELDS_MAX];        /* fields that it names */
+    struct cw_field result;    /* dtype, rank, dims; no name */
+    bool reads[CW_FIELDS_MAX]; /* fields that it names */
 };
 
 /* Messages say the column. The caller frees. */
@@ -78,7 +78,7 @@ void cw_expr_free(struct cw_expr *expr);
 /* Finds fields and dtypes; `x` is the only field of a spec with one field. Once for an expr. */
 int cw_expr_bind(struct cw_expr *expr, const struct cw_spec *in, struct cw_err *err);
 /* Of a bound one. ret_view: the result, in the element's memory. */
-int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx, const struct cw_element *element,
-                 struct cw_view *ret_view, struct cw_err *err);
+int cw_expr_eval(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
+                 const struct cw_element *element, struct cw_view *ret_view, struct cw_err *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text to postfix steps: precedence climbing over a lexer that looks one token ahead. As in Python, from loose
- * to tight: or, and, not, comparisons, + -, * / %, unary -, **. Nesting is limited, so is the recursion. */
+/* Text to postfix steps: precedence climbing over a lexer that looks one token ahead. As in
+ * Python, from loose to tight: or, and, not, comparisons, + -, * / %, unary -, **. Nesting is
+ * limited, so is the recursion. */
 #include "ops/expr/expr.h"
 
 #include "base/mem.h"
@@ -19,7 +20,7 @@ struct parser {
     const char *text, *at; /* at: behind the token */
     struct token token;
     struct cw_expr *expr;
-    size_t depth; /* of nesting */
+    size_t depth;  /* of nesting */
     size_t values; /* on the stack at this point */
     struct cw_err *err;
 };
@@ -28,20 +29,22 @@ static const struct {
     const char *s;
     enum cw_expr_code code;
     int level; /* of a binary operator: higher binds tighter; 0 = not binary */
-} signs[] = {{"or", CW_EXPR_OR, 1},  {"and", CW_EXPR_AND, 2}, {"not", CW_EXPR_NOT, 0}, {"<=", CW_EXPR_LE, 4},
-             {">=", CW_EXPR_GE, 4},  {"==", CW_EXPR_EQ, 4},   {"!=", CW_EXPR_NE, 4},   {"<", CW_EXPR_LT, 4},
-             {">", CW_EXPR_GT, 4},   {"+", CW_EXPR_ADD, 5},   {"-", CW_EXPR_SUB, 5},   {"**", CW_EXPR_POW, 0},
-             {"*", CW_EXPR_MUL, 6},  {"/", CW_EXPR_DIV, 6},   {"%", CW_EXPR_MOD, 6}};
+} signs[] = {{"or", CW_EXPR_OR, 1}, {"and", CW_EXPR_AND, 2}, {"not", CW_EXPR_NOT, 0},
+             {"<=", CW_EXPR_LE, 4}, {">=", CW_EXPR_GE, 4},   {"==", CW_EXPR_EQ, 4},
+             {"!=", CW_EXPR_NE, 4}, {"<", CW_EXPR_LT, 4},    {">", CW_EXPR_GT, 4},
+             {"+", CW_EXPR_ADD, 5}, {"-", CW_EXPR_SUB, 5},   {"**", CW_EXPR_POW, 0},
+             {"*", CW_EXPR_MUL, 6}, {"/", CW_EXPR_DIV, 6},   {"%", CW_EXPR_MOD, 6}};
 enum { LEVEL_NOT = 3, LEVEL_COMPARE = 4 };
 
 static const struct {
     const char *name;
     enum cw_expr_code code;
     size_t args_min, args_max;
-} functions[] = {{"min", CW_EXPR_MIN, 2, 64},    {"max", CW_EXPR_MAX, 2, 64}, {"clip", CW_EXPR_MAX, 3, 3},
-                 {"abs", CW_EXPR_ABS, 1, 1},     {"sqrt", CW_EXPR_SQRT, 1, 1}, {"exp", CW_EXPR_EXP, 1, 1},
-                 {"log", CW_EXPR_LOG, 1, 1},     {"floor", CW_EXPR_FLOOR, 1, 1}, {"ceil", CW_EXPR_CEIL, 1, 1},
-                 {"round", CW_EXPR_ROUND, 1, 1}};
+} functions[] = {{"min", CW_EXPR_MIN, 2, 64},  {"max", CW_EXPR_MAX, 2, 64},
+                 {"clip", CW_EXPR_MAX, 3, 3},  {"abs", CW_EXPR_ABS, 1, 1},
+                 {"sqrt", CW_EXPR_SQRT, 1, 1}, {"exp", CW_EXPR_EXP, 1, 1},
+                 {"log", CW_EXPR_LOG, 1, 1},   {"floor", CW_EXPR_FLOOR, 1, 1},
+                 {"ceil", CW_EXPR_CEIL, 1, 1}, {"round", CW_EXPR_ROUND, 1, 1}};
 
 static size_t column(const struct parser *p)
 {
@@ -50,12 +53,14 @@ static size_t column(const struct parser *p)
 
 static int fail(const struct parser *p, const char *what)
 {
-    return cw_err_set(p->err, CW_E_INVALID, "option expr: column %zu: %s in \"%.200s\"", column(p), what, p->text);
+    return cw_err_set(p->err, CW_E_INVALID, "option expr: column %zu: %s in \"%.200s\"", column(p),
+                      what, p->text);
 }
 
 static bool is_word(const struct parser *p, const char *s)
 {
-    return p->token.kind != TOKEN_END && p->token.n == strlen(s) && memcmp(p->token.s, s, p->token.n) == 0;
+    return p->token.kind != TOKEN_END && p->token.n == strlen(s) &&
+           memcmp(p->token.s, s, p->token.n) == 0;
 }
 
 static size_t number_length(const char *s)
@@ -100,11 +105,13 @@ static int next(struct parser *p)
         *t = (struct token){TOKEN_WORD, s, word_length(s)};
     } else if (s[0] != '\0') {
         if (!strchr("+-*/%()<>=!,", s[0]))
-            return fail(p, s[0] == '&' || s[0] == '|' ? "write `and`, `or`" : "a character that means nothing here");
+            return fail(p, s[0] == '&' || s[0] == '|' ? "write `and`, `or`"
+                                                      : "a character that means nothing here");
         bool two = (s[1] == '=' && strchr("<>=!", s[0])) || (s[0] == '*' && s[1] == '*');
         *t = (struct token){TOKEN_SIGN, s, two ? 2 : 1};
         if (is_word(p, "=") || is_word(p, "!"))
-            return fail(p, s[0] == '=' ? "`=` alone (write == to compare)" : "`!` alone (write not)");
+            return fail(p,
+                        s[0] == '=' ? "`=` alone (write == to compare)" : "`!` alone (write not)");
     }
     p->at += t->n;
     return 0;
@@ -169,7 +176,8 @@ static int parse_number(struct parser *p)
     return next(p);
 }
 
-/* Behind the name and at "(". min and max fold their arguments two at a time, clip is max, then min. */
+/* Behind the name and at "(". min and max fold their arguments two at a time, clip is max, then
+ * min. */
 static int parse_call(struct parser *p, size_t f, size_t at)
 {
     size_t args = 0;
@@ -206,11 +214,13 @@ static int parse_word(struct parser *p)
         return rc;
     if (is_word(p, "(")) {
         for (size_t i = 0; i < CW_ARRAY_LEN(functions); i++) {
-            if (strlen(functions[i].name) == word.n && memcmp(functions[i].name, word.s, word.n) == 0)
+            if (strlen(functions[i].name) == word.n &&
+                memcmp(functions[i].name, word.s, word.n) == 0)
                 return parse_call(p, i, at);
         }
         p->token = word;
-        return fail(p, "unknown function (there are min max clip abs sqrt exp log floor ceil round)");
+        return fail(p,
+                    "unknown function (there are min max clip abs sqrt exp log floor ceil round)");
     }
     struct cw_expr_step *step = emit(p, CW_EXPR_NAME, at);
     if (!step)
@@ -229,9 +239,11 @@ static int parse_primary(struct parser *p)
             rc = parse_inside(p, 1);
         return rc < 0 ? rc : expect(p, ")", "`)` missing");
     }
-    if (p->token.kind == TOKEN_WORD && !is_word(p, "and") && !is_word(p, "or") && !is_word(p, "not"))
+    if (p->token.kind == TOKEN_WORD && !is_word(p, "and") && !is_word(p, "or") &&
+        !is_word(p, "not"))
         return parse_word(p);
-    return fail(p, p->token.kind == TOKEN_END ? "a value is missing at the end" : "a value is missing");
+    return fail(p, p->token.kind == TOKEN_END ? "a value is missing at the end"
+                                              : "a value is missing");
 }
 
 /* -a ** b is -(a ** b); a ** -b is allowed. */
@@ -303,8 +315,10 @@ static int parse_level(struct parser *p, int level)
 int cw_expr_parse(const char *text, struct cw_expr **ret_expr, struct cw_err *err)
 {
     if (strlen(text) > CW_EXPR_TEXT_MAX)
-        return cw_err_set(err, CW_E_LIMIT, "option expr: longer than %d characters", CW_EXPR_TEXT_MAX);
-    struct parser p = {.text = text, .at = text, .token = {.s = text}, .expr = CW_NEW(struct cw_expr), .err = err};
+        return cw_err_set(err, CW_E_LIMIT, "option expr: longer than %d characters",
+                          CW_EXPR_TEXT_MAX);
+    struct parser p = {
+        .text = text, .at = text, .token = {.s = text}, .expr = CW_NEW(struct cw_expr), .err = err};
     int rc = next(&p);
     if (rc == 0)
         rc = parse_level(&p, 1);

@@ -11,17 +11,25 @@ struct batch_opts {
 };
 
 #define OFFSET(member) offsetof(struct batch_opts, member)
-static const struct cw_opt options[] = {
-    {.name = "size", .help = "elements of a batch", .type = CW_OPT_I64, .offset = OFFSET(size),
-     .min = 1, .max = 1 << 24, .flags = CW_OPT_REQUIRED},
-    {.name = "drop_remainder", .help = "leave out a last batch that is not full", .type = CW_OPT_BOOL,
-     .offset = OFFSET(drop_remainder), .def = "false"},
-    {0}};
+static const struct cw_opt options[] = {{.name = "size",
+                                         .help = "elements of a batch",
+                                         .type = CW_OPT_I64,
+                                         .offset = OFFSET(size),
+                                         .min = 1,
+                                         .max = 1 << 24,
+                                         .flags = CW_OPT_REQUIRED},
+                                        {.name = "drop_remainder",
+                                         .help = "leave out a last batch that is not full",
+                                         .type = CW_OPT_BOOL,
+                                         .offset = OFFSET(drop_remainder),
+                                         .def = "false"},
+                                        {0}};
 
 static int add_dimension(struct cw_field *field, int64_t n, struct cw_err *err)
 {
     if (field->rank >= CW_RANK_MAX)
-        return cw_err_set(err, CW_E_INVALID, "field \"%s\" has %d dimensions already, one more is too many",
+        return cw_err_set(err, CW_E_INVALID,
+                          "field \"%s\" has %d dimensions already, one more is too many",
                           field->name, field->rank);
     memmove(&field->dims[1], &field->dims[0], (size_t)field->rank * sizeof(field->dims[0]));
     field->dims[0] = n;
@@ -60,8 +68,10 @@ const struct cw_op cw_op_batch = {
     .name = "batch",
     .version = 1,
     .summary = "joins elements to batches",
-    .doc = "Puts `size` elements after each other along a new first dimension. Fields must have the same\n"
-           "shape in all elements of a batch; strings of any length go together. The last batch of an\n"
+    .doc = "Puts `size` elements after each other along a new first dimension. Fields must have "
+           "the same\n"
+           "shape in all elements of a batch; strings of any length go together. The last batch of "
+           "an\n"
            "epoch may be shorter, or is left out with drop_remainder.",
     .kind = CW_OP_GROUP,
     .inputs_min = 1,

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: everything `count` times over. The number of the repetition goes into the key of every random
- * stream upstream, so each time the order and the augmentation are others. */
+/* Index: everything `count` times over. The number of the repetition goes into the key of every
+ * random stream upstream, so each time the order and the augmentation are others. */
 #include "ops/op_util.h"
 
 struct repeat_opts {
     int64_t count;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "count", .help = "how many times", .type = CW_OPT_I64,
-     .offset = offsetof(struct repeat_opts, count), .min = 1, .max = 0x1p40, .flags = CW_OPT_REQUIRED},
-    {0}};
+static const struct cw_opt options[] = {{.name = "count",
+                                         .help = "how many times",
+                                         .type = CW_OPT_I64,
+                                         .offset = offsetof(struct repeat_opts, count),
+                                         .min = 1,
+                                         .max = 0x1p40,
+                                         .flags = CW_OPT_REQUIRED},
+                                        {0}};
 
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                 int64_t *ret_n, struct cw_err *err)
 {
     const struct repeat_opts *o = opts;
     (void)state;
     (void)inputs_n;
     int64_t n;
     if (__builtin_mul_overflow(in_n[0], o->count, &n))
-        return cw_err_set(err, CW_E_LIMIT, "option count: %lld times %lld elements is more than 2^63 - 1",
+        return cw_err_set(err, CW_E_LIMIT,
+                          "option count: %lld times %lld elements is more than 2^63 - 1",
                           (long long)o->count, (long long)in_n[0]);
     *ret_n = n;
     return 0;
@@ -40,7 +45,8 @@ const struct cw_op cw_op_repeat = {
     .name = "repeat",
     .version = 1,
     .summary = "everything several times over",
-    .doc = "Gives all elements `count` times. Random operators and shuffles before it draw anew each time.\n"
+    .doc = "Gives all elements `count` times. Random operators and shuffles before it draw anew "
+           "each time.\n"
            "To go over the data without end, ask for more epochs instead.",
     .kind = CW_OP_INDEX,
     .inputs_min = 1,

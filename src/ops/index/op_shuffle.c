@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: a permutation of the positions, computed for each position by itself (base/rng.h cw_perm), a
- * function of (seed, epoch, repetition, operator). With `window`, neighbours in the input stay near each
- * other: blocks of neighbouring records are permuted, then records inside windows of some blocks, so
- * that reading stays mostly sequential. */
+/* Index: a permutation of the positions, computed for each position by itself (base/rng.h
+ * cw_perm), a function of (seed, epoch, repetition, operator). With `window`, neighbours in the
+ * input stay near each other: blocks of neighbouring records are permuted, then records inside
+ * windows of some blocks, so that reading stays mostly sequential. */
 #include "ops/op_util.h"
 
 #include "base/hash.h"
@@ -18,14 +18,22 @@ enum { KEY_BLOCKS = 1, KEY_OFFSET = 2, KEY_WINDOW = 3 };
 
 #define OFFSET(member) offsetof(struct shuffle_opts, member)
 static const struct cw_opt options[] = {
-    {.name = "seed", .help = "mixed into the job's seed; 0 = only the job's", .type = CW_OPT_I64,
-     .offset = OFFSET(seed), .def = "0"},
-    {.name = "window", .help = "elements that are mixed at a time; 0 = all of them", .type = CW_OPT_I64,
-     .offset = OFFSET(window), .def = "0", .min = 0, .max = 0x1p40},
+    {.name = "seed",
+     .help = "mixed into the job's seed; 0 = only the job's",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(seed),
+     .def = "0"},
+    {.name = "window",
+     .help = "elements that are mixed at a time; 0 = all of them",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(window),
+     .def = "0",
+     .min = 0,
+     .max = 0x1p40},
     {0}};
 
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                 int64_t *ret_n, struct cw_err *err)
 {
     (void)opts;
     (void)state;
@@ -35,15 +43,16 @@ static int count(const void *opts, void *state, const int64_t *in_n, size_t inpu
     return 0;
 }
 
-static uint64_t permuted(const struct cw_at *at, uint64_t seed, uint64_t key, uint64_t n, uint64_t i)
+static uint64_t permuted(const struct cw_at *at, uint64_t seed, uint64_t key, uint64_t n,
+                         uint64_t i)
 {
     struct cw_perm perm;
     cw_perm_init(&perm, n, seed, at->tag + cw_mix64(key), at->epoch, at->rep);
     return cw_perm_at(&perm, i);
 }
 
-/* The source seen as a ring that begins at a drawn place, so that block bounds differ each epoch and the
- * records that fill no block are others each time. */
+/* The source seen as a ring that begins at a drawn place, so that block bounds differ each epoch
+ * and the records that fill no block are others each time. */
 static uint64_t ring_offset(const struct cw_at *at, uint64_t seed, uint64_t n)
 {
     struct cw_rng rng;
@@ -51,7 +60,8 @@ static uint64_t ring_offset(const struct cw_at *at, uint64_t seed, uint64_t n)
     return cw_rng_below(&rng, 0, n);
 }
 
-static uint64_t map_windowed(const struct cw_at *at, uint64_t seed, uint64_t window, uint64_t n, uint64_t pos)
+static uint64_t map_windowed(const struct cw_at *at, uint64_t seed, uint64_t window, uint64_t n,
+                             uint64_t pos)
 {
     uint64_t block = CW_MAX(window / BLOCKS_OF_WINDOW, 1);
     uint64_t blocks = n / block;
@@ -90,7 +100,8 @@ static void map_run(const void *opts, void *state, const struct cw_at *at, int64
     (void)state;
     if (o->window > 0 && o->window < at->n) {
         for (size_t i = 0; i < n; i++)
-            pos[i] = (int64_t)map_windowed(at, seed, (uint64_t)o->window, (uint64_t)at->n, (uint64_t)pos[i]);
+            pos[i] = (int64_t)map_windowed(at, seed, (uint64_t)o->window, (uint64_t)at->n,
+                                           (uint64_t)pos[i]);
         return;
     }
     struct cw_perm perm;
@@ -102,11 +113,14 @@ const struct cw_op cw_op_shuffle = {
     .name = "shuffle",
     .version = 1,
     .summary = "another order each epoch",
-    .doc = "Permutes the elements. The order is a function of the job's seed and the epoch, uniform over the\n"
+    .doc = "Permutes the elements. The order is a function of the job's seed and the epoch, "
+           "uniform over the\n"
            "whole input, and needs no memory: there is no buffer to fill.\n"
            "\n"
-           "With `window`, blocks of a sixteenth of a window of neighbouring elements are permuted, then the\n"
-           "elements inside each window of sixteen blocks. Use it when the storage is slow at random reads.",
+           "With `window`, blocks of a sixteenth of a window of neighbouring elements are "
+           "permuted, then the\n"
+           "elements inside each window of sixteen blocks. Use it when the storage is slow at "
+           "random reads.",
     .kind = CW_OP_INDEX,
     .traits = CW_OP_RANDOM,
     .inputs_min = 1,

@@ -6,13 +6,17 @@ struct skip_opts {
     int64_t count;
 };
 
-static const struct cw_opt options[] = {
-    {.name = "count", .help = "elements to leave out", .type = CW_OPT_I64,
-     .offset = offsetof(struct skip_opts, count), .min = 0, .max = 0x1p62, .flags = CW_OPT_REQUIRED},
-    {0}};
+static const struct cw_opt options[] = {{.name = "count",
+                                         .help = "elements to leave out",
+                                         .type = CW_OPT_I64,
+                                         .offset = offsetof(struct skip_opts, count),
+                                         .min = 0,
+                                         .max = 0x1p62,
+                                         .flags = CW_OPT_REQUIRED},
+                                        {0}};
 
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                 int64_t *ret_n, struct cw_err *err)
 {
     const struct skip_opts *o = opts;
     (void)state;
@@ -35,7 +39,8 @@ const struct cw_op cw_op_skip = {
     .name = "skip",
     .version = 1,
     .summary = "all but the first elements",
-    .doc = "Leaves out the first `count` elements; nothing is left when there are no more than that.",
+    .doc =
+        "Leaves out the first `count` elements; nothing is left when there are no more than that.",
     .kind = CW_OP_INDEX,
     .traits = CW_OP_AFFINE,
     .inputs_min = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: element p of each input side by side, their fields in one element. The engine reads all inputs
- * of this operator; map says that the position is the same in each. */
+/* Index: element p of each input side by side, their fields in one element. The engine reads all
+ * inputs of this operator; map says that the position is the same in each. */
 #include "ops/op_util.h"
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -25,8 +25,8 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return 0;
 }
 
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                 int64_t *ret_n, struct cw_err *err)
 {
     (void)opts;
     (void)state;
@@ -42,7 +42,8 @@ const struct cw_op cw_op_zip = {
     .name = "zip",
     .version = 1,
     .summary = "several inputs side by side",
-    .doc = "Element p has the fields of element p of every input. It ends with the shortest input. A field\n"
+    .doc = "Element p has the fields of element p of every input. It ends with the shortest input. "
+           "A field\n"
            "name may occur once only.",
     .kind = CW_OP_INDEX,
     .traits = CW_OP_MERGE,

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#define LN2_HIGH                                                                                   \
-    6.93147180369123816490e-01 /* ln 2 in two parts: multiples of the first are exact (fdlibm) */
+/* ln 2 in two parts: multiples of the first are exact (fdlibm) */
+#define LN2_HIGH 6.93147180369123816490e-01
 #define LN2_LOW 1.90821492927058770002e-10
 #define LN2_INVERSE 1.44269504088896338700e+00
 

@@ -23,7 +23,8 @@ struct cw_jpeg {
     jmp_buf fail;
     char damage[JMSG_LENGTH_MAX]; /* the first warning that means lost data, "" = none */
     struct cw_rect part;
-    int64_t rows; /* of pixels from the top whose data are needed: damage behind them does not count */
+    /* of pixels from the top whose data are needed: damage behind them does not count */
+    int64_t rows;
     bool ends; /* the file ends as it should: nothing was cut off */
     int channels;
     struct cw_jpeg_fast *fast;
@@ -176,11 +177,11 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     struct cw_rect *part = &jpeg->part;
-    /* Three samples of each component, if the image has them: fewer are upsampled in another way. */
+    /* Three samples of each component, if the image has them: fewer are upsampled in another
+     * way. */
     const int64_t narrowest = 2 * d->max_h_samp_factor + 1;
     const int64_t left = CW_MAX(CW_MIN(want->x - MARGIN_X, part->w - narrowest), 0);
-    const int64_t right =
-        CW_MIN(CW_MAX(want->x + want->w + MARGIN_X, left + narrowest), part->w);
+    const int64_t right = CW_MIN(CW_MAX(want->x + want->w + MARGIN_X, left + narrowest), part->w);
     const int64_t bottom = CW_MIN(want->y + want->h + MARGIN_Y, part->h);
     if (left > 0 || right < part->w) {
         JDIMENSION x = (JDIMENSION)left, w = (JDIMENSION)(right - left);
@@ -192,8 +193,9 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
     part->h = bottom - part->y;
 }
 
-/* The rows of pixels whose data are needed for a part: whole rows of MCUs, those of the chroma samples below the part too. This
- * decides which damage counts, so it depends on the file and the part alone, never on who decodes. */
+/* The rows of pixels whose data are needed for a part: whole rows of MCUs, those of the chroma
+ * samples below the part too. This decides which damage counts, so it depends on the file and
+ * the part alone, never on who decodes. */
 static int64_t rows_needed(const struct jpeg_decompress_struct *d, const struct cw_rect *want)
 {
     const int64_t mcu_h = (int64_t)d->max_v_samp_factor * DCTSIZE,
@@ -201,7 +203,8 @@ static int64_t rows_needed(const struct jpeg_decompress_struct *d, const struct 
     return CW_MIN((bottom + mcu_h - 1) / mcu_h * mcu_h, (int64_t)d->image_height);
 }
 
-/* Whether scans of a progressive file are missing: then libjpeg smooths what there is, a part in other ways than the whole. */
+/* Whether scans of a progressive file are missing: then libjpeg smooths what there is, a part in
+ * other ways than the whole. */
 static bool is_smoothed(const struct jpeg_decompress_struct *d)
 {
     for (int i = 0; d->coef_bits && i < d->num_components; i++)

@@ -125,7 +125,8 @@ static bool set_planes(struct cw_jpeg_fast *fast, const struct jpeg_decompress_s
         offset[i] = total + CW_JPEG_SLACK;
         total += CW_ALIGN_UP(c->stride * (size_t)(h * c->v * 8), (size_t)64) + 2 * CW_JPEG_SLACK;
     }
-    /* Behind the planes: rows of chroma as wide as the image, and the sums that they are made of. */
+    /* Behind the planes: rows of chroma as wide as the image, and the sums that they are made
+     * of. */
     total += 2 * (fast->components[0].stride + 2 * CW_JPEG_SLACK) +
              2 * (fast->components[0].stride + 4 * CW_JPEG_SLACK);
     if (total > PLANES_BYTES_MAX)
@@ -250,7 +251,8 @@ static bool is_wanted(const struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
     return my >= fast->top && my < fast->bottom && mx >= fast->left && mx < fast->right;
 }
 
-/* rows_n rows of MCUs, to their ends: what is found damaged there must be what libjpeg would find. */
+/* rows_n rows of MCUs, to their ends: what is found damaged there must be what libjpeg would
+ * find. */
 static bool decode_planes(struct cw_jpeg_fast *fast, int64_t rows_n)
 {
     for (int64_t my = 0; my < rows_n; my++)
@@ -262,7 +264,8 @@ static bool decode_planes(struct cw_jpeg_fast *fast, int64_t rows_n)
     return !has_overrun(fast);
 }
 
-/* A sample row of a component, from the first MCU that was decoded; y of the whole image, clamped to it. */
+/* A sample row of a component, from the first MCU that was decoded; y of the whole image,
+ * clamped to it. */
 static const uint8_t *sample_row(const struct cw_jpeg_fast *fast, const struct component *c,
                                  int64_t y)
 {

@@ -12,7 +12,8 @@
 /* Before this coefficient one code never fills the block: a second may be taken with it. */
 #define PAIRS_BELOW 48
 
-/* Zigzag to natural order; runs that lead out of the block, and its end, go to a place behind it. */
+/* Zigzag to natural order; runs that lead out of the block, and its end, go to a place behind
+ * it. */
 static const uint8_t natural[64 + END] = {
     0,   1,   8,   16,  9,   2,   3,   10,  17,  24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
     41,  34,  27,  20,  13,  6,   7,   14,  21,  28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
@@ -156,7 +157,8 @@ static inline void drop(struct cw_jpeg_bits *bits, unsigned n)
     bits->n -= n;
 }
 
-/* The entry of a code that is longer than those in the table, without its value; 0 when there is none. */
+/* The entry of a code that is longer than those in the table, without its value; 0 when there is
+ * none. */
 static uint32_t long_entry(const struct cw_jpeg_huff *huff, uint64_t buf, bool is_dc)
 {
     const uint32_t next = (uint32_t)(buf >> 48);

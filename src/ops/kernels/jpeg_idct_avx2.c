@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inverse DCT of Loeffler, Ligtenberg and Moschytz (ICASSP 1989) in the integers of libjpeg's jidctint.c, two blocks at
- * once: one in each half of the registers. Sums wrap and saturate where libjpeg-turbo's SIMD code does. */
+/* The inverse DCT of Loeffler, Ligtenberg and Moschytz (ICASSP 1989) in the integers of
+ * libjpeg's jidctint.c, two blocks at once: one in each half of the registers. Sums wrap and
+ * saturate where libjpeg-turbo's SIMD code does. */
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/jpeg_pixels.h"
 
@@ -131,7 +132,8 @@ INLINE_AVX2 void store_rows(const struct cw_jpeg_block *block, size_t row, __m12
                      _mm_unpackhi_epi64(two, two));
 }
 
-/* libjpeg-turbo shifts the first row to the left when all others are 0, which wraps; the transform saturates. */
+/* libjpeg-turbo shifts the first row to the left when all others are 0, which wraps; the
+ * transform saturates. */
 INLINE_AVX2 bool is_usual(__m256i first)
 {
     const __m256i shifted = _mm256_srai_epi16(_mm256_slli_epi16(first, PASS1_BITS), PASS1_BITS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From JPEG coefficients to RGB with AVX2, with the bits of libjpeg-turbo: its accurate integer inverse DCT ("islow"), its
- * triangle filter for chroma ("fancy upsampling"), its colour conversion. */
+/* From JPEG coefficients to RGB with AVX2, with the bits of libjpeg-turbo: its accurate integer
+ * inverse DCT ("islow"), its triangle filter for chroma ("fancy upsampling"), its colour
+ * conversion. */
 #ifndef CW_OPS_KERNELS_JPEG_PIXELS_H
 #define CW_OPS_KERNELS_JPEG_PIXELS_H
 
@@ -13,15 +14,17 @@ struct cw_jpeg_block {
     uint8_t *dst;
     size_t stride;
 };
-/* Two blocks at once: any two. false: numbers that no image has, for which libjpeg's arithmetic depends on what is 0. */
+/* Two blocks at once: any two. false: numbers that no image has, for which libjpeg's arithmetic
+ * depends on what is 0. */
 bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct cw_jpeg_block *b);
 /* A block of which only the first coefficient is not 0. */
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block);
 
-#define CW_JPEG_SLACK                                                                              \
-    64 /* bytes that may be read on both sides of rows, and written behind scratch rows */
+/* bytes that may be read on both sides of rows, and written behind scratch rows */
+#define CW_JPEG_SLACK 64
 
-/* Chroma samples that become twice as many. A sample is mixed with its neighbours to the left and right, which are read too. */
+/* Chroma samples that become twice as many. A sample is mixed with its neighbours to the left
+ * and right, which are read too. */
 struct cw_jpeg_chroma {
     const uint8_t *near,
         *far; /* first sample: in the nearest row, and in the one on the other side of the pixels */

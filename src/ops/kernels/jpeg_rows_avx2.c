@@ -59,7 +59,8 @@ CW_CPU_AVX2 void cw_jpeg_upsample(uint8_t *dst, const struct cw_jpeg_chroma *chr
     }
 }
 
-/* 16 pixels to 48 bytes; the next 4 are written too. Constants as in libjpeg's jdcolor.c: what exceeds 16 bits is split off. */
+/* 16 pixels to 48 bytes; the next 4 are written too. Constants as in libjpeg's jdcolor.c: what
+ * exceeds 16 bits is split off. */
 INLINE_AVX2 void rgb16(uint8_t *dst, const uint8_t *y_at, const uint8_t *cb_at,
                        const uint8_t *cr_at)
 {

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "ops/kernels/cpu.h"
 
-/* The AVX2 loop multiplies by reciprocals and corrects with FMA, which gives the quotient's correct rounding
- * but for odd constants. There are only 256 samples: try all of them. */
+/* The AVX2 loop multiplies by reciprocals and corrects with FMA, which gives the quotient's
+ * correct rounding but for odd constants. There are only 256 samples: try all of them. */
 static bool is_exact(const struct cw_normalize *normalize)
 {
     uint8_t src[24];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit samples to (x / scale - mean) / std, in single precision and in this order of operations. */
+/* 8-bit samples to (x / scale - mean) / std, in single precision and in this order of
+ * operations. */
 #ifndef CW_OPS_KERNELS_NORMALIZE_H
 #define CW_OPS_KERNELS_NORMALIZE_H
 

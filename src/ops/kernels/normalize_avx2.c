@@ -42,8 +42,9 @@ run(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t
     return i;
 }
 
-/* Results this large lie in a batch of many megabytes that another process will read: written past the caches they
- * take a third of the time (28 us instead of 75 for 600 KB), as old contents need not be fetched first. */
+/* Results this large lie in a batch of many megabytes that another process will read: written
+ * past the caches they take a third of the time (28 us instead of 75 for 600 KB), as old
+ * contents need not be fetched first. */
 #define STREAM_SAMPLES ((size_t)32 * 1024)
 
 CW_CPU_AVX2_FMA void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst,

@@ -63,8 +63,9 @@ static uint64_t cut_u64(double v)
 /* cases of the dtypes whose C type holds the value itself */
 #define SIMPLE_DTYPES(X)                                                                           \
     X(U8, uint8_t)                                                                                 \
-    X(I8, int8_t) X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t)                \
-        X(U64, uint64_t) X(I64, int64_t)
+    X(I8, int8_t)                                                                                  \
+    X(U16, uint16_t)                                                                               \
+    X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t) X(U64, uint64_t) X(I64, int64_t)
 
 #define LOAD(type, array, i)                                                                       \
     type v;                                                                                        \

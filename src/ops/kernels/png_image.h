@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PNG files to interleaved 8-bit samples by libpng. Palettes are expanded, 16-bit samples keep their high
- * byte, transparency is dropped: what Pillow's convert("RGB") and convert("L") give. */
+/* PNG files to interleaved 8-bit samples by libpng. Palettes are expanded, 16-bit samples keep
+ * their high byte, transparency is dropped: what Pillow's convert("RGB") and convert("L") give. */
 #ifndef CW_OPS_KERNELS_PNG_IMAGE_H
 #define CW_OPS_KERNELS_PNG_IMAGE_H
 

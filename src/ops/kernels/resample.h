@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize of interleaved 8-bit images: what Pillow's Image.resize gives, bit for bit. A horizontal pass
- * over the rows that are needed, rounded to 8 bits, then a vertical pass. */
+/* Resize of interleaved 8-bit images: what Pillow's Image.resize gives, bit for bit. A
+ * horizontal pass over the rows that are needed, rounded to 8 bits, then a vertical pass. */
 #ifndef CW_OPS_KERNELS_RESAMPLE_H
 #define CW_OPS_KERNELS_RESAMPLE_H
 
@@ -46,7 +46,8 @@ void cw_resample_x_plain(const struct cw_resample_x *pass);
 void cw_resample_y_plain(const struct cw_resample_y *pass);
 void cw_resample_x_avx2(const struct cw_resample_x *pass); /* only where cw_cpu_has_avx2 */
 void cw_resample_y_avx2(const struct cw_resample_y *pass);
-/* Output samples [from, out) of row `row`, and bytes [from, row_bytes) of output row `row`: what is left at a row's end. */
+/* Output samples [from, out) of row `row`, and bytes [from, row_bytes) of output row `row`: what
+ * is left at a row's end. */
 void cw_resample_x_tail(const struct cw_resample_x *pass, int32_t row, int32_t from);
 void cw_resample_y_tail(const struct cw_resample_y *pass, int32_t row, size_t from);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes of resample.c with AVX2, for the same bytes. A weight of 22 bits does not fit a 16-bit
- * multiply, so sums of its high and of its low part are kept apart and joined at the end: integers, hence
- * exact in any order. */
+/* The passes of resample.c with AVX2, for the same bytes. A weight of 22 bits does not fit a
+ * 16-bit multiply, so sums of its high and of its low part are kept apart and joined at the end:
+ * integers, hence exact in any order. */
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/resample.h"
 
@@ -76,7 +76,8 @@ INLINE_AVX2 void pixel_of_rows(const uint8_t *const src[ROWS], uint8_t *const ds
     store_pixel(dst[3] + to, _mm_extract_epi32(odd, 1));
 }
 
-/* How many output pixels may be done with 16-byte loads and 4-byte stores without leaving the row. */
+/* How many output pixels may be done with 16-byte loads and 4-byte stores without leaving the
+ * row. */
 static int32_t safe_pixels(const struct cw_resample_x *pass, int32_t blocks)
 {
     const struct cw_filter_axis *axis = pass->axis;

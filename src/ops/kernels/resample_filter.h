@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coefficients of one axis of a resize, as Pillow computes them (libImaging/Resample.c): a window of
- * input samples for each output sample, weights in 22-bit fixed point. A table is kept until another
- * geometry is asked for, so images of equal size pay for it once. One thread per table. */
+/* Coefficients of one axis of a resize, as Pillow computes them (libImaging/Resample.c): a
+ * window of input samples for each output sample, weights in 22-bit fixed point. A table is kept
+ * until another geometry is asked for, so images of equal size pay for it once. One thread per
+ * table. */
 #ifndef CW_OPS_KERNELS_RESAMPLE_FILTER_H
 #define CW_OPS_KERNELS_RESAMPLE_FILTER_H
 

@@ -16,15 +16,16 @@
 static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
 {
     if (patterns->n > 1)
-        return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\" and %zu more: no files match", patterns->v[0],
-                          patterns->n - 1);
+        return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\" and %zu more: no files match",
+                          patterns->v[0], patterns->n - 1);
     return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match", patterns->v[0]);
 }
 
 /* One file after the other, by several threads: reading them waits for disks and networks. */
 struct each {
     struct cw_file_set *set;
-    int (*fn)(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp, struct cw_err *err);
+    int (*fn)(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp,
+              struct cw_err *err);
     _Atomic size_t next;
     _Atomic bool failed;
     struct cw_mutex mutex; /* guards the rest */
@@ -46,7 +47,8 @@ static void keep_error(struct each *each, size_t i, const struct cw_err *err)
 static void do_some(void *arg)
 {
     struct each *each = arg;
-    for (size_t i; !atomic_load(&each->failed) && (i = atomic_fetch_add(&each->next, 1)) < each->set->n;) {
+    for (size_t i;
+         !atomic_load(&each->failed) && (i = atomic_fetch_add(&each->next, 1)) < each->set->n;) {
         struct cw_err err = {0};
         int rc = cw_stop_check(each->set->stop, &err);
         if (rc == 0)
@@ -76,7 +78,8 @@ static int do_all(struct each *each, struct cw_err *err)
     return each->err.code;
 }
 
-static int stamp_one(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp, struct cw_err *err)
+static int stamp_one(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp,
+                     struct cw_err *err)
 {
     const struct cw_file *file = &set->v[i];
     struct stat st;
@@ -107,14 +110,18 @@ static int find(struct cw_file_set *set, const struct cw_str_list *patterns, str
 
 /* ---- manifests ---- */
 
-int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity *ret_identity, struct cw_err *err)
+int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity *ret_identity,
+                              struct cw_err *err)
 {
-    const struct cw_value *word = manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "identity") : NULL;
+    const struct cw_value *word =
+        manifest->type == CW_VALUE_OBJECT ? cw_value_get(manifest, "identity") : NULL;
     *ret_identity = CW_IDENTITY_MTIME;
     if (!word)
         return 0;
-    if (word->type != CW_VALUE_STR || cw_identity_parse(word->s, "manifest", ret_identity, NULL) < 0)
-        return cw_err_set(err, CW_E_CORRUPT, "manifest: its identity is none that this version knows");
+    if (word->type != CW_VALUE_STR ||
+        cw_identity_parse(word->s, "manifest", ret_identity, NULL) < 0)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "manifest: its identity is none that this version knows");
     return 0;
 }
 
@@ -126,14 +133,18 @@ static bool take_mark(const struct cw_value *mark, struct cw_file_stamp *stamp)
     return mark->type == CW_VALUE_I64 && (stamp->identity == CW_IDENTITY_MTIME || mark->i == 0);
 }
 
-int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, const char **ret_path, struct cw_file_stamp *ret_stamp, int64_t *ret_records,
-                     struct cw_err *err)
+int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, const char **ret_path,
+                     struct cw_file_stamp *ret_stamp, int64_t *ret_records, struct cw_err *err)
 {
     struct cw_file_stamp stamp = {.identity = identity};
-    bool ok = row->type == CW_VALUE_LIST && row->n == 4 && row->items[0].type == CW_VALUE_STR && row->items[1].type == CW_VALUE_I64 &&
-              row->items[1].i >= 0 && take_mark(&row->items[2], &stamp) && row->items[3].type == CW_VALUE_I64 && row->items[3].i >= 0;
+    bool ok = row->type == CW_VALUE_LIST && row->n == 4 && row->items[0].type == CW_VALUE_STR &&
+              row->items[1].type == CW_VALUE_I64 && row->items[1].i >= 0 &&
+              take_mark(&row->items[2], &stamp) && row->items[3].type == CW_VALUE_I64 &&
+              row->items[3].i >= 0;
     if (!ok)
-        return cw_err_set(err, CW_E_CORRUPT, "manifest: a file is not [path, size, what tells it from others by identity %s, records]",
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "manifest: a file is not [path, size, what tells it from others by "
+                          "identity %s, records]",
                           cw_identity_name(identity));
     stamp.size = row->items[1].i;
     *ret_path = row->items[0].s;
@@ -143,7 +154,8 @@ int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, cons
     return 0;
 }
 
-static int take_manifest(struct cw_file_set *set, const struct cw_value *manifest, struct cw_err *err)
+static int take_manifest(struct cw_file_set *set, const struct cw_value *manifest,
+                         struct cw_err *err)
 {
     enum cw_identity identity;
     const struct cw_value *rows =
@@ -152,7 +164,9 @@ static int take_manifest(struct cw_file_set *set, const struct cw_value *manifes
         return cw_err_set(err, CW_E_CORRUPT, "manifest: has no list \"files\"");
     int rc = cw_file_manifest_identity(manifest, &identity, err);
     if (rc == 0 && identity != set->identity)
-        rc = cw_err_set(err, CW_E_CORRUPT, "manifest: was made by identity %s, the job asks for %s: a worker of an older version may have prepared it",
+        rc = cw_err_set(err, CW_E_CORRUPT,
+                        "manifest: was made by identity %s, the job asks for %s: a worker of an "
+                        "older version may have prepared it",
                         cw_identity_name(identity), cw_identity_name(set->identity));
     set->v = CW_NEW_ARRAY(struct cw_file, rows->n);
     for (size_t i = 0; i < rows->n && rc == 0; i++) {
@@ -167,7 +181,8 @@ static int take_manifest(struct cw_file_set *set, const struct cw_value *manifes
     return rc;
 }
 
-int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how, struct cw_file_set **ret_set, struct cw_err *err)
+int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how,
+                    struct cw_file_set **ret_set, struct cw_err *err)
 {
     struct cw_file_set *set = CW_NEW(struct cw_file_set);
     cw_mutex_init(&set->mutex);
@@ -235,7 +250,8 @@ void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_va
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)
 {
     size_t lo = 0, hi = set->n;
-    /* The last file whose first record is at or before pos; empty files before it share its `first`. */
+    /* The last file whose first record is at or before pos; empty files before it share its
+     * `first`. */
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
         if (set->v[mid].first <= pos)
@@ -252,7 +268,8 @@ void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_
     cw_str_addf(out, "%s record %lld", file->path, (long long)(pos - file->first));
 }
 
-static int compare_one(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp, struct cw_err *err)
+static int compare_one(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp,
+                       struct cw_err *err)
 {
     const struct cw_file *file = &set->v[i];
     struct stat st;
@@ -270,14 +287,16 @@ int cw_file_set_compare(struct cw_file_set *set, struct cw_err *err)
     return do_all(&each, err);
 }
 
-/* A slot that may be filled: a new one, or the least recently used of those that nobody uses; -1 = none. */
+/* A slot that may be filled: a new one, or the least recently used of those that nobody uses; -1
+ * = none. */
 static int pick_slot(struct cw_file_set *set)
 {
     int best = -1;
     if (set->slots_n < CW_FILE_SET_OPEN_MAX)
         return (int)set->slots_n++;
     for (int i = 0; i < CW_FILE_SET_OPEN_MAX; i++) {
-        if (set->slots[i].users == 0 && (best < 0 || set->slots[i].used_at < set->slots[best].used_at))
+        if (set->slots[i].users == 0 &&
+            (best < 0 || set->slots[i].used_at < set->slots[best].used_at))
             best = i;
     }
     if (best >= 0) {
@@ -297,7 +316,8 @@ static void take_slot(struct cw_file_set *set, int slot, struct cw_file_use *use
 }
 
 /* Keeps fd open for others, if there is room; another thread may have been faster. */
-static void keep_open(struct cw_file_set *set, size_t file, int fd, int64_t mtime_ns, struct cw_file_use *use)
+static void keep_open(struct cw_file_set *set, size_t file, int fd, int64_t mtime_ns,
+                      struct cw_file_use *use)
 {
     cw_mutex_lock(&set->mutex);
     int slot = set->v[file].slot;
@@ -316,7 +336,8 @@ static void keep_open(struct cw_file_set *set, size_t file, int fd, int64_t mtim
     cw_mutex_unlock(&set->mutex);
 }
 
-int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use, struct cw_err *err)
+int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use,
+                    struct cw_err *err)
 {
     ret_use->source.stamp = set->v[file].stamp;
     cw_mutex_lock(&set->mutex);

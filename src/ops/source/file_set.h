@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a source: found by pattern or given by a manifest, what tells each from another (data/identity.h), how many records each
- * has, and a bounded cache of open descriptors. After cw_file_set_sum any thread may use it. */
+/* The files of a source: found by pattern or given by a manifest, what tells each from another
+ * (data/identity.h), how many records each has, and a bounded cache of open descriptors. After
+ * cw_file_set_sum any thread may use it. */
 #ifndef CW_OPS_FILE_SET_H
 #define CW_OPS_FILE_SET_H
 
@@ -37,41 +38,50 @@ struct cw_file_set {
     const struct cw_stop *stop; /* cw_op_open */
 };
 
-/* From patterns, or, when there is one, from a manifest (then nothing is looked for). No file is an error. Where the identity asks for the files'
- * bytes, what is found by patterns is read. */
-int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how, struct cw_file_set **ret_set, struct cw_err *err);
+/* From patterns, or, when there is one, from a manifest (then nothing is looked for). No file is
+ * an error. Where the identity asks for the files' bytes, what is found by patterns is read. */
+int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how,
+                    struct cw_file_set **ret_set, struct cw_err *err);
 void cw_file_set_free(struct cw_file_set *set);
 /* Adds up the records of all files. */
 int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
-/* Compares all files with what the set says, and reads those bytes that the identity asks for: what cw_file_set_use would do one by one. */
+/* Compares all files with what the set says, and reads those bytes that the identity asks for:
+ * what cw_file_set_use would do one by one. */
 int cw_file_set_compare(struct cw_file_set *set, struct cw_err *err);
-/* {"files":[[path,size,mark,records],...],"identity":"sample"}. The mark is the time of change in ns for mtime, 0 for size, else the sum in hex; mtime
- * does not say that it is. */
+/* {"files":[[path,size,mark,records],...],"identity":"sample"}. The mark is the time of change
+ * in ns for mtime, 0 for size, else the sum in hex; mtime does not say that it is. */
 void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value);
-/* One row of a manifest's files, of a manifest of that identity. *ret_path is borrowed; records may be NULL. */
-int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, const char **ret_path, struct cw_file_stamp *ret_stamp, int64_t *ret_records,
-                     struct cw_err *err);
+/* One row of a manifest's files, of a manifest of that identity. *ret_path is borrowed; records
+ * may be NULL. */
+int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, const char **ret_path,
+                     struct cw_file_stamp *ret_stamp, int64_t *ret_records, struct cw_err *err);
 /* Of one source's manifest. */
-int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity *ret_identity, struct cw_err *err);
+int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity *ret_identity,
+                              struct cw_err *err);
 /* The file that position pos lies in. */
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
 /* "/data/a.tfrecord record 17" */
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 
-/* An open file in use. It must not move until it is given back: `readable` points into it. What is read comes through the process's cache of
- * source blocks, if it has one (format/source_file.h). */
+/* An open file in use. It must not move until it is given back: `readable` points into it. What
+ * is read comes through the process's cache of source blocks, if it has one
+ * (format/source_file.h). */
 struct cw_file_use {
     struct cw_readable readable;
     struct cw_source_file source;
     int slot;
 };
 /* Opens it if need be, and then compares it with what the set says: OTHER_FILE. */
-int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use, struct cw_err *err);
+int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use,
+                    struct cw_err *err);
 void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use);
 
 /* The rows that all these sources' option tables have. */
-#define CW_FILE_PATTERN_ROW(offset_)                                                                           \
-    {.name = "pattern", .help = "path or glob (** = any directories), or a list of them", .type = CW_OPT_STR_LIST, \
-     .offset = (offset_), .flags = CW_OPT_REQUIRED, .len_min = 1, .len_max = 1 << 20}
+#define CW_FILE_PATTERN_ROW(offset_)                                                               \
+    {                                                                                              \
+        .name = "pattern", .help = "path or glob (** = any directories), or a list of them",       \
+        .type = CW_OPT_STR_LIST, .offset = (offset_), .flags = CW_OPT_REQUIRED, .len_min = 1,      \
+        .len_max = 1 << 20                                                                         \
+    }
 
 #endif

@@ -50,8 +50,8 @@ void cw_file_source_free(void *state)
     cw_mem_free(s);
 }
 
-int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns, const struct cw_op_open *how,
-                       void **ret_state, struct cw_err *err)
+int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns,
+                       const struct cw_op_open *how, void **ret_state, struct cw_err *err)
 {
     struct cw_file_source *s = cw_mem_new(kind->state_bytes);
     s->kind = kind;
@@ -76,7 +76,8 @@ int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_s
     return rc;
 }
 
-int cw_file_source_get(struct cw_file_source *s, size_t i, const void **ret_loaded, struct cw_err *err)
+int cw_file_source_get(struct cw_file_source *s, size_t i, const void **ret_loaded,
+                       struct cw_err *err)
 {
     struct cw_per_file *p = s->per_file;
     void *loaded = atomic_load_explicit(&p->loaded[i], memory_order_acquire);
@@ -95,16 +96,20 @@ int cw_file_source_get(struct cw_file_source *s, size_t i, const void **ret_load
     return rc;
 }
 
-int cw_file_source_compare(const struct cw_file_source *s, size_t i, uint64_t records, const char *what, struct cw_err *err)
+int cw_file_source_compare(const struct cw_file_source *s, size_t i, uint64_t records,
+                           const char *what, struct cw_err *err)
 {
     const struct cw_file *file = &s->files->v[i];
     if ((int64_t)records == file->records)
         return 0;
-    return cw_err_set(err, CW_E_OTHER_FILE, "%s: not the file that the job was prepared with: it had %lld %s then, here and now it has %llu",
+    return cw_err_set(err, CW_E_OTHER_FILE,
+                      "%s: not the file that the job was prepared with: it had %lld %s then, here "
+                      "and now it has %llu",
                       file->path, (long long)file->records, what, (unsigned long long)records);
 }
 
-int cw_file_source_count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err)
+int cw_file_source_count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                         int64_t *ret_n, struct cw_err *err)
 {
     const struct cw_file_source *s = state;
     (void)opts;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sources that read files share: the set of files, and a thing that is loaded once for each file, when it is first
- * needed (an index, inflated bytes). Any thread may use a source after it is made. */
+/* What sources that read files share: the set of files, and a thing that is loaded once for each
+ * file, when it is first needed (an index, inflated bytes). Any thread may use a source after it
+ * is made. */
 #ifndef CW_OPS_FILE_SOURCE_H
 #define CW_OPS_FILE_SOURCE_H
 
 #include "ops/op.h"
 #include "ops/source/file_set.h"
 
-/* What a source does in its own way. The state is zeroed and begins with a struct cw_file_source. */
+/* What a source does in its own way. The state is zeroed and begins with a struct
+ * cw_file_source. */
 struct cw_file_source_kind {
     size_t state_bytes;
     /* Before the files are looked for, and when the source is freed. Both may be NULL. */
@@ -18,8 +20,10 @@ struct cw_file_source_kind {
     /* Loads the thing of file i, which `unload` frees. Both NULL: there is none. */
     int (*load)(void *state, size_t i, void **ret_loaded, struct cw_err *err);
     void (*unload)(void *loaded);
-    bool names_only; /* it gives paths: whoever reads a file compares it. Else, where each byte counts (identity content), all files are compared
-                      * when the source is opened and not in the middle of an item, which would wait for it. */
+    /* it gives paths: whoever reads a file compares it. Else, where each byte counts (identity
+     * content), all files are compared when the source is opened and not in the middle of an
+     * item, which would wait for it. */
+    bool names_only;
 };
 
 struct cw_per_file;
@@ -29,16 +33,20 @@ struct cw_file_source {
     struct cw_per_file *per_file; /* NULL: nothing is loaded */
 };
 /* For an operator's open and close. */
-int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns, const struct cw_op_open *how,
-                       void **ret_state, struct cw_err *err);
+int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns,
+                       const struct cw_op_open *how, void **ret_state, struct cw_err *err);
 void cw_file_source_free(void *state);
-/* The thing of file i, which is there until the source is freed. One thread loads it, who asks meanwhile waits; errors are not kept. */
-int cw_file_source_get(struct cw_file_source *source, size_t i, const void **ret_loaded, struct cw_err *err);
+/* The thing of file i, which is there until the source is freed. One thread loads it, who asks
+ * meanwhile waits; errors are not kept. */
+int cw_file_source_get(struct cw_file_source *source, size_t i, const void **ret_loaded,
+                       struct cw_err *err);
 /* Whether file i still has the records that it had when the job was prepared; what: "records". */
-int cw_file_source_compare(const struct cw_file_source *source, size_t i, uint64_t records, const char *what, struct cw_err *err);
+int cw_file_source_compare(const struct cw_file_source *source, size_t i, uint64_t records,
+                           const char *what, struct cw_err *err);
 
 /* An operator's functions. */
-int cw_file_source_count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n, struct cw_err *err);
+int cw_file_source_count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                         int64_t *ret_n, struct cw_err *err);
 void cw_file_source_manifest(const void *opts, void *state, struct cw_value *ret_value);
 void cw_file_source_describe(const void *opts, void *state, int64_t pos, struct cw_str *out);
 

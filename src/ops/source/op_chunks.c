@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 enum { LOOK_ENTRIES_MAX = 100000 };
-/* Frames that were read last: neighbours in one frame are read together. Larger frames hold one record each, mostly. */
+/* Frames that were read last: neighbours in one frame are read together. Larger frames hold one
+ * record each, mostly. */
 enum { KEPT_N = 64, KEPT_BYTES_MAX = 1 << 20 };
 
 struct chunks_opts {
@@ -51,7 +52,8 @@ static int load_path(const char *path, struct cw_chunk_index **ret_index, struct
 }
 
 /* By the first file, which must be readable where a pipeline is checked. */
-static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec, struct cw_err *err)
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
 {
     const struct chunks_opts *o = opts;
     struct cw_paths paths = {0};
@@ -63,8 +65,10 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
         rc = cw_glob(o->pattern.v[i], LOOK_ENTRIES_MAX, NULL, &paths, err);
     cw_paths_sort(&paths);
     if (rc == 0 && paths.n == 0)
-        rc = cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match here, and the first one says what the elements are",
-                        o->pattern.v[0]);
+        rc = cw_err_set(
+            err, CW_E_NOT_FOUND,
+            "pattern \"%s\": no files match here, and the first one says what the elements are",
+            o->pattern.v[0]);
     if (rc == 0)
         rc = load_path(paths.v[0], &index, err);
     if (rc == 0)
@@ -85,15 +89,16 @@ static void drop_left_out(struct cw_chunk_index *index)
     index->records_n = n;
 }
 
-static int bad_spec(const struct chunks_state *s, size_t i, const struct cw_spec *found, struct cw_err *err)
+static int bad_spec(const struct chunks_state *s, size_t i, const struct cw_spec *found,
+                    struct cw_err *err)
 {
     CW_STR_AUTO has = {0};
     CW_STR_AUTO wants = {0};
     cw_spec_print(found, &has);
     cw_spec_print(&s->spec, &wants);
-    return cw_err_set(err, CW_E_INVALID, "%s: other elements (%s) than the pipeline was checked with (%s)", s->source.files->v[i].path,
-                      cw_str_text(&has),
-                      cw_str_text(&wants));
+    return cw_err_set(err, CW_E_INVALID,
+                      "%s: other elements (%s) than the pipeline was checked with (%s)",
+                      s->source.files->v[i].path, cw_str_text(&has), cw_str_text(&wants));
 }
 
 static void free_index(void *loaded)
@@ -122,7 +127,8 @@ static int load_index(void *state, size_t i, void **ret_loaded, struct cw_err *e
     return 0;
 }
 
-static int index_of(struct chunks_state *s, size_t i, const struct cw_chunk_index **ret_index, struct cw_err *err)
+static int index_of(struct chunks_state *s, size_t i, const struct cw_chunk_index **ret_index,
+                    struct cw_err *err)
 {
     const void *loaded = NULL;
     int rc = cw_file_source_get(&s->source, i, &loaded, err);
@@ -157,10 +163,15 @@ static void end(void *state)
     cw_mutex_fini(&s->kept_lock);
 }
 
-static const struct cw_file_source_kind kind = {
-    .state_bytes = sizeof(struct chunks_state), .begin = begin, .end = end, .prepare = prepare, .load = load_index, .unload = free_index};
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct chunks_state),
+                                                .begin = begin,
+                                                .end = end,
+                                                .prepare = prepare,
+                                                .load = load_index,
+                                                .unload = free_index};
 
-static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
 {
     const struct chunks_opts *o = opts;
     return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
@@ -194,13 +205,14 @@ static void kept_put(struct chunks_state *s, size_t file, uint32_t frame, struct
         if (s->kept[i].used < oldest->used)
             oldest = &s->kept[i];
     struct cw_buf *was = oldest->buf;
-    *oldest = (struct kept){.file = file, .frame = frame, .buf = cw_buf_ref(buf), .used = ++s->clock};
+    *oldest =
+        (struct kept){.file = file, .frame = frame, .buf = cw_buf_ref(buf), .used = ++s->clock};
     cw_mutex_unlock(&s->kept_lock);
     cw_buf_unref(was);
 }
 
-static int frame_of(struct chunks_state *s, size_t file, const struct cw_chunk_index *index, uint32_t frame, struct cw_buf **ret_buf,
-                    struct cw_err *err)
+static int frame_of(struct chunks_state *s, size_t file, const struct cw_chunk_index *index,
+                    uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
 {
     struct cw_file_use use;
     *ret_buf = kept_get(s, file, frame);
@@ -217,8 +229,8 @@ static int frame_of(struct chunks_state *s, size_t file, const struct cw_chunk_i
 }
 
 /* The record is copied: the frame may be given away while the element is in use. */
-static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element,
-                        struct cw_err *err)
+static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
+                        struct cw_element *ret_element, struct cw_err *err)
 {
     struct chunks_state *s = state;
     size_t file = cw_file_set_locate(s->source.files, pos);
@@ -241,7 +253,8 @@ static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *sta
     cw_buf_unref(frame);
     rc = cw_record_decode(&s->spec, p, record->bytes, ret_element, err);
     if (rc < 0)
-        cw_err_wrap(err, "%s: id %llu", s->source.files->v[file].path, (unsigned long long)record->id);
+        cw_err_wrap(err, "%s: id %llu", s->source.files->v[file].path,
+                    (unsigned long long)record->id);
     return rc;
 }
 
@@ -249,9 +262,12 @@ const struct cw_op cw_op_chunks = {
     .name = "chunks",
     .version = 1,
     .summary = "elements of chunks, as `cachew materialize` writes them",
-    .doc = "Gives the elements of chunk files (cache-format.md): files in bytewise order of their paths, elements in the order of\n"
-           "their ids, which is the order in which `cachew materialize` got them. What the elements are stands in the files, so the\n"
-           "first of them must be readable where the pipeline is checked, and all must have the same. Sums of frames are verified\n"
+    .doc = "Gives the elements of chunk files (cache-format.md): files in bytewise order of their "
+           "paths, elements in the order of\n"
+           "their ids, which is the order in which `cachew materialize` got them. What the "
+           "elements are stands in the files, so the\n"
+           "first of them must be readable where the pipeline is checked, and all must have the "
+           "same. Sums of frames are verified\n"
            "when they are read. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,

@@ -11,11 +11,13 @@ struct files_opts {
 };
 
 #define OFFSET(member) offsetof(struct files_opts, member)
-static const struct cw_opt options[] = {
-    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
-    {.name = "field", .help = "name of the field", .type = CW_OPT_STR, .offset = OFFSET(field),
-     .def = "\"path\""},
-    {0}};
+static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+                                        {.name = "field",
+                                         .help = "name of the field",
+                                         .type = CW_OPT_STR,
+                                         .offset = OFFSET(field),
+                                         .def = "\"path\""},
+                                        {0}};
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
@@ -35,9 +37,11 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return 0;
 }
 
-static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source), .prepare = prepare, .names_only = true};
+static const struct cw_file_source_kind kind = {
+    .state_bytes = sizeof(struct cw_file_source), .prepare = prepare, .names_only = true};
 
-static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
 {
     const struct files_opts *o = opts;
     return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
@@ -52,7 +56,9 @@ static int read_path(const struct cw_op_ctx *ctx, const void *opts, void *state,
     (void)opts;
     (void)err;
     ret_element->n = 1;
-    ret_element->fields[0] = (struct cw_view){.data = file->path, .bytes = strlen(file->path), .dtype = CW_DTYPE_STR,
+    ret_element->fields[0] = (struct cw_view){.data = file->path,
+                                              .bytes = strlen(file->path),
+                                              .dtype = CW_DTYPE_STR,
                                               .stamp = &file->stamp};
     return 0;
 }
@@ -68,10 +74,14 @@ const struct cw_op cw_op_files = {
     .name = "files",
     .version = 1,
     .summary = "paths of the files that match a pattern",
-    .doc = "Gives the paths, sorted bytewise, each once, of the regular files that match. In a pattern `*`, `?` and\n"
-           "`[...]` work inside a path component, and `**` stands for any number of directories. Names that begin\n"
-           "with a dot have to be written out. No match at all is an error. The list is made once for a job, when it\n"
-           "is prepared; all workers use that list, and read_file refuses a file that is not as it was then\n"
+    .doc = "Gives the paths, sorted bytewise, each once, of the regular files that match. In a "
+           "pattern `*`, `?` and\n"
+           "`[...]` work inside a path component, and `**` stands for any number of directories. "
+           "Names that begin\n"
+           "with a dot have to be written out. No match at all is an error. The list is made once "
+           "for a job, when it\n"
+           "is prepared; all workers use that list, and read_file refuses a file that is not as it "
+           "was then\n"
            "(pipelines.md says how that is told).",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES | CW_OP_PATHS,

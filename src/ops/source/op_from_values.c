@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: elements that stand in the pipeline itself. Each item of `values` is one: a number, a bool, a
- * string, a nested list (a tensor), or an object of these (several fields). */
+/* Source: elements that stand in the pipeline itself. Each item of `values` is one: a number, a
+ * bool, a string, a nested list (a tensor), or an object of these (several fields). */
 #include "base/mem.h"
 #include "ops/kernels/num.h"
 #include "ops/op_util.h"
@@ -19,12 +19,22 @@ static const char *const dtype_words[] = {"auto", "u8",  "i8",  "u16", "i16", "u
 
 #define OFFSET(member) offsetof(struct from_values_opts, member)
 static const struct cw_opt options[] = {
-    {.name = "values", .help = "list of elements: numbers, strings, (nested) lists of numbers, or objects of these",
-     .type = CW_OPT_VALUE, .offset = OFFSET(values), .flags = CW_OPT_REQUIRED},
-    {.name = "field", .help = "name of the field, unless the elements are objects", .type = CW_OPT_STR,
-     .offset = OFFSET(field), .def = "\"x\""},
-    {.name = "dtype", .help = "of the numbers; auto = i64, f64 if there is a fraction in any element, or bool",
-     .type = CW_OPT_ENUM, .offset = OFFSET(dtype), .def = "\"auto\"", .names = dtype_words},
+    {.name = "values",
+     .help = "list of elements: numbers, strings, (nested) lists of numbers, or objects of these",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(values),
+     .flags = CW_OPT_REQUIRED},
+    {.name = "field",
+     .help = "name of the field, unless the elements are objects",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(field),
+     .def = "\"x\""},
+    {.name = "dtype",
+     .help = "of the numbers; auto = i64, f64 if there is a fraction in any element, or bool",
+     .type = CW_OPT_ENUM,
+     .offset = OFFSET(dtype),
+     .def = "\"auto\"",
+     .names = dtype_words},
     {0}};
 
 /* The value of field k of element i. */
@@ -44,7 +54,8 @@ static int infer_shape(const struct cw_value *v, struct cw_field *field, struct 
 {
     while (v->type == CW_VALUE_LIST) {
         if (field->rank == CW_RANK_MAX)
-            return cw_err_set(err, CW_E_INVALID, "option values: lists nested more than %d deep", CW_RANK_MAX);
+            return cw_err_set(err, CW_E_INVALID, "option values: lists nested more than %d deep",
+                              CW_RANK_MAX);
         field->dims[field->rank++] = (int64_t)v->n;
         if (v->n == 0) {
             field->dtype = CW_DTYPE_I64;
@@ -59,12 +70,14 @@ static int infer_shape(const struct cw_value *v, struct cw_field *field, struct 
     else if (is_scalar(v))
         field->dtype = CW_DTYPE_I64;
     else
-        return cw_err_set(err, CW_E_INVALID, "option values: element 0 has %s in it%s", cw_value_type_name(v->type),
+        return cw_err_set(err, CW_E_INVALID, "option values: element 0 has %s in it%s",
+                          cw_value_type_name(v->type),
                           v->type == CW_VALUE_STR ? " in a list: only numbers make tensors" : "");
     return 0;
 }
 
-/* Checks v against the field from dimension `axis` on; fractions make i64 to f64. Depth is limited by the rank. */
+/* Checks v against the field from dimension `axis` on; fractions make i64 to f64. Depth is
+ * limited by the rank. */
 static bool fits(const struct cw_value *v, struct cw_field *field, int axis)
 {
     if (field->dtype == CW_DTYPE_STR)
@@ -83,7 +96,8 @@ static bool fits(const struct cw_value *v, struct cw_field *field, int axis)
     return true;
 }
 
-/* Whether a number of the pipeline is a value of the dtype that the user asked for. Fractions are for floats. */
+/* Whether a number of the pipeline is a value of the dtype that the user asked for. Fractions
+ * are for floats. */
 static bool is_of(const struct cw_value *v, enum cw_dtype dtype)
 {
     for (size_t i = 0; v->type == CW_VALUE_LIST && i < v->n; i++) {
@@ -95,7 +109,8 @@ static bool is_of(const struct cw_value *v, enum cw_dtype dtype)
     if (v->type != CW_VALUE_I64)
         return false;
     unsigned bits = dtype == CW_DTYPE_BOOL ? 1 : 8 * (unsigned)cw_dtype_bytes(dtype);
-    bool is_signed = dtype == CW_DTYPE_I8 || dtype == CW_DTYPE_I16 || dtype == CW_DTYPE_I32 || dtype == CW_DTYPE_I64;
+    bool is_signed = dtype == CW_DTYPE_I8 || dtype == CW_DTYPE_I16 || dtype == CW_DTYPE_I32 ||
+                     dtype == CW_DTYPE_I64;
     if (bits == 64)
         return is_signed || v->i >= 0;
     int64_t lo = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
@@ -104,14 +119,17 @@ static bool is_of(const struct cw_value *v, enum cw_dtype dtype)
 }
 
 /* The dtype that the option asks for, if every number is one of it. */
-static int take_dtype(const struct from_values_opts *o, const char *name, struct cw_field *field, struct cw_err *err)
+static int take_dtype(const struct from_values_opts *o, const char *name, struct cw_field *field,
+                      struct cw_err *err)
 {
     const char *word = dtype_words[o->dtype];
     int rc = cw_dtype_parse(word, &field->dtype);
     for (size_t i = 0; i < o->values.n && rc == 0; i++) {
         if (!is_of(value_at(o, i, name), field->dtype))
-            return cw_err_set(err, CW_E_INVALID, "option values: field \"%s\" of element %zu has a number that is no %s", name, i,
-                              word);
+            return cw_err_set(
+                err, CW_E_INVALID,
+                "option values: field \"%s\" of element %zu has a number that is no %s", name, i,
+                word);
     }
     return rc;
 }
@@ -124,11 +142,13 @@ static int infer_field_of(const struct from_values_opts *o, const char *name, st
     for (size_t i = 0; i < o->values.n && rc == 0; i++) {
         const struct cw_value *v = value_at(o, i, name);
         if (!v)
-            return cw_err_set(err, CW_E_INVALID, "option values: element %zu has no field \"%s\", element 0 has", i,
+            return cw_err_set(err, CW_E_INVALID,
+                              "option values: element %zu has no field \"%s\", element 0 has", i,
                               name);
         if (!fits(v, &field, 0))
             return cw_err_set(err, CW_E_INVALID,
-                              "option values: field \"%s\" of element %zu is of another type or shape than that of "
+                              "option values: field \"%s\" of element %zu is of another type or "
+                              "shape than that of "
                               "element 0",
                               name, i);
     }
@@ -147,12 +167,14 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     (void)in;
     (void)in_n;
     if (o->values.type != CW_VALUE_LIST || !first)
-        return cw_err_set(err, CW_E_INVALID, "option values: must be a list of at least one element");
+        return cw_err_set(err, CW_E_INVALID,
+                          "option values: must be a list of at least one element");
     for (size_t i = 0; i < o->values.n; i++) {
         const struct cw_value *v = &o->values.items[i];
         if ((v->type == CW_VALUE_OBJECT) != (first->type == CW_VALUE_OBJECT) ||
             (v->type == CW_VALUE_OBJECT && v->n != first->n))
-            return cw_err_set(err, CW_E_INVALID, "option values: element %zu has other fields than element 0", i);
+            return cw_err_set(err, CW_E_INVALID,
+                              "option values: element %zu has other fields than element 0", i);
     }
     if (first->type != CW_VALUE_OBJECT)
         rc = infer_field_of(o, o->field, &spec, err);
@@ -165,7 +187,8 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return rc;
 }
 
-static int open_values(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+static int open_values(const void *opts, const struct cw_op_open *how, void **ret_state,
+                       struct cw_err *err)
 {
     struct cw_spec *spec = CW_NEW(struct cw_spec);
     (void)how;
@@ -182,8 +205,8 @@ static void close_values(void *state)
     cw_mem_free(state);
 }
 
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                 int64_t *ret_n, struct cw_err *err)
 {
     const struct from_values_opts *o = opts;
     (void)state;
@@ -209,8 +232,8 @@ static size_t fill(const struct cw_value *v, const struct cw_view *view, size_t 
     return 1;
 }
 
-static int read_field(const struct cw_op_ctx *ctx, const struct cw_field *field, const struct cw_value *v,
-                      struct cw_view *ret_view, struct cw_err *err)
+static int read_field(const struct cw_op_ctx *ctx, const struct cw_field *field,
+                      const struct cw_value *v, struct cw_view *ret_view, struct cw_err *err)
 {
     struct cw_view view = {.dtype = field->dtype, .rank = field->rank};
     memcpy(view.dims, field->dims, sizeof(view.dims));
@@ -256,9 +279,12 @@ const struct cw_op cw_op_from_values = {
     .name = "from_values",
     .version = 1,
     .summary = "elements that are written in the pipeline",
-    .doc = "Each item of `values` is an element: a number, a bool, a string, or a list of numbers, nested for tensors.\n"
-           "An item may also be an object; then its members are the fields. All elements must have the same fields,\n"
-           "shapes and kinds. Integers are i64; if any of a field's numbers has a fraction, all are f64; `dtype`\n"
+    .doc = "Each item of `values` is an element: a number, a bool, a string, or a list of numbers, "
+           "nested for tensors.\n"
+           "An item may also be an object; then its members are the fields. All elements must have "
+           "the same fields,\n"
+           "shapes and kinds. Integers are i64; if any of a field's numbers has a fraction, all "
+           "are f64; `dtype`\n"
            "says otherwise.",
     .kind = CW_OP_SOURCE,
     .options = options,

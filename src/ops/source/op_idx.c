@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: records of idx files (MNIST and its family). Plain files are read record by record; a .gz file
- * cannot be, so it is inflated into memory once, when its first record is read. */
+/* Source: records of idx files (MNIST and its family). Plain files are read record by record; a
+ * .gz file cannot be, so it is inflated into memory once, when its first record is read. */
 #include "base/mem.h"
 #include "format/glob.h"
 #include "format/gz.h"
@@ -24,22 +24,36 @@ struct idx_opts {
 };
 
 struct idx_state {
-    struct cw_file_source source; /* what a .gz file inflates to: its records, in this machine's byte order */
-    struct cw_idx_header header;  /* of the first file; `records` is each file's own */
+    /* what a .gz file inflates to: its records, in this machine's byte order */
+    struct cw_file_source source;
+    struct cw_idx_header header; /* of the first file; `records` is each file's own */
 };
 
 #define OFFSET(member) offsetof(struct idx_opts, member)
-static const struct cw_opt options[] = {
-    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
-    {.name = "field", .help = "name of the field", .type = CW_OPT_STR, .offset = OFFSET(field),
-     .def = "\"data\""},
-    {.name = "dtype",
-     .help = "dtype of the values, for files that only the workers see; auto = look into the first file, or go by "
-             "its name (...idx3-ubyte)",
-     .type = CW_OPT_ENUM, .offset = OFFSET(dtype), .def = "\"auto\"", .names = dtype_words},
-    {.name = "dims", .help = "dimensions of a record, with dtype; -1 = any", .type = CW_OPT_I64_LIST,
-     .offset = OFFSET(dims), .min = -1, .max = 0x1p32, .len_min = 0, .len_max = CW_RANK_MAX},
-    {0}};
+static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+                                        {.name = "field",
+                                         .help = "name of the field",
+                                         .type = CW_OPT_STR,
+                                         .offset = OFFSET(field),
+                                         .def = "\"data\""},
+                                        {.name = "dtype",
+                                         .help =
+                                             "dtype of the values, for files that only the workers "
+                                             "see; auto = look into the first file, or go by "
+                                             "its name (...idx3-ubyte)",
+                                         .type = CW_OPT_ENUM,
+                                         .offset = OFFSET(dtype),
+                                         .def = "\"auto\"",
+                                         .names = dtype_words},
+                                        {.name = "dims",
+                                         .help = "dimensions of a record, with dtype; -1 = any",
+                                         .type = CW_OPT_I64_LIST,
+                                         .offset = OFFSET(dims),
+                                         .min = -1,
+                                         .max = 0x1p32,
+                                         .len_min = 0,
+                                         .len_max = CW_RANK_MAX},
+                                        {0}};
 
 static int check(const void *opts, struct cw_err *err)
 {
@@ -50,7 +64,8 @@ static int check(const void *opts, struct cw_err *err)
 }
 
 /* The header of a file that begins with it, or whose inflated bytes do. */
-static int read_header(const struct cw_readable *file, struct cw_idx_header *ret_header, struct cw_err *err)
+static int read_header(const struct cw_readable *file, struct cw_idx_header *ret_header,
+                       struct cw_err *err)
 {
     uint8_t bytes[CW_IDX_HEADER_BYTES_MAX];
     size_t n = 0;
@@ -78,10 +93,11 @@ static int read_header_at(const char *path, struct cw_idx_header *ret_header, st
     return rc;
 }
 
-/* Looks at the first file when it is on this machine and near at hand: a dispatcher that checks a pipeline must
- * not walk a whole file system. Only a hint: open compares it with the real file. Returns 1 when the file says,
- * 0 when there is none to look at, or what is wrong with it. */
-static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_header, struct cw_err *err)
+/* Looks at the first file when it is on this machine and near at hand: a dispatcher that checks
+ * a pipeline must not walk a whole file system. Only a hint: open compares it with the real
+ * file. Returns 1 when the file says, 0 when there is none to look at, or what is wrong with it. */
+static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_header,
+                           struct cw_err *err)
 {
     struct cw_paths paths = {0};
     bool whole = o->pattern.n <= LOOK_ENTRIES_MAX;
@@ -97,8 +113,10 @@ static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_h
     return rc;
 }
 
-/* By the first file, by its name, or not at all; a file that is no idx file is told from one that is not here. */
-static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_header, struct cw_err *err)
+/* By the first file, by its name, or not at all; a file that is no idx file is told from one
+ * that is not here. */
+static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_header,
+                       struct cw_err *err)
 {
     struct cw_err of_file = {0};
     int said = first_file_says(o, ret_header, &of_file);
@@ -106,10 +124,11 @@ static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_heade
         return 0;
     if (said < 0)
         return cw_err_set(err, said, "%s", of_file.msg);
-    return cw_err_set(err, CW_E_INVALID,
-                      "option dtype: neither a file nor the name in pattern \"%s\" tells dtype and dims here; "
-                      "give dtype and dims",
-                      o->pattern.v[0]);
+    return cw_err_set(
+        err, CW_E_INVALID,
+        "option dtype: neither a file nor the name in pattern \"%s\" tells dtype and dims here; "
+        "give dtype and dims",
+        o->pattern.v[0]);
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -132,7 +151,8 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_op_infer_one(o->field, h.dtype, h.rank, h.dims, ret_spec, err);
 }
 
-static bool header_fits(const struct cw_idx_header *h, enum cw_dtype dtype, int rank, const int64_t *dims)
+static bool header_fits(const struct cw_idx_header *h, enum cw_dtype dtype, int rank,
+                        const int64_t *dims)
 {
     if (h->dtype != dtype || h->rank != rank)
         return false;
@@ -143,13 +163,15 @@ static bool header_fits(const struct cw_idx_header *h, enum cw_dtype dtype, int 
     return true;
 }
 
-static int bad_shape(const char *path, const struct cw_idx_header *h, const char *than, struct cw_err *err)
+static int bad_shape(const char *path, const struct cw_idx_header *h, const char *than,
+                     struct cw_err *err)
 {
     struct cw_spec spec = {0};
     CW_STR_AUTO text = {0};
     if (cw_spec_add(&spec, "record", h->dtype, h->rank, h->dims, NULL) == 0)
         cw_spec_print(&spec, &text);
-    return cw_err_set(err, CW_E_INVALID, "%s: another dtype or shape (%s) than %s", path, cw_str_text(&text), than);
+    return cw_err_set(err, CW_E_INVALID, "%s: another dtype or shape (%s) than %s", path,
+                      cw_str_text(&text), than);
 }
 
 static int check_header(const struct idx_state *s, size_t i, const struct cw_idx_header *h,
@@ -157,21 +179,24 @@ static int check_header(const struct idx_state *s, size_t i, const struct cw_idx
 {
     const struct cw_file *file = &s->source.files->v[i];
     if (out && !header_fits(h, out->fields[0].dtype, out->fields[0].rank, out->fields[0].dims))
-        return bad_shape(file->path, h, "the pipeline was checked with",
-                         err);
+        return bad_shape(file->path, h, "the pipeline was checked with", err);
     if (i > 0 && !header_fits(h, s->header.dtype, s->header.rank, s->header.dims))
         return bad_shape(file->path, h, s->source.files->v[0].path, err);
     if (cw_gz_is_name(file->path) && h->file_bytes / GZ_GROWTH_MAX > (uint64_t)file->stamp.size)
-        return cw_err_set(err, CW_E_CORRUPT,
-                          "%s: its %lld records need %llu bytes, which %lld bytes of gzip data cannot hold", file->path,
-                          (long long)h->records, (unsigned long long)h->file_bytes, (long long)file->stamp.size);
+        return cw_err_set(
+            err, CW_E_CORRUPT,
+            "%s: its %lld records need %llu bytes, which %lld bytes of gzip data cannot hold",
+            file->path, (long long)h->records, (unsigned long long)h->file_bytes,
+            (long long)file->stamp.size);
     if (!cw_gz_is_name(file->path) && (uint64_t)file->stamp.size < h->file_bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: truncated: %lld records need %llu bytes, the file ends at byte %lld",
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s: truncated: %lld records need %llu bytes, the file ends at byte %lld",
                           file->path, (long long)h->records, (unsigned long long)h->file_bytes,
                           (long long)file->stamp.size);
     if (!cw_gz_is_name(file->path) && (uint64_t)file->stamp.size > h->file_bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: %lld bytes too many behind its %lld records", file->path,
-                          (long long)((uint64_t)file->stamp.size - h->file_bytes), (long long)h->records);
+        return cw_err_set(err, CW_E_CORRUPT, "%s: %lld bytes too many behind its %lld records",
+                          file->path, (long long)((uint64_t)file->stamp.size - h->file_bytes),
+                          (long long)h->records);
     return 0;
 }
 
@@ -198,8 +223,8 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
 }
 
 /* Header, `bytes` of records, and then the end, where the checksum is verified. */
-static int inflate_into(struct cw_gz *gz, const struct cw_idx_header *h, const char *path, void *dst, size_t bytes,
-                        struct cw_err *err)
+static int inflate_into(struct cw_gz *gz, const struct cw_idx_header *h, const char *path,
+                        void *dst, size_t bytes, struct cw_err *err)
 {
     uint8_t rest[CW_IDX_HEADER_BYTES_MAX];
     size_t n = 0;
@@ -207,7 +232,8 @@ static int inflate_into(struct cw_gz *gz, const struct cw_idx_header *h, const c
     if (rc == 0)
         rc = cw_gz_read(gz, dst, bytes, &n, err);
     if (rc == 0 && n < bytes)
-        return cw_err_set(err, CW_E_CORRUPT, "%s: truncated: %zu of %zu bytes of records", path, n, bytes);
+        return cw_err_set(err, CW_E_CORRUPT, "%s: truncated: %zu of %zu bytes of records", path, n,
+                          bytes);
     if (rc == 0)
         rc = cw_gz_read(gz, rest, 1, &n, err);
     if (rc == 0 && n > 0)
@@ -229,7 +255,8 @@ static int inflate_file(void *state, size_t i, void **ret_records, struct cw_err
     if (records)
         rc = inflate_into(gz, &s->header, s->source.files->v[i].path, records, bytes, err);
     else
-        rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its %zu bytes", s->source.files->v[i].path, bytes);
+        rc = cw_err_set(err, CW_E_NOMEM, "%s: no memory for its %zu bytes",
+                        s->source.files->v[i].path, bytes);
     cw_gz_free(gz);
     cw_file_set_release(s->source.files, &use);
     if (rc < 0) {
@@ -241,10 +268,13 @@ static int inflate_file(void *state, size_t i, void **ret_records, struct cw_err
     return 0;
 }
 
-static const struct cw_file_source_kind kind = {
-    .state_bytes = sizeof(struct idx_state), .prepare = prepare, .load = inflate_file, .unload = cw_mem_free};
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct idx_state),
+                                                .prepare = prepare,
+                                                .load = inflate_file,
+                                                .unload = cw_mem_free};
 
-static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
 {
     const struct idx_opts *o = opts;
     return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
@@ -293,12 +323,16 @@ const struct cw_op cw_op_idx = {
     .name = "idx",
     .version = 1,
     .summary = "records of idx files (MNIST and its family), .gz too",
-    .doc = "Gives each record as a tensor: u8[28,28] for MNIST's images, a scalar u8 for its labels. All files that\n"
-           "match must have the same dtype and dims. To have images and labels side by side, `zip` two of these.\n"
+    .doc = "Gives each record as a tensor: u8[28,28] for MNIST's images, a scalar u8 for its "
+           "labels. All files that\n"
+           "match must have the same dtype and dims. To have images and labels side by side, `zip` "
+           "two of these.\n"
            "A .gz file is inflated into memory once. Patterns as for `files`.\n"
            "\n"
-           "dtype and dims are in the files. Where a pipeline is checked on a machine that does not have them, the name\n"
-           "tells enough if it follows the custom (train-images-idx3-ubyte.gz); else give `dtype` and `dims`.",
+           "dtype and dims are in the files. Where a pipeline is checked on a machine that does "
+           "not have them, the name\n"
+           "tells enough if it follows the custom (train-images-idx3-ubyte.gz); else give `dtype` "
+           "and `dims`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,

@@ -11,12 +11,25 @@ struct range_opts {
 
 #define OFFSET(member) offsetof(struct range_opts, member)
 static const struct cw_opt options[] = {
-    {.name = "start", .help = "first number", .type = CW_OPT_I64, .offset = OFFSET(start), .def = "0"},
-    {.name = "stop", .help = "the first number that is not there any more", .type = CW_OPT_I64,
-     .offset = OFFSET(stop), .flags = CW_OPT_REQUIRED},
-    {.name = "step", .help = "from one number to the next; may be negative, not 0", .type = CW_OPT_I64,
-     .offset = OFFSET(step), .def = "1"},
-    {.name = "field", .help = "name of the field", .type = CW_OPT_STR, .offset = OFFSET(field),
+    {.name = "start",
+     .help = "first number",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(start),
+     .def = "0"},
+    {.name = "stop",
+     .help = "the first number that is not there any more",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(stop),
+     .flags = CW_OPT_REQUIRED},
+    {.name = "step",
+     .help = "from one number to the next; may be negative, not 0",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(step),
+     .def = "1"},
+    {.name = "field",
+     .help = "name of the field",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(field),
      .def = "\"x\""},
     {0}};
 
@@ -62,8 +75,8 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_op_infer_one(o->field, CW_DTYPE_I64, 0, NULL, ret_spec, err);
 }
 
-static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n, int64_t *ret_n,
-                 struct cw_err *err)
+static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
+                 int64_t *ret_n, struct cw_err *err)
 {
     (void)state;
     (void)in_n;
@@ -110,8 +123,9 @@ const struct cw_op cw_op_range = {
     .name = "range",
     .version = 1,
     .summary = "integers from start up to, not including, stop",
-    .doc = "Gives the i64 numbers start, start + step, start + 2 step and so on, as long as they are\n"
-           "below stop (above it when step is negative). Element id is the position, not the number.",
+    .doc =
+        "Gives the i64 numbers start, start + step, start + 2 step and so on, as long as they are\n"
+        "below stop (above it when step is negative). Element id is the position, not the number.",
     .kind = CW_OP_SOURCE,
     .options = options,
     .options_bytes = sizeof(struct range_opts),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: blocks of files as the source cache sees them. What `cachew cache warm` and `cachew cache status` run on the
- * workers, so that the work is spread, done once, and has progress like any other job. */
+/* Source: blocks of files as the source cache sees them. What `cachew cache warm` and `cachew
+ * cache status` run on the workers, so that the work is spread, done once, and has progress like
+ * any other job. */
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
 
@@ -13,12 +14,20 @@ struct blocks_opts {
 #define OFFSET(member) offsetof(struct blocks_opts, member)
 static const struct cw_opt options[] = {
     CW_FILE_PATTERN_ROW(OFFSET(pattern)),
-    {.name = "load", .help = "bring them into the source cache", .type = CW_OPT_BOOL, .offset = OFFSET(load), .def = "false"},
-    {.name = "run", .help = "any number: jobs with different ones do not share their results", .type = CW_OPT_I64, .offset = OFFSET(run),
+    {.name = "load",
+     .help = "bring them into the source cache",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(load),
+     .def = "false"},
+    {.name = "run",
+     .help = "any number: jobs with different ones do not share their results",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(run),
      .def = "0"},
     {0}};
 
-static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec, struct cw_err *err)
+static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
+                 struct cw_err *err)
 {
     (void)opts;
     (void)in;
@@ -38,19 +47,22 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return 0;
 }
 
-static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source), .prepare = prepare};
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source),
+                                                .prepare = prepare};
 
-static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
 {
     const struct blocks_opts *o = opts;
     if (o->load && !cw_source_is_cached())
         return cw_err_set(err, CW_E_UNSUPPORTED,
-                          "this worker has no source cache: give it --source-cache-dir, or the dispatcher --source-cache-quota");
+                          "this worker has no source cache: give it --source-cache-dir, or the "
+                          "dispatcher --source-cache-quota");
     return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
 }
 
-static int read_block(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos, struct cw_element *ret_element,
-                      struct cw_err *err)
+static int read_block(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
+                      struct cw_element *ret_element, struct cw_err *err)
 {
     const struct blocks_opts *o = opts;
     struct cw_file_set *set = ((struct cw_file_source *)state)->files;
@@ -70,7 +82,8 @@ static int read_block(const struct cw_op_ctx *ctx, const void *opts, void *state
     values[2] = (int64_t)block.read_bytes;
     ret_element->n = 3;
     for (size_t k = 0; k < 3; k++)
-        ret_element->fields[k] = (struct cw_view){.data = &values[k], .bytes = sizeof(*values), .dtype = CW_DTYPE_I64};
+        ret_element->fields[k] =
+            (struct cw_view){.data = &values[k], .bytes = sizeof(*values), .dtype = CW_DTYPE_I64};
     return 0;
 }
 
@@ -86,9 +99,12 @@ const struct cw_op cw_op_source_blocks = {
     .name = "source_blocks",
     .version = 1,
     .summary = "where blocks of files are cached",
-    .doc = "For `cachew cache warm` and `cachew cache status`, not for training. Gives for each block (1 MiB) of the files its size (`bytes`), in\n"
-           "which tiers of the source cache of the worker that was asked it is (`tiers`: 1 = memory, 2 = directory, 4 = store), and, with\n"
-           "`load`, how much was read from the file to bring it there (`read`). This says how things stand, so it is another each time, and no\n"
+    .doc = "For `cachew cache warm` and `cachew cache status`, not for training. Gives for each "
+           "block (1 MiB) of the files its size (`bytes`), in\n"
+           "which tiers of the source cache of the worker that was asked it is (`tiers`: 1 = "
+           "memory, 2 = directory, 4 = store), and, with\n"
+           "`load`, how much was read from the file to bring it there (`read`). This says how "
+           "things stand, so it is another each time, and no\n"
            "cache keeps it. Patterns as for `files`.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES | CW_OP_OPAQUE,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: records of TFRecord files. Preparing a job scans the framing of every file, which gives the
- * counts; where that was done elsewhere, a file's index is built when its first record is read. */
+/* Source: records of TFRecord files. Preparing a job scans the framing of every file, which
+ * gives the counts; where that was done elsewhere, a file's index is built when its first record
+ * is read. */
 #include "base/mem.h"
 #include "format/tfrecord.h"
 #include "ops/op_util.h"
@@ -12,11 +13,13 @@ struct tfrecord_opts {
 };
 
 #define OFFSET(member) offsetof(struct tfrecord_opts, member)
-static const struct cw_opt options[] = {
-    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
-    {.name = "field", .help = "name of the field", .type = CW_OPT_STR, .offset = OFFSET(field),
-     .def = "\"record\""},
-    {0}};
+static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+                                        {.name = "field",
+                                         .help = "name of the field",
+                                         .type = CW_OPT_STR,
+                                         .offset = OFFSET(field),
+                                         .def = "\"record\""},
+                                        {0}};
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
@@ -50,7 +53,8 @@ static int scan(void *state, size_t i, void **ret_loaded, struct cw_err *err)
     return rc;
 }
 
-static int index_of(struct cw_file_source *s, size_t i, const struct cw_tfrecord_index **ret_index, struct cw_err *err)
+static int index_of(struct cw_file_source *s, size_t i, const struct cw_tfrecord_index **ret_index,
+                    struct cw_err *err)
 {
     const void *loaded = NULL;
     int rc = cw_file_source_get(s, i, &loaded, err);
@@ -70,10 +74,13 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return rc;
 }
 
-static const struct cw_file_source_kind kind = {
-    .state_bytes = sizeof(struct cw_file_source), .prepare = prepare, .load = scan, .unload = free_index};
+static const struct cw_file_source_kind kind = {.state_bytes = sizeof(struct cw_file_source),
+                                                .prepare = prepare,
+                                                .load = scan,
+                                                .unload = free_index};
 
-static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state, struct cw_err *err)
+static int open_files(const void *opts, const struct cw_op_open *how, void **ret_state,
+                      struct cw_err *err)
 {
     const struct tfrecord_opts *o = opts;
     return cw_file_source_new(&kind, &o->pattern, how, ret_state, err);
@@ -107,10 +114,14 @@ const struct cw_op cw_op_tfrecord = {
     .name = "tfrecord",
     .version = 1,
     .summary = "records of TFRecord files",
-    .doc = "Gives the bytes of each record, files in bytewise order of their paths, records in the order of the file.\n"
-           "The framing of all files is scanned once when a job is prepared, which finds truncated files; the checksum\n"
-           "of a record is verified when it is read. Records are found by position, so a shuffle before\n"
-           "reading costs no buffer. Patterns as for `files`. Compressed TFRecord files are not supported.",
+    .doc = "Gives the bytes of each record, files in bytewise order of their paths, records in the "
+           "order of the file.\n"
+           "The framing of all files is scanned once when a job is prepared, which finds truncated "
+           "files; the checksum\n"
+           "of a record is verified when it is read. Records are found by position, so a shuffle "
+           "before\n"
+           "reading costs no buffer. Patterns as for `files`. Compressed TFRecord files are not "
+           "supported.",
     .kind = CW_OP_SOURCE,
     .traits = CW_OP_FILES,
     .options = options,

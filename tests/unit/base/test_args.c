@@ -20,7 +20,9 @@ static struct opts {
 static const struct cw_arg rows[] = {
     {"verbose", 'v', CW_ARG_FLAG, &opts.verbose, NULL, "say more", 0, 0},
     {"order", 0, CW_ARG_FLAG, &opts.order, NULL, "keep the order", 0, 0},
-    {"listen", 'l', CW_ARG_STR, &opts.listen, "HOST:PORT", "where to listen; port 0 = any, an address may also be unix:/path (default 127.0.0.1:0)", 0, 0},
+    {"listen", 'l', CW_ARG_STR, &opts.listen, "HOST:PORT",
+     "where to listen; port 0 = any, an address may also be unix:/path (default 127.0.0.1:0)", 0,
+     0},
     {"threads", 't', CW_ARG_I64, &opts.threads, NULL, "number of threads (default 1)", 1, 64},
     {"timeout", 0, CW_ARG_MS, &opts.timeout_ms, NULL, "how long to wait", 0, 0},
     {"seed", 0, CW_ARG_U64, &opts.seed, NULL, "seed", 0, 0},
@@ -29,8 +31,13 @@ static const struct cw_arg rows[] = {
     {"file", 'f', CW_ARG_LIST, &opts.files, "FILE", "a file; may stand several times", 0, 0},
     {NULL, 0, CW_ARG_FLAG, NULL, NULL, NULL, 0, 0},
 };
-static const struct cw_args_spec spec = {"cachew-test", "FILE [options]", "Does nothing, but says so at such length that the line must be broken somewhere.",
-                                         rows, "Examples:\n  cachew-test x", "CACHEW_TEST_ARGS"};
+static const struct cw_args_spec spec = {
+    "cachew-test",
+    "FILE [options]",
+    "Does nothing, but says so at such length that the line must be broken somewhere.",
+    rows,
+    "Examples:\n  cachew-test x",
+    "CACHEW_TEST_ARGS"};
 static const char *rest[4];
 static size_t rest_n;
 static struct cw_err err;
@@ -55,8 +62,10 @@ static int parse(const char *line)
 static void reads_all_types(void **state)
 {
     (void)state;
-    assert_int_equal(parse("a -v --no-order --listen=h:1 -t4 --timeout 3s b --seed 18446744073709551615 "
-                           "--memory-budget 64M --factor 2.5 -f x --file y -- --z"), CW_ARGS_RUN);
+    assert_int_equal(
+        parse("a -v --no-order --listen=h:1 -t4 --timeout 3s b --seed 18446744073709551615 "
+              "--memory-budget 64M --factor 2.5 -f x --file y -- --z"),
+        CW_ARGS_RUN);
     assert_true(opts.verbose && !opts.order);
     assert_string_equal(opts.listen, "h:1");
     assert_int_equal(opts.threads, 4);
@@ -128,7 +137,8 @@ static void help_fits_a_terminal(void **state)
     }
     for (const char *line = help; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
-    static const char *const texts[] = {"keep the order", "where to listen", "number of threads", "show the version"};
+    static const char *const texts[] = {"keep the order", "where to listen", "number of threads",
+                                        "show the version"};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++) {
         const char *at = strstr(help, texts[i]);
         assert_non_null(at);
@@ -139,6 +149,7 @@ static void help_fits_a_terminal(void **state)
     assert_non_null(strstr(help, "CACHEW_TEST_ARGS_OPTION"));
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(reads_all_types), cmocka_unit_test(explains_what_is_wrong),
-                                          cmocka_unit_test(environment_gives_way), cmocka_unit_test(help_fits_a_terminal)};
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(reads_all_types), cmocka_unit_test(explains_what_is_wrong),
+    cmocka_unit_test(environment_gives_way), cmocka_unit_test(help_fits_a_terminal)};
 CW_TESTS_MAIN(tests)

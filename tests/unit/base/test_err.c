@@ -43,7 +43,8 @@ static void names_errno(void **state)
     assert_int_equal(cw_err_errno(NULL, EMFILE, "x"), CW_E_NOMEM);
 }
 
-/* Cut in the middle of a three-byte character, whatever the alignment, and never beyond the array. */
+/* Cut in the middle of a three-byte character, whatever the alignment, and never beyond the
+ * array. */
 static void cuts_long_messages_at_characters(void **state)
 {
     char text[3 * sizeof(((struct cw_err *)0)->msg) + 4];
@@ -93,10 +94,8 @@ static void tables_agree(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(sets_code_and_message),
-    cmocka_unit_test(wraps_in_front),
-    cmocka_unit_test(names_errno),
-    cmocka_unit_test(cuts_long_messages_at_characters),
+    cmocka_unit_test(sets_code_and_message), cmocka_unit_test(wraps_in_front),
+    cmocka_unit_test(names_errno),           cmocka_unit_test(cuts_long_messages_at_characters),
     cmocka_unit_test(tables_agree),
 };
 CW_TESTS_MAIN(tests)

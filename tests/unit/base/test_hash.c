@@ -36,7 +36,8 @@ static void streams_equal_one_shot(void **state)
     cw_hasher_reset(hasher);
     cw_hasher_add_str(hasher, "ab");
     cw_hasher_add_str(hasher, NULL);
-    assert_true(cw_hash_eq(cw_hasher_get(hasher), cw_hash_bytes("\2\0\0\0\0\0\0\0ab\0\0\0\0\0\0\0\0", 18)));
+    assert_true(
+        cw_hash_eq(cw_hasher_get(hasher), cw_hash_bytes("\2\0\0\0\0\0\0\0ab\0\0\0\0\0\0\0\0", 18)));
     cw_hasher_free(hasher);
     cw_hasher_free(NULL);
 }
@@ -55,6 +56,7 @@ static void text_reads_back(void **state)
     assert_false(cw_hash_parse(NULL, &back));
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(gives_xxh3), cmocka_unit_test(streams_equal_one_shot), cmocka_unit_test(text_reads_back)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(gives_xxh3),
+                                          cmocka_unit_test(streams_equal_one_shot),
+                                          cmocka_unit_test(text_reads_back)};
 CW_TESTS_MAIN(tests)

@@ -43,7 +43,8 @@ static void agrees_with_bits(void **state)
     (void)state;
     cw_rng_init(&rng, 1, 2, 3, 4, 5);
     for (uint32_t i = 0; i < 1500; i++) {
-        uint64_t lo = cw_rng_below(&rng, 4 * i, N), hi = lo + cw_rng_below(&rng, 4 * i + 1, CW_MIN(12u, N - lo));
+        uint64_t lo = cw_rng_below(&rng, 4 * i, N),
+                 hi = lo + cw_rng_below(&rng, 4 * i + 1, CW_MIN(12u, N - lo));
         bool add = cw_rng_below(&rng, 4 * i + 2, 2) == 0;
         if (add)
             cw_set_add(&set, lo, hi);
@@ -85,5 +86,6 @@ static void works_at_the_ends(void **state)
     cw_set_fini(&set);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_bits), cmocka_unit_test(works_at_the_ends)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_bits),
+                                          cmocka_unit_test(works_at_the_ends)};
 CW_TESTS_MAIN(tests)

@@ -25,7 +25,8 @@ static void numbers_agree_with_an_array(void **state)
         uint64_t key = cw_rng_below(&rng, 2 * i, N);
         bool set = cw_rng_below(&rng, 2 * i + 1, 3) == 0;
         void *value = set ? &marks[(key + i) % N] : NULL;
-        assert_ptr_equal(set ? cw_map_set(&map, key << 32, value) : cw_map_remove(&map, key << 32), want[key]);
+        assert_ptr_equal(set ? cw_map_set(&map, key << 32, value) : cw_map_remove(&map, key << 32),
+                         want[key]);
         n += (size_t)(value != NULL) - (size_t)(want[key] != NULL);
         want[key] = value;
         assert_int_equal(map.n, n);

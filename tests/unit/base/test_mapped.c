@@ -121,7 +121,8 @@ static void touch_freed(void)
     void *where = (void *)(uintptr_t)cw_mapped_data(mapped);
 
     cw_mapped_free(mapped);
-    const volatile unsigned char *map = mmap(where, BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
+    const volatile unsigned char *map =
+        mmap(where, BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
     if (map == MAP_FAILED || ftruncate(fd, 0) != 0)
         _exit(1);
     _exit(map[0] ? 2 : 3);
@@ -142,7 +143,8 @@ static void on_signal_info(int number, siginfo_t *info, void *context)
     _exit(info->si_addr || info->si_code <= 0 ? 43 : 5);
 }
 
-/* How a process ends that had `before` as its handler when the first file was mapped, and then does so. */
+/* How a process ends that had `before` as its handler when the first file was mapped, and then
+ * does so. */
 static int end_of(const struct sigaction *before, void (*act)(void))
 {
     pid_t child = fork();
@@ -162,7 +164,8 @@ static int end_of(const struct sigaction *before, void (*act)(void))
 
 static void test_passed_on(void **state)
 {
-    const struct sigaction standard = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN}, plain = {.sa_handler = on_signal},
+    const struct sigaction standard = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN},
+                           plain = {.sa_handler = on_signal},
                            info = {.sa_sigaction = on_signal_info, .sa_flags = SA_SIGINFO};
     void (*const acts[])(void) = {touch_foreign, touch_freed, send};
 

@@ -53,7 +53,8 @@ static void copies_away(void **state)
         }
 }
 
-/* What is counted for a piece of memory is what it takes; but for what the allocator leaves on a piece since it is too little for another one. */
+/* What is counted for a piece of memory is what it takes; but for what the allocator leaves on a
+ * piece since it is too little for another one. */
 static void costs(void **state)
 {
     (void)state;
@@ -149,7 +150,10 @@ static void arena_gives_back_what_is_above_keep(void **state)
     cw_arena_free(arena);
 }
 
-static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(owned_pointers_move), cmocka_unit_test(copies_away), cmocka_unit_test(costs), cmocka_unit_test(buffers_end_with_their_last_ref),
-    cmocka_unit_test(arena_keeps_its_memory), cmocka_unit_test(arena_gives_back_what_is_above_keep)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(owned_pointers_move),
+                                          cmocka_unit_test(copies_away),
+                                          cmocka_unit_test(costs),
+                                          cmocka_unit_test(buffers_end_with_their_last_ref),
+                                          cmocka_unit_test(arena_keeps_its_memory),
+                                          cmocka_unit_test(arena_gives_back_what_is_above_keep)};
 CW_TESTS_MAIN(tests)

@@ -14,8 +14,12 @@ static void philox_gives_known_answers(void **state)
         uint32_t ctr[4], key[2], out[4];
     } rows[] = {
         {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+         {0xffffffff, 0xffffffff},
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
     };
 
     (void)state;
@@ -26,7 +30,8 @@ static void philox_gives_known_answers(void **state)
     }
 }
 
-/* Every part of a stream's name changes it; the values are the same for ever (they are in the data). */
+/* Every part of a stream's name changes it; the values are the same for ever (they are in the
+ * data). */
 static void streams_are_named(void **state)
 {
     uint64_t seen[16];
@@ -104,7 +109,8 @@ static void permutations_are_bijections(void **state)
 
 static void huge_permutations_stay_inside(void **state)
 {
-    static const uint64_t sizes[] = {UINT64_C(1) << 40, (UINT64_C(1) << 62) + 1, UINT64_C(1) << 63, UINT64_MAX};
+    static const uint64_t sizes[] = {UINT64_C(1) << 40, (UINT64_C(1) << 62) + 1, UINT64_C(1) << 63,
+                                     UINT64_MAX};
     struct cw_perm perm;
 
     (void)state;
@@ -169,9 +175,13 @@ static void process_ids_differ(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(philox_gives_known_answers),  cmocka_unit_test(streams_are_named),
-    cmocka_unit_test(draws_are_uniform),           cmocka_unit_test(permutations_are_bijections),
-    cmocka_unit_test(huge_permutations_stay_inside), cmocka_unit_test(small_permutations_are_uniform),
-    cmocka_unit_test(big_permutations_scatter),    cmocka_unit_test(process_ids_differ),
+    cmocka_unit_test(philox_gives_known_answers),
+    cmocka_unit_test(streams_are_named),
+    cmocka_unit_test(draws_are_uniform),
+    cmocka_unit_test(permutations_are_bijections),
+    cmocka_unit_test(huge_permutations_stay_inside),
+    cmocka_unit_test(small_permutations_are_uniform),
+    cmocka_unit_test(big_permutations_scatter),
+    cmocka_unit_test(process_ids_differ),
 };
 CW_TESTS_MAIN(tests)

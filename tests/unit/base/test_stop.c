@@ -47,12 +47,14 @@ static void wakes_a_sleeper(void **state)
     struct cw_err err = {0};
     (void)state;
     cw_thread_start(&thread, "setter", set_it, &stop);
-    assert_int_equal(cw_stop_sleep_ns(&stop, INT64_C(365) * 86400 * 1000000000, &err), CW_E_CANCELLED);
+    assert_int_equal(cw_stop_sleep_ns(&stop, INT64_C(365) * 86400 * 1000000000, &err),
+                     CW_E_CANCELLED);
     cw_thread_join(&thread);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(not_set), cmocka_unit_test(refs), cmocka_unit_test(wakes_a_sleeper)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(not_set), cmocka_unit_test(refs),
+                                       cmocka_unit_test(wakes_a_sleeper)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

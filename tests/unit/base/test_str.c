@@ -69,7 +69,12 @@ static void reads_and_writes_reals(void **state)
     static const struct {
         double v;
         const char *text;
-    } rows[] = {{1, "1.0"}, {0.1, "0.1"}, {-2.5, "-2.5"}, {1e300, "1e+300"}, {1.0 / 3, "0.3333333333333333"}, {123456789, "123456789.0"}};
+    } rows[] = {{1, "1.0"},
+                {0.1, "0.1"},
+                {-2.5, "-2.5"},
+                {1e300, "1e+300"},
+                {1.0 / 3, "0.3333333333333333"},
+                {123456789, "123456789.0"}};
     double f = 0;
 
     (void)state;
@@ -124,7 +129,8 @@ static void finds_what_was_meant(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(grows_and_hands_over), cmocka_unit_test(writes_json_strings), cmocka_unit_test(reads_whole_numbers),
-    cmocka_unit_test(reads_and_writes_reals), cmocka_unit_test(reads_sizes_and_times), cmocka_unit_test(finds_what_was_meant),
+    cmocka_unit_test(grows_and_hands_over),  cmocka_unit_test(writes_json_strings),
+    cmocka_unit_test(reads_whole_numbers),   cmocka_unit_test(reads_and_writes_reals),
+    cmocka_unit_test(reads_sizes_and_times), cmocka_unit_test(finds_what_was_meant),
 };
 CW_TESTS_MAIN(tests)

@@ -175,6 +175,7 @@ static void fault_points_kill_when_asked(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(times_are_sane), cmocka_unit_test(fault_points_kill_when_asked), cmocka_unit_test(threads_take_turns),
-    cmocka_unit_test(log_lines_are_quoted_and_limited), cmocka_unit_test(backoff_doubles_to_its_cap)};
+    cmocka_unit_test(times_are_sane), cmocka_unit_test(fault_points_kill_when_asked),
+    cmocka_unit_test(threads_take_turns), cmocka_unit_test(log_lines_are_quoted_and_limited),
+    cmocka_unit_test(backoff_doubles_to_its_cap)};
 CW_TESTS_MAIN(tests)

@@ -293,8 +293,8 @@ static int put(const char *name, struct content *content, struct cw_err *err)
     return 0;
 }
 
-int cw_store_put_held(struct cw_store *store, const char *name, const struct iovec *parts, size_t parts_n, const struct cw_store_held *held,
-                      struct cw_err *err)
+int cw_store_put_held(struct cw_store *store, const char *name, const struct iovec *parts,
+                      size_t parts_n, const struct cw_store_held *held, struct cw_err *err)
 {
     (void)held; /* it never hangs */
     struct content *content = CW_NEW(struct content);
@@ -339,30 +339,37 @@ int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes,
     (void)store;
     cw_mutex_lock(&fake.lock);
     size_t i = find(name);
-    int rc = fake.away ? away(err) : i == fake.n ? cw_err_set(err, CW_E_NOT_FOUND, "%s: not there", name) : 0;
+    int rc = fake.away     ? away(err)
+             : i == fake.n ? cw_err_set(err, CW_E_NOT_FOUND, "%s: not there", name)
+                           : 0;
     if (rc == 0)
         *ret_bytes = fake.files[i].content->n;
     cw_mutex_unlock(&fake.lock);
     return rc;
 }
 
-int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err)
+int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
+                  struct cw_err *err)
 {
     (void)store, (void)prefix, (void)fn, (void)arg;
     return cw_err_set(err, CW_E_UNSUPPORTED, "not in this store");
 }
 
-int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_free, struct cw_err *err)
+int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_free,
+                   struct cw_err *err)
 {
     (void)store, (void)ret_total, (void)ret_free;
     return cw_err_set(err, CW_E_UNSUPPORTED, "not in this store");
 }
 
-int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store_file **ret_file, uint64_t *ret_bytes, struct cw_err *err)
+int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store_file **ret_file,
+                       uint64_t *ret_bytes, struct cw_err *err)
 {
     cw_mutex_lock(&fake.lock);
     size_t i = find(name);
-    int rc = fake.away ? away(err) : i == fake.n ? cw_err_set(err, CW_E_NOT_FOUND, "%s: not there", name) : 0;
+    int rc = fake.away     ? away(err)
+             : i == fake.n ? cw_err_set(err, CW_E_NOT_FOUND, "%s: not there", name)
+                           : 0;
     if (rc == 0) {
         struct cw_store_file *file = CW_NEW(struct cw_store_file);
 
@@ -405,7 +412,8 @@ bool cw_store_file_is_broken(struct cw_store_file *file, uint64_t *ret_offset)
     return false;
 }
 
-int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n,
+                       struct cw_err *err)
 {
     if (cw_store_is_away(file->store, err))
         return CW_E_UNAVAILABLE;

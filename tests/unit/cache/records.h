@@ -138,8 +138,10 @@ static inline void sample_init(struct sample *s, uint64_t id)
     for (size_t i = 0; i < n; i++)
         s->bytes[i] = (unsigned char)(cw_mix64(id) >> i % 57);
     s->element.n = 2;
-    s->element.fields[0] = (struct cw_view){.data = s->bytes, .bytes = n, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)n}};
-    s->element.fields[1] = (struct cw_view){.data = &s->id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
+    s->element.fields[0] = (struct cw_view){
+        .data = s->bytes, .bytes = n, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)n}};
+    s->element.fields[1] =
+        (struct cw_view){.data = &s->id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
 }
 
 static inline void sample_fini(struct sample *s)
@@ -162,10 +164,11 @@ static inline bool is_sample(const struct cw_element *element, uint64_t id)
     struct sample s;
 
     sample_init(&s, id);
-    bool ok = element->n == 2 && element->fields[0].bytes == s.element.fields[0].bytes && element->fields[0].rank == 1
-              && element->fields[0].dims[0] == s.element.fields[0].dims[0]
-              && memcmp(element->fields[0].data, s.bytes, s.element.fields[0].bytes) == 0 && element->fields[1].bytes == 8
-              && memcmp(element->fields[1].data, &id, 8) == 0;
+    bool ok = element->n == 2 && element->fields[0].bytes == s.element.fields[0].bytes &&
+              element->fields[0].rank == 1 &&
+              element->fields[0].dims[0] == s.element.fields[0].dims[0] &&
+              memcmp(element->fields[0].data, s.bytes, s.element.fields[0].bytes) == 0 &&
+              element->fields[1].bytes == 8 && memcmp(element->fields[1].data, &id, 8) == 0;
     sample_fini(&s);
     return ok;
 }
@@ -183,12 +186,12 @@ static inline int get_sample(struct cw_cache_node *node, uint64_t id)
     return found;
 }
 
-#define WAIT_FOR(condition)                                             \
-    do {                                                                \
-        int64_t deadline_ = cw_clock_ns() + DEADLINE_NS;                \
-        while (!(condition) && cw_clock_ns() < deadline_)               \
-            cw_clock_sleep_ns(1000000);                                 \
-        assert_true(condition);                                         \
+#define WAIT_FOR(condition)                                                                        \
+    do {                                                                                           \
+        int64_t deadline_ = cw_clock_ns() + DEADLINE_NS;                                           \
+        while (!(condition) && cw_clock_ns() < deadline_)                                          \
+            cw_clock_sleep_ns(1000000);                                                            \
+        assert_true(condition);                                                                    \
     } while (0)
 
 static inline void settle(struct fixture *f)

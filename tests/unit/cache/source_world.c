@@ -24,8 +24,8 @@ void write_source(struct world *w, uint64_t seed, int64_t age_s)
     }
     assert_int_equal(fwrite(w->bytes, 1, BYTES, f), BYTES);
     fclose(f);
-    const struct timespec times[2] = {{.tv_sec = time(NULL) - age_s, .tv_nsec = (long)seed}, {.tv_sec = time(NULL) - age_s,
-                                                                                              .tv_nsec = (long)seed}};
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - age_s, .tv_nsec = (long)seed},
+                                      {.tv_sec = time(NULL) - age_s, .tv_nsec = (long)seed}};
     assert_int_equal(utimensat(AT_FDCWD, w->path, times, 0), 0);
 }
 
@@ -176,7 +176,8 @@ void source_flip(void *arg, const char *path, uint64_t bytes)
 {
     int fd = open(path, O_RDWR);
     char c;
-    uint64_t at = *(const double *)arg < 0 ? bytes - 20 : (uint64_t)((double)bytes * *(const double *)arg);
+    uint64_t at =
+        *(const double *)arg < 0 ? bytes - 20 : (uint64_t)((double)bytes * *(const double *)arg);
     assert_true(fd >= 0);
     assert_int_equal(pread(fd, &c, 1, (off_t)at), 1);
     c = (char)(c ^ 4);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large records of mapped chunks that are not in the page cache; nothing is told ahead of small ones. */
+/* Large records of mapped chunks that are not in the page cache; nothing is told ahead of small
+ * ones. */
 #include "records.h"
 
 #include <fcntl.h>
@@ -39,8 +40,10 @@ static void put(struct cw_cache_node *node, uint64_t id, size_t n)
     struct cw_element element = {.n = 2};
 
     memset(bytes, (int)id, n);
-    element.fields[0] = (struct cw_view){.data = bytes, .bytes = n, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)n}};
-    element.fields[1] = (struct cw_view){.data = (unsigned char *)&id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
+    element.fields[0] = (struct cw_view){
+        .data = bytes, .bytes = n, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)n}};
+    element.fields[1] = (struct cw_view){
+        .data = (unsigned char *)&id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
     cw_cache_put(node, id, &element, 1000);
 }
 
@@ -106,7 +109,8 @@ static void get_all(struct cw_cache_node *node)
         struct cw_element element;
 
         assert_int_equal(cw_cache_get(node, id, &hold, &element), CW_CACHE_HIT);
-        assert_int_equal(((const unsigned char *)element.fields[0].data)[LARGE - 1], (unsigned char)id);
+        assert_int_equal(((const unsigned char *)element.fields[0].data)[LARGE - 1],
+                         (unsigned char)id);
         cw_cache_release(&hold);
     }
 }
@@ -123,7 +127,8 @@ static bool can_read_past(const struct fixture *f)
     return can;
 }
 
-/* The first time they are read past the page cache, and in memory until others come; then they come by way of the page cache. */
+/* The first time they are read past the page cache, and in memory until others come; then they
+ * come by way of the page cache. */
 static void test_large_records(void **state)
 {
     uint64_t ids[N];
@@ -175,7 +180,8 @@ static void test_damage(void **state)
 
         missed += found == CW_CACHE_MISS;
         if (found == CW_CACHE_HIT)
-            assert_int_equal(((const unsigned char *)element.fields[0].data)[LARGE / 2], (unsigned char)id);
+            assert_int_equal(((const unsigned char *)element.fields[0].data)[LARGE / 2],
+                             (unsigned char)id);
         cw_cache_release(&hold);
     }
     assert_true(missed > 0); /* the rest of the chunk is given up with it */

@@ -11,7 +11,9 @@ enum ids { IDS_SEQUENTIAL, IDS_SHUFFLED, IDS_FAR };
 struct run {
     struct cw_cache_node *node;
     enum ids ids;
-    bool may_miss; /* a record that is just moving from its block to a chunk may not be found; but a moment later */
+    /* a record that is just moving from its block to a chunk may not be found; but a moment
+     * later */
+    bool may_miss;
     atomic_size_t hits, wrong;
 };
 
@@ -142,7 +144,8 @@ static void test_left_out(void **state)
     }
     for (int round = 0; round < 2; round++) {
         for (uint64_t id = 0; id < 9000; id++)
-            assert_int_equal(cw_cache_get(f.node, id, &hold, &element), id % 1000 == 5 ? CW_CACHE_HIT : CW_CACHE_LEFT_OUT);
+            assert_int_equal(cw_cache_get(f.node, id, &hold, &element),
+                             id % 1000 == 5 ? CW_CACHE_HIT : CW_CACHE_LEFT_OUT);
         settle(&f);
     }
     cw_cache_release(&hold);
@@ -150,7 +153,8 @@ static void test_left_out(void **state)
     fixture_close(&f, 0);
 }
 
-/* The store takes nothing in: what is too much is lost and counted, nobody waits, and the rest is written in the end. */
+/* The store takes nothing in: what is too much is lost and counted, nobody waits, and the rest
+ * is written in the end. */
 static void test_memory(void **state)
 {
     struct cw_cache_options options = {.memory = 8 << 20, .chunk_bytes = 1 << 20};
@@ -182,7 +186,8 @@ static void test_memory(void **state)
     fixture_close(&f, 0);
 }
 
-/* Many nodes whose blocks are open take all memory, and none is full: one is written all the same. */
+/* Many nodes whose blocks are open take all memory, and none is full: one is written all the
+ * same. */
 static void test_memory_in_open_blocks(void **state)
 {
     enum { NODES = 30 };
@@ -198,7 +203,8 @@ static void test_memory_in_open_blocks(void **state)
     test_spec(&spec);
     for (size_t i = 0; i < NODES; i++)
         nodes[i] = cw_cache_node(f.cache, "tenant", test_key(100 + i), &spec);
-    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS; fake_files() == 0 && cw_clock_ns() < deadline; id++)
+    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS;
+         fake_files() == 0 && cw_clock_ns() < deadline; id++)
         put_sample(nodes[id % NODES], id);
     assert_true(fake_files() > 0);
     for (size_t i = 0; i < NODES; i++)
@@ -278,7 +284,8 @@ static size_t hits_of(struct cw_cache_node *node, uint64_t n)
     return hits;
 }
 
-/* A bit flipped anywhere: what was damaged is not delivered, is told once, and can be written anew. */
+/* A bit flipped anywhere: what was damaged is not delivered, is told once, and can be written
+ * anew. */
 static void damaged(const char *url, uint64_t from_end, int level)
 {
     struct cw_cache_options options = {.level = level};
@@ -325,8 +332,10 @@ static void test_damaged(void **state)
 static void test_not_there(void **state)
 {
     const char *const names[] = {
-        "default/00000000000012340000000000000001/0-10-0123456789abcdef.chunk", /* ours, and not there */
-        "default/00000000000012340000000000000002/0-10-0123456789abcdef.chunk", /* of another node */
+        /* ours, and not there */
+        "default/00000000000012340000000000000001/0-10-0123456789abcdef.chunk",
+        /* of another node */
+        "default/00000000000012340000000000000002/0-10-0123456789abcdef.chunk",
         "nonsense",
     };
     struct fixture f;
@@ -373,8 +382,8 @@ static void test_equal_chunks(void **state)
     fixture_close(&f, 0);
 }
 
-/* Half of the records come from another worker's chunk while they wait here: only the others are written. When that chunk goes, its records that
- * two had are found in the other. */
+/* Half of the records come from another worker's chunk while they wait here: only the others are
+ * written. When that chunk goes, its records that two had are found in the other. */
 static void test_overlap(void **state)
 {
     struct fixture f, other;
@@ -395,7 +404,8 @@ static void test_overlap(void **state)
     assert_int_equal(counts_of(f.node).written, 50);
     assert_int_equal(counts_of(f.node).records, 150);
 
-    for (uint64_t id = 0; id < 100; id++) /* the other's second chunk holds what the first of f holds, and more */
+    /* the other's second chunk holds what the first of f holds, and more */
+    for (uint64_t id = 0; id < 100; id++)
         put_sample(other.node, id);
     settle(&other);
     const char *mine = f.events.names[0];
@@ -431,7 +441,8 @@ static void test_shadowed(void **state)
     fixture_close(&b, 0);
 }
 
-/* More chunks under one hold than it has places for, each once however many of its records are got. */
+/* More chunks under one hold than it has places for, each once however many of its records are
+ * got. */
 static void test_many_held(void **state)
 {
     struct cw_cache_hold hold = {0};
@@ -465,10 +476,12 @@ static void test_many_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fill_and_read), cmocka_unit_test(test_left_out),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_memory_in_open_blocks), cmocka_unit_test(test_away), cmocka_unit_test(test_full),
-        cmocka_unit_test(test_damaged),       cmocka_unit_test(test_not_there), cmocka_unit_test(test_equal_chunks),
-        cmocka_unit_test(test_overlap),       cmocka_unit_test(test_shadowed),  cmocka_unit_test(test_many_held),
+        cmocka_unit_test(test_fill_and_read), cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_memory_in_open_blocks),
+        cmocka_unit_test(test_away),          cmocka_unit_test(test_full),
+        cmocka_unit_test(test_damaged),       cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_equal_chunks),  cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_shadowed),      cmocka_unit_test(test_many_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

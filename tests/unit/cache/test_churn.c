@@ -54,7 +54,8 @@ static void churn_main(void *arg, size_t no)
             cw_cache_flush(churn->f.cache, NULL);
     }
     size_t seen = atomic_load(&churn->hits);
-    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS; atomic_load(&churn->hits) < seen + 100 && cw_clock_ns() < deadline;)
+    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS;
+         atomic_load(&churn->hits) < seen + 100 && cw_clock_ns() < deadline;)
         cw_clock_sleep_ns(1000000);
     atomic_store(&churn->stop, true);
 }
@@ -65,7 +66,9 @@ static void churn(const char *url, int level)
     struct fixture *f = &churn->f;
 
     fake_reset();
-    fixture_open(f, url, (struct cw_cache_options){.memory = 4 << 20, .chunk_bytes = 1 << 20, .level = level});
+    fixture_open(
+        f, url,
+        (struct cw_cache_options){.memory = 4 << 20, .chunk_bytes = 1 << 20, .level = level});
     for (uint64_t id = 0; id < 600; id++) {
         put_sample(f->node, id);
         if (id % 100 == 99)
@@ -98,7 +101,8 @@ static void test_churn(void **state)
     churn("fake:read", 1);
 }
 
-/* Damage that appears between two reads, while several read: everything that is delivered is right. */
+/* Damage that appears between two reads, while several read: everything that is delivered is
+ * right. */
 static void damage_main(void *arg, size_t no)
 {
     struct churn *churn = arg;
@@ -117,8 +121,10 @@ static void damage_main(void *arg, size_t no)
                 fake_damage(k, fake_bytes(k) / 2);
         cw_cache_node_add(node, &name, 1);
     }
-    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS; events_of(&churn->f.events, CW_CACHE_DAMAGED) == 0 && cw_clock_ns() < deadline;) {
-        for (size_t i = 0; i < 6; i++) { /* one that was still loaded when it was damaged is added again now */
+    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS;
+         events_of(&churn->f.events, CW_CACHE_DAMAGED) == 0 && cw_clock_ns() < deadline;) {
+        /* one that was still loaded when it was damaged is added again now */
+        for (size_t i = 0; i < 6; i++) {
             const char *name = churn->f.events.names[i];
 
             cw_cache_node_add(node, &name, 1);
@@ -135,7 +141,8 @@ static void test_damage_under_readers(void **state)
 
     (void)state;
     fake_reset();
-    fixture_open(f, "fake:read", (struct cw_cache_options){.memory = 4 << 20, .chunk_bytes = 1 << 20});
+    fixture_open(f, "fake:read",
+                 (struct cw_cache_options){.memory = 4 << 20, .chunk_bytes = 1 << 20});
     for (uint64_t id = 0; id < 600; id++) {
         put_sample(f->node, id);
         if (id % 100 == 99)
@@ -235,7 +242,8 @@ static void move_main(void *arg, size_t no)
     if (no) {
         for (uint64_t i = no; !atomic_load(&moves->stop); i++) {
             size_t there = atomic_load(&moves->there);
-            size_t back = cw_mix64(i) % CW_MAX(CW_MIN(there, RECENT), 1u); /* the latest are on the move */
+            /* the latest are on the move */
+            size_t back = cw_mix64(i) % CW_MAX(CW_MIN(there, RECENT), 1u);
             int found = there ? get_sample(moves->f.node, there - 1 - back) : 1;
 
             atomic_fetch_add(&moves->looks, there != 0);
@@ -248,18 +256,21 @@ static void move_main(void *arg, size_t no)
         put_sample(moves->f.node, id);
         atomic_store(&moves->there, id + 1);
     }
-    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS; atomic_load(&moves->looks) < MOVED && cw_clock_ns() < deadline;)
+    for (int64_t deadline = cw_clock_ns() + DEADLINE_NS;
+         atomic_load(&moves->looks) < MOVED && cw_clock_ns() < deadline;)
         cw_clock_sleep_ns(1000000);
     atomic_store(&moves->stop, true);
 }
 
-/* What was put is found at every moment, also when its block is written and its chunk takes its place. */
+/* What was put is found at every moment, also when its block is written and its chunk takes its
+ * place. */
 static void moved_under_readers(const char *url)
 {
     struct moves *moves = CW_NEW(struct moves);
 
     fake_reset();
-    fixture_open(&moves->f, url, (struct cw_cache_options){.memory = 64 << 20, .chunk_bytes = 32 << 10});
+    fixture_open(&moves->f, url,
+                 (struct cw_cache_options){.memory = 64 << 20, .chunk_bytes = 32 << 10});
     crew(4, move_main, moves);
     assert_true(moves->looks >= MOVED);
     assert_int_equal(moves->wrong, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mapped chunks that are cut short in place: what a disk that begins to fail does to them, too, is a signal to whoever touches them. Here it costs a
- * miss, at whatever moment it happens, and the chunk is given up by name. */
+/* Mapped chunks that are cut short in place: what a disk that begins to fail does to them, too,
+ * is a signal to whoever touches them. Here it costs a miss, at whatever moment it happens, and
+ * the chunk is given up by name. */
 #include "records.h"
 
 #include <fcntl.h>
@@ -38,7 +39,8 @@ struct world {
     off_t bytes;
 };
 
-/* One chunk with samples [0, N), written by one process and loaded by another, which has touched none of it yet. */
+/* One chunk with samples [0, N), written by one process and loaded by another, which has touched
+ * none of it yet. */
 static void world_open(struct world *w, int level, const char *options)
 {
     static unsigned no;
@@ -169,7 +171,8 @@ static void read_on(void *arg, size_t no)
         atomic_store(&r->is_cut, true);
         return;
     }
-    for (uint64_t i = no; !atomic_load(&r->is_cut) || events_of(&r->w->f.events, CW_CACHE_DAMAGED) == 0; i++) {
+    for (uint64_t i = no;
+         !atomic_load(&r->is_cut) || events_of(&r->w->f.events, CW_CACHE_DAMAGED) == 0; i++) {
         atomic_fetch_add(&r->wrong, get_intact(r->w->f.node, i % N) < 0);
         atomic_fetch_add(&r->reads, 1);
     }

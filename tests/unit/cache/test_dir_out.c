@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of dir: that are written past the page cache: what goes which way, and what is there in the end. pwrite is our own: it tells the ways
- * apart, and refuses, fails or cuts short what goes directly, as file systems do. */
+/* Files of dir: that are written past the page cache: what goes which way, and what is there in
+ * the end. pwrite is our own: it tells the ways apart, and refuses, fails or cuts short what
+ * goes directly, as file systems do. */
 #include "support/cm.h"
 
 #include <errno.h>
@@ -23,12 +24,13 @@
 #define NAME "tenant.chunk"
 
 static char scratch[] = "/tmp/cachew-out-XXXXXX";
-static int direct_errno;        /* of a direct write; 0: none */
-static size_t direct_most;      /* a direct write takes no more; 0: all */
+static int direct_errno;                /* of a direct write; 0: none */
+static size_t direct_most;              /* a direct write takes no more; 0: all */
 static atomic_size_t directly, usually; /* bytes that were written like this */
 static struct cw_mutex lock;
 static struct cw_cond changed;
-static bool hangs, hung, kept; /* lock: the next write is to hang; it does; it was given the same bytes to the end */
+/* lock: the next write is to hang; it does; it was given the same bytes to the end */
+static bool hangs, hung, kept;
 
 /* As on a disk that does not answer: until `hangs` is taken back. */
 static void hang(const void *p, size_t n)
@@ -153,7 +155,8 @@ static void write_and_check(size_t n, size_t shift)
     struct cw_err err = {0};
     void *out = create(true);
 
-    if (write_all(out, p, n, shift, &err) != 0 || cw_dir_out_sync(out, &err) != 0 || cw_dir_out_commit(out, &err) != 0)
+    if (write_all(out, p, n, shift, &err) != 0 || cw_dir_out_sync(out, &err) != 0 ||
+        cw_dir_out_commit(out, &err) != 0)
         fail_msg("%s", err.msg);
     check_file(p, n);
     assert_int_equal(directly + usually, n);
@@ -225,7 +228,8 @@ static void test_errors(void **state)
 {
     static const struct {
         int sys_errno, rc;
-    } cases[] = {{ENOSPC, CW_E_LIMIT}, {EDQUOT, CW_E_LIMIT}, {EIO, CW_E_IO}, {ESTALE, CW_E_UNAVAILABLE}};
+    } cases[] = {
+        {ENOSPC, CW_E_LIMIT}, {EDQUOT, CW_E_LIMIT}, {EIO, CW_E_IO}, {ESTALE, CW_E_UNAVAILABLE}};
     cw_autofree uint8_t *p = pattern(MIB);
     cw_autofree char *path = path_of(NAME);
 
@@ -253,7 +257,8 @@ static int put(struct cw_store *store, const char *name, const uint8_t *p, size_
     return cw_store_put(store, name, &part, 1, NULL);
 }
 
-/* A write that hangs: who put the file goes on and frees it, others are written, and the write still has its bytes when the disk answers at last. */
+/* A write that hangs: who put the file goes on and frees it, others are written, and the write
+ * still has its bytes when the disk answers at last. */
 static void test_hangs(void **state)
 {
     CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s?timeout=2s", scratch);
@@ -270,7 +275,8 @@ static void test_hangs(void **state)
     memset(lost, 0, 5 * MIB);
     cw_mem_free(lost);
     int rc;
-    while ((rc = put(store, NAME, other, 5 * MIB)) != 0) { /* away for a while; and the machine may be slow */
+    /* away for a while; and the machine may be slow */
+    while ((rc = put(store, NAME, other, 5 * MIB)) != 0) {
         assert_true(rc == CW_E_UNAVAILABLE || rc == CW_E_TIMEOUT);
         cw_clock_sleep_ns(10000000);
     }
@@ -289,9 +295,13 @@ static void test_hangs(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_whole_blocks, set_up), cmocka_unit_test_setup(test_memory_that_is_not_aligned, set_up),
-        cmocka_unit_test_setup(test_off, set_up), cmocka_unit_test_setup(test_refused, set_up), cmocka_unit_test_setup(test_cut_short, set_up),
-        cmocka_unit_test_setup(test_errors, set_up), cmocka_unit_test_setup(test_hangs, set_up)};
+        cmocka_unit_test_setup(test_whole_blocks, set_up),
+        cmocka_unit_test_setup(test_memory_that_is_not_aligned, set_up),
+        cmocka_unit_test_setup(test_off, set_up),
+        cmocka_unit_test_setup(test_refused, set_up),
+        cmocka_unit_test_setup(test_cut_short, set_up),
+        cmocka_unit_test_setup(test_errors, set_up),
+        cmocka_unit_test_setup(test_hangs, set_up)};
 
     if (!mkdtemp(scratch))
         return 1;

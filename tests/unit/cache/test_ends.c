@@ -90,7 +90,8 @@ static void test_free_with_reads(void **state)
 
 /* ---- what a node is ---- */
 
-/* A new one knows nothing. The cache's threads may still have the former one in hand, then it is found. */
+/* A new one knows nothing. The cache's threads may still have the former one in hand, then it is
+ * found. */
 static bool is_new(struct fixture *f, const struct cw_spec *spec)
 {
     cw_cache_node_unref(f->node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames on their way into memory: neighbours as one read, damage in the middle of one, reads that fail, memory that is full, what stays.
- * Records are large, so that each is a frame of its own. */
+/* Frames on their way into memory: neighbours as one read, damage in the middle of one, reads
+ * that fail, memory that is full, what stays. Records are large, so that each is a frame of its
+ * own. */
 #include "records.h"
 
 #include "fake_store.h"
@@ -22,8 +23,10 @@ static void put_big(struct cw_cache_node *node, uint64_t id)
     struct cw_element element = {.n = 2};
 
     fill_big(data, id);
-    element.fields[0] = (struct cw_view){.data = data, .bytes = BIG, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)BIG}};
-    element.fields[1] = (struct cw_view){.data = &id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
+    element.fields[0] = (struct cw_view){
+        .data = data, .bytes = BIG, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)BIG}};
+    element.fields[1] =
+        (struct cw_view){.data = &id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
     cw_cache_put(node, id, &element, 1000);
 }
 
@@ -37,7 +40,9 @@ static int get_big(struct cw_cache_node *node, uint64_t id)
 
     fill_big(data, id);
     if (cw_cache_get(node, id, &hold, &element) == CW_CACHE_HIT)
-        found = element.fields[0].bytes == BIG && memcmp(element.fields[0].data, data, BIG) == 0 ? 1 : -1;
+        found = element.fields[0].bytes == BIG && memcmp(element.fields[0].data, data, BIG) == 0
+                    ? 1
+                    : -1;
     cw_cache_release(&hold);
     return found;
 }
@@ -52,7 +57,8 @@ static void want(struct fixture *f, uint64_t first, size_t n)
     wait_pumped(f);
 }
 
-/* n records in chunks of `each`, written by another, and a cache with little memory that knows them. */
+/* n records in chunks of `each`, written by another, and a cache with little memory that knows
+ * them. */
 static void open_with(struct fixture *f, size_t memory, size_t n, size_t each)
 {
     struct fixture writer;
@@ -126,8 +132,8 @@ static void test_told_bit_by_bit(void **state)
     fixture_close(&f, 0);
 }
 
-/* A damaged frame in the middle of a read: those around it are delivered, it is not, and its chunk is not used any more; it can be put
- * anew. */
+/* A damaged frame in the middle of a read: those around it are delivered, it is not, and its
+ * chunk is not used any more; it can be put anew. */
 static void test_damage_in_a_read(void **state)
 {
     struct fixture f;
@@ -149,7 +155,8 @@ static void test_damage_in_a_read(void **state)
     fixture_close(&f, 0);
 }
 
-/* A read of many that fails is a miss for each of them, now: the next one reads again. A file that is shorter than it was is damaged. */
+/* A read of many that fails is a miss for each of them, now: the next one reads again. A file
+ * that is shorter than it was is damaged. */
 static void test_a_read_fails(void **state)
 {
     struct fixture f;
@@ -172,7 +179,8 @@ static void test_a_read_fails(void **state)
     fixture_close(&f, 0);
 }
 
-/* Memory is full of what was told and nobody has got: what is needed now is read all the same, and out of turn. */
+/* Memory is full of what was told and nobody has got: what is needed now is read all the same,
+ * and out of turn. */
 static void test_out_of_turn(void **state)
 {
     size_t memory = 2 << 20;
@@ -264,8 +272,8 @@ static void test_told_twice(void **state)
     fixture_close(&f, 0);
 }
 
-/* Every second record now, those between them much later: they are not read with their neighbours, where they would take the place of what is needed
- * before them. */
+/* Every second record now, those between them much later: they are not read with their
+ * neighbours, where they would take the place of what is needed before them. */
 static void test_much_later(void **state)
 {
     enum { N = 140, UNDER_WAY = 16 };
@@ -294,7 +302,8 @@ static void test_much_later(void **state)
     fixture_close(&f, 0);
 }
 
-/* What is wanted now and again later is kept for the second time if there is room, but not at the cost of what comes before. */
+/* What is wanted now and again later is kept for the second time if there is room, but not at
+ * the cost of what comes before. */
 static void test_wanted_again(void **state)
 {
     enum { N = 140 };
@@ -311,11 +320,13 @@ static void test_wanted_again(void **state)
             assert_int_equal(get_big(f.node, id), 1);
             assert_true(cw_cache_memory_used(f.cache) <= memory);
         }
-    assert_true(fake_reads_begun() - begun < N / 2); /* of 3 * N gets: neighbours are read together */
+    /* of 3 * N gets: neighbours are read together */
+    assert_true(fake_reads_begun() - begun < N / 2);
     fixture_close(&f, 0);
 }
 
-/* How many frames, none next to another and none in memory yet, are read ahead at once when nothing else is wanted any more. */
+/* How many frames, none next to another and none in memory yet, are read ahead at once when
+ * nothing else is wanted any more. */
 static size_t read_ahead_n(struct fixture *f, uint64_t first)
 {
     fake_hold_reads(true);
@@ -360,7 +371,8 @@ static void get_two_by_turns(struct fixture *f, int times)
     }
 }
 
-/* More is told than the line has places for: the rest is read when it is needed. And the places come round. */
+/* More is told than the line has places for: the rest is read when it is needed. And the places
+ * come round. */
 static void test_line_is_full(void **state)
 {
     enum { TIMES = 20000 };
@@ -425,10 +437,18 @@ static void test_crowd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_told_bit_by_bit), cmocka_unit_test(test_damage_in_a_read),
-        cmocka_unit_test(test_a_read_fails), cmocka_unit_test(test_out_of_turn),   cmocka_unit_test(test_gone_in_line),
-        cmocka_unit_test(test_a_share_stays), cmocka_unit_test(test_told_twice),   cmocka_unit_test(test_much_later),
-        cmocka_unit_test(test_wanted_again), cmocka_unit_test(test_got_before_its_turn), cmocka_unit_test(test_line_is_full),
+        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_told_bit_by_bit),
+        cmocka_unit_test(test_damage_in_a_read),
+        cmocka_unit_test(test_a_read_fails),
+        cmocka_unit_test(test_out_of_turn),
+        cmocka_unit_test(test_gone_in_line),
+        cmocka_unit_test(test_a_share_stays),
+        cmocka_unit_test(test_told_twice),
+        cmocka_unit_test(test_much_later),
+        cmocka_unit_test(test_wanted_again),
+        cmocka_unit_test(test_got_before_its_turn),
+        cmocka_unit_test(test_line_is_full),
         cmocka_unit_test(test_crowd),
     };
 

@@ -96,7 +96,8 @@ static void model_step(struct model *m)
         break;
     }
     case 5: {
-        uint64_t ids[4] = {model_id(m, i), model_id(m, (i + 1) % MODEL_IDS), 1u << 30, model_id(m, i)};
+        uint64_t ids[4] = {model_id(m, i), model_id(m, (i + 1) % MODEL_IDS), 1u << 30,
+                           model_id(m, i)};
 
         cw_cache_prefetch(m->f.node, ids, 4);
         break;
@@ -118,7 +119,8 @@ static void test_model(void **state)
         fake_reset();
         m->kind = seed % 3 == 0 ? SMALL : seed % 3 == 1 ? FAR : STRIDE;
         cw_rng_init(&m->rng, seed, 0, 0, 0, 0);
-        fixture_open(&m->f, urls[seed % 2], (struct cw_cache_options){.memory = 64 << 20, .level = levels[seed / 6]});
+        fixture_open(&m->f, urls[seed % 2],
+                     (struct cw_cache_options){.memory = 64 << 20, .level = levels[seed / 6]});
         for (int step = 0; step < 1500; step++)
             model_step(m);
         settle(&m->f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache on the real stores: a directory that is mapped, one that is not, memory; slow, full, and with files damaged or gone. */
+/* The cache on the real stores: a directory that is mapped, one that is not, memory; slow, full,
+ * and with files damaged or gone. */
 #include "records.h"
 
 #include <fcntl.h>
@@ -14,7 +15,8 @@ static char dir[64];
 static int make_dir(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof(dir), "/dev/shm/cachew-cache-XXXXXX"); /* no disk that others keep busy: every put is synced */
+    /* no disk that others keep busy: every put is synced */
+    snprintf(dir, sizeof(dir), "/dev/shm/cachew-cache-XXXXXX");
     if (mkdtemp(dir))
         return 0;
     snprintf(dir, sizeof(dir), "/tmp/cachew-cache-XXXXXX");
@@ -33,11 +35,13 @@ static int clear_dir(void **state)
     struct cw_store *store;
 
     (void)state;
-    if (cw_store_open(url, &store, NULL) != 0 || cw_store_list(store, "", on_file, store, NULL) != 0)
+    if (cw_store_open(url, &store, NULL) != 0 ||
+        cw_store_list(store, "", on_file, store, NULL) != 0)
         return -1;
     cw_store_close(store);
     CW_CLEANUP(cw_mem_free_at) char *tenant = cw_mem_printf("%s/default", dir);
-    CW_CLEANUP(cw_mem_free_at) char *key = cw_mem_printf("%s/00000000000012340000000000000001", tenant);
+    CW_CLEANUP(cw_mem_free_at)
+    char *key = cw_mem_printf("%s/00000000000012340000000000000001", tenant);
     rmdir(key);
     rmdir(tenant);
     return rmdir(dir);
@@ -85,7 +89,8 @@ static void add_all(struct fixture *f)
 
 static void write_and_read(const char *url, int level)
 {
-    struct cw_cache_options options = {.memory = 32 << 20, .chunk_bytes = 128 << 10, .level = level};
+    struct cw_cache_options options = {
+        .memory = 32 << 20, .chunk_bytes = 128 << 10, .level = level};
     uint64_t ids[N];
     struct fixture f;
 
@@ -131,7 +136,8 @@ static void test_directory_not_mapped(void **state)
     write_and_read(url, 3);
 }
 
-/* One file is gone, one is cut off, in one a byte is changed. What is left is used, the rest computed and written anew. */
+/* One file is gone, one is cut off, in one a byte is changed. What is left is used, the rest
+ * computed and written anew. */
 static int spoil(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
 {
     CW_CLEANUP(cw_mem_free_at) char *path = cw_mem_printf("%s/%s", dir, name);
@@ -191,9 +197,11 @@ static void test_full_store(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_open(&f, "mem:cache-full?bytes=200K&timeout=120s", (struct cw_cache_options){.chunk_bytes = 64 << 10});
+    fixture_open(&f, "mem:cache-full?bytes=200K&timeout=120s",
+                 (struct cw_cache_options){.chunk_bytes = 64 << 10});
     fill(&f);
-    settle(&f); /* a full store is asked once more after ten seconds; what it does not take then is lost */
+    /* a full store is asked once more after ten seconds; what it does not take then is lost */
+    settle(&f);
     struct cw_cache_counts counts = counts_of(f.node);
     assert_true(counts.lost > 0 && counts.written > 0);
     assert_int_equal(counts.lost + counts.written, N);
@@ -208,7 +216,9 @@ static void test_timeout(void **state)
     static const struct {
         const char *url;
         int64_t timeout_ms;
-    } cases[] = {{"mem:timeout=1ms", 5000}, {"mem:x?latency=0ms", 5000}, {"mem:timeout=1ms?timeout=20s", 20000}};
+    } cases[] = {{"mem:timeout=1ms", 5000},
+                 {"mem:x?latency=0ms", 5000},
+                 {"mem:timeout=1ms?timeout=20s", 20000}};
 
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {

@@ -16,8 +16,13 @@ static void put(struct cw_cache_node *node, uint64_t id, bool noise)
 
     for (size_t i = 0; i < CW_ARRAY_LEN(words); i++)
         words[i] = noise ? cw_mix64(id * 1000 + i) : id;
-    element.fields[0] = (struct cw_view){.data = words, .bytes = sizeof(words), .dtype = CW_DTYPE_U8, .rank = 1, .dims = {RECORD_BYTES}};
-    element.fields[1] = (struct cw_view){.data = &id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
+    element.fields[0] = (struct cw_view){.data = words,
+                                         .bytes = sizeof(words),
+                                         .dtype = CW_DTYPE_U8,
+                                         .rank = 1,
+                                         .dims = {RECORD_BYTES}};
+    element.fields[1] =
+        (struct cw_view){.data = &id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
     cw_cache_put(node, id, &element, 1000);
 }
 

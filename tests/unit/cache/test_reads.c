@@ -31,7 +31,8 @@ static void test_prefetch(void **state)
     fixture_close(&f, 0);
 }
 
-/* What does not fit into memory is not read ahead, and what was read ahead and is not needed yet stays. */
+/* What does not fit into memory is not read ahead, and what was read ahead and is not needed yet
+ * stays. */
 static void test_prefetch_is_bounded(void **state)
 {
     struct cw_cache_options options = {.memory = 2 << 20, .chunk_bytes = 512 << 10};
@@ -50,7 +51,8 @@ static void test_prefetch_is_bounded(void **state)
     settle(&f);
     WAIT_FOR(cw_cache_memory_used(f.cache) == 0);
     cw_cache_prefetch(f.node, ids, 3000);
-    WAIT_FOR(cw_cache_memory_used(f.cache) > options.memory / 2); /* another thread may be about to begin the reads */
+    /* another thread may be about to begin the reads */
+    WAIT_FOR(cw_cache_memory_used(f.cache) > options.memory / 2);
     assert_true(cw_cache_memory_used(f.cache) <= options.memory);
     fake_hold_reads(true);
     for (uint64_t id = 0; id < 100; id++)
@@ -58,7 +60,8 @@ static void test_prefetch_is_bounded(void **state)
     fake_hold_reads(false);
     fake_release_reads(0);
     for (uint64_t id = 0; id < 3000; id++)
-        WAIT_FOR(get_sample(f.node, id) == 1); /* a miss while all that has the memory is being read */
+        /* a miss while all that has the memory is being read */
+        WAIT_FOR(get_sample(f.node, id) == 1);
     assert_true(cw_cache_memory_used(f.cache) <= options.memory);
     for (uint64_t id = 5000; id < 5100; id++)
         put_sample(f.node, id); /* frames give way */
@@ -103,7 +106,8 @@ static void want_at_once(struct fixture *f, uint64_t id)
     assert_int_equal(fake_reads_begun(), begun + 1);
 }
 
-/* Several want a record at once: one read, and the time that they wait is counted (the read may end before one of them waits). */
+/* Several want a record at once: one read, and the time that they wait is counted (the read may
+ * end before one of them waits). */
 static void test_wait_for_one_read(void **state)
 {
     struct fixture f;
@@ -119,7 +123,8 @@ static void test_wait_for_one_read(void **state)
     fixture_close(&f, 0);
 }
 
-/* A read that does not end is a miss after the timeout; one that fails is a miss, too; both can be tried again. */
+/* A read that does not end is a miss after the timeout; one that fails is a miss, too; both can
+ * be tried again. */
 static void test_slow_and_failing_reads(void **state)
 {
     struct fixture f;
@@ -145,7 +150,8 @@ static void test_slow_and_failing_reads(void **state)
     put_sample(f.node, 8);
     settle(&f);
     fake_hold_reads(true);
-    for (int i = 0; i < 3; i++) { /* three in a row, and nothing wrong with the store: it is the chunk */
+    /* three in a row, and nothing wrong with the store: it is the chunk */
+    for (int i = 0; i < 3; i++) {
         assert_int_equal(get_sample(f.node, 8), 0);
         assert_int_equal(fake_release_reads(CW_E_IO), 1);
     }

@@ -14,7 +14,8 @@
 static void memory_alone(void **state)
 {
     struct world *w = *state;
-    struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)16 << 20});
+    struct cw_source_cache *c =
+        new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)16 << 20});
     read_all(w, c);
     assert_int_equal(origin_reads(c), BLOCKS);
     assert_int_equal(counts_of(c, CW_SOURCE_MEMORY).bytes, BYTES);
@@ -26,7 +27,8 @@ static void memory_is_limited(void **state)
 {
     struct world *w = *state;
     char other[128];
-    struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){.memory = 1}); /* 8 MiB is the least */
+    /* 8 MiB is the least */
+    struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){.memory = 1});
     read_all(w, c);
     snprintf(other, sizeof(other), "%s-2", w->path);
     assert_int_equal(rename(w->path, other), 0);
@@ -90,14 +92,16 @@ static void quota_of_the_directory(void **state)
 {
     struct world *w = *state;
     const uint64_t quota = 3 * BLOCK;
-    struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){.dir = w->dir, .dir_bytes = quota});
+    struct cw_source_cache *c =
+        new_cache(&(struct cw_source_cache_options){.dir = w->dir, .dir_bytes = quota});
     read_all(w, c);
     wait_written(c);
     assert_in_range(bytes_under(w->dir), BLOCK, quota);
     assert_true(counts_of(c, CW_SOURCE_DIR).refused > 0);
     cw_source_cache_free(c);
     /* what is idle makes room */
-    c = new_cache(&(struct cw_source_cache_options){.dir = w->dir, .dir_bytes = quota, .idle_ms = 1});
+    c = new_cache(
+        &(struct cw_source_cache_options){.dir = w->dir, .dir_bytes = quota, .idle_ms = 1});
     usleep(5000);
     write_source(w, 5, 3600);
     open_source(w);
@@ -119,7 +123,8 @@ static void quota_of_the_store(void **state)
     struct world *w = *state;
     char path[160];
     snprintf(path, sizeof(path), "%s/store", w->root);
-    struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20});
+    struct cw_source_cache *c =
+        new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20});
     cw_source_cache_set_store(c, w->store, 2 * BLOCK);
     read_all(w, c);
     wait_written(c);
@@ -203,7 +208,8 @@ static void read_at_random(void *arg)
     for (uint64_t i = 0; i < 300; i++) {
         uint64_t at = cw_mix64(r->seed * 7919 + i) % (BYTES - 70000);
         size_t n = 1 + (size_t)(cw_mix64(i + 3) % 69999);
-        bool ok = hook->read(hook->arg, &r->w->file, at, got, n, &err) == 0 && memcmp(got, r->w->bytes + at, n) == 0;
+        bool ok = hook->read(hook->arg, &r->w->file, at, got, n, &err) == 0 &&
+                  memcmp(got, r->w->bytes + at, n) == 0;
         atomic_fetch_add(r->bad, !ok);
     }
     cw_mem_free(got);
@@ -231,15 +237,9 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, source_begin, source_end)
     const struct CMUnitTest tests[] = {
-        CASE(memory_alone),
-        CASE(memory_is_limited),
-        CASE(directory_outlives),
-        CASE(store_outlives),
-        CASE(written_when_it_ends),
-        CASE(quota_of_the_directory),
-        CASE(quota_of_the_store),
-        CASE(two_share_a_directory),
-        CASE(warming),
+        CASE(memory_alone),       CASE(memory_is_limited),     CASE(directory_outlives),
+        CASE(store_outlives),     CASE(written_when_it_ends),  CASE(quota_of_the_directory),
+        CASE(quota_of_the_store), CASE(two_share_a_directory), CASE(warming),
         CASE(many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

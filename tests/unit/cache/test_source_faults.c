@@ -79,8 +79,8 @@ static void another_file_of_the_same_name(void **state)
     open_source(w);
     read_all(w, c);
     assert_int_equal(origin_reads(c), 2 * BLOCKS);
-    /* its time is put back, but not what is in it: that is what no stamp can tell, with a cache or without. But a file that is not as its stamp
-     * says when a block was read is not kept. */
+    /* its time is put back, but not what is in it: that is what no stamp can tell, with a cache
+     * or without. But a file that is not as its stamp says when a block was read is not kept. */
     write_source(w, 3, 1800);
     struct cw_source_file stale = w->file;
     open_source(w);
@@ -94,7 +94,8 @@ static void another_file_of_the_same_name(void **state)
     cw_source_cache_free(c);
 }
 
-/* Copies with other times share blocks where all bytes are known; a sum of samples does not stand for the bytes; and no other sum finds them. */
+/* Copies with other times share blocks where all bytes are known; a sum of samples does not
+ * stand for the bytes; and no other sum finds them. */
 static void blocks_by_sums(void **state)
 {
     struct world *w = *state;
@@ -142,7 +143,8 @@ static void young_files_are_not_kept(void **state)
 static void store_that_is_away(void **state)
 {
     struct world *w = *state;
-    struct cw_source_cache *c = new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20});
+    struct cw_source_cache *c =
+        new_cache(&(struct cw_source_cache_options){.memory = (uint64_t)8 << 20});
     snprintf(w->store, sizeof(w->store), "dir:%s/file/below", w->root); /* a file is no directory */
     cw_source_cache_set_store(c, w->store, (uint64_t)1 << 30);
     read_all(w, c);
@@ -159,7 +161,8 @@ static void directory_that_cannot_be(void **state)
     struct cw_err err = {0};
     char path[128];
     snprintf(path, sizeof(path), "%s/no/such", w->root);
-    assert_int_equal(cw_source_cache_new(&(struct cw_source_cache_options){.dir = path}, &c, &err), CW_E_NOT_FOUND);
+    assert_int_equal(cw_source_cache_new(&(struct cw_source_cache_options){.dir = path}, &c, &err),
+                     CW_E_NOT_FOUND);
     assert_non_null(strstr(err.msg, "no/such"));
 }
 
@@ -195,14 +198,10 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, source_begin, source_end)
     const struct CMUnitTest tests[] = {
-        CASE(damaged_blocks_of_the_directory),
-        CASE(damaged_packs),
-        CASE(another_file_of_the_same_name),
-        CASE(blocks_by_sums),
-        CASE(young_files_are_not_kept),
-        CASE(store_that_is_away),
-        CASE(directory_that_cannot_be),
-        CASE(directory_without_locks),
+        CASE(damaged_blocks_of_the_directory), CASE(damaged_packs),
+        CASE(another_file_of_the_same_name),   CASE(blocks_by_sums),
+        CASE(young_files_are_not_kept),        CASE(store_that_is_away),
+        CASE(directory_that_cannot_be),        CASE(directory_without_locks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

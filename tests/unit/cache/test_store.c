@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contract of stores (cache/store.h), run over every store: dir:, mem:, both throttled, and those that the environment names in
- * CACHEW_TEST_STORES (tests/integration/test_gluster.sh: real volumes). */
+/* The contract of stores (cache/store.h), run over every store: dir:, mem:, both throttled, and
+ * those that the environment names in CACHEW_TEST_STORES (tests/integration/test_gluster.sh:
+ * real volumes). */
 #include "support/cm.h"
 
 #include <stdatomic.h>
@@ -17,7 +18,7 @@
 #define MIB ((size_t)1 << 20)
 
 static char scratch[] = "/tmp/cachew-store-XXXXXX";
-static const char *url;       /* of the store that the group is about */
+static const char *url; /* of the store that the group is about */
 static struct cw_store *store;
 
 /* Bytes that say where they are. */
@@ -93,7 +94,8 @@ static void test_put_and_read(void **state)
 static void test_parts(void **state)
 {
     cw_autofree uint8_t *p = pattern(3 * MIB, 5);
-    struct iovec parts[] = {{p, 10}, {p + 10, 0}, {p + 10, MIB}, {p + MIB + 10, 2 * MIB - 11}, {p + 3 * MIB - 1, 1}};
+    struct iovec parts[] = {
+        {p, 10}, {p + 10, 0}, {p + 10, MIB}, {p + MIB + 10, 2 * MIB - 11}, {p + 3 * MIB - 1, 1}};
     struct cw_err err = {0};
     (void)state;
 
@@ -109,7 +111,13 @@ static void test_ranges(void **state)
         uint64_t offset;
         size_t n;
         int rc;
-    } cases[] = {{0, 1, 0}, {MIB - 1, 2, 0}, {3, 4 * MIB, 0}, {5 * MIB, 0, 0}, {5 * MIB - 1, 1, 0}, {5 * MIB - 1, 2, CW_E_CORRUPT}, {5 * MIB, 1, CW_E_CORRUPT},
+    } cases[] = {{0, 1, 0},
+                 {MIB - 1, 2, 0},
+                 {3, 4 * MIB, 0},
+                 {5 * MIB, 0, 0},
+                 {5 * MIB - 1, 1, 0},
+                 {5 * MIB - 1, 2, CW_E_CORRUPT},
+                 {5 * MIB, 1, CW_E_CORRUPT},
                  {UINT64_MAX, 2, CW_E_CORRUPT}};
     struct cw_err err = {0};
     uint64_t bytes;
@@ -118,7 +126,8 @@ static void test_ranges(void **state)
     put_pattern("ranges", 5 * MIB, 9);
     struct cw_store_file *file = open_file("ranges", &bytes);
     for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
-        assert_int_equal(cw_store_file_read(file, cases[i].offset, got, cases[i].n, &err), cases[i].rc);
+        assert_int_equal(cw_store_file_read(file, cases[i].offset, got, cases[i].n, &err),
+                         cases[i].rc);
         if (cases[i].rc == 0)
             assert_memory_equal(got, want + cases[i].offset, cases[i].n);
     }
@@ -139,7 +148,8 @@ static void test_replace_and_remove(void **state)
     must(cw_store_remove(store, "no/such/file", &err), &err);
     assert_int_equal(cw_store_stat(store, "a/replaced", &bytes, &err), CW_E_NOT_FOUND);
     assert_int_equal(cw_store_file_open(store, "a/replaced", &none, &bytes, &err), CW_E_NOT_FOUND);
-    assert_int_equal(cw_store_file_open(store, "no/such/file", &none, &bytes, &err), CW_E_NOT_FOUND);
+    assert_int_equal(cw_store_file_open(store, "no/such/file", &none, &bytes, &err),
+                     CW_E_NOT_FOUND);
     assert_false(cw_store_is_away(store, NULL));
 }
 /* It reads on, or fails: what it must not do is give other bytes. */
@@ -161,7 +171,9 @@ static void test_removed_while_open(void **state)
 }
 static void test_names(void **state)
 {
-    static const char *const bad[] = {"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/.b", ".tmp-1", "a b", "a\n", "a\\b", "a:b", "\xc3\xa4", "a*"};
+    static const char *const bad[] = {"",    "/",    "/a",     "a/",       "a//b",   ".",
+                                      "..",  "../a", "a/../b", "a/.b",     ".tmp-1", "a b",
+                                      "a\n", "a\\b", "a:b",    "\xc3\xa4", "a*"};
     char long_name[CW_STORE_NAME_MAX + 2];
     struct cw_store_file *file = NULL;
     struct cw_err err = {0};
@@ -192,7 +204,8 @@ static int on_file(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms
 {
     struct seen *seen = arg;
 
-    assert_true(mtime_ms > cw_clock_wall_ms() - 3600 * 1000 && mtime_ms < cw_clock_wall_ms() + 3600 * 1000);
+    assert_true(mtime_ms > cw_clock_wall_ms() - 3600 * 1000 &&
+                mtime_ms < cw_clock_wall_ms() + 3600 * 1000);
     assert_true(seen->n < CW_ARRAY_LEN(seen->names));
     snprintf(seen->names[seen->n++], sizeof(seen->names[0]), "%s", name);
     seen->bytes += bytes;
@@ -208,7 +221,8 @@ static bool has_seen(const struct seen *seen, const char *name)
 }
 static void test_list(void **state)
 {
-    static const char *const names[] = {"list/a/1", "list/a/2", "list/ab/3", "list/b/c/d/4", "list/5"};
+    static const char *const names[] = {"list/a/1", "list/a/2", "list/ab/3", "list/b/c/d/4",
+                                        "list/5"};
     struct seen all = {0}, some = {0}, none = {0}, one = {0}, few = {.stop_at = 2};
     struct cw_err err = {0};
     (void)state;
@@ -243,7 +257,8 @@ static void write_one_name(void *arg)
 }
 static void test_two_writers(void **state)
 {
-    cw_autofree uint8_t *a = pattern(2 * MIB + 5, 1), *b = pattern(2 * MIB + 5, 2), *got = cw_mem_try(2 * MIB + 5);
+    cw_autofree uint8_t *a = pattern(2 * MIB + 5, 1), *b = pattern(2 * MIB + 5, 2),
+                        *got = cw_mem_try(2 * MIB + 5);
     struct cw_thread threads[2] = {0};
     struct cw_err err = {0};
     struct seen seen = {0};
@@ -323,9 +338,11 @@ static void test_asynchronous(void **state)
     struct cw_store_file *file = open_file("asynchronous", &bytes);
     for (size_t r = 0; r < READERS; r++)
         for (size_t i = 0; i < READS; i++) {
-            size_t offset = (r * READS + i) * 7919 % (2 * MIB), n = i == 0 ? 2 * MIB - 100 : 1000 + i * 4001;
+            size_t offset = (r * READS + i) * 7919 % (2 * MIB),
+                   n = i == 0 ? 2 * MIB - 100 : 1000 + i * 4001;
             readers[r].got[i] = cw_mem_try(n);
-            readers[r].reads[i] = (struct cw_store_read){.file = file, .offset = offset, .dst = readers[r].got[i], .n = n, .done = on_read};
+            readers[r].reads[i] = (struct cw_store_read){
+                .file = file, .offset = offset, .dst = readers[r].got[i], .n = n, .done = on_read};
             if (i % 2) { /* straight into dst */
                 readers[r].reads[i].done = on_read_to_be_left;
                 readers[r].reads[i].left = on_left;
@@ -339,11 +356,13 @@ static void test_asynchronous(void **state)
     assert_int_equal(failed, 0);
     for (size_t r = 0; r < READERS; r++)
         for (size_t i = 0; i < READS; i++) {
-            assert_memory_equal(readers[r].got[i], want + readers[r].reads[i].offset, readers[r].reads[i].n);
+            assert_memory_equal(readers[r].got[i], want + readers[r].reads[i].offset,
+                                readers[r].reads[i].n);
             cw_mem_free(readers[r].got[i]);
         }
     /* An error is told in the same way. */
-    struct cw_store_read wrong = {.file = file, .offset = 4 * MIB, .dst = want, .n = 1, .done = on_read};
+    struct cw_store_read wrong = {
+        .file = file, .offset = 4 * MIB, .dst = want, .n = 1, .done = on_read};
     cw_store_file_read_start(&wrong);
     wait_for_reads(1);
     assert_int_equal(failed, 1);
@@ -419,11 +438,18 @@ static int close_store(void **state)
 }
 static int run_contract(const char *of)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put_and_read), cmocka_unit_test(test_parts), cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_replace_and_remove), cmocka_unit_test(test_removed_while_open), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_list), cmocka_unit_test(test_two_writers), cmocka_unit_test(test_asynchronous),
-        cmocka_unit_test(test_rates), cmocka_unit_test(test_space), cmocka_unit_test(test_second)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_put_and_read),
+                                              cmocka_unit_test(test_parts),
+                                              cmocka_unit_test(test_ranges),
+                                              cmocka_unit_test(test_replace_and_remove),
+                                              cmocka_unit_test(test_removed_while_open),
+                                              cmocka_unit_test(test_names),
+                                              cmocka_unit_test(test_list),
+                                              cmocka_unit_test(test_two_writers),
+                                              cmocka_unit_test(test_asynchronous),
+                                              cmocka_unit_test(test_rates),
+                                              cmocka_unit_test(test_space),
+                                              cmocka_unit_test(test_second)};
 
     url = of;
     return cmocka_run_group_tests_name(of, tests, open_store, close_store);
@@ -438,7 +464,8 @@ int main(void)
     if (!mkdtemp(scratch))
         return 1;
     snprintf(text[0], sizeof(text[0]), "dir:%s/plain", scratch);
-    snprintf(text[1], sizeof(text[1]), "dir:%s/throttled?latency=1ms&read_rate=4G&write_rate=4G", scratch);
+    snprintf(text[1], sizeof(text[1]), "dir:%s/throttled?latency=1ms&read_rate=4G&write_rate=4G",
+             scratch);
     snprintf(text[2], sizeof(text[2]), "mem:plain");
     snprintf(text[3], sizeof(text[3]), "mem:throttled?latency=1ms&bytes=1G");
     snprintf(text[4], sizeof(text[4]), "dir:%s/through?direct=off", scratch);
@@ -449,7 +476,8 @@ int main(void)
     for (char *one; (one = strsep(&rest, " "));)
         failures += *one ? run_contract(one) : 0;
     if (!others)
-        fprintf(stderr, "skipped here: gluster:// (CACHEW_TEST_STORES; integration.gluster runs it)\n");
+        fprintf(stderr,
+                "skipped here: gluster:// (CACHEW_TEST_STORES; integration.gluster runs it)\n");
     cw_autofree char *remove = cw_mem_printf("rm -rf '%s'", scratch);
     FILE *rm = popen(remove, "r");
     if (rm)

@@ -80,27 +80,53 @@ static void test_urls(void **state)
     static const struct {
         const char *url, *says; /* NULL: right */
     } cases[] = {
-        {"dir:/x", NULL}, {"dir:/x?timeout=3s&read_rate=10M&write_rate=1G&latency=2ms&map=off&direct=on", NULL}, {"mem:x?bytes=3K", NULL},
-        {"gluster://a/v", NULL}, {"gluster://a/v/", NULL}, {"gluster://a.b-c:24007,10.0.0.1/v/p/q?timeout=10s", NULL},
-        {"", "one of dir:/path"}, {"dir", "one of"}, {"nfs:/x", "gluster://host"}, {"dir:x", "absolute"}, {"dir:/x y", "no spaces"}, {"mem:", "name"},
-        {"dir:/x?bytes=3", "\"bytes\"; known are timeout, read_rate, write_rate, latency, verify, map, direct"}, {"dir:/x?timeout", "not key=value"},
-        {"dir:/x?timeout=0", "timeout=0"}, {"dir:/x?timeout=x", "such as"}, {"dir:/x?read_rate=0", "read_rate=0"}, {"dir:/x?map=maybe", "map is on, off or auto"}, {"dir:/x?direct=1", "direct is on"}, {"dir:/x?verify=never", "verify is first or always"},
-        {"mem:x?bytes=-1", "bytes=-1"}, {"gluster:/a/v", "must be"}, {"gluster://a", "must be"}, {"gluster://a/", "must be"}, {"gluster:///v", "must be"},
-        {"gluster://a:0/v", "must be"}, {"gluster://a:99999/v", "must be"}, {"gluster://a,/v", "must be"}, {"gluster://a/v/../w", "must be"},
+        {"dir:/x", NULL},
+        {"dir:/x?timeout=3s&read_rate=10M&write_rate=1G&latency=2ms&map=off&direct=on", NULL},
+        {"mem:x?bytes=3K", NULL},
+        {"gluster://a/v", NULL},
+        {"gluster://a/v/", NULL},
+        {"gluster://a.b-c:24007,10.0.0.1/v/p/q?timeout=10s", NULL},
+        {"", "one of dir:/path"},
+        {"dir", "one of"},
+        {"nfs:/x", "gluster://host"},
+        {"dir:x", "absolute"},
+        {"dir:/x y", "no spaces"},
+        {"mem:", "name"},
+        {"dir:/x?bytes=3",
+         "\"bytes\"; known are timeout, read_rate, write_rate, latency, verify, map, direct"},
+        {"dir:/x?timeout", "not key=value"},
+        {"dir:/x?timeout=0", "timeout=0"},
+        {"dir:/x?timeout=x", "such as"},
+        {"dir:/x?read_rate=0", "read_rate=0"},
+        {"dir:/x?map=maybe", "map is on, off or auto"},
+        {"dir:/x?direct=1", "direct is on"},
+        {"dir:/x?verify=never", "verify is first or always"},
+        {"mem:x?bytes=-1", "bytes=-1"},
+        {"gluster:/a/v", "must be"},
+        {"gluster://a", "must be"},
+        {"gluster://a/", "must be"},
+        {"gluster:///v", "must be"},
+        {"gluster://a:0/v", "must be"},
+        {"gluster://a:99999/v", "must be"},
+        {"gluster://a,/v", "must be"},
+        {"gluster://a/v/../w", "must be"},
         {"gluster://a@b/v", "must be"}};
     (void)state;
 
     for (size_t i = 0; i < CW_ARRAY_LEN(cases); i++) {
         struct cw_err err = {0};
         int rc = cw_store_url_check(cases[i].url, &err);
-        if (rc != (cases[i].says ? CW_E_INVALID : 0) || (cases[i].says && !strstr(err.msg, cases[i].says)))
+        if (rc != (cases[i].says ? CW_E_INVALID : 0) ||
+            (cases[i].says && !strstr(err.msg, cases[i].says)))
             fail_msg("%s: %d %s", cases[i].url, rc, err.msg);
     }
     const struct {
         const char *url;
         int64_t timeout_ms;
         bool always;
-    } said[] = {{"dir:/timeout=3s/xtimeout=1s", 0, false}, {"mem:timeout=3s?verify=first", 0, false}, {"dir:/x?map=off&timeout=2s", 2000, false},
+    } said[] = {{"dir:/timeout=3s/xtimeout=1s", 0, false},
+                {"mem:timeout=3s?verify=first", 0, false},
+                {"dir:/x?map=off&timeout=2s", 2000, false},
                 {"dir:/x?verify=always", 0, true}};
     for (size_t i = 0; i < CW_ARRAY_LEN(said); i++) {
         struct cw_store *store = NULL;
@@ -130,7 +156,8 @@ static void wait_for_space(struct cw_store *store, uint64_t wanted)
 
 static void test_full(void **state)
 {
-    struct cw_store *store = open_store("mem:full?bytes=3M&write_rate=4G"), *plain = open_store("mem:full2?bytes=3M");
+    struct cw_store *store = open_store("mem:full?bytes=3M&write_rate=4G"),
+                    *plain = open_store("mem:full2?bytes=3M");
     struct cw_err err = {0};
     (void)state;
 
@@ -170,10 +197,12 @@ static void on_read(struct cw_store_read *read, int rc)
 
     __atomic_store_n(ret, rc, __ATOMIC_SEQ_CST);
 }
-/* A store that takes longer than its timeout: whoever waits hears of it, nothing is written to memory that was given back. */
+/* A store that takes longer than its timeout: whoever waits hears of it, nothing is written to
+ * memory that was given back. */
 static void test_slow(void **state)
 {
-    struct cw_store *quick = open_store("mem:slow"), *slow = open_store("mem:slow?latency=4s&timeout=2s");
+    struct cw_store *quick = open_store("mem:slow"),
+                    *slow = open_store("mem:slow?latency=4s&timeout=2s");
     struct cw_store_file *file = NULL;
     struct cw_err err = {0};
     uint64_t bytes;
@@ -221,7 +250,8 @@ static void test_throttled(void **state)
     assert_null(cw_store_file_map(file));
     int64_t begin_ns = cw_clock_ns();
     for (size_t i = 0; i < 2; i++) {
-        reads[i] = (struct cw_store_read){.file = file, .offset = 0, .dst = got[i], .n = MIB, .done = on_read, .arg = &rc[i]};
+        reads[i] = (struct cw_store_read){
+            .file = file, .offset = 0, .dst = got[i], .n = MIB, .done = on_read, .arg = &rc[i]};
         cw_store_file_read_start(&reads[i]);
     }
     for (size_t i = 0; i < 2; i++) {
@@ -336,10 +366,15 @@ static void test_strangers(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_urls), cmocka_unit_test(test_full), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_slow),
-        cmocka_unit_test(test_throttled), cmocka_unit_test(test_lazily), cmocka_unit_test(test_directory_removed), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_strangers)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_urls),
+                                              cmocka_unit_test(test_full),
+                                              cmocka_unit_test(test_full_disk),
+                                              cmocka_unit_test(test_slow),
+                                              cmocka_unit_test(test_throttled),
+                                              cmocka_unit_test(test_lazily),
+                                              cmocka_unit_test(test_directory_removed),
+                                              cmocka_unit_test(test_cut),
+                                              cmocka_unit_test(test_strangers)};
 
     if (!mkdtemp(scratch))
         return 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large records are written from where they lie: whatever their sizes, the chunk is right; a write that hangs keeps their memory. This program has a
- * pwrite of its own, which notes which memory is written, and hangs when told. */
+/* Large records are written from where they lie: whatever their sizes, the chunk is right; a
+ * write that hangs keeps their memory. This program has a pwrite of its own, which notes which
+ * memory is written, and hangs when told. */
 #include "records.h"
 
 #include <stdlib.h>
@@ -15,8 +16,10 @@
 
 static struct cw_mutex lock = CW_MUTEX_INIT;
 static struct cw_cond changed;
-static bool hangs, hung, is_intact;      /* lock, as the rest */
-static struct { uintptr_t begin, end; } written[4096];
+static bool hangs, hung, is_intact; /* lock, as the rest */
+static struct {
+    uintptr_t begin, end;
+} written[4096];
 static size_t written_n;
 static char scratch[] = "/tmp/cachew-test-straight-XXXXXX";
 
@@ -76,8 +79,10 @@ static void put(struct cw_cache_node *node, uint64_t id, size_t n)
 
     for (size_t i = 0; i < n; i++)
         bytes[i] = (unsigned char)(cw_mix64(id) >> i % 57);
-    element.fields[0] = (struct cw_view){.data = bytes, .bytes = n, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)n}};
-    element.fields[1] = (struct cw_view){.data = (unsigned char *)&id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
+    element.fields[0] = (struct cw_view){
+        .data = bytes, .bytes = n, .dtype = CW_DTYPE_U8, .rank = 1, .dims = {(int64_t)n}};
+    element.fields[1] = (struct cw_view){
+        .data = (unsigned char *)&id, .bytes = 8, .dtype = CW_DTYPE_U64, .rank = 1, .dims = {1}};
     cw_cache_put(node, id, &element, 1000);
 }
 
@@ -85,10 +90,12 @@ static bool is_right(struct cw_cache_node *node, uint64_t id, size_t n)
 {
     struct cw_cache_hold hold = {0};
     struct cw_element element;
-    bool ok = cw_cache_get(node, id, &hold, &element) == CW_CACHE_HIT && element.fields[0].bytes == n;
+    bool ok =
+        cw_cache_get(node, id, &hold, &element) == CW_CACHE_HIT && element.fields[0].bytes == n;
 
     for (size_t i = 0; ok && i < n; i++)
-        ok = ((const unsigned char *)element.fields[0].data)[i] == (unsigned char)(cw_mix64(id) >> i % 57);
+        ok = ((const unsigned char *)element.fields[0].data)[i] ==
+             (unsigned char)(cw_mix64(id) >> i % 57);
     cw_cache_release(&hold);
     return ok;
 }
@@ -104,7 +111,8 @@ static void check_chunk(struct cw_cache *cache, const char *name, uint64_t *ret_
     struct cw_err err = {0};
 
     assert_int_equal(cw_store_file_open(cw_cache_store(cache), name, &file, ret_bytes, NULL), 0);
-    struct cw_readable readable = {.name = name, .size = *ret_bytes, .read_at = read_at, .arg = file};
+    struct cw_readable readable = {
+        .name = name, .size = *ret_bytes, .read_at = read_at, .arg = file};
     if (cw_chunk_check(&readable, NULL, &err) < 0)
         fail_msg("%s", err.msg);
     cw_store_file_close(file);
@@ -117,14 +125,18 @@ static void empty_scratch(void)
     assert_int_equal(system(command), 0);
 }
 
-/* Records of `sizes`, in turns; ids descend. At least so much of a hundred parts of the chunk is written from as much memory. */
-static void check(const size_t *sizes, size_t sizes_n, uint64_t n, const char *params, int level, unsigned straight_percent)
+/* Records of `sizes`, in turns; ids descend. At least so much of a hundred parts of the chunk is
+ * written from as much memory. */
+static void check(const size_t *sizes, size_t sizes_n, uint64_t n, const char *params, int level,
+                  unsigned straight_percent)
 {
     CW_CLEANUP(cw_mem_free_at) char *url = cw_mem_printf("dir:%s%s", scratch, params);
     struct fixture f;
     uint64_t bytes;
 
-    fixture_open(&f, url, (struct cw_cache_options){.memory = 256 << 20, .chunk_bytes = 48 << 20, .level = level});
+    fixture_open(
+        &f, url,
+        (struct cw_cache_options){.memory = 256 << 20, .chunk_bytes = 48 << 20, .level = level});
     written_n = 0;
     for (uint64_t i = 0; i < n; i++)
         put(f.node, n - i, sizes[i % sizes_n]);
@@ -142,7 +154,8 @@ static void check(const size_t *sizes, size_t sizes_n, uint64_t n, const char *p
 
 static void test_sizes(void **state)
 {
-    static const size_t photo[] = {150528 - 32}, odd[] = {65537, 100001, 70003, 99}, large[] = {700001, 70000}, edge[] = {65536, 131072 - 32};
+    static const size_t photo[] = {150528 - 32}, odd[] = {65537, 100001, 70003, 99},
+                        large[] = {700001, 70000}, edge[] = {65536, 131072 - 32};
     (void)state;
 
     check(photo, 1, 100, "", CW_CHUNK_PLAIN, 97);
@@ -193,7 +206,8 @@ static void test_hangs(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes), cmocka_unit_test(test_hangs)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
+                                              cmocka_unit_test(test_hangs)};
 
     if (!mkdtemp(scratch))
         return 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads that hang in the file system: this program has a pread of its own, which waits as long as the test wants. */
+/* Reads that hang in the file system: this program has a pread of its own, which waits as long
+ * as the test wants. */
 #include "support/cm.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 static struct cw_mutex lock = CW_MUTEX_INIT;
 static struct cw_cond changed;
-static bool hangs;          /* lock, as the rest */
+static bool hangs; /* lock, as the rest */
 static int hanging, dones, lefts, rc_of_done;
 
 ssize_t pread(int fd, void *dst, size_t n, off_t offset)
@@ -78,23 +79,27 @@ static struct cw_store_file *open_one(struct cw_store *store)
     return file;
 }
 
-/* done says TIMEOUT while the thread is still in the read; it ends later, and writes. left comes when it has. */
+/* done says TIMEOUT while the thread is still in the read; it ends later, and writes. left comes
+ * when it has. */
 static void test_straight(void **state)
 {
     cw_autofree char *dir = cw_mem_strdup("/tmp/cachew-test-stuck-XXXXXX");
-    cw_autofree uint8_t *data = cw_mem_new(BYTES), *dst = cw_mem_new(BYTES), *copied = cw_mem_new(BYTES);
+    cw_autofree uint8_t *data = cw_mem_new(BYTES), *dst = cw_mem_new(BYTES),
+                        *copied = cw_mem_new(BYTES);
     struct cw_store *store = NULL;
     (void)state;
 
     assert_non_null(mkdtemp(dir));
-    cw_autofree char *url = cw_mem_printf("dir:%s?map=off&timeout=5s", dir), *path = cw_mem_printf("%s/a", dir);
+    cw_autofree char *url = cw_mem_printf("dir:%s?map=off&timeout=5s", dir),
+                     *path = cw_mem_printf("%s/a", dir);
     memset(data, 7, BYTES);
     cw_cond_init(&changed);
     assert_int_equal(cw_store_open(url, &store, NULL), 0);
     struct iovec part = {data, BYTES};
     assert_int_equal(cw_store_put(store, "a", &part, 1, NULL), 0);
     struct cw_store_file *file = open_one(store);
-    struct cw_store_read read = {.file = file, .dst = dst, .n = BYTES, .done = on_done, .left = on_left};
+    struct cw_store_read read = {
+        .file = file, .dst = dst, .n = BYTES, .done = on_done, .left = on_left};
     cw_store_file_read_start(&read);
     wait_until(&lefts, 1);
     assert_int_equal(rc_of_done, 0);
@@ -105,7 +110,8 @@ static void test_straight(void **state)
     cw_store_file_read_start(&read);
     struct cw_store_read plain = {.file = file, .dst = copied, .n = BYTES, .done = on_done};
     cw_store_file_read_start(&plain);
-    wait_until(&hanging, 2); /* both: what still waits in line when the store goes away does not time out */
+    /* both: what still waits in line when the store goes away does not time out */
+    wait_until(&hanging, 2);
     wait_until(&dones, 3);
     assert_int_equal(rc_of_done, CW_E_TIMEOUT);
     cw_mutex_lock(&lock);
@@ -116,7 +122,7 @@ static void test_straight(void **state)
     wait_until(&lefts, 2);
     assert_memory_equal(dst, data, BYTES);
     cw_store_file_close(file);
-    cw_store_close(store); /* no thread is in a read any more */
+    cw_store_close(store);          /* no thread is in a read any more */
     assert_int_equal(copied[0], 0); /* without left nothing is written after done */
     assert_int_equal(dones, 3);
     unlink(path);

@@ -51,7 +51,8 @@ static void a_starving_client_tells_at_the_end_of_the_window(void **state)
 static void a_batch_that_was_taken_is_told(void **state)
 {
     (void)state;
-    struct cw_ack ack = {.window = 1000, .starving = true, .age_ns = MS, .come = 600, .told = {false, 600, 100}};
+    struct cw_ack ack = {
+        .window = 1000, .starving = true, .age_ns = MS, .come = 600, .told = {false, 600, 100}};
     assert_false(cw_ack_is_due(&ack)); /* what was told lasts for a while */
     ack.come = 1100;
     assert_true(cw_ack_is_due(&ack));

@@ -115,7 +115,8 @@ static void test_recvpool(void **arg)
 {
     (void)arg;
     struct cw_recvpool *pool = cw_recvpool_new(1 << 20);
-    const size_t sizes[] = {0, 1, 16383, 16384, 16385, 20480, 20481, 65536, 100000, 1 << 20, (1 << 20) + 1, 5000000};
+    const size_t sizes[] = {0,     1,     16383,  16384,   16385,         20480,
+                            20481, 65536, 100000, 1 << 20, (1 << 20) + 1, 5000000};
     for (int round = 0; round < 3; round++)
         for (size_t i = 0; i < CW_ARRAY_LEN(sizes); i++) {
             struct cw_buf *buf = cw_recvpool_get(pool, sizes[i]);
@@ -148,7 +149,8 @@ static void test_bad_calls(void **arg)
     assert_int_equal(cachew_connect("127.0.0.1:1", &options, &client, &error), CACHEW_E_INVALID);
     options.struct_size = sizeof(options);
     options.timeout_ms = 1;
-    assert_int_equal(cachew_connect("127.0.0.1:1", &options, &client, &error), CACHEW_E_UNAVAILABLE);
+    assert_int_equal(cachew_connect("127.0.0.1:1", &options, &client, &error),
+                     CACHEW_E_UNAVAILABLE);
     assert_non_null(strstr(error.message, "127.0.0.1:1"));
     assert_non_null(strstr(error.message, "is cachew-dispatcher running there?"));
     cachew_disconnect(NULL);
@@ -185,14 +187,21 @@ static void test_recipe(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "", "cachew1:", "cachew1:00112233445566778899aabbccddeeff:1:2", "cachew1:00112233445566778899aabbccddeeff:1:2:3:4",
-        "cachew1:00112233445566778899aabbccddeeff:1:2:", "cachew1:00112233445566778899aabbccddeef:1:2:3",
-        "cachew2:00112233445566778899aabbccddeeff:1:2:3", "cachew1:00112233445566778899aabbccddeeff:1:-2:3",
+        "",
+        "cachew1:",
+        "cachew1:00112233445566778899aabbccddeeff:1:2",
+        "cachew1:00112233445566778899aabbccddeeff:1:2:3:4",
+        "cachew1:00112233445566778899aabbccddeeff:1:2:",
+        "cachew1:00112233445566778899aabbccddeef:1:2:3",
+        "cachew2:00112233445566778899aabbccddeeff:1:2:3",
+        "cachew1:00112233445566778899aabbccddeeff:1:-2:3",
         "cachew1:00112233445566778899aabbccddeeff:1:2:18446744073709551616",
     };
     char text[CW_RECIPE_BYTES];
     struct cw_recipe recipe;
-    assert_int_equal(cw_recipe_print((struct cw_hash){1, UINT64_MAX}, UINT64_MAX, UINT64_MAX - 1, 0, text, sizeof(text)), 0);
+    assert_int_equal(cw_recipe_print((struct cw_hash){1, UINT64_MAX}, UINT64_MAX, UINT64_MAX - 1, 0,
+                                     text, sizeof(text)),
+                     0);
     assert_true(cw_recipe_parse(text, &recipe));
     assert_true(recipe.fingerprint.hi == 1 && recipe.fingerprint.lo == UINT64_MAX);
     assert_true(recipe.seed == UINT64_MAX && recipe.epoch == UINT64_MAX - 1 && recipe.number == 0);
@@ -207,8 +216,9 @@ static void test_recipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recipe), cmocka_unit_test(test_tensors), cmocka_unit_test(test_dlpack), cmocka_unit_test(test_recvpool),
-        cmocka_unit_test(test_fork), cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_recipe), cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_dlpack), cmocka_unit_test(test_recvpool),
+        cmocka_unit_test(test_fork),   cmocka_unit_test(test_bad_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

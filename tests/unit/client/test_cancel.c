@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits is ended by a struct cachew_cancel, and by its time limit. (A start that waits for a worker: tests/integration/test_start.sh.) */
+/* What waits is ended by a struct cachew_cancel, and by its time limit. (A start that waits for
+ * a worker: tests/integration/test_start.sh.) */
 #include "support/cm.h"
 
 #include <arpa/inet.h>
@@ -56,7 +57,8 @@ static void connecting_is_cancelled(void **state)
     assert_int_equal(cachew_connect(address, &options, &client, &error), CACHEW_E_CANCELLED);
     assert_non_null(strstr(error.message, address));
     cw_thread_join(&thread);
-    assert_int_equal(cachew_connect(address, &options, &client, &error), CACHEW_E_CANCELLED); /* it stays set */
+    /* it stays set */
+    assert_int_equal(cachew_connect(address, &options, &client, &error), CACHEW_E_CANCELLED);
     assert_int_equal(cachew_connect("local:", &options, &client, &error), CACHEW_E_CANCELLED);
     assert_null(client);
     close(waiter.listener);

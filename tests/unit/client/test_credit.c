@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker may send: memory is bounded whatever outputs take, and credit never stands still. */
+/* What a worker may send: memory is bounded whatever outputs take, and credit never stands
+ * still. */
 #include "support/cm.h"
 
 #include "base/rng.h"
 #include "client/credit.h"
 
-/* A worker that sends all that it may, and a trainer that takes nothing: the memory that is held in the end. */
+/* A worker that sends all that it may, and a trainer that takes nothing: the memory that is held
+ * in the end. */
 static uint64_t fill(uint64_t limit, uint64_t bytes, uint64_t more)
 {
     struct cw_credit c = {.limit = limit};
@@ -27,11 +29,13 @@ static uint64_t fill(uint64_t limit, uint64_t bytes, uint64_t more)
 
 static void memory_is_bounded(void **state)
 {
-    static const uint64_t limits[] = {1, 1000, 64 << 10, 1 << 20, 256 << 20}, sizes[] = {1, 64, 1000, 8192, 1 << 20, 100 << 20};
+    static const uint64_t limits[] = {1, 1000, 64 << 10, 1 << 20, 256 << 20},
+                          sizes[] = {1, 64, 1000, 8192, 1 << 20, 100 << 20};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(limits); i++)
         for (size_t k = 0; k < CW_ARRAY_LEN(sizes); k++) {
-            uint64_t first = CW_MIN(limits[i], (uint64_t)64 << 10), more = 700, one = sizes[k] + more;
+            uint64_t first = CW_MIN(limits[i], (uint64_t)64 << 10), more = 700,
+                     one = sizes[k] + more;
             uint64_t held = fill(limits[i], sizes[k], more), most = limits[i] + one;
             /* The first credit is given before anything is known. */
             most = CW_MAX(most, (first / sizes[k] + 1) * one);
@@ -53,7 +57,10 @@ static void never_stands(void **state)
         for (int round = 0; round < 2000; round++) {
             uint64_t cost = 0;
             for (uint64_t n = 1 + cw_rng_below(&rng, draw++, 5); n > 0 && c.out > 0; n--) {
-                uint64_t most = (uint64_t)1 << cw_rng_below(&rng, draw++, 24), bytes = cw_rng_below(&rng, draw++, 3) > 0 ? cw_rng_below(&rng, draw++, most) : 0;
+                uint64_t most = (uint64_t)1 << cw_rng_below(&rng, draw++, 24),
+                         bytes = cw_rng_below(&rng, draw++, 3) > 0
+                                     ? cw_rng_below(&rng, draw++, most)
+                                     : 0;
                 cw_credit_came(&c, bytes, bytes + 700);
                 cost += bytes + 700;
             }
@@ -88,5 +95,7 @@ static void small_change_and_overdraw(void **state)
     assert_int_equal(cw_credit_begin(&c), 1 << 20);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_bounded), cmocka_unit_test(never_stands), cmocka_unit_test(small_change_and_overdraw)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_bounded),
+                                          cmocka_unit_test(never_stands),
+                                          cmocka_unit_test(small_change_and_overdraw)};
 CW_TESTS_MAIN(tests)

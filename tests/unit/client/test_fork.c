@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Children of a process that has connected, as a forking loader has them: they connect for themselves, while their parent's jobs go on. */
+/* Children of a process that has connected, as a forking loader has them: they connect for
+ * themselves, while their parent's jobs go on. */
 #include "support/cm.h"
 
 #include <dirent.h>
@@ -19,7 +20,8 @@
 #define WAIT_MS 120000
 #define CHILDREN 3
 
-static const char dense[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 7}]}";
+static const char dense[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": "
+                            "\"shuffle\"}, {\"op\": \"batch\", \"size\": 7}]}";
 
 static struct cachew_client *parent;
 static struct cachew_error error;
@@ -32,7 +34,8 @@ static bool ok(int rc, const char *what)
     return rc >= 0;
 }
 
-static struct cachew_job *start(struct cachew_client *client, const struct cachew_job_options *options)
+static struct cachew_job *start(struct cachew_client *client,
+                                const struct cachew_job_options *options)
 {
     struct cachew_pipeline *pipeline = NULL;
     struct cachew_job *job = NULL;
@@ -42,7 +45,8 @@ static struct cachew_job *start(struct cachew_client *client, const struct cache
     return job;
 }
 
-/* The next batch into the sum; false at the end, or when something failed (then the sum is wrong). */
+/* The next batch into the sum; false at the end, or when something failed (then the sum is
+ * wrong). */
 static bool step(struct cachew_job *job, uint64_t *sum)
 {
     struct cachew_batch *batch = NULL;
@@ -122,7 +126,8 @@ static void assert_well(pid_t pid)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Some at once, ending in either way, one without shared memory, while the parent's own job is in the middle. */
+/* Some at once, ending in either way, one without shared memory, while the parent's own job is
+ * in the middle. */
 static void children_connect(void **state)
 {
     (void)state;
@@ -159,11 +164,16 @@ static void grandchildren_connect(void **state)
     if (pid == 0) {
         struct cachew_client *client = NULL;
         uint64_t sum = 1;
-        bool well = ok(cachew_connect(cw_local_address(parent->local), NULL, &client, &error), "connect");
+        bool well =
+            ok(cachew_connect(cw_local_address(parent->local), NULL, &client, &error), "connect");
         struct cachew_job *job = well ? start(client, NULL) : NULL;
         pid_t inner = job && step(job, &sum) ? fork() : -1;
         if (inner == 0)
-            _exit(cachew_job_next(job, -1, &(struct cachew_batch *){NULL}, &error) == CACHEW_E_STATE && child_runs(false) ? 0 : 1);
+            _exit(cachew_job_next(job, -1, &(struct cachew_batch *){NULL}, &error) ==
+                              CACHEW_E_STATE &&
+                          child_runs(false)
+                      ? 0
+                      : 1);
         int status = -1;
         well = inner > 0 && waitpid(inner, &status, 0) == inner && status == 0;
         _exit(well ? 0 : 1); /* its job and connection are open */
@@ -182,14 +192,16 @@ static void child_has_its_own_daemons(void **state)
         struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
         options.local_threads = 1;
         options.timeout_ms = WAIT_MS;
-        bool well = ok(cachew_connect("local:", &options, &client, &error), "connect") && run_all(start(client, NULL)) == want;
+        bool well = ok(cachew_connect("local:", &options, &client, &error), "connect") &&
+                    run_all(start(client, NULL)) == want;
         cachew_disconnect(client);
         _exit(well ? 0 : 1);
     }
     assert_well(pid);
 }
 
-/* A cachew-relay of this text, which cannot speak for the child: told at once, with a message that has the word. */
+/* A cachew-relay of this text, which cannot speak for the child: told at once, with a message
+ * that has the word. */
 static void with_relay(const char *text, const char *word)
 {
     char dir[] = "/tmp/test_fork_XXXXXX", path[64];
@@ -209,7 +221,8 @@ static void with_relay(const char *text, const char *word)
         options.timeout_ms = 24 * 3600 * 1000;
         setenv("CACHEW_BIN_DIR", dir, 1);
         int rc = cachew_connect(address, &options, &client, &error);
-        bool well = rc == CACHEW_E_STATE && strstr(error.message, "cachew-relay") && strstr(error.message, word);
+        bool well = rc == CACHEW_E_STATE && strstr(error.message, "cachew-relay") &&
+                    strstr(error.message, word);
         if (!well)
             fprintf(stderr, "%d %s\n", rc, error.message);
         _exit(well ? 0 : 1);
@@ -235,7 +248,8 @@ static pid_t relay_of(pid_t parent_pid)
         int pid = 0, of = 0;
         snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
         FILE *file = fopen(path, "re");
-        if (file && fscanf(file, "%d (%63[^)]) %*c %d", &pid, comm, &of) == 3 && of == parent_pid && strcmp(comm, "cachew-relay") == 0)
+        if (file && fscanf(file, "%d (%63[^)]) %*c %d", &pid, comm, &of) == 3 && of == parent_pid &&
+            strcmp(comm, "cachew-relay") == 0)
             found = pid;
         if (file)
             fclose(file);
@@ -244,7 +258,8 @@ static pid_t relay_of(pid_t parent_pid)
     return found;
 }
 
-/* In a child whose relay is killed again and again: the job goes on by another, and nothing is lost or repeated. */
+/* In a child whose relay is killed again and again: the job goes on by another, and nothing is
+ * lost or repeated. */
 static bool runs_through_kills(void)
 {
     struct cachew_client *client = NULL;
@@ -283,10 +298,8 @@ static void relay_is_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(children_connect),
-        cmocka_unit_test(grandchildren_connect),
-        cmocka_unit_test(child_has_its_own_daemons),
-        cmocka_unit_test(child_without_a_relay),
+        cmocka_unit_test(children_connect),          cmocka_unit_test(grandchildren_connect),
+        cmocka_unit_test(child_has_its_own_daemons), cmocka_unit_test(child_without_a_relay),
         cmocka_unit_test(relay_is_killed),
     };
     return cmocka_run_group_tests_name("client_fork", tests, on_setup, on_teardown);

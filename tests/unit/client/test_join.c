@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of items joined into batches against a plain model: one list of all rows, skipped, taken and cut. */
+/* Rows of items joined into batches against a plain model: one list of all rows, skipped, taken
+ * and cut. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,7 +115,8 @@ static void run(struct cw_join *join, uint64_t from)
     struct cw_err err = {0};
     int64_t first = 0;
     for (uint64_t item = 0; item < ITEMS; item++) {
-        struct cw_rows *rows = rows_in(item) || item % 8 == 2 ? item_rows(item, first, rows_in(item)) : NULL;
+        struct cw_rows *rows =
+            rows_in(item) || item % 8 == 2 ? item_rows(item, first, rows_in(item)) : NULL;
         first += (int64_t)rows_in(item);
         if (item >= from && !cw_join_is_full(join))
             assert_int_equal(cw_join_item(join, rows, &err), 0);
@@ -141,7 +143,8 @@ static void check_all(const struct cw_plan_join *rules, uint64_t consumers, uint
     run(&join, 0);
     uint64_t size = rules->batch ? (uint64_t)rules->batch : 1;
     uint64_t begin = CW_MIN((uint64_t)rules->skip, total_rows());
-    uint64_t end = rules->take < 0 ? total_rows() : CW_MIN(begin + (uint64_t)rules->take, total_rows());
+    uint64_t end =
+        rules->take < 0 ? total_rows() : CW_MIN(begin + (uint64_t)rules->take, total_rows());
     size_t k = 0;
     for (uint64_t at = begin, number = 0; at < end; at += size, number++) {
         uint64_t rows = CW_MIN(size, end - at);
@@ -157,12 +160,14 @@ static void check_all(const struct cw_plan_join *rules, uint64_t consumers, uint
     cw_join_fini(&join);
     /* Resumed behind each batch it goes on with the next one. */
     for (size_t i = 0; i < result.n; i++) {
-        cw_join_init(&join, &conf, &result.after[i], result.after[i].batches, on_batch, on_alloc, &again);
+        cw_join_init(&join, &conf, &result.after[i], result.after[i].batches, on_batch, on_alloc,
+                     &again);
         run(&join, result.after[i].item);
         assert_int_equal(again.n, result.n - i - 1);
         for (size_t j = 0; j < again.n; j++) {
             assert_int_equal(again.batches[j]->item, result.batches[i + 1 + j]->item);
-            const int64_t *a = cw_batch_data(again.batches[j], 0), *b = cw_batch_data(result.batches[i + 1 + j], 0);
+            const int64_t *a = cw_batch_data(again.batches[j], 0),
+                          *b = cw_batch_data(result.batches[i + 1 + j], 0);
             assert_int_equal(again.batches[j]->elements, result.batches[i + 1 + j]->elements);
             assert_int_equal(a[0], b[0]);
         }
@@ -175,7 +180,8 @@ static void check_all(const struct cw_plan_join *rules, uint64_t consumers, uint
 static void test_model(void **arg)
 {
     (void)arg;
-    const int64_t skips[] = {0, 1, 13, 1000}, takes[] = {-1, 0, 1, 30, 1000}, sizes[] = {0, 1, 4, 7, 64};
+    const int64_t skips[] = {0, 1, 13, 1000}, takes[] = {-1, 0, 1, 30, 1000},
+                  sizes[] = {0, 1, 4, 7, 64};
     for (size_t s = 0; s < CW_ARRAY_LEN(skips); s++)
         for (size_t t = 0; t < CW_ARRAY_LEN(takes); t++)
             for (size_t b = 0; b < CW_ARRAY_LEN(sizes); b++)
@@ -219,12 +225,14 @@ static struct cw_rows *counted_rows(uint64_t item, int64_t first, uint64_t n, ui
     return rows;
 }
 
-/* However many items a batch spans, nothing of an item is held that was walked; rows of other consumers' batches take no memory at all. */
+/* However many items a batch spans, nothing of an item is held that was walked; rows of other
+ * consumers' batches take no memory at all. */
 static void test_holds_nothing(void **arg)
 {
     (void)arg;
     for (uint64_t consumers = 1; consumers <= 2; consumers++) {
-        struct cw_join_conf conf = {.rules = {0, -1, 1000, false}, .consumers = consumers, .consumer = consumers - 1};
+        struct cw_join_conf conf = {
+            .rules = {0, -1, 1000, false}, .consumers = consumers, .consumer = consumers - 1};
         struct cw_pos zero = {0};
         struct cw_err err = {0};
         struct cw_join join;
@@ -258,7 +266,8 @@ static struct cw_buf *on_scarce_alloc(void *arg, size_t bytes)
     return bytes > scarce->most ? NULL : cw_buf_new(bytes);
 }
 
-/* A batch size far above what is there: the batch has what came. Where its memory can be had at once, nothing moves. */
+/* A batch size far above what is there: the batch has what came. Where its memory can be had at
+ * once, nothing moves. */
 static void test_scarce_memory(void **arg)
 {
     (void)arg;
@@ -270,11 +279,13 @@ static void test_scarce_memory(void **arg)
         struct scarce scarce = {.most = 8192};
         cw_join_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
         run(&join, 0);
-        assert_int_equal(scarce.result.n, (total_rows() + (uint64_t)sizes[s] - 1) / (uint64_t)sizes[s]);
+        assert_int_equal(scarce.result.n,
+                         (total_rows() + (uint64_t)sizes[s] - 1) / (uint64_t)sizes[s]);
         for (size_t i = 0; i < scarce.result.n; i++) {
             const struct cw_batch *batch = scarce.result.batches[i];
             uint64_t first = i * (uint64_t)sizes[s];
-            check_batch(batch, (int64_t)first, CW_MIN((uint64_t)sizes[s], total_rows() - first), false);
+            check_batch(batch, (int64_t)first, CW_MIN((uint64_t)sizes[s], total_rows() - first),
+                        false);
         }
         if (s == 0)
             assert_int_equal(scarce.asked, scarce.result.n);
@@ -295,20 +306,23 @@ static bool is_left_out(uint64_t number)
     return (number >= 2 && number < 5) || number == 7;
 }
 
-/* Batches that are passed over are cut all the same: the others keep numbers, bytes and places behind them, resumed or not. */
+/* Batches that are passed over are cut all the same: the others keep numbers, bytes and places
+ * behind them, resumed or not. */
 static void test_skipped(void **arg)
 {
     (void)arg;
     for (uint64_t consumers = 1; consumers <= 3; consumers++) {
         for (uint64_t consumer = 0; consumer < consumers; consumer++) {
-            struct cw_join_conf conf = {.rules = {3, -1, 7, false}, .consumers = consumers, .consumer = consumer};
+            struct cw_join_conf conf = {
+                .rules = {3, -1, 7, false}, .consumers = consumers, .consumer = consumer};
             struct result whole = {.n = 0}, cut = {.n = 0};
             struct cw_pos from = {0};
             struct cw_join join;
             cw_join_init(&join, &conf, &from, 0, on_batch, on_alloc, &whole);
             run(&join, 0);
             cw_join_fini(&join);
-            for (size_t begin = 0; begin <= whole.n; begin++) { /* from the beginning, and behind each batch */
+            /* from the beginning, and behind each batch */
+            for (size_t begin = 0; begin <= whole.n; begin++) {
                 cw_join_init(&join, &conf, &from, from.batches, on_batch, on_alloc, &cut);
                 cw_join_skip(&join, 0, 2, 5);
                 cw_join_skip(&join, 0, 7, 8);
@@ -380,12 +394,14 @@ static void test_bad_rows(void **arg)
     rows->head->tensors[1].field.dims[0] = 4;
     assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
     rows->head->tensors[1].field.dims[0] = 5;
-    struct cw_field *text = &rows->head->tensors[2].field; /* a table of strings has one dimension, or its length would be another one */
+    /* a table of strings has one dimension, or its length would be another one */
+    struct cw_field *text = &rows->head->tensors[2].field;
     text->rank = 2;
     text->dims[1] = 1000;
     assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
     text->rank = 1;
-    int64_t *offsets = (int64_t *)(void *)((char *)rows->head->buf->data + rows->head->tensors[2].offset);
+    int64_t *offsets =
+        (int64_t *)(void *)((char *)rows->head->buf->data + rows->head->tensors[2].offset);
     offsets[3] = 1 << 30;
     assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
     cw_join_fini(&join); /* an error ends the job */
@@ -403,7 +419,8 @@ static void test_bad_rows(void **arg)
     cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
     assert_int_equal(cw_join_item(&join, rows, &err), 0);
     assert_int_equal(cw_join_item(&join, other, &err), 0);
-    assert_int_equal(cw_join_end(&join, &err), 0); /* left out at the end: nobody sees them together */
+    /* left out at the end: nobody sees them together */
+    assert_int_equal(cw_join_end(&join, &err), 0);
     cw_rows_free(rows);
     cw_rows_free(other);
     assert_int_equal(result.n, 0);
@@ -412,8 +429,10 @@ static void test_bad_rows(void **arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_floor), cmocka_unit_test(test_holds_nothing),
-                                       cmocka_unit_test(test_scarce_memory), cmocka_unit_test(test_skipped),
-                                       cmocka_unit_test(test_skipped_when_half_full), cmocka_unit_test(test_bad_rows)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_model),         cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_holds_nothing), cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_skipped),       cmocka_unit_test(test_skipped_when_half_full),
+        cmocka_unit_test(test_bad_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

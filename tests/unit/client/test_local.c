@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public API against real daemons ("local:" with two workers): positions and resumption in every mode, several consumers and
- * jobs, cancelling, lifetimes. */
+/* The public API against real daemons ("local:" with two workers): positions and resumption in
+ * every mode, several consumers and jobs, cancelling, lifetimes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,18 +20,21 @@
 #define WAIT_MS 120000
 #define BATCHES_MAX 4096
 
-static const char dense[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"shuffle\"}, {\"op\": \"batch\", \"size\": 7}]}";
-static const char sparse[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 3000}, {\"op\": \"shuffle\"}, {\"op\": \"filter\", \"expr\": \"x % 3 == 0\"},"
-                             " {\"op\": \"skip\", \"count\": 5}, {\"op\": \"take\", \"count\": 900}, {\"op\": \"batch\", \"size\": 7}]}";
+static const char dense[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": "
+                            "\"shuffle\"}, {\"op\": \"batch\", \"size\": 7}]}";
+static const char sparse[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 3000}, {\"op\": "
+                             "\"shuffle\"}, {\"op\": \"filter\", \"expr\": \"x % 3 == 0\"},"
+                             " {\"op\": \"skip\", \"count\": 5}, {\"op\": \"take\", \"count\": "
+                             "900}, {\"op\": \"batch\", \"size\": 7}]}";
 
 static struct cachew_client *client;
 static struct cachew_error error;
 
-#define CHECK(call)                                           \
-    do {                                                      \
-        int rc_ = (call);                                     \
-        if (rc_ < 0)                                          \
-            fail_msg("%s: %d %s", #call, rc_, error.message); \
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        int rc_ = (call);                                                                          \
+        if (rc_ < 0)                                                                               \
+            fail_msg("%s: %d %s", #call, rc_, error.message);                                      \
     } while (0)
 
 static struct cachew_client *connect_local(int workers)
@@ -113,7 +116,8 @@ static int compare(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Of several consumers each step has the same batches as the next n of the sequence; who has which of them depends on n. */
+/* Of several consumers each step has the same batches as the next n of the sequence; who has
+ * which of them depends on n. */
 static void sort_steps(struct list *want, struct list *got, size_t begin, size_t end, size_t n)
 {
     for (size_t i = begin; i < end; i += n) {
@@ -131,8 +135,10 @@ static void assert_same(const struct list *want, const struct list *got)
             fail_msg("batch %zu differs", i);
 }
 
-/* Stops after `cut` steps, saves the place, goes on in a new job. with_last 0 gives the last batch out again. */
-static void run_cut(const char *text, struct cachew_job_options *options, size_t cut, int with_last, struct list *list)
+/* Stops after `cut` steps, saves the place, goes on in a new job. with_last 0 gives the last
+ * batch out again. */
+static void run_cut(const char *text, struct cachew_job_options *options, size_t cut, int with_last,
+                    struct list *list)
 {
     char token[4096];
     size_t bytes = 0;
@@ -207,15 +213,16 @@ static void test_resume_unordered(void **arg)
         }
 }
 
-/* n consumers in step, from the tokens of a former set of consumers or from the start; their batches by number. Stops after `rounds`
- * of each, and leaves their tokens. */
+/* n consumers in step, from the tokens of a former set of consumers or from the start; their
+ * batches by number. Stops after `rounds` of each, and leaves their tokens. */
 struct group {
     size_t n;
     char tokens[8][CACHEW_TOKEN_BYTES];
     size_t token_bytes[8];
 };
 
-static void run_group(const char *text, const char *name, const struct group *from, struct group *group, size_t rounds, struct list *list)
+static void run_group(const char *text, const char *name, const struct group *from,
+                      struct group *group, size_t rounds, struct list *list)
 {
     struct cachew_job *jobs[8];
     struct list own;
@@ -242,7 +249,8 @@ static void run_group(const char *text, const char *name, const struct group *fr
                 list->v[list->n++] = own.v[0];
         }
     for (size_t c = 0; c < group->n; c++) {
-        CHECK(cachew_job_token(jobs[c], 1, group->tokens[c], CACHEW_TOKEN_BYTES, &group->token_bytes[c], &error));
+        CHECK(cachew_job_token(jobs[c], 1, group->tokens[c], CACHEW_TOKEN_BYTES,
+                               &group->token_bytes[c], &error));
         cachew_job_close(jobs[c]);
     }
 }
@@ -261,7 +269,8 @@ static void check_consumers(const char *text, const char *name)
     want.n--; /* the end of the epoch */
     run_group(text, names[0], NULL, &three, 7, &got);
     assert_int_equal(got.n, 21);
-    run_group(text, names[1], &three, &two, 9, &got); /* another number of consumers goes on with the same sequence */
+    /* another number of consumers goes on with the same sequence */
+    run_group(text, names[1], &three, &two, 9, &got);
     assert_int_equal(got.n, 39);
     run_group(text, names[2], &two, &five, SIZE_MAX, &got);
     sort_steps(&want, &got, 0, 21, 3);
@@ -305,7 +314,8 @@ static void test_foreign_token(void **arg)
 
 /* ---- calls and lifetimes ---- */
 
-static const char slow[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": \"sleep\", \"ms\": 60000}, {\"op\": \"batch\", \"size\": 1}]}";
+static const char slow[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 1000}, {\"op\": "
+                           "\"sleep\", \"ms\": 60000}, {\"op\": \"batch\", \"size\": 1}]}";
 
 static void cancel_thread(void *job)
 {
@@ -327,7 +337,8 @@ static void test_cancel_and_timeout(void **arg)
     assert_int_equal(cachew_job_next(stuck, -1, &batch, &error), CACHEW_E_CANCELLED);
     cw_thread_join(&thread);
     cachew_job_close(stuck);
-    assert_int_equal(cachew_job_next(other, 10, &batch, &error), CACHEW_E_TIMEOUT); /* the other job is not touched */
+    /* the other job is not touched */
+    assert_int_equal(cachew_job_next(other, 10, &batch, &error), CACHEW_E_TIMEOUT);
     cachew_job_close(other);
     cachew_disconnect(client);
     client = shared;
@@ -336,7 +347,8 @@ static void test_cancel_and_timeout(void **arg)
 static void test_batch_outlives_job(void **arg)
 {
     (void)arg;
-    static const char large[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 4000}, {\"op\": \"inflate\", \"factor\": 1000},"
+    static const char large[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 4000}, {\"op\": "
+                                "\"inflate\", \"factor\": 1000},"
                                 " {\"op\": \"batch\", \"size\": 100}]}";
     struct cachew_batch *held[8] = {0};
     uint64_t before[8];
@@ -367,7 +379,8 @@ static void test_errors(void **arg)
 {
     (void)arg;
     static const char unknown[] = "{\"pipeline\": [{\"op\": \"rnge\", \"stop\": 4}]}";
-    static const char missing[] = "{\"pipeline\": [{\"op\": \"files\", \"pattern\": \"/nonexistent/x.jpg\"}, {\"op\": \"batch\", \"size\": 4}]}";
+    static const char missing[] = "{\"pipeline\": [{\"op\": \"files\", \"pattern\": "
+                                  "\"/nonexistent/x.jpg\"}, {\"op\": \"batch\", \"size\": 4}]}";
     struct cachew_pipeline *pipeline = NULL;
     struct cachew_job *job = NULL;
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
@@ -410,7 +423,9 @@ static void test_forked_child_is_told(void **arg)
 static void test_no_epochs_without_elements(void **arg)
 {
     (void)arg;
-    static const char nothing[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 9}, {\"op\": \"filter\", \"expr\": \"x > 10\"}, {\"op\": \"batch\", \"size\": 4}]}";
+    static const char nothing[] =
+        "{\"pipeline\": [{\"op\": \"range\", \"stop\": 9}, {\"op\": \"filter\", \"expr\": \"x > "
+        "10\"}, {\"op\": \"batch\", \"size\": 4}]}";
     struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
     struct cachew_batch *batch = NULL;
     options.epochs = 0; /* without end */
@@ -424,10 +439,17 @@ static void test_no_epochs_without_elements(void **arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resume_dense), cmocka_unit_test(test_resume_sparse), cmocka_unit_test(test_resume_unordered),
-        cmocka_unit_test(test_consumers_dense), cmocka_unit_test(test_consumers_sparse), cmocka_unit_test(test_foreign_token),
-        cmocka_unit_test(test_cancel_and_timeout), cmocka_unit_test(test_batch_outlives_job), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_forked_child_is_told), cmocka_unit_test(test_no_epochs_without_elements),
+        cmocka_unit_test(test_resume_dense),
+        cmocka_unit_test(test_resume_sparse),
+        cmocka_unit_test(test_resume_unordered),
+        cmocka_unit_test(test_consumers_dense),
+        cmocka_unit_test(test_consumers_sparse),
+        cmocka_unit_test(test_foreign_token),
+        cmocka_unit_test(test_cancel_and_timeout),
+        cmocka_unit_test(test_batch_outlives_job),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_forked_child_is_told),
+        cmocka_unit_test(test_no_epochs_without_elements),
     };
     return cmocka_run_group_tests(tests, on_setup, on_teardown);
 }

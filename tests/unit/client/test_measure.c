@@ -33,7 +33,8 @@ static void test_sums(void **state)
     assert_true(sum.batches == 1 && sum.wait_ns == 7 && sum.ns == 7 && sum.step_ns == 0);
 }
 
-/* A trainer that asks again and again, with a timeout, waits since the first time: none of that is its own step. */
+/* A trainer that asks again and again, with a timeout, waits since the first time: none of that
+ * is its own step. */
 static void test_asks_again(void **state)
 {
     (void)state;
@@ -66,7 +67,8 @@ static void test_more_than_the_ring(void **state)
         batch(m, 30, 10);
     cw_measure_take(m, &sum);
     assert_int_equal(sum.batches, 10 * CW_MEASURE_RING);
-    assert_true(sum.ns == 40ll * 10 * CW_MEASURE_RING && sum.wait_ns == 10ll * 10 * CW_MEASURE_RING && sum.step_ns == 30);
+    assert_true(sum.ns == 40ll * 10 * CW_MEASURE_RING &&
+                sum.wait_ns == 10ll * 10 * CW_MEASURE_RING && sum.step_ns == 30);
 }
 
 static void trainer(void *arg)
@@ -99,7 +101,8 @@ static void test_two_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums), cmocka_unit_test(test_asks_again),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_asks_again),
         cmocka_unit_test(test_more_than_the_ring),
         cmocka_unit_test(test_two_threads),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever the order of arrival, and however often each item comes: every item once, in order, epoch after epoch. */
+/* Whatever the order of arrival, and however often each item comes: every item once, in order,
+ * epoch after epoch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,14 +76,16 @@ static uint64_t take_all(struct cw_order *order, uint64_t *epoch, uint64_t *next
 static void run_random(uint64_t seed, uint64_t items, uint64_t consumers, uint64_t consumer)
 {
     struct cw_order order;
-    struct cw_order_conf conf = {.items = items, .epochs = 2, .consumers = consumers, .consumer = consumer};
+    struct cw_order_conf conf = {
+        .items = items, .epochs = 2, .consumers = consumers, .consumer = consumer};
     uint64_t state = seed, epoch = 0, next = consumer, ends = 0, taken = 0;
     uint64_t mine = items > consumer ? (items - consumer - 1) / consumers + 1 : 0;
     cw_order_init(&order, &conf, 0, 0, NULL);
     assert_int_equal(order.mine, mine);
     struct cw_set seen = {0};
     while (!cw_order_is_over(&order)) {
-        uint64_t at = draw(&state, 2 * mine), e = at / mine, item = at % mine * consumers + consumer;
+        uint64_t at = draw(&state, 2 * mine), e = at / mine,
+                 item = at % mine * consumers + consumer;
         put(&order, e, item, cw_set_has(&seen, at) ? 0 : 1);
         cw_set_add(&seen, at, at + 1);
         if (draw(&state, 3) == 0)
@@ -167,7 +170,8 @@ static void test_skip_and_bounds(void **arg)
     assert_int_equal(cw_order_skip(&order, 3, 0, 6), 3); /* 2, 3, 5: 4 is there */
     assert_int_equal(cw_order_skip(&order, 3, 0, 6), 0);
     put(&order, 3, 5, 0);
-    const enum cw_order_kind want[] = {CW_ORDER_GONE, CW_ORDER_GONE, CW_ORDER_ITEM, CW_ORDER_GONE, CW_ORDER_NONE};
+    const enum cw_order_kind want[] = {CW_ORDER_GONE, CW_ORDER_GONE, CW_ORDER_ITEM, CW_ORDER_GONE,
+                                       CW_ORDER_NONE};
     for (size_t i = 0; i < CW_ARRAY_LEN(want); i++) {
         struct cw_order_out out = cw_order_take(&order);
         assert_int_equal(out.kind, want[i]);
@@ -239,8 +243,12 @@ static void test_numbers(void **arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_order), cmocka_unit_test(test_unordered), cmocka_unit_test(test_skip_and_bounds),
-        cmocka_unit_test(test_empty_epochs), cmocka_unit_test(test_first_that_has_not_come), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_random_order),
+        cmocka_unit_test(test_unordered),
+        cmocka_unit_test(test_skip_and_bounds),
+        cmocka_unit_test(test_empty_epochs),
+        cmocka_unit_test(test_first_that_has_not_come),
+        cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

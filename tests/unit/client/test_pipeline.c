@@ -20,7 +20,8 @@ static void test_builder_equals_text(void **arg)
         "{\"op\": \"zip\", \"inputs\": [\"r\", \"q\"]},"
         "{\"op\": \"eval\", \"expr\": \"x + 1\", \"fields\": [\"value\"], \"keep_position\": true},"
         "{\"op\": \"normalize\", \"mean\": [0.5, 1.5], \"deep\": {\"a\": [true, null]}},"
-        "{\"op\": \"batch\", \"size\": 3, \"drop_remainder\": true, \"list\": [1, 2], \"words\": [\"a\", \"b\"], \"f\": 2.5,"
+        "{\"op\": \"batch\", \"size\": 3, \"drop_remainder\": true, \"list\": [1, 2], \"words\": "
+        "[\"a\", \"b\"], \"f\": 2.5,"
         " \"depends_on\": [\"r\"]}]}";
     static const double mean[] = {0.5, 1.5};
     static const int64_t list[] = {1, 2};
@@ -103,6 +104,7 @@ static void test_errors(void **arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_builder_equals_text), cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_builder_equals_text),
+                                       cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

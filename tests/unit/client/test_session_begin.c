@@ -17,13 +17,15 @@ static size_t in_use(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* A dispatcher that is asked again and again, and answers what the client refuses. (Sanitizers have another malloc, and look for leaks themselves.) */
+/* A dispatcher that is asked again and again, and answers what the client refuses. (Sanitizers
+ * have another malloc, and look for leaks themselves.) */
 static void refused_welcomes_leave_nothing(void **state)
 {
     (void)state;
     struct cachew_job job = {.client = NULL};
     struct cw_session session = {.job = &job};
-    struct cw_plan_info info = {.items = 10, .elements = 10, .join.take = -1, .fingerprint = {1, 2}};
+    struct cw_plan_info info = {
+        .items = 10, .elements = 10, .join.take = -1, .fingerprint = {1, 2}};
     struct cw_err err = {0};
     char token = 0;
     cw_autofree char *id = cw_mem_new(ID_BYTES);

@@ -64,7 +64,8 @@ static bool waits_on(const char *reason, bool stuck)
     return job.start_by_ns > 1;
 }
 
-/* The limit counts from when something last moved: it is never put off by being told again that nothing did. */
+/* The limit counts from when something last moved: it is never put off by being told again that
+ * nothing did. */
 static void the_limit_counts_from_the_last_step(void **state)
 {
     (void)state;
@@ -82,7 +83,9 @@ static void the_limit_counts_from_the_last_step(void **state)
 static void the_limit_hangs_on_no_words(void **state)
 {
     (void)state;
-    static const char *const reasons[] = {"no worker is connected", "kein Worker da", "a worker prepares the job", "no worker needed more than a minute yet", ""};
+    static const char *const reasons[] = {"no worker is connected", "kein Worker da",
+                                          "a worker prepares the job",
+                                          "no worker needed more than a minute yet", ""};
     for (size_t i = 0; i < CW_ARRAY_LEN(reasons); i++) {
         assert_false(waits_on(reasons[i], true));
         assert_true(waits_on(reasons[i], false));

@@ -21,13 +21,42 @@ struct opts {
 };
 #define AT(field) offsetof(struct opts, field)
 static const struct cw_opt table[] = {
-    {.name = "size", .help = "h", .type = CW_OPT_I64, .offset = AT(size), .min = 1, .max = 1000, .flags = CW_OPT_REQUIRED},
+    {.name = "size",
+     .help = "h",
+     .type = CW_OPT_I64,
+     .offset = AT(size),
+     .min = 1,
+     .max = 1000,
+     .flags = CW_OPT_REQUIRED},
     {.name = "flag", .help = "h", .type = CW_OPT_BOOL, .offset = AT(flag), .def = "true"},
-    {.name = "memory", .help = "h", .type = CW_OPT_BYTES, .offset = AT(memory), .def = "\"1KiB\"", .flags = CW_OPT_NO_FINGERPRINT},
-    {.name = "p", .help = "h", .type = CW_OPT_F64, .offset = AT(p), .def = "0.5", .min = 0, .max = 1},
+    {.name = "memory",
+     .help = "h",
+     .type = CW_OPT_BYTES,
+     .offset = AT(memory),
+     .def = "\"1KiB\"",
+     .flags = CW_OPT_NO_FINGERPRINT},
+    {.name = "p",
+     .help = "h",
+     .type = CW_OPT_F64,
+     .offset = AT(p),
+     .def = "0.5",
+     .min = 0,
+     .max = 1},
     {.name = "text", .help = "h", .type = CW_OPT_STR, .offset = AT(text)},
-    {.name = "mode", .help = "h", .type = CW_OPT_ENUM, .offset = AT(mode), .def = "\"bilinear\"", .names = modes},
-    {.name = "shape", .help = "h", .type = CW_OPT_I64_LIST, .offset = AT(shape), .min = 0, .max = 99, .len_min = 1, .len_max = 2},
+    {.name = "mode",
+     .help = "h",
+     .type = CW_OPT_ENUM,
+     .offset = AT(mode),
+     .def = "\"bilinear\"",
+     .names = modes},
+    {.name = "shape",
+     .help = "h",
+     .type = CW_OPT_I64_LIST,
+     .offset = AT(shape),
+     .min = 0,
+     .max = 99,
+     .len_min = 1,
+     .len_max = 2},
     {.name = "mean", .help = "h", .type = CW_OPT_F64_LIST, .offset = AT(mean), .def = "[0.5, 1]"},
     {.name = "pattern", .help = "h", .type = CW_OPT_STR_LIST, .offset = AT(pattern)},
     {.name = "any", .help = "h", .type = CW_OPT_VALUE, .offset = AT(any)},
@@ -53,8 +82,10 @@ static int parse(const char *text)
 static void reads_all_types(void **state)
 {
     (void)state;
-    assert_int_equal(parse("{\"size\":3,\"flag\":false,\"memory\":\"2MiB\",\"p\":1,\"text\":\"t\",\"mode\":\"bicubic\",\"shape\":[4,5],"
-                           "\"mean\":0.25,\"pattern\":[\"a\",\"b\"],\"any\":{\"k\":[null]}}"), CW_OK);
+    assert_int_equal(parse("{\"size\":3,\"flag\":false,\"memory\":\"2MiB\",\"p\":1,\"text\":\"t\","
+                           "\"mode\":\"bicubic\",\"shape\":[4,5],"
+                           "\"mean\":0.25,\"pattern\":[\"a\",\"b\"],\"any\":{\"k\":[null]}}"),
+                     CW_OK);
     assert_int_equal(opts.size, 3);
     assert_false(opts.flag);
     assert_int_equal(opts.memory, 2 << 20);
@@ -80,10 +111,13 @@ static void canon_has_defaults_sorted(void **state)
     assert_int_equal(parse("{\"size\":3,\"pattern\":\"x\"}"), CW_OK);
     assert_int_equal(opts.memory, 1024);
     cw_opt_canon(table, &opts, &a);
-    assert_string_equal(cw_str_text(&a), "{\"any\":null,\"flag\":true,\"mean\":[0.5,1.0],\"mode\":\"bilinear\",\"p\":0.5,"
-                                         "\"pattern\":[\"x\"],\"shape\":[],\"size\":3,\"text\":null}");
+    assert_string_equal(
+        cw_str_text(&a),
+        "{\"any\":null,\"flag\":true,\"mean\":[0.5,1.0],\"mode\":\"bilinear\",\"p\":0.5,"
+        "\"pattern\":[\"x\"],\"shape\":[],\"size\":3,\"text\":null}");
     cw_opt_fini(table, &opts);
-    assert_int_equal(parse("{\"p\":5e-1,\"pattern\":[\"x\"],\"memory\":7,\"mean\":[0.50,1],\"size\":3}"), CW_OK);
+    assert_int_equal(
+        parse("{\"p\":5e-1,\"pattern\":[\"x\"],\"memory\":7,\"mean\":[0.50,1],\"size\":3}"), CW_OK);
     cw_opt_canon(table, &opts, &b);
     assert_string_equal(cw_str_text(&a), cw_str_text(&b));
     cw_opt_fini(table, &opts);
@@ -107,21 +141,30 @@ static void explains_what_is_wrong(void **state)
     check_error("{\"whatever\":1}", "unknown option \"whatever\"");
     check_error("{}", "option size: is required (a whole number)");
     check_error("{\"size\":1,\"flag\":1}", "option flag: must be true or false (given 1)");
-    check_error("{\"size\":1,\"text\":\"t\",\"p\":\"x\"}", "option p: must be a number (given \"x\")");
+    check_error("{\"size\":1,\"text\":\"t\",\"p\":\"x\"}",
+                "option p: must be a number (given \"x\")");
     check_error("{\"size\":1,\"mode\":\"bilinaer\"}",
-                "option mode: must be one of \"nearest\", \"bilinear\", \"bicubic\"; did you mean \"bilinear\"? (given \"bilinaer\")");
-    check_error("{\"size\":1,\"text\":\"t\",\"shape\":[1,100]}", "option shape[1]: must be at most 99 (given 100)");
+                "option mode: must be one of \"nearest\", \"bilinear\", \"bicubic\"; did you mean "
+                "\"bilinear\"? (given \"bilinaer\")");
+    check_error("{\"size\":1,\"text\":\"t\",\"shape\":[1,100]}",
+                "option shape[1]: must be at most 99 (given 100)");
     check_error("{\"size\":1,\"shape\":[1,2,3]}", "option shape: must have 1 to 2 items (given 3)");
-    check_error("{\"size\":1,\"pattern\":[\"a\",2]}", "option pattern[1]: must be a string (given 2)");
-    check_error("{\"size\":1,\"pattern\":{}}", "option pattern: must be a string or a list of them (given {})");
-    check_error("{\"size\":1,\"memory\":\"much\"}", "option memory: must be a size (a number, or text like \"64MiB\") (given \"much\")");
+    check_error("{\"size\":1,\"pattern\":[\"a\",2]}",
+                "option pattern[1]: must be a string (given 2)");
+    check_error("{\"size\":1,\"pattern\":{}}",
+                "option pattern: must be a string or a list of them (given {})");
+    check_error(
+        "{\"size\":1,\"memory\":\"much\"}",
+        "option memory: must be a size (a number, or text like \"64MiB\") (given \"much\")");
     check_error("{\"size\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25]}",
-                "option size: must be a whole number (given [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22...)");
+                "option size: must be a whole number (given "
+                "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22...)");
 }
 
 static void no_options_at_all(void **state)
 {
-    static const struct cw_opt one[] = {{.name = "p", .type = CW_OPT_F64, .offset = 0, .def = "2"}, {.name = NULL}};
+    static const struct cw_opt one[] = {{.name = "p", .type = CW_OPT_F64, .offset = 0, .def = "2"},
+                                        {.name = NULL}};
     struct cw_value object = {0}, number = {0};
     CW_STR_AUTO out = {0};
     double p = 0;
@@ -137,6 +180,7 @@ static void no_options_at_all(void **state)
     assert_string_equal(cw_str_text(&out), "{}");
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(reads_all_types), cmocka_unit_test(canon_has_defaults_sorted),
-                                          cmocka_unit_test(explains_what_is_wrong), cmocka_unit_test(no_options_at_all)};
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(reads_all_types), cmocka_unit_test(canon_has_defaults_sorted),
+    cmocka_unit_test(explains_what_is_wrong), cmocka_unit_test(no_options_at_all)};
 CW_TESTS_MAIN(tests)

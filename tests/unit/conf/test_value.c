@@ -35,7 +35,8 @@ static void check_print(const char *text, const char *canonical)
 static void prints_canonically(void **state)
 {
     (void)state;
-    check_print(" { \"b\" : [ 1 , 2.50 , -3e2 ] , \"a\" : null, \"A\": true}", "{\"A\":true,\"a\":null,\"b\":[1,2.5,-300.0]}");
+    check_print(" { \"b\" : [ 1 , 2.50 , -3e2 ] , \"a\" : null, \"A\": true}",
+                "{\"A\":true,\"a\":null,\"b\":[1,2.5,-300.0]}");
     check_print("\"\\u20ac\\n\"", "\"\xe2\x82\xac\\n\"");
     check_print("1.0", "1.0");
     check_print("1", "1");
@@ -147,6 +148,7 @@ static void files_are_loaded(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(prints_canonically), cmocka_unit_test(errors_say_where), cmocka_unit_test(objects_keep_their_order),
-    cmocka_unit_test(builders_build), cmocka_unit_test(files_are_loaded)};
+    cmocka_unit_test(prints_canonically), cmocka_unit_test(errors_say_where),
+    cmocka_unit_test(objects_keep_their_order), cmocka_unit_test(builders_build),
+    cmocka_unit_test(files_are_loaded)};
 CW_TESTS_MAIN(tests)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages by HTTP over loopback: made on the loop's thread, and nobody waits for a loop that has ended. */
+/* Pages by HTTP over loopback: made on the loop's thread, and nobody waits for a loop that has
+ * ended. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +43,9 @@ static bool print_health(void *arg, struct cw_str *out)
 
 static int connect_to(const struct service *s)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(cw_http_port(s->http)), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(cw_http_port(s->http)),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
@@ -99,18 +102,30 @@ static void answers(void **state)
     (void)state;
     static struct service s;
     begin(&s);
-    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 1\n");
+    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ",
+           "page 1\n");
     assert_non_null(strstr(cw_str_text(&s.answer), "Content-Type: text/plain; version=7\r\n"));
-    expect(&s, "GET /page?x=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 2\n");
-    expect(&s, "HEAD /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "Content-Length: 7\r\n");
+    expect(&s, "GET /page?x=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ",
+           "page 2\n");
+    expect(&s, "HEAD /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ",
+           "Content-Length: 7\r\n");
     assert_null(strstr(cw_str_text(&s.answer), "page 3"));
-    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\n\r\nGET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 5\n"); /* one connection */
-    expect(&s, "GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404 ", "no such page");
-    expect(&s, "GET /page/../health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404 ", "no such page");
-    expect(&s, "POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx", "HTTP/1.1 405 ", "Allow: GET, HEAD\r\n");
-    expect(&s, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 503 ", "not now\n");
+    /* one connection */
+    expect(&s,
+           "GET /page HTTP/1.1\r\nHost: x\r\n\r\nGET /page HTTP/1.1\r\nHost: x\r\nConnection: "
+           "close\r\n\r\n",
+           "HTTP/1.1 200 ", "page 5\n");
+    expect(&s, "GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404 ",
+           "no such page");
+    expect(&s, "GET /page/../health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+           "HTTP/1.1 404 ", "no such page");
+    expect(&s, "POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx",
+           "HTTP/1.1 405 ", "Allow: GET, HEAD\r\n");
+    expect(&s, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 503 ",
+           "not now\n");
     s.healthy = true;
-    expect(&s, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "not now\n");
+    expect(&s, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ",
+           "not now\n");
     expect(&s, "\x16\x03\x01 not HTTP at all\r\n\r\n", "HTTP/1.", " 400 ");
     assert_int_equal(s.asked, 5);
     end(&s);
@@ -123,7 +138,8 @@ static void ask_and_leave(void *arg)
     (void)!write(s->asked, s->request, strlen(s->request));
 }
 
-/* A request that the loop has not come to when it ends: stopping takes no time, and who asked is told. */
+/* A request that the loop has not come to when it ends: stopping takes no time, and who asked is
+ * told. */
 static void ends_with_a_request_on_its_way(void **state)
 {
     (void)state;
@@ -151,7 +167,8 @@ static void a_silent_client_is_no_trouble(void **state)
     static struct service s;
     begin(&s);
     int fd = connect_to(&s);
-    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "page 1\n");
+    expect(&s, "GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ",
+           "page 1\n");
     end(&s);
     close(fd);
 }
@@ -159,7 +176,15 @@ static void a_silent_client_is_no_trouble(void **state)
 static void refuses_addresses(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "localhost", ":", ":80", "127.0.0.1:", "127.0.0.1:x", "::1:80", "no.such.host.invalid:80", "127.0.0.1:99999999"};
+    static const char *const bad[] = {"",
+                                      "localhost",
+                                      ":",
+                                      ":80",
+                                      "127.0.0.1:",
+                                      "127.0.0.1:x",
+                                      "::1:80",
+                                      "no.such.host.invalid:80",
+                                      "127.0.0.1:99999999"};
     const struct cw_http_page pages[1] = {{0}};
     struct cw_loop *loop = cw_loop_new();
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
@@ -184,7 +209,9 @@ static void refuses_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers), cmocka_unit_test(ends_with_a_request_on_its_way), cmocka_unit_test(a_silent_client_is_no_trouble),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(ends_with_a_request_on_its_way),
+        cmocka_unit_test(a_silent_client_is_no_trouble),
         cmocka_unit_test(refuses_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ static void bad_fields_are_refused(void **state)
     struct cw_spec spec = {.n = 0};
     struct cw_err err = {0};
     static const int64_t bad[] = {-2};
-    static const char *const names[] = {"", "1a", "a b", "a-b", "a234567890123456789012345678901234567890123456789", NULL};
+    static const char *const names[] = {
+        "", "1a", "a b", "a-b", "a234567890123456789012345678901234567890123456789", NULL};
 
     (void)state;
     for (int i = 0; names[i]; i++)
@@ -70,6 +71,7 @@ static void bad_fields_are_refused(void **state)
     assert_int_equal(cw_spec_add(&spec, "z", CW_DTYPE_U8, 0, NULL, &err), CW_E_LIMIT);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(dtypes_have_names_and_sizes), cmocka_unit_test(specs_are_built_and_printed),
+static const struct CMUnitTest tests[] = {cmocka_unit_test(dtypes_have_names_and_sizes),
+                                          cmocka_unit_test(specs_are_built_and_printed),
                                           cmocka_unit_test(bad_fields_are_refused)};
 CW_TESTS_MAIN(tests)

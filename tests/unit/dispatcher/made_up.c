@@ -13,7 +13,8 @@ int made_up_begin(void **state)
     (void)state;
     memset(&made_up, 0, sizeof(made_up));
     made_up.loop = cw_loop_new();
-    made_up.options = (struct cw_options){.silence_ms = 3000, .lease_ms = 2000, .max_jobs = 10, .deaths_max = 3};
+    made_up.options =
+        (struct cw_options){.silence_ms = 3000, .lease_ms = 2000, .max_jobs = 10, .deaths_max = 3};
     return 0;
 }
 
@@ -58,9 +59,11 @@ struct cw_worker *made_up_worker(uint64_t id, uint32_t threads)
     return worker;
 }
 
-struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options, Cachew__V1__PlanInfo *info)
+struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options,
+                           Cachew__V1__PlanInfo *info)
 {
-    struct cw_job *job = cw_job_new(&made_up, id, options, cachew__v1__graph__unpack(NULL, 0, NULL));
+    struct cw_job *job =
+        cw_job_new(&made_up, id, options, cachew__v1__graph__unpack(NULL, 0, NULL));
     struct cw_err err = {0};
     assert_int_equal(cw_job_set_info(job, info, &err), 0);
     job->status = CW_JOB_RUNNING;
@@ -79,9 +82,11 @@ const char *made_up_name(const char *tenant, struct cw_hash key, unsigned n)
     return name;
 }
 
-struct cw_catalogue_chunk *made_up_chunk(const char *tenant, struct cw_hash key, unsigned n, uint64_t bytes, int64_t created_ms)
+struct cw_catalogue_chunk *made_up_chunk(const char *tenant, struct cw_hash key, unsigned n,
+                                         uint64_t bytes, int64_t created_ms)
 {
-    struct cw_catalogue_chunk *chunk = cw_catalogue_put(made_up.caching->catalogue, made_up_name(tenant, key, n), bytes, created_ms);
+    struct cw_catalogue_chunk *chunk = cw_catalogue_put(
+        made_up.caching->catalogue, made_up_name(tenant, key, n), bytes, created_ms);
     assert_non_null(chunk);
     return chunk;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A made-up dispatcher, and made-up workers and chunks, for tests without streams. One of each a program. */
+/* A made-up dispatcher, and made-up workers and chunks, for tests without streams. One of each a
+ * program. */
 #ifndef CW_TESTS_UNIT_DISPATCHER_MADE_UP_H
 #define CW_TESTS_UNIT_DISPATCHER_MADE_UP_H
 
@@ -14,13 +15,15 @@ int made_up_end(void **state);
 
 struct cw_worker *made_up_worker(uint64_t id, uint32_t threads);
 /* Takes what the worker that prepared it would say; the job runs. */
-struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options, Cachew__V1__PlanInfo *info);
+struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options,
+                           Cachew__V1__PlanInfo *info);
 
 #define WALL 1000000000000
 #define KEY_1 ((struct cw_hash){1, 1})
 #define KEY_2 ((struct cw_hash){2, 2})
 /* The n-th chunk of a key: ten records. The name is there until the fourth after it. */
 const char *made_up_name(const char *tenant, struct cw_hash key, unsigned n);
-struct cw_catalogue_chunk *made_up_chunk(const char *tenant, struct cw_hash key, unsigned n, uint64_t bytes, int64_t created_ms);
+struct cw_catalogue_chunk *made_up_chunk(const char *tenant, struct cw_hash key, unsigned n,
+                                         uint64_t bytes, int64_t created_ms);
 
 #endif

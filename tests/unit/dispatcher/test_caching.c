@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "unit/dispatcher/made_up.h"
 
-static Cachew__V1__Cacheable *cacheable(const char *node, struct cw_hash key, bool asked, const char *why_not)
+static Cachew__V1__Cacheable *cacheable(const char *node, struct cw_hash key, bool asked,
+                                        const char *why_not)
 {
     Cachew__V1__Cacheable *c = cachew__v1__cacheable__unpack(NULL, 0, NULL);
     c->node = cw_mem_strdup(node);
@@ -75,7 +76,8 @@ static void workers_are_told_of_what_their_jobs_read(void **state)
     made_up_chunk("default", KEY_1, 1, 10, WALL); /* nobody reads it */
     assert_true(key->tell_due && key->added.n == 1);
     assert_false(cw_catalogue_find(made_up.caching->catalogue, "default", KEY_1)->tell_due);
-    cw_catalogue_remove(cw_catalogue_chunk(made_up.caching->catalogue, made_up_name("default", KEY_2, 1)));
+    cw_catalogue_remove(
+        cw_catalogue_chunk(made_up.caching->catalogue, made_up_name("default", KEY_2, 1)));
     cw_caching_tell_all(made_up.caching);
     assert_false(key->tell_due);
     assert_int_equal(key->added.n + key->removed.n, 0);
@@ -104,7 +106,8 @@ static void a_worker_that_went_is_forgotten(void **state)
     assert_false(key->tell_due);
 }
 
-static Cachew__V1__Progress *event(Cachew__V1__CacheEvent__Kind kind, const char *name, uint64_t bytes)
+static Cachew__V1__Progress *event(Cachew__V1__CacheEvent__Kind kind, const char *name,
+                                   uint64_t bytes)
 {
     static Cachew__V1__CacheEvent e, *events[] = {&e};
     static Cachew__V1__Progress progress;
@@ -132,9 +135,11 @@ static void what_workers_tell(void **state)
     add_job("j", "");
     const char *name = made_up_name("default", KEY_2, 0);
     cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77)); /* again after a reconnect */
+    /* again after a reconnect */
+    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
     struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "default", KEY_2);
-    assert_true(key->bytes == 77 && key->cost_ns == 1000 && key->cost_records == 10 && key->ids == 100);
+    assert_true(key->bytes == 77 && key->cost_ns == 1000 && key->cost_records == 10 &&
+                key->ids == 100);
     assert_string_equal(key->node, "cached");
     assert_string_equal(key->op, "decode");
     cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, "../../etc/passwd", 77));
@@ -166,13 +171,15 @@ static void quotas_are_kept(void **state)
     made_up_chunk("team", KEY_2, 0, 100, cw_clock_wall_ms());
     made_up.caching->quota_due = true;
     cw_caching_quota(made_up.caching);
-    assert_true(cw_catalogue_tenant(made_up.caching->catalogue, "team")->full && !made_up.caching->full);
+    assert_true(cw_catalogue_tenant(made_up.caching->catalogue, "team")->full &&
+                !made_up.caching->full);
     assert_true(job->uses[0].read && !job->uses[0].write);
     cw_catalogue_find(made_up.caching->catalogue, "team", KEY_1)->pinned = false;
     made_up.caching->quota_ms = 0;
     cw_caching_quota(made_up.caching);
     assert_int_equal(cw_catalogue_tenant(made_up.caching->catalogue, "team")->bytes, 400);
-    assert_true(!cw_catalogue_tenant(made_up.caching->catalogue, "team")->full && job->uses[0].write);
+    assert_true(!cw_catalogue_tenant(made_up.caching->catalogue, "team")->full &&
+                job->uses[0].write);
     /* All tenants together. */
     for (unsigned n = 0; n < 6; n++)
         made_up_chunk("other", KEY_1, n, 100, WALL);
@@ -183,7 +190,8 @@ static void quotas_are_kept(void **state)
     assert_int_equal(made_up.caching->catalogue->evicted, 4);
 }
 
-/* A job that fills the quota with what it reads keeps it: only what is above the quota itself leaves. */
+/* A job that fills the quota with what it reads keeps it: only what is above the quota itself
+ * leaves. */
 static void what_is_in_use_is_not_written_over_and_over(void **state)
 {
     (void)state;

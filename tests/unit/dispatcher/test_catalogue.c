@@ -15,14 +15,18 @@ static void sums_are_true(void **state)
     made_up_chunk("b", KEY_1, 0, 30, WALL);
     made_up_chunk("b", KEY_1, 0, 31, WALL); /* again, of another size */
     struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "a", KEY_1);
-    assert_true(key->chunks_n == 5 && key->records == 50 && key->bytes == 500 && key->created_ms == WALL);
+    assert_true(key->chunks_n == 5 && key->records == 50 && key->bytes == 500 &&
+                key->created_ms == WALL);
     assert_int_equal(key->tenant->bytes, 507);
     assert_int_equal(cw_catalogue_tenant(made_up.caching->catalogue, "b")->bytes, 31);
-    assert_true(made_up.caching->catalogue->bytes == 538 && made_up.caching->catalogue->chunks_n == 7);
-    cw_catalogue_remove(cw_catalogue_chunk(made_up.caching->catalogue, made_up_name("a", KEY_1, 2)));
+    assert_true(made_up.caching->catalogue->bytes == 538 &&
+                made_up.caching->catalogue->chunks_n == 7);
+    cw_catalogue_remove(
+        cw_catalogue_chunk(made_up.caching->catalogue, made_up_name("a", KEY_1, 2)));
     cw_catalogue_remove(key->first);
     cw_catalogue_remove(key->last);
-    assert_true(key->chunks_n == 2 && key->records == 20 && key->bytes == 200 && made_up.caching->catalogue->bytes == 238);
+    assert_true(key->chunks_n == 2 && key->records == 20 && key->bytes == 200 &&
+                made_up.caching->catalogue->bytes == 238);
     assert_null(cw_catalogue_chunk(made_up.caching->catalogue, made_up_name("a", KEY_1, 2)));
     assert_string_equal(key->first->name, made_up_name("a", KEY_1, 1));
     assert_ptr_equal(key->first->next, key->last);
@@ -38,22 +42,33 @@ static void other_names_are_no_chunks(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "", "a", "a/b", "a/b/c.chunk", "/", "../../etc/passwd", "default/README", "default/00000000000000010000000000000001",
-        "default/00000000000000010000000000000001/", "default/00000000000000010000000000000001/x.chunk",
-        "default/00000000000000010000000000000001/0-10.chunk", "default/00000000000000010000000000000001/0-10-0000000000000001.chun",
+        "",
+        "a",
+        "a/b",
+        "a/b/c.chunk",
+        "/",
+        "../../etc/passwd",
+        "default/README",
+        "default/00000000000000010000000000000001",
+        "default/00000000000000010000000000000001/",
+        "default/00000000000000010000000000000001/x.chunk",
+        "default/00000000000000010000000000000001/0-10.chunk",
+        "default/00000000000000010000000000000001/0-10-0000000000000001.chun",
         "default/00000000000000010000000000000001/0-10-0000000000000001.chunk.tmp",
         "default/00000000000000010000000000000001/-1-10-0000000000000001.chunk",
         "default/0000000000000001000000000000000/0-10-0000000000000001.chunk",
         "00000000000000010000000000000001/0-10-0000000000000001.chunk",
         ".hidden/00000000000000010000000000000001/0-10-0000000000000001.chunk",
         "a b/00000000000000010000000000000001/0-10-0000000000000001.chunk",
-        "default/00000000000000010000000000000001/99999999999999999999999-10-0000000000000001.chunk",
+        "default/00000000000000010000000000000001/"
+        "99999999999999999999999-10-0000000000000001.chunk",
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(names); i++) {
         if (cw_catalogue_put(made_up.caching->catalogue, names[i], 1, WALL))
             fail_msg("\"%s\" was taken for a chunk", names[i]);
     }
-    assert_true(made_up.caching->catalogue->chunks_n == 0 && made_up.caching->catalogue->keys.n == 0);
+    assert_true(made_up.caching->catalogue->chunks_n == 0 &&
+                made_up.caching->catalogue->keys.n == 0);
 }
 
 static uint64_t below(uint64_t *draw, uint64_t n)
@@ -61,7 +76,8 @@ static uint64_t below(uint64_t *draw, uint64_t n)
     return cw_mix64(++*draw * 0x9e3779b97f4a7c15u) % n;
 }
 
-/* Chunks' names with bytes changed, cut, doubled: no crash, sums stay true, what is taken has a tenant and a key. */
+/* Chunks' names with bytes changed, cut, doubled: no crash, sums stay true, what is taken has a
+ * tenant and a key. */
 static void mangled_names_do_no_harm(void **state)
 {
     (void)state;
@@ -75,7 +91,8 @@ static void mangled_names_do_no_harm(void **state)
         if (below(&draw, 4) == 0)
             name[below(&draw, n)] = '\0';
         bool known = cw_catalogue_chunk(made_up.caching->catalogue, name) != NULL;
-        struct cw_catalogue_chunk *chunk = cw_catalogue_put(made_up.caching->catalogue, name, 3, WALL);
+        struct cw_catalogue_chunk *chunk =
+            cw_catalogue_put(made_up.caching->catalogue, name, 3, WALL);
         taken += chunk && !known;
         if (chunk)
             assert_true(cw_name_check_tenant(chunk->key->tenant->name, NULL) == 0);
@@ -114,7 +131,8 @@ static void totals_become_counts(void **state)
     totals = (struct cw_catalogue_seen){.hits = 3, .heard_ms = 50}; /* it began anew */
     assert_int_equal(cw_catalogue_count(key, 1, &totals, false), 0);
     assert_int_equal(key->hits, 11);
-    totals = (struct cw_catalogue_seen){.hits = 100, .heard_ms = 200}; /* it was counting before this dispatcher came */
+    /* it was counting before this dispatcher came */
+    totals = (struct cw_catalogue_seen){.hits = 100, .heard_ms = 200};
     cw_catalogue_count(key, 2, &totals, true);
     assert_int_equal(key->hits, 11);
     totals.hits = 104;
@@ -158,17 +176,25 @@ static void the_least_worth_leaves_first(void **state)
     assert_ptr_equal(chunks[5]->key, cw_catalogue_find(made_up.caching->catalogue, "a", KEY_2));
     cw_mem_free(chunks);
 
-    n = pick((struct cw_catalogue_pick){.bytes = 1, .tenant = cw_catalogue_tenant(made_up.caching->catalogue, "b")}, &chunks);
+    n = pick(
+        (struct cw_catalogue_pick){.bytes = 1,
+                                   .tenant = cw_catalogue_tenant(made_up.caching->catalogue, "b")},
+        &chunks);
     assert_int_equal(n, 0);
     cw_mem_free(chunks);
-    n = pick((struct cw_catalogue_pick){.bytes = 1, .young = true, .tenant = cw_catalogue_tenant(made_up.caching->catalogue, "b")},
-             &chunks);
+    n = pick(
+        (struct cw_catalogue_pick){.bytes = 1,
+                                   .young = true,
+                                   .tenant = cw_catalogue_tenant(made_up.caching->catalogue, "b")},
+        &chunks);
     assert_int_equal(n, 1);
     cw_mem_free(chunks);
     n = pick((struct cw_catalogue_pick){.all = true}, &chunks);
     assert_int_equal(n, 9); /* young ones too, but not what is pinned */
     cw_mem_free(chunks);
-    n = pick((struct cw_catalogue_pick){.key = cw_catalogue_find(made_up.caching->catalogue, "b", key_4)}, &chunks);
+    n = pick((struct cw_catalogue_pick){.key = cw_catalogue_find(made_up.caching->catalogue, "b",
+                                                                 key_4)},
+             &chunks);
     assert_int_equal(n, 3);
     cw_mem_free(chunks);
 }
@@ -181,7 +207,8 @@ static void watermarks(void **state)
     assert_int_equal(cw_catalogue_excess(2000, 1000), 1150);
     assert_int_equal(cw_catalogue_excess(5, 0), 5);
     assert_int_equal(cw_catalogue_excess(0, 0), 0);
-    assert_int_equal(cw_catalogue_excess(UINT64_MAX - 1, UINT64_MAX), UINT64_MAX - 1 - UINT64_MAX / 100 * 85);
+    assert_int_equal(cw_catalogue_excess(UINT64_MAX - 1, UINT64_MAX),
+                     UINT64_MAX - 1 - UINT64_MAX / 100 * 85);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin_caching, made_up_end)

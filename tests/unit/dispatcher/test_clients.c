@@ -2,7 +2,8 @@
 /* Clients and their places, without streams. */
 #include "unit/dispatcher/made_up.h"
 
-/* A shared job of two consumers; both places are held, and consumer 0 owns the first ten items, of which it has received five. */
+/* A shared job of two consumers; both places are held, and consumer 0 owns the first ten items,
+ * of which it has received five. */
 static struct cw_job *begin_shared(struct cw_client holders[2])
 {
     Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
@@ -12,7 +13,12 @@ static struct cw_job *begin_shared(struct cw_client holders[2])
     info->items = 100;
     struct cw_job *job = made_up_job("a", options, info);
     for (uint32_t c = 0; c < 2; c++) {
-        holders[c] = (struct cw_client){.d = &made_up, .job = job, .id = c + 1, .consumer = c, .admitted = true, .welcomed = true};
+        holders[c] = (struct cw_client){.d = &made_up,
+                                        .job = job,
+                                        .id = c + 1,
+                                        .consumer = c,
+                                        .admitted = true,
+                                        .welcomed = true};
         job->consumers[c].client = &holders[c];
         job->consumers[c].client_id = c + 1;
     }
@@ -24,7 +30,8 @@ static struct cw_job *begin_shared(struct cw_client holders[2])
     return job;
 }
 
-/* Somebody else who asked for the place in vain goes again: its holder keeps it, and what it has. */
+/* Somebody else who asked for the place in vain goes again: its holder keeps it, and what it
+ * has. */
 static void who_waits_for_a_place_gives_up_no_other(void **state)
 {
     (void)state;
@@ -57,8 +64,10 @@ static void who_leaves_gives_up_what_it_owns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_waits_for_a_place_gives_up_no_other, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(who_leaves_gives_up_what_it_owns, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(who_waits_for_a_place_gives_up_no_other, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(who_leaves_gives_up_what_it_owns, made_up_begin,
+                                        made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,11 +52,18 @@ static void put_job(struct cw_state *state, const char *id)
     cw_state_put_job(state, &job);
 }
 
-static void put_many(struct cw_state *state, const char *job, const char *kind, int n, uint64_t kept, uint64_t kept_in_all)
+static void put_many(struct cw_state *state, const char *job, const char *kind, int n,
+                     uint64_t kept, uint64_t kept_in_all)
 {
     for (int i = 0; i < n; i++) {
         cw_autofree char *reason = cw_mem_printf("%s %s %d", job, kind, i);
-        const struct cw_state_decision row = {.job = job, .name = "a name", .kind = kind, .policy = "auto", .reason = reason, .inputs = "{}", .time_ms = i};
+        const struct cw_state_decision row = {.job = job,
+                                              .name = "a name",
+                                              .kind = kind,
+                                              .policy = "auto",
+                                              .reason = reason,
+                                              .inputs = "{}",
+                                              .time_ms = i};
         cw_state_put_decision(state, &row, kept, kept_in_all);
     }
 }
@@ -79,7 +86,8 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
     return ++found->n == found->stop_after;
 }
 
-static int on_profile(void *arg, const char *key, const char *job, const char *inputs, struct cw_err *err)
+static int on_profile(void *arg, const char *key, const char *job, const char *inputs,
+                      struct cw_err *err)
 {
     (void)err;
     cw_str_addf(&((struct found *)arg)->text, "%s %s %s\n", key, job, inputs);
@@ -110,21 +118,29 @@ static void are_kept_by_job_and_kind(void **unused)
     cw_state_close(state);
     state = open_ok();
     assert_int_equal(find(state, (struct cw_state_decision_query){0}, &found), 6);
-    assert_string_equal(cw_str_text(&found.text), " provision 2\n provision 1\nj2 autoscale 0\nj1 autocache 0\nj1 autoscale 4\nj1 autoscale 3\n");
+    assert_string_equal(cw_str_text(&found.text), " provision 2\n provision 1\nj2 autoscale 0\nj1 "
+                                                  "autocache 0\nj1 autoscale 4\nj1 autoscale 3\n");
     uint64_t first = found.last_id;
-    assert_int_equal(find(state, (struct cw_state_decision_query){.after_id = first, .limit = 2}, &found), 2);
+    assert_int_equal(
+        find(state, (struct cw_state_decision_query){.after_id = first, .limit = 2}, &found), 2);
     assert_string_equal(cw_str_text(&found.text), "j1 autoscale 4\nj1 autocache 0\n");
-    assert_int_equal(find(state, (struct cw_state_decision_query){.after_id = found.last_id}, &found), 3);
+    assert_int_equal(
+        find(state, (struct cw_state_decision_query){.after_id = found.last_id}, &found), 3);
     assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1"}, &found), 3);
     assert_int_equal(find(state, (struct cw_state_decision_query){.kind = "autoscale"}, &found), 3);
-    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autoscale", .after_id = first}, &found), 1);
+    assert_int_equal(
+        find(state,
+             (struct cw_state_decision_query){.job = "j1", .kind = "autoscale", .after_id = first},
+             &found),
+        1);
     found.stop_after = 1;
     assert_int_equal(find(state, (struct cw_state_decision_query){0}, &found), 1);
     cw_str_fini(&found.text);
     cw_state_close(state);
 }
 
-/* They stay when their job is removed, and are found by its name; ids are not used again; what is to be forgotten is. */
+/* They stay when their job is removed, and are found by its name; ids are not used again; what
+ * is to be forgotten is. */
 static void outlive_their_job(void **unused)
 {
     (void)unused;
@@ -181,7 +197,8 @@ static void are_bounded_in_all(void **unused)
     commit_ok(state);
     cw_str_clear(&found.text);
     found.n = 0;
-    assert_int_equal(cw_state_load_decisions(state, "autocache", on_profile, on_decision, &found, &err), 0);
+    assert_int_equal(
+        cw_state_load_decisions(state, "autocache", on_profile, on_decision, &found, &err), 0);
     assert_string_equal(cw_str_text(&found.text), "t/b j1 b\nt/c j1 c\nj1 autocache 2\n");
     cw_str_fini(&found.text);
     cw_state_close(state);
@@ -201,22 +218,30 @@ static void come_from_the_older_schema(void **unused)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     static const char old[] =
         "DROP TABLE decisions; DROP TABLE usage; DROP TABLE tenants; DROP TABLE counts;"
-        "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
-        " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT NULL, time_ms INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+        "CREATE TABLE decisions(id INTEGER PRIMARY KEY, job TEXT NOT NULL REFERENCES jobs(id) ON "
+        "DELETE CASCADE, kind TEXT NOT NULL, policy TEXT NOT NULL,"
+        " choice TEXT NOT NULL, reason TEXT NOT NULL, candidates TEXT NOT NULL, inputs TEXT NOT "
+        "NULL, time_ms INTEGER NOT NULL, epoch INTEGER NOT NULL,"
         " predicted_ns REAL NOT NULL);"
         "CREATE INDEX decisions_of_job ON decisions(job, id);"
-        "INSERT INTO decisions VALUES(5, 'j1', 'autoplace', 'auto', '12 remote, 3 local', 'so', '', '{}', 5, 6, 0);"
-        "INSERT INTO decisions VALUES(6, 'j1', 'autoscale', 'auto', '4 workers', 'thus', '', '{}', 5, 6, 0);"
-        "INSERT INTO decisions VALUES(7, 'j1', 'autocache', 'auto', 'decode', 'because', 'a', '{}', 5, 6, 7.5);"
+        "INSERT INTO decisions VALUES(5, 'j1', 'autoplace', 'auto', '12 remote, 3 local', 'so', "
+        "'', '{}', 5, 6, 0);"
+        "INSERT INTO decisions VALUES(6, 'j1', 'autoscale', 'auto', '4 workers', 'thus', '', '{}', "
+        "5, 6, 0);"
+        "INSERT INTO decisions VALUES(7, 'j1', 'autocache', 'auto', 'decode', 'because', 'a', "
+        "'{}', 5, 6, 7.5);"
         "PRAGMA user_version=4;";
     assert_int_equal(sqlite3_exec(db, old, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     state = open_ok();
-    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autoscale"}, &found), 1);
+    assert_int_equal(
+        find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autoscale"}, &found), 1);
     assert_true(found.remote == 4 && found.local == 0);
-    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autoplace"}, &found), 1);
+    assert_int_equal(
+        find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autoplace"}, &found), 1);
     assert_true(found.remote == 12 && found.local == 3);
-    assert_int_equal(find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autocache"}, &found), 1);
+    assert_int_equal(
+        find(state, (struct cw_state_decision_query){.job = "j1", .kind = "autocache"}, &found), 1);
     assert_true(found.remote == 0 && found.local == 0);
     assert_string_equal(cw_str_text(&found.text), "because\n");
     assert_int_equal(found.last_id, 7);

@@ -9,7 +9,8 @@
 
 static const struct cw_layout single = {CW_MODE_SINGLE, 1, false};
 
-static void check_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max, uint64_t lo, uint64_t hi)
+static void check_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,
+                      uint64_t lo, uint64_t hi)
 {
     struct cw_interval run = {99, 99};
     assert_true(cw_epoch_free_run(epoch, from, limit, max, &run));
@@ -56,7 +57,8 @@ static void receiving_ends_a_lease_once(void **state)
     assert_int_equal(cw_set_count(&fresh), 5);
     assert_int_equal(cw_epoch_consume(&epoch, 0, 0, 10, &fresh), 0);
     assert_int_equal(cw_epoch_lowest_unconsumed(&epoch), 10);
-    assert_int_equal(cw_epoch_consume(&epoch, 0, 10, 1000, &fresh), 40); /* a peer that exaggerates */
+    /* a peer that exaggerates */
+    assert_int_equal(cw_epoch_consume(&epoch, 0, 10, 1000, &fresh), 40);
     assert_true(cw_epoch_is_done(&epoch));
     cw_set_fini(&fresh);
     cw_epoch_fini(&epoch);
@@ -121,7 +123,8 @@ static void items_for_all_wait_for_the_slowest(void **state)
     assert_int_equal(cw_epoch_consume(&epoch, 1, 0, 1, &fresh), 1);
     assert_int_equal(cw_epoch_next_of(&epoch, 0), 4);
     assert_int_equal(cw_epoch_next_of(&epoch, 1), 1);
-    cw_epoch_forget_received(&epoch, 1); /* item 1 was received by both, but the new process has it not */
+    /* item 1 was received by both, but the new process has it not */
+    cw_epoch_forget_received(&epoch, 1);
     check_run(&epoch, 0, 10, 1, 1, 2);
     cw_set_fini(&fresh);
     cw_epoch_fini(&epoch);
@@ -191,7 +194,8 @@ static void sets_agree_with_an_array(void **state)
         struct cw_epoch epoch;
         cw_epoch_init(&epoch, 0, N, &single);
         for (int step = 0; step < 60; step++) {
-            uint64_t lo = cw_rng_below(&rng, draw++, N), hi = lo + 1 + cw_rng_below(&rng, draw++, 8);
+            uint64_t lo = cw_rng_below(&rng, draw++, N),
+                     hi = lo + 1 + cw_rng_below(&rng, draw++, 8);
             struct cw_set fresh = {0};
             cw_epoch_receive(&epoch, 0, lo, hi, &fresh);
             for (uint64_t i = lo; i < hi && i < N; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leasing with made-up workers and one client, without streams: what is given, taken back, and that every item comes exactly once. */
+/* Leasing with made-up workers and one client, without streams: what is given, taken back, and
+ * that every item comes exactly once. */
 #include <stdio.h>
 #include <string.h>
 #include "base/rng.h"
@@ -60,7 +61,8 @@ static void leases_are_disjoint_and_within_the_window(void **state)
     struct cw_worker *w1 = made_up_worker(1, 2), *w2 = made_up_worker(2, 2);
     cw_lease_fill_all(&made_up);
     struct cw_set a = {0}, b = {0};
-    uint64_t n1 = leased_of(cw_share_find(job, w1), &a, 0), n2 = leased_of(cw_share_find(job, w2), &b, 0);
+    uint64_t n1 = leased_of(cw_share_find(job, w1), &a, 0),
+             n2 = leased_of(cw_share_find(job, w2), &b, 0);
     assert_int_equal(n1 + n2, 5);
     cw_set_add_all(&a, &b);
     assert_int_equal(cw_set_count(&a), 5);
@@ -78,7 +80,8 @@ static void leases_are_disjoint_and_within_the_window(void **state)
     cw_set_fini(&b);
 }
 
-/* Two jobs of one function: what a worker was leased for the first it gets for the second; but nobody is idle for that. */
+/* Two jobs of one function: what a worker was leased for the first it gets for the second; but
+ * nobody is idle for that. */
 static void siblings_go_to_the_same_worker(void **state)
 {
     (void)state;
@@ -94,7 +97,8 @@ static void siblings_go_to_the_same_worker(void **state)
     assert_ptr_equal(first->sibling, second);
     struct cw_set a2 = {0}, b2 = {0};
     cw_lease_fill_all(&made_up);
-    uint64_t n = leased_of(cw_share_find(second, w1), &a2, 0) + leased_of(cw_share_find(second, w2), &b2, 0);
+    uint64_t n =
+        leased_of(cw_share_find(second, w1), &a2, 0) + leased_of(cw_share_find(second, w2), &b2, 0);
     assert_in_range(n, 4, 6);
     for (uint64_t i = 0; i < 6; i++) {
         assert_true(cw_set_has(&a, i) || !cw_set_has(&a2, i));
@@ -114,7 +118,8 @@ static void siblings_go_to_the_same_worker(void **state)
     cw_set_fini(&b2);
 }
 
-/* One worker has all that the first job was leased; a second worker comes, and helps with the second job. */
+/* One worker has all that the first job was leased; a second worker comes, and helps with the
+ * second job. */
 static void nobody_is_idle_for_a_sibling(void **state)
 {
     (void)state;
@@ -159,7 +164,8 @@ static void what_a_lost_worker_held_is_leased_again(void **state)
     assert_int_equal(share->todo_n, 6);
     done(share, 0, 0, 3, 1000000);
     ack(job, 0, 0, 2, false);
-    assert_int_equal(share->todo_n, 3); /* 2 is computed, and not received: it would be lost with the worker */
+    /* 2 is computed, and not received: it would be lost with the worker */
+    assert_int_equal(share->todo_n, 3);
     struct cw_worker *w2 = made_up_worker(2, 4);
     cw_lease_free_all(share, false);
     w1->draining = true;
@@ -211,7 +217,8 @@ static void leases_grow_with_the_rate(void **state)
     assert_true(share->todo_n >= share->target / 2);
 }
 
-/* The trainer takes items in order: each worker's lie between the other's, also when only one of them has little left. */
+/* The trainer takes items in order: each worker's lie between the other's, also when only one of
+ * them has little left. */
 static void items_alternate_between_workers(void **state)
 {
     (void)state;
@@ -238,7 +245,8 @@ static void items_alternate_between_workers(void **state)
     (void)leased_of(s1, &a, 0);
     (void)leased_of(s2, &b, 0);
     for (uint64_t at = 320; at < 440; at += 20)
-        assert_true(cw_set_has(&a, at) != cw_set_has(&a, at + 10) && cw_set_has(&a, at) == cw_set_has(&b, at + 10));
+        assert_true(cw_set_has(&a, at) != cw_set_has(&a, at + 10) &&
+                    cw_set_has(&a, at) == cw_set_has(&b, at + 10));
     cw_set_fini(&a);
     cw_set_fini(&b);
 }
@@ -272,7 +280,9 @@ static void an_item_that_kills_is_named(void **state)
     uint64_t next_id = 1;
     int deaths = 0;
     for (int step = 0; step < 100 && job->status == CW_JOB_RUNNING; step++) {
-        struct cw_worker *w = made_up.workers && !made_up.workers->draining ? made_up.workers : made_up_worker(next_id++, 4);
+        struct cw_worker *w = made_up.workers && !made_up.workers->draining
+                                  ? made_up.workers
+                                  : made_up_worker(next_id++, 4);
         job->want_fill = true;
         cw_lease_fill_all(&made_up);
         struct cw_share *share = cw_share_find(job, w);
@@ -370,7 +380,8 @@ static void all_deaths_are_remembered(void **state)
 static void hear_preparing(struct cw_worker *worker, const char *id, uint64_t steps, int64_t now)
 {
     cw_autofree char *job_id = cw_mem_strdup(id);
-    Cachew__V1__Progress__Preparing preparing = CACHEW__V1__PROGRESS__PREPARING__INIT, *all[] = {&preparing};
+    Cachew__V1__Progress__Preparing preparing = CACHEW__V1__PROGRESS__PREPARING__INIT,
+                                    *all[] = {&preparing};
     Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
     preparing.job_id = job_id;
     preparing.steps = steps;
@@ -397,7 +408,8 @@ static void a_preparation_comes_on_with_its_steps(void **state)
     job->preparing = NULL;
 }
 
-/* A random run of deaths, hand-backs, receipts out of order: at its end everything was received once each, in bounded steps. */
+/* A random run of deaths, hand-backs, receipts out of order: at its end everything was received
+ * once each, in bounded steps. */
 static void chaos_ends_with_everything_received_once(void **state)
 {
     (void)state;
@@ -414,11 +426,13 @@ static void chaos_ends_with_everything_received_once(void **state)
         job->want_fill = true;
         cw_lease_fill_all(&made_up);
         struct cw_share *share = job->shares;
-        for (uint64_t skip = cw_rng_below(&rng, draw++, 4); skip > 0 && share && share->next_of_job; skip--)
+        for (uint64_t skip = cw_rng_below(&rng, draw++, 4); skip > 0 && share && share->next_of_job;
+             skip--)
             share = share->next_of_job;
         if (!share || !share->leases)
             continue;
-        uint64_t epoch = share->leases->epoch, item = share->leases->items.v[0].lo, what = cw_rng_below(&rng, draw++, 10);
+        uint64_t epoch = share->leases->epoch, item = share->leases->items.v[0].lo,
+                 what = cw_rng_below(&rng, draw++, 10);
         if (what == 0) {
             cw_trouble_died(share);
             cw_lease_free_all(share, false);
@@ -444,21 +458,29 @@ static void chaos_ends_with_everything_received_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(leases_are_disjoint_and_within_the_window, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(leases_are_disjoint_and_within_the_window, made_up_begin,
+                                        made_up_end),
         cmocka_unit_test_setup_teardown(siblings_go_to_the_same_worker, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(nobody_is_idle_for_a_sibling, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(the_next_epoch_begins_before_the_last_is_drained, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(what_a_lost_worker_held_is_leased_again, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(a_hedge_ends_with_the_first_copy, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(the_next_epoch_begins_before_the_last_is_drained,
+                                        made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(what_a_lost_worker_held_is_leased_again, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(a_hedge_ends_with_the_first_copy, made_up_begin,
+                                        made_up_end),
         cmocka_unit_test_setup_teardown(leases_grow_with_the_rate, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(items_alternate_between_workers, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(items_alternate_between_workers, made_up_begin,
+                                        made_up_end),
         cmocka_unit_test_setup_teardown(a_fixed_lease_length_is_kept, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(two_jobs_share_a_worker, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(an_item_that_kills_is_named, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(a_failing_item_is_tried_elsewhere_then_fails_the_job, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_failing_item_is_tried_elsewhere_then_fails_the_job,
+                                        made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(all_deaths_are_remembered, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(a_preparation_comes_on_with_its_steps, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(chaos_ends_with_everything_received_once, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(a_preparation_comes_on_with_its_steps, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(chaos_ends_with_everything_received_once, made_up_begin,
+                                        made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

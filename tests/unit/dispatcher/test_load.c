@@ -15,12 +15,22 @@ static struct cw_state_blob blob(const struct cw_buf *buf)
     return (struct cw_state_blob){buf->data, buf->len};
 }
 
-static void begin_row(struct row *row, const Cachew__V1__JobOptions *options, const Cachew__V1__PlanInfo *info)
+static void begin_row(struct row *row, const Cachew__V1__JobOptions *options,
+                      const Cachew__V1__PlanInfo *info)
 {
     Cachew__V1__Graph graph = CACHEW__V1__GRAPH__INIT;
-    *row = (struct row){.options = cw_wire_pack(&options->base), .graph = cw_wire_pack(&graph.base), .info = cw_wire_pack(&info->base)};
-    row->job = (struct cw_state_job){.id = "j1", .name = "name", .status = CW_JOB_RUNNING, .options = blob(row->options), .graph = blob(row->graph),
-                                     .manifest = {"m", 1}, .info = blob(row->info), .first_epoch = 2, .error = ""};
+    *row = (struct row){.options = cw_wire_pack(&options->base),
+                        .graph = cw_wire_pack(&graph.base),
+                        .info = cw_wire_pack(&info->base)};
+    row->job = (struct cw_state_job){.id = "j1",
+                                     .name = "name",
+                                     .status = CW_JOB_RUNNING,
+                                     .options = blob(row->options),
+                                     .graph = blob(row->graph),
+                                     .manifest = {"m", 1},
+                                     .info = blob(row->info),
+                                     .first_epoch = 2,
+                                     .error = ""};
 }
 
 static void end_row(struct row *row)
@@ -166,12 +176,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_comes_back, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(facts_that_are_out_of_range_fail_it, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(facts_that_are_out_of_range_fail_it, made_up_begin,
+                                        made_up_end),
         cmocka_unit_test_setup_teardown(facts_that_are_missing_fail_it, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(facts_that_do_not_fit_the_options_fail_it, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(options_that_cannot_be_read_fail_it, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(a_pipeline_that_cannot_be_read_fails_it, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(no_memory_for_the_manifest_is_an_error, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(facts_that_do_not_fit_the_options_fail_it, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(options_that_cannot_be_read_fail_it, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(a_pipeline_that_cannot_be_read_fails_it, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(no_memory_for_the_manifest_is_an_error, made_up_begin,
+                                        made_up_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,8 @@ static Cachew__V1__NodeCounts counts(uint64_t elements, uint64_t hits, uint64_t 
     c.element_bytes = 100 * elements;
     return c;
 }
-static void add(struct cw_measure *m, uint64_t worker, size_t node, uint64_t elements, uint64_t hits, uint64_t cpu_ns)
+static void add(struct cw_measure *m, uint64_t worker, size_t node, uint64_t elements,
+                uint64_t hits, uint64_t cpu_ns)
 {
     Cachew__V1__NodeCounts c = counts(elements, hits, cpu_ns);
     cw_measure_add(m, worker, node, &c);
@@ -38,12 +39,14 @@ static void totals_become_sums(void **state)
     add(&m, 1, 1, 5, 0, 50);
     add(&m, 1, 0, 30, 0, 3000);
     add(&m, 2, 0, 7, 0, 700); /* another worker */
-    assert_true(near(m.nodes[0].elements, 37) && near(m.nodes[0].cpu_ns, 3700) && near(m.nodes[0].wall_ns, 7400) && near(m.nodes[0].bytes, 3700));
+    assert_true(near(m.nodes[0].elements, 37) && near(m.nodes[0].cpu_ns, 3700) &&
+                near(m.nodes[0].wall_ns, 7400) && near(m.nodes[0].bytes, 3700));
     assert_true(near(m.all_outputs, 5) && near(m.outputs, 5) && near(m.computed[0], 37));
     add(&m, 1, 0, 4, 0, 400); /* it was given the job anew: counts from zero */
     assert_true(near(m.nodes[0].elements, 41) && near(m.nodes[0].cpu_ns, 4100));
     cw_measure_halve(&m);
-    assert_true(near(m.nodes[0].elements, 20.5) && near(m.nodes[0].cpu_ns, 2050) && near(m.all_outputs, 5));
+    assert_true(near(m.nodes[0].elements, 20.5) && near(m.nodes[0].cpu_ns, 2050) &&
+                near(m.all_outputs, 5));
     cw_measure_fini(&m);
 }
 
@@ -56,20 +59,23 @@ static void hits_are_outputs_but_no_work(void **state)
     add(&m, 1, 1, 10, 0, 10);
     add(&m, 1, 1, 12, 8, 12);
     assert_true(near(m.all_outputs, 20) && near(m.all_hits, 8));
-    assert_true(near(m.outputs, 10) && near(m.computed[1], 10)); /* how many elements an output needs does not show any more */
+    /* how many elements an output needs does not show any more */
+    assert_true(near(m.outputs, 10) && near(m.computed[1], 10));
     cw_measure_fini(&m);
 }
 
 static void another_jobs_measurements(void **state)
 {
     (void)state;
-    struct cw_autocache_node nodes[2] = {{.name = "a", .samples = 1000, .cpu_ns = 5, .wall_ns = 7, .bytes = 9, .per_output = 4},
-                                         {.name = "b", .samples = 10, .cpu_ns = 1, .wall_ns = 1, .bytes = 1, .per_output = 1}};
+    struct cw_autocache_node nodes[2] = {
+        {.name = "a", .samples = 1000, .cpu_ns = 5, .wall_ns = 7, .bytes = 9, .per_output = 4},
+        {.name = "b", .samples = 10, .cpu_ns = 1, .wall_ns = 1, .bytes = 1, .per_output = 1}};
     const struct cw_autocache_snapshot s = {.n = 2, .nodes = nodes, .elements_measured = 300};
     struct cw_measure m;
     cw_measure_init(&m, 2);
     cw_measure_begin_with(&m, &s);
-    assert_true(near(m.nodes[0].cpu_ns / m.nodes[0].elements, 5) && near(m.nodes[0].wall_ns / m.nodes[0].elements, 7));
+    assert_true(near(m.nodes[0].cpu_ns / m.nodes[0].elements, 5) &&
+                near(m.nodes[0].wall_ns / m.nodes[0].elements, 7));
     assert_true(m.nodes[0].elements < 100); /* what is measured now soon weighs more */
     assert_true(near(m.all_outputs, 300));
     cw_measure_fini(&m);
@@ -106,12 +112,15 @@ static void rates_of_the_store(void **state)
     cw_measure_cache_rates(&cache, 2, 1e6, &s);
     assert_true(near(s.read_bytes_s, 2e6)); /* what one got alone, for two */
     tell(&cache, &(struct window){0, 0, 0, 0}, 1000);
-    tell(&cache, &(struct window){100, 1000000, 5000000, 1000000}, 2000); /* it waited little: the store may have more */
+    /* it waited little: the store may have more */
+    tell(&cache, &(struct window){100, 1000000, 5000000, 1000000}, 2000);
     cw_measure_cache_rates(&cache, 1, 5e5, &s);
     assert_true(near(s.read_bytes_s, 1e6));
     assert_null(s.assumed);
-    assert_true(near(s.read_ns * 100 + s.read_byte_ns * 1000000, 4000000)); /* time without waiting, shared out */
-    tell(&cache, &(struct window){150, 1400000, 905000000, 900000000}, 3000); /* it waited nearly all the time: that is all there is */
+    /* time without waiting, shared out */
+    assert_true(near(s.read_ns * 100 + s.read_byte_ns * 1000000, 4000000));
+    /* it waited nearly all the time: that is all there is */
+    tell(&cache, &(struct window){150, 1400000, 905000000, 900000000}, 3000);
     cw_measure_cache_rates(&cache, 1, 5e9, &s);
     assert_true(near(s.read_bytes_s, 4e5));
     cw_measure_cache_forget(&cache, 7);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics: labels are escaped whatever jobs are called, what there is not is left out, and every row keeps the rules. */
+/* Metrics: labels are escaped whatever jobs are called, what there is not is left out, and every
+ * row keeps the rules. */
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static struct cw_job *begin_job(const char *id, const char *name)
         uint8_t bytes[512];
         cachew__v1__job_options__free_unpacked(options, NULL);
         from.name = (char *)(uintptr_t)name;
-        options = cachew__v1__job_options__unpack(NULL, cachew__v1__job_options__pack(&from, bytes), bytes);
+        options = cachew__v1__job_options__unpack(NULL, cachew__v1__job_options__pack(&from, bytes),
+                                                  bytes);
     }
     return made_up_job(id, options, cachew__v1__plan_info__unpack(NULL, 0, NULL));
 }
@@ -37,14 +39,17 @@ static void values_are_escaped(void **state)
     assert_string_equal(cw_str_text(&out), "a\\\\b\\\"c\\nd?e? f\xc3\xa4");
 }
 
-/* Each line is a sample or a comment; the samples of a metric stand together behind its comments, and none is there twice. */
+/* Each line is a sample or a comment; the samples of a metric stand together behind its
+ * comments, and none is there twice. */
 static void check_text(const char *text)
 {
     regex_t sample, label, help, type;
     char metric[128] = "";
     struct cw_strmap seen = {0}, metrics = {0};
-    assert_int_equal(regcomp(&sample, "^([a-z_]+)(\\{.*\\})? -?[0-9.]+(e[+-][0-9]+)?$", REG_EXTENDED), 0);
-    assert_int_equal(regcomp(&label, "^\\{([a-z]+=\"([^\"\\\\]|\\\\[\\\\n\"])*\",?)+\\}$", REG_EXTENDED), 0);
+    assert_int_equal(
+        regcomp(&sample, "^([a-z_]+)(\\{.*\\})? -?[0-9.]+(e[+-][0-9]+)?$", REG_EXTENDED), 0);
+    assert_int_equal(
+        regcomp(&label, "^\\{([a-z]+=\"([^\"\\\\]|\\\\[\\\\n\"])*\",?)+\\}$", REG_EXTENDED), 0);
     assert_int_equal(regcomp(&help, "^# HELP ([a-z_]+) [A-Z1].*\\.$", REG_EXTENDED), 0);
     assert_int_equal(regcomp(&type, "^# TYPE ([a-z_]+) (counter|gauge)$", REG_EXTENDED), 0);
     for (const char *at = text; *at;) {
@@ -54,18 +59,25 @@ static void check_text(const char *text)
         assert_int_equal(at[n], '\n');
         at += n + 1;
         if (regexec(&help, line, 3, m, 0) == 0) {
-            (void)snprintf(metric, sizeof(metric), "%.*s", (int)(m[1].rm_eo - m[1].rm_so), line + m[1].rm_so);
+            (void)snprintf(metric, sizeof(metric), "%.*s", (int)(m[1].rm_eo - m[1].rm_so),
+                           line + m[1].rm_so);
             if (cw_strmap_set(&metrics, metric, metric))
                 fail_msg("%s is there twice", metric);
         } else if (regexec(&type, line, 3, m, 0) == 0) {
-            bool counter = line[m[2].rm_so] == 'c', total = strcmp(metric + strlen(metric) - 6, "_total") == 0;
+            bool counter = line[m[2].rm_so] == 'c',
+                 total = strcmp(metric + strlen(metric) - 6, "_total") == 0;
             if (strncmp(line + m[1].rm_so, metric, strlen(metric)) != 0 || counter != total)
                 fail_msg("%s", line);
         } else if (regexec(&sample, line, 3, m, 0) == 0) {
             cw_autofree char *series = cw_mem_strndup(line, strcspn(line, " "));
-            cw_autofree char *labels = m[2].rm_so < 0 ? NULL : cw_mem_strndup(line + m[2].rm_so, (size_t)(m[2].rm_eo - m[2].rm_so));
-            bool of = (size_t)m[1].rm_eo == strlen(metric) && strncmp(line, metric, strlen(metric)) == 0;
-            if (!of || (labels && regexec(&label, labels, 0, NULL, 0) != 0) || (!strchr(series, '"') && cw_strmap_set(&seen, series, metric)))
+            cw_autofree char *labels =
+                m[2].rm_so < 0
+                    ? NULL
+                    : cw_mem_strndup(line + m[2].rm_so, (size_t)(m[2].rm_eo - m[2].rm_so));
+            bool of =
+                (size_t)m[1].rm_eo == strlen(metric) && strncmp(line, metric, strlen(metric)) == 0;
+            if (!of || (labels && regexec(&label, labels, 0, NULL, 0) != 0) ||
+                (!strchr(series, '"') && cw_strmap_set(&seen, series, metric)))
                 fail_msg("behind %s: %s", metric, line);
         } else {
             fail_msg("%s", line);
@@ -92,7 +104,8 @@ static void text_is_well_formed(void **state)
     static const char *const there[] = {
         "cachew_jobs{state=\"running\"} ",
         "cachew_workers{state=\"ready\"} 1.0\n",
-        "cachew_job_batches_total{job=\"j1\",name=\"a \\\"name\\\" with \\\\ and\\nmore\",tenant=\"default\"} 0.0\n",
+        "cachew_job_batches_total{job=\"j1\",name=\"a \\\"name\\\" with \\\\ "
+        "and\\nmore\",tenant=\"default\"} 0.0\n",
         "cachew_job_batches_total{job=\"j2\",name=\"\",tenant=\"default\"} 0.0\n",
         "cachew_worker_threads{worker=\"00000000000000ab\",address=\"worker\",host=\"host\"} 4.0\n",
         "cachew_cache_bytes 0.0\n",
@@ -102,8 +115,9 @@ static void text_is_well_formed(void **state)
         if (!strstr(cw_str_text(&text), there[i]))
             fail_msg("%s is missing in %s", there[i], cw_str_text(&text));
     /* no value: not even a head */
-    static const char *const missing[] = {"cachew_job_step_seconds", "cachew_worker_host_load", "cachew_cache_quota_bytes", "cachew_node_", "cachew_source_cache",
-                                          "cachew_workers_starting"};
+    static const char *const missing[] = {"cachew_job_step_seconds",  "cachew_worker_host_load",
+                                          "cachew_cache_quota_bytes", "cachew_node_",
+                                          "cachew_source_cache",      "cachew_workers_starting"};
     for (size_t i = 0; i < CW_ARRAY_LEN(missing); i++)
         assert_null(strstr(cw_str_text(&text), missing[i]));
 }
@@ -117,7 +131,11 @@ static void every_row_keeps_the_rules(void **state)
     regex_t row;
     size_t rows = 0;
     assert_non_null(at);
-    assert_int_equal(regcomp(&row, "^\\| `cachew_([a-z_]+_total` \\| counter|[a-z_]+` \\| gauge) \\| [a-z, ]* \\| [A-Z1][^|]*\\. \\|$", REG_EXTENDED), 0);
+    assert_int_equal(regcomp(&row,
+                             "^\\| `cachew_([a-z_]+_total` \\| counter|[a-z_]+` \\| gauge) \\| "
+                             "[a-z, ]* \\| [A-Z1][^|]*\\. \\|$",
+                             REG_EXTENDED),
+                     0);
     for (at = strchr(at, '\n') + 1; *at; rows++) {
         size_t n = strcspn(at, "\n");
         cw_autofree char *line = cw_mem_strndup(at, n);

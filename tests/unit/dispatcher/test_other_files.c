@@ -11,16 +11,18 @@ static void verdicts(void **state)
         struct cw_files_view view; /* others, barred, preparer, none_ms, grace_ms */
         enum cw_files_verdict verdict;
     } rows[] = {
-        {{false, false, false, 0, 10}, CW_FILES_GO_ON},    /* no worker at all: not this matter */
+        {{false, false, false, 0, 10}, CW_FILES_GO_ON}, /* no worker at all: not this matter */
         {{true, false, false, 0, 10}, CW_FILES_GO_ON},
         {{true, true, false, 0, 10}, CW_FILES_GO_ON},
-        {{true, true, true, 0, 10}, CW_FILES_GO_ON},       /* they changed here, but another may still have the old ones */
+        /* they changed here, but another may still have the old ones */
+        {{true, true, true, 0, 10}, CW_FILES_GO_ON},
         {{true, true, true, 100, 10}, CW_FILES_GO_ON},
         {{false, true, false, 0, 10}, CW_FILES_WAIT},
         {{false, true, false, 9, 10}, CW_FILES_WAIT},
         {{false, true, false, 10, 10}, CW_FILES_FAIL},
         {{false, true, false, 0, 0}, CW_FILES_FAIL},
-        {{false, true, true, 0, 10}, CW_FILES_FAIL},       /* the files themselves changed: nobody will come who has them */
+        /* the files themselves changed: nobody will come who has them */
+        {{false, true, true, 0, 10}, CW_FILES_FAIL},
     };
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(rows); i++)
@@ -45,12 +47,14 @@ static struct cw_job *begin_job(uint64_t prepared_by)
 static uint64_t leased(const struct cw_job *job, const struct cw_worker *worker)
 {
     uint64_t n = 0;
-    for (const struct cw_lease *lease = cw_share_find(job, worker)->leases; lease; lease = lease->next)
+    for (const struct cw_lease *lease = cw_share_find(job, worker)->leases; lease;
+         lease = lease->next)
         n += cw_set_count(&lease->items);
     return n;
 }
 
-/* What it was leased goes to the other one, and it gets no more until it is tried again; once it has computed something all is well. */
+/* What it was leased goes to the other one, and it gets no more until it is tried again; once it
+ * has computed something all is well. */
 static void another_goes_on(void **state)
 {
     struct cw_worker *bad = made_up_worker(2, 1), *good = made_up_worker(1, 1);
@@ -68,7 +72,8 @@ static void another_goes_on(void **state)
     job->want_fill = true;
     cw_lease_fill_all(&made_up);
     assert_int_equal(leased(job, bad), 0);
-    assert_string_equal(cw_other_files_text(job, &n), "worker worker: /data/a: its size is another one");
+    assert_string_equal(cw_other_files_text(job, &n),
+                        "worker worker: /data/a: its size is another one");
     assert_int_equal(n, 1);
     cw_other_files_computed(share); /* what it had begun with before */
     assert_false(cw_worker_serves(bad, job));
@@ -121,9 +126,10 @@ static void they_changed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts),
-                                       cmocka_unit_test_setup_teardown(another_goes_on, made_up_begin, made_up_end),
-                                       cmocka_unit_test_setup_teardown(nobody_sees_them, made_up_begin, made_up_end),
-                                       cmocka_unit_test_setup_teardown(they_changed, made_up_begin, made_up_end)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test_setup_teardown(another_goes_on, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(nobody_sees_them, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(they_changed, made_up_begin, made_up_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

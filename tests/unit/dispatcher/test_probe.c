@@ -12,7 +12,8 @@
 static const struct cw_probe_result *wait_for(const struct cw_probe *probe)
 {
     const struct cw_probe_result *result = NULL;
-    for (int64_t deadline = cw_clock_ms() + 120000; !(result = cw_probe_result(probe)) && cw_clock_ms() < deadline;)
+    for (int64_t deadline = cw_clock_ms() + 120000;
+         !(result = cw_probe_result(probe)) && cw_clock_ms() < deadline;)
         usleep(2000);
     if (!result)
         abort(); /* (not cmocka's: the compiler must see that it does not return) */

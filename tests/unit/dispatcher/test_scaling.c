@@ -13,9 +13,10 @@ struct request {
     const char *decides; /* of the policies; NULL = none does: it uses every worker */
 };
 static const struct request requests[] = {
-    {"auto", false, "auto"},          {"cachew", false, "cachew"}, {"hpa", false, "hpa"},     {"fixed:2", false, "fixed"},
-    {"fixed:1", false, "fixed"},      {"off", false, NULL},        {"auto", true, "auto"},    {"pecan", true, "pecan"},
-    {"fixed:1,1", true, "fixed"},     {"fixed:0,2", true, "fixed"},
+    {"auto", false, "auto"},      {"cachew", false, "cachew"}, {"hpa", false, "hpa"},
+    {"fixed:2", false, "fixed"},  {"fixed:1", false, "fixed"}, {"off", false, NULL},
+    {"auto", true, "auto"},       {"pecan", true, "pecan"},    {"fixed:1,1", true, "fixed"},
+    {"fixed:0,2", true, "fixed"},
 };
 
 static struct cw_job *begin_job(struct cw_client *client, bool local)
@@ -69,7 +70,8 @@ static void from_each_to_each(void **state)
     made_up.clients = NULL;
 }
 
-/* What is not to be placed any more is scaled as its options say, and by nothing when they say nothing. */
+/* What is not to be placed any more is scaled as its options say, and by nothing when they say
+ * nothing. */
 static void placed_no_more(void **state)
 {
     (void)state;
@@ -87,7 +89,8 @@ static void placed_no_more(void **state)
     change(job, &(struct request){"fixed:1,1", true, "fixed"});
     struct cw_err err = {0};
     assert_int_equal(cw_scaling_change(job, "off", true, &err), 0);
-    assert_true(job->scaling && !job->scaling->policy->places && strcmp(job->scaling->argument, "2") == 0);
+    assert_true(job->scaling && !job->scaling->policy->places &&
+                strcmp(job->scaling->argument, "2") == 0);
     made_up.clients = NULL;
 }
 
@@ -104,7 +107,8 @@ static void nothing_beside_it(void **state)
             if (!requests[i].place)
                 change(job, &requests[i]);
             else
-                assert_int_equal(cw_scaling_change(job, requests[i].policy, true, &err), with ? CW_E_STATE : 0);
+                assert_int_equal(cw_scaling_change(job, requests[i].policy, true, &err),
+                                 with ? CW_E_STATE : 0);
             assert_int_equal(cw_scaling_change(job, "off", true, &err), 0);
         }
         assert_int_equal(cw_scaling_change(job, "nonsense", false, &err), CW_E_INVALID);

@@ -72,8 +72,10 @@ static unsigned workers_of(const struct cw_job *job)
 /* Granted, used workers (0: as many as it takes), and time on them within a twentieth. */
 static void check(const struct cw_job *job, double granted, unsigned workers)
 {
-    if (fabs(job->granted - granted) > 1e-6 || (workers > 0 && workers_of(job) != workers) || fabs(time_of(job) - granted) > granted / 20)
-        fail_msg("%s: granted %g, %u workers, time %g; expected %g on %u", job->id, job->granted, workers_of(job), time_of(job), granted, workers);
+    if (fabs(job->granted - granted) > 1e-6 || (workers > 0 && workers_of(job) != workers) ||
+        fabs(time_of(job) - granted) > granted / 20)
+        fail_msg("%s: granted %g, %u workers, time %g; expected %g on %u", job->id, job->granted,
+                 workers_of(job), time_of(job), granted, workers);
 }
 
 static void test_off_shares_time(void **state)
@@ -101,7 +103,8 @@ static void test_policies_share_workers(void **state)
     (void)state;
     made_up.options.tenants = (struct cw_arg_list){.v = {"a:weight=2"}, .n = 1};
     add_workers(3);
-    struct cw_job *a = add_job((struct wish){.tenant = "a", .target = 3}), *b = add_job((struct wish){.tenant = "b", .target = 3});
+    struct cw_job *a = add_job((struct wish){.tenant = "a", .target = 3}),
+                  *b = add_job((struct wish){.tenant = "b", .target = 3});
     settle();
     check(a, 2, 2);
     check(b, 1, 1);
@@ -117,7 +120,8 @@ static void test_priority_and_limits(void **state)
 {
     (void)state;
     add_workers(6);
-    struct cw_job *high = add_job((struct wish){.target = 6, .priority = 5}), *low = add_job((struct wish){.target = 6, .least = 2}),
+    struct cw_job *high = add_job((struct wish){.target = 6, .priority = 5}),
+                  *low = add_job((struct wish){.target = 6, .least = 2}),
                   *limited = add_job((struct wish){.most = 1});
     settle();
     check(high, 3, 3);
@@ -133,7 +137,8 @@ static void test_weights_within_a_tenant(void **state)
 {
     (void)state;
     add_workers(4);
-    struct cw_job *a = add_job((struct wish){.weight = 3}), *b = add_job((struct wish){.weight = 1});
+    struct cw_job *a = add_job((struct wish){.weight = 3}),
+                  *b = add_job((struct wish){.weight = 1});
     settle();
     check(a, 3, 4);
     check(b, 1, 4);
@@ -222,9 +227,12 @@ static void check_all(void)
     for (const struct cw_job *job = made_up.jobs; job; job = job->next) {
         granted += job->granted;
         bool wants = cw_job_wants_workers(job) && made_up.workers_n > 0;
-        if (wants != (job->granted > 0) || wants != (workers_of(job) > 0) || (wants && time_of(job) <= 0))
-            fail_msg("%s: granted %g, %u workers, time %g", job->id, job->granted, workers_of(job), time_of(job));
-        if (workers_of(job) > cw_job_most_workers(job) || job->granted > (double)cw_job_most_workers(job) + 1e-6)
+        if (wants != (job->granted > 0) || wants != (workers_of(job) > 0) ||
+            (wants && time_of(job) <= 0))
+            fail_msg("%s: granted %g, %u workers, time %g", job->id, job->granted, workers_of(job),
+                     time_of(job));
+        if (workers_of(job) > cw_job_most_workers(job) ||
+            job->granted > (double)cw_job_most_workers(job) + 1e-6)
             fail_msg("%s: more than it may have", job->id);
     }
     if (granted > (double)made_up.workers_n + 1e-6)
@@ -238,12 +246,14 @@ static void check_all(void)
     }
 }
 
-/* Whatever comes and goes: nobody is without, nobody has more than he may, and nothing changes when nothing has changed. */
+/* Whatever comes and goes: nobody is without, nobody has more than he may, and nothing changes
+ * when nothing has changed. */
 static void test_come_and_go(void **state)
 {
     (void)state;
     static const char *const tenants[] = {"", "a", "b", "c"};
-    made_up.options.tenants = (struct cw_arg_list){.v = {"a:weight=3,max-workers=4", "b:weight=0.2", "*:max-workers=30"}, .n = 3};
+    made_up.options.tenants = (struct cw_arg_list){
+        .v = {"a:weight=3,max-workers=4", "b:weight=0.2", "*:max-workers=30"}, .n = 3};
     uint64_t dice = 7;
     for (int round = 0; round < 300; round++) {
         dice = cw_mix64(dice + 0x9e3779b97f4a7c15u);
@@ -251,12 +261,13 @@ static void test_come_and_go(void **state)
         if (roll % 5 == 0 && made_up.workers_n < 12) {
             add_workers(1 + roll / 5 % 3);
         } else if (roll % 5 == 1 && made_up.jobs_n < 20) {
-            (void)add_job((struct wish){.tenant = tenants[roll / 5 % 4],
-                                        .target = (double)(roll / 20 % 6),
-                                        .most = roll / 120 % 3 == 0 ? (uint32_t)(1 + roll / 360 % 4) : 0,
-                                        .least = (uint32_t)(roll / 1440 % 3),
-                                        .priority = (int)(roll / 5000 % 3),
-                                        .weight = (double)(roll / 20000 % 3)});
+            (void)add_job(
+                (struct wish){.tenant = tenants[roll / 5 % 4],
+                              .target = (double)(roll / 20 % 6),
+                              .most = roll / 120 % 3 == 0 ? (uint32_t)(1 + roll / 360 % 4) : 0,
+                              .least = (uint32_t)(roll / 1440 % 3),
+                              .priority = (int)(roll / 5000 % 3),
+                              .weight = (double)(roll / 20000 % 3)});
         } else {
             struct cw_job *job = made_up.jobs;
             for (uint64_t n = made_up.jobs_n > 0 ? roll / 5 % made_up.jobs_n : 0; n > 0; n--)
@@ -276,11 +287,13 @@ static void test_come_and_go(void **state)
         n = 0;
         for (const struct cw_job *job = made_up.jobs; job; job = job->next, n++)
             if (before[n] != time_of(job) + workers_of(job))
-                fail_msg("round %d: %s has changed from %g to %g for nothing", round, job->id, before[n], time_of(job) + workers_of(job));
+                fail_msg("round %d: %s has changed from %g to %g for nothing", round, job->id,
+                         before[n], time_of(job) + workers_of(job));
     }
 }
 
-/* Clients learn of workers that their job uses or that have something of it, never of those beside another trainer. */
+/* Clients learn of workers that their job uses or that have something of it, never of those
+ * beside another trainer. */
 static void test_workers_that_clients_learn_of(void **state)
 {
     (void)state;
@@ -315,7 +328,8 @@ static void test_what_others_leave(void **state)
     const struct cw_scale_window window = {0};
     struct cw_scale_inputs inputs;
     made_up.provision.kind = &none;
-    struct cw_job *a = add_job((struct wish){.target = 4}), *b = add_job((struct wish){.target = 1});
+    struct cw_job *a = add_job((struct wish){.target = 4}),
+                  *b = add_job((struct wish){.target = 1});
     add_workers(5);
     settle();
     cw_scaling_inputs(a, &window, &inputs);
@@ -323,7 +337,8 @@ static void test_what_others_leave(void **state)
     b->scaling->target = 4;
     settle();
     cw_scaling_inputs(a, &window, &inputs);
-    assert_true(inputs.available.remote == 5 && inputs.available.granted == 3); /* two and a half: two, and a part of one */
+    /* two and a half: two, and a part of one */
+    assert_true(inputs.available.remote == 5 && inputs.available.granted == 3);
     made_up.provision.kind = NULL;
 }
 
@@ -331,16 +346,11 @@ static void test_what_others_leave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_off_shares_time),
-        TEST(test_policies_share_workers),
-        TEST(test_priority_and_limits),
-        TEST(test_weights_within_a_tenant),
-        TEST(test_most_of_a_tenant),
-        TEST(test_more_jobs_than_workers),
-        TEST(test_fractions),
-        TEST(test_moves_to_what_is_free),
-        TEST(test_come_and_go),
-        TEST(test_workers_that_clients_learn_of),
+        TEST(test_off_shares_time),     TEST(test_policies_share_workers),
+        TEST(test_priority_and_limits), TEST(test_weights_within_a_tenant),
+        TEST(test_most_of_a_tenant),    TEST(test_more_jobs_than_workers),
+        TEST(test_fractions),           TEST(test_moves_to_what_is_free),
+        TEST(test_come_and_go),         TEST(test_workers_that_clients_learn_of),
         TEST(test_what_others_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,8 +60,15 @@ static struct cw_state *open_ok(void)
 
 static void put(struct cw_state *state, const char *id)
 {
-    const struct cw_state_job job = {.id = id, .name = "n", .status = CW_JOB_RUNNING, .options = {"opt", 3}, .graph = {"graph", 5},
-                                     .manifest = {"", 0}, .info = {"i", 1}, .error = "", .created_ms = 7};
+    const struct cw_state_job job = {.id = id,
+                                     .name = "n",
+                                     .status = CW_JOB_RUNNING,
+                                     .options = {"opt", 3},
+                                     .graph = {"graph", 5},
+                                     .manifest = {"", 0},
+                                     .info = {"i", 1},
+                                     .error = "",
+                                     .created_ms = 7};
     cw_state_put_job(state, &job);
 }
 
@@ -90,7 +97,8 @@ static int on_job(void *arg, const struct cw_state_job *job, struct cw_err *err)
     return 0;
 }
 
-static int on_progress(void *arg, const char *id, uint64_t epoch, int consumer, const struct cw_set *consumed, struct cw_err *err)
+static int on_progress(void *arg, const char *id, uint64_t epoch, int consumer,
+                       const struct cw_set *consumed, struct cw_err *err)
 {
     (void)id, (void)epoch, (void)consumer, (void)err;
     struct seen *seen = arg;
@@ -99,21 +107,24 @@ static int on_progress(void *arg, const char *id, uint64_t epoch, int consumer, 
     return 0;
 }
 
-static int on_skipped(void *arg, const char *id, uint64_t epoch, const struct cw_set *skipped, struct cw_err *err)
+static int on_skipped(void *arg, const char *id, uint64_t epoch, const struct cw_set *skipped,
+                      struct cw_err *err)
 {
     (void)id, (void)epoch, (void)skipped, (void)err;
     ((struct seen *)arg)->skipped++;
     return 0;
 }
 
-static int on_left_out(void *arg, const char *id, uint64_t epoch, const struct cw_set *items, struct cw_err *err)
+static int on_left_out(void *arg, const char *id, uint64_t epoch, const struct cw_set *items,
+                       struct cw_err *err)
 {
     (void)id, (void)err;
     ((struct seen *)arg)->left_out += epoch + cw_set_count(items);
     return 0;
 }
 
-static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id, const struct cw_state_position *position, struct cw_err *err)
+static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id,
+                       const struct cw_state_position *position, struct cw_err *err)
 {
     (void)id, (void)consumer, (void)err;
     struct seen *seen = arg;
@@ -162,7 +173,8 @@ static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct 
     return 0;
 }
 
-static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err)
+static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n,
+                     struct cw_err *err)
 {
     (void)id, (void)err;
     struct seen *seen = arg;
@@ -173,8 +185,9 @@ static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n
 
 static struct seen load(struct cw_state *state)
 {
-    static const struct cw_state_reader reader = {on_job,      on_progress,  on_skipped, on_position, on_worker,
-                                                  on_left_out, on_cache_key, on_usage,   on_tenant, on_counts};
+    static const struct cw_state_reader reader = {on_job,    on_progress, on_skipped,   on_position,
+                                                  on_worker, on_left_out, on_cache_key, on_usage,
+                                                  on_tenant, on_counts};
     struct seen seen = {0};
     struct cw_err err = {0};
     if (cw_state_load(state, &reader, &seen, &err) != 0)
@@ -234,7 +247,8 @@ static void what_is_committed_comes_back(void **unused)
     cw_state_remove_job(state, "a");
     commit_ok(state);
     seen = load(state);
-    assert_int_equal(seen.jobs + seen.progress + seen.positions + seen.skipped + (int)seen.left_out, 0);
+    assert_int_equal(seen.jobs + seen.progress + seen.positions + seen.skipped + (int)seen.left_out,
+                     0);
     cw_set_fini(&set);
     cw_state_close(state);
 }
@@ -244,8 +258,20 @@ static void keys_of_the_cache_come_back(void **unused)
     (void)unused;
     remove_files();
     struct cw_state *state = open_ok();
-    struct cw_state_cache_key row = {.tenant = "t", .key = "k1", .pipeline = "p", .node = "n", .op = "decode", .ids = 1, .hits = 2, .misses = 3,
-                                     .saved_ns = UINT64_MAX, .cost_ns = 4, .cost_records = 5, .created_ms = 6, .used_ms = 7, .pinned = true};
+    struct cw_state_cache_key row = {.tenant = "t",
+                                     .key = "k1",
+                                     .pipeline = "p",
+                                     .node = "n",
+                                     .op = "decode",
+                                     .ids = 1,
+                                     .hits = 2,
+                                     .misses = 3,
+                                     .saved_ns = UINT64_MAX,
+                                     .cost_ns = 4,
+                                     .cost_records = 5,
+                                     .created_ms = 6,
+                                     .used_ms = 7,
+                                     .pinned = true};
     cw_state_put_cache_key(state, &row);
     row.hits = 20; /* replaces */
     cw_state_put_cache_key(state, &row);
@@ -256,7 +282,8 @@ static void keys_of_the_cache_come_back(void **unused)
     struct seen seen = load(state);
     assert_int_equal(seen.cache_keys, 1);
     const struct cw_state_cache_key *key = &seen.cache_key;
-    assert_true(key->ids == 1 && key->hits == 20 && key->misses == 3 && key->saved_ns == UINT64_MAX && key->cost_ns == 4);
+    assert_true(key->ids == 1 && key->hits == 20 && key->misses == 3 &&
+                key->saved_ns == UINT64_MAX && key->cost_ns == 4);
     assert_true(key->cost_records == 5 && key->created_ms == 6 && key->used_ms == 7 && key->pinned);
     row.key = "k2";
     cw_state_put_cache_key(state, &row);
@@ -448,7 +475,8 @@ static void deletes_are_kept(void **unused)
     commit_ok(state);
     break_it();
     cw_state_remove_job(state, "a");
-    cw_state_put_tenant(state, "t", &(struct cw_usage){.elements = 5}); /* what it used is counted once: there or here */
+    /* what it used is counted once: there or here */
+    cw_state_put_tenant(state, "t", &(struct cw_usage){.elements = 5});
     cw_state_clear_progress(state, "b");
     cw_state_remove_worker(state, 1);
     commit_fails(state);
@@ -475,7 +503,8 @@ static void decisions_that_are_forgotten_do_not_come_back(void **unused)
     (void)unused;
     remove_files();
     struct cw_state *state = open_ok();
-    const struct cw_state_decision decision = {.job = "a", .kind = "autoscale", .choice = "1 workers"};
+    const struct cw_state_decision decision = {
+        .job = "a", .kind = "autoscale", .choice = "1 workers"};
     const struct cw_state_decision_query query = {.job = "a", .limit = 10};
     int n = 0;
     put(state, "a");
@@ -516,7 +545,8 @@ static void a_job_that_is_removed_while_it_is_written_is_not_stored(void **unuse
     cw_state_close(state);
 }
 
-/* A trainer that goes back meets what was left out only because a worker was lost: also after a restart. */
+/* A trainer that goes back meets what was left out only because a worker was lost: also after a
+ * restart. */
 static void going_back_clears_what_was_skipped(void **unused)
 {
     (void)unused;
@@ -620,7 +650,11 @@ static void a_crowd_drops_decisions(void **unused)
     assert_true(before > 0);
     for (int i = 0; i < 65; i++) {
         cw_autofree char *id = cw_mem_printf("j%d", i);
-        const struct cw_state_job job = {.id = id, .name = "n", .status = CW_JOB_RUNNING, .graph = {graph, 1 << 20}, .error = ""};
+        const struct cw_state_job job = {.id = id,
+                                         .name = "n",
+                                         .status = CW_JOB_RUNNING,
+                                         .graph = {graph, 1 << 20},
+                                         .error = ""};
         assert_false(cw_state_is_crowded(state));
         cw_state_put_job(state, &job);
         i += cw_state_is_crowded(state) ? 65 : 0;
@@ -635,7 +669,8 @@ static void a_crowd_drops_decisions(void **unused)
     cw_state_close(state);
 }
 
-/* What is cleared in between is not brought back by what came before, and what comes after it is kept. */
+/* What is cleared in between is not brought back by what came before, and what comes after it is
+ * kept. */
 static void order_is_kept(void **unused)
 {
     (void)unused;
@@ -774,7 +809,8 @@ static void dump(struct cw_str *out)
 
 enum fate { WELL, FAILS, UNDER_WAY, FATES_N };
 
-/* The same writes each time; those of a round are stored together (well), in vain (fails), or while others are written behind them. */
+/* The same writes each time; those of a round are stored together (well), in vain (fails), or
+ * while others are written behind them. */
 static void write_rounds(struct cw_state *state, uint64_t seed, bool disk_fails)
 {
     bool removed[CW_ARRAY_LEN(ids)] = {false};
@@ -814,13 +850,16 @@ static void a_disk_that_fails_changes_nothing_in_the_end(void **unused)
         for (int disk_fails = 0; disk_fails < 2; disk_fails++) {
             remove_files();
             struct cw_state *state = open_ok();
-            assert_int_equal(sqlite3_exec(state->db, "PRAGMA synchronous=OFF", NULL, NULL, NULL), SQLITE_OK); /* it would only take time */
+            /* it would only take time */
+            assert_int_equal(sqlite3_exec(state->db, "PRAGMA synchronous=OFF", NULL, NULL, NULL),
+                             SQLITE_OK);
             write_rounds(state, seed, disk_fails);
             dump(disk_fails ? &found : &right);
             cw_state_close(state);
         }
         if (!cw_str_eq(cw_str_text(&right), cw_str_text(&found)))
-            fail_msg("seed %llu: on a well disk%s\n\non one that fails%s", (unsigned long long)seed, cw_str_text(&right), cw_str_text(&found));
+            fail_msg("seed %llu: on a well disk%s\n\non one that fails%s", (unsigned long long)seed,
+                     cw_str_text(&right), cw_str_text(&found));
     }
 }
 
@@ -828,7 +867,8 @@ static void generations_rise(void **unused)
 {
     (void)unused;
     assert_int_equal(cw_state_next_generation(7, 0, 0, 0), 8);
-    assert_int_equal(cw_state_next_generation(7, 9, 0, 0), 10);     /* the copy is older than the directory */
+    /* the copy is older than the directory */
+    assert_int_equal(cw_state_next_generation(7, 9, 0, 0), 10);
     assert_int_equal(cw_state_next_generation(7, 9, 1000, 0), 1000); /* the time of day */
     assert_int_equal(cw_state_next_generation(7, 9, 1000, 2000), 2001);
     assert_int_equal(cw_state_next_generation(5000, 9, 1000, 2000), 5001); /* the clock is behind */

@@ -16,19 +16,24 @@ static struct cw_arg_list rules_of(const char *const *texts)
 static void test_rules(void **state)
 {
     (void)state;
-    const struct cw_arg_list rules =
-        rules_of((const char *const[]){"a:weight=2,max-jobs=3", "*:max-jobs=5,max-memory=1G,cache-quota=2K", "b.c_d-1:max-workers=7,weight=0.5", NULL});
+    const struct cw_arg_list rules = rules_of(
+        (const char *const[]){"a:weight=2,max-jobs=3", "*:max-jobs=5,max-memory=1G,cache-quota=2K",
+                              "b.c_d-1:max-workers=7,weight=0.5", NULL});
     struct cw_err err = {0};
     assert_int_equal(cw_tenant_rules_check(&rules, &err), 0);
-    struct cw_tenant_limits a = cw_tenant_limits_of(&rules, "a"), b = cw_tenant_limits_of(&rules, "b.c_d-1"), other = cw_tenant_limits_of(&rules, "x");
+    struct cw_tenant_limits a = cw_tenant_limits_of(&rules, "a"),
+                            b = cw_tenant_limits_of(&rules, "b.c_d-1"),
+                            other = cw_tenant_limits_of(&rules, "x");
     assert_true(a.weight == 2 && b.weight == 0.5 && other.weight == 1);
-    assert_true(a.max_jobs == 3 && b.max_jobs == 5 && other.max_jobs == 5); /* what its own rule does not say is as for all */
+    /* what its own rule does not say is as for all */
+    assert_true(a.max_jobs == 3 && b.max_jobs == 5 && other.max_jobs == 5);
     assert_true(a.max_memory == 1u << 30 && a.cache_quota == 2048);
     assert_true(b.max_workers == 7 && other.max_workers == CW_NO_LIMIT);
     assert_true(cw_tenant_rules_have_quota(&rules));
     const struct cw_arg_list none = {.n = 0};
     struct cw_tenant_limits free = cw_tenant_limits_of(&none, "a");
-    assert_true(free.weight == 1 && free.max_jobs == CW_NO_LIMIT && free.max_memory == CW_NO_LIMIT && free.cache_quota == CW_NO_LIMIT);
+    assert_true(free.weight == 1 && free.max_jobs == CW_NO_LIMIT &&
+                free.max_memory == CW_NO_LIMIT && free.cache_quota == CW_NO_LIMIT);
     assert_false(cw_tenant_rules_have_quota(&none));
 }
 
@@ -46,7 +51,8 @@ static void test_bad_rules(void **state)
         {"te am:weight=1", "\"te am\" is no name"},
         {".team:weight=1", "\".team\" is no name"},
         {"**:weight=1", "\"**\" is no name"},
-        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx:weight=1", "at most 64"},
+        {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx:weight=1",
+         "at most 64"},
         {"team:weight", "\"weight\" is not KEY=VALUE"},
         {"team:weight=1,", "\"\" is not KEY=VALUE"},
         {"team:weigt=1", "no \"weigt\" (did you mean weight?)"},
@@ -66,10 +72,12 @@ static void test_bad_rules(void **state)
         const struct cw_arg_list rules = rules_of((const char *const[]){bad[i].rule, NULL});
         struct cw_err err = {0};
         assert_int_equal(cw_tenant_rules_check(&rules, &err), CW_E_INVALID);
-        if (!strstr(err.msg, bad[i].says) || !strstr(err.msg, "--tenant") || !strstr(err.msg, bad[i].rule))
+        if (!strstr(err.msg, bad[i].says) || !strstr(err.msg, "--tenant") ||
+            !strstr(err.msg, bad[i].rule))
             fail_msg("%s: %s", bad[i].rule, err.msg);
     }
-    const struct cw_arg_list twice = rules_of((const char *const[]){"a:weight=1", "b:weight=1", "a:max-jobs=1", NULL});
+    const struct cw_arg_list twice =
+        rules_of((const char *const[]){"a:weight=1", "b:weight=1", "a:max-jobs=1", NULL});
     struct cw_err err = {0};
     assert_int_equal(cw_tenant_rules_check(&twice, &err), CW_E_INVALID);
     assert_non_null(strstr(err.msg, "there is one for a already"));
@@ -81,11 +89,13 @@ static Cachew__V1__JobOptions *options_of(const char *tenant, uint64_t buffer, u
     options->tenant = cw_mem_strdup(tenant);
     options->buffer_bytes = buffer;
     options->consumers = consumers;
-    options->mode = consumers > 1 ? CACHEW__V1__CONSUMER_MODE__COORDINATED : CACHEW__V1__CONSUMER_MODE__SINGLE;
+    options->mode =
+        consumers > 1 ? CACHEW__V1__CONSUMER_MODE__COORDINATED : CACHEW__V1__CONSUMER_MODE__SINGLE;
     return options;
 }
 
-static struct cw_job *add_job(const char *id, const char *tenant, uint64_t buffer, uint32_t consumers)
+static struct cw_job *add_job(const char *id, const char *tenant, uint64_t buffer,
+                              uint32_t consumers)
 {
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
     info->items = 10;
@@ -106,7 +116,8 @@ static void test_admission(void **state)
 {
     (void)state;
     struct cw_err err;
-    made_up.options.tenants = rules_of((const char *const[]){"a:max-jobs=2", "b:max-memory=1000", "nobody:max-jobs=0", NULL});
+    made_up.options.tenants = rules_of(
+        (const char *const[]){"a:max-jobs=2", "b:max-memory=1000", "nobody:max-jobs=0", NULL});
     assert_int_equal(admits("nobody", 0, 1, &err), CW_E_LIMIT);
     assert_int_equal(admits("a", 0, 1, &err), 0);
     struct cw_job *first = add_job("j1", "a", 0, 1);
@@ -114,7 +125,8 @@ static void test_admission(void **state)
     struct cw_job *second = add_job("j2", "a", 0, 1);
     second->status = CW_JOB_PREPARING;
     assert_int_equal(admits("a", 0, 1, &err), CW_E_LIMIT);
-    assert_non_null(strstr(err.msg, "tenant a has 2 of the 2 jobs that it may have (--tenant, max-jobs)"));
+    assert_non_null(
+        strstr(err.msg, "tenant a has 2 of the 2 jobs that it may have (--tenant, max-jobs)"));
     assert_int_equal(admits("", 0, 1, &err), 0); /* another's */
     first->status = CW_JOB_FINISHED;
     assert_int_equal(admits("a", 0, 1, &err), 0);
@@ -127,13 +139,16 @@ static void test_admission(void **state)
     add_job("j3", "b", 200, 4);
     assert_int_equal(admits("b", 200, 1, &err), 0);
     assert_int_equal(admits("b", 201, 1, &err), CW_E_LIMIT);
-    assert_non_null(strstr(err.msg, "may buffer 1000 bytes in all (--tenant, max-memory): its other jobs have 800, this one asks for 201"));
+    assert_non_null(strstr(err.msg, "may buffer 1000 bytes in all (--tenant, max-memory): its "
+                                    "other jobs have 800, this one asks for 201"));
 }
 
-static void check(const struct cw_job *job, double remote_s, double local_s, double client_s, double cost)
+static void check(const struct cw_job *job, double remote_s, double local_s, double client_s,
+                  double cost)
 {
     const struct cw_usage *u = &job->usage;
-    if (u->remote_s != remote_s || u->local_s != local_s || u->client_s != client_s || u->cost != cost)
+    if (u->remote_s != remote_s || u->local_s != local_s || u->client_s != client_s ||
+        u->cost != cost)
         fail_msg("%s: %g %g %g %g", job->id, u->remote_s, u->local_s, u->client_s, u->cost);
 }
 
@@ -143,7 +158,8 @@ static void test_usage(void **state)
     made_up.options.worker_price = 3600;
     made_up.options.client_price = 1800;
     struct cw_job *a = add_job("a", "t", 0, 1), *b = add_job("b", "t", 0, 1);
-    struct cw_worker *w1 = made_up_worker(1, 1), *w2 = made_up_worker(2, 1), *own = made_up_worker(3, 1);
+    struct cw_worker *w1 = made_up_worker(1, 1), *w2 = made_up_worker(2, 1),
+                     *own = made_up_worker(3, 1);
     cw_mem_free(own->only_job);
     own->only_job = cw_mem_strdup("a");
     cw_share_get(a, w1)->part = 0.75;
@@ -169,7 +185,8 @@ static void test_usage(void **state)
     struct cw_usage sum = {.elements = 1, .cost = 2};
     cw_usage_add(&sum, &a->usage);
     cw_usage_add(&sum, &b->usage);
-    assert_true(sum.elements == 1 && sum.remote_s == 9 && sum.local_s == 5 && sum.client_s == 5 && sum.cost == 15);
+    assert_true(sum.elements == 1 && sum.remote_s == 9 && sum.local_s == 5 && sum.client_s == 5 &&
+                sum.cost == 15);
     a->consumers[0].client = NULL;
 }
 

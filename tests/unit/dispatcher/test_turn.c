@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may happen only when it is stored, with a real state directory; and whose time it was that passed. */
+/* What may happen only when it is stored, with a real state directory; and whose time it was
+ * that passed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,8 @@ static size_t leases_n(const struct cw_job *job, bool sent)
     return n;
 }
 
-/* A filling gives many pieces. All of them are stored together, a row for each consumer, and sent when they are. */
+/* A filling gives many pieces. All of them are stored together, a row for each consumer, and
+ * sent when they are. */
 static void shared_leases_wait_until_they_are_stored(void **state)
 {
     (void)state;
@@ -118,7 +120,8 @@ static int count_job(void *arg, const struct cw_state_job *row, struct cw_err *e
     ++*(int *)arg;
     return 0;
 }
-static int no_progress(void *arg, const char *id, uint64_t epoch, int consumer, const struct cw_set *items, struct cw_err *err)
+static int no_progress(void *arg, const char *id, uint64_t epoch, int consumer,
+                       const struct cw_set *items, struct cw_err *err)
 {
     (void)arg, (void)id, (void)epoch, (void)consumer, (void)items, (void)err;
     return 0;
@@ -174,7 +177,8 @@ static void the_dispatchers_own_time_is_nobodys_silence(void **state)
     (void)state;
     static const struct {
         int64_t passed, period, lost;
-    } rows[] = {{250, 250, 0}, {0, 250, 0}, {260, 250, 0}, {500, 250, 0}, {501, 250, 251}, {5250, 250, 5000}, {5050, 50, 5000}, {100, 50, 0}};
+    } rows[] = {{250, 250, 0},   {0, 250, 0},       {260, 250, 0},    {500, 250, 0},
+                {501, 250, 251}, {5250, 250, 5000}, {5050, 50, 5000}, {100, 50, 0}};
     for (size_t i = 0; i < CW_ARRAY_LEN(rows); i++)
         assert_int_equal(cw_turn_lost_ms(rows[i].passed, rows[i].period), rows[i].lost);
 }
@@ -193,7 +197,8 @@ static struct cw_job *cached_job(void)
     from.cacheable = list;
     from.n_cacheable = 1;
     size_t n = cachew__v1__plan_info__pack(&from, bytes);
-    struct cw_job *job = made_up_job("j1", cachew__v1__job_options__unpack(NULL, 0, NULL), cachew__v1__plan_info__unpack(NULL, n, bytes));
+    struct cw_job *job = made_up_job("j1", cachew__v1__job_options__unpack(NULL, 0, NULL),
+                                     cachew__v1__plan_info__unpack(NULL, n, bytes));
     cw_mem_free(job->name);
     job->name = cw_mem_strdup("cached"); /* as one that is kept */
     job->alone_ms = 1;
@@ -220,7 +225,8 @@ static int no_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
     (void)arg, (void)row, (void)err;
     return 0;
 }
-static int read_counts(void *arg, const char *id, const uint64_t *counts, size_t n, struct cw_err *err)
+static int read_counts(void *arg, const char *id, const uint64_t *counts, size_t n,
+                       struct cw_err *err)
 {
     (void)id, (void)err;
     cw_watch_restore(arg, counts, n);
@@ -239,7 +245,8 @@ static uint64_t stored_hits(struct cw_job *job)
     return m ? (uint64_t)m->hits : 0;
 }
 
-/* Workers tell of hits after the items that they were of: nothing else of the job may change any more. */
+/* Workers tell of hits after the items that they were of: nothing else of the job may change any
+ * more. */
 static void counts_are_stored_by_themselves(void **state)
 {
     (void)state;
@@ -258,7 +265,8 @@ static void counts_are_stored_by_themselves(void **state)
     assert_int_equal(stored_hits(job), 70);
     worker->counted_before = true;
     hear_hits(worker, 70);
-    assert_false(cw_usage_is_due(job, now + 3600000)); /* what was read back, and is told again, is stored */
+    /* what was read back, and is told again, is stored */
+    assert_false(cw_usage_is_due(job, now + 3600000));
     /* and one that does not stop stores it some seconds later */
     hear_hits(worker, 90);
     assert_false(cw_usage_is_due(job, now + 9000));
@@ -296,7 +304,14 @@ static void as_many_workers_as_before(void **state)
     made_up.options.provisioner = made_up.provision.kind;
     struct cw_job *job = cached_job();
     assert_true(job->scaling && job->scaling->target == 1);
-    struct cw_state_decision row = {.job = job->id, .name = "", .kind = "autoplace", .policy = "auto", .choice = "9 workers", .reason = "", .remote = 2, .local = 1};
+    struct cw_state_decision row = {.job = job->id,
+                                    .name = "",
+                                    .kind = "autoplace",
+                                    .policy = "auto",
+                                    .choice = "9 workers",
+                                    .reason = "",
+                                    .remote = 2,
+                                    .local = 1};
     cw_state_put_decision(made_up.state, &row, 10, 10);
     row.kind = "autoscale";
     row.choice = "three of them";
@@ -305,7 +320,8 @@ static void as_many_workers_as_before(void **state)
     cw_state_put_decision(made_up.state, &row, 10, 10);
     store_all();
     cw_scaling_restore(job);
-    assert_true(job->scaling->target == 3 && job->scaling->local_target == 0 && job->scaling->state.remote == 3);
+    assert_true(job->scaling->target == 3 && job->scaling->local_target == 0 &&
+                job->scaling->state.remote == 3);
 }
 
 int main(void)
@@ -315,7 +331,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_not_sent_kills_nobody, setup, teardown),
         cmocka_unit_test_setup_teardown(a_job_of_one_turn_leaves_no_row, setup, teardown),
         cmocka_unit_test_setup_teardown(who_waits_is_told_when_it_is_stored, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(counts_are_stored_by_themselves, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_to_be_stored_keeps_the_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(as_many_workers_as_before, setup, teardown),

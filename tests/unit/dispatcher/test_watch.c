@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a job for people to look at: windows with the same workers all through, the latest of them, and totals of nodes. */
+/* What is kept of a job for people to look at: windows with the same workers all through, the
+ * latest of them, and totals of nodes. */
 #include "dispatcher/watch.h"
 #include "unit/dispatcher/made_up.h"
 
@@ -32,7 +33,8 @@ static void end_client(void)
     made_up.clients = NULL;
 }
 
-static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t wait_ns, uint64_t step_ns)
+static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t wait_ns,
+                     uint64_t step_ns)
 {
     Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
     Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
@@ -58,7 +60,8 @@ static void windows(void **state)
     cw_watch_tick(job, now + 100);
     const struct cw_scale_window *w = cw_watch_last_window(job);
     assert_non_null(w);
-    assert_true(w->batches == 10 && w->seconds == 2000 / 1e9 && w->wait_share == 0.25 && w->queue == 3 && w->remote == 1 && w->local == 0);
+    assert_true(w->batches == 10 && w->seconds == 2000 / 1e9 && w->wait_share == 0.25 &&
+                w->queue == 3 && w->remote == 1 && w->local == 0);
     assert_true(w->step_s > 149e-9 && w->step_s < 151e-9);
     /* another worker in the middle: what was measured before it is left out */
     measured(job, 10, 2000, 500, 150);
@@ -94,7 +97,8 @@ static void nodes(void **state)
     struct cw_job *job = begin_job();
     struct cw_worker *a = made_up_worker(1, 2), *b = made_up_worker(2, 2);
     static char id[] = "j1", other[] = "j2", node[] = "numbers", unknown[] = "letters";
-    Cachew__V1__NodeCounts counts[] = {CACHEW__V1__NODE_COUNTS__INIT, CACHEW__V1__NODE_COUNTS__INIT, CACHEW__V1__NODE_COUNTS__INIT};
+    Cachew__V1__NodeCounts counts[] = {CACHEW__V1__NODE_COUNTS__INIT, CACHEW__V1__NODE_COUNTS__INIT,
+                                       CACHEW__V1__NODE_COUNTS__INIT};
     Cachew__V1__NodeCounts *list[] = {&counts[0], &counts[1], &counts[2]};
     Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
     for (size_t i = 0; i < 3; i++) {

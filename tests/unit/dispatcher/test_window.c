@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a job is leased. A sparse one is run in a loop without daemons: the dispatcher's own decisions and sets, a worker that computes what it is
- * leased and sends it against credit, clients that join rows, trainers. Whatever the window, the buffer and the items that a batch spans, it ends, and
- * what is held stays bounded. */
+/* How far a job is leased. A sparse one is run in a loop without daemons: the dispatcher's own
+ * decisions and sets, a worker that computes what it is leased and sends it against credit,
+ * clients that join rows, trainers. Whatever the window, the buffer and the items that a batch
+ * spans, it ends, and what is held stays bounded. */
 #include <stdio.h>
 #include <string.h>
 #include "unit/dispatcher/made_up.h"
@@ -16,25 +17,26 @@
 struct shape {
     uint64_t window, buffer, items, every, rows, batch;
     uint32_t consumers;
-    bool lockstep;  /* no trainer asks again before all have their batch */
-    bool slow;      /* the last trainer takes its time */
-    bool troubled;  /* dispatchers that begin anew, other processes in places, tokens */
+    bool lockstep; /* no trainer asks again before all have their batch */
+    bool slow;     /* the last trainer takes its time */
+    bool troubled; /* dispatchers that begin anew, other processes in places, tokens */
 };
 struct entry { /* finished, not consumed: where the consumer stands behind it */
     uint64_t epoch, item, row, batches;
     bool end;
 };
 struct trainer {
-    struct cw_set received, out; /* by number from the first epoch's first item; out: computed, and waits at the worker */
-    struct entry at;             /* the next row that comes in */
+    /* by number from the first epoch's first item; out: computed, and waits at the worker */
+    struct cw_set received, out;
+    struct entry at; /* the next row that comes in */
     uint64_t fill;
     struct entry *queue;
     size_t queue_first, queue_n, queue_cap;
     struct entry consumed, given;
-    bool has_given;              /* the trainer has a batch in hand */
+    bool has_given; /* the trainer has a batch in hand */
     int64_t credit, last_sent;
-    uint64_t away_until;         /* steps; until then nobody holds the place */
-    uint64_t rounds;             /* batches and ends of epochs that it was given */
+    uint64_t away_until; /* steps; until then nobody holds the place */
+    uint64_t rounds;     /* batches and ends of epochs that it was given */
 };
 struct sim {
     const struct shape *shape;
@@ -104,7 +106,8 @@ static void walk_item(struct sim *sim, uint32_t c)
 static void walk(struct sim *sim, uint32_t c)
 {
     struct trainer *t = &sim->t[c];
-    while (t->at.epoch < EPOCHS && cw_set_has(&t->received, number_of(sim, t->at.epoch, t->at.item))) {
+    while (t->at.epoch < EPOCHS &&
+           cw_set_has(&t->received, number_of(sim, t->at.epoch, t->at.item))) {
         walk_item(sim, c);
         if (t->at.item == sim->shape->items)
             finish(sim, c, true);
@@ -117,7 +120,8 @@ static bool receive(struct sim *sim, uint32_t c)
     struct trainer *t = &sim->t[c];
     bool any = false;
     uint64_t number, at = 0;
-    while (cw_set_first_present(&t->out, at, &number) && (t->credit > 0 || (int64_t)number < t->last_sent)) {
+    while (cw_set_first_present(&t->out, at, &number) &&
+           (t->credit > 0 || (int64_t)number < t->last_sent)) {
         cw_set_remove(&t->out, number, number + 1);
         t->last_sent = CW_MAX(t->last_sent, (int64_t)number);
         any = true;
@@ -191,7 +195,8 @@ static void acknowledge(struct sim *sim, uint32_t c)
         say(sim, c, t->received.v[i].lo, t->received.v[i].hi, false);
     say(sim, c, 0, number_of(sim, t->consumed.epoch, t->consumed.item), true);
     sim->job->consumers[c].ready = t->queue_n;
-    sim->job->consumers[c].position = (struct cw_state_position){t->consumed.epoch, t->consumed.item, t->consumed.row, 0, t->consumed.batches};
+    sim->job->consumers[c].position = (struct cw_state_position){
+        t->consumed.epoch, t->consumed.item, t->consumed.row, 0, t->consumed.batches};
     cw_set_remove(&t->received, 0, number_of(sim, t->consumed.epoch, t->consumed.item));
     sim->job->want_fill = true;
 }
@@ -205,7 +210,8 @@ static bool compute(struct sim *sim)
         for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
             for (size_t i = 0; i < lease->todo.n; i++)
                 for (uint32_t c = 0; c < sim->shape->consumers; c++)
-                    cw_set_add(&sim->t[c].out, number_of(sim, lease->epoch, lease->todo.v[i].lo), number_of(sim, lease->epoch, lease->todo.v[i].hi));
+                    cw_set_add(&sim->t[c].out, number_of(sim, lease->epoch, lease->todo.v[i].lo),
+                               number_of(sim, lease->epoch, lease->todo.v[i].hi));
             any = any || lease->todo.n > 0;
             share->todo_n -= cw_set_count(&lease->todo);
             cw_set_clear(&lease->todo);
@@ -226,11 +232,13 @@ static void begin_dispatcher_anew(struct sim *sim)
     }
     for (uint32_t c = 0; c < sim->shape->consumers; c++)
         acknowledge(sim, c);
-    for (uint32_t c = 0; c < sim->shape->consumers; c++) /* it comes with the hello, which does not say what is ready */
+    /* it comes with the hello, which does not say what is ready */
+    for (uint32_t c = 0; c < sim->shape->consumers; c++)
         sim->job->consumers[c].ready = 0;
 }
 
-/* Another process goes on where the last acknowledgement of its place stood, or where a token says, which is the same. */
+/* Another process goes on where the last acknowledgement of its place stood, or where a token
+ * says, which is the same. */
 static void replace(struct sim *sim, uint32_t c, bool token)
 {
     struct trainer *t = &sim->t[c];
@@ -270,17 +278,20 @@ static uint64_t span_of(const struct shape *s)
     return CW_MAX(s->batch * s->every / s->rows, s->every) + 1;
 }
 
-/* Its own batch, those of the others that lie between, the one being filled; and the window. Trainers that do not wait for each other may drift apart. */
+/* Its own batch, those of the others that lie between, the one being filled; and the window.
+ * Trainers that do not wait for each other may drift apart. */
 static void check_held(const struct sim *sim)
 {
     const struct shape *s = sim->shape;
     uint64_t steps = s->lockstep || s->consumers == 1 ? 4 : 20;
     for (uint32_t c = 0; c < s->consumers; c++) {
         const struct trainer *t = &sim->t[c];
-        uint64_t from = number_of(sim, t->consumed.epoch, t->consumed.item), top = t->received.n > 0 ? t->received.v[t->received.n - 1].hi : 0;
+        uint64_t from = number_of(sim, t->consumed.epoch, t->consumed.item),
+                 top = t->received.n > 0 ? t->received.v[t->received.n - 1].hi : 0;
         if (top > from && top - from > steps * s->consumers * span_of(s) + s->window)
-            fail_msg("window %llu, a batch in %llu items, %u consumers: %llu items are held", (unsigned long long)s->window,
-                     (unsigned long long)span_of(s), s->consumers, (unsigned long long)(top - from));
+            fail_msg("window %llu, a batch in %llu items, %u consumers: %llu items are held",
+                     (unsigned long long)s->window, (unsigned long long)span_of(s), s->consumers,
+                     (unsigned long long)(top - from));
     }
 }
 
@@ -334,7 +345,8 @@ static void run(const struct shape *shape)
     options->epochs = EPOCHS;
     options->window = (uint32_t)shape->window;
     options->buffer_bytes = shape->buffer;
-    options->mode = shape->consumers > 1 ? CACHEW__V1__CONSUMER_MODE__COORDINATED : CACHEW__V1__CONSUMER_MODE__SINGLE;
+    options->mode = shape->consumers > 1 ? CACHEW__V1__CONSUMER_MODE__COORDINATED
+                                         : CACHEW__V1__CONSUMER_MODE__SINGLE;
     options->consumers = shape->consumers;
     info->items = shape->items;
     info->item_bytes = ROW_BYTES * 100;
@@ -349,9 +361,12 @@ static void run(const struct shape *shape)
         if (step(&sim))
             idle = 0;
         if (idle > 3)
-            fail_msg("window %llu, buffer %llu, a batch in %llu items, %u consumers%s%s: it stands after %llu steps", (unsigned long long)shape->window,
-                     (unsigned long long)shape->buffer, (unsigned long long)span_of(shape), shape->consumers, shape->lockstep ? " in step" : "",
-                     shape->troubled ? ", troubled" : "", (unsigned long long)sim.steps);
+            fail_msg("window %llu, buffer %llu, a batch in %llu items, %u consumers%s%s: it stands "
+                     "after %llu steps",
+                     (unsigned long long)shape->window, (unsigned long long)shape->buffer,
+                     (unsigned long long)span_of(shape), shape->consumers,
+                     shape->lockstep ? " in step" : "", shape->troubled ? ", troubled" : "",
+                     (unsigned long long)sim.steps);
     }
     cw_job_advance(sim.job);
     assert_int_equal(sim.job->status, CW_JOB_FINISHED);
@@ -383,7 +398,8 @@ static void a_batch_may_span_many_items(void **state)
     made_up_worker(1, 2);
     for (size_t b = 0; b < CW_ARRAY_LEN(buffers); b++) {
         for (size_t s = 0; s < CW_ARRAY_LEN(spans); s++) {
-            struct shape shape = {.buffer = buffers[b], .every = 1, .rows = 1, .batch = spans[s], .lockstep = true};
+            struct shape shape = {
+                .buffer = buffers[b], .every = 1, .rows = 1, .batch = spans[s], .lockstep = true};
             run_all(shape, spans[s] < 100 ? 3 : 1);
             shape.lockstep = false;
             if (b % 2 == 0)
@@ -413,7 +429,11 @@ static void most_items_may_have_no_rows(void **state)
     made_up_worker(1, 2);
     for (size_t b = 0; b < CW_ARRAY_LEN(buffers); b++) {
         for (size_t i = 0; i < CW_ARRAY_LEN(every); i++) {
-            struct shape shape = {.buffer = buffers[b], .every = every[i], .rows = 3, .batch = 2, .lockstep = b % 2 == 0};
+            struct shape shape = {.buffer = buffers[b],
+                                  .every = every[i],
+                                  .rows = 3,
+                                  .batch = 2,
+                                  .lockstep = b % 2 == 0};
             run_all(shape, 1);
         }
     }
@@ -427,7 +447,8 @@ static void an_item_may_have_many_batches(void **state)
     made_up_worker(1, 2);
     for (size_t b = 0; b < CW_ARRAY_LEN(buffers); b++) {
         for (size_t i = 0; i < CW_ARRAY_LEN(rows); i++) {
-            struct shape shape = {.buffer = buffers[b], .every = 1, .rows = rows[i], .batch = 1, .lockstep = true};
+            struct shape shape = {
+                .buffer = buffers[b], .every = 1, .rows = rows[i], .batch = 1, .lockstep = true};
             run_all(shape, rows[i] < 100 ? 6 : 1);
             shape.lockstep = false;
             if (b % 2 == 0)
@@ -443,7 +464,12 @@ static void it_goes_on_after_trouble(void **state)
     made_up_worker(1, 2);
     for (size_t b = 0; b < CW_ARRAY_LEN(buffers); b++) {
         for (size_t s = 0; s < CW_ARRAY_LEN(spans); s++) {
-            struct shape shape = {.buffer = buffers[b], .every = 1, .rows = 1, .batch = spans[s], .lockstep = true, .troubled = true};
+            struct shape shape = {.buffer = buffers[b],
+                                  .every = 1,
+                                  .rows = 1,
+                                  .batch = spans[s],
+                                  .lockstep = true,
+                                  .troubled = true};
             run_all(shape, 10);
             shape.lockstep = false;
             run_all(shape, 10);
@@ -456,7 +482,13 @@ static void a_slow_trainer_is_waited_for(void **state)
     (void)state;
     made_up_worker(1, 2);
     for (uint64_t batch = 1; batch <= 10; batch += 9) {
-        struct shape shape = {.buffer = 1 << 30, .every = 1, .rows = 1, .batch = batch, .slow = true, .consumers = 2, .window = 3};
+        struct shape shape = {.buffer = 1 << 30,
+                              .every = 1,
+                              .rows = 1,
+                              .batch = batch,
+                              .slow = true,
+                              .consumers = 2,
+                              .window = 3};
         shape.items = 30 * shape.consumers * span_of(&shape);
         run(&shape);
     }
@@ -469,7 +501,12 @@ static void a_chosen_window_is_enough(void **state)
     made_up_worker(1, 2);
     for (size_t b = 0; b < CW_ARRAY_LEN(buffers); b++) {
         for (uint32_t consumers = 1; consumers <= CONSUMERS_MAX; consumers++) {
-            struct shape shape = {.buffer = buffers[b], .every = 1, .rows = 1, .batch = 300, .lockstep = true, .consumers = consumers};
+            struct shape shape = {.buffer = buffers[b],
+                                  .every = 1,
+                                  .rows = 1,
+                                  .batch = 300,
+                                  .lockstep = true,
+                                  .consumers = consumers};
             shape.items = 2 * consumers * span_of(&shape) + 7;
             struct shape told = shape;
             told.window = 0;
@@ -487,7 +524,8 @@ static void the_end_of_the_window(void **state)
     assert_int_equal(cw_window_end(4, 3, &one, 1), 13);
     one.ready = 1; /* its trainer has what it needs: only what it consumes counts */
     assert_int_equal(cw_window_end(4, 3, &one, 1), 7);
-    struct cw_window_place two[] = {{.received = 10, .ready = 1, .here = true}, {.received = 6, .here = true}};
+    struct cw_window_place two[] = {{.received = 10, .ready = 1, .here = true},
+                                    {.received = 6, .here = true}};
     assert_int_equal(cw_window_end(4, 3, two, 2), 9);
     two[0].ready = 0; /* in its trainer's hands */
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
@@ -507,7 +545,8 @@ static void the_end_of_the_window(void **state)
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
 }
 
-/* Coordinated trainers of a dense pipeline: each needs its batch of the step before any of them asks for another. */
+/* Coordinated trainers of a dense pipeline: each needs its batch of the step before any of them
+ * asks for another. */
 static void a_window_has_a_batch_for_each_consumer(void **state)
 {
     (void)state;
@@ -565,7 +604,8 @@ static void a_job_that_stands_says_why(void **state)
     options->mode = CACHEW__V1__CONSUMER_MODE__COORDINATED;
     options->consumers = 2;
     info->items = 100;
-    struct sim sim = {.shape = &(struct shape){.items = 100, .consumers = 2}, .job = made_up_job("a", options, info)};
+    struct sim sim = {.shape = &(struct shape){.items = 100, .consumers = 2},
+                      .job = made_up_job("a", options, info)};
     struct cw_str reason = {0};
     made_up_worker(1, 8);
     sim.job->consumers[0].client = &here;
@@ -578,7 +618,8 @@ static void a_job_that_stands_says_why(void **state)
     say(&sim, 0, 4, 5, false);
     cw_lease_fill_all(&made_up);
     assert_true(cw_job_stands(sim.job, &reason));
-    assert_non_null(strstr(cw_str_text(&reason), "1 is the lowest that is not consumed; consumer 1 is away"));
+    assert_non_null(
+        strstr(cw_str_text(&reason), "1 is the lowest that is not consumed; consumer 1 is away"));
     sim.job->consumers[0].ready = 1;
     assert_false(cw_job_stands(sim.job, &reason));
     cw_str_fini(&reason);
@@ -590,8 +631,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_end_of_the_window, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(a_job_that_stands_says_why, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(items_without_rows_widen_the_window, made_up_begin, made_up_end),
-        cmocka_unit_test_setup_teardown(a_window_has_a_batch_for_each_consumer, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(items_without_rows_widen_the_window, made_up_begin,
+                                        made_up_end),
+        cmocka_unit_test_setup_teardown(a_window_has_a_batch_for_each_consumer, made_up_begin,
+                                        made_up_end),
         cmocka_unit_test_setup_teardown(a_batch_may_span_many_items, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(it_may_span_ten_thousand, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(most_items_may_have_no_rows, made_up_begin, made_up_end),

@@ -41,10 +41,11 @@ static const struct setup more[] = {
      false},
 };
 
-/* Images that are damaged at each tenth of their length (make_damaged_images), cached where a crop behind the cache needs only a part. */
+/* Images that are damaged at each tenth of their length (make_damaged_images), cached where a
+ * crop behind the cache needs only a part. */
 #define DAMAGED_DIR "/tmp/cachew-test-damaged-%d"
 #define DAMAGED(crop)                                                                              \
-    "{\"op\":\"files\",\"pattern\":\"" DAMAGED_DIR "/*.jpg\"},{\"op\":\"read_file\"},"                 \
+    "{\"op\":\"files\",\"pattern\":\"" DAMAGED_DIR "/*.jpg\"},{\"op\":\"read_file\"},"             \
     "{\"op\":\"decode_image\",\"name\":\"d\",\"channels\":3}," CACHE "," crop
 static struct setup damaged_setups[] = {
     {DAMAGED("{\"op\":\"center_crop\",\"size\":9}," BATCH(1)), {"c"}, 0, false},
@@ -473,7 +474,8 @@ static void find_outcomes(struct cw_plan *plan, struct cw_hash *hashes, int *cod
     }
 }
 
-/* Where bad elements are errors: the same items fail without a cache, while it fills and when it is full. */
+/* Where bad elements are errors: the same items fail without a cache, while it fills and when it
+ * is full. */
 static void test_damaged_fails(void **state)
 {
     enum { ITEMS_MAX = 64 };
@@ -508,7 +510,8 @@ static void test_damaged_fails(void **state)
     }
 }
 
-/* A copy of an image with an end marker in the middle of its data, and what stands behind it left as it is. */
+/* A copy of an image with an end marker in the middle of its data, and what stands behind it
+ * left as it is. */
 static void make_damaged(const char *dir, const char *from, int tenth)
 {
     unsigned char bytes[8192];

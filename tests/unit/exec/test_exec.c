@@ -130,7 +130,8 @@ static void submit_some(struct batchful *b, struct cw_exec *exec, struct cw_plan
     cw_cond_init(&b->waiter.cond);
     for (size_t i = 0; i < n; i++) {
         b->jobs[i].waiter = &b->waiter;
-        b->jobs[i].item = (struct cw_exec_item){.plan = plan, .item = i, .done = on_done, .arg = &b->jobs[i]};
+        b->jobs[i].item =
+            (struct cw_exec_item){.plan = plan, .item = i, .done = on_done, .arg = &b->jobs[i]};
         cw_exec_submit(exec, &b->jobs[i].item);
     }
 }
@@ -162,8 +163,10 @@ static void test_cancel(void **state)
 {
     (void)state;
     enum { N = 200 };
-    struct cw_plan *first = plan_of("{\"op\":\"range\",\"stop\":1},{\"op\":\"sleep\",\"ms\":60000}", 1);
-    struct cw_plan *plan = plan_of("{\"op\":\"range\",\"stop\":1000},{\"op\":\"batch\",\"size\":5}", 1);
+    struct cw_plan *first =
+        plan_of("{\"op\":\"range\",\"stop\":1},{\"op\":\"sleep\",\"ms\":60000}", 1);
+    struct cw_plan *plan =
+        plan_of("{\"op\":\"range\",\"stop\":1000},{\"op\":\"batch\",\"size\":5}", 1);
     struct cw_exec *exec = cw_exec_new(1);
     struct batchful holder, b;
     submit_some(&holder, exec, first, 1);
@@ -187,7 +190,8 @@ static void test_cancel(void **state)
     cw_plan_unref(plan);
 }
 
-/* Items whose rows would take hours: begun, so many rows of each at once as there are threads, and then not wanted. */
+/* Items whose rows would take hours: begun, so many rows of each at once as there are threads,
+ * and then not wanted. */
 static void ends_when_cancelled(const char *nodes, bool whole_pool)
 {
     enum { ITEMS = 2 };
@@ -217,13 +221,22 @@ static void open_items_end_when_cancelled(void **state)
 {
     (void)state;
     for (int whole_pool = 0; whole_pool < 2; whole_pool++) {
-        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":60000},{\"op\":\"batch\",\"size\":100000}", whole_pool);
-        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":200},{\"op\":\"batch\",\"size\":100000}", whole_pool);
-        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"burn\",\"ms\":60000},{\"op\":\"batch\",\"size\":100000}", whole_pool);
-        /* The row is a whole batch, and so is what stands behind one. */
-        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":200},{\"op\":\"batch\",\"size\":50000},{\"op\":\"batch\",\"size\":2}",
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":60000},{"
+                            "\"op\":\"batch\",\"size\":100000}",
                             whole_pool);
-        ends_when_cancelled("{\"op\":\"range\",\"stop\":20},{\"op\":\"batch\",\"size\":10},{\"op\":\"sleep\",\"ms\":60000}", whole_pool);
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":200},{"
+                            "\"op\":\"batch\",\"size\":100000}",
+                            whole_pool);
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"burn\",\"ms\":60000},{"
+                            "\"op\":\"batch\",\"size\":100000}",
+                            whole_pool);
+        /* The row is a whole batch, and so is what stands behind one. */
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":200000},{\"op\":\"sleep\",\"ms\":200},{"
+                            "\"op\":\"batch\",\"size\":50000},{\"op\":\"batch\",\"size\":2}",
+                            whole_pool);
+        ends_when_cancelled("{\"op\":\"range\",\"stop\":20},{\"op\":\"batch\",\"size\":10},{\"op\":"
+                            "\"sleep\",\"ms\":60000}",
+                            whole_pool);
     }
 }
 
@@ -241,7 +254,8 @@ static void test_alloc_fails(void **state)
     const char *nodes[] = {
         "{\"op\":\"range\",\"stop\":100},{\"op\":\"batch\",\"size\":16}",
         "{\"op\":\"from_values\",\"values\":[\"a\",\"b\"]},{\"op\":\"batch\",\"size\":16}",
-        ("{\"op\":\"range\",\"stop\":100},{\"op\":\"batch\",\"size\":16},{\"op\":\"cast\",\"dtype\":"
+        ("{\"op\":\"range\",\"stop\":100},{\"op\":\"batch\",\"size\":16},{\"op\":\"cast\","
+         "\"dtype\":"
          "\"i32\"}")};
     const size_t bytes[] = {128, 26, 64};
     for (size_t k = 0; k < CW_ARRAY_LEN(nodes); k++) {
@@ -276,15 +290,18 @@ static void test_memory_of_what_is_left(void **state)
     const char *nodes[] = {"\"x % 20 == 0\"", "\"x % 2 == 0\"", "\"x >= 0\"", "\"x < 0\""};
     for (size_t k = 0; k < CW_ARRAY_LEN(nodes); k++) {
         char text[256];
-        snprintf(text, sizeof(text), "{\"op\":\"range\",\"stop\":4096},{\"op\":\"filter\",\"expr\":%s},"
-                 "{\"op\":\"inflate\",\"factor\":512},{\"op\":\"batch\",\"size\":64}", nodes[k]);
+        snprintf(text, sizeof(text),
+                 "{\"op\":\"range\",\"stop\":4096},{\"op\":\"filter\",\"expr\":%s},"
+                 "{\"op\":\"inflate\",\"factor\":512},{\"op\":\"batch\",\"size\":64}",
+                 nodes[k]);
         struct cw_plan *plan = plan_of(text, 1);
         struct cw_exec *exec = cw_exec_new(1);
         struct job *jobs = run_all(exec, plan, 0, CW_BAD_FAIL, 3);
         for (size_t i = 0; i < 3; i++) {
             const struct cw_batch *batch = jobs[i].batch;
             assert_non_null(batch);
-            size_t bytes = batch->elements * 512 * sizeof(int64_t), held = batch->buf ? batch->buf->cap : 0;
+            size_t bytes = batch->elements * 512 * sizeof(int64_t),
+                   held = batch->buf ? batch->buf->cap : 0;
             assert_int_equal(batch->buf ? batch->buf->len : 0, bytes);
             assert_true(held >= bytes && held <= bytes + bytes / 7);
         }
@@ -318,7 +335,9 @@ static void time_held_by_the_limit_is_time_of_the_work(void **state)
 {
     (void)state;
     enum { N = 8 };
-    struct cw_plan *plan = plan_of("{\"op\": \"range\", \"stop\": 8}, {\"op\": \"burn\", \"ms\": 10}, {\"op\": \"batch\", \"size\": 1}", 0);
+    struct cw_plan *plan = plan_of("{\"op\": \"range\", \"stop\": 8}, {\"op\": \"burn\", \"ms\": "
+                                   "10}, {\"op\": \"batch\", \"size\": 1}",
+                                   0);
     struct cw_exec *exec = cw_exec_new(1);
     cw_exec_limit_cpu(exec, 0.1);
     struct job *jobs = run_all(exec, plan, 0, CW_BAD_FAIL, N);
@@ -338,10 +357,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_held_by_the_limit_is_time_of_the_work),
-        cmocka_unit_test(test_same_bytes),   cmocka_unit_test(test_bad_elements),
-        cmocka_unit_test(test_lowest_error), cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_bad_elements),
+        cmocka_unit_test(test_lowest_error),
+        cmocka_unit_test(test_cancel),
         cmocka_unit_test(open_items_end_when_cancelled),
-        cmocka_unit_test(test_alloc_fails), cmocka_unit_test(test_memory_of_what_is_left),  cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_alloc_fails),
+        cmocka_unit_test(test_memory_of_what_is_left),
+        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

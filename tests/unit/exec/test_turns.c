@@ -30,7 +30,8 @@ static struct flow *owner(struct flow *flows, size_t n, const struct cw_exec_tas
 }
 
 /* One thread that always goes where it is sent; runs of flow i take run_ns[i]. */
-static void work(struct cw_turns *turns, struct flow *flows, size_t n, const double *run_ns, double total_ns)
+static void work(struct cw_turns *turns, struct flow *flows, size_t n, const double *run_ns,
+                 double total_ns)
 {
     for (double t = 0; t < total_ns;) {
         struct flow *flow = owner(flows, n, cw_turns_next(turns));
@@ -50,7 +51,8 @@ static void test_by_weight(void **state)
     (void)state;
     struct cw_turns turns = {0};
     struct flow flows[3] = {{.turn.weight = 2}, {.turn.weight = 1}, {.turn.weight = 0.25}};
-    const double run_ns[] = {1e5, 5e7, 1e5}; /* the second has slow elements: that gives it no more time */
+    /* the second has slow elements: that gives it no more time */
+    const double run_ns[] = {1e5, 5e7, 1e5};
     for (size_t i = 0; i < 3; i++)
         queue_all(&turns, &flows[i]);
     work(&turns, flows, 3, run_ns, 13e9);
@@ -79,7 +81,8 @@ static void test_late_comer(void **state)
     assert_float_equal(flows[0].took, 11.9e9, 1e7);
 }
 
-/* Of a plan the items come in order; those that are being begun are passed over; the last leaves nothing behind. */
+/* Of a plan the items come in order; those that are being begun are passed over; the last leaves
+ * nothing behind. */
 static void test_order(void **state)
 {
     (void)state;
@@ -112,8 +115,12 @@ static void test_order(void **state)
 static bool huge_is_last(void)
 {
     enum { SMALL = 20 };
-    struct cw_plan *huge = plan_of("{\"op\":\"range\",\"stop\":400},{\"op\":\"sleep\",\"ms\":1},{\"op\":\"batch\",\"size\":400}", 1);
-    struct cw_plan *small = plan_of("{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":1},{\"op\":\"batch\",\"size\":1}", 1);
+    struct cw_plan *huge = plan_of("{\"op\":\"range\",\"stop\":400},{\"op\":\"sleep\",\"ms\":1},{"
+                                   "\"op\":\"batch\",\"size\":400}",
+                                   1);
+    struct cw_plan *small = plan_of("{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":1},{"
+                                    "\"op\":\"batch\",\"size\":1}",
+                                    1);
     struct cw_exec *exec = cw_exec_new(1);
     struct waiter of_small = {.left = SMALL}, of_huge = {.left = 1};
     struct job jobs[SMALL], first = {.waiter = &of_huge};
@@ -124,7 +131,8 @@ static bool huge_is_last(void)
     first.item = (struct cw_exec_item){.plan = huge, .done = on_done, .arg = &first};
     cw_exec_submit(exec, &first.item);
     for (size_t i = 0; i < SMALL; i++) {
-        jobs[i] = (struct job){.waiter = &of_small, .item = {.plan = small, .item = i, .done = on_done}};
+        jobs[i] =
+            (struct job){.waiter = &of_small, .item = {.plan = small, .item = i, .done = on_done}};
         jobs[i].item.arg = &jobs[i];
         cw_exec_submit(exec, &jobs[i].item);
     }
@@ -151,8 +159,8 @@ static bool huge_is_last(void)
     return is_last;
 }
 
-/* The pool itself, with one thread: a huge item was there first, and small ones of another plan are all done before it. This thread may be too
- * late to submit them, or to see it. */
+/* The pool itself, with one thread: a huge item was there first, and small ones of another plan
+ * are all done before it. This thread may be too late to submit them, or to see it. */
 static void test_huge_item(void **state)
 {
     bool ok = false;
@@ -165,7 +173,10 @@ static void test_huge_item(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_weight), cmocka_unit_test(test_late_comer), cmocka_unit_test(test_order), cmocka_unit_test(test_huge_item),
+        cmocka_unit_test(test_by_weight),
+        cmocka_unit_test(test_late_comer),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_huge_item),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,11 +284,11 @@ static void test_prefetch(void **state)
 static void test_touch(void **state)
 {
     (void)state;
-    static const struct setup setup = {RANGE(500) "," EVAL("a", "x * 2") "," SHUFFLE
-                                                  "," EVAL("b", "x + 1") "," BATCH(100),
-                                       {"b", "a"},
-                                       0,
-                                       false};
+    static const struct setup setup = {
+        RANGE(500) "," EVAL("a", "x * 2") "," SHUFFLE "," EVAL("b", "x + 1") "," BATCH(100),
+        {"b", "a"},
+        0,
+        false};
     struct cw_plan *plan = plan_of(setup.nodes, 3);
     struct caches caches;
     make(plan, &setup, &caches);

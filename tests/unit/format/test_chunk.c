@@ -27,8 +27,14 @@ static struct cw_element element_of(size_t k)
     if (k % 7 == 6)
         element.n = SIZE_MAX;
     numbers[k] = (float)k / 3;
-    element.fields[0] = (struct cw_view){.dtype = CW_DTYPE_F32, .rank = 2, .dims = {rows, 3}, .data = numbers, .bytes = (size_t)rows * 12};
-    element.fields[1] = (struct cw_view){.dtype = CW_DTYPE_STR, .data = (char *)(uintptr_t)words + k % 5, .bytes = k % sizeof(words) / 2};
+    element.fields[0] = (struct cw_view){.dtype = CW_DTYPE_F32,
+                                         .rank = 2,
+                                         .dims = {rows, 3},
+                                         .data = numbers,
+                                         .bytes = (size_t)rows * 12};
+    element.fields[1] = (struct cw_view){.dtype = CW_DTYPE_STR,
+                                         .data = (char *)(uintptr_t)words + k % 5,
+                                         .bytes = k % sizeof(words) / 2};
     return element;
 }
 static struct cw_element *elements_of(size_t n)
@@ -48,7 +54,8 @@ static int check(const void *p, size_t n, struct cw_chunk_index **ret_index, str
     return cw_chunk_check(&file, ret_index, err);
 }
 
-static void assert_record(const struct cw_test_chunk *chunk, const struct cw_chunk_index *index, const struct cw_element *element)
+static void assert_record(const struct cw_test_chunk *chunk, const struct cw_chunk_index *index,
+                          const struct cw_element *element)
 {
     const struct cw_readable_bytes bytes = {chunk->bytes.s, chunk->bytes.len};
     const struct cw_readable file = cw_readable_mem("it", &bytes);
@@ -62,7 +69,9 @@ static void assert_record(const struct cw_test_chunk *chunk, const struct cw_chu
         return;
     }
     assert_int_equal(cw_chunk_frame_load(&file, index, record->frame, &frame, NULL), 0);
-    assert_int_equal(cw_record_decode(&index->head.spec, (char *)frame->data + record->offset, record->bytes, &back, NULL), 0);
+    assert_int_equal(cw_record_decode(&index->head.spec, (char *)frame->data + record->offset,
+                                      record->bytes, &back, NULL),
+                     0);
     for (size_t f = 0; f < 2; f++) {
         assert_int_equal(back.fields[f].bytes, element->fields[f].bytes);
         if (back.fields[f].bytes)
@@ -80,8 +89,10 @@ static void chunks_read_back(void **state)
     (void)state;
     for (size_t l = 0; l < CW_ARRAY_LEN(levels); l++)
         for (size_t per_frame = 1; per_frame <= ELEMENTS_N; per_frame += 9) {
-            struct cw_test_chunk chunk = cw_test_chunk_new(&head, elements, ELEMENTS_N, per_frame, levels[l]);
-            struct cw_test_chunk again = cw_test_chunk_new(&head, elements, ELEMENTS_N, per_frame, levels[l]);
+            struct cw_test_chunk chunk =
+                cw_test_chunk_new(&head, elements, ELEMENTS_N, per_frame, levels[l]);
+            struct cw_test_chunk again =
+                cw_test_chunk_new(&head, elements, ELEMENTS_N, per_frame, levels[l]);
             struct cw_chunk_index *index = NULL;
             struct cw_err err = {0};
             assert_int_equal(chunk.rc, 0);
@@ -90,7 +101,8 @@ static void chunks_read_back(void **state)
             assert_string_equal(chunk.name.s, again.name.s);
             if (check(chunk.bytes.s, chunk.bytes.len, &index, &err) < 0)
                 fail_msg("%s", err.msg);
-            assert_true(cw_spec_eq(&index->head.spec, &head.spec) && cw_hash_eq(index->head.key, key));
+            assert_true(cw_spec_eq(&index->head.spec, &head.spec) &&
+                        cw_hash_eq(index->head.key, key));
             assert_int_equal(index->records_n, ELEMENTS_N);
             for (size_t k = 0; k < ELEMENTS_N; k++)
                 assert_record(&chunk, index, &elements[k]);
@@ -120,15 +132,25 @@ static void names_say_what_is_in_it(void **state)
     assert_true(cw_chunk_name_fits(&says, index));
     says.ids_sum++;
     assert_false(cw_chunk_name_fits(&says, index));
-    const char *good = "t/0123456789abcdeffedcba9876543210/18446744073709551615-1-0123456789abcdef.chunk";
+    const char *good =
+        "t/0123456789abcdeffedcba9876543210/18446744073709551615-1-0123456789abcdef.chunk";
     assert_true(cw_chunk_name_parse(good, &says) && says.first == UINT64_MAX);
-    const char *const bad[] = {"", "t", "t/", chunk.name.s, "t/0123456789abcdeffedcba987654321/0-1-0123456789abcdef.chunk",
-                               "t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk.tmp", "t/0123456789abcdeffedcba9876543210/00-1-0123456789abcdef.chunk",
-                               "t/0123456789abcdeffedcba9876543210/0-0-0123456789abcdef.chunk", "t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdeF.chunk",
-                               "t/0123456789abcdeffedcba9876543210/0-16777217-0123456789abcdef.chunk", "t/0123456789abcdeffedcba9876543210/-1-1-0123456789abcdef.chunk",
-                               ".t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk", "/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk",
-                               "t/0123456789abcdeffedcba9876543210/18446744073709551616-1-0123456789abcdef.chunk",
-                               "t/t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk"};
+    const char *const bad[] = {
+        "",
+        "t",
+        "t/",
+        chunk.name.s,
+        "t/0123456789abcdeffedcba987654321/0-1-0123456789abcdef.chunk",
+        "t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk.tmp",
+        "t/0123456789abcdeffedcba9876543210/00-1-0123456789abcdef.chunk",
+        "t/0123456789abcdeffedcba9876543210/0-0-0123456789abcdef.chunk",
+        "t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdeF.chunk",
+        "t/0123456789abcdeffedcba9876543210/0-16777217-0123456789abcdef.chunk",
+        "t/0123456789abcdeffedcba9876543210/-1-1-0123456789abcdef.chunk",
+        ".t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk",
+        "/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk",
+        "t/0123456789abcdeffedcba9876543210/18446744073709551616-1-0123456789abcdef.chunk",
+        "t/t/0123456789abcdeffedcba9876543210/0-1-0123456789abcdef.chunk"};
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++)
         assert_false(cw_chunk_name_parse(bad[i], &says));
     cw_chunk_index_free(index);
@@ -172,8 +194,11 @@ static void part_bounds(const struct cw_test_chunk *chunk, size_t ret_bounds[PAR
     uint64_t offset;
     size_t n;
     assert_int_equal(check(chunk->bytes.s, chunk->bytes.len, &index, NULL), 0);
-    assert_int_equal(cw_chunk_footer_read(chunk->bytes.s + chunk->bytes.len - 64, chunk->bytes.len, &offset, &n, NULL), 0);
-    const size_t bounds[] = {0, index->frames[0].offset, index->frames[1].offset, offset, offset + n, chunk->bytes.len};
+    assert_int_equal(cw_chunk_footer_read(chunk->bytes.s + chunk->bytes.len - 64, chunk->bytes.len,
+                                          &offset, &n, NULL),
+                     0);
+    const size_t bounds[] = {0,          index->frames[0].offset, index->frames[1].offset, offset,
+                             offset + n, chunk->bytes.len};
     memcpy(ret_bounds, bounds, sizeof(bounds));
     cw_chunk_index_free(index);
 }
@@ -189,7 +214,8 @@ static void check_mixtures(const struct cw_test_chunk *a, const struct cw_test_c
         for (unsigned i = 0; i < PARTS_N; i++) {
             bool other = mask >> i & 1;
             const size_t *bounds = other ? bounds_b : bounds_a;
-            cw_str_add_bytes(&mixed, (other ? b : a)->bytes.s + bounds[i], bounds[i + 1] - bounds[i]);
+            cw_str_add_bytes(&mixed, (other ? b : a)->bytes.s + bounds[i],
+                             bounds[i + 1] - bounds[i]);
         }
         bool is_a = mixed.len == a->bytes.len && memcmp(mixed.s, a->bytes.s, mixed.len) == 0;
         bool is_b = mixed.len == b->bytes.len && memcmp(mixed.s, b->bytes.s, mixed.len) == 0;
@@ -203,10 +229,12 @@ static void swapped_parts_are_found(void **state)
     struct cw_chunk_head head = head_of();
     struct cw_test_chunk a = cw_test_chunk_new(&head, elements, ELEMENTS_N, 20, CW_CHUNK_PLAIN);
     numbers[0] += 1;
-    struct cw_test_chunk other_data = cw_test_chunk_new(&head, elements, ELEMENTS_N, 20, CW_CHUNK_PLAIN);
+    struct cw_test_chunk other_data =
+        cw_test_chunk_new(&head, elements, ELEMENTS_N, 20, CW_CHUNK_PLAIN);
     numbers[0] -= 1;
     head.key.lo++;
-    struct cw_test_chunk other_key = cw_test_chunk_new(&head, elements, ELEMENTS_N, 20, CW_CHUNK_PLAIN);
+    struct cw_test_chunk other_key =
+        cw_test_chunk_new(&head, elements, ELEMENTS_N, 20, CW_CHUNK_PLAIN);
     (void)state;
     check_mixtures(&a, &other_data);
     check_mixtures(&a, &other_key);
@@ -222,14 +250,17 @@ static void writers_refuse(void **state)
     struct cw_element two[2] = {element_of(1), element_of(1)};
     struct cw_test_chunk twice = cw_test_chunk_new(&head, two, 2, 1, CW_CHUNK_PLAIN);
     struct cw_test_chunk none = cw_test_chunk_new(&head, two, 0, 1, CW_CHUNK_PLAIN);
-    const struct cw_chunk_record outside[] = {{.id = 1, .offset = 8, .bytes = 8}, {.id = 2, .offset = 16, .bytes = 1}};
+    const struct cw_chunk_record outside[] = {{.id = 1, .offset = 8, .bytes = 8},
+                                              {.id = 2, .offset = 16, .bytes = 1}};
     struct cw_chunk_writer *writer = cw_chunk_writer_new(&head, CW_CHUNK_PLAIN);
     (void)state;
     assert_int_equal(twice.rc, CW_E_INVALID);
     assert_non_null(strstr(twice.err.msg, "twice"));
     assert_int_equal(none.rc, CW_E_INVALID);
-    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, NULL, outside, 2, NULL), CW_E_INVALID);
-    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, NULL, outside, 0, NULL), CW_E_INVALID);
+    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, NULL, outside, 2, NULL),
+                     CW_E_INVALID);
+    assert_int_equal(cw_chunk_writer_add(writer, "0123456789abcdef", 16, NULL, outside, 0, NULL),
+                     CW_E_INVALID);
     cw_chunk_writer_free(writer);
     cw_chunk_writer_free(NULL);
     cw_chunk_index_free(NULL);
@@ -241,12 +272,14 @@ static void writers_refuse(void **state)
 static void chunks_without_bytes(void **state)
 {
     struct cw_chunk_head head = head_of();
-    struct cw_element gone[3] = {{.id = 9, .n = SIZE_MAX}, {.id = 4, .n = SIZE_MAX}, {.id = UINT64_MAX, .n = SIZE_MAX}};
+    struct cw_element gone[3] = {
+        {.id = 9, .n = SIZE_MAX}, {.id = 4, .n = SIZE_MAX}, {.id = UINT64_MAX, .n = SIZE_MAX}};
     struct cw_chunk_index *index = NULL;
     (void)state;
     struct cw_test_chunk chunk = cw_test_chunk_new(&head, gone, 3, 2, CW_CHUNK_AUTO);
     assert_int_equal(check(chunk.bytes.s, chunk.bytes.len, &index, NULL), 0);
-    assert_true(index->frames_n == 0 && index->records_n == 3 && index->records[2].id == UINT64_MAX);
+    assert_true(index->frames_n == 0 && index->records_n == 3 &&
+                index->records[2].id == UINT64_MAX);
     cw_chunk_index_free(index);
     cw_test_chunk_fini(&chunk);
 
@@ -263,7 +296,8 @@ static void chunks_without_bytes(void **state)
     cw_test_chunk_fini(&chunk);
 }
 
-/* Compression leaves off when it is not worth it, and goes on when it is; the index of many small records stays small. */
+/* Compression leaves off when it is not worth it, and goes on when it is; the index of many
+ * small records stays small. */
 static void compression_and_many_records(void **state)
 {
     enum { N = 300000, PER_FRAME = 8000 };
@@ -283,8 +317,11 @@ static void compression_and_many_records(void **state)
         for (size_t i = 0; i < N; i += PER_FRAME) {
             size_t n = CW_MIN((size_t)PER_FRAME, N - i);
             for (size_t k = 0; k < n; k++)
-                records[k] = (struct cw_chunk_record){.id = (i + k) * 7919 % N, .offset = (uint32_t)k * 8, .bytes = 8}; /* shuffled: 7919 is prime */
-            assert_int_equal(cw_chunk_writer_add(writer, data[kind] + i, n * 8, NULL, records, n, NULL), 0);
+                /* shuffled: 7919 is prime */
+                records[k] = (struct cw_chunk_record){
+                    .id = (i + k) * 7919 % N, .offset = (uint32_t)k * 8, .bytes = 8};
+            assert_int_equal(
+                cw_chunk_writer_add(writer, data[kind] + i, n * 8, NULL, records, n, NULL), 0);
         }
         assert_int_equal(cw_chunk_writer_finish(writer, &parts, &parts_n, &bytes, &name, NULL), 0);
         char *file = cw_mem_new(bytes);
@@ -309,7 +346,11 @@ static void compression_and_many_records(void **state)
     cw_mem_free(data[1]);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(chunks_read_back), cmocka_unit_test(names_say_what_is_in_it), cmocka_unit_test(damage_is_found),
-                                          cmocka_unit_test(swapped_parts_are_found), cmocka_unit_test(writers_refuse),
-                                          cmocka_unit_test(chunks_without_bytes), cmocka_unit_test(compression_and_many_records)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(chunks_read_back),
+                                          cmocka_unit_test(names_say_what_is_in_it),
+                                          cmocka_unit_test(damage_is_found),
+                                          cmocka_unit_test(swapped_parts_are_found),
+                                          cmocka_unit_test(writers_refuse),
+                                          cmocka_unit_test(chunks_without_bytes),
+                                          cmocka_unit_test(compression_and_many_records)};
 CW_TESTS_MAIN(tests)

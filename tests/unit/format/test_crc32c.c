@@ -35,13 +35,15 @@ static void both_ways_agree(void **state)
             uint32_t plain = cw_crc32c_plain(7, bytes + at, n);
             assert_int_equal(plain, cw_crc32c_sse42(7, bytes + at, n));
             /* in two parts */
-            assert_int_equal(plain, cw_crc32c(cw_crc32c(7, bytes + at, n / 3), bytes + at + n / 3, n - n / 3));
+            assert_int_equal(
+                plain, cw_crc32c(cw_crc32c(7, bytes + at, n / 3), bytes + at + n / 3, n - n / 3));
         }
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_values), cmocka_unit_test(both_ways_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_values),
+                                       cmocka_unit_test(both_ways_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,8 +15,9 @@
 static char folder[64];
 
 static const char *const dirs[] = {"a", "a/b", "a/b/c", "a/.hidden", "d", "empty"};
-static const char *const files[] = {"1.jpg", "2.png", "a/3.jpg", "a/b/4.jpg", "a/b/c/5.jpg", "a/b/c/x[1].jpg",
-                                    "a/.hidden/6.jpg", "a/.7.jpg", "d/8.JPG", "d/9.jpg"};
+static const char *const files[] = {"1.jpg",       "2.png",          "a/3.jpg",         "a/b/4.jpg",
+                                    "a/b/c/5.jpg", "a/b/c/x[1].jpg", "a/.hidden/6.jpg", "a/.7.jpg",
+                                    "d/8.JPG",     "d/9.jpg"};
 
 static char *in_folder(const char *name)
 {
@@ -38,9 +39,11 @@ static int make_tree(void **state)
         cw_autofree char *path = in_folder(files[i]);
         close(open(path, O_WRONLY | O_CREAT, 0600));
     }
-    cw_autofree char *loop = in_folder("a/b/up"), *link = in_folder("d/link.jpg"), *broken = in_folder("d/broken.jpg");
+    cw_autofree char *loop = in_folder("a/b/up"), *link = in_folder("d/link.jpg"),
+                     *broken = in_folder("d/broken.jpg");
     cw_autofree char *pipe = in_folder("d/pipe.jpg");
-    return symlink("../..", loop) | symlink("../1.jpg", link) | symlink("nowhere", broken) | mkfifo(pipe, 0600);
+    return symlink("../..", loop) | symlink("../1.jpg", link) | symlink("nowhere", broken) |
+           mkfifo(pipe, 0600);
 }
 
 static int remove_tree(void **state)
@@ -108,7 +111,8 @@ static void any_depth(void **state)
     matches("a/**", "a/3.jpg a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
     matches("a/**/", "a/3.jpg a/b/4.jpg a/b/c/5.jpg a/b/c/x[1].jpg");
     matches("**/b/**/c/*.jpg", "a/b/c/5.jpg a/b/c/x[1].jpg");
-    matches("**/*/**/5.jpg", "a/b/c/5.jpg a/b/up/a/b/c/5.jpg"); /* a link is followed by a name or *, not by ** */
+    matches("**/*/**/5.jpg",
+            "a/b/c/5.jpg a/b/up/a/b/c/5.jpg"); /* a link is followed by a name or *, not by ** */
     matches("*/../1.jp*", "a/../1.jpg d/../1.jpg empty/../1.jpg");
     matches("a/**/.hidden/*.jpg", "a/.hidden/6.jpg");
     matches("a/b/up/*.jpg", "a/b/up/1.jpg"); /* a link may be named */
@@ -127,7 +131,8 @@ static void fails(const char *pattern, const char *want)
 
 static void errors(void **state)
 {
-    cw_autofree char *dir = in_folder("a"), *pipe = in_folder("d/pipe.jpg"), *none = in_folder("none.jpg");
+    cw_autofree char *dir = in_folder("a"), *pipe = in_folder("d/pipe.jpg"),
+                     *none = in_folder("none.jpg");
     CW_STR_AUTO deep = {0};
     (void)state;
     fails("", "empty");
@@ -173,13 +178,15 @@ static void linear(void **state)
 {
     enum { ENTRIES = DIRS_N - 1 + 2 * DIRS_N /* . and .. */ };
     cw_autofree char *tree = in_folder("tree");
-    cw_autofree char *pattern = in_folder("tree/**/*/**/*/**/*/**/1/**/*/**/nothing"), *all = in_folder("tree/**/*/**/1/**");
+    cw_autofree char *pattern = in_folder("tree/**/*/**/*/**/*/**/1/**/*/**/nothing"),
+                     *all = in_folder("tree/**/*/**/1/**");
     struct cw_paths paths = {0};
     struct cw_err err = {0};
     (void)state;
     make_dirs(tree, 0, false);
     int rc = cw_glob(pattern, ENTRIES, NULL, &paths, &err);
-    int of_all = cw_glob(all, ENTRIES, NULL, &paths, NULL), less = cw_glob(all, ENTRIES - 1, NULL, &paths, NULL);
+    int of_all = cw_glob(all, ENTRIES, NULL, &paths, NULL),
+        less = cw_glob(all, ENTRIES - 1, NULL, &paths, NULL);
     make_dirs(tree, 0, true);
     if (rc < 0)
         fail_msg("%s", err.msg);
@@ -224,7 +231,7 @@ static void relative(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(any_depth),
-                                       cmocka_unit_test(errors), cmocka_unit_test(bounded),
+                                       cmocka_unit_test(errors),   cmocka_unit_test(bounded),
                                        cmocka_unit_test(relative), cmocka_unit_test(linear),
                                        cmocka_unit_test(stopped)};
     return cmocka_run_group_tests(tests, make_tree, remove_tree);

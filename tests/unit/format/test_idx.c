@@ -94,6 +94,7 @@ static void gzip_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(headers), cmocka_unit_test(names),
-                                       cmocka_unit_test(byte_order), cmocka_unit_test(gzip_members)};
+                                       cmocka_unit_test(byte_order),
+                                       cmocka_unit_test(gzip_members)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,8 @@ static void assert_same(const struct cw_element *a, const struct cw_element *b)
     }
 }
 
-/* Encodes, decodes, compares; looks at alignment. Memory as long as the record, so that tools see writes outside. */
+/* Encodes, decodes, compares; looks at alignment. Memory as long as the record, so that tools
+ * see writes outside. */
 static void round_trip(const struct cw_spec *spec, const struct cw_element *element)
 {
     struct cw_element back = {0}, shaped = {0};
@@ -46,7 +47,8 @@ static void round_trip(const struct cw_spec *spec, const struct cw_element *elem
         assert_memory_equal(away, p, (size_t)n);
     cw_mem_free(away);
     for (size_t i = 0; i < back.n; i++)
-        assert_int_equal((uintptr_t)back.fields[i].data % (back.fields[i].bytes >= 256 ? 64 : 8), 0);
+        assert_int_equal((uintptr_t)back.fields[i].data % (back.fields[i].bytes >= 256 ? 64 : 8),
+                         0);
     assert_int_equal(cw_record_align((size_t)n), n >= 256 ? 64 : 8);
     for (size_t cut = 0; cut < (size_t)n; cut++) {
         assert_int_equal(cw_record_decode(spec, p, cut, &back, NULL), CW_E_CORRUPT);
@@ -55,7 +57,8 @@ static void round_trip(const struct cw_spec *spec, const struct cw_element *elem
     void *longer = cw_mem_new((size_t)n + 1);
     memcpy(longer, p, (size_t)n);
     assert_int_equal(cw_record_decode(spec, longer, (size_t)n + 1, &back, &err), CW_E_CORRUPT);
-    assert_int_equal(cw_record_decode_shaped(&shape, longer, (size_t)n + 1, &back, NULL), CW_E_CORRUPT);
+    assert_int_equal(cw_record_decode_shaped(&shape, longer, (size_t)n + 1, &back, NULL),
+                     CW_E_CORRUPT);
     assert_non_null(strstr(err.msg, "record"));
     cw_mem_free(longer);
     cw_mem_free(p);
@@ -82,11 +85,13 @@ static void every_dtype(void **state)
         data[i] = (unsigned char)(i * 7);
     for (int dtype = 0; dtype < CW_DTYPE_STR; dtype++) {
         struct cw_spec fixed = {0}, free = {0};
-        struct cw_element element = {.n = 1, .fields = {view_of((enum cw_dtype)dtype, 2, dims, data)}};
+        struct cw_element element = {.n = 1,
+                                     .fields = {view_of((enum cw_dtype)dtype, 2, dims, data)}};
         assert_int_equal(cw_spec_add(&fixed, "x", (enum cw_dtype)dtype, 2, dims, NULL), 0);
         assert_int_equal(cw_spec_add(&free, "x", (enum cw_dtype)dtype, 2, unknown, NULL), 0);
         round_trip(&fixed, &element);
-        assert_int_equal(cw_record_bytes(&fixed, &element), 40 * (int64_t)cw_dtype_bytes((enum cw_dtype)dtype));
+        assert_int_equal(cw_record_bytes(&fixed, &element),
+                         40 * (int64_t)cw_dtype_bytes((enum cw_dtype)dtype));
         round_trip(&free, &element);
     }
 }
@@ -105,7 +110,9 @@ static void strings_empties_and_scalars(void **state)
     assert_int_equal(cw_spec_add(&spec, "none", CW_DTYPE_U8, 2, none, NULL), 0);
     for (size_t n = 0; n < sizeof(text); n += 13) {
         struct cw_element element = {.n = 4};
-        element.fields[0] = (struct cw_view){.dtype = CW_DTYPE_STR, .data = n ? text + 1 : NULL, .bytes = n ? n - 1 : 0}; /* not aligned */
+        /* not aligned */
+        element.fields[0] = (struct cw_view){
+            .dtype = CW_DTYPE_STR, .data = n ? text + 1 : NULL, .bytes = n ? n - 1 : 0};
         element.fields[1] = view_of(CW_DTYPE_I64, 0, NULL, &label);
         element.fields[2] = view_of(CW_DTYPE_F32, 2, (const int64_t[]){(int64_t)(n % 4), 3}, text);
         element.fields[3] = view_of(CW_DTYPE_U8, 2, none, NULL);
@@ -154,14 +161,21 @@ static void lies_are_found(void **state)
     assert_int_equal(cw_spec_add(&spec, "x", CW_DTYPE_U16, 2, free, NULL), 0);
     uint64_t record[5] = {2, 4, 16, 0, 0};
     assert_int_equal(cw_record_decode(&spec, record, 40, &back, NULL), 0);
-    const uint64_t lies[][3] = {{2, 4, 15}, {2, 5, 16}, {UINT64_MAX, 4, 16}, {1ull << 62, 8, 16}, {1ull << 40, 1ull << 40, 16},
-                                {0, 0, 16}, {1ull << 20, 1ull << 20, 1ull << 41}, {2, 4, UINT64_MAX}};
+    const uint64_t lies[][3] = {{2, 4, 15},
+                                {2, 5, 16},
+                                {UINT64_MAX, 4, 16},
+                                {1ull << 62, 8, 16},
+                                {1ull << 40, 1ull << 40, 16},
+                                {0, 0, 16},
+                                {1ull << 20, 1ull << 20, 1ull << 41},
+                                {2, 4, UINT64_MAX}};
     for (size_t i = 0; i < CW_ARRAY_LEN(lies); i++) {
         memcpy(record, lies[i], sizeof(lies[i]));
         assert_int_equal(cw_record_decode(&spec, record, 40, &back, NULL), CW_E_CORRUPT);
     }
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(every_dtype), cmocka_unit_test(strings_empties_and_scalars),
-                                          cmocka_unit_test(what_cannot_be_kept), cmocka_unit_test(lies_are_found)};
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_dtype), cmocka_unit_test(strings_empties_and_scalars),
+    cmocka_unit_test(what_cannot_be_kept), cmocka_unit_test(lies_are_found)};
 CW_TESTS_MAIN(tests)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one answer to "is this the file that the job means?": each identity against each way in which a file can be another one. */
+/* The one answer to "is this the file that the job means?": each identity against each way in
+ * which a file can be another one. */
 #include "support/cm.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "format/same_file.h"
 
 #define BYTES ((size_t)1 << 20)
-/* What lies between the ends is cut into this for the samples; the first of them ends 4 KiB behind the head. */
+/* What lies between the ends is cut into this for the samples; the first of them ends 4 KiB
+ * behind the head. */
 #define SAMPLED (CW_SAMPLE_END_BYTES + 17)
 #define BETWEEN (CW_SAMPLE_END_BYTES + CW_SAMPLE_BLOCK_BYTES + 17)
 
@@ -34,27 +36,53 @@ struct kind {
     bool missing;
     size_t bytes;
     int64_t mtime_ns;
-    size_t flip;     /* this byte is another one; SIZE_MAX = none */
+    size_t flip;              /* this byte is another one; SIZE_MAX = none */
     bool same[CW_IDENTITY_N]; /* mtime, size, sample, content */
     const char *says;
 };
 
 static const struct kind kinds[] = {
     {"same", false, BYTES, 5, SIZE_MAX, {true, true, true, true}, NULL},
-    {"touched", false, BYTES, 1000000005, SIZE_MAX, {false, true, true, true}, "its time of change is another one (by +1 s)"},
+    {"touched",
+     false,
+     BYTES,
+     1000000005,
+     SIZE_MAX,
+     {false, true, true, true},
+     "its time of change is another one (by +1 s)"},
     {"head", false, BYTES, 5, 0, {true, true, false, false}, "its bytes are others"},
     {"tail", false, BYTES, 5, BYTES - 1, {true, true, false, false}, "its bytes are others"},
     {"sampled", false, BYTES, 5, SAMPLED, {true, true, false, false}, "its bytes are others"},
     {"between", false, BYTES, 5, BETWEEN, {true, true, true, false}, "its bytes are others"},
-    {"last sample", false, BYTES, 5, BYTES - CW_SAMPLE_END_BYTES - 17, {true, true, false, false}, "its bytes are others"},
-    {"grown", false, BYTES + 1, 5, SIZE_MAX, {false, false, false, false}, "it had 1048576 bytes then, here and now it has 1048577"},
-    {"shrunk", false, BYTES - 1, 5, SIZE_MAX, {false, false, false, false}, "it had 1048576 bytes then, here and now it has 1048575"},
+    {"last sample",
+     false,
+     BYTES,
+     5,
+     BYTES - CW_SAMPLE_END_BYTES - 17,
+     {true, true, false, false},
+     "its bytes are others"},
+    {"grown",
+     false,
+     BYTES + 1,
+     5,
+     SIZE_MAX,
+     {false, false, false, false},
+     "it had 1048576 bytes then, here and now it has 1048577"},
+    {"shrunk",
+     false,
+     BYTES - 1,
+     5,
+     SIZE_MAX,
+     {false, false, false, false},
+     "it had 1048576 bytes then, here and now it has 1048575"},
     {"missing", true, 0, 0, SIZE_MAX, {false, false, false, false}, "it does not exist here"},
 };
 
 static struct cw_found_file found_of(char *bytes, size_t n, int64_t mtime_ns)
 {
-    return (struct cw_found_file){.bytes = {.name = "/data/a", .size = n, .read_at = read_mem, .arg = bytes}, .mtime_ns = mtime_ns};
+    return (struct cw_found_file){
+        .bytes = {.name = "/data/a", .size = n, .read_at = read_mem, .arg = bytes},
+        .mtime_ns = mtime_ns};
 }
 
 static char *make_bytes(void)
@@ -69,7 +97,8 @@ static void check(const struct kind *kind, enum cw_identity identity, char *byte
 {
     struct cw_file_stamp means;
     struct cw_err err = {0};
-    struct cw_found_file was = found_of(bytes, BYTES, 5), found = found_of(bytes, kind->bytes, kind->mtime_ns);
+    struct cw_found_file was = found_of(bytes, BYTES, 5),
+                         found = found_of(bytes, kind->bytes, kind->mtime_ns);
     assert_int_equal(cw_same_file_stamp(identity, &was, &means, &err), 0);
     if (kind->flip != SIZE_MAX)
         bytes[kind->flip] ^= 1;
@@ -92,7 +121,8 @@ static void each_kind(void **state)
     cw_mem_free(bytes);
 }
 
-/* mtime and size read nothing, a sample reads 192 KiB, and a known sum or another size spares all. */
+/* mtime and size read nothing, a sample reads 192 KiB, and a known sum or another size spares
+ * all. */
 static void what_is_read(void **state)
 {
     static const uint64_t want[] = {0, 0, 192 << 10, BYTES};
@@ -100,7 +130,8 @@ static void what_is_read(void **state)
     (void)state;
     for (int id = 0; id < CW_IDENTITY_N; id++) {
         struct cw_file_stamp means;
-        struct cw_found_file found = found_of(bytes, BYTES, 5), longer = found_of(bytes, BYTES + 1, 5);
+        struct cw_found_file found = found_of(bytes, BYTES, 5),
+                             longer = found_of(bytes, BYTES + 1, 5);
         read_bytes = 0;
         assert_int_equal(cw_same_file_stamp((enum cw_identity)id, &found, &means, NULL), 0);
         assert_int_equal(read_bytes, want[id]);
@@ -126,7 +157,9 @@ static void small_files(void **state)
         assert_int_equal(cw_same_file_stamp(CW_IDENTITY_SAMPLE, &found, &means, NULL), 0);
         assert_int_equal(read_bytes, CW_MIN(sizes[i], whole));
         for (size_t at = 0; at < sizes[i]; at += 1021) {
-            bool overlooked = sizes[i] > whole && at >= CW_SAMPLE_END_BYTES && at < sizes[i] - CW_SAMPLE_END_BYTES; /* maybe */
+            /* maybe */
+            bool overlooked = sizes[i] > whole && at >= CW_SAMPLE_END_BYTES &&
+                              at < sizes[i] - CW_SAMPLE_END_BYTES;
             bytes[at] ^= 1;
             int rc = cw_same_file(&means, "a", &found, NULL);
             bytes[at] ^= 1;
@@ -175,7 +208,8 @@ static void names(void **state)
     (void)state;
     for (int id = 0; id < CW_IDENTITY_N; id++) {
         enum cw_identity got = CW_IDENTITY_N;
-        assert_int_equal(cw_identity_parse(cw_identity_name((enum cw_identity)id), "x", &got, NULL), 0);
+        assert_int_equal(cw_identity_parse(cw_identity_name((enum cw_identity)id), "x", &got, NULL),
+                         0);
         assert_int_equal(got, id);
         bool overlooks = id == CW_IDENTITY_SIZE || id == CW_IDENTITY_SAMPLE;
         assert_int_equal(cw_identity_blind((enum cw_identity)id) != NULL, overlooks);
@@ -183,12 +217,14 @@ static void names(void **state)
     struct cw_err err = {0};
     enum cw_identity got;
     assert_int_equal(cw_identity_parse("hash", "option --identity", &got, &err), CW_E_INVALID);
-    assert_string_equal(err.msg, "option --identity: \"hash\" is none of mtime, size, sample, content");
+    assert_string_equal(err.msg,
+                        "option --identity: \"hash\" is none of mtime, size, sample, content");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind), cmocka_unit_test(what_is_read), cmocka_unit_test(small_files),
-                                       cmocka_unit_test(etags), cmocka_unit_test(reading_fails), cmocka_unit_test(names)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind), cmocka_unit_test(what_is_read),  cmocka_unit_test(small_files),
+        cmocka_unit_test(etags),     cmocka_unit_test(reading_fails), cmocka_unit_test(names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

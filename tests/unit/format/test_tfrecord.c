@@ -76,6 +76,7 @@ static void records_of_all_sizes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_damage_is_found), cmocka_unit_test(records_of_all_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_damage_is_found),
+                                       cmocka_unit_test(records_of_all_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

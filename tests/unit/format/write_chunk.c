@@ -21,9 +21,11 @@ static void make_spec(struct cw_spec *spec)
     CW_ASSERT(cw_spec_add(spec, "text", CW_DTYPE_STR, 0, NULL, NULL) == 0);
 }
 
-static struct cw_view view_of(enum cw_dtype dtype, int rank, int64_t a, int64_t b, void *data, size_t bytes)
+static struct cw_view view_of(enum cw_dtype dtype, int rank, int64_t a, int64_t b, void *data,
+                              size_t bytes)
 {
-    return (struct cw_view){.dtype = dtype, .rank = rank, .dims = {a, b}, .data = data, .bytes = bytes};
+    return (struct cw_view){
+        .dtype = dtype, .rank = rank, .dims = {a, b}, .data = data, .bytes = bytes};
 }
 
 int main(int argc, char **argv)
@@ -45,7 +47,8 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sizeof(bytes[k]); i++)
             bytes[k][i] = (unsigned char)((k + i) % 2);
         for (int dtype = 0; dtype < CW_DTYPE_STR; dtype++)
-            e->fields[dtype] = view_of((enum cw_dtype)dtype, 2, rows, 2, bytes[k], (size_t)rows * 2 * cw_dtype_bytes((enum cw_dtype)dtype));
+            e->fields[dtype] = view_of((enum cw_dtype)dtype, 2, rows, 2, bytes[k],
+                                       (size_t)rows * 2 * cw_dtype_bytes((enum cw_dtype)dtype));
         for (int i = 0; i < 81; i++)
             fixed[k][i] = (int32_t)k * 100 - i;
         e->fields[12] = view_of(CW_DTYPE_I32, 2, 9, 9, fixed[k], sizeof(fixed[k]));
@@ -54,9 +57,11 @@ int main(int argc, char **argv)
         memset(texts[k], 'a' + (int)(k % 26), sizeof(texts[k]));
         e->fields[14] = view_of(CW_DTYPE_STR, 0, 0, 0, texts[k], 2 * k);
     }
-    struct cw_test_chunk chunk = cw_test_chunk_new(&head, elements, ELEMENTS_N, 30, (int)strtol(argv[2], NULL, 10));
+    struct cw_test_chunk chunk =
+        cw_test_chunk_new(&head, elements, ELEMENTS_N, 30, (int)strtol(argv[2], NULL, 10));
     FILE *file = fopen(argv[1], "wb");
-    bool ok = chunk.rc == 0 && file && fwrite(chunk.bytes.s, 1, chunk.bytes.len, file) == chunk.bytes.len;
+    bool ok =
+        chunk.rc == 0 && file && fwrite(chunk.bytes.s, 1, chunk.bytes.len, file) == chunk.bytes.len;
     ok = file && fclose(file) == 0 && ok;
     cw_test_chunk_fini(&chunk);
     return ok ? 0 : 1;

@@ -182,15 +182,18 @@ static void test_function(void **state)
 {
     (void)state;
     assert_true(cw_test_same_function(RANGE "," CAST "," BATCH,
-                              RANGE "," CAST ",{\"op\":\"cache\"}," BATCH "," MARK));
-    assert_true(cw_test_same_function(IMAGES "," FLIP "," BATCH, IMAGES "," MARK "," FLIP "," BATCH));
+                                      RANGE "," CAST ",{\"op\":\"cache\"}," BATCH "," MARK));
     assert_true(
-        cw_test_same_function(IMAGES "," FLIP, IMAGES "," FREEZE "," FLIP)); /* nothing draws before it */
+        cw_test_same_function(IMAGES "," FLIP "," BATCH, IMAGES "," MARK "," FLIP "," BATCH));
+    assert_true(
+        /* nothing draws before it */
+        cw_test_same_function(IMAGES "," FLIP, IMAGES "," FREEZE "," FLIP));
     assert_false(cw_test_same_function(IMAGES "," FLIP, IMAGES "," FLIP "," FREEZE));
     assert_true(cw_test_same_function(IMAGES "," FLIP "," FREEZE,
-                              IMAGES "," FLIP ",{\"op\":\"cache\",\"freeze\":true}"));
-    assert_true(cw_test_same_function(RANGE "," FILTER "," BATCH, RANGE
-                              "," FILTER "," MARK "," BATCH ",{\"op\":\"mark\",\"name\":\"n\"}"));
+                                      IMAGES "," FLIP ",{\"op\":\"cache\",\"freeze\":true}"));
+    assert_true(cw_test_same_function(RANGE "," FILTER "," BATCH,
+                                      RANGE "," FILTER "," MARK "," BATCH
+                                            ",{\"op\":\"mark\",\"name\":\"n\"}"));
 }
 
 int main(void)

@@ -92,24 +92,28 @@ static void test_fingerprint(void **state)
     (void)state;
     /* defaults, names of operators without a stream, and given fields that are the default do not
      * count */
-    assert_true(cw_test_same_function(RANGE, "{\"op\":\"range\",\"stop\":10,\"start\":0,\"name\":\"r\"}"));
     assert_true(
-        cw_test_same_function(RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"}",
-             RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"x\",\"keep_position\":true}"));
+        cw_test_same_function(RANGE, "{\"op\":\"range\",\"stop\":10,\"start\":0,\"name\":\"r\"}"));
+    assert_true(cw_test_same_function(
+        RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\"}",
+        RANGE ",{\"op\":\"cast\",\"dtype\":\"f32\",\"fields\":\"x\",\"keep_position\":true}"));
     assert_false(cw_test_same_function(RANGE, "{\"op\":\"range\",\"stop\":11}"));
-    assert_false(
-        cw_test_same_function(RANGE ",{\"op\":\"take\",\"count\":3}", RANGE ",{\"op\":\"skip\",\"count\":3}"));
-    assert_false(cw_test_same_function(RANGE ",{\"op\":\"take\",\"count\":3},{\"op\":\"skip\",\"count\":3}",
-                      RANGE ",{\"op\":\"skip\",\"count\":3},{\"op\":\"take\",\"count\":3}"));
+    assert_false(cw_test_same_function(RANGE ",{\"op\":\"take\",\"count\":3}",
+                                       RANGE ",{\"op\":\"skip\",\"count\":3}"));
+    assert_false(cw_test_same_function(
+        RANGE ",{\"op\":\"take\",\"count\":3},{\"op\":\"skip\",\"count\":3}",
+        RANGE ",{\"op\":\"skip\",\"count\":3},{\"op\":\"take\",\"count\":3}"));
     /* a stream's name does */
-    assert_false(cw_test_same_function(RANGE ",{\"op\":\"shuffle\"}", RANGE ",{\"op\":\"shuffle\",\"name\":\"s\"}"));
+    assert_false(cw_test_same_function(RANGE ",{\"op\":\"shuffle\"}",
+                                       RANGE ",{\"op\":\"shuffle\",\"name\":\"s\"}"));
 }
 
 static void test_flags(void **state)
 {
     (void)state;
-    struct cw_checked *c = cw_test_must_check(RANGE ",{\"op\":\"shuffle\"},{\"op\":\"shuffle\"},{\"op\":\"cast\","
-                                      "\"dtype\":\"f32\"},{\"op\":\"batch\",\"size\":2}");
+    struct cw_checked *c =
+        cw_test_must_check(RANGE ",{\"op\":\"shuffle\"},{\"op\":\"shuffle\"},{\"op\":\"cast\","
+                                 "\"dtype\":\"f32\"},{\"op\":\"batch\",\"size\":2}");
     assert_true(c->nodes[1].tag != c->nodes[2].tag);
     assert_false(c->nodes[3].random);
     assert_true(c->nodes[4].random); /* other elements in a batch each epoch */
@@ -127,11 +131,11 @@ static void test_sparse(void **state)
     (void)state;
     struct cw_err err = {0};
     struct cw_sparse sparse;
-    struct cw_checked *c =
-        cw_test_must_check(RANGE "," FILTER ",{\"op\":\"shuffle\"},{\"op\":\"skip\",\"count\":3},{\"op\":"
-                   "\"take\",\"count\":50},{\"op\":\"skip\",\"count\":1},"
-                   "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":true},{\"op\":\"take\","
-                   "\"count\":4},{\"op\":\"skip\",\"count\":1}");
+    struct cw_checked *c = cw_test_must_check(
+        RANGE "," FILTER ",{\"op\":\"shuffle\"},{\"op\":\"skip\",\"count\":3},{\"op\":"
+              "\"take\",\"count\":50},{\"op\":\"skip\",\"count\":1},"
+              "{\"op\":\"batch\",\"size\":8,\"drop_remainder\":true},{\"op\":\"take\","
+              "\"count\":4},{\"op\":\"skip\",\"count\":1}");
     assert_int_equal(cw_sparse_find(c, &sparse, &err), 0);
     assert_int_equal(sparse.first, 1);
     assert_int_equal(sparse.rows, 2);

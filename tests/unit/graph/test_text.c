@@ -48,10 +48,13 @@ static void test_chain(void **state)
 /* The identity of source files is kept, and mtime is not written out. */
 static void test_identity(void **state)
 {
-    static const char *const texts[] = {"{\"pipeline\": [{\"op\": \"range\"}]}", "{\"identity\": \"size\", \"pipeline\": [{\"op\": \"range\"}]}",
-                                        "{\"identity\": \"sample\", \"pipeline\": [{\"op\": \"range\"}]}",
-                                        "{\"identity\": \"content\", \"pipeline\": [{\"op\": \"range\"}]}"};
-    static const char wrong[] = "{\"identity\": \"hash\", \"pipeline\": [{\"op\": \"range\"}]}", number[] = "{\"identity\": 1, \"pipeline\": [{\"op\": \"range\"}]}";
+    static const char *const texts[] = {
+        "{\"pipeline\": [{\"op\": \"range\"}]}",
+        "{\"identity\": \"size\", \"pipeline\": [{\"op\": \"range\"}]}",
+        "{\"identity\": \"sample\", \"pipeline\": [{\"op\": \"range\"}]}",
+        "{\"identity\": \"content\", \"pipeline\": [{\"op\": \"range\"}]}"};
+    static const char wrong[] = "{\"identity\": \"hash\", \"pipeline\": [{\"op\": \"range\"}]}",
+                      number[] = "{\"identity\": 1, \"pipeline\": [{\"op\": \"range\"}]}";
     struct cw_graph *graph = NULL;
     struct cw_err err = {0};
     (void)state;

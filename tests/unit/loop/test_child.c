@@ -28,7 +28,8 @@ static struct cw_child start(const char *script)
 
 static void talks_over_pipes(void **state)
 {
-    struct cw_child child = start("echo ready; echo more; read line; echo got $line; cat >/dev/null; exit 7");
+    struct cw_child child =
+        start("echo ready; echo more; read line; echo got $line; cat >/dev/null; exit 7");
     char line[64];
 
     (void)state;
@@ -53,14 +54,16 @@ static void its_end_is_told(void **state)
     char line[8];
 
     (void)state;
-    assert_int_equal(cw_child_read_line(&child, LONG_MS, line, sizeof(line), &err), CW_E_UNAVAILABLE);
+    assert_int_equal(cw_child_read_line(&child, LONG_MS, line, sizeof(line), &err),
+                     CW_E_UNAVAILABLE);
     assert_string_equal(err.msg, "the process ended with status 3");
     cw_child_stop(&child, LONG_MS);
     child = start("echo a line that is longer than the buffer");
     assert_int_equal(cw_child_read_line(&child, LONG_MS, line, sizeof(line), &err), CW_E_LIMIT);
     cw_child_stop(&child, LONG_MS);
     child = start("kill -KILL $$");
-    assert_int_equal(cw_child_read_line(&child, LONG_MS, line, sizeof(line), &err), CW_E_UNAVAILABLE);
+    assert_int_equal(cw_child_read_line(&child, LONG_MS, line, sizeof(line), &err),
+                     CW_E_UNAVAILABLE);
     assert_string_equal(err.msg, "the process was ended by signal 9");
     cw_child_stop(&child, LONG_MS);
     struct cw_child never = {.pid = 0};
@@ -96,8 +99,10 @@ static void starts_clean(void **state)
     sigprocmask(SIG_BLOCK, &set, &before);
     signal(SIGPIPE, SIG_IGN);
     char script[256];
-    snprintf(script, sizeof(script), "if [ -e /proc/self/fd/%d ]; then echo leak; else echo clean; fi; "
-                                     "grep -E 'Sig(Blk|Ign)' /proc/self/status | tr -s '\\n\\t' '  '; echo", fds[1]);
+    snprintf(script, sizeof(script),
+             "if [ -e /proc/self/fd/%d ]; then echo leak; else echo clean; fi; "
+             "grep -E 'Sig(Blk|Ign)' /proc/self/status | tr -s '\\n\\t' '  '; echo",
+             fds[1]);
     struct cw_child child = start(script);
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, &before, NULL);
@@ -160,13 +165,15 @@ static void our_programs_are_found(void **state)
     assert_int_equal(cw_child_find("no-such-program", path, sizeof(path), &err), CW_E_NOT_FOUND);
     assert_non_null(strstr(err.msg, dir));
     unsetenv("CACHEW_BIN_DIR");
-    assert_int_equal(cw_child_find("test_loop_child", path, sizeof(path), &err), CW_OK); /* beside this one */
+    /* beside this one */
+    assert_int_equal(cw_child_find("test_loop_child", path, sizeof(path), &err), CW_OK);
     unlink(file);
     rmdir(dir);
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(talks_over_pipes), cmocka_unit_test(its_end_is_told), cmocka_unit_test(the_stubborn_are_killed),
-    cmocka_unit_test(starts_clean), cmocka_unit_test(stderr_goes_to_a_file), cmocka_unit_test(missing_programs_are_errors),
+    cmocka_unit_test(talks_over_pipes),        cmocka_unit_test(its_end_is_told),
+    cmocka_unit_test(the_stubborn_are_killed), cmocka_unit_test(starts_clean),
+    cmocka_unit_test(stderr_goes_to_a_file),   cmocka_unit_test(missing_programs_are_errors),
     cmocka_unit_test(our_programs_are_found)};
 CW_TESTS_MAIN(tests)

@@ -23,7 +23,7 @@ struct call {
     struct producer *producer;
     int number;
 };
-static int calls_left; /* loop */
+static int calls_left;                 /* loop */
 static _Thread_local char thread_mark; /* another in each thread */
 static const char *main_mark;
 
@@ -200,7 +200,8 @@ static void stop_before_run_and_posts_before_free(void **state)
     cw_loop_free(NULL);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(posts_keep_each_threads_order), cmocka_unit_test(timers_fire_in_order),
-                                          cmocka_unit_test(signals_arrive_on_the_loop), cmocka_unit_test(readable_descriptors_call),
-                                          cmocka_unit_test(stop_before_run_and_posts_before_free)};
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(posts_keep_each_threads_order), cmocka_unit_test(timers_fire_in_order),
+    cmocka_unit_test(signals_arrive_on_the_loop), cmocka_unit_test(readable_descriptors_call),
+    cmocka_unit_test(stop_before_run_and_posts_before_free)};
 CW_TESTS_MAIN(tests)

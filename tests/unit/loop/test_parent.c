@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process notices the end of the one that started it. Each case is this test, a parent, and its child; the child's standard input is a pipe. */
+/* A process notices the end of the one that started it. Each case is this test, a parent, and
+ * its child; the child's standard input is a pipe. */
 #include "support/cm.h"
 
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions: what the golden cases (tests/ops/eval.json) do not reach: long tensors, limits, garbage. */
+/* Expressions: what the golden cases (tests/ops/eval.json) do not reach: long tensors, limits,
+ * garbage. */
 #include "support/cm.h"
 
 #include <math.h>
@@ -19,8 +20,11 @@ static void fixture_init(struct fixture *f, void *data, enum cw_dtype dtype, int
     *f = (struct fixture){.arena = cw_arena_new(1 << 16)};
     assert_int_equal(cw_spec_add(&f->spec, "v", dtype, 1, &count, NULL), 0);
     f->element.n = 1;
-    f->element.fields[0] = (struct cw_view){.data = data, .bytes = (size_t)count * cw_dtype_bytes(dtype), .dtype = dtype,
-                                            .rank = 1, .dims = {count}};
+    f->element.fields[0] = (struct cw_view){.data = data,
+                                            .bytes = (size_t)count * cw_dtype_bytes(dtype),
+                                            .dtype = dtype,
+                                            .rank = 1,
+                                            .dims = {count}};
 }
 
 static void eval(struct fixture *f, const char *text, struct cw_view *ret)
@@ -86,8 +90,9 @@ static void limits(void **state)
 /* Any mix of tokens is either an expression or an error with a column, and never anything else. */
 static void mixed_tokens(void **state)
 {
-    static const char *const tokens[] = {"x",   "1",   "2.5", "+", "-",  "*", "/", "%",   "**",   "(",  ")", ",",  "<",
-                                         "<=",  "==",  "and", "or", "not", "min", "max", "clip", "abs", "log", "true", "(", ")"};
+    static const char *const tokens[] = {
+        "x",  "1",  "2.5", "+",  "-",   "*",   "/",   "%",    "**",  "(",   ")",    ",", "<",
+        "<=", "==", "and", "or", "not", "min", "max", "clip", "abs", "log", "true", "(", ")"};
     int64_t v[3] = {1, -2, 0};
     struct fixture f;
     struct cw_rng rng;
@@ -108,7 +113,8 @@ static void mixed_tokens(void **state)
             assert_non_null(strstr(err.msg, "column"));
             continue;
         }
-        if (cw_expr_bind(expr, &f.spec, &err) < 0 || cw_expr_eval(expr, &ctx, &f.element, &got, &err) < 0)
+        if (cw_expr_bind(expr, &f.spec, &err) < 0 ||
+            cw_expr_eval(expr, &ctx, &f.element, &got, &err) < 0)
             assert_non_null(strstr(err.msg, "column"));
         good++;
         cw_expr_free(expr);
@@ -133,7 +139,8 @@ static void powers(void **state)
     assert_true(r[0] == 64 && r[1] == -512 && r[2] == 0 && isinf(r[3]) && r[4] == 0);
     eval(&f, "v ** 0.25", &got);
     r = got.data;
-    assert_true(fabs(r[0] - sqrt(2)) < 1e-12 && isnan(r[1]) && r[2] == 0 && isinf(r[3]) && fabs(r[4] / 1e-75 - 1) < 1e-10);
+    assert_true(fabs(r[0] - sqrt(2)) < 1e-12 && isnan(r[1]) && r[2] == 0 && isinf(r[3]) &&
+                fabs(r[4] / 1e-75 - 1) < 1e-10);
     eval(&f, "v ** -1.5", &got);
     r = got.data;
     assert_true(fabs(r[0] - 0.125) < 1e-12 && isinf(r[2]) && r[3] == 0);

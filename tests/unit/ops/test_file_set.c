@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of sources: bounded descriptors under many threads, and files that change after they were found. */
+/* Files of sources: bounded descriptors under many threads, and files that change after they
+ * were found. */
 #include "support/cm.h"
 
 #include <fcntl.h>
@@ -168,7 +169,9 @@ static void changed_files_are_refused(void **state)
     assert_int_equal(set->n, FILES);
     assert_int_equal(set->v[50].records, 50);
     assert_string_equal(set->v[5].path, longer);
-    use_fails_with(set, 5, "not the file that the job was prepared with: it had 8 bytes then, here and now it has 16");
+    use_fails_with(
+        set, 5,
+        "not the file that the job was prepared with: it had 8 bytes then, here and now it has 16");
     use_fails_with(set, 6, "its time of change is another one");
     use_fails_with(set, 7, "it does not exist here");
     write_file(gone, "file 007");
@@ -192,10 +195,12 @@ static void use_works(struct cw_file_set *set, size_t i)
     cw_file_set_release(set, &use);
 }
 
-/* A copy with another time, and other bytes with the same size and time: by each identity, through a manifest. */
+/* A copy with another time, and other bytes with the same size and time: by each identity,
+ * through a manifest. */
 static void identities(void **state)
 {
-    static const bool touched_is_same[] = {false, true, true, true}, changed_is_same[] = {true, true, false, false};
+    static const bool touched_is_same[] = {false, true, true, true},
+                      changed_is_same[] = {true, true, false, false};
     cw_autofree char *touched = path_of(1), *changed = path_of(2);
     (void)state;
     for (int id = 0; id < CW_IDENTITY_N; id++) {
@@ -231,7 +236,8 @@ static void identities(void **state)
     }
 }
 
-/* What another identity's manifest says cannot be compared: whoever made it did not do what the job asks for. */
+/* What another identity's manifest says cannot be compared: whoever made it did not do what the
+ * job asks for. */
 static void other_identity(void **state)
 {
     struct cw_value manifest = {0};
@@ -270,7 +276,8 @@ static void bad_manifests(void **state)
         struct cw_file_set *set = NULL;
         struct cw_str_list none = {NULL, 0};
         struct cw_err err = {0};
-        assert_int_equal(cw_value_parse(texts[i], strlen(texts[i]), "manifest", &manifest, &err), 0);
+        assert_int_equal(cw_value_parse(texts[i], strlen(texts[i]), "manifest", &manifest, &err),
+                         0);
         const struct cw_op_open how = {.manifest = &manifest};
         assert_int_equal(cw_file_set_new(&none, &how, &set, &err), CW_E_CORRUPT);
         assert_null(set);
@@ -280,8 +287,11 @@ static void bad_manifests(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_few_descriptors), cmocka_unit_test(positions),
-                                       cmocka_unit_test(bad_manifests), cmocka_unit_test(identities),
-                                       cmocka_unit_test(other_identity), cmocka_unit_test(changed_files_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_few_descriptors),
+                                       cmocka_unit_test(positions),
+                                       cmocka_unit_test(bad_manifests),
+                                       cmocka_unit_test(identities),
+                                       cmocka_unit_test(other_identity),
+                                       cmocka_unit_test(changed_files_are_refused)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -186,7 +186,8 @@ static void test_parts(void **state)
     cw_jpeg_free(jpeg);
 }
 
-/* Parts with a sample or two of some component, which libjpeg upsamples in another way than more of them. */
+/* Parts with a sample or two of some component, which libjpeg upsamples in another way than more
+ * of them. */
 static void test_narrow(void **state)
 {
     static const int sampling[][3] = {{1, 2, 4}, {2, 1, 4}, {4, 2, 1}, {4, 4, 2}, {2, 1, 1}};
@@ -306,7 +307,8 @@ static void test_damage(void **state)
         assert_non_null(strstr(err.msg, "damaged JPEG image: "));
         free(cut);
     }
-    /* Bytes that are not what was written: an error or an image, never worse; and the decoder works on. */
+    /* Bytes that are not what was written: an error or an image, never worse; and the decoder
+     * works on. */
     struct cw_rng rng;
     cw_rng_init(&rng, 9, 9, 9, 9, 9);
     uint8_t *bad = malloc(file.n);
@@ -357,8 +359,9 @@ static struct outcome decode_want(struct cw_jpeg *jpeg, const struct file *file,
     return out;
 }
 
-/* A damaged file: whoever decodes a part, with which decoder, finds the same damage and the same samples; and whoever
- * finds a whole image sound finds each part of it sound. Returns whether the part is sound although the whole is not. */
+/* A damaged file: whoever decodes a part, with which decoder, finds the same damage and the same
+ * samples; and whoever finds a whole image sound finds each part of it sound. Returns whether
+ * the part is sound although the whole is not. */
 static bool check_damaged(struct cw_jpeg *fast, struct cw_jpeg *plain, const struct file *file,
                           const struct cw_rect *all, const struct cw_rect *want)
 {
@@ -374,7 +377,8 @@ static bool check_damaged(struct cw_jpeg *fast, struct cw_jpeg *plain, const str
     return whole.rc < 0 && a.rc == 0;
 }
 
-/* Damage of three kinds at every tenth of the file: an end marker, noise, a restart marker out of order. */
+/* Damage of three kinds at every tenth of the file: an end marker, noise, a restart marker out
+ * of order. */
 static void damage(struct file *bad, const struct file *good, int tenth, int kind,
                    const struct cw_rng *rng)
 {
@@ -398,7 +402,8 @@ static size_t check_all_damage(struct cw_jpeg *fast, struct cw_jpeg *plain,
     cw_rng_init(&rng, 5, 6, 7, 8, (uint64_t)shape->w);
     for (int i = 0; i < 10 * 3; i++) {
         damage(&bad, &good, i % 10, i / 10, &rng);
-        for (int64_t edge = 0; edge < shape->h; edge += 5) { /* the part's last row: around each row of MCUs */
+        /* the part's last row: around each row of MCUs */
+        for (int64_t edge = 0; edge < shape->h; edge += 5) {
             const struct cw_rect want = {.y = edge / 2, .x = 9, .h = edge - edge / 2 + 1, .w = 21};
             partly += check_damaged(fast, plain, &bad, &all, &want);
         }
@@ -432,8 +437,8 @@ static void test_same_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts), cmocka_unit_test(test_narrow), cmocka_unit_test(test_fast),
-        cmocka_unit_test(test_damage), cmocka_unit_test(test_same_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_narrow),
+                                       cmocka_unit_test(test_fast), cmocka_unit_test(test_damage),
+                                       cmocka_unit_test(test_same_damage)};
     return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read_file compares what it reads with what the job was prepared with, by each identity, also where a cache of source blocks holds other bytes. */
+/* read_file compares what it reads with what the job was prepared with, by each identity, also
+ * where a cache of source blocks holds other bytes. */
 #include "support/cm.h"
 
 #include <fcntl.h>
@@ -39,7 +40,11 @@ static int read_it(const struct cw_file_stamp *stamp, char ret_text[64], struct 
     const struct cw_op *op = cw_op_find("read_file");
     struct cw_arena *arena = cw_arena_new(1 << 16);
     const struct cw_op_ctx ctx = {.arena = arena};
-    struct cw_view in = {.data = path, .bytes = strlen(path), .dtype = CW_DTYPE_STR, .stamp = stamp}, out = in;
+    struct cw_view in = {.data = path,
+                         .bytes = strlen(path),
+                         .dtype = CW_DTYPE_STR,
+                         .stamp = stamp},
+                   out = in;
     int rc = op->apply_field(&ctx, NULL, NULL, NULL, &in, &out, err);
     if (rc == 0) {
         assert_null(out.stamp);
@@ -53,8 +58,10 @@ static int read_it(const struct cw_file_stamp *stamp, char ret_text[64], struct 
 
 static void each_identity(void **state)
 {
-    /* touched, other bytes of the same size and time, longer, gone; in the order of the identities */
-    static const bool same[4][CW_IDENTITY_N] = {{false, true, true, true}, {true, true, false, false}, {false}, {false}};
+    /* touched, other bytes of the same size and time, longer, gone; in the order of the
+     * identities */
+    static const bool same[4][CW_IDENTITY_N] = {
+        {false, true, true, true}, {true, true, false, false}, {false}, {false}};
     (void)state;
     for (int id = 0; id < CW_IDENTITY_N; id++) {
         for (int how = 0; how < 4; how++) {
@@ -64,7 +71,10 @@ static void each_identity(void **state)
             const struct cw_file_stamp stamp = stamp_by((enum cw_identity)id);
             assert_int_equal(read_it(&stamp, text, &err), 0);
             assert_string_equal(text, "as it was");
-            put(how == 1 ? "as it isn" : how == 2 ? "as it was once" : "as it was", how == 0 ? 2000 : 1000);
+            put(how == 1   ? "as it isn"
+                : how == 2 ? "as it was once"
+                           : "as it was",
+                how == 0 ? 2000 : 1000);
             if (how == 3)
                 assert_int_equal(unlink(path), 0);
             int rc = read_it(&stamp, text, &err);
@@ -75,7 +85,8 @@ static void each_identity(void **state)
     }
 }
 
-static int stale(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst, size_t n, struct cw_err *err)
+static int stale(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,
+                 struct cw_err *err)
 {
     (void)file, (void)err;
     memcpy(dst, (const char *)arg + offset, n);
@@ -117,6 +128,7 @@ static int end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_identity), cmocka_unit_test(stale_cache)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_identity),
+                                       cmocka_unit_test(stale_cache)};
     return cmocka_run_group_tests(tests, begin, end);
 }

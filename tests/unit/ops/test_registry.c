@@ -26,7 +26,8 @@ static void names_are_sorted_and_found(void **state)
     for (size_t i = 0; i < n; i++) {
         assert_true(i == 0 || strcmp(all[i - 1]->name, all[i]->name) < 0);
         assert_ptr_equal(cw_op_find(all[i]->name), all[i]);
-        assert_int_equal(strspn(all[i]->name, "abcdefghijklmnopqrstuvwxyz0123456789_"), strlen(all[i]->name));
+        assert_int_equal(strspn(all[i]->name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
+                         strlen(all[i]->name));
     }
     assert_null(cw_op_find("no_such"));
     assert_null(cw_op_find(""));
@@ -44,8 +45,9 @@ static bool has_functions(const struct cw_op *op)
     case CW_OP_INDEX:
         return op->infer && op->count && op->map && op->inputs_min >= 1;
     case CW_OP_ELEMENT:
-        return fieldwise ? op->infer_field && op->apply_field && op->accepts && !op->infer && !op->apply
-                         : op->infer && op->apply;
+        return fieldwise
+                   ? op->infer_field && op->apply_field && op->accepts && !op->infer && !op->apply
+                   : op->infer && op->apply;
     case CW_OP_GROUP:
         return op->infer && op->group_size && op->group_drops;
     }
@@ -98,7 +100,8 @@ static void options_lie_in_their_struct(void **state)
             assert_false(a->flags & CW_OPT_REQUIRED && a->def);
             for (const struct cw_opt *b = all[i]->options; b != a; b++) {
                 assert_string_not_equal(a->name, b->name);
-                assert_true(a->offset >= b->offset + bytes_of(b->type) || b->offset >= a->offset + bytes_of(a->type));
+                assert_true(a->offset >= b->offset + bytes_of(b->type) ||
+                            b->offset >= a->offset + bytes_of(a->type));
             }
         }
     }
@@ -130,7 +133,8 @@ static void case_files_are_there(void **state)
 {
     (void)state;
     for (size_t i = 0; i < n; i++) {
-        cw_autofree char *path = cw_mem_printf("%s/tests/ops/%s.json", CW_TEST_SOURCE_DIR, all[i]->name);
+        cw_autofree char *path =
+            cw_mem_printf("%s/tests/ops/%s.json", CW_TEST_SOURCE_DIR, all[i]->name);
         if (access(path, R_OK) != 0)
             fail_msg("%s is missing", path);
     }
@@ -184,7 +188,8 @@ static char *load(const char *path)
 static void example_in_docs_is_true(void **state)
 {
     cw_autofree char *doc = load("docs/adding-an-operator.md");
-    cw_autofree char *take = load("src/ops/index/op_take.c"), *cast = load("src/ops/element/op_cast.c");
+    cw_autofree char *take = load("src/ops/index/op_take.c"),
+                     *cast = load("src/ops/element/op_cast.c");
     bool code = false;
     size_t lines = 0;
     (void)state;
@@ -208,16 +213,17 @@ static void reference_is_up_to_date(void **state)
     cw_ops_describe_markdown(NULL, &want);
     cw_autofree char *got = load("docs/operators.md");
     if (strcmp(got, want.s) != 0)
-        fail_msg("docs/operators.md is not what the tables say: cachew ops --markdown > docs/operators.md");
+        fail_msg("docs/operators.md is not what the tables say: cachew ops --markdown > "
+                 "docs/operators.md");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_sorted_and_found), cmocka_unit_test(descriptors_are_whole),
+        cmocka_unit_test(names_are_sorted_and_found),  cmocka_unit_test(descriptors_are_whole),
         cmocka_unit_test(options_lie_in_their_struct), cmocka_unit_test(defaults_are_in_range),
-        cmocka_unit_test(case_files_are_there),       cmocka_unit_test(descriptions_are_json),
-        cmocka_unit_test(reference_is_up_to_date), cmocka_unit_test(example_in_docs_is_true),
+        cmocka_unit_test(case_files_are_there),        cmocka_unit_test(descriptions_are_json),
+        cmocka_unit_test(reference_is_up_to_date),     cmocka_unit_test(example_in_docs_is_true),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a case file cannot say of shuffle: on what the order depends, and that a window keeps neighbours. */
+/* What a case file cannot say of shuffle: on what the order depends, and that a window keeps
+ * neighbours. */
 #include "support/cm.h"
 
 #include <stdlib.h>
@@ -87,7 +88,8 @@ static void own_seed_changes_the_order(void **state)
     assert_true(equal_n(base, other) < N / 16);
 }
 
-/* A window of 256 has 16 blocks of 16: so it reads from at most 17 places (a ring's seam may cut one). */
+/* A window of 256 has 16 blocks of 16: so it reads from at most 17 places (a ring's seam may cut
+ * one). */
 static void window_reads_few_places(void **state)
 {
     static int64_t at[N];
@@ -107,7 +109,8 @@ static void window_reads_few_places(void **state)
     }
 }
 
-/* Mean distance between what neighbours in the output were in the input: a third of n when uniform. */
+/* Mean distance between what neighbours in the output were in the input: a third of n when
+ * uniform. */
 static void order_is_far_from_sequential(void **state)
 {
     static int64_t at[N];
@@ -125,8 +128,10 @@ static void order_is_far_from_sequential(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_depends_on_each_key), cmocka_unit_test(own_seed_changes_the_order),
-        cmocka_unit_test(window_reads_few_places),   cmocka_unit_test(order_is_far_from_sequential),
+        cmocka_unit_test(order_depends_on_each_key),
+        cmocka_unit_test(own_seed_changes_the_order),
+        cmocka_unit_test(window_reads_few_places),
+        cmocka_unit_test(order_is_far_from_sequential),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

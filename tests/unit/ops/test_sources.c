@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources of files when several threads read: what is built at the first read is built once, and every
- * thread gets what one thread alone gets. A manifest that does not fit the files is refused. */
+/* Sources of files when several threads read: what is built at the first read is built once, and
+ * every thread gets what one thread alone gets. A manifest that does not fit the files is
+ * refused. */
 #include "support/cm.h"
 
 #include <string.h>
@@ -31,7 +32,8 @@ static int open_source(struct source *s, const struct cw_value *manifest, struct
 /* Opened twice, the second time with the first one's manifest: nothing is built yet. */
 static void source_init(struct source *s, const char *op, const char *pattern)
 {
-    cw_autofree char *text = cw_mem_printf("{\"pattern\":\"%s/tests/ops/data/%s\"}", CW_TEST_SOURCE_DIR, pattern);
+    cw_autofree char *text =
+        cw_mem_printf("{\"pattern\":\"%s/tests/ops/data/%s\"}", CW_TEST_SOURCE_DIR, pattern);
     struct cw_value options = {0};
     struct cw_err err = {0};
     *s = (struct source){.op = cw_op_find(op)};
@@ -55,7 +57,8 @@ static void source_fini(struct source *s)
     cw_opt_fini(s->op->options, s->opts);
 }
 
-static int read_one(const struct source *s, struct cw_arena *arena, int64_t pos, uint64_t *ret_hash, struct cw_err *err)
+static int read_one(const struct source *s, struct cw_arena *arena, int64_t pos, uint64_t *ret_hash,
+                    struct cw_err *err)
 {
     const struct cw_op_ctx ctx = {.arena = arena, .out = &s->spec};
     struct cw_element e = {0};
@@ -116,7 +119,8 @@ static void threads(void **state)
 /* The manifest says another number of records than the file has. */
 static void wrong_counts(void **state)
 {
-    static const char *const sources[][2] = {{"tfrecord", "records_a.tfrecord"}, {"idx", "idx_u8.idx"}, {"chunks", "chunks_a.chunk"}};
+    static const char *const sources[][2] = {
+        {"tfrecord", "records_a.tfrecord"}, {"idx", "idx_u8.idx"}, {"chunks", "chunks_a.chunk"}};
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(sources); i++) {
         struct source s;

@@ -158,12 +158,14 @@ static void test_manifest(void **state)
     rmdir(dir);
 }
 
-/* Files with fixed names, sizes and times: what is stored in tokens and names caches must stay what it is. */
+/* Files with fixed names, sizes and times: what is stored in tokens and names caches must stay
+ * what it is. */
 static void test_identity(void **state)
 {
     (void)state;
     char dir[] = "/tmp/cachew-test-plan-XXXXXX";
-    static const char *const words[] = {"", "\"identity\":\"mtime\",", "\"identity\":\"size\",", "\"identity\":\"sample\",", "\"identity\":\"content\","};
+    static const char *const words[] = {"", "\"identity\":\"mtime\",", "\"identity\":\"size\",",
+                                        "\"identity\":\"sample\",", "\"identity\":\"content\","};
     struct cw_plan_info infos[CW_ARRAY_LEN(words)];
     struct cw_hash keys[CW_ARRAY_LEN(words)];
     char text[CW_HASH_TEXT_BYTES];
@@ -173,13 +175,17 @@ static void test_identity(void **state)
     const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     assert_int_equal(utimensat(AT_FDCWD, "a.txt", times, 0), 0);
     for (size_t i = 0; i < CW_ARRAY_LEN(words); i++) {
-        cw_autofree char *json = cw_mem_printf("{%s\"pipeline\":[{\"op\":\"files\",\"pattern\":\"*.txt\"},{\"op\":\"read_file\"},{\"op\":\"batch\",\"size\":2}]}", words[i]);
+        cw_autofree char *json =
+            cw_mem_printf("{%s\"pipeline\":[{\"op\":\"files\",\"pattern\":\"*.txt\"},{\"op\":"
+                          "\"read_file\"},{\"op\":\"batch\",\"size\":2}]}",
+                          words[i]);
         struct cw_graph *graph = NULL;
         struct cw_checked *checked = NULL;
         struct cw_plan *plan = NULL;
         struct cw_plan_cacheable cacheable;
         struct cw_err err = {0};
-        if (cw_graph_parse(json, strlen(json), "test", &graph, &err) != 0 || cw_graph_check(graph, &checked, &err) != 0 ||
+        if (cw_graph_parse(json, strlen(json), "test", &graph, &err) != 0 ||
+            cw_graph_check(graph, &checked, &err) != 0 ||
             cw_plan_new(checked, 1, NULL, &plan, &err) != 0)
             fail_msg("%s", err.msg);
         cw_graph_unref(graph);
@@ -197,7 +203,8 @@ static void test_identity(void **state)
     assert_true(cw_hash_eq(keys[0], keys[1]));
     for (size_t i = 1; i < CW_ARRAY_LEN(words); i++) {
         assert_int_equal(infos[i].identity, i - 1);
-        assert_true(infos[i].pipeline_sum == infos[0].pipeline_sum && infos[i].files_sum == infos[0].files_sum);
+        assert_true(infos[i].pipeline_sum == infos[0].pipeline_sum &&
+                    infos[i].files_sum == infos[0].files_sum);
         for (size_t k = i + 1; k < CW_ARRAY_LEN(words); k++) {
             assert_false(cw_hash_eq(infos[i].fingerprint, infos[k].fingerprint));
             assert_false(cw_hash_eq(keys[i], keys[k]));
@@ -211,10 +218,8 @@ static void test_identity(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),
-        cmocka_unit_test(test_sparse),
-        cmocka_unit_test(test_want),
-        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_dense),    cmocka_unit_test(test_sparse),
+        cmocka_unit_test(test_want),     cmocka_unit_test(test_identity),
         cmocka_unit_test(test_manifest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The autocache policies: the model's arithmetic on small graphs, and what must hold whatever was measured, on random pipelines. */
+/* The autocache policies: the model's arithmetic on small graphs, and what must hold whatever
+ * was measured, on random pipelines. */
 #include <math.h>
 #include <string.h>
 
@@ -55,9 +56,13 @@ static void random_world(struct world *w)
     w->s = (struct cw_autocache_snapshot){
         .n = CHAIN,
         .nodes = w->nodes,
-        .store = {.read_ns = magnitude(100, 1e5), .read_byte_ns = magnitude(0.01, 2), .write_ns = magnitude(100, 1e5),
-                  .write_byte_ns = magnitude(0.1, 3), .free_bytes = uniform(0, 1) < 0.5 ? -1 : magnitude(1e3, 1e13),
-                  .read_bytes_s = uniform(0, 1) < 0.5 ? 0 : magnitude(1e7, 1e10), .write_bytes_s = uniform(0, 1) < 0.5 ? 0 : magnitude(1e7, 1e10)},
+        .store = {.read_ns = magnitude(100, 1e5),
+                  .read_byte_ns = magnitude(0.01, 2),
+                  .write_ns = magnitude(100, 1e5),
+                  .write_byte_ns = magnitude(0.1, 3),
+                  .free_bytes = uniform(0, 1) < 0.5 ? -1 : magnitude(1e3, 1e13),
+                  .read_bytes_s = uniform(0, 1) < 0.5 ? 0 : magnitude(1e7, 1e10),
+                  .write_bytes_s = uniform(0, 1) < 0.5 ? 0 : magnitude(1e7, 1e10)},
         .workers = 1,
         .threads = floor(uniform(1, 9)),
         .epochs_left = floor(uniform(1, 20)),
@@ -93,7 +98,8 @@ static void test_interpolation(void **state)
 {
     (void)state;
     const struct cw_autocache_point points[] = {{100, 10}, {200, 30}, {400, 40}};
-    const double expect[][2] = {{100, 10}, {150, 20}, {200, 30}, {300, 35}, {400, 40}, {600, 50}, {75, 5}, {0, 0}};
+    const double expect[][2] = {{100, 10}, {150, 20}, {200, 30}, {300, 35},
+                                {400, 40}, {600, 50}, {75, 5},   {0, 0}};
     for (size_t i = 0; i < CW_ARRAY_LEN(expect); i++)
         assert_true(fabs(cw_autocache_interpolate(points, 3, expect[i][0]) - expect[i][1]) < 1e-9);
     assert_true(fabs(cw_autocache_interpolate(points, 1, 50) - 5) < 1e-9);
@@ -104,12 +110,42 @@ static void test_two_inputs(void **state)
 {
     (void)state;
     const size_t zip[] = {0, 1}, last[] = {2};
-    const struct cw_autocache_node nodes[] = {
-        {.name = "images", .elements_n = 100, .samples = 1, .wall_ns = 1000, .cpu_ns = 1000, .bytes = 10, .per_output = 1},
-        {.name = "labels", .elements_n = 100, .samples = 1, .wall_ns = 300, .cpu_ns = 300, .bytes = 10, .per_output = 1},
-        {.name = "zip", .elements_n = 100, .samples = 1, .bytes = 20, .per_output = 1, .inputs = zip, .inputs_n = 2},
-        {.name = "cast", .elements_n = 100, .samples = 1, .wall_ns = 7, .cpu_ns = 7, .bytes = 20, .per_output = 1, .inputs = last, .inputs_n = 1}};
-    struct cw_autocache_snapshot s = {.n = 4, .nodes = nodes, .threads = 1, .epochs_left = 3, .current = CW_POLICY_NONE, .store = {.read_ns = 1, .free_bytes = -1}};
+    const struct cw_autocache_node nodes[] = {{.name = "images",
+                                               .elements_n = 100,
+                                               .samples = 1,
+                                               .wall_ns = 1000,
+                                               .cpu_ns = 1000,
+                                               .bytes = 10,
+                                               .per_output = 1},
+                                              {.name = "labels",
+                                               .elements_n = 100,
+                                               .samples = 1,
+                                               .wall_ns = 300,
+                                               .cpu_ns = 300,
+                                               .bytes = 10,
+                                               .per_output = 1},
+                                              {.name = "zip",
+                                               .elements_n = 100,
+                                               .samples = 1,
+                                               .bytes = 20,
+                                               .per_output = 1,
+                                               .inputs = zip,
+                                               .inputs_n = 2},
+                                              {.name = "cast",
+                                               .elements_n = 100,
+                                               .samples = 1,
+                                               .wall_ns = 7,
+                                               .cpu_ns = 7,
+                                               .bytes = 20,
+                                               .per_output = 1,
+                                               .inputs = last,
+                                               .inputs_n = 1}};
+    struct cw_autocache_snapshot s = {.n = 4,
+                                      .nodes = nodes,
+                                      .threads = 1,
+                                      .epochs_left = 3,
+                                      .current = CW_POLICY_NONE,
+                                      .store = {.read_ns = 1, .free_bytes = -1}};
     struct cw_plan_cost cost;
     cw_autocache_cost(&s, CW_POLICY_NONE, 0, &cost);
     assert_true(fabs(cost.epoch_ns - 130700) < 1e-6);
@@ -247,7 +283,8 @@ static void test_stands_still(void **state)
     }
 }
 
-/* One thread, and a store that gives what its points say: the published policy finds the least of its three, too. */
+/* One thread, and a store that gives what its points say: the published policy finds the least
+ * of its three, too. */
 static void test_published_is_least(void **state)
 {
     (void)state;
@@ -272,7 +309,9 @@ static void test_published_is_least(void **state)
         }
         double source = total - to_mark + 10 * (a + b * w.nodes[1].bytes);
         double full = total - to_last + w.nodes[last].per_output * (a + b * w.nodes[last].bytes);
-        size_t expect = source <= full && source <= total ? 1 : full <= total ? last : CW_POLICY_NONE;
+        size_t expect = source <= full && source <= total ? 1
+                        : full <= total                   ? last
+                                                          : CW_POLICY_NONE;
         assert_int_equal(node_of("cachew", &w.s), expect);
     }
 }
@@ -280,9 +319,16 @@ static void test_published_is_least(void **state)
 static void test_junk_is_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",  "[]", "{}", "{\"nodes\":[]}", "{\"nodes\":[{}]}", "{\"nodes\":[{\"name\":1}]}",
-                                        "{\"nodes\":[{\"name\":\"a\",\"inputs\":[0]}]}", "{\"nodes\":[{\"name\":\"a\",\"bytes\":\"x\"}]}",
-                                        "{\"nodes\":[{\"name\":\"a\"}],\"store\":{\"points\":[[2,1],[1,1]]}}"};
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"nodes\":[]}",
+        "{\"nodes\":[{}]}",
+        "{\"nodes\":[{\"name\":1}]}",
+        "{\"nodes\":[{\"name\":\"a\",\"inputs\":[0]}]}",
+        "{\"nodes\":[{\"name\":\"a\",\"bytes\":\"x\"}]}",
+        "{\"nodes\":[{\"name\":\"a\"}],\"store\":{\"points\":[[2,1],[1,1]]}}"};
     for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++) {
         struct cw_autocache_snapshot *s = NULL;
         struct cw_err err = {0};
@@ -295,16 +341,11 @@ static void test_junk_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_interpolation),
-        cmocka_unit_test(test_two_inputs),
-        cmocka_unit_test(test_repeated),
-        cmocka_unit_test(test_closed_form),
-        cmocka_unit_test(test_auto_is_least),
-        cmocka_unit_test(test_more_expensive_upstream),
-        cmocka_unit_test(test_faster_store),
-        cmocka_unit_test(test_cached_records_attract),
-        cmocka_unit_test(test_stands_still),
-        cmocka_unit_test(test_published_is_least),
+        cmocka_unit_test(test_interpolation),   cmocka_unit_test(test_two_inputs),
+        cmocka_unit_test(test_repeated),        cmocka_unit_test(test_closed_form),
+        cmocka_unit_test(test_auto_is_least),   cmocka_unit_test(test_more_expensive_upstream),
+        cmocka_unit_test(test_faster_store),    cmocka_unit_test(test_cached_records_attract),
+        cmocka_unit_test(test_stands_still),    cmocka_unit_test(test_published_is_least),
         cmocka_unit_test(test_junk_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies about workers: published traces step by step, and small closed loops in which the trainer and its workers are formulas. */
+/* Policies about workers: published traces step by step, and small closed loops in which the
+ * trainer and its workers are formulas. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ static const struct cw_scale_policy *policy_of(const char *name, bool place)
 {
     const struct cw_scale_policy *policy = NULL;
     const char *argument = NULL;
-    int rc = place ? cw_autoplace_find(name, &policy, &argument, NULL) : cw_autoscale_find(name, &policy, &argument, NULL);
+    int rc = place ? cw_autoplace_find(name, &policy, &argument, NULL)
+                   : cw_autoscale_find(name, &policy, &argument, NULL);
     assert_int_equal(rc, 0);
     return policy;
 }
@@ -31,11 +33,13 @@ static void feed(struct loop *l, struct cw_scale_window window)
     struct cw_scale_decision d = {0};
     window.remote = l->remote;
     window.local = l->local;
-    assert_int_equal(l->policy->decide(&window, &l->available, &l->options, NULL, &l->state, &d, NULL), 0);
-    bool rests = l->settled && d.settled && !d.changed; /* that it settles has a reason, that it stays so has none */
+    assert_int_equal(
+        l->policy->decide(&window, &l->available, &l->options, NULL, &l->state, &d, NULL), 0);
+    /* that it settles has a reason, that it stays so has none */
+    bool rests = l->settled && d.settled && !d.changed;
     if (d.changed ? d.reason.len == 0 : rests && d.reason.len > 0)
-        fail_msg("%s: %s %.0f+%.0f workers, because \"%s\"", l->policy->name, d.changed ? "changes to" : "stays at", d.remote, d.local,
-                 cw_str_text(&d.reason));
+        fail_msg("%s: %s %.0f+%.0f workers, because \"%s\"", l->policy->name,
+                 d.changed ? "changes to" : "stays at", d.remote, d.local, cw_str_text(&d.reason));
     l->decisions += d.remote != l->remote || d.local != l->local;
     l->remote = d.remote;
     l->local = d.local;
@@ -49,11 +53,16 @@ static const double run_a[] = {1730, 870, 648, 552, 513, 502, 495, 495};
 static struct cw_scale_window window_of_run_a(double n)
 {
     double epoch = run_a[(size_t)fmin(n, 8) - 1];
-    return (struct cw_scale_window){
-        .seconds = epoch, .batches = 1000, .wait_share = 1 - 495 / epoch, .queue = 4, .step_s = 0.495, .cpu = 0.5};
+    return (struct cw_scale_window){.seconds = epoch,
+                                    .batches = 1000,
+                                    .wait_share = 1 - 495 / epoch,
+                                    .queue = 4,
+                                    .step_s = 0.495,
+                                    .cpu = 0.5};
 }
 
-static unsigned run_until_settled(struct loop *l, struct cw_scale_window (*window)(double n), unsigned windows)
+static unsigned run_until_settled(struct loop *l, struct cw_scale_window (*window)(double n),
+                                  unsigned windows)
 {
     for (unsigned i = 0; i < windows; i++) {
         feed(l, window(l->remote));
@@ -79,13 +88,19 @@ static struct cw_scale_window quick_start(double n)
 {
     /* 400 ms of sleep an element in each worker, a trainer that takes 200 ms: 300 elements */
     double s = fmax(0.4 / n, 0.2);
-    return (struct cw_scale_window){.seconds = 300 * s, .batches = 300, .wait_share = 1 - 0.2 / s, .step_s = 0.2, .rate = 2.5, .queue = 1};
+    return (struct cw_scale_window){.seconds = 300 * s,
+                                    .batches = 300,
+                                    .wait_share = 1 - 0.2 / s,
+                                    .step_s = 0.2,
+                                    .rate = 2.5,
+                                    .queue = 1};
 }
 
 static void test_quick_start(void **state)
 {
     (void)state;
-    struct loop cachew = {.policy = policy_of("cachew", false), .available = {.remote = 8}, .remote = 1};
+    struct loop cachew = {
+        .policy = policy_of("cachew", false), .available = {.remote = 8}, .remote = 1};
     double trace[] = {2, 3, 2};
     for (size_t i = 0; i < CW_ARRAY_LEN(trace); i++) {
         feed(&cachew, quick_start(cachew.remote));
@@ -114,7 +129,11 @@ static double trainer_step = 0.01;
 static struct cw_scale_window linear(double n)
 {
     double rate = 10, s = fmax(1 / (n * rate), trainer_step);
-    return (struct cw_scale_window){.seconds = 100 * s, .batches = 100, .wait_share = 1 - trainer_step / s, .step_s = trainer_step, .rate = rate};
+    return (struct cw_scale_window){.seconds = 100 * s,
+                                    .batches = 100,
+                                    .wait_share = 1 - trainer_step / s,
+                                    .step_s = trainer_step,
+                                    .rate = rate};
 }
 
 static void test_auto_follows_the_trainer(void **state)
@@ -130,7 +149,8 @@ static void test_auto_follows_the_trainer(void **state)
         for (int i = 0; i < 10; i++)
             feed(&l, linear(l.remote));
         if (l.remote != phases[p].workers)
-            fail_msg("step %g s: %.0f workers, %.0f are right", phases[p].step, l.remote, phases[p].workers);
+            fail_msg("step %g s: %.0f workers, %.0f are right", phases[p].step, l.remote,
+                     phases[p].workers);
         assert_true(l.decisions - before <= 2);
     }
 }
@@ -155,7 +175,8 @@ static void test_auto_without_rates(void **state)
 static struct cw_scale_window no_gain(double n)
 {
     (void)n;
-    return (struct cw_scale_window){.seconds = 10, .batches = 100, .wait_share = 0.5, .step_s = 0.05};
+    return (struct cw_scale_window){
+        .seconds = 10, .batches = 100, .wait_share = 0.5, .step_s = 0.05};
 }
 
 static void test_auto_gives_up(void **state)
@@ -168,12 +189,14 @@ static void test_auto_gives_up(void **state)
     assert_true(l.decisions <= 4);
 }
 
-/* As it was measured: when the trainer became twice as fast, what lay ready made two workers look like 65 batches/s, and so a third like none. */
+/* As it was measured: when the trainer became twice as fast, what lay ready made two workers
+ * look like 65 batches/s, and so a third like none. */
 static void test_auto_is_not_fooled_by_what_lay_ready(void **state)
 {
     (void)state;
     struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1};
-    struct cw_scale_window w = {.seconds = 1, .batches = 24.8, .wait_share = 0.38, .step_s = 1 / 41.5, .rate = 24.9};
+    struct cw_scale_window w = {
+        .seconds = 1, .batches = 24.8, .wait_share = 0.38, .step_s = 1 / 41.5, .rate = 24.9};
     feed(&l, w);
     assert_true(l.remote == 2);
     w.batches = 40.8, w.wait_share = 0.02, w.queue = 20;
@@ -195,7 +218,8 @@ static void test_auto_waits_for_a_second_window(void **state)
 {
     (void)state;
     struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1};
-    struct cw_scale_window w = {.seconds = 3, .batches = 14.7, .wait_share = 0.7, .step_s = 1 / 16.6, .rate = 4.9};
+    struct cw_scale_window w = {
+        .seconds = 3, .batches = 14.7, .wait_share = 0.7, .step_s = 1 / 16.6, .rate = 4.9};
     feed(&l, w);
     assert_true(l.remote == 4);
     w.batches = 40.8, w.wait_share = 0.18;
@@ -248,34 +272,59 @@ static void test_hpa_stays_low(void **state)
     assert_true(l.remote == 1);
 }
 
-/* The published ResNet-50 trace (seconds of 500 batches; resnet_pecan.log): what was decided after each window. */
+/* The published ResNet-50 trace (seconds of 500 batches; resnet_pecan.log): what was decided
+ * after each window. */
 static void test_pecan_trace(void **state)
 {
     (void)state;
     static const struct {
         double seconds, remote, local;
     } steps[] = {
-        {199.3, 2, 0},  {97.7, 3, 0},  {65.9, 4, 0},  {49.8, 5, 0},  {40.3, 6, 0},  {32.8, 7, 0},  {28.3, 8, 0},  {25.1, 9, 0},
-        {22.6, 10, 0},  {19.6, 11, 0}, {18.7, 12, 0}, {17.4, 13, 0}, {-10.4, 13, 0} /* impossible: discarded */,
-        {19.3, 12, 1},  {19.6, 12, 2}, {19.6, 12, 3}, {19.6, 12, 4}, {19.7, 12, 5}, {13.3, 12, 6}, {19.6, 11, 5} /* 47.7 % slower than an outlier */,
+        {199.3, 2, 0},
+        {97.7, 3, 0},
+        {65.9, 4, 0},
+        {49.8, 5, 0},
+        {40.3, 6, 0},
+        {32.8, 7, 0},
+        {28.3, 8, 0},
+        {25.1, 9, 0},
+        {22.6, 10, 0},
+        {19.6, 11, 0},
+        {18.7, 12, 0},
+        {17.4, 13, 0},
+        {-10.4, 13, 0} /* impossible: discarded */,
+        {19.3, 12, 1},
+        {19.6, 12, 2},
+        {19.6, 12, 3},
+        {19.6, 12, 4},
+        {19.7, 12, 5},
+        {13.3, 12, 6},
+        {19.6, 11, 5} /* 47.7 % slower than an outlier */,
     };
-    struct loop l = {.policy = policy_of("pecan", true), .available = {.remote = 40, .local = 10}, .remote = 1};
+    struct loop l = {
+        .policy = policy_of("pecan", true), .available = {.remote = 40, .local = 10}, .remote = 1};
     for (size_t i = 0; i < CW_ARRAY_LEN(steps); i++) {
         feed(&l, (struct cw_scale_window){.seconds = steps[i].seconds, .batches = 500});
         if (l.remote != steps[i].remote || l.local != steps[i].local)
-            fail_msg("window %zu: (%.0f,%.0f), published (%.0f,%.0f)", i, l.remote, l.local, steps[i].remote, steps[i].local);
+            fail_msg("window %zu: (%.0f,%.0f), published (%.0f,%.0f)", i, l.remote, l.local,
+                     steps[i].remote, steps[i].local);
     }
-    /* The log shows (11,6): removing a local worker was decided and not carried out, which sends the machine back to local workers. */
+    /* The log shows (11,6): removing a local worker was decided and not carried out, which sends
+     * the machine back to local workers. */
     l.local = 6;
     static const struct {
         double seconds, remote, local;
     } rest[] = {
-        {19.6, 11, 7}, {19.6, 11, 8}, {19.6, 11, 9}, {26.2, 10, 8} /* a checkpoint was saved */,
+        {19.6, 11, 7},
+        {19.6, 11, 8},
+        {19.6, 11, 9},
+        {26.2, 10, 8} /* a checkpoint was saved */,
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(rest); i++) {
         feed(&l, (struct cw_scale_window){.seconds = rest[i].seconds, .batches = 500});
         if (l.remote != rest[i].remote || l.local != rest[i].local)
-            fail_msg("later window %zu: (%.0f,%.0f), published (%.0f,%.0f)", i, l.remote, l.local, rest[i].remote, rest[i].local);
+            fail_msg("later window %zu: (%.0f,%.0f), published (%.0f,%.0f)", i, l.remote, l.local,
+                     rest[i].remote, rest[i].local);
     }
     l.local = 9; /* again not carried out: (10,9) was observed */
     feed(&l, (struct cw_scale_window){.seconds = 19.6, .batches = 500});
@@ -295,8 +344,13 @@ struct host {
 
 static struct cw_scale_window on_host(const struct host *h, double r, double l)
 {
-    double step = h->step * (1 + h->slow * fmax(l - h->room, 0)), s = fmax(step, 1 / ((r + l) * h->rate));
-    return (struct cw_scale_window){.seconds = 100 * s, .batches = 100, .wait_share = 1 - step / s, .step_s = step, .rate = h->rate};
+    double step = h->step * (1 + h->slow * fmax(l - h->room, 0)),
+           s = fmax(step, 1 / ((r + l) * h->rate));
+    return (struct cw_scale_window){.seconds = 100 * s,
+                                    .batches = 100,
+                                    .wait_share = 1 - step / s,
+                                    .step_s = step,
+                                    .rate = h->rate};
 }
 
 static void settle_place(struct loop *l, const struct host *h, int windows)
@@ -308,34 +362,43 @@ static void settle_place(struct loop *l, const struct host *h, int windows)
 static void test_place_auto(void **state)
 {
     (void)state;
-    struct host idle = {.step = 0.02, .rate = 10, .room = 10, .slow = 0.1};      /* needs 5, the host has room for all */
-    struct host contended = {.step = 0.02, .rate = 10, .room = 2, .slow = 0.2};  /* room for two */
+    /* needs 5, the host has room for all */
+    struct host idle = {.step = 0.02, .rate = 10, .room = 10, .slow = 0.1};
+    struct host contended = {.step = 0.02, .rate = 10, .room = 2, .slow = 0.2}; /* room for two */
     struct host no_room = {.step = 0.02, .rate = 10, .room = 0, .slow = 0.5};
-    struct host slow_trainer = {.step = 0.5, .rate = 10, .room = 4, .slow = 0.1}; /* one worker is too many */
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
+    /* one worker is too many */
+    struct host slow_trainer = {.step = 0.5, .rate = 10, .room = 4, .slow = 0.1};
+    struct loop l = {
+        .policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
     settle_place(&l, &idle, 60);
     assert_true(l.settled && l.remote == 0 && l.local >= 5);
-    struct loop m = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
+    struct loop m = {
+        .policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
     settle_place(&m, &contended, 80);
     assert_true(m.settled && m.remote == 3 && m.local == 2);
-    struct loop n = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
+    struct loop n = {
+        .policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
     settle_place(&n, &no_room, 60);
     assert_true(n.settled && n.remote == 5 && n.local == 0);
-    struct loop o = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
+    struct loop o = {
+        .policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
     settle_place(&o, &slow_trainer, 60);
     assert_true(o.settled && o.remote == 0 && o.local == 1);
     /* one remote worker is all there is: local ones make up for the rest */
-    struct loop p = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 10}, .remote = 1};
+    struct loop p = {
+        .policy = policy_of("auto", true), .available = {.remote = 1, .local = 10}, .remote = 1};
     settle_place(&p, &idle, 60);
     assert_true(p.settled && p.remote + p.local >= 5 && p.local >= 4);
 }
 
-/* One stall of a window must not end the search early; a trainer that changes for good reopens it. */
+/* One stall of a window must not end the search early; a trainer that changes for good reopens
+ * it. */
 static void test_place_auto_is_robust(void **state)
 {
     (void)state;
     struct host h = {.step = 0.02, .rate = 10, .room = 10, .slow = 0.1};
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
+    struct loop l = {
+        .policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
     for (int i = 0; i < 80; i++) {
         struct cw_scale_window w = on_host(&h, l.remote, l.local);
         if (i % 7 == 3)
@@ -348,11 +411,15 @@ static void test_place_auto_is_robust(void **state)
     assert_true(l.settled && l.remote + l.local >= 10);
 }
 
-/* No remote worker is to be had: local ones as the trainer needs; then there are some, and it begins anew. */
+/* No remote worker is to be had: local ones as the trainer needs; then there are some, and it
+ * begins anew. */
 static void test_place_auto_here(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.local = 4}, .local = 1, .options = {.max_local = 4}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.local = 4},
+                     .local = 1,
+                     .options = {.max_local = 4}};
     for (int i = 0; i < 6; i++)
         feed(&l, quick_start(l.local));
     assert_true(l.remote == 0 && l.local == 2);
@@ -362,15 +429,23 @@ static void test_place_auto_here(void **state)
     assert_true(l.remote + l.local >= 1 && l.state.here == 0);
 }
 
-/* One remote worker and no more, a trainer that waits: as it was measured, its step was longer by 8 % with a local one, and its batches came
- * a quarter sooner. That is what counts. */
+/* One remote worker and no more, a trainer that waits: as it was measured, its step was longer
+ * by 8 % with a local one, and its batches came a quarter sooner. That is what counts. */
 static void test_place_auto_weighs_the_step(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 1, .local = 4},
+                     .remote = 1,
+                     .options = {.max_local = 4}};
     for (int i = 0; i < 60; i++) {
-        double workers = l.remote + l.local, step = l.local > 0 ? 0.065 : 0.06, s = fmax(0.1 / workers, step);
-        feed(&l, (struct cw_scale_window){.seconds = 50 * s, .batches = 50, .wait_share = 1 - step / s, .step_s = step, .rate = 10});
+        double workers = l.remote + l.local, step = l.local > 0 ? 0.065 : 0.06,
+               s = fmax(0.1 / workers, step);
+        feed(&l, (struct cw_scale_window){.seconds = 50 * s,
+                                          .batches = 50,
+                                          .wait_share = 1 - step / s,
+                                          .step_s = step,
+                                          .rate = 10});
     }
     assert_true(l.remote + l.local >= 2);
 }
@@ -379,32 +454,44 @@ static void test_place_auto_weighs_the_step(void **state)
 static struct cw_scale_window pecan_window(double workers, double rate)
 {
     double step = 0.06, s = fmax(step, 1 / (workers * rate));
-    return (struct cw_scale_window){.seconds = 50 * s, .batches = 50, .wait_share = 1 - step / s, .step_s = step, .rate = 10};
+    return (struct cw_scale_window){
+        .seconds = 50 * s, .batches = 50, .wait_share = 1 - step / s, .step_s = step, .rate = 10};
 }
 
-/* As it was measured with one remote worker: beside a local one it did, until the machine became slower by 15 %; from then on the trainer waited
- * 10 %, with local workers to be had for nothing. And where it was slower all the time. */
+/* As it was measured with one remote worker: beside a local one it did, until the machine became
+ * slower by 15 %; from then on the trainer waited 10 %, with local workers to be had for
+ * nothing. And where it was slower all the time. */
 static void test_place_auto_does_not_stay_slow(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 1, .local = 4},
+                     .remote = 1,
+                     .options = {.max_local = 4}};
     for (int i = 0; i < 60; i++)
         feed(&l, pecan_window(l.remote + l.local, 10));
     assert_true(l.settled && l.remote == 0 && l.local == 2);
     for (int i = 0; i < 30; i++)
         feed(&l, pecan_window(l.remote + l.local, 7.5));
     assert_true(l.settled && l.remote == 0 && l.local == 3);
-    struct loop m = {.policy = policy_of("auto", true), .available = {.remote = 1, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    struct loop m = {.policy = policy_of("auto", true),
+                     .available = {.remote = 1, .local = 4},
+                     .remote = 1,
+                     .options = {.max_local = 4}};
     for (int i = 0; i < 60; i++)
         feed(&m, pecan_window(m.remote + m.local, 7.5));
     assert_true(m.settled && m.remote == 0 && m.local == 3);
 }
 
-/* As it was measured on an idle host: the first windows without remote workers were slower by 8 %. */
+/* As it was measured on an idle host: the first windows without remote workers were slower by 8
+ * %. */
 static void test_place_auto_rather_takes_local(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 4, .local = 4},
+                     .remote = 1,
+                     .options = {.max_local = 4}};
     int slow = 3;
     for (int i = 0; i < 60; i++)
         feed(&l, pecan_window(l.remote + l.local, l.remote == 0 && slow-- > 0 ? 7.7 : 10));
@@ -412,11 +499,15 @@ static void test_place_auto_rather_takes_local(void **state)
     assert_true(l.settled && l.remote == 0 && l.local >= 2 && l.local <= 4);
 }
 
-/* As it was measured on an idle host: without remote workers the step was longer by 7 %, since the machine had other things to do. The trainer did not wait. */
+/* As it was measured on an idle host: without remote workers the step was longer by 7 %, since
+ * the machine had other things to do. The trainer did not wait. */
 static void test_place_auto_knows_what_remote_ones_cannot(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 4, .local = 4},
+                     .remote = 1,
+                     .options = {.max_local = 4}};
     for (int i = 0; i < 40; i++) {
         struct cw_scale_window w = pecan_window(l.remote + l.local, 10);
         w.step_s *= l.remote == 0 ? 1.07 : 1;
@@ -426,11 +517,15 @@ static void test_place_auto_knows_what_remote_ones_cannot(void **state)
     assert_true(l.settled && l.remote == 0 && l.local == 2);
 }
 
-/* As it was measured on a contended host: local ones are of no use, and two remote ones became too few. */
+/* As it was measured on a contended host: local ones are of no use, and two remote ones became
+ * too few. */
 static void test_place_auto_takes_remote_again(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 4, .local = 4},
+                     .remote = 1,
+                     .options = {.max_local = 4}};
     for (int i = 0; i < 120; i++) {
         struct cw_scale_window w = pecan_window(l.remote + 0.1 * l.local, i < 30 ? 10 : 7.3);
         w.step_s *= 1 + 0.2 * l.local;
@@ -441,16 +536,21 @@ static void test_place_auto_takes_remote_again(void **state)
     assert_true(l.settled && l.remote == 3 && l.local == 0);
 }
 
-/* As it was measured on a contended host: a local worker did no harm, but where it stood in for a remote one a batch took 850 ms. */
+/* As it was measured on a contended host: a local worker did no harm, but where it stood in for
+ * a remote one a batch took 850 ms. */
 static void test_place_auto_goes_back_at_once(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 4, .local = 4},
+                     .remote = 1,
+                     .options = {.max_local = 4}};
     unsigned slow = 0;
     for (int i = 0; i < 40; i++) {
         struct cw_scale_window w = pecan_window(l.remote, 10);
         if (l.remote < 2 && l.local > 0) {
-            w = (struct cw_scale_window){.seconds = 5, .batches = 6, .wait_share = 0.93, .step_s = 0.06, .rate = 10};
+            w = (struct cw_scale_window){
+                .seconds = 5, .batches = 6, .wait_share = 0.93, .step_s = 0.06, .rate = 10};
             slow++;
         }
         w.step_s *= l.local > 1 ? 1.3 : 1;
@@ -461,11 +561,15 @@ static void test_place_auto_goes_back_at_once(void **state)
     assert_in_range(slow, 1, 2);
 }
 
-/* A remote worker that one bad minute made necessary is given back, and one that never helps is not asked for again and again. */
+/* A remote worker that one bad minute made necessary is given back, and one that never helps is
+ * not asked for again and again. */
 static void test_place_auto_tries_without(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 1}, .remote = 1, .options = {.max_local = 1}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 4, .local = 1},
+                     .remote = 1,
+                     .options = {.max_local = 1}};
     for (int i = 0; i < 40; i++)
         feed(&l, pecan_window(l.remote + l.local, 10));
     assert_true(l.settled && l.remote == 1 && l.local == 1);
@@ -476,25 +580,32 @@ static void test_place_auto_tries_without(void **state)
         feed(&l, pecan_window(l.remote + l.local, 10));
     assert_true(l.settled && l.remote == 1 && l.local == 1);
     unsigned before = l.decisions;
-    struct cw_scale_window stuck = pecan_window(l.remote + l.local, 7.3); /* whatever it has: the source gives no more */
+    /* whatever it has: the source gives no more */
+    struct cw_scale_window stuck = pecan_window(l.remote + l.local, 7.3);
     for (int i = 0; i < 1000; i++)
         feed(&l, stuck);
     assert_true(l.remote == 1 && l.local == 1);
-    assert_in_range(l.decisions - before, 2, 14); /* after 3 windows, then 30, 60, 120, ...; each there and back */
+    /* after 3 windows, then 30, 60, 120, ...; each there and back */
+    assert_in_range(l.decisions - before, 2, 14);
 }
 
-/* Noise of a tenth, and each eleventh window at half the speed: from any of many beginnings it ends with local workers that do. */
+/* Noise of a tenth, and each eleventh window at half the speed: from any of many beginnings it
+ * ends with local workers that do. */
 static void test_place_auto_in_noise(void **state)
 {
     (void)state;
     unsigned wrong = 0;
     for (uint32_t seed = 1; seed <= 200; seed++) {
-        struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 1 + seed % 5, .local = 4}, .remote = 1, .options = {.max_local = 4}};
+        struct loop l = {.policy = policy_of("auto", true),
+                         .available = {.remote = 1 + seed % 5, .local = 4},
+                         .remote = 1,
+                         .options = {.max_local = 4}};
         uint32_t draw = seed * 2654435761u;
         double waits = 0;
         for (int i = 0; i < 150; i++) {
             draw = draw * 1664525u + 1013904223u;
-            double noise = 1 + 0.1 * ((double)(draw >> 8) / (1 << 23) - 1), stumble = (draw >> 4) % 11 == 0 ? 0.5 : 1;
+            double noise = 1 + 0.1 * ((double)(draw >> 8) / (1 << 23) - 1),
+                   stumble = (draw >> 4) % 11 == 0 ? 0.5 : 1;
             struct cw_scale_window w = pecan_window(l.remote + l.local, 10 * noise * stumble);
             waits += i >= 100 && stumble == 1 ? w.wait_share : 0;
             feed(&l, w);
@@ -509,7 +620,8 @@ static void test_place_auto_short_of_remote(void **state)
 {
     (void)state;
     struct host h = {.step = 0.02, .rate = 10, .room = 3, .slow = 0.5}; /* needs 5 */
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
+    struct loop l = {
+        .policy = policy_of("auto", true), .available = {.remote = 20, .local = 10}, .remote = 1};
     for (int i = 0; i < 80; i++) {
         l.available.granted = l.remote > 2 ? 2 : 0;
         l.remote = fmin(l.remote, 2);
@@ -518,11 +630,15 @@ static void test_place_auto_short_of_remote(void **state)
     assert_true(l.remote == 2 && l.local == 3);
 }
 
-/* The numbers of before a restart are where it goes on; a client that can start no more has its work done elsewhere. */
+/* The numbers of before a restart are where it goes on; a client that can start no more has its
+ * work done elsewhere. */
 static void test_place_auto_goes_on(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("auto", true), .available = {.remote = 4, .local = 4}, .local = 2, .state = {.local = 2}};
+    struct loop l = {.policy = policy_of("auto", true),
+                     .available = {.remote = 4, .local = 4},
+                     .local = 2,
+                     .state = {.local = 2}};
     for (int i = 0; i < 20; i++)
         feed(&l, pecan_window(l.remote + l.local, 10));
     assert_true(l.settled && l.remote == 0 && l.local == 2);
@@ -533,7 +649,8 @@ static void test_place_auto_goes_on(void **state)
     assert_true(l.remote == 2 && l.local == 0);
 }
 
-/* A job that gets fewer workers than it wants wants them as long as its trainer waits, and follows a trainer that needs fewer. */
+/* A job that gets fewer workers than it wants wants them as long as its trainer waits, and
+ * follows a trainer that needs fewer. */
 static void test_auto_is_short(void **state)
 {
     (void)state;
@@ -564,12 +681,17 @@ static void test_auto_counts_cost(void **state)
         double client, worker, workers;
     } prices[] = {{0, 0, 5}, {1, 1, 4}, {50, 0.4, 7}};
     for (size_t i = 0; i < CW_ARRAY_LEN(prices); i++) {
-        struct loop l = {.policy = policy_of("auto", false), .available = {.remote = 8}, .remote = 1,
-                         .options = {.max_stall = 0.001, .client_price = prices[i].client, .worker_price = prices[i].worker}};
+        struct loop l = {.policy = policy_of("auto", false),
+                         .available = {.remote = 8},
+                         .remote = 1,
+                         .options = {.max_stall = 0.001,
+                                     .client_price = prices[i].client,
+                                     .worker_price = prices[i].worker}};
         for (int k = 0; k < 12; k++)
             feed(&l, window_of_run_a(l.remote));
         if (l.remote != prices[i].workers)
-            fail_msg("prices %g and %g: %.0f workers, %.0f are right", prices[i].client, prices[i].worker, l.remote, prices[i].workers);
+            fail_msg("prices %g and %g: %.0f workers, %.0f are right", prices[i].client,
+                     prices[i].worker, l.remote, prices[i].workers);
     }
 }
 
@@ -590,10 +712,17 @@ static void test_names(void **state)
 static void test_inputs_as_json(void **state)
 {
     (void)state;
-    struct loop l = {.policy = policy_of("cachew", false), .available = {.remote = 8}, .options = {.max_workers = 6, .fixed_quirks = true}, .remote = 1};
+    struct loop l = {.policy = policy_of("cachew", false),
+                     .available = {.remote = 8},
+                     .options = {.max_workers = 6, .fixed_quirks = true},
+                     .remote = 1};
     for (size_t i = 0; i < 3; i++)
         feed(&l, window_of_run_a(l.remote));
-    struct cw_scale_inputs inputs = {.window = window_of_run_a(l.remote), .available = l.available, .options = l.options, .state = l.state}, again;
+    struct cw_scale_inputs inputs = {.window = window_of_run_a(l.remote),
+                                     .available = l.available,
+                                     .options = l.options,
+                                     .state = l.state},
+                           again;
     inputs.window.remote = l.remote;
     struct cw_scale_decision first = {0}, second = {0};
     struct cw_err err = {0};
@@ -607,14 +736,19 @@ static void test_inputs_as_json(void **state)
     CW_STR_AUTO same = {0};
     cw_scale_inputs_print(&again, &same);
     assert_string_equal(cw_str_text(&same), cw_str_text(&text));
-    assert_int_equal(l.policy->decide(&inputs.window, &inputs.available, &inputs.options, NULL, &inputs.state, &first, NULL), 0);
-    assert_int_equal(l.policy->decide(&again.window, &again.available, &again.options, NULL, &again.state, &second, NULL), 0);
+    assert_int_equal(l.policy->decide(&inputs.window, &inputs.available, &inputs.options, NULL,
+                                      &inputs.state, &first, NULL),
+                     0);
+    assert_int_equal(l.policy->decide(&again.window, &again.available, &again.options, NULL,
+                                      &again.state, &second, NULL),
+                     0);
     assert_true(first.remote == 5 && second.remote == 5);
     assert_string_equal(cw_str_text(&first.reason), cw_str_text(&second.reason));
     cw_scale_decision_fini(&first);
     cw_scale_decision_fini(&second);
-    static const char *const bad[] = {"", "[]", "{}", "{\"window\":{\"cpu\":\"x\"}}",
-                                      "{\"window\":{},\"available\":{},\"options\":{},\"state\":{\"phase\":\"up\"}}"};
+    static const char *const bad[] = {
+        "", "[]", "{}", "{\"window\":{\"cpu\":\"x\"}}",
+        "{\"window\":{},\"available\":{},\"options\":{},\"state\":{\"phase\":\"up\"}}"};
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++)
         assert_true(cw_scale_inputs_parse(bad[i], strlen(bad[i]), &again, &err) < 0);
 }
@@ -622,16 +756,34 @@ static void test_inputs_as_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cachew_run_a),      cmocka_unit_test(test_quick_start),   cmocka_unit_test(test_auto_run_a),
-        cmocka_unit_test(test_auto_follows_the_trainer), cmocka_unit_test(test_auto_without_rates), cmocka_unit_test(test_auto_gives_up),
-        cmocka_unit_test(test_auto_is_not_fooled_by_what_lay_ready), cmocka_unit_test(test_auto_tries_again),
+        cmocka_unit_test(test_cachew_run_a),
+        cmocka_unit_test(test_quick_start),
+        cmocka_unit_test(test_auto_run_a),
+        cmocka_unit_test(test_auto_follows_the_trainer),
+        cmocka_unit_test(test_auto_without_rates),
+        cmocka_unit_test(test_auto_gives_up),
+        cmocka_unit_test(test_auto_is_not_fooled_by_what_lay_ready),
+        cmocka_unit_test(test_auto_tries_again),
         cmocka_unit_test(test_auto_waits_for_a_second_window),
-        cmocka_unit_test(test_hpa_stays_low),     cmocka_unit_test(test_pecan_trace),   cmocka_unit_test(test_place_auto),
-        cmocka_unit_test(test_place_auto_is_robust), cmocka_unit_test(test_place_auto_here), cmocka_unit_test(test_place_auto_weighs_the_step),
-        cmocka_unit_test(test_place_auto_does_not_stay_slow), cmocka_unit_test(test_place_auto_rather_takes_local),
-        cmocka_unit_test(test_place_auto_knows_what_remote_ones_cannot), cmocka_unit_test(test_place_auto_takes_remote_again), cmocka_unit_test(test_place_auto_goes_back_at_once), cmocka_unit_test(test_place_auto_tries_without),
-        cmocka_unit_test(test_place_auto_in_noise), cmocka_unit_test(test_place_auto_short_of_remote), cmocka_unit_test(test_place_auto_goes_on),
-        cmocka_unit_test(test_auto_is_short),     cmocka_unit_test(test_auto_counts_cost), cmocka_unit_test(test_names),       cmocka_unit_test(test_inputs_as_json),
+        cmocka_unit_test(test_hpa_stays_low),
+        cmocka_unit_test(test_pecan_trace),
+        cmocka_unit_test(test_place_auto),
+        cmocka_unit_test(test_place_auto_is_robust),
+        cmocka_unit_test(test_place_auto_here),
+        cmocka_unit_test(test_place_auto_weighs_the_step),
+        cmocka_unit_test(test_place_auto_does_not_stay_slow),
+        cmocka_unit_test(test_place_auto_rather_takes_local),
+        cmocka_unit_test(test_place_auto_knows_what_remote_ones_cannot),
+        cmocka_unit_test(test_place_auto_takes_remote_again),
+        cmocka_unit_test(test_place_auto_goes_back_at_once),
+        cmocka_unit_test(test_place_auto_tries_without),
+        cmocka_unit_test(test_place_auto_in_noise),
+        cmocka_unit_test(test_place_auto_short_of_remote),
+        cmocka_unit_test(test_place_auto_goes_on),
+        cmocka_unit_test(test_auto_is_short),
+        cmocka_unit_test(test_auto_counts_cost),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_inputs_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 #include "policies/share.h"
 #include "support/cm.h"
 
-static void check(double workers, const struct cw_share_tenant *tenants, size_t tenants_n, const struct cw_share_job *jobs, size_t n,
-                  const double *expected)
+static void check(double workers, const struct cw_share_tenant *tenants, size_t tenants_n,
+                  const struct cw_share_job *jobs, size_t n, const double *expected)
 {
     double got[16], sum = 0;
     cw_share_out(workers, tenants, tenants_n, jobs, n, got);
@@ -31,9 +31,10 @@ static void test_enough_for_all(void **state)
 static void test_max_min(void **state)
 {
     (void)state;
-    /* one tenant with three jobs and one with one: tenants are equal, not jobs; what one does not want the others get. The second tenant wants 3, so
-     * the first has 9, by weight */
-    const struct cw_share_job jobs[] = {{0, 1, 0, 1, 10}, {0, 1, 0, 1, 10}, {0, 2, 0, 1, 10}, {1, 1, 0, 1, 3}};
+    /* one tenant with three jobs and one with one: tenants are equal, not jobs; what one does
+     * not want the others get. The second tenant wants 3, so the first has 9, by weight */
+    const struct cw_share_job jobs[] = {
+        {0, 1, 0, 1, 10}, {0, 1, 0, 1, 10}, {0, 2, 0, 1, 10}, {1, 1, 0, 1, 3}};
     check(12, equal, 2, jobs, 4, (double[]){2.25, 2.25, 4.5, 3});
 }
 
@@ -49,12 +50,14 @@ static void test_priorities_do_not_starve(void **state)
 {
     (void)state;
     const struct cw_share_job jobs[] = {{0, 1, 5, 1, 20}, {1, 1, 0, 2, 20}, {1, 1, -3, 1, 20}};
-    check(10, equal, 2, jobs, 3, (double[]){5, 4, 1}); /* the priority is worth nothing against another tenant */
+    /* the priority is worth nothing against another tenant */
+    check(10, equal, 2, jobs, 3, (double[]){5, 4, 1});
     const struct cw_share_job few[] = {{0, 1, 5, 1, 4}, {1, 1, 0, 2, 5}, {1, 1, -3, 1, 20}};
     check(10, equal, 2, few, 3, (double[]){4, 5, 1});
 }
 
-/* A minimum is a floor, not something besides: by weight 2 and 1 of three, though each has a right to 1. */
+/* A minimum is a floor, not something besides: by weight 2 and 1 of three, though each has a
+ * right to 1. */
 static void test_minimums_count(void **state)
 {
     (void)state;
@@ -66,7 +69,8 @@ static void test_minimums_count(void **state)
     check(10, tenants, 1, one, 3, (double[]){5.25, 1.75, 3});
 }
 
-/* Against what is asked of it: nobody can have more without one who has less for his weight having less still. */
+/* Against what is asked of it: nobody can have more without one who has less for his weight
+ * having less still. */
 static void test_random(void **state)
 {
     (void)state;
@@ -80,16 +84,19 @@ static void test_random(void **state)
         double workers = (double)(dice % 200) / 10;
         for (size_t i = 0; i < N; i++) {
             uint64_t roll = cw_mix64(dice + i + 1);
-            jobs[i] = (struct cw_share_job){0, 0.5 + (double)(roll % 4), 0, (double)(roll / 4 % 3), (double)(roll / 12 % 8)};
+            jobs[i] = (struct cw_share_job){0, 0.5 + (double)(roll % 4), 0, (double)(roll / 4 % 3),
+                                            (double)(roll / 12 % 8)};
             least += jobs[i].least;
             most += fmax(jobs[i].want, jobs[i].least);
         }
         cw_share_out(workers, &tenant, 1, jobs, N, got);
         for (size_t i = 0; i < N; i++) {
             sum += got[i];
-            assert_true(got[i] <= fmax(jobs[i].want, jobs[i].least) + 1e-9 && (least > workers || got[i] >= jobs[i].least - 1e-9));
+            assert_true(got[i] <= fmax(jobs[i].want, jobs[i].least) + 1e-9 &&
+                        (least > workers || got[i] >= jobs[i].least - 1e-9));
             for (size_t k = 0; least <= workers && k < N; k++) /* k could give to i */
-                if (got[i] < fmax(jobs[i].want, jobs[i].least) - 1e-6 && got[k] > jobs[k].least + 1e-6)
+                if (got[i] < fmax(jobs[i].want, jobs[i].least) - 1e-6 &&
+                    got[k] > jobs[k].least + 1e-6)
                     assert_true(got[i] / jobs[i].weight >= got[k] / jobs[k].weight - 1e-6);
         }
         assert_true(fabs(sum - fmin(workers, most)) < 1e-6);
@@ -99,7 +106,8 @@ static void test_random(void **state)
 static void test_less_than_minimums(void **state)
 {
     (void)state;
-    const struct cw_share_job jobs[] = {{0, 1, 9, 1, 4}, {0, 1, 0, 1, 5}, {1, 1, 0, 1, 20}, {1, 3, 0, 1, 20}};
+    const struct cw_share_job jobs[] = {
+        {0, 1, 9, 1, 4}, {0, 1, 0, 1, 5}, {1, 1, 0, 1, 20}, {1, 3, 0, 1, 20}};
     check(2, equal, 2, jobs, 4, (double[]){0.5, 0.5, 0.25, 0.75});
     check(0, equal, 2, jobs, 4, (double[]){0, 0, 0, 0});
 }
@@ -113,8 +121,9 @@ static void test_no_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_enough_for_all), cmocka_unit_test(test_max_min), cmocka_unit_test(test_weights_and_limits),
-        cmocka_unit_test(test_priorities_do_not_starve), cmocka_unit_test(test_minimums_count),          cmocka_unit_test(test_random),
+        cmocka_unit_test(test_enough_for_all),     cmocka_unit_test(test_max_min),
+        cmocka_unit_test(test_weights_and_limits), cmocka_unit_test(test_priorities_do_not_starve),
+        cmocka_unit_test(test_minimums_count),     cmocka_unit_test(test_random),
         cmocka_unit_test(test_less_than_minimums), cmocka_unit_test(test_no_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,8 +104,9 @@ static void test_bad_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_echo),           cmocka_unit_test(test_failures),    cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_closed_channel), cmocka_unit_test(test_bad_address),
+        cmocka_unit_test(test_echo),        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_too_large),   cmocka_unit_test(test_closed_channel),
+        cmocka_unit_test(test_bad_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,9 @@ static void test_varints(void **state)
 static void test_fields(void **state)
 {
     /* 1: varint 150; 2: "testing"; 3: fixed32; 4: fixed64 */
-    static const uint8_t good[] = {0x08, 0x96, 0x01, 0x12, 0x07, 't', 'e', 's', 't', 'i', 'n', 'g', 0x1d, 1, 2, 3, 4, 0x21, 1, 2, 3, 4, 5, 6, 7, 8};
+    static const uint8_t good[] = {0x08, 0x96, 0x01, 0x12, 0x07, 't', 'e', 's', 't',
+                                   'i',  'n',  'g',  0x1d, 1,    2,   3,   4,   0x21,
+                                   1,    2,    3,    4,    5,    6,   7,   8};
     const uint8_t *p = good, *end = good + sizeof good;
     struct cw_pb_field field;
     (void)state;

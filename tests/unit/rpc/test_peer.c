@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peers that die, and peers that are something else. The child is this program with the argument "serve". */
+/* Peers that die, and peers that are something else. The child is this program with the argument
+ * "serve". */
 #include <netinet/in.h>
 #include <arpa/inet.h>
 #include <signal.h>
@@ -138,7 +139,8 @@ static void test_nobody_there(void **state)
 /* Answers every connection like a web server, until it is told to stop. */
 static void run_web_server(void *arg)
 {
-    static const char answer[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    static const char answer[] =
+        "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     int fd = *(const int *)arg;
     for (;;) {
         int peer = accept(fd, NULL, NULL);
@@ -187,7 +189,8 @@ static void send_garbage(const char *address, const void *p, size_t n)
 static void test_other_clients(void **state)
 {
     static const char http1[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+    static const char preface[] =
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
     struct world world;
     struct result result;
     (void)state;
@@ -207,8 +210,9 @@ static void test_other_clients(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_server_killed), cmocka_unit_test(test_client_killed), cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_other_server),  cmocka_unit_test(test_other_clients),
+        cmocka_unit_test(test_server_killed), cmocka_unit_test(test_client_killed),
+        cmocka_unit_test(test_nobody_there),  cmocka_unit_test(test_other_server),
+        cmocka_unit_test(test_other_clients),
     };
     if (argc == 2 && strcmp(argv[1], "serve") == 0)
         serve();

@@ -55,7 +55,8 @@ static void test_addresses(void **state)
     assert_non_null(strstr(err.msg, world.address));
     assert_int_equal(listen_on(&world, "127.0.0.1:0", &err), 0);
     assert_int_equal(listen_on(&world, "somewhere", &err), CW_E_INVALID);
-    assert_int_equal(listen_on(&world, "192.0.2.1:0", &err) < 0, 1); /* not an address of this machine */
+    /* not an address of this machine */
+    assert_int_equal(listen_on(&world, "192.0.2.1:0", &err) < 0, 1);
     assert_non_null(strstr(err.msg, "192.0.2.1:0"));
     char address[200];
     snprintf(address, sizeof address, "unix:%s/%0120d", directory, 0);
@@ -155,14 +156,16 @@ static struct cw_buf *health_request(const char *service)
     char name[64];
     snprintf(name, sizeof name, "%s", service);
     request.service = name;
-    struct cw_buf *buf = cw_buf_new(grpc__health__v1__health_check_request__get_packed_size(&request));
+    struct cw_buf *buf =
+        cw_buf_new(grpc__health__v1__health_check_request__get_packed_size(&request));
     grpc__health__v1__health_check_request__pack(&request, buf->data);
     return buf;
 }
 
 static int health_of(const struct cw_buf *reply)
 {
-    Grpc__Health__V1__HealthCheckResponse *response = grpc__health__v1__health_check_response__unpack(NULL, reply->len, reply->data);
+    Grpc__Health__V1__HealthCheckResponse *response =
+        grpc__health__v1__health_check_response__unpack(NULL, reply->len, reply->data);
     assert_non_null(response);
     int status = (int)response->status;
     grpc__health__v1__health_check_response__free_unpacked(response, NULL);
@@ -191,12 +194,14 @@ static void test_health(void **state)
 
     struct inbox watch = {.world = &world}, unknown = {.world = &world};
     struct cw_buf *request = health_request("test.S"), *other = health_request("test.X");
-    watch.stream = cw_channel_stream(world.channel, "/grpc.health.v1.Health/Watch", &inbox_cb, &watch);
+    watch.stream =
+        cw_channel_stream(world.channel, "/grpc.health.v1.Health/Watch", &inbox_cb, &watch);
     cw_stream_send(watch.stream, &request, 1);
     cw_stream_finish(watch.stream, 0, NULL); /* as every client of a server stream does */
     inbox_wait_n(&watch, 1);
     assert_int_equal(health_of(watch.last), 1);
-    unknown.stream = cw_channel_stream(world.channel, "/grpc.health.v1.Health/Watch", &inbox_cb, &unknown);
+    unknown.stream =
+        cw_channel_stream(world.channel, "/grpc.health.v1.Health/Watch", &inbox_cb, &unknown);
     cw_stream_send(unknown.stream, &other, 1);
     inbox_wait_n(&unknown, 1);
     assert_int_equal(health_of(unknown.last), 3);
@@ -229,15 +234,18 @@ static void ask(struct inbox *inbox, int what, const char *text, response_pb **r
     char copy[128];
     request_pb request = GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__INIT;
     snprintf(copy, sizeof copy, "%s", text);
-    request.message_request_case = (Grpc__Reflection__V1__ServerReflectionRequest__MessageRequestCase)what;
+    request.message_request_case =
+        (Grpc__Reflection__V1__ServerReflectionRequest__MessageRequestCase)what;
     request.list_services = copy; /* all of the union are strings here */
-    struct cw_buf *buf = cw_buf_new(grpc__reflection__v1__server_reflection_request__get_packed_size(&request));
+    struct cw_buf *buf =
+        cw_buf_new(grpc__reflection__v1__server_reflection_request__get_packed_size(&request));
     grpc__reflection__v1__server_reflection_request__pack(&request, buf->data);
     size_t before = inbox->n;
     cw_stream_send(inbox->stream, &buf, 1);
     cw_buf_unref(buf);
     inbox_wait_n(inbox, before + 1);
-    *ret = grpc__reflection__v1__server_reflection_response__unpack(NULL, inbox->last->len, inbox->last->data);
+    *ret = grpc__reflection__v1__server_reflection_response__unpack(NULL, inbox->last->len,
+                                                                    inbox->last->data);
     assert_non_null(*ret);
 }
 
@@ -255,17 +263,22 @@ static void try_reflection(struct world *world, const char *method)
     assert_int_equal(response->message_response_case, 6);
     assert_int_equal(response->list_services_response->n_service, 5);
     assert_string_equal(response->list_services_response->service[0]->name, "test.T");
-    assert_string_equal(response->list_services_response->service[2]->name, "grpc.health.v1.Health");
+    assert_string_equal(response->list_services_response->service[2]->name,
+                        "grpc.health.v1.Health");
     grpc__reflection__v1__server_reflection_response__free_unpacked(response, NULL);
 
     ask(&inbox, 4, "cachew.v1.Jobs.Attach", &response);
     assert_int_equal(response->message_response_case, 4);
-    assert_int_equal(response->file_descriptor_response->n_file_descriptor_proto, 2); /* and what it imports */
-    assert_true(contains(&response->file_descriptor_response->file_descriptor_proto[0], "cachew/v1/job.proto"));
-    assert_true(contains(&response->file_descriptor_response->file_descriptor_proto[1], "cachew/v1/graph.proto"));
+    /* and what it imports */
+    assert_int_equal(response->file_descriptor_response->n_file_descriptor_proto, 2);
+    assert_true(contains(&response->file_descriptor_response->file_descriptor_proto[0],
+                         "cachew/v1/job.proto"));
+    assert_true(contains(&response->file_descriptor_response->file_descriptor_proto[1],
+                         "cachew/v1/graph.proto"));
     grpc__reflection__v1__server_reflection_response__free_unpacked(response, NULL);
 
-    static const char *const symbols[] = {"cachew.v1.Jobs", "cachew.v1.Value.List", "cachew.v1.ConsumerMode", "grpc.health.v1.Health"};
+    static const char *const symbols[] = {"cachew.v1.Jobs", "cachew.v1.Value.List",
+                                          "cachew.v1.ConsumerMode", "grpc.health.v1.Health"};
     for (size_t i = 0; i < CW_ARRAY_LEN(symbols); i++) {
         ask(&inbox, 4, symbols[i], &response);
         assert_int_equal(response->message_response_case, 4);
@@ -297,8 +310,9 @@ static void test_reflection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_unix),   cmocka_unit_test(test_not_a_socket),
-        cmocka_unit_test(test_stop_with_open_streams), cmocka_unit_test(test_health), cmocka_unit_test(test_reflection),
+        cmocka_unit_test(test_addresses),    cmocka_unit_test(test_unix),
+        cmocka_unit_test(test_not_a_socket), cmocka_unit_test(test_stop_with_open_streams),
+        cmocka_unit_test(test_health),       cmocka_unit_test(test_reflection),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -55,8 +55,9 @@ static void test_pieces(void **state)
     world_open(&world, "127.0.0.1:0");
     struct inbox inbox = {.world = &world};
     inbox.stream = cw_channel_stream(world.channel, "/test.S/Echo", &inbox_cb, &inbox);
-    struct cw_buf *bufs[4] = {cw_buf_wrap(text, 8, on_release, NULL), cw_buf_wrap(text, 0, on_release, NULL),
-                              cw_buf_wrap(text + 8, 1, on_release, NULL), cw_buf_wrap(text + 9, 9, on_release, NULL)};
+    struct cw_buf *bufs[4] = {
+        cw_buf_wrap(text, 8, on_release, NULL), cw_buf_wrap(text, 0, on_release, NULL),
+        cw_buf_wrap(text + 8, 1, on_release, NULL), cw_buf_wrap(text + 9, 9, on_release, NULL)};
     cw_stream_send(inbox.stream, bufs, 4);
     for (size_t i = 0; i < 4; i++)
         cw_buf_unref(bufs[i]);
@@ -94,7 +95,8 @@ static bool same_for_a_while(struct world *world, const struct cw_stream *stream
 {
     size_t before = cw_stream_queued(stream);
     struct result result;
-    for (int i = 0; i < 20; i++) { /* round trips on the same connection: time for anything that could move */
+    /* round trips on the same connection: time for anything that could move */
+    for (int i = 0; i < 20; i++) {
         world_call(world, "/test.T/Echo", "x", 1, 60000, &result);
         result_fini(&result);
         if (cw_stream_queued(stream) != before)
@@ -118,7 +120,8 @@ static void test_backpressure(void **state)
     cw_buf_unref(buf);
     while (!same_for_a_while(&world, inbox.stream))
         ;
-    assert_true(cw_stream_queued(inbox.stream) > (N / 2u) << 20); /* flow control holds nearly all of it */
+    /* flow control holds nearly all of it */
+    assert_true(cw_stream_queued(inbox.stream) > (N / 2u) << 20);
     assert_int_equal(world.quiet_messages, 0);
     assert_int_equal(inbox.lows, 0);
     cw_stream_pause(world.quiet, false);
@@ -232,9 +235,9 @@ static void test_free_in_callback(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_many_in_order), cmocka_unit_test(test_backpressure),
-        cmocka_unit_test(test_server_ends),   cmocka_unit_test(test_cancel_reaches_server),
+        cmocka_unit_test(test_sizes),           cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_many_in_order),   cmocka_unit_test(test_backpressure),
+        cmocka_unit_test(test_server_ends),     cmocka_unit_test(test_cancel_reaches_server),
         cmocka_unit_test(test_finish_and_free), cmocka_unit_test(test_free_in_callback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

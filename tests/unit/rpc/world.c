@@ -63,7 +63,8 @@ static void on_echo_close(void *arg, int code, const char *msg)
 
 static void handle_echo_stream(void *arg, struct cw_stream *stream)
 {
-    static const struct cw_stream_cb cb = {.on_message = on_echo_message, .on_close = on_echo_close};
+    static const struct cw_stream_cb cb = {.on_message = on_echo_message,
+                                           .on_close = on_echo_close};
     (void)arg;
     struct echo *echo = CW_NEW(struct echo);
     echo->stream = stream;
@@ -91,7 +92,8 @@ static void on_quiet_close(void *arg, int code, const char *msg)
 
 static void handle_quiet(void *arg, struct cw_stream *stream)
 {
-    static const struct cw_stream_cb cb = {.on_message = on_quiet_message, .on_close = on_quiet_close};
+    static const struct cw_stream_cb cb = {.on_message = on_quiet_message,
+                                           .on_close = on_quiet_close};
     struct world *world = arg;
     world->quiet = stream;
     cw_stream_accept(stream, &cb, world);
@@ -108,9 +110,12 @@ static void handle_refuse(void *arg, struct cw_stream *stream)
 static void add_methods(struct world *world)
 {
     const struct cw_method methods[] = {
-        {.path = "/test.T/Echo", .unary = handle_echo, .arg = world},          {.path = "/test.T/Fail", .unary = handle_fail, .arg = world},
-        {.path = "/test.T/Hold", .unary = handle_hold, .arg = world},          {.path = "/test.S/Echo", .stream = handle_echo_stream, .arg = world},
-        {.path = "/test.S/Quiet", .stream = handle_quiet, .arg = world},       {.path = "/test.S/Refuse", .stream = handle_refuse, .arg = world},
+        {.path = "/test.T/Echo", .unary = handle_echo, .arg = world},
+        {.path = "/test.T/Fail", .unary = handle_fail, .arg = world},
+        {.path = "/test.T/Hold", .unary = handle_hold, .arg = world},
+        {.path = "/test.S/Echo", .stream = handle_echo_stream, .arg = world},
+        {.path = "/test.S/Quiet", .stream = handle_quiet, .arg = world},
+        {.path = "/test.S/Refuse", .stream = handle_refuse, .arg = world},
     };
     for (size_t i = 0; i < CW_ARRAY_LEN(methods); i++)
         cw_server_add(world->server, &methods[i]);
@@ -136,7 +141,8 @@ void world_open(struct world *world, const char *address)
     add_methods(world);
     cw_server_add_health(world->server);
     cw_server_add_reflection(world->server, cw_proto_descriptors, cw_proto_descriptors_n);
-    int code = cw_server_listen(world->server, address, world->address, sizeof world->address, &err);
+    int code =
+        cw_server_listen(world->server, address, world->address, sizeof world->address, &err);
     if (code)
         fail_msg("%s", err.msg);
     cw_server_start(world->server);
@@ -196,7 +202,8 @@ void result_of(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
     world_poke(result->world);
 }
 
-void world_call(struct world *world, const char *method, const void *p, size_t n, int64_t timeout_ms, struct result *ret)
+void world_call(struct world *world, const char *method, const void *p, size_t n,
+                int64_t timeout_ms, struct result *ret)
 {
     *ret = (struct result){.world = world};
     struct cw_buf *buf = cw_buf_copy(p, n);
@@ -241,7 +248,8 @@ static void on_inbox_close(void *arg, int code, const char *msg)
     world_poke(inbox->world);
 }
 
-const struct cw_stream_cb inbox_cb = {.on_message = on_inbox_message, .on_low = on_inbox_low, .on_close = on_inbox_close};
+const struct cw_stream_cb inbox_cb = {
+    .on_message = on_inbox_message, .on_low = on_inbox_low, .on_close = on_inbox_close};
 
 void inbox_fini(struct inbox *inbox)
 {

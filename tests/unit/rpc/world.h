@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loop, an environment, a server with some methods, and a channel to it, all in this process and thread.
- * Every callback of a test ends with world_poke, so that world_wait sees what changed. */
+/* A loop, an environment, a server with some methods, and a channel to it, all in this process
+ * and thread. Every callback of a test ends with world_poke, so that world_wait sees what
+ * changed. */
 #ifndef TESTS_UNIT_RPC_WORLD_H
 #define TESTS_UNIT_RPC_WORLD_H
 
@@ -21,9 +22,9 @@ struct world {
     struct cw_channel *channel;
     char address[256];
     struct cw_timer *guard;
-    struct cw_call *held;      /* of /test.T/Hold, to be answered by the test */
-    bool too_late;             /* Hold fails from now on */
-    struct cw_stream *quiet;   /* of /test.T/Quiet: accepted and paused */
+    struct cw_call *held;    /* of /test.T/Hold, to be answered by the test */
+    bool too_late;           /* Hold fails from now on */
+    struct cw_stream *quiet; /* of /test.T/Quiet: accepted and paused */
     int quiet_code;
     bool quiet_closed;
     size_t quiet_messages;
@@ -47,7 +48,8 @@ struct result {
 };
 void result_of(void *arg, struct cw_rpc_msg *reply, int code, const char *msg);
 /* Calls and waits. */
-void world_call(struct world *world, const char *method, const void *p, size_t n, int64_t timeout_ms, struct result *ret);
+void world_call(struct world *world, const char *method, const void *p, size_t n,
+                int64_t timeout_ms, struct result *ret);
 void result_fini(struct result *result);
 
 /* What came on a stream. */

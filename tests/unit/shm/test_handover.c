@@ -73,8 +73,10 @@ static void test_the_readers_bytes_are_the_writers(void **state)
     assert_int_equal(receive_slot(&l, view, &slot), 0);
     assert_int_equal(receive_slot(&l, view, &slot), CW_E_AGAIN);
     struct cw_buf *in = NULL;
-    assert_int_equal(cw_shm_view_buf(view, slot + 1, 10, on_released, &released, &in, &err), CW_E_NOT_FOUND);
-    assert_int_equal(cw_shm_view_buf(view, slot, cap + 1, on_released, &released, &in, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_shm_view_buf(view, slot + 1, 10, on_released, &released, &in, &err),
+                     CW_E_NOT_FOUND);
+    assert_int_equal(cw_shm_view_buf(view, slot, cap + 1, on_released, &released, &in, &err),
+                     CW_E_CORRUPT);
     assert_int_equal(cw_shm_view_buf(view, slot, out->len, on_released, &released, &in, &err), 0);
     assert_memory_equal(in->data, out->data, out->len);
     ((char *)out->data)[100] = 43; /* the same page */
@@ -101,7 +103,8 @@ static void test_bad_tokens(void **state)
     assert_int_equal(send(l.client_fd, "x", 1, 0), 1);
     assert_int_equal(cw_shm_recv_token(l.worker_fd, &token, &err), CW_E_CORRUPT);
     char long_message[100] = "";
-    assert_int_equal(send(l.client_fd, long_message, sizeof(long_message), 0), (int)sizeof(long_message));
+    assert_int_equal(send(l.client_fd, long_message, sizeof(long_message), 0),
+                     (int)sizeof(long_message));
     assert_int_equal(cw_shm_recv_token(l.worker_fd, &token, &err), CW_E_CORRUPT);
     shutdown(l.client_fd, SHUT_RDWR);
     assert_int_equal(cw_shm_recv_token(l.worker_fd, &token, &err), CW_E_END);
@@ -126,7 +129,10 @@ static void test_two_descriptors(void **state)
     } control = {.room = {0}};
     uint64_t words[3] = {0x4341434845575330u, 1, MIB};
     struct iovec iov = {words, sizeof(words)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = &control,
+                         .msg_controllen = sizeof(control)};
     struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
@@ -164,7 +170,8 @@ static void test_bad_slots(void **state)
     assert_int_equal(cw_shm_view_add(view, 1, 8192, memfd_of(4096, true), &err), CW_E_CORRUPT);
     assert_int_equal(cw_shm_view_add(view, 1, 0, memfd_of(4096, true), &err), CW_E_CORRUPT);
     assert_int_equal(cw_shm_view_add(view, 1, 4096, memfd_of(4096, false), &err), CW_E_CORRUPT);
-    assert_int_equal(cw_shm_view_add(view, 1, 4096, open("/dev/null", O_RDONLY), &err), CW_E_CORRUPT);
+    assert_int_equal(cw_shm_view_add(view, 1, 4096, open("/dev/null", O_RDONLY), &err),
+                     CW_E_CORRUPT);
     assert_int_equal(cw_shm_view_add(view, 1, 4096, memfd_of(4096, true), &err), 0);
     assert_int_equal(cw_shm_view_add(view, 1, 4096, memfd_of(4096, true), &err), CW_E_EXISTS);
     cw_shm_view_drop(view, 99);
@@ -205,7 +212,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_readers_bytes_are_the_writers),
-        cmocka_unit_test(test_two_descriptors), cmocka_unit_test(test_bad_tokens),
+        cmocka_unit_test(test_two_descriptors),
+        cmocka_unit_test(test_bad_tokens),
         cmocka_unit_test(test_bad_slots),
         cmocka_unit_test(test_host_id),
     };

@@ -51,7 +51,8 @@ static void test_idle_is_bounded(void **state)
     struct cw_shm_pool *pool = cw_shm_pool_new(1024 * MIB);
     for (size_t i = 0; i < 100; i++) {
         size_t bytes = MIB + (i * 7 % 50) * (MIB / 8);
-        struct cw_buf *a = cw_shm_pool_get(pool, bytes, &err), *b = cw_shm_pool_get(pool, bytes / 3, &err);
+        struct cw_buf *a = cw_shm_pool_get(pool, bytes, &err),
+                      *b = cw_shm_pool_get(pool, bytes / 3, &err);
         assert_non_null(a);
         assert_non_null(b);
         assert_true(a->cap <= bytes + bytes / 3 + MIB / 16);
@@ -70,7 +71,8 @@ static void test_limit_and_gone(void **state)
     assert_null(cw_shm_pool_get(pool, 5 * MIB, &err));
     assert_int_equal(err.code, CW_E_LIMIT);
     assert_null(cw_shm_pool_get(pool, SIZE_MAX, &err));
-    struct cw_buf *a = cw_shm_pool_get(pool, 2 * MIB, &err), *b = cw_shm_pool_get(pool, 2 * MIB, &err);
+    struct cw_buf *a = cw_shm_pool_get(pool, 2 * MIB, &err),
+                  *b = cw_shm_pool_get(pool, 2 * MIB, &err);
     assert_non_null(a);
     assert_non_null(b);
     assert_null(cw_shm_pool_get(pool, 1, &err));
@@ -174,7 +176,8 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slots_are_used_again), cmocka_unit_test(test_idle_is_bounded),
+        cmocka_unit_test(test_slots_are_used_again),
+        cmocka_unit_test(test_idle_is_bounded),
         cmocka_unit_test(test_limit_and_gone),
         cmocka_unit_test(test_retired_slots_are_not_used_again),
         cmocka_unit_test(test_number_of_slots),

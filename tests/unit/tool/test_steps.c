@@ -27,8 +27,9 @@ static void a_step_holds_until_the_next(void **state)
 
 static void what_is_no_list_is_refused(void **state)
 {
-    static const char *const texts[] = {"",        "x",      "-1",     "3600001", "1@1s",     "1,2",         "1,2@",
-                                        "1,2@x",   "1,@2s",  "1,,2@3s", "1,2@5s,3@5s", "1,2@5s,3@4s", "1,2@1s,"};
+    static const char *const texts[] = {
+        "",      "x",     "-1",      "3600001",     "1@1s",        "1,2",    "1,2@",
+        "1,2@x", "1,@2s", "1,,2@3s", "1,2@5s,3@5s", "1,2@5s,3@4s", "1,2@1s,"};
     (void)state;
     struct tool_steps steps;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -36,7 +37,10 @@ static void what_is_no_list_is_refused(void **state)
         assert_int_equal(tool_steps_parse(texts[i], &steps, &err), CW_E_INVALID);
         assert_non_null(err.msg);
     }
-    assert_int_equal(tool_steps_parse("0,1@1s,1@2s,1@3s,1@4s,1@5s,1@6s,1@7s,1@8s,1@9s,1@10s,1@11s,1@12s,1@13s,1@14s,1@15s,1@16s", &steps, NULL), CW_E_LIMIT);
+    assert_int_equal(tool_steps_parse("0,1@1s,1@2s,1@3s,1@4s,1@5s,1@6s,1@7s,1@8s,1@9s,1@10s,1@11s,"
+                                      "1@12s,1@13s,1@14s,1@15s,1@16s",
+                                      &steps, NULL),
+                     CW_E_LIMIT);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `cachew top` shows of a fixed fleet: it fits the screen whatever there is, and says what has no room. */
+/* What `cachew top` shows of a fixed fleet: it fits the screen whatever there is, and says what
+ * has no room. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,9 +12,16 @@
 #define MANY 40
 
 static char empty[] = "", version[] = "1.2.3", none[] = "none";
-static char ready[] = "ready", draining[] = "draining", running[] = "running", finished[] = "finished", failed[] = "failed", preparing[] = "preparing";
-static char address[] = "10.0.0.1:7171", job_id[] = "j0123456789abcdef", strange[] = "Gr\xc3\xb6\xc3\x9f""e\x1b[2J\tx and more than there is room for", oops[] = "oops";
-static char kind[] = "autoscale", policy[] = "auto", choice[] = "2 workers", reason[] = "the trainer waits half of its time, so that this sentence is too long for a screen";
+static char ready[] = "ready", draining[] = "draining", running[] = "running",
+            finished[] = "finished", failed[] = "failed", preparing[] = "preparing";
+static char address[] = "10.0.0.1:7171", job_id[] = "j0123456789abcdef",
+            strange[] = "Gr\xc3\xb6\xc3\x9f"
+                        "e\x1b[2J\tx and more than there is room for",
+            oops[] = "oops";
+static char
+    kind[] = "autoscale",
+    policy[] = "auto", choice[] = "2 workers",
+    reason[] = "the trainer waits half of its time, so that this sentence is too long for a screen";
 static char tenant[] = "team-a";
 
 struct fleet {
@@ -31,8 +39,12 @@ struct fleet {
 
 static void make(struct fleet *f, size_t jobs, size_t workers, size_t decisions)
 {
-    *f = (struct fleet){.info = CACHEW__V1__INFO_REPLY__INIT, .jobs = CACHEW__V1__LIST_JOBS_REPLY__INIT, .workers = CACHEW__V1__LIST_WORKERS_REPLY__INIT,
-                        .decisions = CACHEW__V1__LIST_DECISIONS_REPLY__INIT, .window = CACHEW__V1__TRAINER_WINDOW__INIT, .worker_jobs = {job_id}};
+    *f = (struct fleet){.info = CACHEW__V1__INFO_REPLY__INIT,
+                        .jobs = CACHEW__V1__LIST_JOBS_REPLY__INIT,
+                        .workers = CACHEW__V1__LIST_WORKERS_REPLY__INIT,
+                        .decisions = CACHEW__V1__LIST_DECISIONS_REPLY__INIT,
+                        .window = CACHEW__V1__TRAINER_WINDOW__INIT,
+                        .worker_jobs = {job_id}};
     f->info.version = version;
     f->info.uptime_ms = 3723000;
     f->window.seconds = 2;
@@ -83,7 +95,8 @@ static void make(struct fleet *f, size_t jobs, size_t workers, size_t decisions)
     f->workers.starting = 1;
     f->decisions.decisions = f->decision_list;
     f->decisions.n_decisions = decisions;
-    f->top = (struct tool_top){"127.0.0.1:7070", &f->info, &f->jobs, &f->workers, &f->decisions, 1000, NULL};
+    f->top = (struct tool_top){"127.0.0.1:7070", &f->info, &f->jobs, &f->workers,
+                               &f->decisions,    1000,     NULL};
 }
 
 static size_t count_lines(const char *text, size_t columns)
@@ -119,10 +132,15 @@ static void shows_all_of_a_few(void **state)
     tool_top_text(&f.top, 80, 24, false, &text);
     assert_int_equal(count_lines(cw_str_text(&text), 80), 2 + 3 * 2 + 2 + 2 + 2);
     assert_true(has(&text, "cachew 1.2.3  127.0.0.1:7070  up 1:02:03  2 jobs"));
-    assert_true(has(&text, "workers: 1 ready, 1 starting, 1 draining; threads 4; CPU 2.0; 1.0 MB of 2.0 GB\n"));
-    assert_true(has(&text, "JOB         STATE    EPOCH DONE BATCH/S WAIT    STEP QUEUE WORKERS HITS TENANT\n"));
-    assert_true(has(&text, "Gr\xc3\xb6\xc3\x9f""e?[2J?x running    3/4  88%    50.0  25%   16 ms   3.5   2/3+2  50% team-a\n"));
-    assert_true(has(&text, "j0123456789 done       3/4 100%       -    -       -     -   2/3+2  50% team-a\n"));
+    assert_true(has(
+        &text, "workers: 1 ready, 1 starting, 1 draining; threads 4; CPU 2.0; 1.0 MB of 2.0 GB\n"));
+    assert_true(has(
+        &text, "JOB         STATE    EPOCH DONE BATCH/S WAIT    STEP QUEUE WORKERS HITS TENANT\n"));
+    assert_true(
+        has(&text, "Gr\xc3\xb6\xc3\x9f"
+                   "e?[2J?x running    3/4  88%    50.0  25%   16 ms   3.5   2/3+2  50% team-a\n"));
+    assert_true(has(
+        &text, "j0123456789 done       3/4 100%       -    -       -     -   2/3+2  50% team-a\n"));
     assert_true(has(&text, "10.0.0.1:7171         draining   2  50%    -     - 500.0 kB      0"));
     assert_true(has(&text, " autoscale auto: 2 workers: the trainer waits half of its time"));
 }
@@ -131,16 +149,19 @@ static void fits_any_screen(void **state)
 {
     (void)state;
     static struct fleet f;
-    static const size_t sizes[][2] = {{80, 24}, {80, 50}, {132, 43}, {40, 24}, {20, 12}, {200, 100}, {80, 9}, {1, 9}};
+    static const size_t sizes[][2] = {{80, 24}, {80, 50},   {132, 43}, {40, 24},
+                                      {20, 12}, {200, 100}, {80, 9},   {1, 9}};
     make(&f, MANY, MANY, 10);
     for (size_t i = 0; i < CW_ARRAY_LEN(sizes); i++) {
         CW_STR_AUTO text = {0};
         tool_top_text(&f.top, sizes[i][0], sizes[i][1], true, &text);
-        assert_true(count_lines(cw_str_text(&text), sizes[i][0]) <= sizes[i][1] - 1); /* one is left for the state */
+        /* one is left for the state */
+        assert_true(count_lines(cw_str_text(&text), sizes[i][0]) <= sizes[i][1] - 1);
     }
     CW_STR_AUTO text = {0};
     tool_top_text(&f.top, 80, 24, true, &text);
-    assert_true(has(&text, "\x01""JOB "));
+    assert_true(has(&text, "\x01"
+                           "JOB "));
     assert_true(has(&text, "... and 36 more jobs\n"));
     assert_true(has(&text, "... and 36 more workers\n"));
     cw_str_clear(&text);
@@ -162,7 +183,9 @@ static void jobs_at_work_come_first(void **state)
     f.job[28].error = oops;
     f.job[20].state = preparing;
     tool_top_text(&f.top, 80, 24, false, &text);
-    const char *first = strstr(cw_str_text(&text), "prepare "), *done = strstr(cw_str_text(&text), "done "), *bad = strstr(cw_str_text(&text), "failed ");
+    const char *first = strstr(cw_str_text(&text), "prepare "),
+               *done = strstr(cw_str_text(&text), "done "),
+               *bad = strstr(cw_str_text(&text), "failed ");
     assert_true(first && done && bad && first < done && done < bad);
     assert_true(has(&text, "... and 16 more jobs\n"));
 }
@@ -199,7 +222,8 @@ static void json_is_json(void **state)
         assert_true((cw_value_get(&value, "error") == NULL) == (lost == 0));
         if (!lost) {
             assert_int_equal(cw_value_get(&value, "jobs")->n, MANY);
-            assert_string_equal(cw_value_get(&cw_value_get(&value, "jobs")->items[0], "name")->s, strange);
+            assert_string_equal(cw_value_get(&cw_value_get(&value, "jobs")->items[0], "name")->s,
+                                strange);
             assert_int_equal(cw_value_get(cw_value_get(&value, "fleet"), "threads")->i, 2 * MANY);
         }
         cw_value_fini(&value);
@@ -209,8 +233,11 @@ static void json_is_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shows_all_of_a_few),           cmocka_unit_test(fits_any_screen), cmocka_unit_test(jobs_at_work_come_first),
-        cmocka_unit_test(says_that_the_connection_is_lost), cmocka_unit_test(json_is_json),
+        cmocka_unit_test(shows_all_of_a_few),
+        cmocka_unit_test(fits_any_screen),
+        cmocka_unit_test(jobs_at_work_come_first),
+        cmocka_unit_test(says_that_the_connection_is_lost),
+        cmocka_unit_test(json_is_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

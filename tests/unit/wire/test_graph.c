@@ -14,11 +14,14 @@
 
 static const char *const texts[] = {
     "{\"name\":\"n\",\"pipeline\":[{\"op\":\"range\",\"stop\":10},{\"op\":\"batch\",\"size\":4}]}",
-    "{\"pipeline\":[{\"op\":\"files\",\"pattern\":[\"/a/*\",\"/b\"]},{\"op\":\"shuffle\"},{\"op\":\"read_file\"},"
+    "{\"pipeline\":[{\"op\":\"files\",\"pattern\":[\"/a/*\",\"/"
+    "b\"]},{\"op\":\"shuffle\"},{\"op\":\"read_file\"},"
     "{\"op\":\"random_flip\",\"p\":0.5,\"keep_position\":true,\"name\":\"flip\"},"
-    "{\"op\":\"normalize\",\"mean\":[0.485,1.0,-1e-300],\"std\":[1,2,9007199254740993],\"fields\":[\"image\"],\"depends_on\":[\"flip\"]},"
+    "{\"op\":\"normalize\",\"mean\":[0.485,1.0,-1e-300],\"std\":[1,2,9007199254740993],\"fields\":["
+    "\"image\"],\"depends_on\":[\"flip\"]},"
     "{\"op\":\"x\",\"deep\":{\"a\":[null,true,false,[[]],{}],\"s\":\"\\u00e4\\n\"}}]}",
-    "{\"pipeline\":[{\"op\":\"range\",\"name\":\"a\"},{\"op\":\"range\",\"name\":\"b\",\"inputs\":[]},{\"op\":\"zip\",\"inputs\":[\"b\",\"a\"]}]}",
+    "{\"pipeline\":[{\"op\":\"range\",\"name\":\"a\"},{\"op\":\"range\",\"name\":\"b\",\"inputs\":["
+    "]},{\"op\":\"zip\",\"inputs\":[\"b\",\"a\"]}]}",
 };
 
 static char *text_of(const struct cw_graph *graph)
@@ -44,7 +47,8 @@ static void test_round_trip(void **state)
         struct cw_buf *again = cw_wire_graph_pack(back);
         assert_int_equal(packed->len, again->len);
         assert_memory_equal(packed->data, again->data, packed->len);
-        for (size_t cut = 0; cut < packed->len; cut++) { /* cut or changed: an error or another graph, never a crash */
+        /* cut or changed: an error or another graph, never a crash */
+        for (size_t cut = 0; cut < packed->len; cut++) {
             struct cw_graph *other = NULL;
             if (cw_wire_graph_unpack(packed->data, cut, &other, &err) == 0)
                 cw_graph_unref(other);
@@ -116,7 +120,8 @@ static void test_deep(void **state)
     enum { DEPTH = 200000 };
     (void)state;
     struct cw_str inner = {0}, outer = {0};
-    for (int i = 0; i < DEPTH; i++) { /* from the inside out would be quadratic: lengths are not checked against the end here */
+    /* from the inside out would be quadratic: lengths are not checked against the end here */
+    for (int i = 0; i < DEPTH; i++) {
         cw_str_add_bytes(&inner, "\x32\xff\xff\xff\x7f\x0a\xff\xff\xff\x7f", 10);
     }
     cw_str_add_bytes(&outer, "\x12\xff\xff\xff\x7f\x42\xff\xff\xff\x7f", 10);

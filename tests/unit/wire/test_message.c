@@ -14,8 +14,18 @@
 static void test_info(void **state)
 {
     (void)state;
-    struct cw_plan_info info = {.sparse = true, .items = 7, .elements = -1, .batch = 64, .chunk = 64, .fingerprint = {1, UINT64_MAX},
-                                .pipeline_sum = 5, .files_sum = UINT64_MAX, .identity = CW_IDENTITY_SAMPLE, .join = {.skip = 3, .take = -1, .batch = 32, .drop_remainder = true}, .item_bytes = -1};
+    struct cw_plan_info info = {
+        .sparse = true,
+        .items = 7,
+        .elements = -1,
+        .batch = 64,
+        .chunk = 64,
+        .fingerprint = {1, UINT64_MAX},
+        .pipeline_sum = 5,
+        .files_sum = UINT64_MAX,
+        .identity = CW_IDENTITY_SAMPLE,
+        .join = {.skip = 3, .take = -1, .batch = 32, .drop_remainder = true},
+        .item_bytes = -1};
     const int64_t dims[] = {-1, 224, 3};
     struct cw_err err = {0};
     assert_int_equal(cw_spec_add(&info.out, "image", CW_DTYPE_F32, 3, dims, &err), 0);
@@ -24,10 +34,13 @@ static void test_info(void **state)
     struct cw_plan_info back;
     assert_int_equal(cw_wire_info_from(message, &back, &err), 0);
     assert_true(cw_spec_eq(&info.out, &back.out));
-    assert_true(back.sparse && back.items == 7 && back.elements == -1 && back.batch == 64 && back.chunk == 64 && back.item_bytes == -1);
-    assert_true(back.join.skip == 3 && back.join.take == -1 && back.join.batch == 32 && back.join.drop_remainder);
+    assert_true(back.sparse && back.items == 7 && back.elements == -1 && back.batch == 64 &&
+                back.chunk == 64 && back.item_bytes == -1);
+    assert_true(back.join.skip == 3 && back.join.take == -1 && back.join.batch == 32 &&
+                back.join.drop_remainder);
     assert_true(cw_hash_eq(back.fingerprint, info.fingerprint));
-    assert_true(back.pipeline_sum == 5 && back.files_sum == UINT64_MAX && back.identity == CW_IDENTITY_SAMPLE);
+    assert_true(back.pipeline_sum == 5 && back.files_sum == UINT64_MAX &&
+                back.identity == CW_IDENTITY_SAMPLE);
 
     message->chunk = 0;
     assert_int_equal(cw_wire_info_from(message, &back, &err), CW_E_CORRUPT);
@@ -53,7 +66,11 @@ static void test_cacheable(void **state)
     char json[] = "{\"pipeline\": [{\"op\": \"range\", \"stop\": 3}, {\"op\": \"random_flip\"}]}";
     assert_int_equal(cw_graph_parse(json, strlen(json), "test", &graph, &err), 0);
     const struct cw_plan_cacheable nodes[2] = {
-        {.key = {0x0102030405060708u, 0x090a0b0c0d0e0f10u}, .ids = 3, .asked = true, .mark = "here", .whole = true},
+        {.key = {0x0102030405060708u, 0x090a0b0c0d0e0f10u},
+         .ids = 3,
+         .asked = true,
+         .mark = "here",
+         .whole = true},
         {.why_not = "it is random"},
     };
     const struct cw_plan_info info = {.items = 3, .item_bytes = -1, .join = {.take = -1}};
@@ -67,7 +84,8 @@ static void test_cacheable(void **state)
     assert_int_equal(message->cacheable[0]->key.data[1], 2);
     assert_int_equal(message->cacheable[0]->key.data[15], 16);
     assert_int_equal(cw_wire_cacheable_from(message->cacheable[0], &back, &err), 0);
-    assert_true(!back.why_not && back.ids == 3 && back.asked && back.whole && cw_hash_eq(back.key, nodes[0].key));
+    assert_true(!back.why_not && back.ids == 3 && back.asked && back.whole &&
+                cw_hash_eq(back.key, nodes[0].key));
     assert_string_equal(back.mark, "here");
     assert_int_equal(cw_wire_cacheable_from(message->cacheable[1], &back, &err), 0);
     assert_string_equal(back.why_not, "it is random");
@@ -121,7 +139,8 @@ static void test_manifest(void **state)
     assert_int_equal(cw_wire_manifest_unpack("{}", 2, &back, &err), CW_E_CORRUPT);
     assert_int_equal(cw_wire_manifest_unpack("", 0, &back, &err), CW_E_CORRUPT);
     /* A frame that says that it holds 2^62 bytes. */
-    static const uint8_t bomb[] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0x40, 1, 0, 0};
+    static const uint8_t bomb[] = {0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0,
+                                   0,    0,    0,    0,    0x40, 1, 0, 0};
     assert_int_equal(cw_wire_manifest_unpack(bomb, sizeof bomb, &back, &err), CW_E_LIMIT);
     cw_buf_unref(packed);
     cw_value_fini(&manifest);
@@ -140,7 +159,8 @@ static void test_unpack(void **state)
     message.hello = &hello;
     struct cw_buf *buf = cw_wire_pack(&message.base);
     struct cw_rpc_msg *msg = cw_rpc_msg_from(buf->data, buf->len, 3);
-    Cachew__V1__FetchMessage *back = (Cachew__V1__FetchMessage *)cw_wire_unpack(&cachew__v1__fetch_message__descriptor, msg, &err);
+    Cachew__V1__FetchMessage *back = (Cachew__V1__FetchMessage *)cw_wire_unpack(
+        &cachew__v1__fetch_message__descriptor, msg, &err);
     assert_non_null(back);
     assert_int_equal(back->kind_case, CACHEW__V1__FETCH_MESSAGE__KIND_HELLO);
     assert_string_equal(back->hello->job_id, "job-1");
@@ -159,7 +179,8 @@ static void test_hash(void **state)
 {
     (void)state;
     const struct cw_hash hash = {0x0123456789abcdefu, 0xfedcba9876543210u};
-    static const uint8_t expected[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10};
+    static const uint8_t expected[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+                                       0xfe, 0xdc, 0xba, 0x98, 0x76, 0x54, 0x32, 0x10};
     uint8_t bytes[CW_WIRE_HASH_BYTES];
     struct cw_hash back = {0};
     cw_wire_hash_to(hash, bytes);
@@ -173,12 +194,9 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_cacheable),
-        cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_manifest),
-        cmocka_unit_test(test_unpack),
-        cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_info),   cmocka_unit_test(test_cacheable),
+        cmocka_unit_test(test_sets),   cmocka_unit_test(test_manifest),
+        cmocka_unit_test(test_unpack), cmocka_unit_test(test_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

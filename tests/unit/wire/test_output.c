@@ -17,8 +17,10 @@ static struct cw_batch *make_batch(uint64_t item, size_t n)
     batch->item = item;
     batch->elements = n;
     batch->skipped = 1;
-    batch->tensors[0].field = (struct cw_field){.name = "x", .dtype = CW_DTYPE_F32, .rank = 2, .dims = {(int64_t)n, 3}};
-    batch->tensors[1].field = (struct cw_field){.name = "name", .dtype = CW_DTYPE_STR, .rank = 1, .dims = {(int64_t)n}};
+    batch->tensors[0].field =
+        (struct cw_field){.name = "x", .dtype = CW_DTYPE_F32, .rank = 2, .dims = {(int64_t)n, 3}};
+    batch->tensors[1].field =
+        (struct cw_field){.name = "name", .dtype = CW_DTYPE_STR, .rank = 1, .dims = {(int64_t)n}};
     batch->tensors[1].bytes = (n + 1) * sizeof(int64_t) + n;
     assert_int_equal(cw_batch_layout(batch, &bytes, &err), 0);
     batch->buf = cw_buf_new(bytes);
@@ -46,7 +48,8 @@ static struct cw_hash hash_of(const struct cw_batch *batch)
 }
 
 /* Takes the payload of one output after the other, as a client does. */
-static void check_outputs(struct cw_rpc_msg *msg, struct cw_batch *const *batches, const uint64_t *slots, size_t n)
+static void check_outputs(struct cw_rpc_msg *msg, struct cw_batch *const *batches,
+                          const uint64_t *slots, size_t n)
 {
     struct cw_wire_data data;
     struct cw_err err = {0};
@@ -58,7 +61,8 @@ static void check_outputs(struct cw_rpc_msg *msg, struct cw_batch *const *batche
         struct cw_batch *back;
         if (cw_wire_output_from(data.head->outputs[i], &back, &err) != 0)
             fail_msg("%s", err.msg);
-        assert_true(back->epoch == 2 && back->item == batches[i]->item && back->elements == batches[i]->elements && back->skipped == 1);
+        assert_true(back->epoch == 2 && back->item == batches[i]->item &&
+                    back->elements == batches[i]->elements && back->skipped == 1);
         assert_true(data.head->outputs[i]->slot == (slots ? slots[i] : 0));
         if (!slots || !slots[i]) {
             size_t bytes = (size_t)data.head->outputs[i]->payload_bytes;
@@ -74,7 +78,8 @@ static void check_outputs(struct cw_rpc_msg *msg, struct cw_batch *const *batche
     cw_wire_data_fini(&data);
 }
 
-static void round_trip(struct world *world, struct inbox *inbox, struct cw_batch *const *batches, const uint64_t *slots, size_t n)
+static void round_trip(struct world *world, struct inbox *inbox, struct cw_batch *const *batches,
+                       const uint64_t *slots, size_t n)
 {
     size_t before = inbox->n;
     cw_wire_send_outputs(inbox->stream, batches, slots, n);
@@ -84,7 +89,8 @@ static void round_trip(struct world *world, struct inbox *inbox, struct cw_batch
     check_outputs(msg, batches, slots, n);
     cw_rpc_msg_unref(msg);
     /* protobuf-c itself reads the same. */
-    Cachew__V1__DataMessage *whole = cachew__v1__data_message__unpack(NULL, inbox->last->len, inbox->last->data);
+    Cachew__V1__DataMessage *whole =
+        cachew__v1__data_message__unpack(NULL, inbox->last->len, inbox->last->data);
     assert_non_null(whole);
     assert_int_equal(whole->n_outputs, n);
     cachew__v1__data_message__free_unpacked(whole, NULL);
@@ -97,7 +103,8 @@ static void test_outputs(void **state)
     world_open(&world, "127.0.0.1:0");
     struct inbox inbox = {.world = &world};
     inbox.stream = cw_channel_stream(world.channel, "/test.S/Echo", &inbox_cb, &inbox);
-    struct cw_batch *batches[4] = {make_batch(0, 10), make_batch(1, 0), make_batch(27, 50000), cw_batch_new(0)};
+    struct cw_batch *batches[4] = {make_batch(0, 10), make_batch(1, 0), make_batch(27, 50000),
+                                   cw_batch_new(0)};
     batches[3]->epoch = 2;
     batches[3]->skipped = 1; /* an output without tensors or bytes */
     const uint64_t slots[4] = {0, 5, 9, 0};

@@ -24,7 +24,8 @@ static void take_cache_event(struct fleet *f, const Cachew__V1__CacheEvent *e)
 static void take_node_counts(struct fleet *f, const Cachew__V1__NodeCounts *c)
 {
     size_t i = 0;
-    while (i < f->counts_n && (strcmp(f->counts[i].job, c->job_id) != 0 || strcmp(f->counts[i].node, c->node) != 0))
+    while (i < f->counts_n &&
+           (strcmp(f->counts[i].job, c->job_id) != 0 || strcmp(f->counts[i].node, c->node) != 0))
         i++;
     assert_true(i < NODES_MAX);
     f->counts_n = CW_MAX(f->counts_n, i + 1);
@@ -68,7 +69,9 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
         snprintf(f->host_id, sizeof(f->host_id), "%s", m->hello->host_id);
         cw_set_clear(&f->held);
         for (size_t i = 0; i < m->hello->n_held; i++)
-            assert_int_equal(cw_wire_set_from(m->hello->held[i]->items, m->hello->held[i]->n_items, &f->held, NULL), 0);
+            assert_int_equal(cw_wire_set_from(m->hello->held[i]->items, m->hello->held[i]->n_items,
+                                              &f->held, NULL),
+                             0);
         if (f->welcome) {
             Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
             Cachew__V1__WorkerCommand c = CACHEW__V1__WORKER_COMMAND__INIT;
@@ -85,14 +88,17 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
     }
     case CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS:
         for (size_t i = 0; i < m->progress->n_done; i++) {
-            assert_int_equal(cw_wire_set_from(m->progress->done[i]->items, m->progress->done[i]->n_items, &f->done, NULL), 0);
+            assert_int_equal(cw_wire_set_from(m->progress->done[i]->items,
+                                              m->progress->done[i]->n_items, &f->done, NULL),
+                             0);
             f->skipped += m->progress->done[i]->skipped;
             f->shared += m->progress->done[i]->shared;
         }
         take_cache_report(f, m->progress);
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK:
-        assert_int_equal(cw_wire_set_from(m->hand_back->items, m->hand_back->n_items, &f->handed_back, NULL), 0);
+        assert_int_equal(
+            cw_wire_set_from(m->hand_back->items, m->hand_back->n_items, &f->handed_back, NULL), 0);
         break;
     case CACHEW__V1__WORKER_MESSAGE__KIND_FAILED:
         cw_set_add(&f->failed, m->failed->item, m->failed->item + 1);
@@ -126,7 +132,8 @@ static void take_worker_message(struct fleet *f, const Cachew__V1__WorkerMessage
 static void on_worker_message(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_err err = {0};
-    Cachew__V1__WorkerMessage *m = (Cachew__V1__WorkerMessage *)cw_wire_unpack(&cachew__v1__worker_message__descriptor, msg, &err);
+    Cachew__V1__WorkerMessage *m = (Cachew__V1__WorkerMessage *)cw_wire_unpack(
+        &cachew__v1__worker_message__descriptor, msg, &err);
     assert_non_null(m);
     take_worker_message(arg, m);
     protobuf_c_message_free_unpacked(&m->base, NULL);
@@ -143,7 +150,8 @@ static void on_worker_close(void *arg, int code, const char *msg)
 
 static void handle_attach(void *arg, struct cw_stream *stream)
 {
-    static const struct cw_stream_cb cb = {.on_message = on_worker_message, .on_close = on_worker_close};
+    static const struct cw_stream_cb cb = {.on_message = on_worker_message,
+                                           .on_close = on_worker_close};
     struct fleet *f = arg;
     if (f->stream)
         cw_stream_free(f->stream);
@@ -164,7 +172,8 @@ bool fleet_has_store(const struct fleet *f)
     return strcmp(store->url, f->store) == 0 && !store->opening;
 }
 
-void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *options, const char *store)
+void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *options,
+                         const char *store)
 {
     struct cw_err err = {0};
     memset(f, 0, sizeof(*f));
@@ -175,8 +184,11 @@ void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *option
     f->rpc = cw_rpc_new(f->loop);
     f->tick = cw_timer_new(f->loop, on_tick, f->loop);
     f->server = cw_server_new(f->rpc);
-    cw_server_add(f->server, &(struct cw_method){.path = "/cachew.v1.Fleet/Attach", .stream = handle_attach, .arg = f});
-    assert_int_equal(cw_server_listen(f->server, "127.0.0.1:0", f->address, sizeof(f->address), &err), 0);
+    cw_server_add(
+        f->server,
+        &(struct cw_method){.path = "/cachew.v1.Fleet/Attach", .stream = handle_attach, .arg = f});
+    assert_int_equal(
+        cw_server_listen(f->server, "127.0.0.1:0", f->address, sizeof(f->address), &err), 0);
     cw_server_start(f->server);
     struct cw_worker_options o = options ? *options : (struct cw_worker_options){0};
     o.dispatcher = f->address;
@@ -249,8 +261,8 @@ void fleet_prepare(struct fleet *f, const char *job_id, const char *json)
     fleet_wait(f, f->prepared > before);
 }
 
-void fleet_job_cached(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all, const char *tenant,
-                             Cachew__V1__CacheUse *use /* NULL = none */)
+void fleet_job_cached(struct fleet *f, const char *job_id, const char *json, uint32_t consumers,
+                      bool to_all, const char *tenant, Cachew__V1__CacheUse *use /* NULL = none */)
 {
     fleet_prepare(f, strcmp(job_id, "a") == 0 ? job_id : "elsewhere", json);
     if (f->prepared_code != 0)
@@ -276,7 +288,8 @@ void fleet_job_cached(struct fleet *f, const char *job_id, const char *json, uin
     cw_wire_graph_free(spec.graph);
 }
 
-void fleet_job(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all)
+void fleet_job(struct fleet *f, const char *job_id, const char *json, uint32_t consumers,
+               bool to_all)
 {
     fleet_job_cached(f, job_id, json, consumers, to_all, "", NULL);
 }

@@ -77,30 +77,34 @@ struct fleet {
 };
 
 /* Runs the loop until the condition holds. */
-#define fleet_wait(f, condition)                                                   \
-    do {                                                                           \
-        int64_t deadline_ = cw_clock_ms() + DEADLINE_MS;                           \
-        cw_timer_start((f)->tick, 1, 1);                                           \
-        while (!(condition)) {                                                     \
-            if (cw_clock_ms() > deadline_)                                         \
-                fail_msg("waited in vain for %s", #condition);                     \
-            cw_loop_run((f)->loop);                                                \
-        }                                                                          \
-        cw_timer_stop((f)->tick);                                                  \
+#define fleet_wait(f, condition)                                                                   \
+    do {                                                                                           \
+        int64_t deadline_ = cw_clock_ms() + DEADLINE_MS;                                           \
+        cw_timer_start((f)->tick, 1, 1);                                                           \
+        while (!(condition)) {                                                                     \
+            if (cw_clock_ms() > deadline_)                                                         \
+                fail_msg("waited in vain for %s", #condition);                                     \
+            cw_loop_run((f)->loop);                                                                \
+        }                                                                                          \
+        cw_timer_stop((f)->tick);                                                                  \
     } while (0)
 
 /* ---- the dispatcher ---- */
 void fleet_send(struct fleet *f, Cachew__V1__WorkerCommand *m);
-void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *options, const char *store);
+void fleet_up_with_store(struct fleet *f, const struct cw_worker_options *options,
+                         const char *store);
 void fleet_up(struct fleet *f, const struct cw_worker_options *options);
-bool fleet_has_store(const struct fleet *f); /* the worker: it has opened the one that it was told last, if any */
+/* the worker: it has opened the one that it was told last, if any */
+bool fleet_has_store(const struct fleet *f);
 void fleet_down(struct fleet *f);
 Cachew__V1__Graph *graph_message(const char *json);
 void fleet_prepare(struct fleet *f, const char *job_id, const char *json);
-/* Prepares the job and gives it to the worker: job "a" to the one that has prepared it, others as if that was another. */
-void fleet_job_cached(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all, const char *tenant,
-                             Cachew__V1__CacheUse *use /* NULL = none */);
-void fleet_job(struct fleet *f, const char *job_id, const char *json, uint32_t consumers, bool to_all);
+/* Prepares the job and gives it to the worker: job "a" to the one that has prepared it, others
+ * as if that was another. */
+void fleet_job_cached(struct fleet *f, const char *job_id, const char *json, uint32_t consumers,
+                      bool to_all, const char *tenant, Cachew__V1__CacheUse *use /* NULL = none */);
+void fleet_job(struct fleet *f, const char *job_id, const char *json, uint32_t consumers,
+               bool to_all);
 void fleet_lease(struct fleet *f, const char *job_id, uint64_t epoch, uint64_t lo, uint64_t hi);
 void fleet_revoke(struct fleet *f, const char *job_id, uint64_t epoch, uint64_t lo, uint64_t hi);
 void fleet_part(struct fleet *f, const char *job_id, double part);
@@ -110,7 +114,8 @@ void fleet_forget(struct fleet *f, const char *job_id);
 void client_credit(struct client *c, uint64_t bytes);
 void client_release(struct client *c);
 void client_open(struct client *c, struct fleet *f);
-void client_hello(struct client *c, const char *job_id, uint32_t consumer, uint64_t credit, bool shm);
+void client_hello(struct client *c, const char *job_id, uint32_t consumer, uint64_t credit,
+                  bool shm);
 void client_close(struct client *c);
 
 #endif

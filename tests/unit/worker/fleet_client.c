@@ -47,7 +47,8 @@ static uint64_t read_slot(struct client *c, uint64_t slot, size_t bytes)
 {
     struct cw_buf *buf = NULL;
     struct cw_err err = {0};
-    while (cw_shm_view_buf(c->view, slot, bytes, on_slot_released, NULL, &buf, &err) == CW_E_NOT_FOUND) {
+    while (cw_shm_view_buf(c->view, slot, bytes, on_slot_released, NULL, &buf, &err) ==
+           CW_E_NOT_FOUND) {
         uint64_t id = 0;
         size_t cap = 0;
         int memfd = -1;
@@ -82,7 +83,8 @@ static void take_outputs(struct client *c, struct cw_rpc_msg *msg, const struct 
             c->first_value[o->item] = read_slot(c, o->slot, o->payload_bytes);
         } else {
             if (o->payload_bytes >= sizeof(uint64_t))
-                assert_int_equal(cw_rpc_msg_copy(msg, at, &c->first_value[o->item], sizeof(uint64_t)), 0);
+                assert_int_equal(
+                    cw_rpc_msg_copy(msg, at, &c->first_value[o->item], sizeof(uint64_t)), 0);
             at += o->payload_bytes;
         }
     }
@@ -141,7 +143,8 @@ void client_open(struct client *c, struct fleet *f)
     c->stream = cw_channel_stream(c->channel, "/cachew.v1.Data/Fetch", &cb, c);
 }
 
-void client_hello(struct client *c, const char *job_id, uint32_t consumer, uint64_t credit, bool shm)
+void client_hello(struct client *c, const char *job_id, uint32_t consumer, uint64_t credit,
+                  bool shm)
 {
     char id[64];
     snprintf(id, sizeof(id), "%s", job_id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of a worker, between a dispatcher and clients that only speak the protocol: what it reads and writes, and what it tells. */
+/* The cache of a worker, between a dispatcher and clients that only speak the protocol: what it
+ * reads and writes, and what it tells. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 
 #define ELEMENTS 200
 #define ITEMS 20
-#define PIPELINE "{\"pipeline\":[{\"op\":\"range\",\"stop\":200},{\"op\":\"sleep\",\"ms\":1},{\"op\":\"cache\"},{\"op\":\"batch\",\"size\":10}]}"
+#define PIPELINE                                                                                   \
+    "{\"pipeline\":[{\"op\":\"range\",\"stop\":200},{\"op\":\"sleep\",\"ms\":1},{\"op\":"          \
+    "\"cache\"},{\"op\":\"batch\",\"size\":10}]}"
 
 static char dir[64], url[128];
 
@@ -88,8 +91,8 @@ static void send_plan(struct fleet *f, const char *id, struct key *key, bool rea
     fleet_send(f, &c);
 }
 
-static void send_chunks(struct fleet *f, struct key *key, const char *tenant, bool reset, char **added, size_t added_n, char **removed,
-                        size_t removed_n)
+static void send_chunks(struct fleet *f, struct key *key, const char *tenant, bool reset,
+                        char **added, size_t added_n, char **removed, size_t removed_n)
 {
     char copy[64];
     snprintf(copy, sizeof(copy), "%s", tenant);
@@ -130,7 +133,8 @@ static uint64_t node_count(const struct fleet *f, const char *job, const char *n
     return 0;
 }
 
-/* One worker fills the cache because it has nothing left to do; another one, which is told of the chunks before its job comes, computes nothing. */
+/* One worker fills the cache because it has nothing left to do; another one, which is told of
+ * the chunks before its job comes, computes nothing. */
 static void test_fill_and_read(void **state)
 {
     (void)state;
@@ -147,7 +151,8 @@ static void test_fill_and_read(void **state)
         chunks[i] = cw_mem_strdup(f.chunks[i]);
     fleet_down(&f);
 
-    for (int i = 0; i < 5; i++) { /* the head start that loading gets may be too short when the machine is busy */
+    /* the head start that loading gets may be too short when the machine is busy */
+    for (int i = 0; i < 5; i++) {
         fleet_up_with_store(&f, NULL, url);
         send_chunks(&f, &key, "default", true, chunks, n, NULL, 0);
         begin_job(&f, "a", &key, "default");
@@ -179,7 +184,8 @@ static void test_fill_and_read(void **state)
         cw_mem_free(chunks[i]);
 }
 
-/* Tenants have chunks of their own; a key that is not the plan's own and a chunk of another key are left out. */
+/* Tenants have chunks of their own; a key that is not the plan's own and a chunk of another key
+ * are left out. */
 static void test_what_is_ignored(void **state)
 {
     (void)state;
@@ -205,7 +211,8 @@ static void test_what_is_ignored(void **state)
     fleet_down(&f);
 }
 
-/* A dispatcher that comes back hears of what was written while it was away, and again of what may have been lost with its stream. */
+/* A dispatcher that comes back hears of what was written while it was away, and again of what
+ * may have been lost with its stream. */
 static void test_told_again(void **state)
 {
     (void)state;

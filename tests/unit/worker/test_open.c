@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preparations that take for ever: of patterns whose walk does not end, and of directories whose file system hangs. */
+/* Preparations that take for ever: of patterns whose walk does not end, and of directories whose
+ * file system hangs. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -116,8 +117,9 @@ static void release_all(void)
 /* Does not wait for its end. */
 static void prepare(struct fleet *f, const char *job_id, const char *dir)
 {
-    cw_autofree char *json =
-        cw_mem_printf("{\"pipeline\":[{\"op\":\"files\",\"pattern\":\"%s/*/nothing\"},{\"op\":\"batch\",\"size\":2}]}", dir);
+    cw_autofree char *json = cw_mem_printf("{\"pipeline\":[{\"op\":\"files\",\"pattern\":\"%s/*/"
+                                           "nothing\"},{\"op\":\"batch\",\"size\":2}]}",
+                                           dir);
     cw_autofree char *id = cw_mem_strdup(job_id);
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
     Cachew__V1__WorkerCommand m = CACHEW__V1__WORKER_COMMAND__INIT;
@@ -187,7 +189,8 @@ static void those_of_nobody_end(void **state)
     fleet_down(&f);
 }
 
-/* An opening by a job's manifest is one as well, and so is what a thread of items waits for; a preparation that is asked for again goes on. */
+/* An opening by a job's manifest is one as well, and so is what a thread of items waits for; a
+ * preparation that is asked for again goes on. */
 static void asked_for_again(void **state)
 {
     struct fleet f;
@@ -207,7 +210,8 @@ static void asked_for_again(void **state)
     fleet_down(&f);
 }
 
-/* What hangs cannot be ended. It is left to itself, holds up nobody, and is not waited for by who leaves. */
+/* What hangs cannot be ended. It is left to itself, holds up nobody, and is not waited for by
+ * who leaves. */
 static void those_that_hang(void **state)
 {
     struct fleet f;

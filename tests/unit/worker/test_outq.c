@@ -55,7 +55,8 @@ static struct cw_batch *numbers(size_t tensors, size_t n)
     size_t bytes = 0;
     for (size_t i = 0; i < tensors; i++) {
         struct cw_field *field = &batch->tensors[i].field;
-        *field = (struct cw_field){.name = "x0", .dtype = CW_DTYPE_I64, .rank = 1, .dims = {(int64_t)n}};
+        *field =
+            (struct cw_field){.name = "x0", .dtype = CW_DTYPE_I64, .rank = 1, .dims = {(int64_t)n}};
         field->name[1] = (char)('a' + i);
     }
     assert_int_equal(cw_batch_layout(batch, &bytes, &err), 0);
@@ -84,7 +85,8 @@ static void test_held(void **state)
     (void)state;
     for (size_t tensors = 1; tensors <= CW_FIELDS_MAX; tensors += 5)
         for (size_t i = 0; i < CW_ARRAY_LEN(lengths); i++) {
-            struct cw_output *o = cw_output_new(numbers(tensors, lengths[i]), (struct cw_lease_id){1, 2});
+            struct cw_output *o =
+                cw_output_new(numbers(tensors, lengths[i]), (struct cw_lease_id){1, 2});
             size_t pieces = pieces_of(o);
             assert_in_range(o->held + LEFT_OVER, pieces, pieces + pieces / 50 + 250);
             assert_int_equal(o->bytes, tensors * CW_ALIGN_UP(8 * lengths[i], (size_t)64));
@@ -104,7 +106,8 @@ static void test_held(void **state)
     batch->buf->len = 50000;
     o = cw_output_new(batch, (struct cw_lease_id){1, 2});
     assert_int_equal(o->bytes, 50000);
-    assert_in_range(o->held + LEFT_OVER, sizeof(slot) + pieces_of(o), sizeof(slot) + pieces_of(o) + 150);
+    assert_in_range(o->held + LEFT_OVER, sizeof(slot) + pieces_of(o),
+                    sizeof(slot) + pieces_of(o) + 150);
     cw_output_free(o);
 }
 

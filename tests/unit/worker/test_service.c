@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker between a dispatcher and clients that only speak the protocol: what it does for each message. */
+/* A worker between a dispatcher and clients that only speak the protocol: what it does for each
+ * message. */
 #include <stdio.h>
 #include <string.h>
 
 #include "unit/worker/fleet.h"
 
 #define RANGE(n) "{\"pipeline\":[{\"op\":\"range\",\"stop\":" n "},{\"op\":\"batch\",\"size\":10}]}"
-#define SLOW(ms) "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":" ms "},{\"op\":\"batch\",\"size\":10}]}"
+#define SLOW(ms)                                                                                   \
+    "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":" ms                 \
+    "},{\"op\":\"batch\",\"size\":10}]}"
 /* batches of 10 x 64 KiB */
-#define OTHER "{\"pipeline\":[{\"op\":\"range\",\"stop\":2000},{\"op\":\"inflate\",\"factor\":8192},{\"op\":\"batch\",\"size\":10}]}"
-#define LARGE "{\"pipeline\":[{\"op\":\"range\",\"stop\":400},{\"op\":\"inflate\",\"factor\":8192},{\"op\":\"batch\",\"size\":10}]}"
+#define OTHER                                                                                      \
+    "{\"pipeline\":[{\"op\":\"range\",\"stop\":2000},{\"op\":\"inflate\",\"factor\":8192},{"       \
+    "\"op\":\"batch\",\"size\":10}]}"
+#define LARGE                                                                                      \
+    "{\"pipeline\":[{\"op\":\"range\",\"stop\":400},{\"op\":\"inflate\",\"factor\":8192},{\"op\":" \
+    "\"batch\",\"size\":10}]}"
 #define ITEM_BYTES 128 /* of RANGE: ten i64, padded to 64 */
 
 static uint64_t count(const struct cw_set *set)
@@ -25,10 +32,13 @@ static void test_prepare(void **state)
     fleet_prepare(&f, "a", RANGE("1005"));
     assert_int_equal(f.prepared_code, 0);
     assert_int_equal(f.items, 101);
-    fleet_prepare(&f, "b", "{\"pipeline\":[{\"op\":\"files\",\"pattern\":\"/nonexistent/dir/*.jpg\"},{\"op\":\"read_file\"},{\"op\":\"batch\",\"size\":2}]}");
+    fleet_prepare(&f, "b",
+                  "{\"pipeline\":[{\"op\":\"files\",\"pattern\":\"/nonexistent/dir/"
+                  "*.jpg\"},{\"op\":\"read_file\"},{\"op\":\"batch\",\"size\":2}]}");
     assert_int_not_equal(f.prepared_code, 0);
     assert_non_null(strstr(f.prepared_error, "/nonexistent/dir"));
-    fleet_prepare(&f, "c", "{\"pipeline\":[{\"op\":\"range\",\"stop\":10},{\"op\":\"bacth\",\"size\":2}]}");
+    fleet_prepare(&f, "c",
+                  "{\"pipeline\":[{\"op\":\"range\",\"stop\":10},{\"op\":\"bacth\",\"size\":2}]}");
     assert_int_not_equal(f.prepared_code, 0);
     assert_non_null(strstr(f.prepared_error, "bacth"));
     fleet_down(&f);
@@ -44,7 +54,8 @@ static void test_every_item_once_and_right(void **state)
     client_hello(&c, "a", 0, 1, false); /* before the job is here */
     fleet_job(&f, "a", RANGE("1000"), 1, false);
     fleet_lease(&f, "a", 0, 0, 60);
-    fleet_lease(&f, "a", 0, 50, 100); /* ten of them again, which cannot have been sent yet for lack of credit */
+    /* ten of them again, which cannot have been sent yet for lack of credit */
+    fleet_lease(&f, "a", 0, 50, 100);
     fleet_wait(&f, count(&f.done) == 100);
     client_credit(&c, 1u << 30);
     fleet_wait(&f, c.outputs == 100);
@@ -125,10 +136,12 @@ static uint64_t rows_begun(const struct fleet *f, const char *job)
     return 0;
 }
 
-/* Threads are at items that take hours, and that are no more wanted: they are free for another job. */
+/* Threads are at items that take hours, and that are no more wanted: they are free for another
+ * job. */
 static void what_is_not_wanted_ends(void **state)
 {
-    static const char endless[] = "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":\"sleep\",\"ms\":60000},{\"op\":\"batch\",\"size\":1000}]}";
+    static const char endless[] = "{\"pipeline\":[{\"op\":\"range\",\"stop\":1000},{\"op\":"
+                                  "\"sleep\",\"ms\":60000},{\"op\":\"batch\",\"size\":1000}]}";
     struct fleet f;
     (void)state;
     fleet_up(&f, &(struct cw_worker_options){.threads = 2});
@@ -219,7 +232,8 @@ static void test_shared_memory(void **state)
     client_hello(&c, "a", 0, 1u << 30, true);
     fleet_wait(&f, c.welcomed);
     fleet_job(&f, "a", LARGE, 1, false);
-    /* Ten batches are held: the worker has room for twelve in shared memory, and goes on without. */
+    /* Ten batches are held: the worker has room for twelve in shared memory, and goes on
+     * without. */
     fleet_lease(&f, "a", 0, 0, 20);
     fleet_wait(&f, c.outputs == 20);
     assert_true(c.slots_used > 0);
@@ -250,8 +264,9 @@ static void test_shared_memory(void **state)
     fleet_down(&f);
 }
 
-/* Two jobs of one function: each gets every item, and each item is computed once. Slots that both clients have stay until both give
- * them back, and one that goes takes nothing from the other. */
+/* Two jobs of one function: each gets every item, and each item is computed once. Slots that
+ * both clients have stay until both give them back, and one that goes takes nothing from the
+ * other. */
 static void test_sharing(void **state)
 {
     (void)state;
@@ -336,7 +351,8 @@ static void test_budget(void **state)
     fleet_job(&f, "a", LARGE, 1, false);
     fleet_lease(&f, "a", 0, 10, 40);
     fleet_wait(&f, count(&f.done) >= 1);
-    /* Another job is not stopped by the first one's full queue, and an item before all others is not either. */
+    /* Another job is not stopped by the first one's full queue, and an item before all others is
+     * not either. */
     fleet_job(&f, "b", LARGE, 1, false);
     cw_set_clear(&f.done);
     fleet_lease(&f, "b", 0, 0, 1);
@@ -351,8 +367,9 @@ static void test_budget(void **state)
     fleet_down(&f);
 }
 
-/* A job that was there first and that nobody reads has filled the memory. The next one gets its part of it: what the first needs last is
- * handed back, and of that no more than the other can use. */
+/* A job that was there first and that nobody reads has filled the memory. The next one gets its
+ * part of it: what the first needs last is handed back, and of that no more than the other can
+ * use. */
 static void test_memory_is_divided(void **state)
 {
     (void)state;
@@ -368,7 +385,8 @@ static void test_memory_is_divided(void **state)
     fleet_wait(&f, cw_set_has(&f.done, 100 + ROOM / 2 - 2));
     uint64_t back = count(&f.handed_back);
     assert_in_range(back, ROOM / 4, ROOM / 2 + 2);
-    assert_true(f.handed_back.n == 1 && f.handed_back.v[0].hi <= 40 && f.handed_back.v[0].lo >= ROOM / 2 - 2);
+    assert_true(f.handed_back.n == 1 && f.handed_back.v[0].hi <= 40 &&
+                f.handed_back.v[0].lo >= ROOM / 2 - 2);
     /* All of the second, and what is left of the first, still comes. */
     struct cw_set gone = {0};
     cw_set_copy(&gone, &f.handed_back);
@@ -399,8 +417,10 @@ static void test_memory_by_parts(void **state)
     fleet_part(&f, "b", 0.25);
     fleet_lease(&f, "a", 0, 0, 40);
     fleet_lease(&f, "b", 0, 100, 160);
-    fleet_wait(&f, cw_set_has(&f.done, 3 * ROOM / 4 - 2) && cw_set_has(&f.done, 100 + ROOM / 4 - 2));
-    assert_false(cw_set_has(&f.done, 100 + ROOM / 4 + 1)); /* the other may have had more while it was alone, until this one needed its part */
+    fleet_wait(&f,
+               cw_set_has(&f.done, 3 * ROOM / 4 - 2) && cw_set_has(&f.done, 100 + ROOM / 4 - 2));
+    /* the other may have had more while it was alone, until this one needed its part */
+    assert_false(cw_set_has(&f.done, 100 + ROOM / 4 + 1));
     assert_in_range(count(&f.handed_back), 0, ROOM / 4);
     fleet_down(&f);
 }

@@ -39,7 +39,8 @@ static size_t with_head(void)
 }
 
 /* Computes an item for the member; nobody may wait for it. */
-static void compute(struct cw_shared_items *w, struct cw_function *f, struct cw_member *m, uint64_t item)
+static void compute(struct cw_shared_items *w, struct cw_function *f, struct cw_member *m,
+                    uint64_t item)
 {
     struct cw_task task = task_of(0, item);
     assert_int_equal(cw_shared_ask(w, f, m, &task), CW_SHARED_COMPUTE);
@@ -48,7 +49,8 @@ static void compute(struct cw_shared_items *w, struct cw_function *f, struct cw_
     cw_batch_unref(task.batch);
 }
 
-static enum cw_shared_answer ask(struct cw_shared_items *w, struct cw_function *f, struct cw_member *m, uint64_t item)
+static enum cw_shared_answer ask(struct cw_shared_items *w, struct cw_function *f,
+                                 struct cw_member *m, uint64_t item)
 {
     struct cw_task task = task_of(0, item);
     enum cw_shared_answer answer = cw_shared_ask(w, f, m, &task);
@@ -201,7 +203,8 @@ static void test_waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone), cmocka_unit_test(test_awaited),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_awaited),
         cmocka_unit_test(test_kept_until_all_have_it),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_waiting),
