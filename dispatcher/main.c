@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/args.h"
-#include "dispatcher/decide.h"
-#include "dispatcher/decisions.h"
-#include "dispatcher/metrics.h"
-#include "dispatcher/provision.h"
-#include "dispatcher/tenants.h"
+#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/state/decision_log.h"
+#include "dispatcher/admin/metrics.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/model/tenants.h"
 #include "loop/parent.h"
 #include "proto/descriptors.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/args.h"
 #include "cache/store.h"
-#include "dispatcher/catalogue.h"
-#include "dispatcher/metrics.h"
-#include "dispatcher/provision.h"
-#include "dispatcher/scaling.h"
-#include "dispatcher/tenants.h"
+#include "dispatcher/cache/catalogue.h"
+#include "dispatcher/admin/metrics.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/model/tenants.h"
 
 #include <stdio.h>
 #include <string.h>

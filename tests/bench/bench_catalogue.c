@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dispatcher/caching.h"
+#include "dispatcher/cache/cache.h"
 
 #define KEYS 10000
 #define CHUNKS 100000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/dispatcher/made_up.h"
 
-#include "dispatcher/tenants.h"
+#include "dispatcher/model/tenants.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef CW_TESTS_UNIT_DISPATCHER_MADE_UP_H
 #define CW_TESTS_UNIT_DISPATCHER_MADE_UP_H
 
-#include "dispatcher/caching.h"
+#include "dispatcher/cache/cache.h"
 #include "support/cm.h"
 
 extern struct cw_dispatcher made_up;

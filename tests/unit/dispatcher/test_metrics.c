@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dispatcher/metrics.h"
-#include "dispatcher/provision.h"
-#include "dispatcher/tenants.h"
+#include "dispatcher/admin/metrics.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/model/tenants.h"
 #include "unit/dispatcher/made_up.h"
 
 static int begin(void **state)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "dispatcher/provision.h"
-#include "dispatcher/scaling.h"
-#include "dispatcher/tenants.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/model/tenants.h"
 #include "unit/dispatcher/made_up.h"
 
 struct wish {

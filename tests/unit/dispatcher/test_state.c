@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "base/rng.h"
-#include "dispatcher/state_int.h"
+#include "dispatcher/state/state_int.h"
 
 static char *dir;
 

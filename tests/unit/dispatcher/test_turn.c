@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "dispatcher/provision.h"
-#include "dispatcher/scaling.h"
-#include "dispatcher/watch.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/job/telemetry.h"
 #include "unit/dispatcher/made_up.h"
 
 #define CONSUMERS 5

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "unit/dispatcher/made_up.h"
 
-#include "dispatcher/lease.h"
+#include "dispatcher/lease/lease.h"
 
 #define CONSUMERS_MAX 3
 #define ROW_BYTES 1000

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the services for tools share. */
+#ifndef CW_DISPATCHER_SVC_H
+#define CW_DISPATCHER_SVC_H
+
+#include "cachew/v1/admin.pb-c.h"
+#include "dispatcher/model/model.h"
+
+void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
+/* The same when all that was written so far is stored (cw_turn_when_stored); if it cannot be
+ * now, the call fails and says so. */
+void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
+                         const ProtobufCMessage *message);
+/* Calls fn when state.db has all that was written so far, or the first attempt to write it has
+ * failed: so that what is read there is what was decided before. Takes the message. */
+typedef void cw_svc_read_fn(struct cw_dispatcher *d, struct cw_call *call,
+                            const ProtobufCMessage *message);
+void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
+                      cw_svc_read_fn *fn);
+/* The unpacked request, or NULL after the call was failed. */
+ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call,
+                                struct cw_rpc_msg *request);
+/* By id or name, or NULL after the call was failed. */
+struct cw_job *cw_svc_find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name);
+
+/* "preparing", "running", "waiting", "finished", "failed" */
+char *cw_svc_job_state(const struct cw_job *job);
+struct cw_svc_job_row { /* borrows from the job */
+    Cachew__V1__JobRow row;
+    Cachew__V1__Usage usage;
+    Cachew__V1__TrainerWindow window;
+    char fingerprint[CW_HASH_TEXT_BYTES];
+};
+void cw_svc_usage(const struct cw_usage *usage, Cachew__V1__Usage *ret_row);
+void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
+
+/* svc_decisions.c: decisions as messages, oldest first. */
+struct cw_svc_decisions {
+    Cachew__V1__Decision **v;
+    size_t n, cap, bytes;
+    bool brief; /* set before: without candidates and inputs */
+    bool more;  /* there would be others; of what is asked by after_id only */
+};
+int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query,
+                          struct cw_svc_decisions *ret_list, struct cw_err *err);
+void cw_svc_decisions_fini(struct cw_svc_decisions *list);
+/* The candidates of a decision: lines. */
+void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n);
+void cw_svc_lines_free(char **lines, size_t n);
+
+#endif

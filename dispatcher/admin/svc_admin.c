@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tools ask: unary calls of proto/cachew/v1/admin.proto. */
+#include "base/version.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/admin/svc.h"
+#include "dispatcher/model/tenants.h"
+#include "dispatcher/job/telemetry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message)
+{
+    struct cw_buf *buf = cw_wire_pack(message);
+    cw_call_reply(call, buf);
+    cw_buf_unref(buf);
+}
+
+struct stored_reply {
+    struct cw_call *call;
+    struct cw_buf *buf;
+};
+
+static void on_stored(void *arg, const struct cw_err *err)
+{
+    struct stored_reply *reply = arg;
+    if (err) {
+        cw_autofree char *msg = cw_mem_printf("it is done, but not stored yet, and a restart of "
+                                              "the dispatcher could undo it; the dispatcher "
+                                              "tries again until it is stored: %s",
+                                              err->msg);
+        cw_call_fail(reply->call, err->code, msg);
+    } else {
+        cw_call_reply(reply->call, reply->buf);
+    }
+    cw_buf_unref(reply->buf);
+    cw_mem_free(reply);
+}
+
+void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
+                         const ProtobufCMessage *message)
+{
+    struct stored_reply *reply = CW_NEW(struct stored_reply);
+    *reply = (struct stored_reply){.call = call, .buf = cw_wire_pack(message)};
+    cw_turn_when_stored(d, on_stored, reply);
+}
+
+struct read_call {
+    struct cw_dispatcher *d;
+    struct cw_call *call;
+    ProtobufCMessage *message;
+    cw_svc_read_fn *fn;
+};
+
+static void on_readable(void *arg, const struct cw_err *err)
+{
+    struct read_call *read = arg;
+    (void)err; /* then it reads what is there */
+    read->fn(read->d, read->call, read->message);
+    protobuf_c_message_free_unpacked(read->message, NULL);
+    cw_mem_free(read);
+}
+
+void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
+                      cw_svc_read_fn *fn)
+{
+    struct read_call *read = CW_NEW(struct read_call);
+    *read = (struct read_call){.d = d, .call = call, .message = message, .fn = fn};
+    cw_turn_when_stored(d, on_readable, read);
+}
+
+ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call,
+                                struct cw_rpc_msg *request)
+{
+    struct cw_err err = {0};
+    ProtobufCMessage *message = cw_wire_unpack(type, request, &err);
+    if (!message)
+        cw_call_fail(call, CW_E_INVALID, err.msg);
+    return message;
+}
+
+struct cw_job *cw_svc_find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name)
+{
+    struct cw_job *job = cw_job_find(d, name);
+    if (!job) {
+        cw_autofree char *msg = cw_mem_printf("there is no job \"%s\"", name);
+        cw_call_fail(call, CW_E_NOT_FOUND, msg);
+    }
+    return job;
+}
+
+static void handle_info(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    (void)request;
+    struct cw_dispatcher *d = arg;
+    char version[] = CW_VERSION;
+    cw_autofree char *dir = cw_mem_strdup(d->options.state_dir);
+    Cachew__V1__InfoReply info = CACHEW__V1__INFO_REPLY__INIT;
+    info.version = version;
+    info.protocol = CW_PROTOCOL;
+    info.generation = d->generation;
+    info.uptime_ms = (uint64_t)(cw_clock_ms() - d->started_ms);
+    info.state_dir = dir;
+    cw_svc_reply(call, &info.base);
+}
+
+char *cw_svc_job_state(const struct cw_job *job)
+{
+    static char preparing[] = "preparing", running[] = "running", waiting[] = "waiting",
+                finished[] = "finished", failed[] = "failed";
+    switch (job->status) {
+    case CW_JOB_PREPARING:
+        return preparing;
+    case CW_JOB_FINISHED:
+        return finished;
+    case CW_JOB_FAILED:
+        return failed;
+    case CW_JOB_RUNNING:
+    default:
+        return job->alone_ms != 0 || job->starved_ms != 0 ? waiting : running;
+    }
+}
+
+void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
+{
+    Cachew__V1__JobRow *r = &row->row;
+    cachew__v1__job_row__init(r);
+    cw_hash_text(job->fingerprint, row->fingerprint);
+    r->fingerprint = row->fingerprint;
+    r->job_id = job->id;
+    r->name = job->name;
+    r->state = cw_svc_job_state(job);
+    r->epoch = job->first_epoch;
+    r->epochs = job->epochs_n;
+    r->items = job->items;
+    struct cw_epoch *epoch = cw_job_epoch(job, job->first_epoch);
+    r->consumed = epoch ? cw_set_count(&epoch->consumed) : 0;
+    r->elements = job->usage.elements;
+    r->bytes = job->usage.bytes;
+    r->skipped = job->skipped;
+    r->consumers = job->layout.consumers;
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        r->clients += job->consumers[c].client != NULL;
+        r->wait_share = CW_MAX(r->wait_share, job->consumers[c].wait_share);
+    }
+    r->error = job->error;
+    r->seed = job->seed;
+    r->recomputed = job->recomputed;
+    r->hedged = job->hedged;
+    r->shared = job->shared;
+    r->cpu_ns = job->usage.cpu_ns;
+    r->created_ms = job->created_ms;
+    r->tenant = job->tenant->name;
+    r->priority = job->options->priority;
+    r->weight = job->options->weight > 0 ? job->options->weight : 1;
+    r->memory = cw_job_memory(job->options);
+    cw_svc_usage(&job->usage, &row->usage);
+    r->usage = &row->usage;
+    r->skipped_items = job->skipped_items;
+    cw_watch_job_row(job, &row->window, r);
+}
+
+static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    (void)request;
+    struct cw_dispatcher *d = arg;
+    struct cw_svc_job_row *rows = CW_NEW_ARRAY(struct cw_svc_job_row, d->jobs_n + 1);
+    Cachew__V1__JobRow **list = CW_NEW_ARRAY(Cachew__V1__JobRow *, d->jobs_n + 1);
+    size_t n = 0;
+    for (struct cw_job *job = d->jobs; job; job = job->next, n++) {
+        cw_svc_job_row(job, &rows[n]);
+        list[n] = &rows[n].row;
+    }
+    Cachew__V1__ListJobsReply answer = CACHEW__V1__LIST_JOBS_REPLY__INIT;
+    answer.n_jobs = n;
+    answer.jobs = list;
+    answer.generation = d->generation;
+    cw_svc_reply(call, &answer.base);
+    cw_mem_free(list);
+    cw_mem_free(rows);
+}
+
+static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *r)
+{
+    static char ready[] = "ready", draining[] = "draining";
+    cachew__v1__worker_row__init(r);
+    r->worker_id = worker->id;
+    r->address = worker->address;
+    r->host_id = worker->host_id;
+    r->threads = worker->threads;
+    r->pid = worker->pid;
+    r->state = worker->draining ? draining : ready;
+    for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
+        r->leased += share->todo_n;
+    r->done = worker->done_n;
+    r->budget_bytes = worker->budget_bytes;
+    r->budget_used = worker->budget_used;
+    r->cpu_share = worker->cpu_share;
+    r->silent_ms = (uint32_t)(now - worker->heard_ms);
+    r->version = worker->version;
+    r->source = worker->source;
+    r->n_source = worker->source_n;
+    cw_watch_worker_row(worker, now, r);
+}
+
+static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    (void)request;
+    struct cw_dispatcher *d = arg;
+    Cachew__V1__WorkerRow *rows = CW_NEW_ARRAY(Cachew__V1__WorkerRow, d->workers_n + 1);
+    Cachew__V1__WorkerRow **list = CW_NEW_ARRAY(Cachew__V1__WorkerRow *, d->workers_n + 1);
+    size_t n = 0;
+    for (const struct cw_worker *worker = d->workers; worker; worker = worker->next) {
+        if (!worker->hello)
+            continue;
+        fill_worker(worker, cw_clock_ms(), &rows[n]);
+        list[n] = &rows[n];
+        n++;
+    }
+    Cachew__V1__ListWorkersReply answer = CACHEW__V1__LIST_WORKERS_REPLY__INIT;
+    answer.n_workers = n;
+    answer.workers = list;
+    answer.generation = d->generation;
+    answer.provisioner = (char *)(uintptr_t)d->provision.kind->name;
+    answer.starting =
+        d->provision.kind->fixed ? 0 : (uint32_t)d->provision.kind->starting(d->provision.state);
+    answer.wanted = d->provision.wanted;
+    answer.min_workers = d->options.min_workers;
+    answer.max_workers = d->options.max_workers;
+    answer.generation_seen = d->generation_seen;
+    cw_svc_reply(call, &answer.base);
+    for (size_t i = 0; i < n; i++)
+        cw_mem_free(rows[i].jobs);
+    cw_mem_free(list);
+    cw_mem_free(rows);
+}
+
+static struct cw_worker *find_worker(struct cw_dispatcher *d, const char *name)
+{
+    for (struct cw_worker *worker = d->workers; worker; worker = worker->next) {
+        char id[32];
+        snprintf(id, sizeof(id), "%016llx", (unsigned long long)worker->id);
+        if (worker->hello && (strcmp(worker->address, name) == 0 || strcmp(id, name) == 0))
+            return worker;
+    }
+    return NULL;
+}
+
+static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    struct cw_dispatcher *d = arg;
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__drain_worker_request__descriptor, call, request);
+    if (!message)
+        return;
+    const char *name = ((Cachew__V1__DrainWorkerRequest *)message)->worker;
+    struct cw_worker *worker = find_worker(d, name);
+    if (worker) {
+        Cachew__V1__DrainWorkerReply answer = CACHEW__V1__DRAIN_WORKER_REPLY__INIT;
+        answer.worker_id = worker->id;
+        if (cw_worker_is_usable(worker)) {
+            cw_log_info(CW_LOG_MOD, "worker=%s is to drain, by request", worker->address);
+            cw_worker_retire(worker);
+        }
+        cw_svc_reply(call, &answer.base);
+    } else {
+        cw_autofree char *msg = cw_mem_printf(
+            "there is no worker \"%.80s\" (cachew workers lists ids and addresses)", name);
+        cw_call_fail(call, CW_E_NOT_FOUND, msg);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+#define REMOVED_IDS_MAX 4096
+
+/* (The map copies its keys; the values say only that they are there.) */
+static void note_removed(const struct cw_job *job)
+{
+    struct cw_strmap *ids = &job->d->removed_ids;
+    if (ids->n >= REMOVED_IDS_MAX) {
+        cw_strmap_fini(ids);
+        *ids = (struct cw_strmap){0};
+    }
+    cw_strmap_set(ids, job->id, job->d);
+}
+
+static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__remove_job_request__descriptor, call, request);
+    if (!message)
+        return;
+    struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__RemoveJobRequest *)message)->job);
+    if (job) {
+        cw_state_forget_decisions(job->d->state, job->id);
+        note_removed(job);
+        cw_job_remove(job, "it was removed by request");
+        Cachew__V1__RemoveJobReply answer = CACHEW__V1__REMOVE_JOB_REPLY__INIT;
+        cw_svc_reply_stored(arg, call, &answer.base);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void handle_scale(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__scale_job_request__descriptor, call, request);
+    if (!message)
+        return;
+    const Cachew__V1__ScaleJobRequest *scale = (const Cachew__V1__ScaleJobRequest *)message;
+    struct cw_job *job = cw_svc_find_job(arg, call, scale->job);
+    struct cw_err err = {0};
+    if (job && job->status != CW_JOB_RUNNING && job->status != CW_JOB_PREPARING) {
+        cw_call_fail(call, CW_E_STATE, "the job is over");
+    } else if (job && scale->policy[0] == '\0') {
+        cw_call_fail(call, CW_E_INVALID, "which policy?");
+    } else if (job && cw_scaling_change(job, scale->policy, scale->place, &err) != 0) {
+        cw_call_fail(call, err.code, err.msg);
+    } else if (job) {
+        Cachew__V1__ScaleJobReply answer = CACHEW__V1__SCALE_JOB_REPLY__INIT;
+        cw_svc_reply_stored(arg, call, &answer.base);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__skip_items_request__descriptor, call, request);
+    if (!message)
+        return;
+    const Cachew__V1__SkipItemsRequest *skip = (const Cachew__V1__SkipItemsRequest *)message;
+    struct cw_job *job = cw_svc_find_job(arg, call, skip->job);
+    bool sparse = job && job->info && job->info->sparse;
+    uint64_t most = sparse ? cw_job_batches_most(job) : job ? job->items : 0;
+    bool exists = job && skip->lo < skip->hi && skip->lo < most &&
+                  (job->epochs_n == 0 || skip->epoch < job->epochs_n);
+    if (job && (job->status != CW_JOB_RUNNING || !exists)) {
+        cw_call_fail(call, CW_E_INVALID,
+                     job->status != CW_JOB_RUNNING ? "the job is not running"
+                                                   : "the job has no such batches");
+    } else if (job) {
+        Cachew__V1__SkipItemsReply answer = CACHEW__V1__SKIP_ITEMS_REPLY__INIT;
+        uint64_t hi = CW_MIN(skip->hi, most);
+        answer.skipped = hi - skip->lo;
+        answer.consumed = sparse ? cw_job_skip_batches(job, skip->epoch, skip->lo, hi)
+                                 : cw_job_skip_for_good(job, skip->epoch, skip->lo, hi);
+        cw_svc_reply_stored(arg, call, &answer.base);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void handle_get_job(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__get_job_request__descriptor, call, request);
+    if (!message)
+        return;
+    struct cw_job *job = cw_svc_find_job(arg, call, ((Cachew__V1__GetJobRequest *)message)->job);
+    if (job) {
+        struct cw_svc_job_row row;
+        cw_svc_job_row(job, &row);
+        struct cw_buf *graph = cw_wire_pack(&job->graph->base);
+        Cachew__V1__GetJobReply answer = CACHEW__V1__GET_JOB_REPLY__INIT;
+        answer.job = &row.row;
+        answer.graph = (ProtobufCBinaryData){graph->len, graph->data};
+        if (job->manifest)
+            answer.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
+        cw_svc_reply(call, &answer.base);
+        cw_buf_unref(graph);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+void cw_svc_admin_add(struct cw_dispatcher *d)
+{
+    const struct cw_method methods[] = {
+        {"/cachew.v1.Admin/Info", handle_info, NULL, d},
+        {"/cachew.v1.Admin/ListJobs", handle_list_jobs, NULL, d},
+        {"/cachew.v1.Admin/ListWorkers", handle_list_workers, NULL, d},
+        {"/cachew.v1.Admin/DrainWorker", handle_drain_worker, NULL, d},
+        {"/cachew.v1.Admin/RemoveJob", handle_remove_job, NULL, d},
+        {"/cachew.v1.Admin/SkipItems", handle_skip, NULL, d},
+        {"/cachew.v1.Admin/ScaleJob", handle_scale, NULL, d},
+        {"/cachew.v1.Admin/GetJob", handle_get_job, NULL, d},
+    };
+    for (size_t i = 0; i < CW_ARRAY_LEN(methods); i++)
+        cw_server_add(d->server, &methods[i]);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tools ask of the cache. Evictions and listings answer when the store has done it. */
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/admin/svc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct cw_caching_waiter {
+    struct cw_caching_waiter *next; /* of the listing's */
+    struct cw_call *call;
+    uint64_t scan;                /* the listing that it waits for */
+    uint64_t left, chunks, bytes; /* deletions; left counts one more while they are begun */
+    int rc;
+    char why[256];
+};
+
+/* The cache, or NULL after the call was failed. */
+static struct cw_caching *get_caching(struct cw_dispatcher *d, struct cw_call *call)
+{
+    if (!d->caching)
+        cw_call_fail(call, CW_E_STATE, "the dispatcher has no cache: start it with --cache-store");
+    else if (d->stopping) /* it would wait for an answer that is owed */
+        cw_call_fail(call, CW_E_UNAVAILABLE, "the dispatcher is stopping");
+    return d->stopping ? NULL : d->caching;
+}
+
+static bool fits(const struct cw_catalogue_key *key, const char *prefix, const char *tenant)
+{
+    return (key->chunks_n > 0 || key->pinned) && cw_str_starts(key->text, prefix) &&
+           (tenant[0] == '\0' || strcmp(tenant, key->tenant->name) == 0);
+}
+
+/* The one key that begins so; NULL after the call was failed. */
+static struct cw_catalogue_key *find_key(struct cw_caching *caching, struct cw_call *call,
+                                         const char *prefix, const char *tenant)
+{
+    struct cw_catalogue_key *found = NULL;
+    size_t n = 0;
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&caching->catalogue->keys, &i, &name, &value);) {
+        if (fits(value, prefix, tenant)) {
+            found = value;
+            n++;
+        }
+    }
+    if (n == 1)
+        return found;
+    cw_autofree char *msg =
+        n == 0 ? cw_mem_printf("the cache has no key that begins with \"%.40s\"", prefix)
+               : cw_mem_printf("%zu keys begin with \"%.40s\": give more of it, or the tenant", n,
+                               prefix);
+    cw_call_fail(call, n == 0 ? CW_E_NOT_FOUND : CW_E_INVALID, msg);
+    return NULL;
+}
+
+/* ---- list ---- */
+
+static Cachew__V1__CacheChunkRow **chunk_rows(const struct cw_catalogue_key *key)
+{
+    char *block = cw_mem_new_array(key->chunks_n + 1, sizeof(Cachew__V1__CacheChunkRow *) +
+                                                          sizeof(Cachew__V1__CacheChunkRow));
+    Cachew__V1__CacheChunkRow **list = (Cachew__V1__CacheChunkRow **)(void *)block;
+    Cachew__V1__CacheChunkRow *rows =
+        (Cachew__V1__CacheChunkRow *)(void *)(block + (key->chunks_n + 1) * sizeof(*list));
+    size_t n = 0;
+    for (const struct cw_catalogue_chunk *chunk = key->first; chunk; chunk = chunk->next, n++) {
+        cachew__v1__cache_chunk_row__init(&rows[n]);
+        rows[n].name = (char *)(uintptr_t)chunk->name;
+        rows[n].records = chunk->records;
+        rows[n].bytes = chunk->bytes;
+        rows[n].created_ms = chunk->created_ms;
+        rows[n].used_ms = CW_MAX(chunk->created_ms, key->used_ms);
+        list[n] = &rows[n];
+    }
+    return list;
+}
+
+static void fill_row(struct cw_catalogue_key *key, bool chunks, Cachew__V1__CacheRow *row)
+{
+    cachew__v1__cache_row__init(row);
+    row->tenant = key->tenant->name;
+    row->key = key->text;
+    row->pipeline = key->pipeline;
+    row->node = key->node;
+    row->op = key->op;
+    row->chunks = key->chunks_n;
+    row->records = key->records;
+    row->bytes = key->bytes;
+    row->ids = key->ids;
+    row->hits = key->hits;
+    row->saved_ns = key->saved_ns;
+    if (key->cost_records > 0)
+        row->cost_ns =
+            (uint64_t)((double)key->cost_ns / (double)key->cost_records * (double)key->records);
+    row->created_ms = key->created_ms;
+    row->used_ms = key->used_ms;
+    row->pinned = key->pinned;
+    row->readers = key->readers;
+    if (chunks) {
+        row->chunk = chunk_rows(key);
+        row->n_chunk = key->chunks_n;
+    }
+}
+
+static Cachew__V1__CacheTenant **tenant_rows(const struct cw_catalogue *catalogue, size_t *ret_n)
+{
+    size_t max = catalogue->tenants.n, n = 0;
+    char *block = cw_mem_new_array(max + 1, sizeof(Cachew__V1__CacheTenant *) +
+                                                sizeof(Cachew__V1__CacheTenant));
+    Cachew__V1__CacheTenant **list = (Cachew__V1__CacheTenant **)(void *)block;
+    Cachew__V1__CacheTenant *rows =
+        (Cachew__V1__CacheTenant *)(void *)(block + (max + 1) * sizeof(*list));
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&catalogue->tenants, &i, &name, &value);) {
+        struct cw_catalogue_tenant *tenant = value;
+        if (tenant->chunks_n == 0 && tenant->quota == 0)
+            continue;
+        cachew__v1__cache_tenant__init(&rows[n]);
+        rows[n].tenant = tenant->name;
+        rows[n].bytes = tenant->bytes;
+        rows[n].quota = tenant->quota;
+        rows[n].chunks = tenant->chunks_n;
+        rows[n].full = tenant->full;
+        list[n] = &rows[n];
+        n++;
+    }
+    *ret_n = n;
+    return list;
+}
+
+static void fill_reply(struct cw_caching *caching, Cachew__V1__CacheListReply *answer)
+{
+    const struct cw_catalogue *catalogue = caching->catalogue;
+    answer->url = (char *)(uintptr_t)caching->d->options.cache_store;
+    answer->bytes = catalogue->bytes;
+    answer->chunks = catalogue->chunks_n;
+    answer->quota = catalogue->quota;
+    answer->away = caching->away;
+    answer->why = caching->why;
+    answer->store_free = caching->store_free;
+    answer->store_total = caching->store_total;
+    answer->evicted = catalogue->evicted;
+    answer->damaged = catalogue->damaged;
+    answer->lost = caching->lost;
+    answer->lost_why = caching->lost_why;
+    answer->scanning = caching->scanning;
+    answer->full = caching->full;
+    answer->evict = (char *)(uintptr_t)catalogue->evict->name;
+    answer->generation = caching->d->generation;
+    answer->tenants = tenant_rows(catalogue, &answer->n_tenants);
+}
+
+static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
+{
+    struct cw_caching *caching = get_caching(arg, call);
+    ProtobufCMessage *unpacked =
+        caching ? cw_svc_unpack(&cachew__v1__cache_list_request__descriptor, call, message) : NULL;
+    if (!unpacked)
+        return;
+    const Cachew__V1__CacheListRequest *request = (const Cachew__V1__CacheListRequest *)unpacked;
+    cw_caching_count_readers(caching);
+    size_t max = caching->catalogue->keys.n, n = 0;
+    Cachew__V1__CacheRow *rows = CW_NEW_ARRAY(Cachew__V1__CacheRow, max + 1);
+    Cachew__V1__CacheRow **list = CW_NEW_ARRAY(Cachew__V1__CacheRow *, max + 1);
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&caching->catalogue->keys, &i, &name, &value);) {
+        if (!fits(value, request->key, ""))
+            continue;
+        fill_row(value, request->chunks, &rows[n]);
+        list[n] = &rows[n];
+        n++;
+    }
+    Cachew__V1__CacheListReply answer = CACHEW__V1__CACHE_LIST_REPLY__INIT;
+    fill_reply(caching, &answer);
+    answer.rows = list;
+    answer.n_rows = n;
+    cw_svc_reply(call, &answer.base);
+    for (size_t i = 0; i < n; i++)
+        cw_mem_free(rows[i].chunk);
+    cw_mem_free(answer.tenants);
+    cw_mem_free(list);
+    cw_mem_free(rows);
+    protobuf_c_message_free_unpacked(unpacked, NULL);
+}
+
+/* ---- scan ---- */
+
+static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
+{
+    (void)message;
+    struct cw_caching *caching = get_caching(arg, call);
+    if (!caching)
+        return;
+    struct cw_caching_waiter *waiter = CW_NEW(struct cw_caching_waiter);
+    waiter->call = call;
+    /* A listing under way may have passed by what the caller has just changed: it waits for the
+     * next. */
+    waiter->scan = caching->catalogue->scan + 1;
+    waiter->next = caching->scan_waiters;
+    caching->scan_waiters = waiter;
+    cw_caching_store_list(caching->store);
+    cw_caching_wake(caching);
+}
+
+void cw_caching_scan_answer(struct cw_caching *caching, int rc, const char *why, uint64_t removed,
+                            bool all)
+{
+    for (struct cw_caching_waiter **at = &caching->scan_waiters; *at;) {
+        struct cw_caching_waiter *waiter = *at;
+        if (waiter->scan > caching->catalogue->scan && !all) {
+            at = &waiter->next;
+            continue;
+        }
+        *at = waiter->next;
+        if (rc != 0) {
+            cw_call_fail(waiter->call, rc, why);
+        } else {
+            Cachew__V1__CacheScanReply answer = CACHEW__V1__CACHE_SCAN_REPLY__INIT;
+            answer.chunks = caching->catalogue->chunks_n;
+            answer.bytes = caching->catalogue->bytes;
+            answer.added = caching->scan_added;
+            answer.removed = removed;
+            cw_svc_reply(waiter->call, &answer.base);
+        }
+        cw_mem_free(waiter);
+    }
+}
+
+/* ---- evict ---- */
+
+void cw_caching_waiter_done(struct cw_caching_waiter *waiter, int rc, const char *why)
+{
+    if (rc != 0 && waiter->rc == 0) {
+        waiter->rc = rc;
+        snprintf(waiter->why, sizeof(waiter->why), "%s", why);
+    }
+    if (--waiter->left > 0)
+        return;
+    if (waiter->rc != 0) {
+        cw_call_fail(waiter->call, waiter->rc, waiter->why);
+    } else {
+        Cachew__V1__CacheEvictReply answer = CACHEW__V1__CACHE_EVICT_REPLY__INIT;
+        answer.chunks = waiter->chunks;
+        answer.bytes = waiter->bytes;
+        cw_svc_reply(waiter->call, &answer.base);
+    }
+    cw_mem_free(waiter);
+}
+
+static void evict(struct cw_caching *caching, struct cw_call *call,
+                  const struct cw_catalogue_pick *pick)
+{
+    struct cw_caching_waiter *waiter = CW_NEW(struct cw_caching_waiter);
+    struct cw_catalogue_chunk **chunks;
+    cw_caching_count_readers(caching);
+    size_t n = cw_catalogue_pick(caching->catalogue, pick, &chunks);
+    waiter->call = call;
+    waiter->left = n + 1;
+    for (size_t i = 0; i < n; i++) {
+        waiter->chunks++;
+        waiter->bytes += chunks[i]->bytes;
+        caching->catalogue->evicted++;
+        cw_caching_doom(caching, chunks[i], waiter);
+    }
+    cw_mem_free(chunks);
+    caching->quota_due = true; /* there may be room again */
+    caching->quota_ms = 0;
+    cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) leave by request", n,
+                (unsigned long long)waiter->bytes);
+    cw_caching_waiter_done(waiter, 0, "");
+}
+
+static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
+{
+    struct cw_caching *caching = get_caching(arg, call);
+    ProtobufCMessage *unpacked =
+        caching ? cw_svc_unpack(&cachew__v1__cache_evict_request__descriptor, call, message) : NULL;
+    if (!unpacked)
+        return;
+    const Cachew__V1__CacheEvictRequest *request = (const Cachew__V1__CacheEvictRequest *)unpacked;
+    struct cw_catalogue_pick pick = {
+        .all = request->all, .bytes = request->bytes, .young = true, .wall_ms = cw_clock_wall_ms()};
+    bool by_key = request->key[0] != '\0';
+    struct cw_err err = {0};
+    if (by_key + (request->all != 0) + (request->bytes > 0) != 1) {
+        cw_call_fail(call, CW_E_INVALID, "what is to be evicted? a key, all, or a number of bytes");
+    } else if (cw_name_check_tenant(request->tenant, &err) != 0) {
+        cw_call_fail(call, err.code, err.msg);
+    } else if (caching->away) {
+        cw_autofree char *msg = cw_mem_printf("the cache is away: %s", caching->why);
+        cw_call_fail(call, CW_E_UNAVAILABLE, msg);
+    } else {
+        struct cw_catalogue_key *key =
+            by_key ? find_key(caching, call, request->key, request->tenant) : NULL;
+        pick.key = key;
+        if (!by_key && request->tenant[0] != '\0')
+            pick.tenant = cw_catalogue_tenant(caching->catalogue, request->tenant);
+        if (key && key->pinned)
+            cw_call_fail(call, CW_E_STATE, "it is pinned: unpin it first");
+        else if (key || !by_key)
+            evict(caching, call, &pick);
+    }
+    protobuf_c_message_free_unpacked(unpacked, NULL);
+}
+
+/* ---- pin ---- */
+
+static void pin(struct cw_caching *caching, struct cw_call *call, struct cw_catalogue_key *key,
+                bool pinned)
+{
+    key->pinned = pinned;
+    cw_caching_store_key(caching, key);
+    caching->quota_due = true;
+    caching->quota_ms = 0;
+    cw_catalogue_touch(key); /* nothing may be left of it */
+    Cachew__V1__CachePinReply answer = CACHEW__V1__CACHE_PIN_REPLY__INIT;
+    answer.keys = 1;
+    cw_svc_reply_stored(caching->d, call, &answer.base);
+}
+
+static void handle_pin(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
+{
+    struct cw_caching *caching = get_caching(arg, call);
+    ProtobufCMessage *unpacked =
+        caching ? cw_svc_unpack(&cachew__v1__cache_pin_request__descriptor, call, message) : NULL;
+    if (!unpacked)
+        return;
+    const Cachew__V1__CachePinRequest *request = (const Cachew__V1__CachePinRequest *)unpacked;
+    struct cw_catalogue_key *key = find_key(caching, call, request->key, request->tenant);
+    if (key)
+        pin(caching, call, key, request->pin != 0);
+    protobuf_c_message_free_unpacked(unpacked, NULL);
+}
+
+void cw_svc_cache_add(struct cw_dispatcher *d)
+{
+    const struct cw_method methods[] = {
+        {"/cachew.v1.Admin/CacheList", handle_list, NULL, d},
+        {"/cachew.v1.Admin/CacheScan", handle_scan, NULL, d},
+        {"/cachew.v1.Admin/CacheEvict", handle_evict, NULL, d},
+        {"/cachew.v1.Admin/CachePin", handle_pin, NULL, d},
+    };
+    for (size_t i = 0; i < CW_ARRAY_LEN(methods); i++)
+        cw_server_add(d->server, &methods[i]);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Admin.ListDecisions: what was decided, from state.db. */
+#include "dispatcher/state/decision_log.h"
+
+#include <string.h>
+
+#include "dispatcher/admin/svc.h"
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MOST 1000
+
+void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n)
+{
+    char **lines = NULL;
+    size_t n = 0, cap = 0;
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        CW_GROW(lines, n, cap);
+        lines[n++] = cw_mem_strndup(text, len);
+        text += len + (text[len] == '\n');
+    }
+    *ret_lines = lines;
+    *ret_n = n;
+}
+
+void cw_svc_lines_free(char **lines, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        cw_mem_free(lines[i]);
+    cw_mem_free(lines);
+}
+
+static void decision_free(Cachew__V1__Decision *d)
+{
+    char *const texts[] = {d->kind,   d->policy, d->choice,  d->reason,
+                           d->inputs, d->job_id, d->job_name};
+    for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
+        cw_mem_free(texts[i]);
+    cw_svc_lines_free(d->candidates, d->n_candidates);
+    cw_mem_free(d);
+}
+
+void cw_svc_decisions_fini(struct cw_svc_decisions *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        decision_free(list->v[i]);
+    cw_mem_free(list->v);
+    *list = (struct cw_svc_decisions){0};
+}
+
+static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
+{
+    struct cw_svc_decisions *list = arg;
+    (void)err;
+    if (list->bytes > CW_DECISIONS_BYTES)
+        return 1;
+    Cachew__V1__Decision *d = CW_NEW(Cachew__V1__Decision);
+    cachew__v1__decision__init(d);
+    d->id = row->id;
+    d->time_ms = row->time_ms;
+    d->epoch = row->epoch;
+    d->kind = cw_mem_strdup(row->kind);
+    d->policy = cw_mem_strdup(row->policy);
+    d->choice = cw_mem_strdup(row->choice);
+    d->reason = cw_mem_strdup(row->reason);
+    d->inputs = cw_mem_strdup(list->brief ? "" : row->inputs);
+    d->job_id = cw_mem_strdup(row->job);
+    d->job_name = cw_mem_strdup(row->name);
+    cw_svc_lines(list->brief ? "" : row->candidates, &d->candidates, &d->n_candidates);
+    list->bytes +=
+        strlen(row->reason) + (list->brief ? 0 : strlen(row->inputs) + strlen(row->candidates));
+    CW_GROW(list->v, list->n, list->cap);
+    list->v[list->n++] = d;
+    return 0;
+}
+
+static void reverse(Cachew__V1__Decision **v, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        Cachew__V1__Decision *d = v[i];
+        v[i] = v[n - 1 - i];
+        v[n - 1 - i] = d;
+    }
+}
+
+int cw_svc_decisions_read(struct cw_dispatcher *d, const struct cw_state_decision_query *query,
+                          struct cw_svc_decisions *ret_list, struct cw_err *err)
+{
+    struct cw_svc_decisions list = {.brief = ret_list->brief};
+    int rc = cw_state_find_decisions(d->state, query, on_decision, &list, err);
+    if (rc < 0) {
+        cw_svc_decisions_fini(&list);
+        return rc;
+    }
+    if (query->after_id == 0)
+        reverse(list.v, list.n);
+    list.more = query->after_id > 0 && (list.n == query->limit || list.bytes > CW_DECISIONS_BYTES);
+    *ret_list = list;
+    return 0;
+}
+
+/* The id of the job that is asked for. */
+static int find_job(struct cw_dispatcher *d, const char *name, struct cw_str *ret_id,
+                    bool *ret_over, struct cw_err *err)
+{
+    const struct cw_job *job = cw_job_find(d, name);
+    *ret_over = !job || job->status == CW_JOB_FINISHED || job->status == CW_JOB_FAILED;
+    if (!job)
+        return cw_state_find_decided(d->state, name, ret_id, err);
+    cw_str_add(ret_id, job->id);
+    return 0;
+}
+
+static int list(struct cw_dispatcher *d, const Cachew__V1__ListDecisionsRequest *request,
+                struct cw_call *call, struct cw_err *err)
+{
+    CW_STR_AUTO job = {0};
+    bool over = false;
+    int rc = request->job[0] != '\0' ? find_job(d, request->job, &job, &over, err) : 0;
+    if (rc < 0)
+        return rc;
+    struct cw_svc_decisions found = {.brief = request->brief};
+    const struct cw_state_decision_query query = {
+        .job = job.len > 0 ? cw_str_text(&job) : NULL,
+        .kind = request->kind[0] != '\0' ? request->kind : NULL,
+        .after_id = request->after_id,
+        .limit = request->limit > 0 ? CW_MIN(request->limit, LIMIT_MOST) : LIMIT_DEFAULT,
+    };
+    rc = cw_svc_decisions_read(d, &query, &found, err);
+    if (rc < 0)
+        return rc;
+    Cachew__V1__ListDecisionsReply answer = CACHEW__V1__LIST_DECISIONS_REPLY__INIT;
+    answer.decisions = found.v;
+    answer.n_decisions = found.n;
+    answer.more = found.more;
+    answer.over = over;
+    answer.generation = d->generation;
+    cw_svc_reply(call, &answer.base);
+    cw_svc_decisions_fini(&found);
+    return 0;
+}
+
+static void list_asked(struct cw_dispatcher *d, struct cw_call *call,
+                       const ProtobufCMessage *message)
+{
+    struct cw_err err = {0};
+    int rc = list(d, (const Cachew__V1__ListDecisionsRequest *)message, call, &err);
+    if (rc < 0)
+        cw_call_fail(call, rc, err.msg);
+}
+
+static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__list_decisions_request__descriptor, call, request);
+    if (message)
+        cw_svc_when_read(arg, call, message, list_asked);
+}
+
+void cw_svc_decisions_add(struct cw_dispatcher *d)
+{
+    const struct cw_method method = {"/cachew.v1.Admin/ListDecisions", handle_list, NULL, d};
+    cw_server_add(d->server, &method);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Admin.Explain: a job's decisions, and what its policies would say now. */
+#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/admin/svc.h"
+#include "dispatcher/job/telemetry.h"
+
+#define DECISIONS_SHOWN 100
+
+static char empty[] = "";
+static char kind[] = "autocache";
+
+struct now { /* what the policy would say */
+    Cachew__V1__Decision decision;
+    bool decided;
+};
+
+static void think(struct cw_decider *decider, struct now *ret_now)
+{
+    struct cw_decide_view view;
+    struct cw_autocache_decision d = {0};
+    struct cw_err err = {0};
+    CW_STR_AUTO inputs = {0};
+    Cachew__V1__Decision *now = &ret_now->decision;
+    cw_decide_view_init(decider, &view);
+    cw_autocache_snapshot_print(&view.s, &inputs);
+    bool over = cw_decide_epochs_left(decider->job) <= 0;
+    int rc = decider->policy && !over
+                 ? decider->policy->decide(&view.s, decider->argument, &d, &err)
+                 : 0;
+    cachew__v1__decision__init(now);
+    ret_now->decided = rc == 0 && d.decided;
+    now->time_ms = cw_clock_wall_ms();
+    now->epoch = decider->job->first_epoch;
+    now->kind = kind;
+    now->policy = cw_mem_strdup(decider->option);
+    now->choice =
+        cw_mem_strdup(ret_now->decided && d.node < view.s.n ? view.nodes[d.node].name : "");
+    now->reason = cw_mem_strdup(rc < 0 ? err.msg
+                                : over ? "No epoch is left."
+                                       : cw_str_text(&d.reason));
+    now->inputs = cw_str_take(&inputs);
+    cw_svc_lines(cw_str_text(&d.candidates), &now->candidates, &now->n_candidates);
+    cw_autocache_decision_fini(&d);
+    cw_decide_view_fini(&view);
+}
+
+static void now_fini(struct now *now)
+{
+    char *const texts[] = {now->decision.policy, now->decision.choice, now->decision.reason,
+                           now->decision.inputs};
+    for (size_t i = 0; i < CW_ARRAY_LEN(texts); i++)
+        cw_mem_free(texts[i]);
+    cw_svc_lines_free(now->decision.candidates, now->decision.n_candidates);
+}
+
+struct measured {
+    Cachew__V1__TrainerWindow *windows, **window_list;
+    Cachew__V1__NodeRow *nodes, **node_list;
+    size_t windows_n, nodes_n;
+};
+
+static void fill_windows(const struct cw_job *job, struct measured *m)
+{
+    size_t cap = 0;
+    const struct cw_scale_window *w;
+    for (size_t i = 0; (w = cw_watch_window(job, i)) != NULL; i++) {
+        CW_GROW(m->windows, m->windows_n, cap);
+        cw_watch_window_row(w, &m->windows[m->windows_n++]);
+    }
+    m->window_list = CW_NEW_ARRAY(Cachew__V1__TrainerWindow *, m->windows_n + 1);
+    for (size_t i = 0; i < m->windows_n; i++)
+        m->window_list[i] = &m->windows[i];
+}
+
+static void fill_nodes(const struct cw_job *job, struct measured *m)
+{
+    size_t n = job->info ? job->info->n_cacheable : 0;
+    m->nodes = CW_NEW_ARRAY(Cachew__V1__NodeRow, n + 1);
+    m->node_list = CW_NEW_ARRAY(Cachew__V1__NodeRow *, n + 1);
+    for (; m->nodes_n < n; m->nodes_n++) {
+        Cachew__V1__NodeRow *row = m->node_list[m->nodes_n] = &m->nodes[m->nodes_n];
+        cachew__v1__node_row__init(row);
+        row->name = job->info->cacheable[m->nodes_n]->node;
+        row->op = job->info->cacheable[m->nodes_n]->op;
+        if (!job->watch || m->nodes_n >= job->watch->nodes.n)
+            continue;
+        const struct cw_measured *measured = &job->watch->nodes.nodes[m->nodes_n];
+        row->elements = measured->elements;
+        row->hits = measured->hits;
+        row->cpu_ns = measured->cpu_ns;
+        row->wall_ns = measured->wall_ns;
+        row->bytes = measured->bytes;
+    }
+}
+
+static void measured_fini(struct measured *m)
+{
+    cw_mem_free(m->windows);
+    cw_mem_free(m->window_list);
+    cw_mem_free(m->nodes);
+    cw_mem_free(m->node_list);
+}
+
+static void explain(struct cw_job *job, struct cw_call *call)
+{
+    struct cw_svc_job_row row;
+    struct cw_decider *decider = cw_decide_of(job);
+    struct cw_svc_decisions list = {0};
+    struct now now = {0};
+    struct measured measured = {0};
+    struct cw_err err = {0};
+    const struct cw_state_decision_query query = {.job = job->id, .limit = DECISIONS_SHOWN};
+    int rc = cw_svc_decisions_read(job->d, &query, &list, &err);
+    if (rc < 0) {
+        cw_call_fail(call, rc, err.msg);
+        return;
+    }
+    Cachew__V1__ExplainReply answer = CACHEW__V1__EXPLAIN_REPLY__INIT;
+    cw_svc_job_row(job, &row);
+    answer.job = &row.row;
+    answer.decisions = list.v;
+    answer.n_decisions = list.n;
+    answer.policy = decider ? (char *)(uintptr_t)decider->option : empty;
+    if (decider) {
+        answer.hits = job->watch ? (uint64_t)job->watch->nodes.all_hits : 0;
+        think(decider, &now);
+        answer.now = &now.decision;
+        answer.decided = now.decided;
+    }
+    fill_windows(job, &measured);
+    fill_nodes(job, &measured);
+    answer.windows = measured.window_list;
+    answer.n_windows = measured.windows_n;
+    answer.nodes = measured.node_list;
+    answer.n_nodes = measured.nodes_n;
+    answer.says = cw_watch_says(job, &answer.n_says);
+    cw_svc_reply(call, &answer.base);
+    cw_watch_says_free(answer.says, answer.n_says);
+    measured_fini(&measured);
+    cw_svc_decisions_fini(&list);
+    if (decider)
+        now_fini(&now);
+}
+
+static void explain_asked(struct cw_dispatcher *d, struct cw_call *call,
+                          const ProtobufCMessage *message)
+{
+    struct cw_job *job =
+        cw_svc_find_job(d, call, ((const Cachew__V1__ExplainRequest *)message)->job);
+    if (job)
+        explain(job, call);
+}
+
+static void handle_explain(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
+{
+    ProtobufCMessage *message =
+        cw_svc_unpack(&cachew__v1__explain_request__descriptor, call, request);
+    if (message)
+        cw_svc_when_read(arg, call, message, explain_asked);
+}
+
+void cw_svc_explain_add(struct cw_dispatcher *d)
+{
+    const struct cw_method method = {"/cachew.v1.Admin/Explain", handle_explain, NULL, d};
+    cw_server_add(d->server, &method);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/job/telemetry.h"
+
+#include <string.h>
+
+#define UNDECIDED_MS 250
+#define PROBE_AGAIN_MS 30000 /* a store that could not be tried */
+#define PROBE_WAIT_MS 15000  /* decisions wait for it so long */
+
+/* ---- the dispatcher's part ---- */
+
+void cw_deciding_open(struct cw_dispatcher *d)
+{
+    if (d->caching)
+        d->deciding = CW_NEW(struct cw_deciding);
+}
+
+void cw_deciding_start(struct cw_dispatcher *d)
+{
+    if (!d->deciding)
+        return;
+    d->deciding->probe = cw_probe_start(d->options.cache_store);
+    d->deciding->probe_ms = cw_clock_ms();
+}
+
+void cw_deciding_close(struct cw_dispatcher *d)
+{
+    if (!d->deciding)
+        return;
+    cw_probe_free(d->deciding->probe);
+    cw_measure_cache_fini(&d->deciding->cache);
+    cw_profiles_free(d->deciding);
+    cw_mem_free(cw_steal(&d->deciding));
+}
+
+static bool is_probing(struct cw_deciding *deciding, const char *url, int64_t now)
+{
+    const struct cw_probe_result *result = cw_probe_result(deciding->probe);
+    if (!result)
+        return now - deciding->probe_ms < PROBE_WAIT_MS;
+    if (result->points_n == 0 && now - deciding->probe_ms > PROBE_AGAIN_MS) {
+        cw_log_debug(CW_LOG_MOD, "the cache's store could not be tried: %s", result->err.msg);
+        cw_probe_free(deciding->probe);
+        deciding->probe = cw_probe_start(url);
+        deciding->probe_ms = now;
+    }
+    return false;
+}
+
+void cw_decide_worker_gone(struct cw_worker *worker)
+{
+    if (worker->d->deciding)
+        cw_measure_cache_forget(&worker->d->deciding->cache, worker->id);
+}
+
+/* ---- what workers tell ---- */
+
+void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress)
+{
+    struct cw_dispatcher *d = worker->d;
+    if (!d->deciding)
+        return;
+    cw_measure_cache_add(&d->deciding->cache, worker->id, worker->threads, progress, cw_clock_ms());
+    size_t near = 0;
+    for (size_t i = 0; i < progress->n_counts; i++) {
+        const Cachew__V1__NodeCounts *counts = progress->counts[i];
+        struct cw_job *job = cw_strmap_get(&d->jobs_by_id, counts->job_id);
+        struct cw_decider *decider = job ? cw_decide_of(job) : NULL;
+        size_t node = decider ? cw_watch_node(job, counts->node, near) : 0;
+        if (!decider || node == job->info->n_cacheable)
+            continue;
+        cw_measure_add(&decider->measure, worker->id, node, counts);
+        near = node + 1;
+        decider->ask = decider->ask || !decider->standing;
+    }
+}
+
+/* ---- a job's part ---- */
+
+struct cw_decider *cw_decide_of(struct cw_job *job)
+{
+    struct cw_dispatcher *d = job->d;
+    if (job->decider || !d->deciding || !job->info || job->info->n_cacheable == 0 ||
+        job->info->n_cacheable != job->graph->n_nodes ||
+        job->info->n_cacheable > CW_POLICY_NODES_MAX)
+        return job->decider;
+    struct cw_decider *decider = CW_NEW(struct cw_decider);
+    struct cw_err err = {0};
+    decider->job = job;
+    decider->option =
+        job->options->autocache[0] != '\0' ? job->options->autocache : d->options.autocache;
+    decider->current = CW_POLICY_NONE;
+    decider->node_ns = CW_NEW_ARRAY(double, job->info->n_cacheable);
+    decider->epoch = job->first_epoch;
+    decider->began_ms = cw_clock_ms();
+    decider->whole = cw_decide_epoch_done(job) <= 0 && job->alone_ms == 0;
+    decider->ask = true;
+    cw_measure_init(&decider->measure, job->info->n_cacheable);
+    if (cw_autocache_find(decider->option, &decider->policy, &decider->argument, &err) < 0) {
+        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, err.msg);
+        decider->failed = true;
+    }
+    job->decider = decider;
+    cw_profile_begin(decider);
+    return decider;
+}
+
+void cw_decide_fini(struct cw_job *job)
+{
+    struct cw_decider *decider = cw_steal(&job->decider);
+    if (!decider)
+        return;
+    cw_measure_fini(&decider->measure);
+    cw_mem_free(decider->begins_with);
+    cw_mem_free(decider->node_ns);
+    cw_mem_free(decider);
+}
+
+/* It cannot be done. What the job itself asks for is its user's mistake; the dispatcher's option
+ * is meant for other jobs. */
+static void refuse(struct cw_decider *decider, const struct cw_err *err)
+{
+    struct cw_job *job = decider->job;
+    decider->failed = true;
+    cw_autofree char *reason = cw_mem_printf("Nothing is cached by policy: %s.", err->msg);
+    const struct cw_state_decision decision = {
+        .kind = "autocache", .policy = decider->option, .reason = reason};
+    cw_decision_record(job->d, job, &decision);
+    if (job->options->autocache[0] != '\0')
+        cw_job_fail(job, err->code, err->msg);
+}
+
+static bool is_news(const struct cw_decider *decider, const struct cw_autocache_decision *d)
+{
+    /* The same again is news when it is said after a measured epoch, and promises something
+     * else. */
+    bool other = d->epoch_ns > 1.5 * decider->predicted_ns + 0.1e9 ||
+                 d->epoch_ns < decider->predicted_ns / 1.5 - 0.1e9;
+    return !decider->standing || decider->current != d->node ||
+           (other && d->epoch_ns > 0 && decider->epoch_ns > 0);
+}
+
+static void carry_out(struct cw_decider *decider, const struct cw_decide_view *view,
+                      const struct cw_autocache_decision *d)
+{
+    struct cw_job *job = decider->job;
+    const char *choice = d->node == CW_POLICY_NONE ? "" : view->nodes[d->node].name;
+    CW_STR_AUTO reason = {0};
+    CW_STR_AUTO inputs = {0};
+    cw_str_add(&reason, cw_str_text(&d->reason));
+    if (decider->begins_with && d->epoch_ns > 0)
+        cw_str_addf(&reason, " It begins with what job %s of this pipeline measured.",
+                    decider->begins_with);
+    cw_autocache_snapshot_print(&view->s, &inputs);
+    const struct cw_state_decision decision = {
+        .kind = "autocache",
+        .policy = decider->option,
+        .choice = choice,
+        .reason = cw_str_text(&reason),
+        .candidates = cw_str_text(&d->candidates),
+        .inputs = cw_str_text(&inputs),
+        .predicted_ns = d->epoch_ns,
+    };
+    cw_decision_record(job->d, job, &decision);
+    if (decider->current != d->node || !decider->standing) {
+        decider->whole = decider->whole && decider->current == d->node;
+        decider->begun_share = 0;
+    }
+    decider->standing = true;
+    decider->current = d->node;
+    decider->predicted_ns = d->epoch_ns;
+    decider->epoch_ns = 0;
+    if (d->epoch_ns > 0)
+        cw_mem_free(cw_steal(&decider->begins_with));
+    cw_profile_put(decider);
+    cw_job_set_cached_node(job, *choice ? choice : NULL);
+    cw_fault_point("dispatcher.decision");
+}
+
+static void ask(struct cw_decider *decider, int64_t now)
+{
+    struct cw_decide_view view;
+    struct cw_autocache_decision decision = {0};
+    struct cw_err err = {0};
+    decider->ask = false;
+    decider->asked_ms = now;
+    cw_decide_view_init(decider, &view);
+    if (is_probing(decider->job->d->deciding, decider->job->d->options.cache_store, now))
+        view.s.elements_measured = 0;
+    int rc = decider->policy->decide(&view.s, decider->argument, &decision, &err);
+    if (rc < 0)
+        refuse(decider, &err);
+    else if (decision.decided && is_news(decider, &decision))
+        carry_out(decider, &view, &decision);
+    else if (decision.decided && decider->predicted_ns <= 0)
+        decider->predicted_ns = decision.epoch_ns; /* with the present workers */
+    decider->ask = rc == 0 && !decision.decided;
+    cw_autocache_decision_fini(&decision);
+    cw_decide_view_fini(&view);
+}
+
+void cw_decide_tick(struct cw_job *job, int64_t now)
+{
+    if (job->status != CW_JOB_RUNNING || job->hold_until_ms != 0)
+        return;
+    struct cw_decider *decider = cw_decide_of(job);
+    if (!decider || decider->failed || cw_decide_epochs_left(job) <= 0)
+        return;
+    bool changed = cw_decide_look(decider, now);
+    if (changed || (decider->ask && now - decider->asked_ms >= UNDECIDED_MS))
+        ask(decider, now);
+}

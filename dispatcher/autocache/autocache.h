@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where jobs' elements are cached: asks policies, carries out what they say, and remembers it.
+ *
+ *   node_counters.c, cache_rates.c   what workers measured, added up
+ *   store_benchmark.c                      how fast the store is, tried out once
+ *   snapshot.c            of these, of the catalogue and of the job: what a policy is
+ *                                shown
+ *   autocache.c                     when it is asked, and what becomes of the answer
+ *   epoch_timing.c               how long epochs take
+ *   profiles.c             what jobs of a pipeline have measured, for the next one; what
+ *                                was decided before a restart
+ *   svc_explain.c                what tools ask
+ *
+ * All of it belongs to the loop thread. Without a store there is nothing to decide, and none of
+ * this is there. */
+#ifndef CW_DISPATCHER_DECIDE_H
+#define CW_DISPATCHER_DECIDE_H
+
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/state/decision_log.h"
+#include "dispatcher/model/node_counters.h"
+#include "dispatcher/autocache/store_benchmark.h"
+
+struct cw_decider { /* of a job */
+    struct cw_job *job;
+    const struct cw_autocache_policy *policy;
+    const char *argument; /* into the option's text */
+    const char *option;
+    bool failed; /* it cannot decide for this job: not asked again */
+    bool ask;    /* at the next tick */
+    int64_t asked_ms;
+    struct cw_measure measure;
+    char *begins_with; /* whose measurements it began with; NULL once it is told */
+    /* the standing decision */
+    bool standing;
+    size_t current;
+    double predicted_ns;
+    /* epochs */
+    uint64_t epoch; /* that began at began_ms */
+    int64_t began_ms;
+    bool whole;         /* it is seen from its beginning, and nothing has changed meanwhile */
+    double begun_share; /* of the records of the current node that were there when it began */
+    double threads;     /* of the workers when it was last looked */
+    /* of the last epoch that shows what the standing decision is worth; 0 = none */
+    double epoch_ns;
+    double compute_ns;
+    double *node_ns; /* epochs read from each node */
+    /* what trainers themselves needed for so many batches, without waiting; older ones weigh
+     * less */
+    double trainer_ns, trainer_batches;
+};
+struct cw_deciding { /* of the dispatcher */
+    struct cw_measure_cache cache;
+    struct cw_probe *probe;
+    int64_t probe_ms;
+    struct cw_strmap profiles; /* TENANT/FINGERPRINT -> cw_profile */
+};
+
+/* ---- autocache.c ---- */
+/* before state is loaded; nothing without a store */
+void cw_deciding_open(struct cw_dispatcher *d);
+void cw_deciding_start(struct cw_dispatcher *d);
+void cw_deciding_close(struct cw_dispatcher *d);
+void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
+void cw_decide_worker_gone(struct cw_worker *worker);
+void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure); /* may be NULL */
+/* may fail the job, when it asks for a node that there is not */
+void cw_decide_tick(struct cw_job *job, int64_t now);
+/* made when it is not there; NULL: nothing is to be decided */
+struct cw_decider *cw_decide_of(struct cw_job *job);
+void cw_decide_fini(struct cw_job *job);
+
+/* ---- epoch_timing.c ---- */
+/* its first_epoch was `before`, and has moved */
+void cw_decide_epochs(struct cw_job *job, uint64_t before);
+/* Notes what changed since the last call; true when the policy should be asked for it. */
+bool cw_decide_look(struct cw_decider *decider, int64_t now);
+double cw_decide_epochs_left(const struct cw_job *job);
+double cw_decide_epoch_done(const struct cw_job *job); /* share of the current one */
+
+/* ---- snapshot.c ---- */
+struct cw_decide_view {
+    struct cw_autocache_snapshot s;
+    struct cw_autocache_node *nodes;
+    size_t *inputs;
+};
+void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view);
+void cw_decide_view_fini(struct cw_decide_view *view);
+/* records of it that are in the cache */
+double cw_decide_cached(const struct cw_job *job, size_t node);
+
+/* ---- profiles.c ---- */
+/* with what another job measured, if there was one */
+void cw_profile_begin(struct cw_decider *decider);
+void cw_profile_put(struct cw_decider *decider);
+void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, const char *inputs);
+void cw_profiles_free(struct cw_deciding *deciding);
+int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
+
+/* ---- svc_explain.c ---- */
+void cw_svc_explain_add(struct cw_dispatcher *d);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long epochs take. Only one counts that was seen from its beginning to its end with the
+ * same workers, the same cached node and a trainer at work. */
+#include <math.h>
+#include "dispatcher/autocache/autocache.h"
+
+#define ENDLESS_EPOCHS 10.0    /* what is expected of a job without end */
+#define FULL_SHARE 0.95        /* of the records there when an epoch began: it was read */
+#define CONTRADICTION 1.5      /* as the policy's */
+#define CONTRADICTION_NS 0.1e9 /* and no less than this: short epochs differ for other reasons */
+#define TRAINER_BATCHES 1000.0 /* more, and older ones count half */
+#define SOON_DONE 0.05         /* of an epoch: less says nothing of its length */
+
+double cw_decide_epoch_done(const struct cw_job *job)
+{
+    if (job->epochs_open == 0 || job->items == 0)
+        return 0;
+    return (double)cw_set_count(&job->epochs[0]->consumed) / (double)job->items;
+}
+
+double cw_decide_epochs_left(const struct cw_job *job)
+{
+    if (job->epochs_n == 0)
+        return ENDLESS_EPOCHS;
+    double left = (double)job->epochs_n - (double)CW_MIN(job->first_epoch, job->epochs_n);
+    return fmax(0, left - cw_decide_epoch_done(job));
+}
+
+static double share_of_current(const struct cw_decider *decider)
+{
+    const struct cw_job *job = decider->job;
+    if (decider->current == CW_POLICY_NONE)
+        return 0;
+    const Cachew__V1__Cacheable *c = job->info->cacheable[decider->current];
+    double elements = c->whole ? (double)job->items : (double)job->info->elements;
+    double records = c->ids > 0 && !c->whole && (elements <= 0 || (double)c->ids < elements)
+                         ? (double)c->ids
+                         : elements;
+    return records > 0 ? fmin(1, cw_decide_cached(job, decider->current) / records) : 0;
+}
+
+static double mean(double before, double now)
+{
+    return before > 0 ? (before + now) / 2 : now;
+}
+
+static void note_length(struct cw_decider *decider, double ns)
+{
+    if (decider->current == CW_POLICY_NONE)
+        decider->compute_ns = mean(decider->compute_ns, ns);
+    else if (decider->begun_share >= FULL_SHARE && !decider->job->d->caching->away)
+        decider->node_ns[decider->current] = mean(decider->node_ns[decider->current], ns);
+    else
+        return;
+    decider->epoch_ns = decider->standing ? ns : 0;
+}
+
+void cw_decide_epochs(struct cw_job *job, uint64_t before)
+{
+    struct cw_decider *decider = job->decider;
+    if (!decider)
+        return;
+    int64_t now = cw_clock_ms();
+    if (decider->whole && decider->epoch == before && job->first_epoch == before + 1)
+        note_length(decider, (double)(now - decider->began_ms) * 1e6);
+    decider->whole = job->first_epoch == before + 1 && job->alone_ms == 0;
+    decider->epoch = job->first_epoch;
+    decider->began_ms = now;
+    decider->begun_share = share_of_current(decider);
+    decider->ask = true;
+    cw_measure_halve(&decider->measure);
+    cw_profile_put(decider);
+}
+
+void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
+{
+    struct cw_decider *decider = job->decider;
+    if (!decider || !measure || measure->batches == 0 || measure->ns < measure->wait_ns)
+        return;
+    double n = (double)measure->batches;
+    /* The median step knows nothing of a pause to validate or to save. */
+    decider->trainer_ns += measure->step_ns > 0 ? n * (double)measure->step_ns
+                                                : (double)(measure->ns - measure->wait_ns);
+    decider->trainer_batches += n;
+    if (decider->trainer_batches > TRAINER_BATCHES) {
+        decider->trainer_ns /= 2;
+        decider->trainer_batches /= 2;
+    }
+}
+
+/* Other workers: what was measured of whole epochs is not true any more. */
+static bool look_at_workers(struct cw_decider *decider)
+{
+    double threads = 0;
+    for (const struct cw_worker *worker = decider->job->d->workers; worker; worker = worker->next)
+        threads += cw_worker_serves(worker, decider->job) ? worker->threads : 0;
+    if (threads == decider->threads || threads <= 0)
+        return false;
+    bool changed = decider->threads > 0;
+    decider->threads = threads;
+    if (!changed)
+        return false;
+    decider->whole = false;
+    decider->epoch_ns = decider->compute_ns = 0;
+    for (size_t i = 0; i < decider->measure.n; i++)
+        decider->node_ns[i] = 0;
+    decider->predicted_ns = 0; /* said of others */
+    return true;
+}
+
+/* An epoch that is read takes much longer than was said: no need to wait for its end. */
+static bool look_at_length(struct cw_decider *decider, int64_t now)
+{
+    double done = cw_decide_epoch_done(decider->job),
+           so_far = (double)(now - decider->began_ms) * 1e6;
+    bool steady = decider->standing && decider->whole && decider->predicted_ns > 0 &&
+                  (decider->current == CW_POLICY_NONE || decider->begun_share >= FULL_SHARE);
+    if (!steady || done < SOON_DONE ||
+        so_far < CONTRADICTION * decider->predicted_ns + CONTRADICTION_NS ||
+        now - decider->asked_ms < 1000)
+        return false;
+    decider->epoch_ns = so_far / done;
+    return true;
+}
+
+bool cw_decide_look(struct cw_decider *decider, int64_t now)
+{
+    struct cw_job *job = decider->job;
+    if (job->alone_ms != 0 || job->starved_ms != 0)
+        decider->whole = false;
+    bool workers = look_at_workers(decider);
+    return look_at_length(decider, now) || workers;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What outlives a job: the measurements of its pipeline, for the next one. And after a restart,
+ * what was decided before. */
+#include <string.h>
+#include "dispatcher/autocache/autocache.h"
+
+#define PROFILES_MAX 1000
+
+struct cw_profile {
+    char *job, *inputs; /* who measured; the snapshot */
+};
+
+static void profile_free(struct cw_profile *profile)
+{
+    if (!profile)
+        return;
+    cw_mem_free(profile->job);
+    cw_mem_free(profile->inputs);
+    cw_mem_free(profile);
+}
+
+static char *key_of(const struct cw_job *job)
+{
+    char text[CW_HASH_TEXT_BYTES];
+    cw_hash_text(job->fingerprint, text);
+    return cw_mem_printf("%s/%s", cw_job_tenant(job), text);
+}
+
+void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, const char *inputs)
+{
+    struct cw_profile *profile = CW_NEW(struct cw_profile);
+    profile->job = cw_mem_strdup(job);
+    profile->inputs = cw_mem_strdup(inputs);
+    profile_free(cw_strmap_set(&d->deciding->profiles, key, profile));
+}
+
+void cw_profiles_free(struct cw_deciding *deciding)
+{
+    const char *key;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&deciding->profiles, &i, &key, &value);)
+        profile_free(value);
+    cw_strmap_fini(&deciding->profiles);
+}
+
+static bool is_of(const struct cw_job *job, const struct cw_autocache_snapshot *s)
+{
+    bool same = s->n == job->info->n_cacheable;
+    for (size_t i = 0; same && i < s->n; i++)
+        same = cw_str_eq(s->nodes[i].op, job->info->cacheable[i]->op);
+    return same;
+}
+
+void cw_profile_begin(struct cw_decider *decider)
+{
+    struct cw_job *job = decider->job;
+    cw_autofree char *key = key_of(job);
+    const struct cw_profile *profile = cw_strmap_get(&job->d->deciding->profiles, key);
+    struct cw_autocache_snapshot *s = NULL;
+    struct cw_err err = {0};
+    if (!profile)
+        return;
+    if (cw_autocache_snapshot_parse(profile->inputs, strlen(profile->inputs), &s, &err) < 0) {
+        cw_log_warn(CW_LOG_MOD,
+                    "job=%s: what was measured of its pipeline before cannot be read: %s", job->id,
+                    err.msg);
+        return;
+    }
+    if (is_of(job, s) && s->elements_measured > 0) {
+        cw_measure_begin_with(&decider->measure, s);
+        decider->begins_with = cw_mem_strdup(profile->job);
+    }
+    cw_autocache_snapshot_free(s);
+}
+
+void cw_profile_put(struct cw_decider *decider)
+{
+    struct cw_job *job = decider->job;
+    struct cw_decide_view view;
+    CW_STR_AUTO inputs = {0};
+    cw_decide_view_init(decider, &view);
+    bool measured = view.s.elements_measured > 0;
+    for (size_t i = 0; i < view.s.n; i++)
+        measured = measured && view.s.nodes[i].samples > 0;
+    cw_autocache_snapshot_print(&view.s, &inputs);
+    cw_decide_view_fini(&view);
+    if (!measured)
+        return;
+    cw_autofree char *key = key_of(job);
+    cw_profile_load(job->d, key, job->name[0] != '\0' ? job->name : job->id, cw_str_text(&inputs));
+    cw_state_put_profile(job->d->state, key, job->name[0] != '\0' ? job->name : job->id,
+                         cw_clock_wall_ms(), cw_str_text(&inputs), PROFILES_MAX);
+}
+
+/* ---- decisions ---- */
+
+/* After a restart the last decision stands, if the same policy made it. */
+static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, row->job);
+    struct cw_decider *decider = job ? cw_decide_of(job) : NULL;
+    if (!decider)
+        return 0;
+    decider->standing = strcmp(row->policy, decider->option) == 0;
+    decider->predicted_ns = decider->standing ? row->predicted_ns : 0;
+    decider->current = CW_POLICY_NONE;
+    for (size_t i = 0; decider->standing && i < job->info->n_cacheable; i++) {
+        if (row->choice[0] != '\0' && strcmp(job->info->cacheable[i]->node, row->choice) == 0 &&
+            job->info->cacheable[i]->why_not[0] == '\0')
+            decider->current = i;
+    }
+    decider->standing =
+        decider->standing && (decider->current != CW_POLICY_NONE || row->choice[0] == '\0');
+    decider->whole = false;
+    cw_job_set_cached_node(job, decider->current == CW_POLICY_NONE
+                                    ? NULL
+                                    : job->info->cacheable[decider->current]->node);
+    return 0;
+}
+
+static int on_profile(void *arg, const char *key, const char *job, const char *inputs,
+                      struct cw_err *err)
+{
+    (void)err;
+    cw_profile_load(arg, key, job, inputs);
+    return 0;
+}
+
+int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err)
+{
+    return d->deciding
+               ? cw_state_load_decisions(d->state, "autocache", on_profile, on_decision, d, err)
+               : 0;
+}

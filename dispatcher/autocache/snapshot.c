@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "dispatcher/autocache/autocache.h"
+#include "ops/op.h"
+
+/* Of its sources a pipeline needs no inputs, even where they stand in a chain. */
+static bool is_source(const char *name)
+{
+    const struct cw_op *op = cw_op_find(name);
+    return op && op->kind == CW_OP_SOURCE;
+}
+
+static bool works(const char *name)
+{
+    const struct cw_op *op = cw_op_find(name);
+    return (!op || op->kind != CW_OP_INDEX) && strcmp(name, "mark") != 0 &&
+           strcmp(name, "cache") != 0;
+}
+
+static struct cw_catalogue_key *key_of(const struct cw_job *job, size_t node)
+{
+    struct cw_hash hash;
+    const Cachew__V1__Cacheable *c = job->info->cacheable[node];
+    if (c->why_not[0] != '\0' || !cw_wire_hash_from(c->key, &hash))
+        return NULL;
+    return cw_catalogue_find(job->d->caching->catalogue, cw_job_tenant(job), hash);
+}
+
+double cw_decide_cached(const struct cw_job *job, size_t node)
+{
+    const struct cw_catalogue_key *key = key_of(job, node);
+    return key ? (double)key->records : 0;
+}
+
+/* ---- how many elements ---- */
+
+/* Dense: rows above the batch, batches behind it. */
+static double dense_elements(const struct cw_job *job, size_t node)
+{
+    return job->info->cacheable[node]->whole ? (double)job->items
+                                             : (double)CW_MAX(job->info->elements, 0);
+}
+
+/* Sparse: as many as were seen, where the first node has all positions of the epoch. */
+static double sparse_elements(const struct cw_decider *decider, size_t node)
+{
+    const struct cw_measure *m = &decider->measure;
+    double most = 0;
+    for (size_t i = 0; i < m->n; i++)
+        most = fmax(most, m->computed[i]);
+    return most > 0 ? m->computed[node] / most * (double)decider->job->info->chunk *
+                          (double)decider->job->items
+                    : 0;
+}
+
+/* The node whose elements count as outputs: the last one that workers compute. (Of a sparse
+ * pipeline the client cuts the batches.) */
+static size_t output_of(const struct cw_decider *decider)
+{
+    size_t last = decider->measure.n - 1;
+    if (!decider->job->info->sparse)
+        return last;
+    while (last > 0 &&
+           decider->measure.nodes[last].elements + decider->measure.nodes[last].hits <= 0)
+        last--;
+    return last;
+}
+
+/* ---- nodes ---- */
+
+static void fill_measured(const struct cw_decider *decider, size_t i, double outputs,
+                          struct cw_autocache_node *node)
+{
+    const struct cw_measured *m = &decider->measure.nodes[i];
+    double hits = 0;
+    for (size_t k = 0; k < decider->measure.n; k++)
+        hits += decider->measure.nodes[k].hits;
+    node->samples = m->elements;
+    if (m->elements > 0) {
+        node->cpu_ns = m->cpu_ns / m->elements;
+        node->wall_ns = fmax(m->wall_ns, m->cpu_ns) / m->elements;
+        node->bytes = m->bytes / m->elements;
+    } else if (hits <= 0 || !works(node->op)) {
+        node->samples = outputs; /* whatever it does, workers do not do it */
+    }
+}
+
+static void fill_node(const struct cw_decider *decider, size_t i, size_t output,
+                      struct cw_autocache_node *node)
+{
+    const struct cw_job *job = decider->job;
+    const Cachew__V1__Cacheable *c = job->info->cacheable[i];
+    node->name = c->node;
+    node->op = c->op;
+    node->why_not = c->why_not[0] != '\0' ? c->why_not : NULL;
+    node->mark = c->mark[0] != '\0' ? c->mark : NULL;
+    node->asked = c->asked && !node->why_not;
+    bool sparse = job->info->sparse;
+    double outputs = sparse ? sparse_elements(decider, output) : dense_elements(job, output);
+    node->elements_n = sparse ? sparse_elements(decider, i) : dense_elements(job, i);
+    node->per_output = outputs > 0 ? node->elements_n / outputs : 0;
+    node->records =
+        c->ids > 0 && !c->whole ? fmin((double)c->ids, node->elements_n) : node->elements_n;
+    node->cached = node->why_not ? 0 : cw_decide_cached(job, i);
+    node->epoch_ns = decider->node_ns[i];
+    fill_measured(decider, i, decider->measure.all_outputs, node);
+}
+
+static void fill_inputs(const struct cw_job *job, struct cw_decide_view *view)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < view->s.n; i++)
+        all += job->graph->nodes[i]->n_inputs;
+    view->inputs = CW_NEW_ARRAY(size_t, all + 1);
+    size_t at = 0;
+    for (size_t i = 0; i < view->s.n; i++) {
+        const Cachew__V1__Node *node = job->graph->nodes[i];
+        view->nodes[i].inputs = view->inputs + at;
+        if (is_source(node->op))
+            continue;
+        for (size_t k = 0; k < node->n_inputs; k++) {
+            if (node->inputs[k] < i)
+                view->inputs[at + view->nodes[i].inputs_n++] = node->inputs[k];
+        }
+        at += view->nodes[i].inputs_n;
+    }
+}
+
+/* ---- the store ---- */
+
+/* What is free, and what nobody reads: that would leave for what is used. */
+static double free_bytes(const struct cw_job *job)
+{
+    struct cw_caching *caching = job->d->caching;
+    uint64_t limit = cw_caching_limit(caching);
+    const struct cw_catalogue *catalogue = caching->catalogue;
+    const struct cw_catalogue_tenant *tenant =
+        cw_catalogue_tenant(caching->catalogue, cw_job_tenant(job));
+    if (limit == UINT64_MAX && tenant->quota == 0)
+        return -1;
+    double idle = 0, idle_tenant = 0;
+    const char *name;
+    void *value;
+    cw_caching_count_readers(caching);
+    for (size_t i = 0; cw_strmap_next(&catalogue->keys, &i, &name, &value);) {
+        const struct cw_catalogue_key *key = value;
+        bool mine = false;
+        for (size_t k = 0; k < job->info->n_cacheable; k++)
+            mine = mine || key_of(job, k) == key;
+        if (key->readers > 0 || key->pinned || mine)
+            continue;
+        idle += (double)key->bytes;
+        idle_tenant += key->tenant == tenant ? (double)key->bytes : 0;
+    }
+    double room = limit == UINT64_MAX ? DBL_MAX : (double)limit - (double)catalogue->bytes + idle;
+    if (tenant->quota > 0)
+        room = fmin(room, (double)tenant->quota - (double)tenant->bytes + idle_tenant);
+    return fmax(0, room);
+}
+
+static void fill_store(const struct cw_decider *decider, struct cw_autocache_snapshot *s)
+{
+    const struct cw_deciding *deciding = decider->job->d->deciding;
+    const struct cw_probe_result *probe = cw_probe_result(deciding->probe);
+    cw_measure_cache_rates(&deciding->cache, s->workers, probe ? probe->read_bytes_s : 0,
+                           &s->store);
+    s->store.free_bytes = free_bytes(decider->job);
+    if (probe && probe->points_n > 0) {
+        s->store.points = probe->points;
+        s->store.points_n = probe->points_n;
+    }
+}
+
+void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view)
+{
+    const struct cw_job *job = decider->job;
+    *view = (struct cw_decide_view){0};
+    struct cw_autocache_snapshot *s = &view->s;
+    s->n = decider->measure.n;
+    view->nodes = CW_NEW_ARRAY(struct cw_autocache_node, s->n);
+    s->nodes = view->nodes;
+    size_t output = output_of(decider);
+    for (size_t i = 0; i < s->n; i++)
+        fill_node(decider, i, output, &view->nodes[i]);
+    fill_inputs(job, view);
+    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        if (!cw_worker_serves(worker, job))
+            continue;
+        s->workers++;
+        s->threads += worker->threads;
+    }
+    fill_store(decider, s);
+    s->epochs_left = cw_decide_epochs_left(job);
+    s->elements_measured = decider->measure.all_outputs;
+    s->epoch_ns = decider->epoch_ns;
+    s->wait_share = -1;
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        if (job->consumers[c].client)
+            s->wait_share = s->wait_share < 0 ? job->consumers[c].wait_share
+                                              : fmin(s->wait_share, job->consumers[c].wait_share);
+    }
+    s->current = decider->current;
+    s->predicted_ns = decider->predicted_ns;
+    s->standing = decider->standing;
+    s->compute_ns = decider->compute_ns;
+    /* each of several trainers has its share of the batches */
+    if (decider->trainer_batches > 0 && !job->info->sparse)
+        s->trainer_ns = decider->trainer_ns / decider->trainer_batches * (double)job->items /
+                        (double)job->layout.consumers;
+}
+
+void cw_decide_view_fini(struct cw_decide_view *view)
+{
+    cw_mem_free(view->nodes);
+    cw_mem_free(view->inputs);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/autocache/store_benchmark.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "cache/store.h"
+
+#define FILE_BYTES ((size_t)4 << 20)
+#define PIECE_BYTES ((size_t)1 << 20) /* of reads at once */
+#define PIECES (FILE_BYTES / PIECE_BYTES)
+#define READS_MAX 16                  /* of a size */
+#define SIZE_NS ((int64_t)1000000000) /* and no longer than this */
+
+static const size_t sizes[CW_PROBE_POINTS] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)512 << 10,
+                                              (size_t)2 << 20};
+
+struct cw_probe {
+    char *url;
+    struct cw_thread thread;
+    _Atomic bool done;
+    struct cw_probe_result result; /* the thread's, until done */
+};
+struct pieces { /* reads under way */
+    struct cw_mutex mutex;
+    struct cw_cond cond;
+    size_t left; /* mutex */
+    int rc;      /* mutex */
+};
+
+static int time_reads(struct cw_store_file *file, char *buffer, size_t bytes,
+                      struct cw_autocache_point *ret_point, struct cw_err *err)
+{
+    int64_t begin = cw_clock_ns();
+    size_t n = 0;
+    while (n < READS_MAX && (n == 0 || cw_clock_ns() - begin < SIZE_NS)) {
+        uint64_t at = (n * 7919 * 4096) % (FILE_BYTES - bytes + 1);
+        int rc = cw_store_file_read(file, at, buffer, bytes, err);
+        if (rc < 0)
+            return rc;
+        n++;
+    }
+    *ret_point =
+        (struct cw_autocache_point){(double)bytes, (double)(cw_clock_ns() - begin) / (double)n};
+    return 0;
+}
+
+static void on_piece(struct cw_store_read *read, int rc)
+{
+    struct pieces *pieces = read->arg;
+    cw_mutex_lock(&pieces->mutex);
+    pieces->rc = rc < 0 ? rc : pieces->rc;
+    pieces->left--;
+    cw_cond_signal(&pieces->cond);
+    cw_mutex_unlock(&pieces->mutex);
+}
+
+/* The whole file, in pieces at once. */
+static int time_all(struct cw_store_file *file, char *buffer, double *ret_bytes_s)
+{
+    struct pieces pieces = {.left = PIECES};
+    struct cw_store_read reads[PIECES];
+    cw_mutex_init(&pieces.mutex);
+    cw_cond_init(&pieces.cond);
+    int64_t begin = cw_clock_ns();
+    for (size_t i = 0; i < PIECES; i++) {
+        reads[i] = (struct cw_store_read){.file = file,
+                                          .offset = i * PIECE_BYTES,
+                                          .dst = buffer + i * PIECE_BYTES,
+                                          .n = PIECE_BYTES,
+                                          .done = on_piece,
+                                          .arg = &pieces};
+        cw_store_file_read_start(&reads[i]);
+    }
+    cw_mutex_lock(&pieces.mutex);
+    while (pieces.left > 0)
+        cw_cond_wait(&pieces.cond, &pieces.mutex);
+    cw_mutex_unlock(&pieces.mutex);
+    int64_t ns = CW_MAX(cw_clock_ns() - begin, 1);
+    cw_cond_fini(&pieces.cond);
+    cw_mutex_fini(&pieces.mutex);
+    *ret_bytes_s = (double)FILE_BYTES / (double)ns * 1e9;
+    return pieces.rc;
+}
+
+static int time_file(struct cw_store *store, const char *name, char *buffer,
+                     struct cw_probe_result *result)
+{
+    struct cw_store_file *file = NULL;
+    uint64_t bytes = 0;
+    int rc = cw_store_file_open(store, name, &file, &bytes, &result->err);
+    for (size_t i = 0; rc == 0 && i < CW_PROBE_POINTS; i++) {
+        rc = time_reads(file, buffer, sizes[i], &result->points[i], &result->err);
+        result->points_n += rc == 0;
+    }
+    if (rc == 0)
+        rc = time_all(file, buffer, &result->read_bytes_s);
+    cw_store_file_close(file);
+    return rc;
+}
+
+static int try_store(const char *url, struct cw_probe_result *result)
+{
+    char host[64] = "", name[CW_STORE_NAME_MAX];
+    (void)gethostname(host, sizeof(host) - 1);
+    /* in no directory: stores do not remove those */
+    snprintf(name, sizeof(name), "probe-%s-%d", host, (int)getpid());
+    for (char *p = name; *p; p++) { /* a host's name may have what a file's may not */
+        bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                  (*p >= '0' && *p <= '9') || *p == '.' || *p == '-';
+        *p = ok ? *p : '_';
+    }
+    struct cw_store *store = NULL;
+    int rc = cw_store_open(url, &store, &result->err);
+    if (rc < 0)
+        return rc;
+    char *buffer = cw_mem_try(FILE_BYTES);
+    uint64_t state = 1;
+    for (size_t i = 0; buffer && i < FILE_BYTES; i++) { /* a store may compress, or leave holes */
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        buffer[i] = (char)(unsigned char)(state >> 56);
+    }
+    const struct iovec part = {buffer, FILE_BYTES};
+    rc = buffer ? cw_store_put(store, name, &part, 1, &result->err)
+                : cw_err_set(&result->err, CW_E_NOMEM, "no memory to try the store");
+    if (rc == 0) {
+        rc = time_file(store, name, buffer, result);
+        struct cw_err ignored = {0};
+        (void)cw_store_remove(store, name, &ignored);
+    }
+    cw_mem_free(buffer);
+    cw_store_close(store);
+    return rc;
+}
+
+static void run(void *arg)
+{
+    struct cw_probe *probe = arg;
+    struct cw_probe_result *result = &probe->result;
+    if (try_store(probe->url, result) == 0) {
+        cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms",
+                    result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
+    } else {
+        cw_log_info("probe", "how fast the store is could not be tried: %s", result->err.msg);
+        result->points_n = 0;
+        result->read_bytes_s = 0;
+    }
+    atomic_store_explicit(&probe->done, true, memory_order_release);
+}
+
+struct cw_probe *cw_probe_start(const char *url)
+{
+    struct cw_probe *probe = CW_NEW(struct cw_probe);
+    probe->url = cw_mem_strdup(url);
+    cw_thread_start(&probe->thread, "probe", run, probe);
+    return probe;
+}
+
+const struct cw_probe_result *cw_probe_result(const struct cw_probe *probe)
+{
+    return probe && atomic_load_explicit(&probe->done, memory_order_acquire) ? &probe->result
+                                                                             : NULL;
+}
+
+void cw_probe_free(struct cw_probe *probe)
+{
+    if (!probe)
+        return;
+    cw_thread_join(&probe->thread);
+    cw_mem_free(probe->url);
+    cw_mem_free(probe);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quotas: when a tenant, or all together, have 95 % of what they may, the policy says what
+ * leaves until it is 85 %. What running jobs read leaves only as far as the quota itself
+ * demands: to write a file in the place of one that is needed as much would be work for nothing.
+ * So when only such chunks are left, nothing more is written.
+ *
+ * A chunk that leaves is out of the catalogue at once; workers are told at the end of the turn,
+ * and then the file is deleted. */
+#include <string.h>
+
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/state/decision_log.h"
+
+#define RETRY_MS 1000 /* when what was there could not leave: what is young grows older */
+
+struct doomed {
+    enum { DOOM_WAITS, DOOM_SENT, DOOM_DONE } state;
+    bool written; /* it came into being again while it was being deleted */
+    struct cw_caching_waiter *waiter;
+};
+
+uint64_t cw_caching_limit(const struct cw_caching *caching)
+{
+    uint64_t limit = caching->catalogue->quota > 0 ? caching->catalogue->quota : UINT64_MAX;
+    if (caching->store_total == 0)
+        return limit;
+    /* What the disk has left, but for two chunks that may be on their way. */
+    uint64_t chunk = caching->d->options.cache_chunk_bytes > 0
+                         ? caching->d->options.cache_chunk_bytes
+                         : (uint64_t)64 << 20;
+    uint64_t has = caching->catalogue->bytes + caching->store_free;
+    return CW_MIN(limit, has > 2 * chunk ? has - 2 * chunk : 0);
+}
+
+/* ---- what leaves ---- */
+
+void cw_caching_doom_name(struct cw_caching *caching, const char *name,
+                          struct cw_caching_waiter *waiter)
+{
+    struct doomed *doomed = CW_NEW(struct doomed);
+    doomed->waiter = waiter;
+    struct doomed *old = cw_strmap_set(&caching->doomed, name, doomed);
+    cw_mem_free(old); /* of one that is deleted already */
+    caching->doomed_n++;
+    cw_catalogue_names_add(&caching->doom, name);
+}
+
+void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk,
+                     struct cw_caching_waiter *waiter)
+{
+    cw_caching_doom_name(caching, chunk->name, waiter);
+    cw_catalogue_remove(chunk);
+}
+
+bool cw_caching_is_doomed(struct cw_caching *caching, const char *name, bool written)
+{
+    struct doomed *doomed = cw_strmap_get(&caching->doomed, name);
+    if (!doomed || (doomed->state == DOOM_DONE && written))
+        return false;
+    doomed->written = doomed->written || written;
+    return true;
+}
+
+void cw_caching_hand_doomed(struct cw_caching *caching)
+{
+    if (caching->doom.n == 0 || caching->away)
+        return;
+    cw_fault_point("dispatcher.before_evict");
+    for (size_t i = 0; i < caching->doom.n; i++) {
+        struct doomed *doomed = cw_strmap_get(&caching->doomed, caching->doom.v[i]);
+        if (!doomed || doomed->state != DOOM_WAITS)
+            continue;
+        doomed->state = DOOM_SENT;
+        cw_caching_store_remove(caching->store, caching->doom.v[i]);
+    }
+    cw_catalogue_names_clear(&caching->doom);
+}
+
+void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, const char *why)
+{
+    struct doomed *doomed = cw_strmap_get(&caching->doomed, name);
+    if (!doomed || doomed->state != DOOM_SENT)
+        return;
+    if (doomed->waiter)
+        cw_caching_waiter_done(doomed->waiter, rc, why);
+    doomed->waiter = NULL;
+    bool away = rc == CW_E_UNAVAILABLE || rc == CW_E_TIMEOUT;
+    if (rc != 0 && !away) /* the next listing has it again */
+        cw_log_warn(CW_LOG_MOD, "chunk %s cannot be deleted: %s", name, why);
+    if (away) { /* again when the store is back */
+        doomed->state = DOOM_WAITS;
+        cw_catalogue_names_add(&caching->doom, name);
+        return;
+    }
+    doomed->state = DOOM_DONE;
+    caching->doomed_n--;
+    if (doomed->written) /* before or after it was deleted: only the store knows */
+        caching->scan_due = true;
+    if (caching->scanning) /* the listing may have it still */
+        return;
+    cw_strmap_remove(&caching->doomed, name);
+    cw_mem_free(doomed);
+}
+
+void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&caching->doomed, &i, &name, &value);) {
+        struct doomed *doomed = value;
+        if (doomed->waiter)
+            cw_caching_waiter_done(doomed->waiter, rc, why);
+        doomed->waiter = NULL;
+    }
+}
+
+void cw_caching_doomed_forget(struct cw_caching *caching)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&caching->doomed, &i, &name, &value);) {
+        struct doomed *doomed = value;
+        if (doomed->state != DOOM_DONE)
+            continue;
+        cw_strmap_remove(&caching->doomed, name);
+        cw_mem_free(doomed);
+    }
+}
+
+/* ---- how much ---- */
+
+static void record(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+                   size_t chunks, uint64_t freed, uint64_t bytes, uint64_t limit)
+{
+    CW_STR_AUTO inputs = {0};
+    cw_str_add(&inputs, "{\"tenant\":");
+    if (tenant)
+        cw_str_add_json(&inputs, tenant->name, strlen(tenant->name));
+    else
+        cw_str_add(&inputs, "null");
+    cw_str_addf(&inputs, ",\"chunks\":%zu,\"freed\":%llu,\"bytes\":%llu,\"limit\":%llu}", chunks,
+                (unsigned long long)freed, (unsigned long long)bytes, (unsigned long long)limit);
+    cw_autofree char *choice = cw_mem_printf("%zu chunk%s, %llu bytes", chunks,
+                                             chunks == 1 ? "" : "s", (unsigned long long)freed);
+    cw_autofree char *reason =
+        cw_mem_printf("%llu of %llu bytes %s%s were used: these are worth the least.",
+                      (unsigned long long)bytes, (unsigned long long)limit,
+                      tenant ? "of tenant " : "of the cache", tenant ? tenant->name : "");
+    const struct cw_state_decision row = {.kind = "evict",
+                                          .policy = caching->catalogue->evict->name,
+                                          .choice = choice,
+                                          .reason = reason,
+                                          .inputs = cw_str_text(&inputs)};
+    cw_decision_record(caching->d, NULL, &row);
+}
+
+static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+                      uint64_t bytes, uint64_t limit)
+{
+    struct cw_catalogue *catalogue = caching->catalogue;
+    const struct cw_catalogue_pick pick = {.tenant = tenant,
+                                           .bytes = cw_catalogue_excess(bytes, limit),
+                                           .wall_ms = cw_clock_wall_ms()};
+    struct cw_catalogue_chunk **chunks;
+    uint64_t freed = 0;
+    size_t n = cw_catalogue_pick(catalogue, &pick, &chunks), i = 0;
+    for (; i < n && (chunks[i]->key->readers == 0 || bytes - freed > limit); i++) {
+        freed += chunks[i]->bytes;
+        catalogue->evicted++;
+        cw_caching_doom(caching, chunks[i], NULL);
+    }
+    cw_mem_free(chunks);
+    if (i > 0)
+        record(caching, tenant, i, freed, bytes, limit);
+    return freed;
+}
+
+/* Returns whether it is full: too much is there, and stays. */
+static bool obey(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+                 uint64_t limit)
+{
+    const uint64_t *bytes = tenant ? &tenant->bytes : &caching->catalogue->bytes;
+    if (limit == UINT64_MAX || cw_catalogue_excess(*bytes, limit) == 0)
+        return false;
+    cw_caching_count_readers(caching);
+    evict(caching, tenant, *bytes, limit);
+    return cw_catalogue_excess(*bytes, limit) > 0;
+}
+
+static void set_full(bool *full, bool now, const char *tenant, bool *ret_changed)
+{
+    if (*full == now)
+        return;
+    *full = now;
+    *ret_changed = true;
+    if (now)
+        cw_log_info(CW_LOG_MOD,
+                    "cache%s%s: full of what is pinned, new or in use: nothing more is written",
+                    tenant ? " of tenant " : "", tenant ? tenant : "");
+    else
+        cw_log_info(CW_LOG_MOD, "cache%s%s: there is room again", tenant ? " of tenant " : "",
+                    tenant ? tenant : "");
+}
+
+void cw_caching_quota(struct cw_caching *caching)
+{
+    struct cw_catalogue *catalogue = caching->catalogue;
+    int64_t now = cw_clock_ms();
+    if (!caching->quota_due || now < caching->quota_ms)
+        return;
+    caching->quota_due = false;
+    bool changed = false, any_full = false;
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&catalogue->tenants, &i, &name, &value);) {
+        struct cw_catalogue_tenant *tenant = value;
+        bool full = tenant->quota > 0 && obey(caching, tenant, tenant->quota);
+        set_full(&tenant->full, full, tenant->name, &changed);
+        any_full = any_full || full;
+    }
+    bool full = obey(caching, NULL, cw_caching_limit(caching));
+    set_full(&caching->full, full, NULL, &changed);
+    if (any_full || full) {
+        caching->quota_due = true;
+        caching->quota_ms = now + RETRY_MS;
+        cw_caching_wake(caching);
+    }
+    if (changed)
+        cw_caching_jobs_changed(caching);
+}

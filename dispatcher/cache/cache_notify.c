@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers know the chunks of the keys that their jobs read: all of them before the first such
+ * job, then what comes and goes, once a turn. */
+#include "dispatcher/cache/cache.h"
+
+#include <string.h>
+
+#define NAMES_AT_ONCE 20000 /* in one message: 2 MB */
+
+static void send_names(struct cw_worker *worker, const struct cw_catalogue_key *key,
+                       Cachew__V1__CacheChunks *chunks)
+{
+    uint8_t bytes[CW_WIRE_HASH_BYTES];
+    cw_wire_hash_to(key->key, bytes);
+    chunks->key = (ProtobufCBinaryData){sizeof(bytes), bytes};
+    chunks->tenant = (char *)(uintptr_t)key->tenant->name;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS;
+    command.cache_chunks = chunks;
+    cw_worker_send(worker, &command);
+}
+
+/* All that there is: the first message begins anew, others add to it. */
+static void send_all(struct cw_worker *worker, const struct cw_catalogue_key *key)
+{
+    char **names = CW_NEW_ARRAY(char *, CW_MIN(key->chunks_n, NAMES_AT_ONCE) + 1);
+    const struct cw_catalogue_chunk *chunk = key->first;
+    bool first = true;
+    do {
+        size_t n = 0;
+        for (; chunk && n < NAMES_AT_ONCE; chunk = chunk->next)
+            names[n++] = (char *)(uintptr_t)chunk->name;
+        Cachew__V1__CacheChunks chunks = CACHEW__V1__CACHE_CHUNKS__INIT;
+        chunks.reset = first;
+        chunks.added = names;
+        chunks.n_added = n;
+        send_names(worker, key, &chunks);
+        first = false;
+    } while (chunk);
+    cw_mem_free(names);
+}
+
+static bool is_told(const struct cw_worker *worker, const struct cw_catalogue_key *key)
+{
+    for (size_t i = 0; i < worker->cache_keys_n; i++) {
+        if (worker->cache_keys[i] == key)
+            return true;
+    }
+    return false;
+}
+
+void cw_caching_tell_share(struct cw_share *share)
+{
+    struct cw_worker *worker = share->worker;
+    for (size_t i = 0; i < share->job->uses_n; i++) {
+        struct cw_catalogue_key *key = share->job->uses[i].key;
+        if (is_told(worker, key))
+            continue;
+        send_all(worker, key);
+        CW_GROW(worker->cache_keys, worker->cache_keys_n, worker->cache_keys_cap);
+        worker->cache_keys[worker->cache_keys_n++] = key;
+        CW_GROW(key->told, key->told_n, key->told_cap);
+        key->told[key->told_n++] = worker;
+    }
+}
+
+static void forget_told(struct cw_catalogue_key *key, const struct cw_worker *worker)
+{
+    for (size_t i = 0; i < key->told_n; i++) {
+        if (key->told[i] != worker)
+            continue;
+        key->told[i] = key->told[--key->told_n];
+        return;
+    }
+}
+
+static bool reads(const struct cw_worker *worker, const struct cw_catalogue_key *key)
+{
+    for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker) {
+        for (size_t i = 0; share->spec_sent && i < share->job->uses_n; i++) {
+            if (share->job->uses[i].key == key)
+                return true;
+        }
+    }
+    return false;
+}
+
+void cw_caching_untell(struct cw_worker *worker)
+{
+    for (size_t i = 0; i < worker->cache_keys_n;) {
+        struct cw_catalogue_key *key = worker->cache_keys[i];
+        if (reads(worker, key)) {
+            i++;
+            continue;
+        }
+        forget_told(key, worker);
+        worker->cache_keys[i] = worker->cache_keys[--worker->cache_keys_n];
+    }
+}
+
+/* A name may have come and gone, or gone and come, in one turn: what is so now is told. */
+static size_t keep_true(const struct cw_catalogue *catalogue, struct cw_catalogue_names *names,
+                        bool exists)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < names->n; i++) {
+        if ((cw_catalogue_chunk(catalogue, names->v[i]) != NULL) == exists)
+            names->v[n++] = names->v[i];
+        else
+            cw_mem_free(names->v[i]);
+    }
+    names->n = n;
+    return n;
+}
+
+static void tell(struct cw_catalogue_key *key)
+{
+    size_t n = keep_true(key->catalogue, &key->added, true) +
+               keep_true(key->catalogue, &key->removed, false);
+    Cachew__V1__CacheChunks chunks = CACHEW__V1__CACHE_CHUNKS__INIT;
+    chunks.added = key->added.v;
+    chunks.n_added = key->added.n;
+    chunks.removed = key->removed.v;
+    chunks.n_removed = key->removed.n;
+    for (size_t i = 0; n > 0 && i < key->told_n; i++)
+        send_names(key->told[i], key, &chunks);
+    cw_catalogue_names_clear(&key->added);
+    cw_catalogue_names_clear(&key->removed);
+    key->tell_due = false;
+}
+
+void cw_caching_tell_all(struct cw_caching *caching)
+{
+    struct cw_catalogue *catalogue = caching->catalogue;
+    while (catalogue->tell_first) {
+        struct cw_catalogue_key *key = catalogue->tell_first;
+        catalogue->tell_first = key->next_tell;
+        tell(key);
+    }
+}
+
+void cw_caching_worker_gone(struct cw_worker *worker)
+{
+    for (size_t i = 0; i < worker->cache_keys_n; i++)
+        forget_told(worker->cache_keys[i], worker);
+    cw_mem_free(worker->cache_keys);
+    worker->cache_keys = NULL;
+    worker->cache_keys_n = worker->cache_keys_cap = 0;
+    if (worker->store)
+        cachew__v1__store_state__free_unpacked(cw_steal(&worker->store), NULL);
+}

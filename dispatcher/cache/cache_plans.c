@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What jobs' plans do with the cache: at operators `cache`, and where a policy chose. Read
+ * always; written while there is room. */
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/model/tenants.h"
+
+#include <string.h>
+
+const char *cw_job_tenant(const struct cw_job *job)
+{
+    return job->tenant->name;
+}
+
+static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
+                    struct cw_hash *ret_key)
+{
+    bool wanted = node->asked || (job->cached_node && strcmp(job->cached_node, node->node) == 0);
+    return wanted && node->why_not[0] == '\0' && cw_wire_hash_from(node->key, ret_key);
+}
+
+/* The uses as they should be now. */
+static struct cw_cache_use *work_out(struct cw_job *job, size_t *ret_n)
+{
+    struct cw_caching *caching = job->d->caching;
+    const Cachew__V1__PlanInfo *info = job->info;
+    struct cw_cache_use *uses = CW_NEW_ARRAY(struct cw_cache_use, info->n_cacheable + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < info->n_cacheable; i++) {
+        struct cw_hash hash;
+        if (!is_used(job, info->cacheable[i], &hash))
+            continue;
+        struct cw_catalogue_key *key =
+            cw_catalogue_key(caching->catalogue, cw_job_tenant(job), hash);
+        bool room = !caching->away && !caching->full && !key->tenant->full;
+        uses[n++] = (struct cw_cache_use){.node = cw_mem_strdup(info->cacheable[i]->node),
+                                          .key = key,
+                                          .read = true,
+                                          .write = room};
+    }
+    *ret_n = n;
+    return uses;
+}
+
+static bool is_equal(const struct cw_job *job, const struct cw_cache_use *uses, size_t n)
+{
+    if (n != job->uses_n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct cw_cache_use *a = &job->uses[i], *b = &uses[i];
+        if (strcmp(a->node, b->node) != 0 || a->key != b->key || a->read != b->read ||
+            a->write != b->write)
+            return false;
+    }
+    return true;
+}
+
+static void set_uses(struct cw_job *job, struct cw_cache_use *uses, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        uses[i].key->holders++;
+    for (size_t i = 0; i < job->uses_n; i++) {
+        job->uses[i].key->holders--;
+        cw_mem_free(job->uses[i].node);
+    }
+    cw_mem_free(job->uses);
+    job->uses = uses;
+    job->uses_n = n;
+}
+
+Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n)
+{
+    struct item {
+        Cachew__V1__CacheUse use;
+        uint8_t key[CW_WIRE_HASH_BYTES];
+    };
+    size_t n = job->uses_n;
+    char *block = cw_mem_new_array(n + 1, sizeof(Cachew__V1__CacheUse *) + sizeof(struct item));
+    Cachew__V1__CacheUse **list = (Cachew__V1__CacheUse **)(void *)block;
+    struct item *items = (struct item *)(void *)(block + (n + 1) * sizeof(Cachew__V1__CacheUse *));
+    for (size_t i = 0; i < n; i++) {
+        struct item *item = &items[i];
+        cachew__v1__cache_use__init(&item->use);
+        cw_wire_hash_to(job->uses[i].key->key, item->key);
+        item->use.node = job->uses[i].node;
+        item->use.read = job->uses[i].read;
+        item->use.write = job->uses[i].write;
+        item->use.key = (ProtobufCBinaryData){sizeof(item->key), item->key};
+        list[i] = &item->use;
+    }
+    *ret_n = n;
+    return list;
+}
+
+static void tell_workers(struct cw_job *job)
+{
+    Cachew__V1__CachePlan plan = CACHEW__V1__CACHE_PLAN__INIT;
+    plan.job_id = job->id;
+    plan.cache = cw_job_cache_uses(job, &plan.n_cache);
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_CACHE_PLAN;
+    command.cache_plan = &plan;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!share->spec_sent)
+            continue;
+        cw_caching_tell_share(share);
+        cw_worker_send(share->worker, &command);
+        cw_caching_untell(share->worker);
+    }
+    cw_mem_free(plan.cache);
+}
+
+void cw_job_cache_changed(struct cw_job *job)
+{
+    if (!job->d->caching || !job->info)
+        return;
+    size_t n = 0;
+    struct cw_cache_use *uses = work_out(job, &n);
+    bool same = is_equal(job, uses, n);
+    set_uses(job, uses, n);
+    if (!same)
+        tell_workers(job);
+}
+
+void cw_job_set_cached_node(struct cw_job *job, const char *node)
+{
+    if (cw_str_eq(job->cached_node, node))
+        return;
+    cw_mem_free(job->cached_node);
+    job->cached_node = cw_mem_strdup(node);
+    cw_job_cache_changed(job);
+}
+
+void cw_job_cache_fini(struct cw_job *job)
+{
+    set_uses(job, NULL, 0);
+    cw_mem_free(cw_steal(&job->cached_node));
+}
+
+void cw_caching_jobs_changed(struct cw_caching *caching)
+{
+    for (struct cw_job *job = caching->d->jobs; job; job = job->next)
+        cw_job_cache_changed(job);
+}
+
+void cw_caching_count_readers(struct cw_caching *caching)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&caching->catalogue->keys, &i, &name, &value);)
+        ((struct cw_catalogue_key *)value)->readers = 0;
+    for (const struct cw_job *job = caching->d->jobs; job; job = job->next) {
+        bool runs = job->status == CW_JOB_RUNNING && job->alone_ms == 0;
+        for (size_t i = 0; runs && i < job->uses_n; i++)
+            job->uses[i].key->readers++;
+    }
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job with workers of which nothing is leased for long says so once, in the log, with what it
+ * waits for. */
+#include "dispatcher/lease/lease.h"
+
+#define STILL_MS 30000
+#define NAMED_MAX 4
+
+static bool has_leases(const struct cw_job *job)
+{
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (share->leases)
+            return true;
+    }
+    return false;
+}
+
+/* A trainer that has batches waiting does not wait itself. */
+static bool somebody_waits(const struct cw_job *job)
+{
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        if (job->consumers[c].client && job->consumers[c].ready == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_all(const struct cw_job *job, const struct cw_consumer *place)
+{
+    return job->epochs_n > 0 && place->position.epoch >= job->epochs_n;
+}
+
+static void add_reason(struct cw_job *job, struct cw_str *out)
+{
+    const struct cw_epoch *first = cw_job_epoch(job, job->first_epoch);
+    size_t named = 0;
+    cw_str_addf(out,
+                "items are leased up to %llu of epoch %llu, of which %llu is the lowest that is "
+                "not consumed",
+                (unsigned long long)cw_job_window_end(job), (unsigned long long)job->first_epoch,
+                (unsigned long long)(first ? cw_epoch_lowest_unconsumed(first) : 0));
+    for (uint32_t c = 0; c < job->layout.consumers && named < NAMED_MAX; c++) {
+        const struct cw_consumer *place = &job->consumers[c];
+        if (has_all(job, place) || (place->client && place->ready == 0))
+            continue;
+        named++;
+        if (!place->client)
+            cw_str_addf(out, "; consumer %u is away", c);
+        else
+            cw_str_addf(out, "; the trainer of consumer %u does not take what it has (%llu)", c,
+                        (unsigned long long)place->ready);
+    }
+}
+
+bool cw_job_stands(struct cw_job *job, struct cw_str *ret_reason)
+{
+    if (job->status != CW_JOB_RUNNING || job->workers_n == 0 || job->hold_until_ms > 0 ||
+        has_leases(job) || !somebody_waits(job))
+        return false;
+    add_reason(job, ret_reason);
+    return true;
+}
+
+void cw_job_watch_still(struct cw_job *job, int64_t now)
+{
+    struct cw_str reason = {0};
+    if (!cw_job_stands(job, &reason)) {
+        job->still_ms = 0;
+    } else if (job->still_ms == 0) {
+        job->still_ms = now;
+    } else if (job->still_ms != INT64_MAX && now - job->still_ms >= STILL_MS) {
+        cw_log_warn(CW_LOG_MOD,
+                    "job=%s name=%s nothing was leased for %d s, although it has %zu workers: %s",
+                    job->id, job->name, STILL_MS / 1000, job->workers_n, reason.s);
+        job->still_ms = INT64_MAX; /* told */
+    }
+    cw_str_fini(&reason);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far a job has come: its open epochs, acknowledgements, what is stored of them, where a
+ * consumer goes on. */
+#include "dispatcher/autocache/autocache.h"
+
+struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number)
+{
+    if (number < job->first_epoch || number - job->first_epoch >= job->epochs_open)
+        return NULL;
+    return job->epochs[number - job->first_epoch];
+}
+
+struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
+{
+    if (number < job->first_epoch || number - job->first_epoch >= CW_EPOCHS_AHEAD ||
+        (job->epochs_n > 0 && number >= job->epochs_n))
+        return NULL;
+    while (number - job->first_epoch >= job->epochs_open) {
+        struct cw_epoch *epoch = CW_NEW(struct cw_epoch);
+        cw_epoch_init(epoch, job->first_epoch + job->epochs_open, job->items, &job->layout);
+        CW_GROW(job->epochs, job->epochs_open, job->epochs_cap);
+        job->epochs[job->epochs_open++] = epoch;
+        cw_job_skips_apply(job, epoch);
+    }
+    return job->epochs[number - job->first_epoch];
+}
+
+void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
+                bool consumed)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct cw_epoch *epoch = cw_job_open_epoch(job, sets[i]->epoch);
+        struct cw_set fresh = {0}, news = {0};
+        uint64_t used = 0;
+        for (size_t k = 0; epoch && k < sets[i]->n_items; k++) {
+            uint64_t lo = sets[i]->items[k]->lo, hi = sets[i]->items[k]->hi;
+            if (lo >= hi)
+                continue;
+            if (consumed && job->layout.mode == CW_MODE_SHARED)
+                cw_epoch_own(epoch, consumer, lo, hi, &news);
+            if (!consumed)
+                cw_epoch_receive(epoch, consumer, lo, hi, &fresh);
+            else
+                used += cw_epoch_consume(epoch, consumer, lo, hi, &fresh);
+        }
+        /* Of a sparse job all that a long batch is made of is consumed at once, which says
+         * little of its rate. */
+        job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
+        if (fresh.n > 0)
+            cw_lease_received(job, epoch->number, &fresh);
+        if (news.n > 0)
+            cw_job_tell_taken(job, epoch->number, &news, consumer);
+        cw_set_fini(&fresh);
+        cw_set_fini(&news);
+        job->progress_dirty |= consumed;
+    }
+    job->want_fill |= consumed && n > 0;
+}
+
+static void close_first_epoch(struct cw_job *job)
+{
+    cw_epoch_fini(job->epochs[0]);
+    cw_mem_free(job->epochs[0]);
+    for (size_t i = 1; i < job->epochs_open; i++)
+        job->epochs[i - 1] = job->epochs[i];
+    job->epochs_open--;
+}
+
+void cw_job_advance(struct cw_job *job)
+{
+    if (job->status != CW_JOB_RUNNING)
+        return;
+    bool moved = false;
+    uint64_t before = job->first_epoch;
+    while (job->epochs_open > 0 && job->items > 0 && cw_epoch_is_done(job->epochs[0])) {
+        close_first_epoch(job);
+        job->first_epoch++;
+        moved = true;
+    }
+    if (job->items == 0 && job->epochs_n > 0)
+        job->first_epoch = job->epochs_n;
+    if (job->epochs_n > 0 && job->first_epoch >= job->epochs_n) {
+        job->status = CW_JOB_FINISHED;
+        moved = job->d->assign_due = true;
+        cw_log_info(CW_LOG_MOD, "job=%s name=%s finished: %llu epochs of %llu items", job->id,
+                    job->name, (unsigned long long)job->epochs_n, (unsigned long long)job->items);
+    }
+    if (!moved)
+        return;
+    cw_decide_epochs(job, before);
+    cw_trouble_forget(job, job->first_epoch);
+    job->row_dirty = job->progress_dirty = job->want_fill = true;
+    if (job->status == CW_JOB_FINISHED)
+        cw_job_flush(job);
+}
+
+static void flush_epoch(struct cw_job *job, struct cw_epoch *epoch)
+{
+    struct cw_state *state = job->d->state;
+    cw_state_put_progress(state, job->id, epoch->number, -1, &epoch->consumed);
+    for (uint32_t c = 0; epoch->layout.to_all && c < epoch->layout.consumers; c++)
+        cw_state_put_progress(state, job->id, epoch->number, (int)c, &epoch->parts[c].consumed);
+    for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers; c++)
+        cw_state_put_progress(state, job->id, epoch->number, CW_OWNED_BASE + (int)c,
+                              &epoch->parts[c].owned);
+    if (epoch->skipped.n > 0)
+        cw_state_put_skipped(state, job->id, epoch->number, &epoch->skipped);
+    epoch->dirty = false;
+}
+
+void cw_job_flush(struct cw_job *job)
+{
+    if (!job->put)
+        return;
+    cw_usage_store(job, cw_clock_ms(), job->row_dirty);
+    if (job->row_dirty)
+        cw_state_set_job(job->d->state, job->id, job->status, job->first_epoch, job->error_code,
+                         job->error);
+    job->row_dirty = false;
+    for (size_t i = 0; job->progress_dirty && i < job->epochs_open; i++) {
+        if (job->epochs[i]->dirty)
+            flush_epoch(job, job->epochs[i]);
+    }
+    job->progress_dirty = false;
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        struct cw_consumer *consumer = &job->consumers[c];
+        if (consumer->position_dirty)
+            cw_state_put_position(job->d->state, job->id, c, consumer->client_id,
+                                  &consumer->position);
+        consumer->position_dirty = false;
+    }
+}
+
+/* What workers hold they will send to the next process; what they had sent to the last one and
+ * was not acknowledged they hand back when they see its stream end. So only what was
+ * acknowledged and not consumed is to be freed here. */
+void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
+{
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        struct cw_epoch *epoch = job->epochs[i];
+        /* the worker would send them to this place, whose they are not any more */
+        if (job->layout.mode == CW_MODE_SHARED) {
+            struct cw_set owned = {0};
+            cw_set_copy(&owned, &epoch->parts[consumer].owned);
+            for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+                cw_lease_free(share, epoch->number, &owned, true);
+            cw_set_fini(&owned);
+        }
+        cw_epoch_forget_received(epoch, consumer);
+        epoch->dirty = true;
+    }
+    job->want_fill = job->progress_dirty = true;
+}
+
+void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
+                const struct cw_set *items)
+{
+    struct cw_set *owned = &epoch->parts[consumer].owned;
+    uint64_t before = cw_set_count(owned);
+    cw_set_add_all(owned, items);
+    if (cw_set_count(owned) != before)
+        epoch->dirty = job->progress_dirty = true;
+}
+
+void cw_job_store_owned(struct cw_job *job)
+{
+    /* With what is consumed: those items are not owned any more, and must not look as if they
+     * were nobody's. */
+    for (size_t i = 0; i < job->epochs_open; i++)
+        if (job->epochs[i]->dirty)
+            flush_epoch(job, job->epochs[i]);
+}
+
+static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
+{
+    while (job->epochs_open > 0)
+        close_first_epoch(job);
+    cw_state_clear_progress(job->d->state, job->id);
+    job->first_epoch = job->epochs_n > 0 ? CW_MIN(epoch, job->epochs_n) : epoch;
+    job->row_dirty = true;
+    if (job->status == CW_JOB_FINISHED) {
+        job->status = CW_JOB_RUNNING;
+        job->d->assign_due = true;
+    }
+}
+
+void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token)
+{
+    cw_job_release_consumer(job, consumer);
+    if (!token)
+        return;
+    cw_lease_free_job(job);
+    struct cw_consumer *place = &job->consumers[consumer];
+    place->position = (struct cw_state_position){token->epoch, token->item, token->row, token->rows,
+                                                 token->batches};
+    place->position_dirty = true;
+    bool others = false;
+    for (uint32_t c = 0; c < job->layout.consumers; c++)
+        others = others || (c != consumer && job->consumers[c].client_id != 0);
+    /* Alone, or the first of several: the job stands where the token says. Those that follow
+     * move only their own items. */
+    if (!others)
+        restart_epochs_at(job, token->epoch);
+    for (uint64_t n = job->first_epoch; n < token->epoch && n - job->first_epoch < CW_EPOCHS_AHEAD;
+         n++) {
+        struct cw_epoch *past = cw_job_open_epoch(job, n);
+        if (past)
+            cw_epoch_reset(past, consumer, past->items, NULL);
+    }
+    struct cw_epoch *epoch = cw_job_open_epoch(job, token->epoch);
+    if (epoch && !others) {
+        for (uint32_t c = 0; c < job->layout.consumers; c++)
+            cw_epoch_reset(epoch, c, token->item, &token->beyond);
+    } else if (epoch) {
+        cw_epoch_reset(epoch, consumer, token->item, &token->beyond);
+    }
+    for (size_t i = 0; i < job->epochs_open; i++)
+        cw_job_skips_apply(job, job->epochs[i]);
+    job->progress_dirty = true;
+    cw_job_advance(job);
+}
+
+uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi,
+                     const char *reason)
+{
+    struct cw_epoch *epoch = cw_job_open_epoch(job, number);
+    if (!epoch)
+        return 0;
+    struct cw_set fresh = {0};
+    cw_epoch_skip(epoch, lo, hi, &fresh);
+    uint64_t n = cw_set_count(&fresh);
+    if (n > 0) {
+        for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+            cw_lease_free(share, number, &fresh, true);
+        job->skipped_items += n;
+        job->progress_dirty = job->want_fill = true;
+        cw_job_tell_skipped(job, number, &fresh, reason);
+        cw_job_advance(job);
+    }
+    cw_set_fini(&fresh);
+    return n;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs to and from the state directory. */
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/model/tenants.h"
+#include "dispatcher/job/telemetry.h"
+#include "graph/check.h"
+
+static struct cw_state_blob blob_of(const struct cw_buf *buf)
+{
+    return buf ? (struct cw_state_blob){buf->data, buf->len} : (struct cw_state_blob){"", 0};
+}
+
+void cw_job_store(struct cw_job *job)
+{
+    struct cw_buf *options = cw_wire_pack(&job->options->base);
+    struct cw_buf *graph = cw_wire_pack(&job->graph->base);
+    struct cw_buf *info = cw_wire_pack(&job->info->base);
+    const struct cw_state_job row = {
+        .id = job->id,
+        .name = job->name,
+        .status = job->status,
+        .options = blob_of(options),
+        .graph = blob_of(graph),
+        .manifest = blob_of(job->manifest),
+        .info = blob_of(info),
+        .first_epoch = job->first_epoch,
+        .error_code = job->error_code,
+        .error = job->error,
+        .created_ms = job->created_ms,
+    };
+    cw_state_put_job(job->d->state, &row);
+    job->put = true;
+    job->put_seq = cw_state_seq(job->d->state);
+    cw_buf_unref(options);
+    cw_buf_unref(graph);
+    cw_buf_unref(info);
+}
+
+void cw_job_store_options(struct cw_job *job)
+{
+    if (!job->put)
+        return;
+    struct cw_buf *options = cw_wire_pack(&job->options->base);
+    const struct cw_state_blob blob = blob_of(options);
+    cw_state_set_options(job->d->state, job->id, &blob);
+    cw_buf_unref(options);
+}
+
+static void find_fingerprint(struct cw_job *job)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    struct cw_err err = {0};
+    if (cw_wire_graph_from(job->graph, &graph, &err) == 0 &&
+        cw_graph_check(graph, &checked, &err) == 0)
+        job->graph_fingerprint = checked->fingerprint;
+    else
+        cw_log_warn(CW_LOG_MOD, "job=%s name=%s: its pipeline is not valid any more: %s", job->id,
+                    job->name, err.msg);
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+}
+
+/* What cannot be used of a job ends that job, and not the others: it is shown, and says what to
+ * do. Its row stays as it is. */
+static void load_failed(struct cw_job *job, const struct cw_err *err)
+{
+    job->status = CW_JOB_FAILED;
+    job->error_code = err->code;
+    cw_mem_free(job->error);
+    job->error = cw_mem_printf("what is stored of it cannot be used (%s): remove it (cachew "
+                               "remove) and begin it again; its trainer goes on with its "
+                               "resume token",
+                               err->msg);
+    cw_log_error(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, job->error);
+}
+
+static bool are_valid(const Cachew__V1__JobOptions *options)
+{
+    return options && options->consumers <= CW_CONSUMERS_MAX &&
+           (unsigned)options->mode <= CACHEW__V1__CONSUMER_MODE__SHARED;
+}
+
+/* There is a job in any case; with an error, one of which nothing but the name is known. */
+static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row,
+                    struct cw_job **ret_job, struct cw_err *err)
+{
+    Cachew__V1__JobOptions *options =
+        cachew__v1__job_options__unpack(NULL, row->options.n, row->options.p);
+    Cachew__V1__Graph *graph = cachew__v1__graph__unpack(NULL, row->graph.n, row->graph.p);
+    int rc = 0;
+    if (!are_valid(options))
+        rc = cw_err_set(err, CW_E_CORRUPT, "its options cannot be read");
+    else if (!graph)
+        rc = cw_err_set(err, CW_E_CORRUPT, "its pipeline cannot be read");
+    if (rc != 0 && options)
+        cachew__v1__job_options__free_unpacked(cw_steal(&options), NULL);
+    options = options ? options : cachew__v1__job_options__unpack(NULL, 0, NULL);
+    struct cw_job *job =
+        cw_job_new(d, row->id, options, graph ? graph : cachew__v1__graph__unpack(NULL, 0, NULL));
+    cw_mem_free(job->name);
+    job->name = cw_mem_strdup(row->name);
+    *ret_job = job;
+    return rc;
+}
+
+/* As that of a worker that has just prepared it. */
+static int read_info(struct cw_job *job, const struct cw_state_job *row, struct cw_err *err)
+{
+    struct cw_plan_info checked;
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, row->info.n, row->info.p);
+    int rc = cw_wire_info_from(info, &checked, err);
+    if (rc == 0)
+        rc = cw_job_set_info(job, info, err);
+    if (rc != 0 && info)
+        cachew__v1__plan_info__free_unpacked(info, NULL);
+    return rc;
+}
+
+int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err)
+{
+    struct cw_err unusable = {0};
+    struct cw_job *job = NULL;
+    int rc = read_job(d, row, &job, &unusable);
+    job->manifest = cw_buf_copy(row->manifest.p, row->manifest.n);
+    if (!job->manifest) /* without it workers would not see that their files are others */
+        return cw_err_set(err, CW_E_NOMEM,
+                          "job %s: there is no memory for its list of files, %zu bytes", row->id,
+                          row->manifest.n);
+    job->status = row->status;
+    job->first_epoch = row->first_epoch;
+    job->error_code = row->error_code;
+    cw_mem_free(job->error);
+    job->error = cw_mem_strdup(row->error);
+    job->created_ms = row->created_ms;
+    job->put = job->stored = true;
+    job->want_fill = true;
+    job->hold_until_ms = d->started_ms + d->options.grace_ms;
+    if (rc == 0)
+        rc = read_info(job, row, &unusable);
+    if (rc != 0)
+        load_failed(job, &unusable);
+    else
+        find_fingerprint(job);
+    return 0;
+}
+
+static int on_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
+{
+    return cw_job_load(arg, row, err);
+}
+
+static int on_progress(void *arg, const char *id, uint64_t number, int consumer,
+                       const struct cw_set *consumed, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    struct cw_epoch *epoch = job ? cw_job_open_epoch(job, number) : NULL;
+    if (!epoch)
+        return 0;
+    if (consumer >= CW_OWNED_BASE) {
+        if (epoch->layout.mode == CW_MODE_SHARED &&
+            (uint32_t)(consumer - CW_OWNED_BASE) < epoch->layout.consumers)
+            cw_set_add_all(&epoch->parts[consumer - CW_OWNED_BASE].owned, consumed);
+    } else if (consumer < 0) {
+        cw_set_add_all(&epoch->consumed, consumed);
+        cw_set_add_all(&epoch->received, consumed);
+    } else if (epoch->layout.to_all && (uint32_t)consumer < epoch->layout.consumers) {
+        cw_set_add_all(&epoch->parts[consumer].consumed, consumed);
+        cw_set_add_all(&epoch->parts[consumer].received, consumed);
+    }
+    return 0;
+}
+
+static int on_skipped(void *arg, const char *id, uint64_t number, const struct cw_set *skipped,
+                      struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    struct cw_epoch *epoch = job ? cw_job_open_epoch(job, number) : NULL;
+    if (epoch)
+        cw_set_add_all(&epoch->skipped, skipped);
+    return 0;
+}
+
+static int on_position(void *arg, const char *id, uint32_t consumer, uint64_t client_id,
+                       const struct cw_state_position *position, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (!job || consumer >= job->layout.consumers)
+        return 0;
+    job->consumers[consumer].client_id = client_id;
+    job->consumers[consumer].expected = client_id != 0;
+    job->consumers[consumer].position = *position;
+    return 0;
+}
+
+static int on_worker(void *arg, uint64_t worker_id, const char *address, struct cw_err *err)
+{
+    (void)err;
+    (void)address;
+    struct cw_dispatcher *d = arg;
+    cw_map_set(&d->expected_workers, worker_id, d);
+    return 0;
+}
+
+static int on_left_out(void *arg, const char *id, uint64_t number, const struct cw_set *items,
+                       struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (job)
+        cw_job_skips_load(job, number, items);
+    return 0;
+}
+
+static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct cw_err *err)
+{
+    (void)err;
+    struct cw_dispatcher *d = arg;
+    if (d->caching)
+        cw_catalogue_load_row(d->caching->catalogue, row);
+    return 0;
+}
+
+static int on_usage(void *arg, const char *id, const struct cw_usage *usage, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (job)
+        job->usage = job->usage_stored = *usage;
+    return 0;
+}
+
+static int on_tenant(void *arg, const char *name, const struct cw_usage *usage, struct cw_err *err)
+{
+    (void)err;
+    cw_tenant_get(arg, name)->past = *usage;
+    return 0;
+}
+
+static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n,
+                     struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
+    if (job)
+        cw_watch_restore(job, counts, n);
+    return 0;
+}
+
+/* What was consumed after an owner was stored is nobody's. */
+static void disown_consumed(struct cw_job *job)
+{
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        struct cw_epoch *epoch = job->epochs[i];
+        for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers;
+             c++) {
+            for (size_t k = 0; k < epoch->consumed.n; k++)
+                cw_set_remove(&epoch->parts[c].owned, epoch->consumed.v[k].lo,
+                              epoch->consumed.v[k].hi);
+        }
+    }
+}
+
+int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
+{
+    static const struct cw_state_reader reader = {on_job,    on_progress, on_skipped,   on_position,
+                                                  on_worker, on_left_out, on_cache_key, on_usage,
+                                                  on_tenant, on_counts};
+    int rc = cw_state_load(d->state, &reader, d, err);
+    for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
+        disown_consumed(job);
+    for (struct cw_job *job = d->jobs; rc == 0 && job; job = job->next)
+        cw_scaling_restore(job);
+    if (rc == 0 && d->jobs_n > 0)
+        cw_log_info(CW_LOG_MOD, "%zu jobs loaded from %s", d->jobs_n, d->options.state_dir);
+    return rc;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items that somebody asked to leave out (`cachew skip`). They belong to the job, not to the
+ * epochs that are open: a trainer that goes back to its last checkpoint must not meet them
+ * again. Of a sparse job it is batches, which only its clients know: their rows are computed and
+ * sent like all, and the clients pass over them. */
+#include "dispatcher/model/model.h"
+
+#define ASKED "skipped by request"
+
+static struct cw_set *skips_of(struct cw_job *job, uint64_t epoch)
+{
+    for (size_t i = 0; i < job->skips_n; i++)
+        if (job->skips[i].epoch == epoch)
+            return &job->skips[i].items;
+    CW_GROW(job->skips, job->skips_n, job->skips_cap);
+    job->skips[job->skips_n] = (struct cw_job_skip){.epoch = epoch};
+    return &job->skips[job->skips_n++].items;
+}
+
+void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
+{
+    cw_set_add_all(skips_of(job, epoch), items);
+    cw_job_skips_apply(job, cw_job_epoch(job, epoch));
+}
+
+void cw_job_skips_free(struct cw_job *job)
+{
+    for (size_t i = 0; i < job->skips_n; i++)
+        cw_set_fini(&job->skips[i].items);
+    cw_mem_free(job->skips);
+}
+
+/* Nothing of these is leased, and the epoch stays open even when it is done: who has it consumed
+ * will tell. */
+void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
+{
+    struct cw_set fresh = {0};
+    if (job->info && job->info->sparse)
+        return;
+    for (size_t i = 0; epoch && i < job->skips_n; i++) {
+        const struct cw_set *items = &job->skips[i].items;
+        for (size_t k = 0; job->skips[i].epoch == epoch->number && k < items->n; k++)
+            cw_epoch_skip(epoch, items->v[k].lo, items->v[k].hi, &fresh);
+    }
+    if (fresh.n > 0) {
+        job->skipped_items += cw_set_count(&fresh);
+        job->progress_dirty = true;
+        cw_job_tell_skipped(job, epoch->number, &fresh, ASKED);
+    }
+    cw_set_fini(&fresh);
+}
+
+/* How many of [lo, hi) the trainer has consumed; those left out before do not count. */
+static uint64_t count_consumed(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi)
+{
+    const struct cw_epoch *epoch = cw_job_epoch(job, number);
+    struct cw_set range = {0};
+    cw_set_add(&range, lo, hi);
+    if (epoch)
+        cw_set_keep(&range, &epoch->consumed);
+    else if (number >= job->first_epoch)
+        cw_set_clear(&range);
+    for (size_t i = 0; epoch && i < epoch->skipped.n; i++)
+        cw_set_remove(&range, epoch->skipped.v[i].lo, epoch->skipped.v[i].hi);
+    uint64_t n = cw_set_count(&range);
+    cw_set_fini(&range);
+    return n;
+}
+
+/* How many of the numbers below x are consumer c's of n. */
+static uint64_t count_dealt(uint64_t x, uint64_t c, uint64_t n)
+{
+    return x > c ? (x - c - 1) / n + 1 : 0;
+}
+
+/* Of a sparse job a consumer has behind it what comes before where it stands. */
+static uint64_t count_consumed_batches(const struct cw_job *job, uint64_t number,
+                                       const struct cw_set *batches)
+{
+    uint64_t n = 0, consumers = job->layout.consumers;
+    for (uint64_t c = 0; c < consumers; c++) {
+        const struct cw_state_position *at = &job->consumers[c].position;
+        bool whole = number < job->first_epoch || number < at->epoch;
+        uint64_t end = whole ? UINT64_MAX : number == at->epoch ? at->batches : 0;
+        for (size_t i = 0; i < batches->n && batches->v[i].lo < end; i++)
+            n += count_dealt(CW_MIN(batches->v[i].hi, end), c, consumers) -
+                 count_dealt(batches->v[i].lo, c, consumers);
+    }
+    return n;
+}
+
+uint64_t cw_job_batches_most(const struct cw_job *job)
+{
+    const Cachew__V1__PlanInfo *info = job->info;
+    double rows = (double)job->items * (double)CW_MAX(info->chunk, 1);
+    uint64_t most = rows < 0x1p62 ? (uint64_t)rows : UINT64_MAX / 4,
+             size = info->join_batch > 0 ? (uint64_t)info->join_batch : 1;
+    if (info->join_take >= 0)
+        most = CW_MIN(most, (uint64_t)info->join_take);
+    return most > 0 ? (most - 1) / size + 1 : 0;
+}
+
+uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi)
+{
+    struct cw_set *all = skips_of(job, number), fresh = {0};
+    cw_set_add(&fresh, lo, hi);
+    for (size_t i = 0; i < all->n; i++)
+        cw_set_remove(&fresh, all->v[i].lo, all->v[i].hi);
+    uint64_t consumed = count_consumed_batches(job, number, &fresh);
+    job->skipped_items += cw_set_count(&fresh);
+    job->progress_dirty = true;
+    cw_set_fini(&fresh);
+    cw_set_add(all, lo, hi);
+    cw_state_put_left_out(job->d->state, job->id, number, all);
+    cw_job_tell_skipped_batches(job, number, all);
+    return consumed;
+}
+
+uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi)
+{
+    uint64_t consumed = count_consumed(job, number, lo, hi);
+    struct cw_set *items = skips_of(job, number);
+    cw_set_add(items, lo, hi);
+    cw_state_put_left_out(job->d->state, job->id, number, items);
+    cw_job_skip(job, number, lo, hi, ASKED);
+    return consumed;
+}

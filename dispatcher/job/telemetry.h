@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was measured of a job, for people and for metrics: totals of what its trainers and the
+ * workers of its nodes told, and the latest windows. No policy reads this; what they read stands
+ * in scaling.h and autocache.h. Loop thread. */
+#ifndef CW_DISPATCHER_WATCH_H
+#define CW_DISPATCHER_WATCH_H
+
+#include "cachew/v1/admin.pb-c.h"
+#include "dispatcher/model/model.h"
+#include "dispatcher/model/node_counters.h"
+#include "dispatcher/model/demand_window.h"
+#include "policies/scale.h"
+
+#define CW_WINDOWS_KEPT 64 /* the latest of a job */
+
+struct cw_watch {
+    struct cw_measure nodes; /* never weighed down; n = 0: not prepared yet */
+    /* since the job began, but for what was not stored when a dispatcher died */
+    struct cw_trainer_sums all;
+    bool restored;  /* counts of an earlier dispatcher are in it */
+    bool is_stored; /* counts of it are stored: those of this hash */
+    struct cw_hash stored;
+    /* the window under way: as long as one for a policy, and its workers are the same all
+     * through it; unlike those it does not wait until a change has settled */
+    struct cw_trainer_sums now;
+    int64_t begin_ms;
+    double workers, locals;
+    /* share_alerts.c */
+    /* workers that it was said to get, fewer than it wants; 0 = it was not */
+    double share_told;
+    int64_t share_since_ms; /* since when it is otherwise; 0 = it is not */
+    struct cw_scale_window windows[CW_WINDOWS_KEPT];
+    unsigned windows_n; /* ever; window i is at i modulo the array's length */
+};
+
+struct cw_watch *cw_watch_of(struct cw_job *job);
+void cw_watch_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
+void cw_watch_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
+void cw_watch_tick(struct cw_job *job, int64_t now);
+void cw_watch_free(struct cw_job *job);
+void cw_watch_share(struct cw_job *job, int64_t now); /* share_alerts.c; the job is watched */
+/* Window i of the latest, the oldest is 0; NULL behind the last. */
+const struct cw_scale_window *cw_watch_window(const struct cw_job *job, size_t i);
+const struct cw_scale_window *cw_watch_last_window(const struct cw_job *job); /* or NULL */
+/* The place of a node of a job that is prepared; n_cacheable when there is none. It is looked
+ * for from `near` on, since workers tell of them in order. */
+size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near);
+/* The node of which most was taken from the cache, or NULL. */
+const struct cw_measured *cw_watch_most_hits(const struct cw_job *job);
+
+/* ---- telemetry_store.c: to and from the state directory ---- */
+bool cw_watch_is_changed(const struct cw_job *job); /* since it was stored */
+void cw_watch_store(struct cw_job *job);
+void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n);
+
+/* ---- job_rows.c ---- */
+void cw_watch_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);
+/* Fields of JobRow from 30 on; borrows from the job. */
+void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
+                      Cachew__V1__JobRow *row);
+/* Fields of WorkerRow from 15 on; row->jobs is freed by the caller. */
+void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
+/* What a job's policies about workers would say of its last window, as list of `*ret_n`; freed
+ * by cw_watch_says_free. */
+Cachew__V1__Decision **cw_watch_says(const struct cw_job *job, size_t *ret_n);
+void cw_watch_says_free(Cachew__V1__Decision **says, size_t n);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who computes what: the lowest free items first, to whoever has less to do than its target, job
+ * after job in turn. */
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/scaling/scaling.h"
+
+/* a worker's lease is dealt in so many pieces, which alternate with other workers' */
+#define PIECES 16
+
+/* Shared: the attached consumer that has least in hand. Of later epochs nothing counts: it waits
+ * until this one is done, and the items of a consumer that died must find somebody. */
+static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch,
+                          uint32_t *ret_consumer)
+{
+    uint64_t best = UINT64_MAX, bound = CW_MAX(job->window / job->layout.consumers, 1);
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        if (!job->consumers[c].client)
+            continue;
+        uint64_t n = 0;
+        for (size_t e = 0; e < job->epochs_open && job->epochs[e]->number <= epoch->number; e++)
+            n += cw_set_count(&job->epochs[e]->parts[c].owned);
+        if (n < best && n < bound) {
+            best = n;
+            *ret_consumer = c;
+        }
+    }
+    return best != UINT64_MAX;
+}
+
+/* Shared: for whom the run is. Items that were leased for somebody before are for him again; run
+ * is cut where the owner changes. */
+static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch,
+                       struct cw_interval *run, uint32_t *ret_consumer)
+{
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        const struct cw_set *owned = &epoch->parts[c].owned;
+        uint64_t next;
+        if (cw_set_has(owned, run->lo)) {
+            run->hi = CW_MIN(run->hi, cw_set_first_absent(owned, run->lo));
+            *ret_consumer = c;
+            return job->consumers[c].client != NULL;
+        }
+        if (cw_set_first_present(owned, run->lo, &next))
+            run->hi = CW_MIN(run->hi, next);
+    }
+    return pick_consumer(job, epoch, ret_consumer);
+}
+
+/* The lowest free run that this share may have, in the first epoch that has one below the
+ * window's end. Idle: there was none but what is better done by others. */
+static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_interval *ret_run,
+                                 uint32_t *ret_consumer)
+{
+    struct cw_job *job = share->job;
+    if (job->items == 0)
+        return NULL;
+    bool shared = job->layout.mode == CW_MODE_SHARED;
+    uint64_t limit = job->window_end;
+    for (uint64_t i = 0; i < CW_EPOCHS_AHEAD && i <= limit / job->items; i++) {
+        uint64_t base = i * job->items;
+        if (base >= limit)
+            break;
+        struct cw_epoch *epoch = cw_job_open_epoch(job, job->first_epoch + i);
+        if (!epoch)
+            break;
+        uint64_t from = 0;
+        while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
+            if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) ||
+                !cw_sibling_allows(share, epoch->number, ret_run, idle)) {
+                from = ret_run->hi;
+                continue;
+            }
+            uint64_t n =
+                job->troubles_n > 0 ? cw_trouble_allows(share, epoch->number, ret_run) : UINT64_MAX;
+            if (n > 0) {
+                if (ret_run->hi - ret_run->lo > n)
+                    ret_run->hi = ret_run->lo + n;
+                return epoch;
+            }
+            from = ret_run->lo + 1;
+        }
+    }
+    return NULL;
+}
+
+static uint64_t target_of(const struct cw_share *share)
+{
+    return CW_MAX((uint64_t)((double)share->target * cw_share_part(share)), share->worker->threads);
+}
+
+/* How many items the share may get: up to its target when it has less than half of that; and
+ * what was lost elsewhere even when it has enough, since workers compute the lowest items first
+ * and the client waits for them (hole). */
+uint64_t cw_share_room(const struct cw_share *share, bool hole)
+{
+    const struct cw_job *job = share->job;
+    uint64_t fixed = job->options->lease_items;
+    uint64_t target = fixed > 0 ? 2 * fixed : target_of(share);
+    if (hole && share->todo_n < 2 * target)
+        return fixed > 0 ? fixed : target;
+    if (fixed > 0)
+        return share->todo_n < fixed ? fixed : 0;
+    return share->todo_n > target / 2 ? 0 : target - share->todo_n;
+}
+
+/* Free, and below something that is leased: it was lost. */
+static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint64_t item)
+{
+    for (size_t i = epoch->number - job->first_epoch + 1; i < job->epochs_open; i++) {
+        if (job->epochs[i]->leased.n > 0)
+            return true;
+    }
+    return epoch->leased.n > 0 && epoch->leased.v[epoch->leased.n - 1].lo > item;
+}
+
+/* How much of a run goes to the share before the next worker gets some. Items that follow each
+ * other are computed side by side, by all workers: the trainer takes them in order, and would
+ * else wait for one worker while what the others have computed lies there. */
+static uint64_t piece(const struct cw_share *share, uint64_t run_n, size_t workers_n)
+{
+    const struct cw_job *job = share->job;
+    uint64_t n = run_n;
+    if (job->options->lease_items == 0)
+        n = CW_MIN(n, CW_MAX(CW_MIN((n + workers_n - 1) / workers_n, share->target / PIECES),
+                             share->worker->threads));
+    if (job->layout.mode == CW_MODE_SHARED)
+        n = CW_MIN(n, CW_MAX(job->window / job->layout.consumers / 2, 1));
+    return n;
+}
+
+struct fill {
+    int64_t now;
+    bool free, hole; /* of this job: something is free; and that may be a hole */
+};
+
+/* The lowest free item within the window says both. */
+static void look_for_free(struct cw_job *job, struct fill *fill)
+{
+    uint64_t limit = job->window_end;
+    struct cw_interval run;
+    fill->free = fill->hole = false;
+    for (uint64_t i = 0;
+         job->items > 0 && !fill->free && i < CW_EPOCHS_AHEAD && i * job->items < limit; i++) {
+        struct cw_epoch *epoch = cw_job_open_epoch(job, job->first_epoch + i);
+        if (!epoch)
+            return;
+        fill->free = cw_epoch_free_run(epoch, 0, limit - i * job->items, UINT64_MAX, &run);
+        fill->hole = fill->free && is_hole(job, epoch, run.lo);
+    }
+}
+
+static bool fill_one(struct cw_share *share, const struct fill *fill)
+{
+    uint32_t consumer = 0;
+    struct cw_interval run;
+    size_t workers_n = CW_MAX(share->job->workers_n, 1);
+    if (share->shut_until_ms > fill->now)
+        return false;
+    /* as below, without looking for each */
+    if (!fill->free || (share->room == 0 && (share->mended || !fill->hole))) {
+        share->full = fill->free;
+        return false;
+    }
+    struct cw_epoch *epoch = find_run(share, false, &run, &consumer);
+    if (!epoch && share->todo_n == 0)
+        epoch = find_run(share, true, &run, &consumer);
+    share->full = epoch != NULL;
+    if (!epoch)
+        return false;
+    if (share->room == 0 && !share->mended && is_hole(share->job, epoch, run.lo)) {
+        share->room = cw_share_room(share, true);
+        share->mended = true;
+    }
+    uint64_t n = CW_MIN(piece(share, run.hi - run.lo, workers_n), share->room);
+    if (n == 0)
+        return false;
+    share->room -= n;
+    struct cw_set items = {0};
+    cw_set_add(&items, run.lo, run.lo + n);
+    cw_lease_give(share, epoch, &items, false, consumer);
+    cw_set_fini(&items);
+    return true;
+}
+
+static bool fill_job(struct cw_job *job, struct fill *fill, bool hedge)
+{
+    bool any = false;
+    look_for_free(job, fill);
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!cw_share_serves(share))
+            continue;
+        if (fill_one(share, fill))
+            any = true;
+        else if (hedge)
+            cw_lease_hedge(share, fill->now);
+    }
+    return any;
+}
+
+/* Once one has little to do all get more that have less than three quarters of what they should:
+ * together, so that what they get alternates. */
+static void make_room(struct cw_job *job)
+{
+    bool low = false;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        share->mended = false;
+        share->room = cw_share_serves(share) ? cw_share_room(share, false) : 0;
+        low = low || share->room > 0;
+    }
+    for (struct cw_share *share = job->shares; low && job->options->lease_items == 0 && share;
+         share = share->next_of_job) {
+        uint64_t target = target_of(share);
+        if (share->room == 0 && cw_share_serves(share) && share->todo_n <= target / 4 * 3)
+            share->room = target - share->todo_n;
+    }
+}
+
+/* The workers that serve it have a share, and it is known how much more each may get. A job that
+ * is assigned workers has shares of them already, and does not look at a whole fleet for them. */
+static void begin_fill(struct cw_job *job)
+{
+    size_t threads = 0;
+    for (struct cw_worker *worker = job->d->workers; cw_job_is_everywhere(job) && worker;
+         worker = worker->next)
+        if (cw_worker_serves(worker, job))
+            (void)cw_share_get(job, worker);
+    job->workers_n = 0;
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!cw_share_serves(share))
+            continue;
+        threads += share->worker->threads;
+        job->workers_n++;
+    }
+    job->window = cw_window_items(job, threads);
+    job->window_end = cw_job_window_end(job);
+    make_room(job);
+}
+
+static void end_fill(struct cw_job *job)
+{
+    job->want_fill = false;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        cw_lease_send(share);
+    cw_lease_store(job);
+}
+
+static bool is_ready(const struct cw_job *job, int64_t now)
+{
+    return job->want_fill && job->status == CW_JOB_RUNNING && job->stored &&
+           job->hold_until_ms <= now && !cw_caching_is_blind(job, now);
+}
+
+void cw_lease_fill_all(struct cw_dispatcher *d)
+{
+    struct fill fill = {.now = cw_clock_ms()};
+    bool any = false;
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        any = any || is_ready(job, fill.now);
+    if (!any || d->stopping)
+        return;
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        if (is_ready(job, fill.now))
+            begin_fill(job);
+    for (bool first = true; any; first = false) {
+        any = false;
+        for (struct cw_job *job = d->jobs; job; job = job->next)
+            any = (is_ready(job, fill.now) && fill_job(job, &fill, first)) || any;
+    }
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        if (is_ready(job, fill.now))
+            end_fill(job);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hedges: a second lease of what is late while somebody has nothing to do. */
+#include "dispatcher/lease/lease.h"
+
+#define HEDGE_FACTOR 3.0
+#define HEDGE_MIN_MS 1000
+#define HEDGE_SHARE 20 /* one in so many items */
+
+/* What of the lease's work nobody else computes. */
+static void only_its(const struct cw_job *job, const struct cw_lease *lease,
+                     struct cw_set *ret_items)
+{
+    cw_set_copy(ret_items, &lease->todo);
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        for (const struct cw_lease *other = share->leases; other; other = other->next) {
+            for (size_t i = 0; other != lease && other->epoch == lease->epoch && i < other->items.n;
+                 i++)
+                cw_set_remove(ret_items, other->items.v[i].lo, other->items.v[i].hi);
+        }
+    }
+}
+
+static double silent_ms(const struct cw_share *share, const struct cw_lease *lease, int64_t now)
+{
+    return (double)(now - CW_MAX(lease->given_ms, share->done_ms));
+}
+
+/* The lowest work of a worker from which nothing has come for too long, and that nobody else
+ * computes. */
+static struct cw_lease *find_late(const struct cw_share *share, int64_t now,
+                                  struct cw_set *ret_items)
+{
+    const struct cw_job *job = share->job;
+    double limit = CW_MAX(HEDGE_MIN_MS, HEDGE_FACTOR * job->item_ns / 1e6);
+    /* more only for a worker that is as good as dead */
+    bool few = job->hedged <= job->leased_n / HEDGE_SHARE + 4;
+    struct cw_lease *best = NULL;
+    for (struct cw_share *other = job->shares; other; other = other->next_of_job) {
+        for (struct cw_lease *lease = other->leases; other != share && lease; lease = lease->next) {
+            if (lease->todo.n == 0 || silent_ms(other, lease, now) < (few ? limit : 5 * limit))
+                continue;
+            if (best && (best->epoch < lease->epoch ||
+                         (best->epoch == lease->epoch && best->todo.v[0].lo < lease->todo.v[0].lo)))
+                continue;
+            struct cw_set items = {0};
+            only_its(job, lease, &items);
+            if (items.n > 0) {
+                best = lease;
+                cw_set_copy(ret_items, &items);
+            }
+            cw_set_fini(&items);
+        }
+    }
+    return best;
+}
+
+void cw_lease_hedge(struct cw_share *share, int64_t now)
+{
+    struct cw_job *job = share->job;
+    if (share->todo_n > 0 || share->shut_until_ms > now || job->item_ns <= 0 ||
+        job->layout.mode == CW_MODE_SHARED || job->options->at_most_once)
+        return;
+    struct cw_set late = {0}, items = {0};
+    struct cw_lease *lease = find_late(share, now, &late);
+    struct cw_epoch *epoch = lease ? cw_job_epoch(job, lease->epoch) : NULL;
+    for (size_t i = 0, left = share->worker->threads; epoch && left > 0 && i < late.n; i++) {
+        uint64_t n = CW_MIN(left, late.v[i].hi - late.v[i].lo);
+        cw_set_add(&items, late.v[i].lo, late.v[i].lo + n);
+        left -= n;
+    }
+    if (items.n > 0) {
+        job->hedges_out += !lease->hedge;
+        lease->hedge = true;
+        job->hedged += cw_set_count(&items);
+        cw_lease_give(share, epoch, &items, true, 0);
+    }
+    cw_set_fini(&items);
+    cw_set_fini(&late);
+}

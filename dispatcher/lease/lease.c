@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases in hand: giving one, and all the ways it shrinks: received, computed, taken back.
+ * allocate.c decides who gets what. */
+#include <string.h>
+
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/model/other_files.h"
+#include "dispatcher/scaling/scaling.h"
+
+struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
+{
+    for (struct cw_share *s = worker->shares; s; s = s->next_of_worker) {
+        if (s->job == job)
+            return s;
+    }
+    return NULL;
+}
+
+bool cw_share_serves(const struct cw_share *share)
+{
+    const struct cw_worker *w = share->worker;
+    bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0
+                                      : share->assigned || cw_job_is_everywhere(share->job);
+    return its && cw_worker_is_usable(w) && !share->barred;
+}
+
+bool cw_share_is_used(const struct cw_share *share)
+{
+    return cw_job_wants_workers(share->job) && cw_share_serves(share);
+}
+
+double cw_share_part(const struct cw_share *share)
+{
+    return share->part > 0 ? share->part : 1;
+}
+
+struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
+{
+    struct cw_share *share = cw_share_find(job, worker);
+    if (share)
+        return share;
+    share = CW_NEW(struct cw_share);
+    share->job = job;
+    share->worker = worker;
+    share->next_of_job = job->shares;
+    job->shares = share;
+    share->next_of_worker = worker->shares;
+    worker->shares = share;
+    cw_share_first_target(share);
+    return share;
+}
+
+static void lease_free(struct cw_lease *lease)
+{
+    cw_set_fini(&lease->items);
+    cw_set_fini(&lease->todo);
+    cw_mem_free(lease);
+}
+
+void cw_share_remove(struct cw_share *share)
+{
+    struct cw_share **at = &share->job->shares;
+    while (*at != share)
+        at = &(*at)->next_of_job;
+    *at = share->next_of_job;
+    at = &share->worker->shares;
+    while (*at != share)
+        at = &(*at)->next_of_worker;
+    *at = share->next_of_worker;
+    cw_sibling_forget(share);
+    cw_other_files_forget(share);
+    cw_caching_untell(share->worker);
+    while (share->leases) {
+        struct cw_lease *lease = share->leases;
+        share->leases = lease->next;
+        lease_free(lease);
+    }
+    cw_mem_free(share);
+}
+
+/* Removes the set from the lease; ret_gone (may be NULL) gets what was in it. Keeps
+ * share->todo_n true. */
+static void lease_remove(struct cw_share *share, struct cw_lease *lease, const struct cw_set *set,
+                         struct cw_set *ret_gone)
+{
+    struct cw_set gone = {0};
+    cw_set_copy(&gone, &lease->items);
+    cw_set_keep(&gone, set);
+    uint64_t before = cw_set_count(&lease->todo);
+    for (size_t i = 0; i < gone.n; i++) {
+        cw_set_remove(&lease->items, gone.v[i].lo, gone.v[i].hi);
+        cw_set_remove(&lease->todo, gone.v[i].lo, gone.v[i].hi);
+    }
+    share->todo_n -= before - cw_set_count(&lease->todo);
+    if (ret_gone)
+        cw_set_add_all(ret_gone, &gone);
+    cw_set_fini(&gone);
+}
+
+static void drop_empty(struct cw_share *share)
+{
+    for (struct cw_lease **at = &share->leases; *at;) {
+        struct cw_lease *lease = *at;
+        if (lease->items.n > 0) {
+            at = &lease->next;
+            continue;
+        }
+        if (lease->hedge && share->job->hedges_out > 0)
+            share->job->hedges_out--;
+        *at = lease->next;
+        lease_free(lease);
+    }
+    if (!share->leases && !share->assigned && !cw_job_is_everywhere(share->job))
+        share->job->d->workers_changed = true;
+}
+
+static struct cw_lease *lease_new(struct cw_share *share, uint64_t epoch, bool hedge)
+{
+    struct cw_lease *lease = CW_NEW(struct cw_lease);
+    lease->counter = ++share->job->d->lease_counter;
+    lease->epoch = epoch;
+    lease->given_ms = cw_clock_ms();
+    lease->hedge = hedge;
+    share->job->hedges_out += hedge;
+    struct cw_lease **at = &share->leases;
+    while (*at)
+        at = &(*at)->next;
+    *at = lease;
+    return lease;
+}
+
+struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch,
+                              const struct cw_set *items, struct cw_lease *to, bool hedge)
+{
+    struct cw_job *job = share->job;
+    struct cw_lease *lease = to ? to : lease_new(share, epoch->number, hedge);
+    cw_set_add_all(&lease->items, items);
+    cw_set_add_all(&lease->todo, items);
+    cw_set_add_all(&epoch->leased, items);
+    cw_sibling_note(share, epoch->number, items);
+    share->todo_n += cw_set_count(items);
+    job->leased_n += cw_set_count(items);
+    return lease;
+}
+
+void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
+                     const struct cw_set *items)
+{
+    if (items->n == 0)
+        return;
+    Cachew__V1__Revoke revoke = CACHEW__V1__REVOKE__INIT;
+    revoke.job_id = job->id;
+    revoke.epoch = epoch;
+    revoke.items = cw_wire_set_to(items, &revoke.n_items);
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_REVOKE;
+    command.revoke = &revoke;
+    cw_worker_send(worker, &command);
+    cw_mem_free(revoke.items);
+}
+
+void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            if (lease->epoch != epoch)
+                continue;
+            struct cw_set gone = {0};
+            lease_remove(share, lease, items, &gone);
+            if (lease->hedge || share->worker->draining)
+                cw_lease_revoke(share->worker, job, epoch, &gone);
+            cw_set_fini(&gone);
+        }
+        drop_empty(share);
+    }
+    if (job->troubles_n > 0)
+        cw_trouble_settled(job, epoch, items);
+    job->want_fill = true;
+}
+
+/* Of `gone`, just taken from one lease, only what no other lease of the job holds is free again. */
+static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            for (size_t i = 0; lease->epoch == number && i < lease->items.n; i++)
+                cw_set_remove(gone, lease->items.v[i].lo, lease->items.v[i].hi);
+        }
+    }
+    struct cw_epoch *epoch = cw_job_epoch(job, number);
+    for (size_t i = 0; epoch && i < gone->n; i++)
+        cw_epoch_free(epoch, gone->v[i].lo, gone->v[i].hi);
+}
+
+void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell)
+{
+    struct cw_set gone = {0};
+    for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+        if (lease->epoch == epoch)
+            lease_remove(share, lease, items, &gone);
+    }
+    if (tell)
+        cw_lease_revoke(share->worker, share->job, epoch, &gone);
+    make_free(share->job, epoch, &gone);
+    cw_set_fini(&gone);
+    drop_empty(share);
+    share->job->want_fill = true;
+}
+
+void cw_lease_free_all(struct cw_share *share, bool tell)
+{
+    while (share->leases) {
+        struct cw_set items = {0};
+        cw_set_copy(&items, &share->leases->items);
+        cw_lease_free(share, share->leases->epoch, &items, tell);
+        cw_set_fini(&items);
+    }
+}
+
+void cw_lease_free_job(struct cw_job *job)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        cw_lease_free_all(share, true);
+}
+
+void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *done)
+{
+    struct cw_job *job = share->job;
+    uint64_t n = 0, mine = 0;
+    for (size_t i = 0; i < done->n_items; i++) {
+        uint64_t lo = done->items[i]->lo, hi = done->items[i]->hi;
+        if (lo >= hi || hi > job->items)
+            continue;
+        n += hi - lo;
+        for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            if (lease->epoch != done->epoch)
+                continue;
+            uint64_t before = cw_set_count(&lease->todo);
+            cw_set_remove(&lease->todo, lo, hi);
+            mine += before - cw_set_count(&lease->todo);
+        }
+    }
+    share->todo_n -= mine;
+    share->done_n += n;
+    share->worker->done_n += n;
+    job->usage.elements += done->elements;
+    job->usage.bytes += done->bytes;
+    job->skipped += done->skipped;
+    job->usage.cpu_ns += done->cpu_ns;
+    job->shared += CW_MIN(done->shared, n);
+    if (n > 0)
+        cw_other_files_computed(share);
+    if (n > 0)
+        cw_share_retarget(share, done, n, cw_clock_ms());
+    if (cw_share_room(share, false) > 0) /* else nobody could get more than at the last fill */
+        job->want_fill = true;
+}
+
+static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,
+                 struct cw_set *claimed)
+{
+    struct cw_set kept = {0};
+    if (job->hold_until_ms > cw_clock_ms())
+        cw_scaling_keep(job, worker);
+    struct cw_epoch *epoch = job->status == CW_JOB_RUNNING && cw_worker_serves(worker, job)
+                                 ? cw_job_open_epoch(job, held->epoch)
+                                 : NULL;
+    for (size_t i = 0; epoch && epoch->layout.mode != CW_MODE_SHARED && i < claimed->n; i++) {
+        struct cw_interval run;
+        for (uint64_t at = claimed->v[i].lo;
+             cw_epoch_free_run(epoch, at, claimed->v[i].hi, UINT64_MAX, &run); at = run.hi)
+            cw_set_add(&kept, run.lo, run.hi);
+    }
+    if (kept.n > 0)
+        (void)cw_lease_add(cw_share_get(job, worker), epoch, &kept, NULL, false);
+    for (size_t i = 0; i < kept.n; i++)
+        cw_set_remove(claimed, kept.v[i].lo, kept.v[i].hi);
+    cw_lease_revoke(worker, job, held->epoch, claimed);
+    cw_set_fini(&kept);
+}
+
+void cw_lease_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
+{
+    struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
+    struct cw_set claimed = {0};
+    if (job && cw_wire_set_from(held->items, held->n_items, &claimed, NULL) == 0)
+        hold(job, worker, held, &claimed);
+    cw_set_fini(&claimed);
+}

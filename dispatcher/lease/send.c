@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases on their way to workers: what is given to a share in one filling goes out as one
+ * message. */
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/scaling/scaling.h"
+
+static void send_spec(struct cw_share *share)
+{
+    const struct cw_job *job = share->job;
+    cw_caching_tell_share(share);
+    Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
+    spec.job_id = job->id;
+    spec.graph = job->graph;
+    spec.seed = job->seed;
+    if (job->manifest)
+        spec.manifest = (ProtobufCBinaryData){job->manifest->len, job->manifest->data};
+    spec.skip_bad = job->options->skip_bad;
+    spec.consumers = job->layout.consumers;
+    spec.each_item_to_all = job->layout.to_all;
+    spec.shared = job->layout.mode == CW_MODE_SHARED;
+    spec.tenant = (char *)(uintptr_t)cw_job_tenant(job);
+    spec.cache = cw_job_cache_uses(job, &spec.n_cache);
+    spec.part = share->part_told = cw_share_part(share);
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
+    command.job = &spec;
+    cw_worker_send(share->worker, &command);
+    cw_mem_free(spec.cache);
+    share->spec_sent = true;
+}
+
+static void send_lease(struct cw_share *share, const struct cw_lease *lease)
+{
+    if (!share->spec_sent)
+        send_spec(share);
+    Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
+    id.generation = share->job->d->generation;
+    id.counter = lease->counter;
+    Cachew__V1__Lease message = CACHEW__V1__LEASE__INIT;
+    message.lease = &id;
+    message.job_id = share->job->id;
+    message.epoch = lease->epoch;
+    message.items = cw_wire_set_to(&lease->items, &message.n_items);
+    message.consumer = lease->consumer;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_LEASE;
+    command.lease = &message;
+    cw_worker_send(share->worker, &command);
+    cw_mem_free(message.items);
+    cw_fault_point("dispatcher.lease");
+}
+
+/* of after_seq: whose its items are is written when the filling is over */
+#define NOT_WRITTEN UINT64_MAX
+
+void cw_lease_send(struct cw_share *share)
+{
+    struct cw_lease *lease = cw_steal(&share->unsent);
+    if (!lease)
+        return;
+    if (share->job->layout.mode != CW_MODE_SHARED) {
+        send_lease(share, lease);
+        return;
+    }
+    lease->after_seq = NOT_WRITTEN;
+    share->job->unsent = true;
+}
+
+void cw_lease_store(struct cw_job *job)
+{
+    if (!job->unsent)
+        return;
+    cw_job_store_owned(job);
+    uint64_t seq = cw_state_seq(job->d->state);
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        for (struct cw_lease *lease = share->leases; lease; lease = lease->next)
+            if (lease->after_seq == NOT_WRITTEN)
+                lease->after_seq = seq;
+}
+
+static bool send_stored(struct cw_share *share)
+{
+    bool left = false;
+    for (struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+        if (lease->after_seq == 0)
+            continue;
+        if (cw_state_is_stored(share->job->d->state, lease->after_seq)) {
+            lease->after_seq = 0;
+            send_lease(share, lease);
+        } else {
+            left = true;
+        }
+    }
+    return left;
+}
+
+void cw_lease_send_stored(struct cw_dispatcher *d)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        if (!job->unsent)
+            continue;
+        job->unsent = false;
+        for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+            job->unsent = send_stored(share) || job->unsent;
+    }
+}
+
+/* The lease is sent when the filling is over, or when something does not fit into it. */
+void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items,
+                   bool hedge, uint32_t consumer)
+{
+    if (epoch->layout.mode == CW_MODE_SHARED)
+        cw_job_own(share->job, epoch, consumer, items);
+    struct cw_lease *lease = share->unsent;
+    if (lease && (lease->epoch != epoch->number || lease->hedge != hedge ||
+                  lease->consumer != consumer || lease->full)) {
+        cw_lease_send(share);
+        lease = NULL;
+    }
+    share->unsent = cw_lease_add(share, epoch, items, lease, hedge);
+    share->unsent->consumer = consumer;
+    share->unsent->full = cw_set_count(&share->unsent->items) >= CW_LEASE_MAX;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an admitted client is told: where it goes on, which workers there are, what will not
+ * come. */
+#include "dispatcher/scaling/scaling.h"
+
+#include <string.h>
+#include "base/hash.h"
+
+/* The first item of the consumer's at or above `item`, where items are dealt out. */
+static uint64_t own_at(const struct cw_job *job, uint32_t consumer, uint64_t item)
+{
+    uint64_t n = job->layout.consumers;
+    if (job->layout.mode != CW_MODE_COORDINATED || job->layout.to_all || n < 2)
+        return item;
+    return item + (consumer + n - item % n) % n;
+}
+
+static struct cw_state_position find_position(const struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    const struct cw_state_position *last = &job->consumers[client->consumer].position;
+    uint64_t number = job->first_epoch, item = 0;
+    for (; cw_job_epoch(job, number); number++) {
+        struct cw_epoch *epoch = cw_job_epoch(job, number);
+        item = cw_epoch_next_of(epoch, client->consumer);
+        if (item < epoch->items)
+            break;
+        item = 0;
+    }
+    if (last->epoch == number && own_at(job, client->consumer, last->item) == item)
+        return *last;
+    /* Dense: nothing else is needed. Sparse: items were left out by hand, and the rows counted
+     * so far stand. */
+    bool begun = last->epoch == number && item > 0;
+    return (struct cw_state_position){number, item, 0, begun ? last->rows : 0,
+                                      begun ? last->batches : 0};
+}
+
+static Cachew__V1__EpochSet **consumed_sets(const struct cw_client *client, size_t *ret_n)
+{
+    const struct cw_job *job = client->job;
+    Cachew__V1__EpochSet **sets = CW_NEW_ARRAY(Cachew__V1__EpochSet *, job->epochs_open + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        const struct cw_epoch *epoch = job->epochs[i];
+        const struct cw_set *consumed =
+            job->layout.to_all ? &epoch->parts[client->consumer].consumed : &epoch->consumed;
+        if (consumed->n == 0)
+            continue;
+        sets[n] = CW_NEW(Cachew__V1__EpochSet);
+        cachew__v1__epoch_set__init(sets[n]);
+        sets[n]->epoch = epoch->number;
+        sets[n]->items = cw_wire_set_to(consumed, &sets[n]->n_items);
+        n++;
+    }
+    *ret_n = n;
+    return sets;
+}
+
+static void free_sets(Cachew__V1__EpochSet **sets, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cw_mem_free(sets[i]->items);
+        cw_mem_free(sets[i]);
+    }
+    cw_mem_free(sets);
+}
+
+static void send_numbers(struct cw_client *client, uint64_t epoch, const struct cw_set *numbers,
+                         bool batches, Cachew__V1__Skipped__Why why, const char *reason)
+{
+    Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
+    set.epoch = epoch;
+    set.items = cw_wire_set_to(numbers, &set.n_items);
+    cw_autofree char *text = cw_mem_strdup(reason);
+    Cachew__V1__Skipped skipped = CACHEW__V1__SKIPPED__INIT;
+    *(batches ? &skipped.n_batches : &skipped.n_items) = 1;
+    *(batches ? &skipped.batches : &skipped.items) = sets;
+    skipped.reason = text;
+    skipped.why = why;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED;
+    command.skipped = &skipped;
+    cw_client_send(client, &command);
+    cw_mem_free(set.items);
+}
+
+static void send_skipped(struct cw_client *client, uint64_t epoch, const struct cw_set *items,
+                         Cachew__V1__Skipped__Why why, const char *reason)
+{
+    send_numbers(client, epoch, items, false, why, reason);
+}
+
+static void send_batches(struct cw_client *client, uint64_t epoch, const struct cw_set *batches,
+                         const char *reason)
+{
+    send_numbers(client, epoch, batches, true, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
+}
+
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+                         const char *reason)
+{
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        if (client->job == job && client->welcomed)
+            send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
+}
+
+static void send_taken(struct cw_client *client, uint64_t epoch, const struct cw_set *items)
+{
+    send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__TAKEN, "shared");
+}
+
+void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+                       uint32_t consumer)
+{
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        if (client->job == job && client->welcomed && client->consumer != consumer)
+            send_taken(client, epoch, items);
+}
+
+void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches)
+{
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        if (client->job == job && client->welcomed)
+            send_batches(client, epoch, batches, "skipped by request");
+}
+
+bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)
+{
+    if (!worker->hello)
+        return false;
+    if (worker->only_job[0] != '\0')
+        return strcmp(worker->only_job, job->id) == 0;
+    if (cw_job_is_everywhere(job))
+        return true;
+    const struct cw_share *share = cw_share_find(job, worker);
+    return share && (share->assigned || share->leases);
+}
+
+/* The caller frees it. */
+static struct cw_worker **list_told(const struct cw_job *job, size_t *ret_n)
+{
+    struct cw_worker **told = CW_NEW_ARRAY(struct cw_worker *, job->d->workers_n + 1);
+    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
+        if (cw_job_fetches_from(job, worker))
+            told[(*ret_n)++] = worker;
+    return told;
+}
+
+static void send_list(struct cw_client *client, struct cw_worker *const *told, size_t n)
+{
+    Cachew__V1__WorkerInfo *infos = CW_NEW_ARRAY(Cachew__V1__WorkerInfo, n + 1);
+    Cachew__V1__WorkerInfo **list = CW_NEW_ARRAY(Cachew__V1__WorkerInfo *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        cachew__v1__worker_info__init(&infos[i]);
+        infos[i].worker_id = told[i]->id;
+        infos[i].address = told[i]->address;
+        infos[i].host_id = told[i]->host_id;
+        list[i] = &infos[i];
+    }
+    Cachew__V1__Workers workers = CACHEW__V1__WORKERS__INIT;
+    workers.n_workers = n;
+    workers.workers = list;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WORKERS;
+    command.workers = &workers;
+    cw_client_send(client, &command);
+    cw_mem_free(list);
+    cw_mem_free(infos);
+}
+
+void cw_client_send_workers(struct cw_client *client, bool again)
+{
+    size_t n = 0;
+    struct cw_worker **told = list_told(client->job, &n);
+    uint64_t sum = n;
+    for (size_t i = 0; i < n; i++)
+        sum += cw_mix64(told[i]->id + (uint64_t)told[i]->since_ms);
+    if (again || sum != client->workers_told)
+        send_list(client, told, n);
+    client->workers_told = sum;
+    cw_mem_free(told);
+}
+
+/* Shared: what others have consumed will not come. A client that was away may not have heard of
+ * the end of epochs that are over. */
+static void send_others(struct cw_client *client, uint64_t at_epoch)
+{
+    const struct cw_job *job = client->job;
+    struct cw_set all = {0};
+    if (job->items > 0)
+        cw_set_add(&all, 0, job->items);
+    for (uint64_t n = at_epoch; n < job->first_epoch; n++)
+        send_taken(client, n, &all);
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        if (job->epochs[i]->consumed.n > 0)
+            send_taken(client, job->epochs[i]->number, &job->epochs[i]->consumed);
+    }
+    cw_set_fini(&all);
+}
+
+void cw_client_welcome(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    struct cw_state_position at = find_position(client);
+    Cachew__V1__Position position = CACHEW__V1__POSITION__INIT;
+    position.epoch = at.epoch;
+    position.item = at.item;
+    position.row = at.row;
+    position.rows = at.rows;
+    position.batches = at.batches;
+    Cachew__V1__ClientWelcome welcome = CACHEW__V1__CLIENT_WELCOME__INIT;
+    welcome.job_id = job->id;
+    welcome.name = job->name;
+    welcome.seed = job->seed;
+    welcome.epochs = job->epochs_n;
+    welcome.info = job->info;
+    welcome.first_epoch = at.epoch;
+    welcome.first_item = at.item;
+    welcome.first_row = at.row;
+    welcome.position = &position;
+    welcome.consumed = consumed_sets(client, &welcome.n_consumed);
+    welcome.buffer_bytes = job->options->buffer_bytes;
+    welcome.window = job->window;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME;
+    command.welcome = &welcome;
+    cw_client_send(client, &command);
+    free_sets(welcome.consumed, welcome.n_consumed);
+    client->welcome_due = false;
+    client->welcomed = true;
+    cw_fault_point("dispatcher.welcome");
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        if (job->epochs[i]->skipped.n > 0)
+            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped,
+                         CACHEW__V1__SKIPPED__WHY__LEFT_OUT, "left out before");
+    }
+    for (size_t i = 0; job->info->sparse && i < job->skips_n; i++) {
+        if (job->skips[i].epoch >= at.epoch)
+            send_batches(client, job->skips[i].epoch, &job->skips[i].items, "left out before");
+    }
+    if (job->layout.mode == CW_MODE_SHARED)
+        send_others(client, CW_MAX(client->at_epoch,
+                                   job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
+    cw_client_send_workers(client, true);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/model/demand_window.h"
+
+void cw_trainer_add(struct cw_trainer_sums *sums, const Cachew__V1__Measure *m, uint64_t ready)
+{
+    sums->batches += m->batches;
+    sums->bytes += m->bytes;
+    sums->copies += m->copies;
+    sums->ns += m->ns;
+    sums->wait_ns += CW_MIN(m->wait_ns, m->ns);
+    if (m->step_ns > 0) {
+        sums->step_ns += (double)m->step_ns * (double)m->batches;
+        sums->step_batches += (double)m->batches;
+    }
+    sums->queue += (double)ready;
+    sums->queue_n++;
+}
+
+/* Workers, their CPU, and the batches a second of one when nothing holds it up. */
+static void add_workers(const struct cw_job *job, struct cw_scale_window *w)
+{
+    double threads = 0, cpu = 0;
+    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        if (!cw_worker_serves(worker, job))
+            continue;
+        *(worker->only_job[0] != '\0' ? &w->local : &w->remote) += 1;
+        threads += worker->threads;
+        cpu += worker->cpu_share;
+    }
+    double n = w->local + w->remote;
+    w->cpu = n > 0 ? cpu / n : 0;
+    w->rate = n > 0 && job->item_busy_ns > 0 ? threads / n * 1e9 / job->item_busy_ns : 0;
+}
+
+struct cw_scale_window cw_trainer_window(const struct cw_job *job, const struct cw_trainer_sums *s,
+                                         int64_t begin_ms, int64_t now)
+{
+    double all = job->layout.consumers, consumers = job->layout.to_all ? 1 : all;
+    struct cw_scale_window w = {
+        .at_s = (double)now / 1e3,
+        .seconds = s->ns > 0 ? (double)s->ns / 1e9 / all : (double)(now - begin_ms) / 1e3,
+        .batches = (double)s->batches / (job->layout.to_all ? all : 1),
+        .wait_share = s->ns > 0 ? (double)s->wait_ns / (double)s->ns : 0,
+        .queue = s->queue_n > 0 ? s->queue / (double)s->queue_n : 0,
+        .step_s = s->step_batches > 0 ? s->step_ns / s->step_batches / 1e9 / consumers : 0};
+    add_workers(job, &w);
+    return w;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/model/epoch.h"
+
+#include "base/mem.h"
+
+#define FRAGMENTS_MAX (1u << 20)
+
+void cw_set_keep(struct cw_set *a, const struct cw_set *b)
+{
+    struct cw_set out = {0};
+    for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
+        uint64_t lo = CW_MAX(a->v[i].lo, b->v[j].lo), hi = CW_MIN(a->v[i].hi, b->v[j].hi);
+        if (lo < hi)
+            cw_set_add(&out, lo, hi);
+        if (a->v[i].hi < b->v[j].hi)
+            i++;
+        else
+            j++;
+    }
+    cw_set_fini(a);
+    *a = out;
+}
+
+static void set_subtract(struct cw_set *a, const struct cw_set *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        cw_set_remove(a, b->v[i].lo, b->v[i].hi);
+}
+
+void cw_epoch_init(struct cw_epoch *epoch, uint64_t number, uint64_t items,
+                   const struct cw_layout *layout)
+{
+    *epoch = (struct cw_epoch){.number = number, .items = items, .layout = *layout};
+    if (layout->to_all || layout->mode == CW_MODE_SHARED)
+        epoch->parts = CW_NEW_ARRAY(struct cw_epoch_part, layout->consumers);
+}
+
+void cw_epoch_fini(struct cw_epoch *epoch)
+{
+    cw_set_fini(&epoch->consumed);
+    cw_set_fini(&epoch->received);
+    cw_set_fini(&epoch->leased);
+    cw_set_fini(&epoch->skipped);
+    for (uint32_t i = 0; epoch->parts && i < epoch->layout.consumers; i++) {
+        cw_set_fini(&epoch->parts[i].received);
+        cw_set_fini(&epoch->parts[i].consumed);
+        cw_set_fini(&epoch->parts[i].owned);
+    }
+    cw_mem_free(epoch->parts);
+    epoch->parts = NULL;
+}
+
+uint64_t cw_epoch_lowest_unconsumed(const struct cw_epoch *epoch)
+{
+    return CW_MIN(cw_set_first_absent(&epoch->consumed, 0), epoch->items);
+}
+
+bool cw_epoch_is_done(const struct cw_epoch *epoch)
+{
+    return cw_epoch_lowest_unconsumed(epoch) == epoch->items;
+}
+
+static bool is_dealt(const struct cw_epoch *epoch)
+{
+    return epoch->layout.mode == CW_MODE_COORDINATED && !epoch->layout.to_all &&
+           epoch->layout.consumers > 1;
+}
+
+static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                      struct cw_set *ret_own)
+{
+    uint64_t n = epoch->layout.consumers;
+    lo = CW_MAX(lo, cw_epoch_lowest_unconsumed(epoch));
+    uint64_t first = lo - lo % n + consumer;
+    if (first < lo)
+        first += n;
+    uint64_t left = FRAGMENTS_MAX;
+    for (uint64_t item = first; item < hi && left > 0; item += n, left--)
+        cw_set_add(ret_own, item, item + 1);
+}
+
+void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                  struct cw_set *ret_own)
+{
+    hi = CW_MIN(hi, epoch->items);
+    if (lo >= hi || consumer >= epoch->layout.consumers)
+        return;
+    if (is_dealt(epoch)) {
+        own_dealt(epoch, consumer, lo, hi, ret_own);
+        return;
+    }
+    struct cw_set range = {0};
+    cw_set_add(&range, lo, hi);
+    if (epoch->layout.mode == CW_MODE_SHARED)
+        cw_set_keep(&range, &epoch->parts[consumer].owned);
+    cw_set_add_all(ret_own, &range);
+    cw_set_fini(&range);
+}
+
+/* What of `own`, just added to part `field` of the consumer, is now in that field of every
+ * consumer. */
+static void keep_common(const struct cw_epoch *epoch, struct cw_set *own, bool consumed)
+{
+    for (uint32_t i = 0; i < epoch->layout.consumers; i++)
+        cw_set_keep(own, consumed ? &epoch->parts[i].consumed : &epoch->parts[i].received);
+}
+
+void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                      struct cw_set *ret_new)
+{
+    struct cw_set own = {0};
+    cw_epoch_own(epoch, consumer, lo, hi, &own);
+    if (epoch->layout.to_all && own.n > 0) {
+        cw_set_add_all(&epoch->parts[consumer].received, &own);
+        keep_common(epoch, &own, false);
+    }
+    set_subtract(&own, &epoch->received);
+    cw_set_add_all(&epoch->received, &own);
+    set_subtract(&epoch->leased, &own);
+    cw_set_add_all(ret_new, &own);
+    cw_set_fini(&own);
+}
+
+uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                          struct cw_set *ret_new)
+{
+    cw_epoch_receive(epoch, consumer, lo, hi, ret_new);
+    struct cw_set own = {0};
+    cw_epoch_own(epoch, consumer, lo, hi, &own);
+    if (own.n > 0)
+        epoch->dirty = true;
+    if (epoch->layout.to_all) {
+        cw_set_add_all(&epoch->parts[consumer].consumed, &own);
+        keep_common(epoch, &own, true);
+    } else if (epoch->layout.mode == CW_MODE_SHARED) {
+        set_subtract(&epoch->parts[consumer].owned, &own);
+    }
+    set_subtract(&own, &epoch->consumed);
+    uint64_t n = cw_set_count(&own);
+    cw_set_add_all(&epoch->consumed, &own);
+    cw_set_fini(&own);
+    return n;
+}
+
+void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
+{
+    struct cw_set own = {0};
+    epoch->taken_below = 0;
+    if (epoch->layout.to_all) {
+        struct cw_epoch_part *part = &epoch->parts[consumer];
+        cw_set_copy(&part->received, &part->consumed);
+        cw_set_keep(&epoch->received, &part->consumed);
+        cw_set_add_all(&epoch->received, &epoch->skipped);
+    } else {
+        cw_epoch_own(epoch, consumer, 0, epoch->items, &own);
+        set_subtract(&own, &epoch->consumed);
+        set_subtract(&epoch->received, &own);
+        if (epoch->layout.mode == CW_MODE_SHARED)
+            cw_set_clear(&epoch->parts[consumer].owned);
+    }
+    cw_set_fini(&own);
+}
+
+/* Of one of several consumers: dealt items are taken back one by one, but only where another
+ * consumer can still be. */
+static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item)
+{
+    uint64_t n = epoch->layout.consumers, prefix = cw_epoch_lowest_unconsumed(epoch);
+    if (item > prefix) {
+        struct cw_set own = {0};
+        cw_epoch_own(epoch, consumer, prefix, item, &own);
+        cw_set_add_all(&epoch->consumed, &own);
+        cw_set_add_all(&epoch->received, &own);
+        cw_set_fini(&own);
+    }
+    uint64_t top = epoch->received.n > 0 ? epoch->received.v[epoch->received.n - 1].hi : 0;
+    for (uint64_t i = item - item % n + consumer; i < top; i += n) {
+        if (i < item)
+            continue;
+        if (cw_set_has(&epoch->skipped, i))
+            continue;
+        cw_set_remove(&epoch->consumed, i, i + 1);
+        cw_set_remove(&epoch->received, i, i + 1);
+    }
+}
+
+void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
+                    const struct cw_set *beyond)
+{
+    item = CW_MIN(item, epoch->items);
+    epoch->dirty = true;
+    epoch->taken_below = 0;
+    if (is_dealt(epoch)) {
+        reset_dealt(epoch, consumer, item);
+        return;
+    }
+    struct cw_set have = {0};
+    if (item > 0)
+        cw_set_add(&have, 0, item);
+    if (beyond)
+        cw_set_add_all(&have, beyond);
+    cw_set_remove(&have, epoch->items, UINT64_MAX);
+    cw_set_add_all(&have, &epoch->skipped);
+    if (epoch->layout.to_all) {
+        struct cw_epoch_part *part = &epoch->parts[consumer];
+        cw_set_copy(&part->received, &have);
+        cw_set_copy(&part->consumed, &have);
+        keep_common(epoch, &have, true);
+        cw_set_copy(&epoch->consumed, &have);
+        cw_set_copy(&epoch->received, &part->received);
+        keep_common(epoch, &epoch->received, false);
+    } else {
+        cw_set_copy(&epoch->consumed, &have);
+        cw_set_copy(&epoch->received, &have);
+    }
+    cw_set_fini(&have);
+}
+
+void cw_epoch_skip(struct cw_epoch *epoch, uint64_t lo, uint64_t hi, struct cw_set *ret_new)
+{
+    hi = CW_MIN(hi, epoch->items);
+    if (lo >= hi)
+        return;
+    struct cw_set fresh = {0};
+    cw_set_add(&fresh, lo, hi);
+    set_subtract(&fresh, &epoch->consumed);
+    cw_set_add_all(&epoch->skipped, &fresh);
+    cw_set_add_all(&epoch->consumed, &fresh);
+    cw_set_add_all(&epoch->received, &fresh);
+    set_subtract(&epoch->leased, &fresh);
+    for (uint32_t i = 0; epoch->parts && i < epoch->layout.consumers; i++) {
+        cw_set_add_all(&epoch->parts[i].received, &fresh);
+        cw_set_add_all(&epoch->parts[i].consumed, &fresh);
+    }
+    epoch->dirty = true;
+    cw_set_add_all(ret_new, &fresh);
+    cw_set_fini(&fresh);
+}
+
+uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer)
+{
+    if (epoch->layout.to_all)
+        return CW_MIN(cw_set_first_absent(&epoch->parts[consumer].consumed, 0), epoch->items);
+    uint64_t item = cw_epoch_lowest_unconsumed(epoch);
+    if (!is_dealt(epoch))
+        return item;
+    uint64_t n = epoch->layout.consumers, at = item - item % n + consumer;
+    for (at = at < item ? at + n : at; at < epoch->items; at += n) {
+        if (!cw_set_has(&epoch->consumed, at))
+            return at;
+    }
+    return epoch->items;
+}
+
+uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consumer)
+{
+    const struct cw_set *received =
+        epoch->layout.to_all ? &epoch->parts[consumer].received : &epoch->received;
+    return CW_MIN(cw_set_first_absent(received, 0), epoch->items);
+}
+
+void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi)
+{
+    cw_set_remove(&epoch->leased, lo, hi);
+    epoch->taken_below = CW_MIN(epoch->taken_below, lo);
+}
+
+/* Sets of a large fleet have thousands of intervals, and are asked at every message: so where it
+ * ended is where the next one begins. */
+bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,
+                       struct cw_interval *ret_run)
+{
+    limit = CW_MIN(limit, epoch->items);
+    uint64_t lo = CW_MAX(from, epoch->taken_below);
+    for (;;) {
+        uint64_t next =
+            cw_set_first_absent(&epoch->leased, cw_set_first_absent(&epoch->received, lo));
+        if (next == lo)
+            break;
+        lo = next;
+    }
+    if (from <= epoch->taken_below)
+        epoch->taken_below = lo;
+    if (lo >= limit || max == 0)
+        return false;
+    uint64_t hi = limit - lo > max ? lo + max : limit, next;
+    if (cw_set_first_present(&epoch->received, lo, &next))
+        hi = CW_MIN(hi, next);
+    if (cw_set_first_present(&epoch->leased, lo, &next))
+        hi = CW_MIN(hi, next);
+    *ret_run = (struct cw_interval){lo, hi};
+    return true;
+}

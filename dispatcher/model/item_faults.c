@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items that fail, or that kill the workers computing them. A failure on one worker is tried on
+ * others, a few times. When a worker dies, the items it was at are noted; one that was there at
+ * several deaths is computed alone from then on, so that the next death names it, and its job
+ * fails before the item has gone round the fleet. */
+#include <stdio.h>
+#include <string.h>
+#include "dispatcher/lease/lease.h"
+
+#define TROUBLES_MAX 4096
+
+bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id)
+{
+    for (size_t i = 0; i < deaths->n; i++)
+        if (deaths->v[i] == worker_id)
+            return false;
+    CW_GROW(deaths->v, deaths->n, deaths->cap);
+    deaths->v[deaths->n++] = worker_id;
+    return true;
+}
+
+static void forgive(struct cw_deaths *deaths, uint64_t worker_id)
+{
+    for (size_t i = deaths->n; i-- > 0;)
+        if (deaths->v[i] == worker_id)
+            deaths->v[i] = deaths->v[--deaths->n];
+}
+
+/* The last one takes its place. */
+static void drop(struct cw_job *job, size_t i)
+{
+    cw_mem_free(job->troubles[i].dead.v);
+    job->troubles[i] = job->troubles[--job->troubles_n];
+}
+
+void cw_trouble_free_all(struct cw_job *job)
+{
+    while (job->troubles_n > 0)
+        drop(job, 0);
+    cw_mem_free(job->troubles);
+    cw_mem_free(job->prepare_dead.v);
+}
+
+struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item)
+{
+    for (size_t i = 0; i < job->troubles_n; i++) {
+        if (job->troubles[i].epoch == epoch && job->troubles[i].item == item)
+            return &job->troubles[i];
+    }
+    return NULL;
+}
+
+static struct cw_trouble *note(struct cw_job *job, uint64_t epoch, uint64_t item)
+{
+    struct cw_trouble *trouble = cw_trouble_find(job, epoch, item);
+    if (trouble)
+        return trouble;
+    if (job->troubles_n >= TROUBLES_MAX) { /* the oldest makes room */
+        cw_mem_free(job->troubles[0].dead.v);
+        memmove(job->troubles, job->troubles + 1, --job->troubles_n * sizeof(*job->troubles));
+    }
+    CW_GROW(job->troubles, job->troubles_n, job->troubles_cap);
+    trouble = &job->troubles[job->troubles_n++];
+    *trouble = (struct cw_trouble){.epoch = epoch, .item = item};
+    return trouble;
+}
+
+static bool is_suspect(const struct cw_job *job, const struct cw_trouble *trouble)
+{
+    return trouble->dead.n > 0 && trouble->dead.n + 1 >= job->d->options.deaths_max;
+}
+
+void cw_trouble_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
+{
+    for (size_t i = job->troubles_n; i-- > 0;) {
+        if (job->troubles[i].epoch == epoch && cw_set_has(items, job->troubles[i].item))
+            drop(job, i);
+    }
+}
+
+void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch)
+{
+    for (size_t i = job->troubles_n; i-- > 0;) {
+        if (job->troubles[i].epoch < below_epoch)
+            drop(job, i);
+    }
+}
+
+static bool holds_suspect(const struct cw_share *share)
+{
+    const struct cw_job *job = share->job;
+    for (size_t i = 0; i < job->troubles_n; i++) {
+        if (!is_suspect(job, &job->troubles[i]))
+            continue;
+        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            if (lease->epoch == job->troubles[i].epoch &&
+                cw_set_has(&lease->todo, job->troubles[i].item))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool others_serve(const struct cw_share *share)
+{
+    for (const struct cw_worker *w = share->worker->d->workers; w; w = w->next) {
+        if (w != share->worker && cw_worker_serves(w, share->job))
+            return true;
+    }
+    return false;
+}
+
+uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch,
+                           const struct cw_interval *run)
+{
+    const struct cw_job *job = share->job;
+    uint64_t n = run->hi - run->lo;
+    for (size_t i = 0; i < job->troubles_n; i++) {
+        const struct cw_trouble *t = &job->troubles[i];
+        if (t->epoch != epoch || t->item < run->lo || t->item >= run->lo + n)
+            continue;
+        bool not_here =
+            (t->failures > 0 && t->worker_id == share->worker->id && others_serve(share)) ||
+            (is_suspect(job, t) && holds_suspect(share));
+        if (t->item > run->lo && (not_here || is_suspect(job, t)))
+            n = t->item - run->lo;
+        else if (t->item == run->lo && not_here)
+            return 0;
+        else if (t->item == run->lo && is_suspect(job, t))
+            n = 1;
+    }
+    return n;
+}
+
+void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
+                       const Cachew__V1__ItemFailed *failed)
+{
+    struct cw_epoch *epoch = cw_job_epoch(job, failed->epoch);
+    if (!epoch || failed->item >= epoch->items || cw_set_has(&epoch->received, failed->item))
+        return;
+    char msg[1200];
+    if (failed->element) {
+        cw_job_fail(job, failed->code, failed->error);
+        return;
+    }
+    struct cw_trouble *trouble = note(job, failed->epoch, failed->item);
+    trouble->worker_id = worker->id;
+    if (++trouble->failures >= CW_ATTEMPTS_MAX) {
+        snprintf(msg, sizeof(msg),
+                 "item %llu of epoch %llu failed on %u attempts, at last on worker %s: %s",
+                 (unsigned long long)failed->item, (unsigned long long)failed->epoch,
+                 trouble->failures, worker->address, failed->error);
+        cw_job_fail(job, failed->code, msg);
+        return;
+    }
+    cw_log_warn(CW_LOG_MOD, "job=%s worker=%s epoch=%llu item=%llu is computed again: %s", job->id,
+                worker->address, (unsigned long long)failed->epoch,
+                (unsigned long long)failed->item, failed->error);
+}
+
+static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struct cw_worker *worker)
+{
+    struct cw_trouble *trouble = note(job, epoch, item);
+    if (!cw_deaths_add(&trouble->dead, worker->id) || trouble->dead.n < job->d->options.deaths_max)
+        return false;
+    char msg[512];
+    snprintf(msg, sizeof(msg),
+             "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is "
+             "not tried again",
+             (unsigned long long)item, (unsigned long long)epoch, trouble->dead.n, worker->address);
+    cw_job_fail(job, CW_E_INTERNAL, msg);
+    return true;
+}
+
+void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        forgive(&job->prepare_dead, worker_id);
+        for (size_t i = 0; i < job->troubles_n; i++)
+            forgive(&job->troubles[i].dead, worker_id);
+    }
+}
+
+void cw_trouble_died(struct cw_share *share)
+{
+    struct cw_job *job = share->job;
+    bool suspects_only = holds_suspect(share);
+    uint64_t left = share->worker->threads + 1;
+    for (const struct cw_lease *lease = share->leases; lease && left > 0; lease = lease->next) {
+        for (size_t i = 0; lease->after_seq == 0 && i < lease->todo.n && left > 0; i++) {
+            for (uint64_t item = lease->todo.v[i].lo; item < lease->todo.v[i].hi && left > 0;
+                 item++) {
+                const struct cw_trouble *t = cw_trouble_find(job, lease->epoch, item);
+                if (suspects_only && !(t && is_suspect(job, t))) {
+                    if (lease->todo.v[i].hi - item > 64)
+                        break; /* suspects are leased alone: not in a long run */
+                    continue;
+                }
+                left--;
+                if (blame(job, lease->epoch, item, share->worker))
+                    return;
+            }
+        }
+    }
+}

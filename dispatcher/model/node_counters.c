@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/model/node_counters.h"
+
+#include <string.h>
+#include "base/mem.h"
+
+#define PRIOR_SAMPLES 64 /* what another job measured weighs no more than so many elements */
+
+struct totals {
+    uint64_t elements, hits, cpu_ns, wall_ns, bytes;
+};
+struct seen { /* of a worker */
+    size_t n;
+    struct totals nodes[];
+};
+
+void cw_measure_init(struct cw_measure *measure, size_t nodes_n)
+{
+    *measure = (struct cw_measure){.n = nodes_n,
+                                   .nodes = CW_NEW_ARRAY(struct cw_measured, nodes_n),
+                                   .computed = CW_NEW_ARRAY(double, nodes_n)};
+}
+
+void cw_measure_fini(struct cw_measure *measure)
+{
+    cw_map_fini_free(&measure->workers);
+    cw_mem_free(measure->nodes);
+    cw_mem_free(measure->computed);
+    *measure = (struct cw_measure){0};
+}
+
+double cw_measure_fresh(uint64_t *last, uint64_t now)
+{
+    uint64_t d = now >= *last ? now - *last : now;
+    *last = now;
+    return (double)d;
+}
+
+static struct seen *seen_of(struct cw_measure *measure, uint64_t worker_id)
+{
+    struct seen *seen = cw_map_get(&measure->workers, worker_id);
+    if (!seen) {
+        seen = cw_mem_new(sizeof(*seen) + measure->n * sizeof(seen->nodes[0]));
+        seen->n = measure->n;
+        (void)cw_map_set(&measure->workers, worker_id, seen);
+    }
+    return seen;
+}
+
+bool cw_measure_knows(const struct cw_measure *measure, uint64_t worker_id, size_t node)
+{
+    const struct seen *seen = cw_map_get(&measure->workers, worker_id);
+    return seen && (seen->nodes[node].elements > 0 || seen->nodes[node].hits > 0);
+}
+
+void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node,
+                         const Cachew__V1__NodeCounts *counts)
+{
+    seen_of(measure, worker_id)->nodes[node] = (struct totals){
+        counts->elements, counts->hits, counts->cpu_ns, counts->wall_ns, counts->element_bytes};
+}
+
+void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node,
+                    const Cachew__V1__NodeCounts *counts)
+{
+    struct totals *last = &seen_of(measure, worker_id)->nodes[node];
+    struct cw_measured *sum = &measure->nodes[node];
+    double elements = cw_measure_fresh(&last->elements, counts->elements),
+           hits = cw_measure_fresh(&last->hits, counts->hits);
+    sum->elements += elements;
+    sum->hits += hits;
+    sum->cpu_ns += cw_measure_fresh(&last->cpu_ns, counts->cpu_ns);
+    sum->wall_ns += cw_measure_fresh(&last->wall_ns, counts->wall_ns);
+    sum->bytes += cw_measure_fresh(&last->bytes, counts->element_bytes);
+    measure->all_hits += hits;
+    if (node + 1 == measure->n)
+        measure->all_outputs += elements + hits;
+    double read = 0;
+    for (size_t i = 0; i < measure->n; i++)
+        read += measure->nodes[i].hits;
+    if (read > 0)
+        return;
+    measure->computed[node] += elements;
+    if (node + 1 == measure->n)
+        measure->outputs += elements;
+}
+
+void cw_measure_halve(struct cw_measure *measure)
+{
+    for (size_t i = 0; i < measure->n; i++) {
+        struct cw_measured *m = &measure->nodes[i];
+        m->elements /= 2;
+        m->hits /= 2;
+        m->cpu_ns /= 2;
+        m->wall_ns /= 2;
+        m->bytes /= 2;
+    }
+}
+
+void cw_measure_begin_with(struct cw_measure *measure, const struct cw_autocache_snapshot *snapshot)
+{
+    for (size_t i = 0; i < measure->n; i++) {
+        const struct cw_autocache_node *node = &snapshot->nodes[i];
+        double n = CW_MIN(node->samples, PRIOR_SAMPLES);
+        measure->nodes[i] = (struct cw_measured){.elements = n,
+                                                 .cpu_ns = n * node->cpu_ns,
+                                                 .wall_ns = n * node->wall_ns,
+                                                 .bytes = n * node->bytes};
+        measure->computed[i] = node->per_output * snapshot->elements_measured;
+    }
+    measure->outputs = measure->all_outputs = snapshot->elements_measured;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What workers have measured: of a job's nodes, and of reading and writing caches. Workers send
+ * totals since the job (or the key) was given to them; here differences are added up, so that
+ * workers come, go and begin again without harm. */
+#ifndef CW_DISPATCHER_MEASURE_H
+#define CW_DISPATCHER_MEASURE_H
+
+#include <stdbool.h>
+#include "base/map.h"
+#include "cachew/v1/fleet.pb-c.h"
+#include "policies/policy.h"
+
+/* What is new in a total since *last, which becomes it; one that went down began again. */
+double cw_measure_fresh(uint64_t *last, uint64_t now);
+
+/* ---- nodes of a job ---- */
+
+struct cw_measured { /* sums; older ones weigh less */
+    double elements, hits, cpu_ns, wall_ns, bytes;
+};
+struct cw_measure {
+    size_t n; /* nodes, in the graph's order */
+    struct cw_measured *nodes;
+    /* elements of each, not read and not weighed down, while nothing was read from a cache ... */
+    double *computed;
+    double outputs;        /* ... of that many outputs: how many elements an output needs */
+    double all_outputs;    /* computed or put together from the cache: never weighed down */
+    double all_hits;       /* elements that came from a cache, at any node: the same */
+    struct cw_map workers; /* id -> totals that it sent last */
+};
+void cw_measure_init(struct cw_measure *measure, size_t nodes_n);
+void cw_measure_fini(struct cw_measure *measure); /* accepts zeroed */
+/* One worker's counts of one node. */
+void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node,
+                    const Cachew__V1__NodeCounts *counts);
+/* Totals that were counted elsewhere: only what comes on top of them counts. For a worker's node
+ * of which nothing has come yet. */
+void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node,
+                         const Cachew__V1__NodeCounts *counts);
+bool cw_measure_knows(const struct cw_measure *measure, uint64_t worker_id, size_t node);
+void cw_measure_halve(struct cw_measure *measure); /* what was measured so far counts half */
+/* Begins with what a job of the same pipeline has measured: `snapshot` has as many nodes. */
+void cw_measure_begin_with(struct cw_measure *measure,
+                           const struct cw_autocache_snapshot *snapshot);
+
+/* ---- caches ---- */
+
+struct cw_measure_rate { /* of a worker: its last second with the cache */
+    double read_bytes_s, write_bytes_s;
+    bool read_limited, write_limited; /* threads waited; records were lost */
+    int64_t at_ms;
+};
+struct cw_measure_cache {
+    double hits, hit_bytes, get_ns; /* sums; get_ns without waiting */
+    /* of all workers, while the store was the limit; 0 = it never was */
+    double read_bytes_s, write_bytes_s;
+    double read_seen, write_seen; /* most that was seen, limited or not */
+    struct cw_map keys;           /* worker and key -> totals it sent last */
+    struct cw_map workers;        /* id -> cw_measure_rate and what it needs */
+};
+void cw_measure_cache_fini(struct cw_measure_cache *cache);
+/* The caches' part of a worker's message. threads: its. */
+void cw_measure_cache_add(struct cw_measure_cache *cache, uint64_t worker_id, uint32_t threads,
+                          const Cachew__V1__Progress *progress, int64_t now_ms);
+void cw_measure_cache_forget(struct cw_measure_cache *cache, uint64_t worker_id); /* it is gone */
+/* Thread time of reading, from what was measured or else assumed; bandwidths; `assumed` is set
+ * to a static text. probe_* as of dispatcher/autocache/store_benchmark.h. */
+void cw_measure_cache_rates(const struct cw_measure_cache *cache, double workers,
+                            double probe_bytes_s, struct cw_autocache_store *ret_store);
+
+#endif

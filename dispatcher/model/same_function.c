@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs of the same function want the same bytes, and a worker computes an item once for all of
+ * them that ask it while it has it. So an item is leased to the worker that was leased it for
+ * another such job, if that one can take it. This is about speed alone: whoever gets the lease
+ * computes the same. */
+#include "dispatcher/lease/lease.h"
+
+#define SIBLINGS_ASKED 8 /* of many: enough to find who has it */
+#define RUNS_MAX 256     /* remembered of an epoch */
+
+static bool is_same_function(const struct cw_job *a, const struct cw_job *b)
+{
+    return a->info && b->info && cw_hash_eq(a->fingerprint, b->fingerprint) && a->seed == b->seed &&
+           a->items == b->items && a->info->chunk == b->info->chunk &&
+           a->options->skip_bad == b->options->skip_bad;
+}
+
+void cw_sibling_leave(struct cw_job *job)
+{
+    struct cw_job *before = job;
+    while (before->sibling != job)
+        before = before->sibling;
+    before->sibling = job->sibling;
+    job->sibling = job;
+}
+
+void cw_sibling_join(struct cw_job *job)
+{
+    cw_sibling_leave(job);
+    for (struct cw_job *other = job->d->jobs; other; other = other->next) {
+        if (other == job || !is_same_function(job, other))
+            continue;
+        job->sibling = other->sibling;
+        other->sibling = job;
+        return;
+    }
+}
+
+void cw_sibling_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items)
+{
+    struct cw_given *given = &share->given[0];
+    for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++) {
+        struct cw_given *g = &share->given[i];
+        if (g->epoch == epoch && g->items.n > 0) {
+            given = g;
+            break;
+        }
+        if (given->items.n > 0 && (g->items.n == 0 || g->epoch < given->epoch))
+            given = g;
+    }
+    if (given->epoch != epoch || given->items.n == 0) {
+        cw_set_clear(&given->items);
+        given->epoch = epoch;
+    }
+    cw_set_add_all(&given->items, items);
+    while (given->items.n > RUNS_MAX)
+        cw_set_remove(&given->items, given->items.v[0].lo, given->items.v[0].hi);
+}
+
+void cw_sibling_forget(struct cw_share *share)
+{
+    for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++)
+        cw_set_fini(&share->given[i].items);
+}
+
+static const struct cw_set *given_of(const struct cw_share *share, uint64_t epoch)
+{
+    for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++)
+        if (share->given[i].epoch == epoch && share->given[i].items.n > 0)
+            return &share->given[i].items;
+    return NULL;
+}
+
+/* It will take the item soon; but nobody is idle while another has enough. */
+static bool can_take(const struct cw_worker *worker, const struct cw_share *asking, bool idle)
+{
+    if (!cw_worker_serves(worker, asking->job))
+        return false;
+    const struct cw_share *share = cw_share_find(asking->job, worker);
+    if (!share)
+        return true;
+    return share->shut_until_ms <= cw_clock_ms() && (!idle || cw_share_room(share, false) > 0);
+}
+
+bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
+                       bool idle)
+{
+    const struct cw_job *job = share->job;
+    if (job->sibling == job || job->troubles_n > 0 || job->layout.mode == CW_MODE_SHARED)
+        return true;
+    struct cw_interval mine = *run, theirs = *run;
+    bool is_mine = false, is_theirs = false;
+    size_t asked = 0;
+    for (const struct cw_job *other = job->sibling; other != job && asked < SIBLINGS_ASKED;
+         other = other->sibling, asked++) {
+        for (const struct cw_share *s = other->status == CW_JOB_RUNNING ? other->shares : NULL; s;
+             s = s->next_of_job) {
+            const struct cw_set *given = given_of(s, epoch);
+            uint64_t next;
+            if (!given)
+                continue;
+            struct cw_interval *cut = s->worker == share->worker ? &mine : &theirs;
+            if (cw_set_has(given, run->lo)) {
+                cut->hi = CW_MIN(cut->hi, cw_set_first_absent(given, run->lo));
+                if (s->worker == share->worker)
+                    is_mine = true;
+                else
+                    is_theirs = is_theirs || can_take(s->worker, share, idle);
+            } else if (cw_set_first_present(given, run->lo, &next)) {
+                cut->hi = CW_MIN(cut->hi, next);
+            }
+        }
+    }
+    *run = is_mine ? mine : theirs;
+    return is_mine || !is_theirs;
+}

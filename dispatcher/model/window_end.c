@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Up to where items are leased. Of a dense job an item is a batch, and a window beyond the
+ * lowest unconsumed one is enough. A batch of a sparse job may span more items than any window:
+ * they stay unconsumed until it is full, so what the next batch lacks counts from what has come. */
+#include "dispatcher/lease/lease.h"
+
+/* Of several consumers one may have so many finished batches waiting while another has none;
+ * above that it is behind, and is waited for. Trainers that step together differ by one batch,
+ * and by one more with each epoch whose last step not all of them have. */
+#define READY_MAX 16
+
+/* One that is away has no more than this of what the others may have: a step of all consumers,
+ * and a window. */
+static bool is_ahead(const struct cw_window_place *place, const struct cw_window_place *away,
+                     size_t n)
+{
+    return place->epoch != away->epoch ? place->epoch > away->epoch
+                                       : place->batches >= away->batches + n;
+}
+
+static bool is_before(const struct cw_window_place *a, const struct cw_window_place *b)
+{
+    return a->epoch != b->epoch ? a->epoch < b->epoch : a->batches < b->batches;
+}
+
+uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_window_place *places,
+                       size_t n)
+{
+    uint64_t end = unconsumed + window, cap = UINT64_MAX;
+    const struct cw_window_place *away = NULL; /* the one that is furthest behind */
+    for (size_t i = 0; i < n; i++) {
+        if (places[i].here && places[i].ready > READY_MAX)
+            return end;
+        if (places[i].here)
+            continue;
+        cap = CW_MIN(cap, places[i].received);
+        if (!away || is_before(&places[i], away))
+            away = &places[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct cw_window_place *place = &places[i];
+        if (!place->here || place->ready > 0)
+            continue;
+        bool capped = away && is_ahead(place, away, n);
+        end = CW_MAX(end, (capped ? CW_MIN(place->received, cap) : place->received) + window);
+    }
+    return end;
+}
+
+/* The first item that the consumer has not received, counted from the beginning of the first
+ * open epoch. */
+static uint64_t first_unreceived(const struct cw_job *job, uint32_t consumer)
+{
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        uint64_t item = cw_epoch_first_unreceived(job->epochs[i], consumer);
+        if (item < job->items)
+            return i * job->items + item;
+    }
+    return job->epochs_open * job->items;
+}
+
+uint64_t cw_job_window_end(struct cw_job *job)
+{
+    /* what each consumer may have in hand is the bound, so that a slow one does not hold the
+     * others */
+    if (job->layout.mode == CW_MODE_SHARED)
+        return 2 * job->items;
+    struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);
+    uint64_t unconsumed = first ? cw_epoch_lowest_unconsumed(first) : 0;
+    if (!job->info->sparse)
+        return unconsumed + job->window;
+    struct cw_window_place *places = CW_NEW_ARRAY(struct cw_window_place, job->layout.consumers);
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        const struct cw_consumer *place = &job->consumers[c];
+        places[c] =
+            (struct cw_window_place){first_unreceived(job, c), place->ready, place->position.epoch,
+                                     place->position.batches, place->client != NULL};
+    }
+    uint64_t end = cw_window_end(unconsumed, job->window, places, job->layout.consumers);
+    cw_mem_free(places);
+    return end;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/scaling/accounting.h"
+
+#include <string.h>
+
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/model/tenants.h"
+#include "dispatcher/job/telemetry.h"
+
+#define STORE_MS 1000        /* with other progress */
+#define STORE_ALONE_MS 10000 /* when there is none */
+
+void cw_usage_add(struct cw_usage *to, const struct cw_usage *more)
+{
+    to->elements += more->elements;
+    to->bytes += more->bytes;
+    to->cpu_ns += more->cpu_ns;
+    to->remote_s += more->remote_s;
+    to->local_s += more->local_s;
+    to->client_s += more->client_s;
+    to->cost += more->cost;
+}
+
+static void charge_worker(struct cw_worker *worker, double seconds)
+{
+    bool local = worker->only_job[0] != '\0';
+    double hour_price = local ? 0 : worker->d->options.worker_price, parts = 0;
+    for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
+        if (cw_share_is_used(share))
+            parts += cw_share_part(share);
+    for (struct cw_share *share = worker->shares; share && parts > 0;
+         share = share->next_of_worker) {
+        if (!cw_share_is_used(share))
+            continue;
+        struct cw_usage *usage = &share->job->usage;
+        double own = seconds * cw_share_part(share) / parts;
+        *(local ? &usage->local_s : &usage->remote_s) += own;
+        usage->cost += own / 3600 * hour_price;
+    }
+}
+
+static void charge_clients(struct cw_job *job, double seconds)
+{
+    double price =
+        job->options->client_price > 0 ? job->options->client_price : job->d->options.client_price;
+    for (uint32_t c = 0; c < job->layout.consumers; c++) {
+        if (!job->consumers[c].client)
+            continue;
+        job->usage.client_s += seconds;
+        job->usage.cost += seconds / 3600 * price;
+    }
+}
+
+void cw_usage_tick(struct cw_dispatcher *d, int64_t now)
+{
+    double seconds = d->usage_ms > 0 && now > d->usage_ms ? (double)(now - d->usage_ms) / 1000 : 0;
+    d->usage_ms = now;
+    if (seconds <= 0)
+        return;
+    for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
+        if (worker->hello)
+            charge_worker(worker, seconds);
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        charge_clients(job, seconds);
+}
+
+void cw_usage_retire(struct cw_job *job)
+{
+    cw_usage_add(&job->tenant->past, &job->usage);
+    job->usage = (struct cw_usage){0};
+    job->tenant->dirty = true;
+    cw_tenants_store(job->d);
+}
+
+/* What people read of it changes by itself, too: workers tell of hits after the items that they
+ * were of. */
+static bool is_changed(const struct cw_job *job)
+{
+    return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 ||
+           cw_watch_is_changed(job);
+}
+
+bool cw_usage_is_unstored(const struct cw_job *job)
+{
+    return job->put && is_changed(job);
+}
+
+bool cw_usage_is_due(const struct cw_job *job, int64_t now)
+{
+    return job->put && now - job->usage_stored_ms >= STORE_ALONE_MS && is_changed(job);
+}
+
+void cw_usage_store(struct cw_job *job, int64_t now, bool all)
+{
+    if (!job->put || (!all && now - job->usage_stored_ms < STORE_MS) || !is_changed(job))
+        return;
+    cw_state_put_usage(job->d->state, job->id, &job->usage);
+    cw_watch_store(job);
+    job->usage_stored = job->usage;
+    job->usage_stored_ms = now;
+}

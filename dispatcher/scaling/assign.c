@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which workers a job has. As few changes as possible: workers that it has stay, new ones are
+ * those that have most time left. A share that is no whole number is a whole number of workers
+ * and a part of another's time, which it has together with other jobs (time_slices.c). A job without a
+ * policy and without a limit is not assigned any: it uses all, each for a part of its time. */
+#include <math.h>
+
+#include "dispatcher/model/other_files.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/model/tenants.h"
+
+#define LITTLE 0.05 /* of a worker: not worth another one */
+
+/* Time of its jobs, in workers. */
+static double load_of(const struct cw_worker *w)
+{
+    double load = 0;
+    for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
+        load += share->assigned ? share->job->slot : 0;
+    return load;
+}
+
+static void assign(struct cw_job *job, struct cw_worker *w, bool on, int64_t now)
+{
+    struct cw_share *share = cw_share_get(job, w);
+    share->assigned = on;
+    share->assigned_done_n = share->done_n;
+    if (job->scaling)
+        cw_scaling_changed(job, now);
+    job->want_fill = true;
+    job->d->parts_due = job->d->workers_changed = true;
+}
+
+static bool is_assigned(const struct cw_job *job, const struct cw_worker *w)
+{
+    const struct cw_share *share = cw_share_find(job, w);
+    return share && share->assigned;
+}
+
+static bool tenant_has(const struct cw_tenant *tenant, const struct cw_worker *w)
+{
+    for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
+        if (share->assigned && share->job->tenant == tenant)
+            return true;
+    return false;
+}
+
+/* Whether all workers that the tenant may have together are taken: then its jobs share those. */
+static bool tenant_is_full(const struct cw_job *job)
+{
+    uint64_t n = 0, most = job->tenant->limits.max_workers;
+    for (const struct cw_worker *w = most != CW_NO_LIMIT ? job->d->workers : NULL; w; w = w->next)
+        n += w->only_job[0] == '\0' && tenant_has(job->tenant, w);
+    return n >= most;
+}
+
+/* The worker to take next: the one with most time left; NULL when there is none. */
+static struct cw_worker *pick_more(const struct cw_job *job)
+{
+    bool full = tenant_is_full(job);
+    struct cw_worker *best = NULL;
+    double best_load = 0;
+    for (struct cw_worker *w = job->d->workers; w; w = w->next) {
+        if (!cw_worker_is_common(w) || is_assigned(job, w) || cw_other_files_bar(job, w) ||
+            (full && !tenant_has(job->tenant, w)))
+            continue;
+        double load = load_of(w);
+        if (!best || load < best_load) {
+            best = w;
+            best_load = load;
+        }
+    }
+    return best;
+}
+
+/* The worker to give up next: the one that has least time for it. */
+static struct cw_worker *pick_less(const struct cw_job *job)
+{
+    struct cw_worker *best = NULL;
+    double best_load = 0;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!share->assigned || !cw_worker_is_common(share->worker))
+            continue;
+        double load = load_of(share->worker);
+        if (!best || load > best_load) {
+            best = share->worker;
+            best_load = load;
+        }
+    }
+    return best;
+}
+
+/* How many workers make up its share. */
+static uint32_t due_of(const struct cw_job *job)
+{
+    double most = (double)CW_MIN(cw_job_most_workers(job), (uint64_t)UINT32_MAX);
+    if (job->granted <= 0 || cw_job_is_everywhere(job))
+        return 0;
+    if (!job->scaling)
+        return (uint32_t)CW_MIN((double)job->d->workers_n, most);
+    return (uint32_t)CW_MIN(CW_MAX(ceil(job->granted - LITTLE), 1) + job->has_extra, most);
+}
+
+static void count(struct cw_job *job)
+{
+    struct cw_scaling *s = job->scaling;
+    uint32_t n = 0, local = 0, serving = 0;
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!share->assigned)
+            continue;
+        if (share->worker->only_job[0] != '\0')
+            local++;
+        else
+            n++;
+        serving += share->done_n > share->assigned_done_n;
+    }
+    job->assigned_n = n;
+    if (s) {
+        s->assigned_n = n;
+        s->local_n = local;
+        s->serving_n = serving;
+    }
+}
+
+static void drop(struct cw_job *job, uint32_t due, int64_t now)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        if (share->assigned && (!cw_worker_is_usable(share->worker) ||
+                                (share->barred && cw_worker_is_common(share->worker))))
+            assign(job, share->worker, false, now);
+    /* After a restart it keeps what workers say they have of it until its trainer is back. */
+    for (count(job); job->assigned_n > due && job->hold_until_ms == 0; count(job))
+        assign(job, pick_less(job), false, now);
+}
+
+static void take(struct cw_job *job, uint32_t due, int64_t now)
+{
+    for (; job->assigned_n < due; count(job)) {
+        struct cw_worker *w = pick_more(job);
+        if (!w)
+            return;
+        assign(job, w, true, now);
+    }
+}
+
+/* One of its workers has too much to do, and another has time. One a turn: others may move too. */
+static void move(struct cw_job *job, int64_t now)
+{
+    struct cw_worker *from = pick_less(job);
+    double load = from ? load_of(from) : 0;
+    if (load <= 1 + LITTLE)
+        return;
+    cw_share_find(job, from)->assigned = false;
+    struct cw_worker *to = pick_more(job);
+    cw_share_find(job, from)->assigned = true;
+    if (!to || load_of(to) + job->slot > load - LITTLE)
+        return;
+    assign(job, from, false, now);
+    assign(job, to, true, now);
+    count(job);
+}
+
+/* Its workers have no time for all of its share, but others have: they are one more from the
+ * next turn on. */
+static void notice_short(struct cw_dispatcher *d)
+{
+    double spare = 0;
+    for (const struct cw_worker *w = d->workers; w; w = w->next)
+        spare = CW_MAX(spare, cw_worker_is_common(w) ? 1 - cw_parts_time_on(w) : 0);
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        if (!job->scaling || job->has_extra || spare <= LITTLE ||
+            job->granted - cw_parts_time_of(job) <= LITTLE)
+            continue;
+        job->has_extra = d->assign_due = true;
+    }
+}
+
+double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
+{
+    d->parts_due = d->parts_due || d->assign_due;
+    d->assign_due = false;
+    double wanted = cw_shares_make(d);
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        uint32_t due = due_of(job);
+        job->slot = due > 0 ? CW_MIN(job->granted / due, 1) : 0;
+        drop(job, due, now);
+    }
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        take(job, due_of(job), now);
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        move(job, now);
+    if (d->parts_due) {
+        cw_parts_make(d);
+        notice_short(d);
+    }
+    d->parts_due = false;
+    return wanted;
+}

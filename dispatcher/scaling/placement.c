@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/scaling/placement.h"
+
+#include <string.h>
+
+const char *cw_placing_policy(const struct cw_job *job)
+{
+    const Cachew__V1__JobOptions *own = job->options;
+    if (cw_placing_most(job) == 0)
+        return "off";
+    if (own->autoplace[0] != '\0')
+        return own->autoplace;
+    /* a job that says how many workers it gets says enough */
+    return own->autoscale[0] != '\0' ? "off" : job->d->options.autoplace;
+}
+
+/* A client that waits for its job to be prepared counts: it may be its local worker that
+ * prepares it. */
+static bool counts(const struct cw_client *client, const struct cw_job *job)
+{
+    return client->job == job && !client->failed && client->max_local > 0;
+}
+
+uint32_t cw_placing_most(const struct cw_job *job)
+{
+    uint32_t n = 0;
+    for (const struct cw_client *client = job->d->clients; client; client = client->next)
+        if (counts(client, job))
+            n += client->max_local;
+    return n;
+}
+
+static void ask(struct cw_client *client, uint32_t n)
+{
+    if (client->local_asked == n)
+        return;
+    client->local_asked = n;
+    Cachew__V1__LocalWorkers local = CACHEW__V1__LOCAL_WORKERS__INIT;
+    local.job_id = client->job->id;
+    local.workers = n;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_LOCAL_WORKERS;
+    command.local_workers = &local;
+    cw_client_send(client, &command);
+    cw_log_info(CW_LOG_MOD, "job=%s client=%s is asked for %u local workers", client->job->id,
+                cw_stream_peer(client->stream), n);
+}
+
+/* Evenly: each round gives one to every client that may have one more. */
+static void share_out(struct cw_job *job, uint32_t wanted)
+{
+    uint32_t left = CW_MIN(wanted, cw_placing_most(job));
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        client->local_share = client->job == job ? 0 : client->local_share;
+    while (left > 0) {
+        for (struct cw_client *client = job->d->clients; client && left > 0;
+             client = client->next) {
+            if (!counts(client, job) || client->local_share >= client->max_local)
+                continue;
+            client->local_share++;
+            left--;
+        }
+    }
+    for (struct cw_client *client = job->d->clients; client; client = client->next)
+        if (counts(client, job))
+            ask(client, client->local_share);
+}
+
+static bool is_local_to(const struct cw_worker *w, const struct cw_job *job)
+{
+    return cw_worker_is_usable(w) && strcmp(w->only_job, job->id) == 0;
+}
+
+/* What the clients of this worker's host were asked for. */
+static uint32_t asked_on_host(const struct cw_job *job, const char *host_id)
+{
+    uint32_t n = 0;
+    for (const struct cw_client *client = job->d->clients; client; client = client->next)
+        if (counts(client, job) && strcmp(client->host_id, host_id) == 0)
+            n += client->local_share;
+    return n;
+}
+
+static uint32_t running_on_host(const struct cw_job *job, const char *host_id)
+{
+    uint32_t n = 0;
+    for (const struct cw_worker *w = job->d->workers; w; w = w->next)
+        n += is_local_to(w, job) && strcmp(w->host_id, host_id) == 0;
+    return n;
+}
+
+static void drain_surplus(struct cw_job *job)
+{
+    for (struct cw_worker *w = job->d->workers; w; w = w->next)
+        if (is_local_to(w, job) &&
+            running_on_host(job, w->host_id) > asked_on_host(job, w->host_id))
+            cw_worker_retire(w);
+}
+
+/* Those that have come count from now on. */
+static void greet(struct cw_job *job, int64_t now)
+{
+    for (struct cw_worker *w = job->d->workers; w; w = w->next) {
+        if (!is_local_to(w, job))
+            continue;
+        struct cw_share *share = cw_share_get(job, w);
+        if (share->assigned)
+            continue;
+        share->assigned = true;
+        share->assigned_done_n = share->done_n;
+        cw_scaling_changed(job, now);
+        job->want_fill = true;
+    }
+}
+
+bool cw_placing_is_used(const struct cw_dispatcher *d)
+{
+    for (const struct cw_client *client = d->clients; client; client = client->next)
+        if (client->max_local > 0)
+            return true;
+    for (const struct cw_worker *w = d->workers; w; w = w->next)
+        if (w->hello && w->only_job[0] != '\0')
+            return true;
+    return false;
+}
+
+void cw_placing_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
+{
+    bool places = job->scaling && job->scaling->policy->places;
+    if (!places && cw_placing_most(job) == 0)
+        return;
+    share_out(job, wanted); /* none, when it is not placed any more */
+    drain_surplus(job);
+    if (places)
+        greet(job, now);
+}
+
+void cw_placing_tick(struct cw_dispatcher *d)
+{
+    for (struct cw_worker *w = d->workers; w; w = w->next)
+        if (cw_worker_is_usable(w) && w->only_job[0] != '\0' &&
+            !cw_strmap_get(&d->jobs_by_id, w->only_job))
+            cw_worker_retire(w);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Somebody else starts and ends workers, as many as we say: the metric cachew_workers_wanted,
+ * Admin.ListWorkers, and a decision at each change. A worker that gets SIGTERM drains, so
+ * whichever are ended, nothing is lost. What drives a Kubernetes Deployment stands here. */
+#include "dispatcher/scaling/provisioner.h"
+
+static size_t external_start(void *state, size_t n)
+{
+    (void)state, (void)n;
+    return 0;
+}
+
+static size_t external_starting(void *state)
+{
+    (void)state;
+    return 0;
+}
+
+static bool external_owns(void *state, const struct cw_worker *worker)
+{
+    (void)state, (void)worker;
+    return false;
+}
+
+static void external_tick(void *state, int64_t now)
+{
+    (void)state, (void)now;
+}
+
+const struct cw_provisioner cw_provision_external = {
+    .name = "external",
+    .summary = "somebody else starts and ends workers, as many as the dispatcher says",
+    .tells = true,
+    .start = external_start,
+    .starting = external_starting,
+    .owns = external_owns,
+    .tick = external_tick};

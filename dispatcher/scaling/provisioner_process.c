@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers as processes of this host, started by the dispatcher. They end with it (their standard
+ * input is a pipe that it holds), however it dies; what they computed is computed again by those
+ * that its successor starts. */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hostload.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "loop/child.h"
+
+#define CHILDREN_MAX 1024
+#define START_LIMIT_MS 30000 /* a process that has not attached by then is ended */
+#define BACKOFF_MIN_MS 500
+#define BACKOFF_MAX_MS 30000
+#define STOP_MS 2000
+
+struct process {
+    struct cw_child child;
+    int64_t begun_ms;
+    bool attached;
+};
+struct processes {
+    struct cw_dispatcher *d;
+    char program[PATH_MAX];
+    struct process v[CHILDREN_MAX];
+    size_t n;
+    int64_t not_before_ms, backoff_ms; /* after one that ended at once */
+};
+
+static int process_open(struct cw_dispatcher *d, void **ret_state, struct cw_err *err)
+{
+    struct processes *p = CW_NEW(struct processes);
+    p->d = d;
+    int rc = cw_child_find("cachew-worker", p->program, sizeof(p->program), err);
+    if (rc < 0)
+        cw_mem_free(p);
+    else
+        *ret_state = p;
+    return rc;
+}
+
+static void process_close(void *state)
+{
+    struct processes *p = state;
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->n; i++)
+        cw_child_kill(&p->v[i].child, SIGTERM);
+    for (size_t i = 0; i < p->n; i++)
+        (void)cw_child_stop(&p->v[i].child, STOP_MS);
+    cw_mem_free(p);
+}
+
+/* Each worker is told what it may hold, since it does not know of the others of this host. What
+ * the user says stands behind it, and counts. */
+static bool start_one(struct processes *p)
+{
+    const struct cw_options *o = &p->d->options;
+    const char *argv[16 + CW_ARRAY_LEN(o->worker_args.v)];
+    char budget[32];
+    size_t n = 0;
+    snprintf(budget, sizeof(budget), "%llu", (unsigned long long)cw_host_budget(o->max_workers));
+    argv[n++] = p->program;
+    argv[n++] = "--dispatcher";
+    argv[n++] = p->d->address;
+    argv[n++] = "--exit-with-stdin";
+    if (!getenv("CACHEW_WORKER_BUDGET")) {
+        argv[n++] = "--budget";
+        argv[n++] = budget;
+    }
+    for (size_t i = 0; i < o->worker_args.n; i++)
+        argv[n++] = o->worker_args.v[i];
+    argv[n] = NULL;
+    struct process *process = &p->v[p->n];
+    struct cw_err err = {0};
+    *process = (struct process){.begun_ms = cw_clock_ms()};
+    if (cw_child_start(&process->child, argv, NULL, 0, &err) != 0) {
+        cw_log_error(CW_LOG_MOD, "cannot start a worker: %s", err.msg);
+        return false;
+    }
+    p->n++;
+    cw_log_info(CW_LOG_MOD, "worker process %d is started", (int)process->child.pid);
+    return true;
+}
+
+static void wait_longer(struct processes *p)
+{
+    p->backoff_ms = CW_MIN(CW_MAX(2 * p->backoff_ms, BACKOFF_MIN_MS), BACKOFF_MAX_MS);
+    p->not_before_ms = cw_clock_ms() + p->backoff_ms;
+}
+
+static size_t process_start(void *state, size_t n)
+{
+    struct processes *p = state;
+    size_t started = 0;
+    if (cw_clock_ms() < p->not_before_ms)
+        return 0;
+    while (started < n && p->n < CHILDREN_MAX) {
+        if (!start_one(p)) {
+            wait_longer(p);
+            break;
+        }
+        started++;
+    }
+    return started;
+}
+
+static size_t process_starting(void *state)
+{
+    const struct processes *p = state;
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        n += !p->v[i].attached;
+    return n;
+}
+
+static struct process *find(struct processes *p, const struct cw_worker *worker)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->v[i].child.pid == (pid_t)worker->pid)
+            return &p->v[i];
+    return NULL;
+}
+
+static bool process_owns(void *state, const struct cw_worker *worker)
+{
+    return find(state, worker) != NULL;
+}
+
+static void process_attached(void *state, const struct cw_worker *worker)
+{
+    struct processes *p = state;
+    struct process *process = find(p, worker);
+    if (process) {
+        process->attached = true;
+        p->backoff_ms = 0;
+    }
+}
+
+static void process_tick(void *state, int64_t now)
+{
+    struct processes *p = state;
+    for (size_t i = 0; i < p->n;) {
+        struct process *process = &p->v[i];
+        if (!process->attached && now - process->begun_ms > START_LIMIT_MS)
+            cw_child_kill(&process->child, SIGKILL);
+        if (cw_child_is_alive(&process->child)) {
+            i++;
+            continue;
+        }
+        if (!process->attached) {
+            cw_log_error(
+                CW_LOG_MOD,
+                "a worker process ended before it attached (status 0x%x): its messages say why",
+                (unsigned)process->child.status);
+            wait_longer(p);
+        }
+        (void)cw_child_stop(&process->child, 0);
+        *process = p->v[--p->n];
+    }
+}
+
+const struct cw_provisioner cw_provision_process = {.name = "process",
+                                                    .summary =
+                                                        "worker processes on the dispatcher's host",
+                                                    .open = process_open,
+                                                    .close = process_close,
+                                                    .start = process_start,
+                                                    .starting = process_starting,
+                                                    .owns = process_owns,
+                                                    .tick = process_tick,
+                                                    .attached = process_attached};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of which worker a job has what part of the time, so that all its parts together are its fair
+ * share: its share is spread over its workers, and then, in turn, what is too much for a worker
+ * is taken away from all its jobs, and what a job has too little of is added to all its workers,
+ * until both are right (iterative proportional fitting: Deming and Stephan, 1940). Workers are
+ * told the parts of their jobs, and divide threads and memory by them; what one does not use the
+ * others have. */
+#include "dispatcher/scaling/scaling.h"
+
+#include <math.h>
+
+#define ROUNDS 40
+#define NEAR 0.01
+#define LEAST 1e-3 /* of a worker's time: nobody is without */
+/* for what is still in hand of a job that has lost the worker: its trainer may wait for just
+ * that */
+#define LEAVING 0.5
+#define NEWS 0.02 /* a change that is worth a message */
+
+static bool is_divided(const struct cw_share *share)
+{
+    return share->worker->only_job[0] == '\0' && cw_share_is_used(share);
+}
+
+double cw_parts_time_on(const struct cw_worker *w)
+{
+    double sum = 0;
+    for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
+        sum += is_divided(share) ? share->time : 0;
+    return sum;
+}
+
+double cw_parts_time_of(const struct cw_job *job)
+{
+    double sum = 0;
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
+        sum += is_divided(share) ? share->time : 0;
+    return sum;
+}
+
+static void spread(struct cw_job *job)
+{
+    double n = 0;
+    for (struct cw_worker *w =
+             cw_job_is_everywhere(job) && cw_job_wants_workers(job) ? job->d->workers : NULL;
+         w; w = w->next)
+        if (cw_worker_is_common(w))
+            (void)cw_share_get(job, w);
+    for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
+        n += is_divided(share);
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        share->time = is_divided(share) ? job->granted / n : 0;
+}
+
+static bool limit_workers(struct cw_dispatcher *d)
+{
+    bool any = false;
+    for (struct cw_worker *w = d->workers; w; w = w->next) {
+        double sum = cw_parts_time_on(w);
+        if (sum <= 1 + NEAR)
+            continue;
+        any = true;
+        for (struct cw_share *share = w->shares; share; share = share->next_of_worker)
+            share->time /= sum;
+    }
+    return any;
+}
+
+static void raise_jobs(struct cw_dispatcher *d)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        double sum = cw_parts_time_of(job);
+        for (struct cw_share *share = job->shares; sum > 0 && sum < job->granted && share;
+             share = share->next_of_job)
+            share->time *= job->granted / sum;
+    }
+}
+
+/* Where it has no time of its share. */
+static double part_of_other(const struct cw_share *share)
+{
+    if (share->worker->only_job[0] != '\0')
+        return 1;
+    return cw_job_wants_workers(share->job) ? LEAVING : LEAST;
+}
+
+static void tell(struct cw_worker *w)
+{
+    size_t n = 0;
+    bool news = false;
+    for (const struct cw_share *share = w->shares; share; share = share->next_of_worker) {
+        n += share->spec_sent;
+        news = news || (share->spec_sent && fabs(share->part - share->part_told) > NEWS);
+    }
+    if (!news)
+        return;
+    cw_autofree Cachew__V1__JobPart *rows = CW_NEW_ARRAY(Cachew__V1__JobPart, n);
+    cw_autofree Cachew__V1__JobPart **list = CW_NEW_ARRAY(Cachew__V1__JobPart *, n);
+    Cachew__V1__Parts parts = CACHEW__V1__PARTS__INIT;
+    parts.parts = list;
+    for (struct cw_share *share = w->shares; share; share = share->next_of_worker) {
+        if (!share->spec_sent)
+            continue;
+        Cachew__V1__JobPart *row = &rows[parts.n_parts];
+        cachew__v1__job_part__init(row);
+        row->job_id = share->job->id;
+        row->part = share->part_told = share->part;
+        list[parts.n_parts++] = row;
+    }
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_PARTS;
+    command.parts = &parts;
+    cw_worker_send(w, &command);
+}
+
+void cw_parts_make(struct cw_dispatcher *d)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        spread(job);
+    for (int i = 0; i < ROUNDS && limit_workers(d); i++)
+        raise_jobs(d);
+    (void)limit_workers(d);
+    for (struct cw_worker *w = d->workers; w; w = w->next) {
+        double sum = 0;
+        for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
+            sum += is_divided(share) ? CW_MAX(share->time, LEAST) : 0;
+        for (struct cw_share *share = w->shares; share; share = share->next_of_worker)
+            share->part =
+                is_divided(share) ? CW_MAX(share->time, LEAST) / sum : part_of_other(share);
+        tell(w);
+    }
+}

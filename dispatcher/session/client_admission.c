@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a client's hello to its welcome: which job, which place in it, and from where it goes on. */
+#include "base/name.h"
+#include "base/rng.h"
+#include "base/version.h"
+#include "dispatcher/cache/catalogue.h"
+#include "dispatcher/model/model.h"
+#include "dispatcher/model/tenants.h"
+#include "dispatcher/scaling/scaling.h"
+#include "graph/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *err)
+{
+    const struct cw_autocache_policy *policy;
+    const char *argument;
+    int rc = options->autocache[0] != '\0'
+                 ? cw_autocache_find(options->autocache, &policy, &argument, err)
+                 : 0;
+    if (rc == 0)
+        rc = cw_scaling_check(options->autoscale, err);
+    if (rc == 0)
+        rc = cw_placing_check(options->autoplace, err);
+    if (rc != 0)
+        return rc;
+    if (options->max_workers > 0 && options->min_workers > options->max_workers)
+        return cw_err_set(err, CW_E_INVALID, "min_workers %u is more than max_workers %u",
+                          options->min_workers, options->max_workers);
+    if (!(options->weight >= 0 && options->weight <= 1e6) ||
+        !(options->max_stall >= 0 && options->max_stall <= 1) ||
+        !(options->client_price >= 0 && options->client_price <= 1e9))
+        return cw_err_set(err, CW_E_INVALID,
+                          "weight %g, max_stall %g, client_price %g: the first and last must be 0 "
+                          "or more, max_stall 0 to 1",
+                          options->weight, options->max_stall, options->client_price);
+    return 0;
+}
+
+static int check_options(const Cachew__V1__ClientHello *hello, struct cw_err *err)
+{
+    const Cachew__V1__JobOptions *options = hello->job;
+    if (!options || !options->graph)
+        return cw_err_set(err, CW_E_INVALID, "the client asked for no job");
+    int rc = cw_name_check_job(options->name, err);
+    if (rc == 0)
+        rc = check_policies(options, err);
+    if (rc == 0)
+        rc = cw_name_check_tenant(options->tenant, err);
+    if (rc != 0)
+        return rc;
+    if ((unsigned)options->mode > CACHEW__V1__CONSUMER_MODE__SHARED)
+        return cw_err_set(err, CW_E_INVALID, "consumer mode %d is unknown", (int)options->mode);
+    uint32_t n =
+        options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE ? 1 : CW_MAX(options->consumers, 1);
+    if (n > CW_CONSUMERS_MAX ||
+        (options->mode == CACHEW__V1__CONSUMER_MODE__SINGLE && options->consumers > 1))
+        return cw_err_set(err, CW_E_INVALID, "%u consumers: %s", options->consumers,
+                          n > CW_CONSUMERS_MAX ? "too many" : "they must be coordinated or shared");
+    if (hello->consumer >= n)
+        return cw_err_set(err, CW_E_INVALID, "consumer %u of %u: they are numbered from 0",
+                          hello->consumer, n);
+    if (n > 1 && options->name[0] == '\0')
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "a job of several consumers needs a name: it is how they find each other");
+    return 0;
+}
+
+/* A named job is joined only when it gives the same data. */
+static int check_same(const struct cw_job *job, const Cachew__V1__JobOptions *o, uint32_t identity,
+                      struct cw_hash fingerprint, struct cw_err *err)
+{
+    const Cachew__V1__JobOptions *own = job->options;
+    const char *what = NULL;
+    if (!cw_hash_eq(job->graph_fingerprint, fingerprint))
+        what = "another pipeline";
+    else if (job->graph->identity != identity)
+        what = "another identity of source files";
+    else if (strcmp(job->tenant->name, o->tenant[0] != '\0' ? o->tenant : "default") != 0)
+        what = "another tenant";
+    else if (own->seed != o->seed)
+        what = "another seed";
+    else if (own->epochs != o->epochs)
+        what = "another number of epochs";
+    else if (own->unordered != o->unordered)
+        what = "another order of delivery";
+    else if (own->skip_bad != o->skip_bad)
+        what = "another rule for bad elements";
+    else if (own->mode != o->mode || (own->mode != CACHEW__V1__CONSUMER_MODE__SINGLE &&
+                                      job->layout.consumers != CW_MAX(o->consumers, 1)))
+        what = "another arrangement of consumers";
+    else if (own->at_most_once != o->at_most_once)
+        what = "another delivery guarantee";
+    if (!what)
+        return 0;
+    return cw_err_set(err, CW_E_EXISTS,
+                      "job \"%s\" exists with %s: give another name, or remove that job", job->name,
+                      what);
+}
+
+static int check_room(struct cw_dispatcher *d, struct cw_err *err)
+{
+    size_t active = 0;
+    struct cw_job *idle = NULL;
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        bool is_active = job->status == CW_JOB_PREPARING || job->status == CW_JOB_RUNNING;
+        active += is_active;
+        if (!is_active && !idle && !cw_job_has_clients(job))
+            idle = job;
+    }
+    if (active >= d->options.max_jobs)
+        return cw_err_set(err, CW_E_LIMIT, "the dispatcher is full: it has %zu jobs (--max-jobs)",
+                          active);
+    if (d->jobs_n >= d->options.max_jobs + 100 && idle)
+        cw_job_remove(idle, "newer jobs need its place");
+    return 0;
+}
+
+static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello,
+                    struct cw_hash fingerprint, struct cw_err *err)
+{
+    struct cw_dispatcher *d = client->d;
+    if (cw_state_is_crowded(d->state))
+        return cw_err_set(err, CW_E_UNAVAILABLE,
+                          "the dispatcher takes no new jobs, since it cannot store what it has: %s",
+                          d->unwritten ? d->unwritten_why
+                                       : "the disk of its state directory is slow");
+    int rc = check_room(d, err);
+    if (rc == 0)
+        rc = cw_tenant_admits(d, hello->job, err);
+    if (rc != 0)
+        return rc;
+    char id[32];
+    snprintf(id, sizeof(id), "j%016llx", (unsigned long long)cw_rng_process_id());
+    Cachew__V1__JobOptions *options = cw_steal(&hello->job);
+    Cachew__V1__Graph *graph = cw_steal(&options->graph);
+    client->job = cw_job_new(d, id, options, graph);
+    client->job->graph_fingerprint = fingerprint;
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s begun by %s", id, options->name,
+                cw_stream_peer(client->stream));
+    cw_job_prepare(client->job);
+    return 0;
+}
+
+static int find_fingerprint(const Cachew__V1__Graph *message, struct cw_hash *ret_fingerprint,
+                            struct cw_err *err)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    int rc = cw_wire_graph_from(message, &graph, err);
+    if (rc == 0)
+        rc = cw_graph_check(graph, &checked, err);
+    if (rc == 0)
+        *ret_fingerprint = checked->fingerprint;
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return rc;
+}
+
+int cw_client_hello(struct cw_client *client, struct cw_err *err)
+{
+    Cachew__V1__ClientHello *hello = client->hello->hello;
+    client->id = hello->client_id;
+    client->consumer = hello->consumer;
+    client->max_local = hello->max_local;
+    cw_mem_free(client->host_id);
+    client->host_id = cw_mem_strdup(hello->host_id);
+    if (hello->protocol != CW_PROTOCOL)
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "the client (version %s) speaks protocol %u, this dispatcher (version "
+                          "%s) protocol %d: use the same version",
+                          hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);
+    if (client->id == 0)
+        return cw_err_set(err, CW_E_INVALID, "the client has no id");
+    struct cw_dispatcher *d = client->d;
+    if (hello->job_id[0] != '\0') {
+        client->job = cw_strmap_get(&d->jobs_by_id, hello->job_id);
+        if (!client->job && cw_strmap_get(&d->removed_ids, hello->job_id))
+            return cw_err_set(err, CW_E_STATE, "job %s was removed by request", hello->job_id);
+        if (!client->job)
+            return cw_err_set(
+                err, CW_E_NOT_FOUND,
+                "job %s is not known here: it was removed, or the dispatcher's state was",
+                hello->job_id);
+        if (client->consumer >= client->job->layout.consumers) {
+            client->job = NULL;
+            return cw_err_set(err, CW_E_INVALID, "job %s has no consumer %u", hello->job_id,
+                              client->consumer);
+        }
+        return 0;
+    }
+    struct cw_hash fingerprint = {0};
+    int rc = check_options(hello, err);
+    if (rc == 0)
+        rc = find_fingerprint(hello->job->graph, &fingerprint, err);
+    if (rc != 0)
+        return rc;
+    struct cw_job *job =
+        hello->job->name[0] != '\0' ? cw_job_find_named(d, hello->job->name) : NULL;
+    if (!job)
+        return make_job(client, hello, fingerprint, err);
+    rc = check_same(job, hello->job, hello->job->graph->identity, fingerprint, err);
+    if (rc == 0)
+        client->job = job;
+    return rc;
+}
+
+/* The token is of another function: what of it is other. */
+static int other_function(const struct cw_job *job, const struct cw_token *token,
+                          struct cw_err *err)
+{
+    const Cachew__V1__PlanInfo *info = job->info;
+    const char *now = cw_identity_name((enum cw_identity)info->identity),
+               *then = cw_identity_name((enum cw_identity)token->identity);
+    if (token->pipeline_sum == 0 || info->pipeline_sum == 0)
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "the resume token is of another pipeline, or the source's files have changed since");
+    if (token->pipeline_sum != info->pipeline_sum)
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "the resume token is of another pipeline: its operators or their options are others");
+    if (token->identity != info->identity)
+        return cw_err_set(err, CW_E_INVALID,
+                          "the resume token is of a job that told source files from others by "
+                          "identity %s, this one does by identity %s: "
+                          "resume with --identity %s",
+                          then, now, then);
+    if (token->files_sum != info->files_sum)
+        return cw_err_set(err, CW_E_INVALID,
+                          "the resume token is of this pipeline, but its source files are others "
+                          "now: which there are, or their sizes");
+    if (info->identity == CW_IDENTITY_MTIME)
+        return cw_err_set(err, CW_E_INVALID,
+                          "the resume token is of this pipeline, and its source files are the same "
+                          "by path and size, but times of change of "
+                          "some of them are others now (a copy or a touch is enough, by identity "
+                          "mtime; jobs that begin with identity size, sample or content do "
+                          "not look at them)");
+    return cw_err_set(err, CW_E_INVALID,
+                      "the resume token is of this pipeline, and its source files are the same by "
+                      "path and size, but the bytes of some of "
+                      "them are others now (identity %s)",
+                      now);
+}
+
+static int read_token(const struct cw_job *job, const Cachew__V1__ClientHello *hello,
+                      struct cw_token *ret_token, struct cw_err *err)
+{
+    int rc = cw_token_decode(hello->token.data, hello->token.len, ret_token, err);
+    if (rc != 0)
+        return rc;
+    if (!cw_hash_eq(ret_token->fingerprint, job->fingerprint))
+        rc = other_function(job, ret_token, err);
+    else if (ret_token->seed != job->seed)
+        rc =
+            cw_err_set(err, CW_E_INVALID, "the resume token is of seed %llu, the job has seed %llu",
+                       (unsigned long long)ret_token->seed, (unsigned long long)job->seed);
+    if (rc != 0)
+        cw_token_fini(ret_token);
+    return rc;
+}
+
+/* The same process is back: what it has counts, whatever was noted of it. */
+static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello)
+{
+    struct cw_job *job = client->job;
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < hello->n_received; i++)
+        first = CW_MIN(first, hello->received[i]->epoch);
+    for (size_t i = 0; i < hello->n_consumed; i++)
+        first = CW_MIN(first, hello->consumed[i]->epoch);
+    Cachew__V1__Interval all = CACHEW__V1__INTERVAL__INIT, *whole[] = {&all};
+    all.hi = job->items;
+    for (uint64_t n = job->first_epoch;
+         first != UINT64_MAX && n < first && cw_job_open_epoch(job, n); n++) {
+        Cachew__V1__EpochSet past = CACHEW__V1__EPOCH_SET__INIT, *pasts[] = {&past};
+        past.epoch = n;
+        past.n_items = 1;
+        past.items = whole;
+        cw_job_ack(job, client->consumer, pasts, 1, true);
+    }
+    cw_job_ack(job, client->consumer, hello->received, hello->n_received, false);
+    cw_job_ack(job, client->consumer, hello->consumed, hello->n_consumed, true);
+    if (hello->position) {
+        const Cachew__V1__Position *p = hello->position;
+        job->consumers[client->consumer].position =
+            (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
+    }
+}
+
+/* What an earlier client could not reach, this one may. */
+static void open_shares(struct cw_job *job)
+{
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job)
+        share->shut_until_ms = 0;
+}
+
+/* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4):
+ * what is leased and not received is free again. Workers are not told: what they hold they still
+ * send, and it comes twice at worst. Of shared jobs two consumers could get it then; there the
+ * workers' hand-backs must do. */
+static void free_leased(struct cw_job *job)
+{
+    for (struct cw_share *share = job->shares; share && job->layout.mode != CW_MODE_SHARED;
+         share = share->next_of_job)
+        cw_lease_free_all(share, false);
+}
+
+static int take_place(struct cw_client *client, struct cw_err *err)
+{
+    struct cw_job *job = client->job;
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    const Cachew__V1__ClientHello *hello = client->hello->hello;
+    bool same = place->client_id == client->id;
+    if (!same && hello->job_id[0] != '\0' && job->layout.mode == CW_MODE_SHARED)
+        return cw_err_set(err, CW_E_STATE,
+                          "consumer %u of job %s was away for too long: its batches went to others",
+                          client->consumer, job->id);
+    if (!same && hello->job_id[0] != '\0' && place->client_id != 0)
+        return cw_err_set(err, CW_E_STATE,
+                          "another client has taken the place of consumer %u of job %s",
+                          client->consumer, job->id);
+    open_shares(job);
+    client->at_epoch = hello->position ? hello->position->epoch : job->first_epoch;
+    if (same || hello->job_id[0] != '\0') {
+        merge(client, hello);
+        free_leased(job);
+    } else if (hello->token.len > 0) {
+        struct cw_token token = {0};
+        int rc = read_token(job, hello, &token, err);
+        if (rc != 0)
+            return rc;
+        cw_job_resume_at(job, client->consumer, &token);
+        cw_token_fini(&token);
+    } else if (place->client_id != 0) {
+        cw_job_resume_at(job, client->consumer, NULL);
+    }
+    place->client = client;
+    place->client_id = client->id;
+    place->expected = place->bye = false;
+    place->ready = 0;
+    place->position_dirty = job->progress_dirty = true;
+    cw_job_advance(job);
+    cw_job_flush(job);
+    return 0;
+}
+
+void cw_client_admit(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    struct cw_err err = {0};
+    if (job->status == CW_JOB_PREPARING)
+        return;
+    if (job->status == CW_JOB_FAILED) {
+        cw_err_set(&err, job->error_code, "job %s failed: %s", job->name[0] ? job->name : job->id,
+                   job->error);
+        cw_client_fail(client, err.code, err.msg);
+        return;
+    }
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    if (place->client && place->client->id == client->id) {
+        cw_client_replace(place->client);
+    } else if (place->client) {
+        int64_t now = cw_clock_ms();
+        client->place_ms = client->place_ms > 1 ? client->place_ms : now;
+        if (now - client->place_ms < job->d->options.takeover_ms)
+            return;
+        cw_err_set(&err, CW_E_EXISTS, "consumer %u of job \"%s\" is held by another client (%s)",
+                   client->consumer, job->name, cw_stream_peer(place->client->stream));
+        cw_client_fail(client, err.code, err.msg);
+        return;
+    }
+    client->place_ms = 0;
+    /* It was welcomed before, and its place has been its own since: nothing new is promised. */
+    bool known = place->client_id == client->id && client->hello->hello->job_id[0] != '\0';
+    if (take_place(client, &err) != 0) {
+        cw_client_fail(client, err.code, err.msg);
+        return;
+    }
+    client->admitted = client->welcome_due = true;
+    client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
+    cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
+}

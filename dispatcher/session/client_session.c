@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Consumers' streams: what arrives, in what order it may, and how a stream ends. client_admission.c gives a
+ * client its place. */
+#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/job/telemetry.h"
+
+#define HELLO_LIMIT_MS 10000
+#define CLIENTS_MAX 20000
+/* the client says so again, each time that it fails to reach the worker: attempt (10 s) and
+ * pause (2 s) are shorter */
+#define SHUT_MS 20000
+
+void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command)
+{
+    command->generation = client->d->generation;
+    cw_wire_send(client->stream, &command->base);
+}
+
+static void detach(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    if (!job)
+        return;
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    if (place->client == client)
+        place->client = NULL, place->gone_ms = cw_clock_ms();
+    client->job = NULL;
+    client->admitted = client->welcomed = client->welcome_due = false;
+    cw_job_clients_changed(job);
+    for (struct cw_client *other = job->d->clients; other; other = other->next) {
+        if (other->job == job && !other->admitted && other->consumer == client->consumer)
+            other->place_ms = 1; /* tried again at the end of the turn */
+    }
+}
+
+static void client_free(struct cw_client *client)
+{
+    struct cw_dispatcher *d = client->d;
+    detach(client);
+    for (struct cw_client **at = &d->clients; *at; at = &(*at)->next) {
+        if (*at == client) {
+            *at = client->next;
+            break;
+        }
+    }
+    d->clients_n--;
+    cw_stream_free(client->stream);
+    if (client->hello)
+        cachew__v1__client_message__free_unpacked(client->hello, NULL);
+    client->magic = 0;
+    cw_mem_free(client->host_id);
+    cw_mem_free(client);
+}
+
+void cw_client_fail(struct cw_client *client, int code, const char *msg)
+{
+    cw_autofree char *text = cw_mem_strdup(msg);
+    Cachew__V1__JobError error = CACHEW__V1__JOB_ERROR__INIT;
+    error.code = code;
+    error.error = text;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_ERROR;
+    command.error = &error;
+    cw_client_send(client, &command);
+    cw_stream_finish(client->stream, code, text);
+    client->failed = true;
+    detach(client);
+}
+
+void cw_client_replace(struct cw_client *old)
+{
+    cw_client_fail(old, CW_E_STATE, "the same client has connected again");
+}
+
+static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
+{
+    struct cw_job *job = client->job;
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    cw_job_ack(job, client->consumer, ack->received, ack->n_received, false);
+    cw_job_ack(job, client->consumer, ack->consumed, ack->n_consumed, true);
+    place->wait_share = ack->wait_share;
+    place->ready = ack->ready;
+    /* what one consumer received, or took from its queue, moves the window */
+    job->want_fill |= job->info->sparse;
+    cw_decide_ack(job, ack->measure);
+    cw_scaling_measured(job, ack);
+    cw_watch_measured(job, ack);
+    if (ack->position) {
+        const Cachew__V1__Position *p = ack->position;
+        place->position =
+            (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
+        place->position_dirty = job->progress_dirty = true;
+    }
+    cw_job_advance(job);
+    cw_fault_point("dispatcher.ack");
+}
+
+static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, const char *error,
+                               bool lost)
+{
+    for (struct cw_share *share = client->job->shares; share; share = share->next_of_job) {
+        if (share->worker->id != worker_id)
+            continue;
+        bool known = share->shut_until_ms > cw_clock_ms();
+        share->shut_until_ms = lost ? cw_clock_ms() + SHUT_MS : 0;
+        if (lost && !known)
+            cw_log_warn(CW_LOG_MOD, "job=%s worker=%s: its client lost the stream to it: %s",
+                        client->job->id, share->worker->address, error);
+        if (lost)
+            cw_lease_free_all(share, true);
+        client->job->want_fill = true;
+    }
+    cw_fault_point("dispatcher.worker_lost");
+}
+
+static void handle_local_failed(struct cw_client *client, const char *error)
+{
+    cw_log_warn(CW_LOG_MOD, "job=%s client=%s cannot start local workers: %s", client->job->id,
+                cw_stream_peer(client->stream), error);
+    client->max_local = client->local_share = client->local_asked = 0;
+}
+
+void cw_client_leave(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    if (place->client == client) {
+        place->bye = true;
+        if (job->layout.mode == CW_MODE_SHARED)
+            cw_job_release_consumer(job, client->consumer);
+        cw_job_flush(job);
+    }
+    detach(client);
+}
+
+static void handle_bye(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    if (!client->admitted)
+        cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s does not wait any longer", job->id,
+                    client->consumer, cw_stream_peer(client->stream));
+    cw_client_leave(client);
+    client->failed = true;
+    cw_stream_finish(client->stream, 0, "");
+    if (job->name[0] == '\0' && !cw_job_has_clients(job))
+        cw_job_remove(job, "its client closed it");
+    cw_fault_point("dispatcher.bye");
+}
+
+static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *message)
+{
+    client->hello = message;
+    struct cw_err err = {0};
+    int rc = 0;
+    /* retryable: it comes again, maybe to one that is above */
+    if (message->generation > client->d->generation) {
+        rc = cw_err_set(&err, CW_E_UNAVAILABLE,
+                        "the dispatcher has generation %llu, and this trainer has seen %llu: "
+                        "another has taken over, or its state is an older "
+                        "copy (its log says what to do)",
+                        (unsigned long long)client->d->generation,
+                        (unsigned long long)message->generation);
+        cw_turn_note_generation(client->d, message->generation, "client",
+                                cw_stream_peer(client->stream));
+    }
+    if (rc == 0)
+        rc = cw_client_hello(client, &err);
+    if (rc != 0) {
+        cw_log_warn(CW_LOG_MOD, "client %s is refused: %s", cw_stream_peer(client->stream),
+                    err.msg);
+        cw_client_fail(client, rc, err.msg);
+        return;
+    }
+    cw_job_clients_changed(client->job);
+    cw_scaling_joined(client->job, message->hello->local_now);
+    cw_client_admit(client);
+    cw_fault_point("dispatcher.client_hello");
+}
+
+/* Returns whether the message was kept. */
+static bool handle(struct cw_client *client, Cachew__V1__ClientMessage *message)
+{
+    bool is_hello = message->kind_case == CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
+    if (is_hello && !client->job && client->id == 0) {
+        handle_hello(client, message);
+        return true;
+    }
+    if (is_hello || !client->job) {
+        cw_client_fail(client, CW_E_INVALID,
+                       is_hello ? "a second hello" : "the first message must be a hello");
+        return false;
+    }
+    if (message->kind_case == CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED) {
+        handle_local_failed(client, message->local_failed->error);
+        return false;
+    }
+    if (!client->admitted && message->kind_case != CACHEW__V1__CLIENT_MESSAGE__KIND_BYE)
+        return false; /* it has no place yet: there is nothing that it could say */
+    switch (message->kind_case) {
+    case CACHEW__V1__CLIENT_MESSAGE__KIND_ACK:
+        handle_ack(client, message->ack);
+        break;
+    case CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST:
+        handle_worker_lost(client, message->worker_lost->worker_id, message->worker_lost->error,
+                           true);
+        break;
+    case CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_FOUND:
+        handle_worker_lost(client, message->worker_found->worker_id, "", false);
+        break;
+    case CACHEW__V1__CLIENT_MESSAGE__KIND_BYE:
+        handle_bye(client);
+        break;
+    case CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO:
+    case CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED:
+    case CACHEW__V1__CLIENT_MESSAGE__KIND__NOT_SET:
+    default:
+        break; /* of a newer client: nothing that an older dispatcher must know */
+    }
+    return false;
+}
+
+static void on_message(void *arg, struct cw_rpc_msg *msg)
+{
+    struct cw_client *client = arg;
+    if (client->failed)
+        return;
+    struct cw_err err = {0};
+    ProtobufCMessage *message = cw_wire_unpack(&cachew__v1__client_message__descriptor, msg, &err);
+    if (!message) {
+        cw_log_warn(CW_LOG_MOD, "client %s sent something that is no message: %s",
+                    cw_stream_peer(client->stream), err.msg);
+        cw_client_fail(client, CW_E_INVALID, err.msg);
+        return;
+    }
+    if (!handle(client, (Cachew__V1__ClientMessage *)message))
+        protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void on_close(void *arg, int code, const char *msg)
+{
+    struct cw_client *client = arg;
+    if (client->job)
+        cw_log_info(CW_LOG_MOD, "job=%s consumer=%u: client %s is gone: %s", client->job->id,
+                    client->consumer, cw_stream_peer(client->stream),
+                    code != 0 && msg ? msg : "closed");
+    client_free(client);
+}
+
+void cw_clients_open(void *dispatcher, struct cw_stream *stream)
+{
+    static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
+    struct cw_dispatcher *d = dispatcher;
+    struct cw_client *client = CW_NEW(struct cw_client);
+    client->magic = CW_CLIENT_TAG;
+    client->d = d;
+    client->stream = stream;
+    client->since_ms = cw_clock_ms();
+    client->host_id = cw_mem_strdup("");
+    client->next = d->clients;
+    d->clients = client;
+    d->clients_n++;
+    cw_stream_accept(stream, &callbacks, client);
+    if (d->clients_n > CLIENTS_MAX)
+        cw_client_fail(client, CW_E_LIMIT, "the dispatcher has as many clients as it takes");
+    else if (d->stopping)
+        cw_client_fail(client, CW_E_UNAVAILABLE, "the dispatcher is stopping");
+}
+
+void cw_clients_tick(struct cw_dispatcher *d, int64_t now)
+{
+    for (struct cw_client *client = d->clients, *next; client; client = next) {
+        next = client->next;
+        if (client->failed)
+            continue;
+        if (!client->job && client->id == 0 && now - client->since_ms > HELLO_LIMIT_MS)
+            cw_client_fail(client, CW_E_TIMEOUT, "no hello came");
+        else if (client->job && !client->admitted && client->place_ms > 0)
+            cw_client_admit(client);
+    }
+}
+
+void cw_clients_close_all(struct cw_dispatcher *d)
+{
+    while (d->clients)
+        client_free(d->clients);
+}

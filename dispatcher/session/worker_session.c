@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers: their streams, what they report, and how one is lost. */
+#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/model/other_files.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/job/telemetry.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/version.h"
+
+#define HELLO_LIMIT_MS 10000
+#define WORKERS_MAX 20000
+#define PAST_EPOCHS 8 /* of which a worker may still have outputs on their way */
+
+void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command)
+{
+    if (worker->failed || !worker->stream)
+        return;
+    command->generation = worker->d->generation;
+    cw_wire_send(worker->stream, &command->base);
+}
+
+bool cw_worker_is_usable(const struct cw_worker *worker)
+{
+    return worker->hello && !worker->draining && !worker->retiring && !worker->failed;
+}
+
+bool cw_worker_is_common(const struct cw_worker *worker)
+{
+    return cw_worker_is_usable(worker) && worker->only_job[0] == '\0';
+}
+
+bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
+{
+    return cw_worker_is_usable(worker) &&
+           (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) &&
+           cw_scaling_uses(job, worker) && !cw_other_files_bar(job, worker);
+}
+
+void cw_worker_retire(struct cw_worker *worker)
+{
+    Cachew__V1__Drain drain = CACHEW__V1__DRAIN__INIT;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_DRAIN;
+    command.drain = &drain;
+    worker->retiring = true;
+    worker->d->assign_due = true;
+    cw_worker_send(worker, &command);
+}
+
+static void jobs_want_fill(struct cw_dispatcher *d)
+{
+    d->assign_due = true;
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        job->want_fill = true;
+}
+
+/* at_most_once: what the lost worker held is left out, not computed again. */
+static void skip_held(struct cw_share *share)
+{
+    while (share->leases) {
+        struct cw_set items = {0};
+        uint64_t epoch = share->leases->epoch;
+        cw_set_copy(&items, &share->leases->items);
+        cw_lease_free(share, epoch, &items, false);
+        for (size_t i = 0; i < items.n; i++)
+            cw_job_skip(share->job, epoch, items.v[i].lo, items.v[i].hi,
+                        "the worker that held them is lost (at_most_once)");
+        cw_set_fini(&items);
+    }
+}
+
+/* Everything it held is free again. died: it went without a word, so what it was computing is
+ * noted. */
+static void release(struct cw_worker *worker, bool died)
+{
+    struct cw_dispatcher *d = worker->d;
+    cw_usage_tick(d, cw_clock_ms());
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        if (job->preparing != worker)
+            continue;
+        job->preparing = NULL;
+        if (died && cw_deaths_add(&job->prepare_dead, worker->id) &&
+            job->prepare_dead.n >= d->options.deaths_max)
+            cw_job_fail(job, CW_E_INTERNAL,
+                        "the workers that looked at its sources died, one after the other; it is "
+                        "not tried again");
+    }
+    while (worker->shares) {
+        struct cw_share *share = worker->shares;
+        if (died && share->todo_n > 0)
+            cw_trouble_died(share);
+        if (share->job->options->at_most_once && share->job->status == CW_JOB_RUNNING)
+            skip_held(share);
+        cw_lease_free_all(share, false);
+        cw_share_remove(share);
+    }
+    if (worker->hello) {
+        if (!d->stopping) /* else the next dispatcher waits for it */
+            cw_state_remove_worker(d->state, worker->id);
+        d->workers_n--;
+        d->counts.workers_lost += died;
+        d->workers_changed = true;
+    }
+    worker->hello = false;
+    cw_caching_worker_gone(worker);
+    cw_decide_worker_gone(worker);
+    jobs_want_fill(d);
+}
+
+static void worker_free(struct cw_worker *worker)
+{
+    struct cw_dispatcher *d = worker->d;
+    for (struct cw_worker **at = &d->workers; *at; at = &(*at)->next) {
+        if (*at == worker) {
+            *at = worker->next;
+            break;
+        }
+    }
+    cw_caching_worker_gone(worker);
+    cw_stream_free(worker->stream);
+    cw_mem_free(worker->address);
+    cw_mem_free(worker->host_id);
+    cw_mem_free(worker->version);
+    cw_mem_free(worker->only_job);
+    cw_worker_drop_source(worker);
+    worker->magic = 0;
+    cw_mem_free(worker);
+}
+
+static void fail(struct cw_worker *worker, int code, const char *msg, bool died)
+{
+    if (worker->failed)
+        return;
+    cw_log_warn(CW_LOG_MOD, "worker=%s is let go: %s",
+                worker->address[0] ? worker->address : cw_stream_peer(worker->stream), msg);
+    release(worker, died);
+    worker->failed = true;
+    cw_stream_finish(worker->stream, code, msg);
+}
+
+static struct cw_worker *find_other(const struct cw_worker *worker, uint64_t id)
+{
+    for (struct cw_worker *other = worker->d->workers; other; other = other->next) {
+        if (other != worker && other->hello && other->id == id)
+            return other;
+    }
+    return NULL;
+}
+
+static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
+{
+    const Cachew__V1__WorkerHello *hello = message->hello;
+    char msg[512];
+    if (hello->protocol != CW_PROTOCOL) {
+        snprintf(msg, sizeof(msg),
+                 "the worker (version %s) speaks protocol %u, this dispatcher (version %s) "
+                 "protocol %d: use the same version",
+                 hello->version, hello->protocol, CW_VERSION, CW_PROTOCOL);
+        fail(worker, CW_E_UNSUPPORTED, msg, false);
+        return false;
+    }
+    if (message->generation > worker->d->generation) {
+        snprintf(msg, sizeof(msg),
+                 "this dispatcher is generation %llu, the worker has seen %llu: another dispatcher "
+                 "has taken over, or the "
+                 "state of this one is an older copy (its log says what to do)",
+                 (unsigned long long)worker->d->generation,
+                 (unsigned long long)message->generation);
+        cw_turn_note_generation(worker->d, message->generation, "worker",
+                                cw_stream_peer(worker->stream));
+        fail(worker, CW_E_STATE, msg, false);
+        return false;
+    }
+    if (hello->worker_id == 0 || hello->address[0] == '\0' || hello->threads == 0 ||
+        hello->threads > 65536) {
+        fail(worker, CW_E_INVALID, "the hello lacks an id, an address or threads", false);
+        return false;
+    }
+    return true;
+}
+
+static void set_text(char **text, const char *s)
+{
+    cw_mem_free(*text);
+    *text = cw_mem_strdup(s);
+}
+
+/* It holds work of a job that was removed while it was away. */
+static void forget_unknown(struct cw_worker *worker, const char *job_id)
+{
+    if (cw_strmap_get(&worker->d->jobs_by_id, job_id))
+        return;
+    cw_autofree char *id = cw_mem_strdup(job_id);
+    char reason[] = "the job was removed";
+    Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
+    forget.job_id = id;
+    forget.reason = reason;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_FORGET;
+    command.forget = &forget;
+    cw_worker_send(worker, &command);
+}
+
+static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
+{
+    struct cw_dispatcher *d = worker->d;
+    const Cachew__V1__WorkerHello *hello = message->hello;
+    if (!check_hello(worker, message))
+        return;
+    struct cw_worker *old = find_other(worker, hello->worker_id);
+    if (old) /* the same process has connected again before the old stream was seen to be broken */
+        fail(old, CW_E_STATE, "the same worker has connected again", false);
+    worker->id = hello->worker_id;
+    set_text(&worker->address, hello->address);
+    set_text(&worker->host_id, hello->host_id);
+    set_text(&worker->version, hello->version);
+    set_text(&worker->only_job, hello->only_job);
+    worker->threads = hello->threads;
+    worker->pid = hello->pid;
+    worker->budget_bytes = hello->budget_bytes;
+    cw_usage_tick(d, cw_clock_ms());
+    worker->hello = true;
+    d->workers_n++;
+    d->workers_changed = true;
+    cw_trouble_alive(d, worker->id);
+    worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
+    cw_state_put_worker(d->state, worker->id, worker->address);
+    cw_provision_attached(d, worker);
+    d->counts.workers_joined++;
+    cw_log_info(CW_LOG_MOD, "worker=%s pid=%u threads=%u joins", worker->address, worker->pid,
+                worker->threads);
+    Cachew__V1__WorkerWelcome welcome = CACHEW__V1__WORKER_WELCOME__INIT;
+    welcome.silence_ms = (uint32_t)d->options.silence_ms;
+    welcome.heartbeat_ms = (uint32_t)CW_MAX(d->options.silence_ms / 4, 50);
+    Cachew__V1__CacheStore store = CACHEW__V1__CACHE_STORE__INIT;
+    if (d->caching) {
+        store.url = (char *)(uintptr_t)d->options.cache_store;
+        store.chunk_bytes = d->options.cache_chunk_bytes;
+        store.level = d->options.cache_level;
+        store.source_bytes = d->options.source_cache_quota;
+        welcome.store = &store;
+    }
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_WELCOME;
+    command.welcome = &welcome;
+    cw_worker_send(worker, &command);
+    for (size_t i = 0; i < hello->n_held; i++) {
+        forget_unknown(worker, hello->held[i]->job_id);
+        cw_lease_held(worker, hello->held[i]);
+    }
+    struct cw_job *only = cw_strmap_get(&d->jobs_by_id, worker->only_job);
+    if (only) /* a job that is scaled is filled by its shares */
+        (void)cw_share_get(only, worker);
+    for (struct cw_job *job = d->jobs; job; job = job->next)
+        cw_job_prepare(job);
+    jobs_want_fill(d);
+    cw_fault_point("dispatcher.worker_hello");
+}
+
+static struct cw_share *share_of(struct cw_worker *worker, const char *job_id)
+{
+    struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, job_id);
+    return job && job->status == CW_JOB_RUNNING ? cw_share_find(job, worker) : NULL;
+}
+
+static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress *progress)
+{
+    worker->budget_used = progress->budget_used;
+    worker->cpu_share = progress->cpu_share;
+    worker->cpu_cores = progress->cpu_cores;
+    worker->host_cpus = progress->host_cpus;
+    worker->host_cpu_share = progress->host_cpu_share;
+    worker->host_load = progress->host_load;
+    if (progress->n_source > 0)
+        cw_worker_keep_source(worker, progress);
+    for (size_t i = 0; i < progress->n_done; i++) {
+        /* Also of a job that is over: its trainer may have consumed the last items before their
+         * worker tells of them. */
+        struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->done[i]->job_id);
+        struct cw_share *share = job ? cw_share_find(job, worker) : NULL;
+        if (share)
+            cw_lease_done(share, progress->done[i]);
+    }
+    cw_caching_heard(worker, progress);
+    cw_decide_heard(worker, progress);
+    cw_watch_heard(worker, progress);
+    cw_job_preparing(worker, progress, cw_clock_ms());
+    cw_fault_point("dispatcher.progress");
+}
+
+static void handle_failed(struct cw_worker *worker, const Cachew__V1__ItemFailed *failed)
+{
+    struct cw_share *share = share_of(worker, failed->job_id);
+    if (!share)
+        return;
+    struct cw_set item = {0};
+    cw_set_add(&item, failed->item, failed->item + 1);
+    cw_lease_free(share, failed->epoch, &item, false);
+    cw_set_fini(&item);
+    if (failed->code == CW_E_OTHER_FILE)
+        cw_other_files_seen(share, failed->error);
+    else
+        cw_trouble_failed(share->job, worker, failed);
+    cw_fault_point("dispatcher.failed");
+}
+
+static void handle_hand_back(struct cw_worker *worker, const Cachew__V1__HandBack *back)
+{
+    struct cw_share *share = share_of(worker, back->job_id);
+    struct cw_set items = {0};
+    if (share && cw_wire_set_from(back->items, back->n_items, &items, NULL) == 0)
+        cw_lease_free(share, back->epoch, &items, false);
+    cw_set_fini(&items);
+    cw_fault_point("dispatcher.hand_back");
+}
+
+/* A worker that drains waits until what it has sent is received: all that is not leased to it
+ * any more it need not wait for. */
+static void tell_settled(struct cw_share *share)
+{
+    struct cw_job *job = share->job;
+    uint64_t first = job->first_epoch > PAST_EPOCHS ? job->first_epoch - PAST_EPOCHS : 0;
+    for (uint64_t n = first; job->items > 0 && n < job->first_epoch + job->epochs_open; n++) {
+        struct cw_set settled = {0};
+        cw_set_add(&settled, 0, job->items);
+        for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
+            for (size_t i = 0; lease->epoch == n && i < lease->items.n; i++)
+                cw_set_remove(&settled, lease->items.v[i].lo, lease->items.v[i].hi);
+        }
+        cw_lease_revoke(share->worker, job, n, &settled);
+        cw_set_fini(&settled);
+    }
+}
+
+static void handle_draining(struct cw_worker *worker)
+{
+    worker->draining = true;
+    for (struct cw_share *share = worker->shares; share; share = share->next_of_worker)
+        tell_settled(share);
+    cw_log_info(CW_LOG_MOD, "worker=%s is draining", worker->address);
+    for (struct cw_job *job = worker->d->jobs; job; job = job->next) {
+        if (job->preparing == worker) {
+            job->preparing = NULL;
+            cw_job_prepare(job);
+        }
+    }
+    jobs_want_fill(worker->d);
+    cw_fault_point("dispatcher.draining");
+}
+
+static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
+{
+    bool is_hello = message->kind_case == CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
+    if (is_hello == worker->hello) {
+        fail(worker, CW_E_INVALID,
+             is_hello ? "a second hello" : "the first message must be a hello", false);
+        return;
+    }
+    switch (message->kind_case) {
+    case CACHEW__V1__WORKER_MESSAGE__KIND_HELLO:
+        handle_hello(worker, message);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_PROGRESS:
+        handle_progress(worker, message->progress);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_PREPARED: {
+        struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, message->prepared->job_id);
+        if (job && job->preparing == worker)
+            cw_job_prepared(job, message->prepared);
+        break;
+    }
+    case CACHEW__V1__WORKER_MESSAGE__KIND_FAILED:
+        handle_failed(worker, message->failed);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK:
+        handle_hand_back(worker, message->hand_back);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND_DRAINING:
+        handle_draining(worker);
+        break;
+    case CACHEW__V1__WORKER_MESSAGE__KIND__NOT_SET:
+    default:
+        break; /* of a newer worker: nothing that an older dispatcher must know */
+    }
+}
+
+static void on_message(void *arg, struct cw_rpc_msg *msg)
+{
+    struct cw_worker *worker = arg;
+    if (worker->failed)
+        return;
+    worker->heard_ms = cw_clock_ms();
+    struct cw_err err = {0};
+    ProtobufCMessage *message = cw_wire_unpack(&cachew__v1__worker_message__descriptor, msg, &err);
+    if (!message) {
+        fail(worker, CW_E_INVALID, err.msg, false);
+        return;
+    }
+    handle(worker, (const Cachew__V1__WorkerMessage *)message);
+    protobuf_c_message_free_unpacked(message, NULL);
+}
+
+static void on_close(void *arg, int code, const char *msg)
+{
+    struct cw_worker *worker = arg;
+    if (worker->hello) {
+        cw_log_info(CW_LOG_MOD, "worker=%s is gone: %s", worker->address,
+                    code != 0 && msg ? msg : "closed");
+        release(worker, code != 0 && !worker->draining);
+    }
+    worker_free(worker);
+}
+
+void cw_fleet_open(void *dispatcher, struct cw_stream *stream)
+{
+    static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
+    struct cw_dispatcher *d = dispatcher;
+    struct cw_worker *worker = CW_NEW(struct cw_worker);
+    worker->magic = CW_WORKER_TAG;
+    worker->d = d;
+    worker->stream = stream;
+    worker->address = cw_mem_strdup("");
+    worker->host_id = cw_mem_strdup("");
+    worker->version = cw_mem_strdup("");
+    worker->only_job = cw_mem_strdup("");
+    worker->heard_ms = worker->since_ms = cw_clock_ms();
+    struct cw_worker **at = &d->workers;
+    while (*at)
+        at = &(*at)->next;
+    *at = worker;
+    cw_stream_accept(stream, &callbacks, worker);
+    if (d->stopping)
+        fail(worker, CW_E_UNAVAILABLE, "the dispatcher is stopping", false);
+    else if (d->workers_n > WORKERS_MAX)
+        fail(worker, CW_E_LIMIT, "the dispatcher has as many workers as it takes", false);
+}
+
+void cw_fleet_tick(struct cw_dispatcher *d, int64_t now)
+{
+    for (struct cw_worker *worker = d->workers, *next; worker; worker = next) {
+        next = worker->next;
+        int64_t silent = now - worker->heard_ms;
+        if (!worker->failed && silent > (worker->hello ? d->options.silence_ms : HELLO_LIMIT_MS))
+            fail(worker, CW_E_TIMEOUT,
+                 worker->hello ? "nothing was heard of it for too long" : "no hello came", false);
+    }
+}
+
+void cw_fleet_close_all(struct cw_dispatcher *d)
+{
+    while (d->workers) {
+        while (d->workers->shares)
+            cw_share_remove(d->workers->shares);
+        worker_free(d->workers);
+    }
+}

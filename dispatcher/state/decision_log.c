@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/state/decision_log.h"
+
+#include <string.h>
+
+const char *const cw_decision_kinds[CW_DECISION_KINDS] = {"autocache", "autoscale", "autoplace",
+                                                          "share",     "provision", "evict"};
+
+void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job,
+                        const struct cw_state_decision *decision)
+{
+    struct cw_state_decision row = *decision;
+    const char *choice = row.choice && row.choice[0] != '\0' ? row.choice : "nothing";
+    row.time_ms = cw_clock_wall_ms();
+    row.job = job ? job->id : "";
+    row.name = job ? job->name : "";
+    row.epoch = job ? job->first_epoch : 0;
+    for (size_t i = 0; i < CW_DECISION_KINDS; i++)
+        d->counts.decisions[i] += strcmp(row.kind, cw_decision_kinds[i]) == 0;
+    if (job)
+        cw_log_info(CW_LOG_MOD, "job=%s name=%s %s %s: %s: %s", row.job, row.name, row.kind,
+                    row.policy, choice, row.reason);
+    else
+        cw_log_info(CW_LOG_MOD, "%s %s: %s: %s", row.kind, row.policy, choice, row.reason);
+    if (d->state) /* there is none where parts of a dispatcher are tested */
+        cw_state_put_decision(d->state, &row, CW_DECISIONS_KEPT, CW_DECISIONS_IN_ALL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening the state directory: lock, database, checks, next generation. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "dispatcher/state/state_int.h"
+
+int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw_err *err)
+{
+    int code = sqlite3_errcode(db);
+    const char *text = sqlite3_errmsg(db);
+    switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s/state.db is damaged (%s: %s): restore it from a copy, or remove the "
+                          "directory to begin anew (jobs are lost then; "
+                          "trainers can go on with their resume tokens)",
+                          dir, doing, text);
+    case SQLITE_FULL:
+        return cw_err_set(err, CW_E_IO, "%s: no space left (%s)", dir, doing);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+        return cw_err_set(err, CW_E_DENIED, "%s/state.db cannot be written (%s: %s)", dir, doing,
+                          text);
+    default:
+        return cw_err_set(err, CW_E_IO, "%s/state.db: %s: %s", dir, doing, text);
+    }
+}
+
+int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing,
+                  struct cw_err *err)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    int rc = cw_state_db_error(db, dir, doing, err);
+    if (!sqlite3_get_autocommit(db))
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return rc;
+}
+
+static int make_dirs(const char *dir, struct cw_err *err)
+{
+    cw_autofree char *path = cw_mem_strdup(dir);
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return cw_err_errno(err, errno, "state directory %s: cannot make %s", dir, path);
+        *p = '/';
+    }
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return cw_err_errno(err, errno, "cannot make state directory %s", dir);
+    return 0;
+}
+
+/* The lock file holds "generation N" once the directory has been in use: so a state.db that has
+ * vanished is noticed, and one that was replaced by an older copy. *ret_locked: that generation;
+ * 0 = the directory is new. */
+static int take_lock(struct cw_state *state, uint64_t *ret_locked, struct cw_err *err)
+{
+    cw_autofree char *path = cw_mem_printf("%s/lock", state->dir);
+    state->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (state->lock_fd < 0)
+        return cw_err_errno(err, errno, "cannot open %s", path);
+    if (flock(state->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK)
+            return cw_err_set(err, CW_E_AGAIN,
+                              "state directory %s is in use by another dispatcher: stop that one, "
+                              "give another --state-dir, or wait for it "
+                              "with --standby",
+                              state->dir);
+        return cw_err_errno(err, errno, "cannot lock %s", path);
+    }
+    char text[64] = "";
+    unsigned long long generation = 0;
+    if (pread(state->lock_fd, text, sizeof(text) - 1, 0) > 0)
+        *ret_locked =
+            sscanf(text, "generation %llu", &generation) == 1 && generation < CW_GENERATION_MAX
+                ? generation
+                : 1;
+    return 0;
+}
+
+static int mark_used(struct cw_state *state, struct cw_err *err)
+{
+    char text[64];
+    int n =
+        snprintf(text, sizeof(text), "generation %-20llu\n", (unsigned long long)state->generation);
+    if (pwrite(state->lock_fd, text, (size_t)n, 0) != n || fsync(state->lock_fd) != 0)
+        return cw_err_errno(err, errno, "cannot write %s/lock", state->dir);
+    return 0;
+}
+
+static int check_whole(struct cw_state *state, struct cw_err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(state->db, "PRAGMA quick_check(1)", -1, &stmt, NULL) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_ROW) {
+        sqlite3_finalize(stmt);
+        return cw_state_db_error(state->db, state->dir, "checking it", err);
+    }
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
+    int rc = 0;
+    if (!cw_str_eq(text, "ok"))
+        rc = cw_err_set(err, CW_E_CORRUPT,
+                        "%s/state.db is damaged (%s): restore it from a copy, or remove the "
+                        "directory to begin anew (jobs are lost then; "
+                        "trainers can go on with their resume tokens)",
+                        state->dir, text ? text : "check failed");
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int read_generation(struct cw_state *state, uint64_t *ret_generation, struct cw_err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = 0;
+    if (sqlite3_prepare_v2(state->db, "SELECT value FROM meta WHERE key = 'generation'", -1, &stmt,
+                           NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        *ret_generation = (uint64_t)sqlite3_column_int64(stmt, 0);
+    else
+        rc = cw_err_set(err, CW_E_CORRUPT,
+                        "%s/state.db has no generation: it was not written by cachew-dispatcher",
+                        state->dir);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+uint64_t cw_state_next_generation(uint64_t stored, uint64_t locked, int64_t wall_ms, uint64_t above)
+{
+    uint64_t next = CW_MAX(stored, CW_MAX(locked, above)) + 1;
+    return wall_ms > 0 ? CW_MAX(next, (uint64_t)wall_ms) : next;
+}
+
+static int raise_generation(struct cw_state *state, uint64_t locked, uint64_t above,
+                            struct cw_err *err)
+{
+    uint64_t stored = 0;
+    int rc = read_generation(state, &stored, err);
+    if (rc != 0)
+        return rc;
+    state->generation = cw_state_next_generation(stored, locked, cw_clock_wall_ms(), above);
+    CW_STR_AUTO sql = {0};
+    cw_str_addf(&sql, "UPDATE meta SET value = %llu WHERE key = 'generation'",
+                (unsigned long long)state->generation);
+    return cw_state_exec(state->db, state->dir, cw_str_text(&sql), "raising the generation", err);
+}
+
+/* SQLite gives its other files the permissions of this one. */
+static int make_private(const char *path, struct cw_err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int rc = fd < 0 || fchmod(fd, 0600) != 0 ? cw_err_errno(err, errno, "cannot open %s", path) : 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int open_db(struct cw_state *state, uint64_t locked, uint64_t above, struct cw_err *err)
+{
+    cw_autofree char *path = cw_mem_printf("%s/state.db", state->dir);
+    if (locked > 0 && access(path, F_OK) != 0 && errno == ENOENT)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "%s was in use, but its state.db is missing: restore it from a copy, or "
+                          "remove the directory to begin anew (jobs are "
+                          "lost then; trainers can go on with their resume tokens)",
+                          state->dir);
+    int rc = make_private(path, err);
+    if (rc != 0)
+        return rc;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &state->db, flags, NULL) != SQLITE_OK)
+        return cw_state_db_error(state->db, state->dir, "opening it", err);
+    sqlite3_busy_timeout(state->db, 2000); /* somebody looks at it with sqlite3(1) */
+    static const char setup[] =
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;";
+    rc = cw_state_exec(state->db, state->dir, setup, "setting it up", err);
+    if (rc == 0)
+        rc = check_whole(state, err);
+    if (rc == 0)
+        rc = cw_state_migrate(state->db, state->dir, locked > 0, err);
+    if (rc == 0)
+        rc = raise_generation(state, locked, above, err);
+    if (rc == 0 && sqlite3_open_v2(path, &state->reader, flags, NULL) != SQLITE_OK)
+        rc = cw_state_db_error(state->reader, state->dir, "opening it", err);
+    return rc != 0 ? rc
+                   : cw_state_exec(state->reader, state->dir, "PRAGMA query_only=ON",
+                                   "setting it up", err);
+}
+
+int cw_state_open(const char *dir, uint64_t above, struct cw_state **ret_state, struct cw_err *err)
+{
+    int rc = make_dirs(dir, err);
+    if (rc != 0)
+        return rc;
+    struct cw_state *state = CW_NEW(struct cw_state);
+    state->dir = cw_mem_strdup(dir);
+    state->lock_fd = -1;
+    uint64_t locked = 0;
+    rc = take_lock(state, &locked, err);
+    if (rc == 0) {
+        cw_autofree char *copy = cw_state_backup_path(dir);
+        (void)unlink(copy);
+    }
+    if (rc == 0)
+        rc = open_db(state, locked, above, err);
+    if (rc == 0)
+        rc = mark_used(state, err);
+    if (rc != 0) {
+        cw_state_close(state);
+        return rc;
+    }
+    cw_state_writer_start(state);
+    *ret_state = state;
+    return 0;
+}
+
+void cw_state_close(struct cw_state *state)
+{
+    if (!state)
+        return;
+    if (state->writer.thread.started)
+        (void)cw_state_commit(state, NULL);
+    cw_state_writer_stop(state);
+    cw_state_queue_clear(&state->pending);
+    for (size_t i = 0; i < CW_ARRAY_LEN(state->stmts); i++)
+        sqlite3_finalize(state->stmts[i]);
+    sqlite3_close(state->reader);
+    sqlite3_close(state->db);
+    if (state->lock_fd >= 0)
+        close(state->lock_fd);
+    cw_mem_free(state->dir);
+    cw_mem_free(state);
+}
+
+uint64_t cw_state_generation(const struct cw_state *state)
+{
+    return state->generation;
+}
