@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/batch.h"
+#include "client/model/batch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "base/str.h"
-#include "client/public.h"
+#include "client/model/public.h"
 
 #define MAGIC 0x63774241u
 

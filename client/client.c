@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/client.h"
+#include "client/model/client.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "base/str.h"
 #include "base/version.h"
 #include "cachew/v1/admin.pb-c.h"
-#include "client/cancel.h"
-#include "client/local.h"
-#include "client/local_workers.h"
-#include "client/public.h"
+#include "client/model/cancel.h"
+#include "client/embedded/embedded_cluster.h"
+#include "client/embedded/local_workers.h"
+#include "client/model/public.h"
 #include "loop/loop.h"
 #include "shm/shm.h"
 #include "wire/wire.h"

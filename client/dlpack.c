@@ -3,8 +3,8 @@
  * our own names. */
 #include <stdatomic.h>
 #include "base/mem.h"
-#include "client/batch.h"
-#include "client/public.h"
+#include "client/model/batch.h"
+#include "client/model/public.h"
 
 struct dl_device {
     int32_t type, id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer's side of a job: the loop of cachew_job_next, tokens, statistics. */
-#include "client/job.h"
+#include "client/model/job.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/mem.h"
-#include "client/public.h"
-#include "client/session.h"
+#include "client/model/public.h"
+#include "client/session/session.h"
 #include "wire/token.h"
 
 int cw_job_check(const struct cachew_job *job, struct cw_err *err)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
-#include "client/public.h"
+#include "client/model/public.h"
 
 struct cachew_builder {
     struct cw_graph_builder *graph;

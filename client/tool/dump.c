@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "client/batch.h"
-#include "client/tool/tensor_file.h"
+#include "client/model/batch.h"
+#include "client/tool/shard/tensor_file.h"
 
 struct dump {
     const char *dir;

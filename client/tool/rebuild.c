@@ -2,7 +2,7 @@
 #include "client/tool/rebuild.h"
 
 #include "base/mem.h"
-#include "client/batch.h"
+#include "client/model/batch.h"
 #include "plan/program.h"
 
 void tool_rebuilt_fini(struct tool_rebuilt *rebuilt)

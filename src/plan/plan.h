@@ -4,7 +4,7 @@
  *
  * Dense pipeline: item k is output k. Sparse pipeline (a filter): item k is the fixed range [k *
  * chunk, (k + 1) * chunk) of positions below the first operator that changes the count; what
- * survives is sent as rows, and the client cuts rows into batches in item order (client/join.c),
+ * survives is sent as rows, and the client cuts rows into batches in item order (client/delivery/rebatch.c),
  * counting take and skip. So the sequence is exactly what one thread would give that ran the
  * pipeline from end to end. */
 #ifndef CW_PLAN_PLAN_H

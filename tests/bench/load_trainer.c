@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trainer that takes batches as they come, and acknowledges them as client/session_say.c does. */
+/* A trainer that takes batches as they come, and acknowledges them as client/session/session_send.c does. */
 #include "bench/load.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/version.h"
 #include "cachew/v1/job.pb-c.h"
 
-#define ACK_MS 200 /* as in client/session_say.c */
+#define ACK_MS 200 /* as in client/session/session_send.c */
 #define ACK_GAP_MS 5
 
 static void ack(struct load_trainer *t, int64_t now_ms)

@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "cachew/cachew.h"
-#include "client/batch.h"
-#include "client/job.h"
-#include "client/recvpool.h"
+#include "client/model/batch.h"
+#include "client/model/job.h"
+#include "client/transport/recvpool.h"
 
 /* As a program would declare it, from dlpack.h 0.8. */
 struct DLManagedTensor {

@@ -4,7 +4,7 @@
 #include "support/cm.h"
 
 #include "base/rng.h"
-#include "client/credit.h"
+#include "client/transport/credit.h"
 
 /* A worker that sends all that it may, and a trainer that takes nothing: the memory that is held
  * in the end. */

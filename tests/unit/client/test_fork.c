@@ -14,8 +14,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cachew/cachew.h"
-#include "client/client.h"
-#include "client/local.h"
+#include "client/model/client.h"
+#include "client/embedded/embedded_cluster.h"
 
 #define WAIT_MS 120000
 #define CHILDREN 3

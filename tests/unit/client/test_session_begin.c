@@ -5,7 +5,7 @@
 #include <malloc.h>
 #include <string.h>
 #include "base/mem.h"
-#include "client/session_int.h"
+#include "client/session/session_int.h"
 #include "wire/wire.h"
 
 #define ID_BYTES (1u << 20)

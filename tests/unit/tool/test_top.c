@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/tool/top.h"
+#include "client/tool/view/top.h"
 #include "conf/value.h"
 #include "support/cm.h"
 

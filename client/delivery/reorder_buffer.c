@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/delivery/reorder_buffer.h"
+
+#include "base/mem.h"
+
+/* a window never reaches further: a peer that says so is wrong */
+#define EPOCHS_AHEAD_MAX (1u << 20)
+
+struct waiting {
+    uint64_t local;
+    void *entry;
+};
+struct cw_order_epoch {
+    struct cw_set got; /* came, or will not come, or was consumed before */
+    uint64_t got_n;
+    struct cw_set gone;   /* of these: will not come */
+    struct cw_map held;   /* ordered: local number -> entry */
+    struct waiting *fifo; /* unordered: as they came */
+    size_t fifo_first, fifo_n, fifo_cap;
+    bool cut;
+};
+
+uint64_t cw_order_local(const struct cw_order_conf *conf, uint64_t item)
+{
+    if (item <= conf->consumer)
+        return 0;
+    return (item - conf->consumer - 1) / conf->consumers + 1;
+}
+
+uint64_t cw_order_item(const struct cw_order_conf *conf, uint64_t local)
+{
+    return local * conf->consumers + conf->consumer;
+}
+
+static struct cw_order_epoch *epoch_get(struct cw_order *order, uint64_t epoch)
+{
+    struct cw_order_epoch *state = cw_map_get(&order->epochs, epoch);
+    if (!state) {
+        state = CW_NEW(struct cw_order_epoch);
+        cw_map_set(&order->epochs, epoch, state);
+    }
+    return state;
+}
+
+/* Marks local numbers [lo, hi); returns how many were new. */
+static uint64_t mark(struct cw_order_epoch *state, uint64_t lo, uint64_t hi)
+{
+    uint64_t fresh = hi - lo;
+    for (size_t i = 0; i < state->got.n; i++) {
+        uint64_t a = CW_MAX(lo, state->got.v[i].lo), b = CW_MIN(hi, state->got.v[i].hi);
+        fresh -= a < b ? b - a : 0;
+    }
+    cw_set_add(&state->got, lo, hi);
+    state->got_n += fresh;
+    return fresh;
+}
+
+void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uint64_t epoch,
+                   uint64_t item, const struct cw_set *consumed)
+{
+    *order = (struct cw_order){.conf = *conf, .epoch = epoch};
+    if (order->conf.consumers == 0)
+        order->conf.consumers = 1;
+    order->mine = cw_order_local(&order->conf, order->conf.items);
+    order->next = CW_MIN(cw_order_local(&order->conf, item), order->mine);
+    struct cw_order_epoch *state = epoch_get(order, epoch);
+    if (order->next > 0)
+        mark(state, 0, order->next);
+    for (size_t i = 0; consumed && i < consumed->n; i++) {
+        uint64_t lo = cw_order_local(&order->conf, consumed->v[i].lo),
+                 hi = cw_order_local(&order->conf, consumed->v[i].hi);
+        hi = CW_MIN(hi, order->mine);
+        if (lo < hi)
+            mark(state, lo, hi);
+    }
+    /* What was consumed before is not given out again: for the ordered walk it is like what will
+     * not come, but it is not told. */
+    if (!order->conf.unordered)
+        order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
+}
+
+static void epoch_free(struct cw_order *order, struct cw_order_epoch *state,
+                       cw_order_free_fn *free_entry)
+{
+    uint64_t key;
+    void *entry;
+    for (size_t i = 0; cw_map_next(&state->held, &i, &key, &entry);) {
+        free_entry(entry);
+        order->held--;
+    }
+    for (size_t i = 0; i < state->fifo_n; i++) {
+        free_entry(state->fifo[state->fifo_first + i].entry);
+        order->held--;
+    }
+    cw_map_fini(&state->held);
+    cw_mem_free(state->fifo);
+    cw_set_fini(&state->got);
+    cw_set_fini(&state->gone);
+    cw_mem_free(state);
+}
+
+void cw_order_fini(struct cw_order *order, cw_order_free_fn *free_entry)
+{
+    uint64_t key;
+    void *state;
+    for (size_t i = 0; cw_map_next(&order->epochs, &i, &key, &state);)
+        epoch_free(order, state, free_entry);
+    cw_map_fini(&order->epochs);
+    *order = (struct cw_order){0};
+}
+
+bool cw_order_is_over(const struct cw_order *order)
+{
+    return order->conf.epochs != 0 && order->epoch >= order->conf.epochs;
+}
+
+static void fifo_push(struct cw_order_epoch *state, uint64_t local, void *entry)
+{
+    if (state->fifo_n == 0)
+        state->fifo_first = 0;
+    size_t end = state->fifo_first + state->fifo_n;
+    CW_GROW(state->fifo, end, state->fifo_cap);
+    state->fifo[end] = (struct waiting){local, entry};
+    state->fifo_n++;
+}
+
+int cw_order_put(struct cw_order *order, uint64_t epoch, uint64_t item, void *entry,
+                 struct cw_err *err)
+{
+    const struct cw_order_conf *conf = &order->conf;
+    bool known = item < conf->items && (conf->epochs == 0 || epoch < conf->epochs) &&
+                 item % conf->consumers == conf->consumer;
+    if (!known || (epoch > order->epoch && epoch - order->epoch > EPOCHS_AHEAD_MAX))
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "epoch %llu, item %llu is not of this job and consumer",
+                          (unsigned long long)epoch, (unsigned long long)item);
+    if (epoch < order->epoch || cw_order_is_over(order))
+        return 0;
+    struct cw_order_epoch *state = epoch_get(order, epoch);
+    uint64_t local = item / conf->consumers;
+    if (cw_set_has(&state->got, local))
+        return 0;
+    cw_set_add(&state->got, local, local + 1);
+    state->got_n++;
+    order->held++;
+    if (conf->unordered)
+        fifo_push(state, local, entry);
+    else
+        cw_map_set(&state->held, local, entry);
+    return 1;
+}
+
+uint64_t cw_order_skip(struct cw_order *order, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    if (epoch < order->epoch || epoch - order->epoch > EPOCHS_AHEAD_MAX || cw_order_is_over(order))
+        return 0;
+    uint64_t from = cw_order_local(&order->conf, lo);
+    uint64_t to = CW_MIN(cw_order_local(&order->conf, hi), order->mine);
+    uint64_t skipped = 0;
+    struct cw_order_epoch *state = epoch_get(order, epoch);
+    /* Only what has not come is left out. */
+    for (uint64_t at = from; at < to;) {
+        uint64_t begin = cw_set_first_absent(&state->got, at), end = to;
+        if (begin >= to)
+            break;
+        (void)cw_set_first_present(&state->got, begin, &end);
+        end = CW_MIN(end, to);
+        cw_set_add(&state->gone, begin, end);
+        skipped += mark(state, begin, end);
+        at = end;
+    }
+    return skipped;
+}
+
+static struct cw_order_out take_end(struct cw_order *order, struct cw_order_epoch *state)
+{
+    struct cw_order_out out = {CW_ORDER_END, order->epoch, order->conf.items, NULL};
+    cw_map_remove(&order->epochs, order->epoch);
+    epoch_free(order, state, NULL);
+    order->epoch++;
+    order->next = 0;
+    return out;
+}
+
+static struct cw_order_out take_unordered(struct cw_order *order, struct cw_order_epoch *state)
+{
+    if (state->fifo_n == 0)
+        return (struct cw_order_out){.kind = CW_ORDER_NONE};
+    struct waiting first = state->fifo[state->fifo_first++];
+    state->fifo_n--;
+    order->held--;
+    return (struct cw_order_out){CW_ORDER_ITEM, order->epoch,
+                                 cw_order_item(&order->conf, first.local), first.entry};
+}
+
+static struct cw_order_out take_ordered(struct cw_order *order, struct cw_order_epoch *state)
+{
+    struct cw_order_out out = {.epoch = order->epoch,
+                               .item = cw_order_item(&order->conf, order->next)};
+    out.entry = cw_map_remove(&state->held, order->next);
+    if (out.entry) {
+        out.kind = CW_ORDER_ITEM;
+        order->held--;
+    } else if (cw_set_has(&state->gone, order->next)) {
+        out.kind = CW_ORDER_GONE;
+    } else if (cw_set_has(&state->got, order->next)) { /* consumed before we began */
+        order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
+        return cw_order_take(order);
+    } else {
+        return out;
+    }
+    order->next++;
+    return out;
+}
+
+struct cw_order_out cw_order_take(struct cw_order *order)
+{
+    if (cw_order_is_over(order))
+        return (struct cw_order_out){.kind = CW_ORDER_NONE};
+    struct cw_order_epoch *state = epoch_get(order, order->epoch);
+    bool drained = order->conf.unordered ? state->got_n == order->mine && state->fifo_n == 0
+                                         : order->next >= order->mine;
+    if (state->cut || drained)
+        return take_end(order, state);
+    return order->conf.unordered ? take_unordered(order, state) : take_ordered(order, state);
+}
+
+void cw_order_cut(struct cw_order *order, cw_order_free_fn *free_entry)
+{
+    if (cw_order_is_over(order))
+        return;
+    struct cw_order_epoch *old = cw_map_remove(&order->epochs, order->epoch);
+    if (old)
+        epoch_free(order, old, free_entry);
+    struct cw_order_epoch *state = epoch_get(order, order->epoch);
+    if (order->mine > 0)
+        mark(state, 0, order->mine);
+    state->cut = true;
+}
+
+const struct cw_set *cw_order_received(const struct cw_order *order, uint64_t epoch)
+{
+    const struct cw_order_epoch *state = cw_map_get(&order->epochs, epoch);
+    return state ? &state->got : NULL;
+}
+
+uint64_t cw_order_come(const struct cw_order *order)
+{
+    const struct cw_order_epoch *state;
+    uint64_t epoch = order->epoch, local = 0;
+    while (order->mine > 0 && (state = cw_map_get(&order->epochs, epoch)) &&
+           (local = cw_set_first_absent(&state->got, 0)) >= order->mine) {
+        epoch++;
+        local = 0;
+    }
+    return epoch * order->mine + local;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/embedded/embedded_cluster.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/hostload.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "client/model/cancel.h"
+#include "client/model/public.h"
+#include "loop/child.h"
+
+#define PATH_BYTES 4096
+#define SOCKET_PATH_MAX 100 /* sun_path has 108 */
+#define WORKERS_MAX 64
+#define STOP_MS 5000
+#define AGAIN_MS 1000  /* a daemon that dies is started again, at most so often */
+#define FLUSH_MS 15000 /* what waits for the cache is written */
+#define ARGS_MAX 12
+
+struct daemon {
+    struct cw_child child;
+    const char *program;
+    char name[32]; /* of its log */
+    char *args[ARGS_MAX];
+    int64_t started_ms;
+};
+struct cw_local {
+    char *dir;              /* mode 0700, removed at the end */
+    int lock_fd;            /* held as long as this process lives */
+    char *address;          /* of the dispatcher */
+    struct daemon *daemons; /* the dispatcher is the first */
+    size_t daemons_n;
+    bool caching;
+    /* while they start */
+    int64_t deadline_ms;
+    const struct cachew_cancel *cancel;
+};
+
+static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *ftw)
+{
+    (void)info;
+    (void)type;
+    (void)ftw;
+    (void)remove(path);
+    return 0;
+}
+
+static void remove_dir(const char *path)
+{
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A directory of a process that was killed: its lock is free. */
+static void remove_if_left(const char *base, const char *name)
+{
+    struct stat info;
+    cw_autofree char *dir = cw_mem_printf("%s/%s", base, name);
+    cw_autofree char *lock = cw_mem_printf("%s/lock", dir);
+    if (lstat(dir, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid())
+        return;
+    int fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        remove_dir(dir);
+    close(fd);
+}
+
+static void remove_left(const char *base)
+{
+    DIR *list = opendir(base);
+    for (struct dirent *entry; list && (entry = readdir(list)) != NULL;)
+        if (strncmp(entry->d_name, "cachew-", 7) == 0 && strlen(entry->d_name) == 13)
+            remove_if_left(base, entry->d_name);
+    if (list)
+        closedir(list);
+}
+
+/* The lock gets its name once it is held, so that nobody takes the directory for one left
+ * behind. */
+static int take_lock(struct cw_local *local, struct cw_err *err)
+{
+    cw_autofree char *fresh = cw_mem_printf("%s/lock.new", local->dir);
+    cw_autofree char *lock = cw_mem_printf("%s/lock", local->dir);
+    local->lock_fd = open(fresh, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (local->lock_fd < 0 || flock(local->lock_fd, LOCK_EX | LOCK_NB) != 0 ||
+        rename(fresh, lock) != 0)
+        return cw_err_errno(err, errno, "local: cannot lock %s", fresh);
+    return 0;
+}
+
+static int make_dir(struct cw_local *local, struct cw_err *err)
+{
+    const char *base = getenv("TMPDIR");
+    if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40) /* no room for a socket's name */
+        base = "/tmp";
+    remove_left(base);
+    char *dir = cw_mem_printf("%s/cachew-XXXXXX", base);
+    if (!mkdtemp(dir)) {
+        int rc = cw_err_errno(err, errno, "local: cannot make a directory %s", dir);
+        cw_mem_free(dir);
+        return rc;
+    }
+    local->dir = dir;
+    return take_lock(local, err);
+}
+
+/* What a child last wrote to its log, to say why it did not start. */
+static void last_line(const char *path, char *ret_line, size_t cap)
+{
+    FILE *file = fopen(path, "re");
+    ret_line[0] = 0;
+    char line[512];
+    while (file && fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "\n")] = 0;
+        if (line[0])
+            snprintf(ret_line, cap, "%s", line);
+    }
+    if (file)
+        fclose(file);
+}
+
+static int spawn(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+{
+    char path[PATH_BYTES];
+    const char *argv[ARGS_MAX + 2] = {path};
+    cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
+    int rc = cw_child_find(daemon->program, path, sizeof(path), err);
+    for (size_t i = 0; i < ARGS_MAX && daemon->args[i]; i++)
+        argv[i + 1] = daemon->args[i];
+    daemon->started_ms = cw_clock_ms();
+    return rc == 0 ? cw_child_start(&daemon->child, argv, log, 0, err) : rc;
+}
+
+/* Waits for its line `ready ADDRESS`. */
+static int wait_ready(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+{
+    char line[512];
+    while (!cw_child_has_output(&daemon->child, CW_CANCEL_LOOK_MS)) {
+        if (cw_cancel_is_set(local->cancel))
+            return cw_err_set(err, CW_E_CANCELLED, "local: the start of %s was cancelled",
+                              daemon->program);
+        if (cw_clock_ms() >= local->deadline_ms)
+            return cw_err_set(err, CW_E_TIMEOUT, "it was not ready in time");
+    }
+    int rc = cw_child_read_line(&daemon->child,
+                                CW_MAX(local->deadline_ms - cw_clock_ms(), CW_CANCEL_LOOK_MS), line,
+                                sizeof(line), err);
+    if (rc == 0 && !cw_str_starts(line, "ready "))
+        rc = cw_err_set(err, CW_E_INTERNAL, "it said \"%s\" instead of being ready", line);
+    return rc;
+}
+
+static int start(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+{
+    char last[512];
+    int rc = spawn(local, daemon, err);
+    if (rc != 0)
+        return rc;
+    rc = wait_ready(local, daemon, err);
+    if (rc == 0 || rc == CW_E_CANCELLED)
+        return rc;
+    cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
+    last_line(log, last, sizeof(last));
+    return cw_err_set(err, CW_E_UNAVAILABLE, "local: %s did not start: %s", daemon->program,
+                      last[0]              ? last
+                      : rc == CW_E_TIMEOUT ? "it was not ready within timeout_ms"
+                                           : "it wrote nothing");
+}
+
+static void add_args(struct daemon *daemon, const char *const *args)
+{
+    for (size_t i = 0; args[i]; i++) {
+        CW_ASSERT(i < ARGS_MAX);
+        daemon->args[i] = cw_mem_strdup(args[i]);
+    }
+}
+
+static int describe_dispatcher(struct cw_local *local, const struct cachew_connect_options *options,
+                               struct cw_err *err)
+{
+    struct daemon *daemon = &local->daemons[0];
+    cw_autofree char *state = options->state_dir ? cw_mem_strdup(options->state_dir)
+                                                 : cw_mem_printf("%s/state", local->dir);
+    cw_autofree char *quota = cw_mem_printf("%llu", (unsigned long long)options->cache_quota);
+    const char *args[ARGS_MAX + 1] = {"--listen", local->address, "--state-dir", state,
+                                      "--exit-with-stdin"};
+    size_t n = 5;
+    if (options->cache_store) {
+        args[n++] = "--cache-store";
+        args[n++] = options->cache_store;
+    }
+    if (options->cache_store && options->cache_quota) {
+        args[n++] = "--cache-quota";
+        args[n++] = quota;
+    }
+    local->caching = options->cache_store != NULL;
+    daemon->program = "cachew-dispatcher";
+    snprintf(daemon->name, sizeof(daemon->name), "dispatcher");
+    add_args(daemon, args);
+    if (!options->state_dir && mkdir(state, 0700) != 0)
+        return cw_err_errno(err, errno, "local: cannot make %s", state);
+    return 0;
+}
+
+static void describe_worker(struct cw_local *local, size_t i, int threads)
+{
+    struct daemon *daemon = &local->daemons[i];
+    bool told = getenv("CACHEW_WORKER_BUDGET") != NULL;
+    char count[16], budget[32];
+    daemon->program = "cachew-worker";
+    snprintf(count, sizeof(count), "%d", threads);
+    snprintf(budget, sizeof(budget), "%llu",
+             (unsigned long long)cw_host_budget(local->daemons_n - 1));
+    snprintf(daemon->name, sizeof(daemon->name), "worker-%zu", i - 1);
+    cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", local->dir, daemon->name);
+    const char *const args[] = {
+        "--dispatcher",      local->address,           "--listen", listen, "--threads", count,
+        "--exit-with-stdin", told ? NULL : "--budget", budget,     NULL};
+    add_args(daemon, args);
+}
+
+void cw_local_watch(struct cw_local *local)
+{
+    struct cw_err err = {0};
+    for (size_t i = 0; i < local->daemons_n; i++) {
+        struct daemon *daemon = &local->daemons[i];
+        if (cw_clock_ms() - daemon->started_ms < AGAIN_MS ||
+            (daemon->child.pid && cw_child_is_alive(&daemon->child)))
+            continue;
+        (void)cw_child_stop(&daemon->child, STOP_MS); /* it is dead: this closes its pipes */
+        if (spawn(local, daemon, &err) != 0)
+            cw_log_debug("client", "%s cannot be started again: %s", daemon->program, err.msg);
+    }
+}
+
+static int start_all(struct cw_local *local, const struct cachew_connect_options *options,
+                     struct cw_err *err)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = options->local_threads > 0 ? options->local_threads : (int)CW_MAX(cpus, 1);
+    int rc = make_dir(local, err);
+    if (rc != 0)
+        return rc;
+    local->address = cw_mem_printf("unix:%s/dispatcher.sock", local->dir);
+    rc = describe_dispatcher(local, options, err);
+    for (size_t i = 1; i < local->daemons_n; i++)
+        describe_worker(local, i, threads);
+    for (size_t i = 0; rc == 0 && i < local->daemons_n; i++)
+        rc = start(local, &local->daemons[i], err);
+    return rc;
+}
+
+int cw_local_start(const struct cachew_connect_options *options, int64_t deadline_ms,
+                   struct cw_local **ret_local, struct cw_err *err)
+{
+    size_t workers = options->local_workers > 0 ? (size_t)options->local_workers : 1;
+    if (workers > WORKERS_MAX)
+        return cw_err_set(err, CW_E_INVALID, "connect option local_workers: %d is over %d",
+                          options->local_workers, WORKERS_MAX);
+    struct cw_local *local = CW_NEW(struct cw_local);
+    local->lock_fd = -1;
+    local->deadline_ms = deadline_ms;
+    local->cancel = options->cancel;
+    local->daemons_n = workers + 1;
+    local->daemons = CW_NEW_ARRAY(struct daemon, local->daemons_n);
+    int rc = start_all(local, options, err);
+    if (rc != 0)
+        cw_local_stop(local);
+    else
+        *ret_local = local;
+    return rc;
+}
+
+const char *cw_local_address(const struct cw_local *local)
+{
+    return local->address;
+}
+
+void cw_local_stop(struct cw_local *local)
+{
+    if (!local)
+        return;
+    /* No draining: nobody is left to receive. Workers that have a cache write what waits for it,
+     * and tell the dispatcher, before they end with their standard input. */
+    for (size_t i = 1; local->caching && i < local->daemons_n; i++)
+        (void)cw_child_stop(&local->daemons[i].child, FLUSH_MS);
+    /* All are told first, then waited for. */
+    for (size_t i = 0; i < local->daemons_n; i++)
+        if (local->daemons[i].child.pid)
+            cw_child_kill(&local->daemons[i].child, i == 0 ? SIGTERM : SIGKILL);
+    for (size_t i = local->daemons_n; i-- > 0;) {
+        if (local->daemons[i].child.pid)
+            (void)cw_child_stop(&local->daemons[i].child, STOP_MS);
+        for (size_t k = 0; k < ARGS_MAX; k++)
+            cw_mem_free(local->daemons[i].args[k]);
+    }
+    if (local->dir)
+        remove_dir(local->dir);
+    if (local->lock_fd >= 0)
+        close(local->lock_fd);
+    cw_mem_free(local->daemons);
+    cw_mem_free(local->address);
+    cw_mem_free(local->dir);
+    cw_mem_free(local);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew_job_start and cachew_job_close: options checked, the session made and ended on the loop
+ * thread. */
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/name.h"
+#include "base/str.h"
+#include "client/model/cancel.h"
+#include "client/model/job.h"
+#include "client/pipeline.h"
+#include "client/model/public.h"
+#include "client/session/session.h"
+
+#define POLICY_BYTES_MAX 256
+
+static int check_options(const struct cachew_job_options *o, struct cw_err *err)
+{
+    if (o->mode > CACHEW_SHARED)
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option mode: %d is none of CACHEW_SINGLE, CACHEW_COORDINATED, CACHEW_SHARED",
+            (int)o->mode);
+    uint32_t consumers = o->consumers ? o->consumers : 1;
+    if (o->mode == CACHEW_SINGLE && consumers != 1)
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option consumers: %u consumers need mode CACHEW_COORDINATED or CACHEW_SHARED",
+            consumers);
+    if (o->consumer >= consumers)
+        return cw_err_set(err, CW_E_INVALID, "job option consumer: %u is not below consumers (%u)",
+                          o->consumer, consumers);
+    if (o->name && cw_name_check_job(o->name, err) != 0)
+        return cw_err_wrap(err, "job option name");
+    if (o->mode != CACHEW_SINGLE && (!o->name || !*o->name))
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option name: a job of several consumers needs one, by which they find it");
+    if (o->tenant && cw_name_check_tenant(o->tenant, err) != 0)
+        return cw_err_wrap(err, "job option tenant");
+    if (o->autocache && strlen(o->autocache) > POLICY_BYTES_MAX)
+        return cw_err_set(err, CW_E_INVALID, "job option autocache: longer than %d bytes",
+                          POLICY_BYTES_MAX);
+    enum cw_identity identity;
+    if (o->identity && cw_identity_parse(o->identity, "job option identity", &identity, err) != 0)
+        return CW_E_INVALID;
+    const char *const policies[][2] = {{"autoscale", o->autoscale}, {"autoplace", o->autoplace}};
+    for (size_t i = 0; i < CW_ARRAY_LEN(policies); i++)
+        if (policies[i][1] && strlen(policies[i][1]) > POLICY_BYTES_MAX)
+            return cw_err_set(err, CW_E_INVALID, "job option %s: longer than %d bytes",
+                              policies[i][0], POLICY_BYTES_MAX);
+    if (o->max_workers > 0 && o->min_workers > o->max_workers)
+        return cw_err_set(err, CW_E_INVALID,
+                          "job option min_workers: %u is more than max_workers (%u)",
+                          o->min_workers, o->max_workers);
+    if (!(o->weight >= 0) || !(o->max_stall >= 0 && o->max_stall <= 1) || !(o->client_price >= 0) ||
+        !(o->local_cpus >= 0))
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job options weight, client_price and local_cpus must be 0 or more, max_stall 0 to 1");
+    if (o->local_workers > CW_LOCAL_WORKERS_MAX)
+        return cw_err_set(err, CW_E_INVALID, "job option local_workers: %u is over %d",
+                          o->local_workers, CW_LOCAL_WORKERS_MAX);
+    if (o->local_nice < 0 || o->local_nice > 19)
+        return cw_err_set(err, CW_E_INVALID, "job option local_nice: %d is not 0 to 19",
+                          o->local_nice);
+    if (o->local_memory > 0 &&
+        o->local_memory / CW_MAX(o->local_workers, 1u) < CW_LOCAL_WORKER_BYTES_MIN)
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "job option local_memory: %llu bytes are less than 16M for each of %u local workers",
+            (unsigned long long)o->local_memory, CW_MAX(o->local_workers, 1u));
+    if (o->token && o->token_bytes == 0)
+        return cw_err_set(err, CW_E_INVALID, "job option token_bytes: 0, but there is a token");
+    return 0;
+}
+
+static int read_options(const struct cachew_job_options *given,
+                        struct cachew_job_options *ret_options, struct cw_err *err)
+{
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+    if (given) {
+        if (given->struct_size < sizeof(size_t) || given->struct_size > 4096)
+            return cw_err_set(
+                err, CW_E_INVALID,
+                "job options: struct_size is not set: initialise with CACHEW_JOB_OPTIONS_INIT");
+        memcpy(&options, given, CW_MIN(given->struct_size, sizeof(options)));
+    }
+    *ret_options = options;
+    return check_options(&options, err);
+}
+
+static char *dup_given(const char *text)
+{
+    return text && *text ? cw_mem_strdup(text) : NULL;
+}
+
+static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew_job_options *o,
+                     struct cw_session_conf *ret_conf, struct cw_err *err)
+{
+    struct cw_session_conf conf = {.seed = o->seed,
+                                   .epochs = o->epochs,
+                                   .buffer_bytes = o->buffer_bytes,
+                                   .lease_items = o->lease_items,
+                                   .window = o->window,
+                                   .mode = (uint32_t)o->mode,
+                                   .consumers = o->consumers ? o->consumers : 1,
+                                   .consumer = o->consumer,
+                                   .unordered = o->unordered != 0,
+                                   .skip_bad = o->bad_elements == CACHEW_BAD_SKIP,
+                                   .at_most_once = o->at_most_once != 0};
+    if (o->token) {
+        int rc = cw_token_decode(o->token, o->token_bytes, &conf.token, err);
+        if (rc != 0)
+            return rc;
+        conf.token_bytes = cw_mem_dup(o->token, o->token_bytes);
+        conf.token_n = o->token_bytes;
+    }
+    conf.graph = cw_graph_ref(cw_pipeline_graph(pipeline));
+    conf.identity = conf.graph->identity;
+    if (o->identity) /* it was checked */
+        (void)!cw_identity_parse(o->identity, "", &conf.identity, NULL);
+    conf.name = dup_given(o->name);
+    conf.autocache = dup_given(o->autocache);
+    conf.tenant = dup_given(o->tenant);
+    conf.autoscale = dup_given(o->autoscale);
+    conf.autoplace = dup_given(o->autoplace);
+    conf.min_workers = o->min_workers;
+    conf.max_workers = o->max_workers;
+    conf.local = (struct cw_local_workers_conf){.max = o->local_workers,
+                                                .threads = o->local_threads,
+                                                .nice_level = o->local_nice,
+                                                .cpus = o->local_cpus,
+                                                .memory = o->local_memory,
+                                                .everywhere = o->mode != CACHEW_SINGLE};
+    conf.priority = o->priority;
+    conf.weight = o->weight;
+    conf.max_stall = o->max_stall;
+    conf.client_price = o->client_price;
+    *ret_conf = conf;
+    return 0;
+}
+
+struct open_call {
+    struct cachew_job *job;
+    struct cw_session_conf conf;
+};
+
+static void open_on_loop(void *arg)
+{
+    struct open_call *call = arg;
+    call->job->session = cw_session_new(call->job, &call->conf);
+    cw_mem_free(call);
+}
+
+static void on_kick(void *arg)
+{
+    struct cachew_job *job = arg;
+    atomic_store_explicit(&job->kicked, 0, memory_order_release);
+    if (job->session)
+        cw_session_kicked(job->session);
+}
+
+static void on_closed(void *arg)
+{
+    struct cachew_job *job = arg;
+    job->session = NULL;
+    cw_mutex_lock(&job->mutex);
+    job->closed = true;
+    cw_cond_broadcast(&job->cond); /* under the lock: the waiter frees the job */
+    cw_mutex_unlock(&job->mutex);
+}
+
+static void close_on_loop(void *arg)
+{
+    struct cachew_job *job = arg;
+    cw_session_close(job->session, on_closed, job);
+}
+
+/* A kick that was posted must have run before its node is freed; posted calls run in order. */
+static void last_on_loop(void *arg)
+{
+    on_closed(arg);
+}
+
+static void wait_closed(struct cachew_job *job)
+{
+    cw_mutex_lock(&job->mutex);
+    while (!job->closed)
+        cw_cond_wait(&job->cond, &job->mutex);
+    job->closed = false;
+    cw_mutex_unlock(&job->mutex);
+}
+
+static void free_list(struct cachew_batch *list)
+{
+    while (list) {
+        struct cachew_batch *next = list->next;
+        cachew_batch_release(list);
+        list = next;
+    }
+}
+
+void cachew_job_close(struct cachew_job *job)
+{
+    if (!job || cw_job_check(job, NULL) != 0)
+        return;
+    cw_loop_post(job->client->loop, close_on_loop, job);
+    wait_closed(job);
+    free_list(job->taken);
+    free_list(job->head);
+    cw_loop_post(job->client->loop, last_on_loop, job);
+    wait_closed(job);
+    atomic_fetch_sub(&job->client->jobs, 1);
+    cw_set_fini(&job->used);
+    cw_mem_free(job->id);
+    for (size_t i = 0; i < job->old_ids_n; i++)
+        cw_mem_free(job->old_ids[i]);
+    cw_mem_free(job->old_ids);
+    cw_cond_fini(&job->cond);
+    cw_mutex_fini(&job->mutex);
+    job->magic = 0;
+    cw_mem_free(job);
+}
+
+static int start_late(const struct cachew_job *job, struct cw_err *err)
+{
+    return cw_err_set(
+        err, CW_E_UNAVAILABLE, "the job did not start: nothing moved for %lld ms: %s%s%s",
+        (long long)job->client->timeout_ms, job->reason[0] ? job->reason : "the dispatcher at ",
+        job->reason[0] ? "" : job->client->address, job->reason[0] ? "" : " does not answer");
+}
+
+/* Until the dispatcher has welcomed us; the time runs anew when it says that something has
+ * moved. */
+static int wait_started(struct cachew_job *job, const struct cachew_cancel *cancel,
+                        struct cw_err *err)
+{
+    int rc = 0;
+    cw_mutex_lock(&job->mutex);
+    while (!job->started && job->err.code == 0 && rc == 0) {
+        if (cw_cancel_is_set(cancel))
+            rc = cw_err_set(err, CW_E_CANCELLED, "the start of the job was cancelled");
+        else if (cw_clock_ns() >= job->start_by_ns)
+            rc = start_late(job, err);
+        else
+            cw_cancel_wait(cancel, &job->cond, &job->mutex, job->start_by_ns);
+    }
+    if (job->err.code != 0) {
+        *err = job->err;
+        rc = err->code;
+    }
+    cw_mutex_unlock(&job->mutex);
+    return rc;
+}
+
+static struct cachew_job *job_new(struct cachew_client *client, const struct cw_session_conf *conf)
+{
+    struct cachew_job *job = CW_NEW(struct cachew_job);
+    job->magic = CW_JOB_MAGIC;
+    job->pid = getpid();
+    job->client = client;
+    job->unordered = conf->unordered;
+    job->mode = conf->mode;
+    job->consumers = conf->consumers;
+    job->consumer = conf->consumer;
+    job->kick_node.fn = on_kick;
+    job->kick_node.arg = job;
+    job->start_by_ns = cw_clock_ns() + client->timeout_ms * 1000000;
+    cw_mutex_init(&job->mutex);
+    cw_cond_init(&job->cond);
+    atomic_fetch_add(&client->jobs, 1);
+    return job;
+}
+
+int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline *pipeline,
+                     const struct cachew_job_options *options, struct cachew_job **ret_job,
+                     struct cachew_error *error)
+{
+    struct cw_err err = {0};
+    struct cachew_job_options o = CACHEW_JOB_OPTIONS_INIT;
+    struct cw_session_conf conf = {0};
+    if (cw_client_check(client, &err) != 0)
+        return cw_public_fail(error, &err);
+    if (!pipeline || !ret_job)
+        return cw_public_set(error, CW_E_INVALID,
+                             "cachew_job_start: pipeline and ret_job must not be NULL");
+    if (read_options(options, &o, &err) != 0 || make_conf(pipeline, &o, &conf, &err) != 0)
+        return cw_public_fail(error, &err);
+    struct cachew_job *job = job_new(client, &conf);
+    struct open_call *call = CW_NEW(struct open_call);
+    *call = (struct open_call){job, conf};
+    cw_loop_post(client->loop, open_on_loop, call);
+    if (wait_started(job, o.cancel, &err) != 0) {
+        cachew_job_close(job);
+        return cw_public_fail(error, &err);
+    }
+    *ret_job = job;
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A batch as the trainer holds it, and, while it is on its way there, an entry of the ready
+ * queue. */
+#ifndef CW_CLIENT_BATCH_H
+#define CW_CLIENT_BATCH_H
+
+#include <sys/types.h>
+#include "client/delivery/rebatch.h"
+
+struct cachew_batch {
+    uint32_t magic;
+    _Atomic int refs;      /* the trainer's, and one per DLPack tensor */
+    pid_t pid;             /* a forked child must not touch it */
+    bool end;              /* not a batch: the end of an epoch */
+    struct cw_batch *data; /* one ref; NULL for the end */
+    uint64_t epoch, number, seed;
+    uint64_t item, lost; /* dense: its item. lost: items left out just before it */
+    struct cw_hash fingerprint;
+    struct cw_pos after; /* where one stands behind it */
+    struct cachew_batch *next;
+};
+struct cachew_batch *cw_public_batch_new(void) CW_MUST_CHECK; /* zeroed, refs 1 */
+
+/* "cachew1:<fingerprint>:<seed>:<epoch>:<number>" */
+#define CW_RECIPE_BYTES 160
+int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number,
+                    char *ret_text, size_t cap);
+struct cw_recipe {
+    struct cw_hash fingerprint;
+    uint64_t seed, epoch, number;
+};
+bool cw_recipe_parse(const char *text, struct cw_recipe *ret_recipe);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/model/trainer_measure.h"
+
+#include <stdlib.h>
+
+#include "base/compiler.h"
+
+/* A record may be overwritten while it is read when the trainer is a whole ring ahead: a margin
+ * is left out of the ring's oldest end. */
+#define MARGIN 64
+
+void cw_measure_asked(struct cw_measure *m, int64_t now_ns)
+{
+    if (!m->asking)
+        m->asked_ns = now_ns;
+    m->asking = true;
+}
+
+void cw_measure_given(struct cw_measure *m, int64_t now_ns)
+{
+    uint64_t n = atomic_load_explicit(&m->written, memory_order_relaxed);
+    struct cw_measured *record = &m->ring[n % CW_MEASURE_RING];
+    /* step and wait of two records are mixed only beyond the margin */
+    atomic_store_explicit(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1,
+                          memory_order_relaxed);
+    atomic_store_explicit(&record->wait_ns, now_ns - m->asked_ns, memory_order_relaxed);
+    atomic_store_explicit(&m->written, n + 1, memory_order_release);
+    m->given_ns = now_ns;
+    m->has_given = true;
+    m->asking = false;
+}
+
+void cw_measure_break(struct cw_measure *m)
+{
+    m->has_given = m->asking = false;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void cw_measure_take(struct cw_measure *m, struct cw_measure_sum *ret)
+{
+    int64_t steps[CW_MEASURE_RING];
+    size_t steps_n = 0;
+    uint64_t written = atomic_load_explicit(&m->written, memory_order_acquire),
+             n = written - m->taken;
+    uint64_t kept = CW_MIN(n, (uint64_t)(CW_MEASURE_RING - MARGIN));
+    *ret = (struct cw_measure_sum){.batches = n};
+    m->taken = written;
+    for (uint64_t i = written - kept; i < written; i++) {
+        const struct cw_measured *record = &m->ring[i % CW_MEASURE_RING];
+        int64_t step = atomic_load_explicit(&record->step_ns, memory_order_relaxed);
+        int64_t wait = atomic_load_explicit(&record->wait_ns, memory_order_relaxed);
+        ret->wait_ns += wait;
+        ret->ns += wait + CW_MAX(step, (int64_t)0);
+        if (step >= 0)
+            steps[steps_n++] = step;
+    }
+    if (kept > 0 && kept < n) {
+        double all = (double)n / (double)kept;
+        ret->ns = (int64_t)((double)ret->ns * all);
+        ret->wait_ns = (int64_t)((double)ret->wait_ns * all);
+    }
+    if (steps_n == 0)
+        return;
+    qsort(steps, steps_n, sizeof(steps[0]), compare);
+    ret->step_ns = CW_MAX(steps[steps_n / 2], (int64_t)1);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+#include "base/mem.h"
+#include "client/session/session_int.h"
+#include "wire/wire.h"
+
+/* A token is exact. What the dispatcher kept is so too unless items were left out by hand since;
+ * then the step is taken to begin at a multiple of the number of consumers. */
+static void kept_position(const struct cachew_job *job, const Cachew__V1__ClientWelcome *welcome,
+                          struct cw_pos *ret_pos)
+{
+    struct cw_pos pos = {welcome->first_epoch, welcome->first_item, welcome->first_row, 0, 0, 0};
+    const Cachew__V1__Position *at = welcome->position;
+    uint64_t n = job->mode == CW_MODE_COORDINATED ? CW_MAX(job->consumers, 1u) : 1;
+    if (at)
+        pos = (struct cw_pos){at->epoch, at->item, at->row, at->rows, at->batches, 0};
+    if (job->sparse)
+        pos.floor = (pos.batches + n - 1) / n * n;
+    else
+        pos.floor = pos.batches == pos.item ? pos.item : pos.item - pos.item % n;
+    *ret_pos = pos;
+}
+
+static int start_position(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
+                          struct cw_pos *ret_pos, struct cw_set *ret_consumed, struct cw_err *err)
+{
+    const struct cw_token *token = &session->conf.token;
+    const struct cachew_job *job = session->job;
+    if (session->conf.token_bytes) {
+        if (!cw_hash_eq(token->fingerprint, job->fingerprint) || token->seed != job->seed)
+            return cw_err_set(err, CW_E_STATE,
+                              "the token belongs to another pipeline, other source files or "
+                              "another seed: resume with what the "
+                              "job was started with, or start without a token");
+        *ret_pos = (struct cw_pos){token->epoch, token->item,    token->row,
+                                   token->rows,  token->batches, token->batches + token->to_come};
+        cw_set_copy(ret_consumed, &token->beyond);
+        return 0;
+    }
+    *ret_pos = (struct cw_pos){0};
+    if (job->items > 0) /* else each empty epoch is told all the same */
+        kept_position(job, welcome, ret_pos);
+    for (size_t i = 0; i < welcome->n_consumed; i++)
+        if (welcome->consumed[i]->epoch == ret_pos->epoch &&
+            cw_wire_set_from(welcome->consumed[i]->items, welcome->consumed[i]->n_items,
+                             ret_consumed, err) != 0)
+            return err->code;
+    return 0;
+}
+
+int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
+                     struct cw_err *err)
+{
+    struct cachew_job *job = session->job;
+    struct cw_plan_info info;
+    struct cw_pos from = {0};
+    struct cw_set consumed = {0};
+    if (!welcome->info)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "the dispatcher's welcome does not say what the job is");
+    int rc = cw_wire_info_from(welcome->info, &info, err);
+    if (rc != 0)
+        return rc;
+    if (info.join.skip < 0 || info.join.batch < 0 ||
+        (info.join.take > 0 && info.join.skip > INT64_MAX - info.join.take))
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "the dispatcher's welcome has a row count that cannot be");
+    cw_mem_free(job->id); /* of a welcome that was refused */
+    job->id = cw_mem_strdup(welcome->job_id);
+    job->seed = welcome->seed;
+    job->epochs = welcome->epochs;
+    job->fingerprint = info.fingerprint;
+    job->pipeline_sum = info.pipeline_sum;
+    job->files_sum = info.files_sum;
+    job->identity = (uint32_t)info.identity;
+    job->items = info.items;
+    job->elements = info.elements;
+    job->sparse = info.sparse;
+    rc = start_position(session, welcome, &from, &consumed, err);
+    if (rc == 0) {
+        cw_deliver_init(&session->deliver, job, &info.join, &from, &consumed);
+        session->begun = true;
+        job->pos = job->last_pos = from;
+        cw_set_copy(&job->used, &consumed);
+        atomic_store(&job->counts.epoch, from.epoch);
+        const struct cw_set *had = cw_order_received(&session->deliver.order, from.epoch);
+        atomic_store(&job->counts.done_items, had ? cw_set_count(had) : 0);
+        job->over = cw_order_is_over(&session->deliver.order);
+    }
+    cw_set_fini(&consumed);
+    return rc;
+}

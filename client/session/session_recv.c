@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+#include "base/log.h"
+#include "client/session/session_int.h"
+#include "wire/wire.h"
+
+static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome)
+{
+    struct cw_err err = {0};
+    bool first = !session->begun;
+    session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
+    bool again = session->again;
+    if ((first && cw_session_begin(session, welcome, &err) != 0) ||
+        (again && cw_session_begin_again(session, welcome, &err) != 0)) {
+        cw_job_fail(session->job, &err);
+        return;
+    }
+    if (first)
+        cw_session_note_told(session, true);
+    session->welcome = true;
+    cw_session_set_window(session, welcome->window);
+    if (again)
+        cw_session_ack(session);
+    if (!first)
+        atomic_fetch_add_explicit(&session->job->counts.reconnects, 1, memory_order_relaxed);
+    for (size_t i = 0; i < session->links_n; i++)
+        cw_link_retell(session->links[i]);
+    cw_session_move(session, true);
+    cw_mutex_lock(&session->job->mutex);
+    session->job->started = true;
+    session->job->reason[0] = 0;
+    cw_mutex_unlock(&session->job->mutex);
+    cw_cond_broadcast(&session->job->cond);
+}
+
+static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *skipped)
+{
+    bool lost = skipped->why != CACHEW__V1__SKIPPED__WHY__TAKEN;
+    if (!session->begun)
+        return;
+    for (size_t i = 0; i < skipped->n_items; i++) {
+        const Cachew__V1__EpochSet *set = skipped->items[i];
+        for (size_t k = 0; k < set->n_items; k++)
+            cw_deliver_skip(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi,
+                            lost);
+    }
+    for (size_t i = 0; i < skipped->n_batches; i++) {
+        const Cachew__V1__EpochSet *set = skipped->batches[i];
+        for (size_t k = 0; k < set->n_items; k++)
+            cw_deliver_skip_batches(&session->deliver, set->epoch, set->items[k]->lo,
+                                    set->items[k]->hi);
+    }
+    cw_session_move(session, false);
+}
+
+static void on_local_failed(void *arg, const struct cw_err *err)
+{
+    struct cw_session *session = arg;
+    session->conf.local.max = 0;
+    cw_log_warn("client", "job=%s %s", session->job->id ? session->job->id : "-", err->msg);
+    cw_session_say_local_failed(session, err->msg);
+}
+
+static void on_local_workers(struct cw_session *session, const Cachew__V1__LocalWorkers *local)
+{
+    if (session->closed || session->conf.local.max == 0)
+        return;
+    if (!session->local)
+        session->local = cw_local_workers_new(session->job->client, local->job_id,
+                                              &session->conf.local, on_local_failed, session);
+    cw_local_workers_set(session->local, local->workers);
+}
+
+static void on_error(struct cw_session *session, const Cachew__V1__JobError *error)
+{
+    struct cw_err err = {0};
+    int code = error->code < 0 && error->code > -(int)CW_ORD_N ? error->code : CW_E_INTERNAL;
+    /* the dispatcher stops, or cannot now: the stream ends, and we come again */
+    if (cw_err_is_retryable(code)) {
+        cw_session_set_reason(session, error->error, CW_SESSION_STUCK);
+        return;
+    }
+    if (code == CW_E_NOT_FOUND && cw_session_can_begin_again(session)) {
+        if (cw_session_forget_job(session, error->error, &err) != 0)
+            cw_job_fail(session->job, &err);
+        return;
+    }
+    cw_err_set(&err, code, "%s", *error->error ? error->error : cw_err_text(code));
+    cw_job_fail(session->job, &err);
+}
+
+void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
+{
+    struct cw_session *session = arg;
+    struct cw_err err = {0};
+    ProtobufCMessage *base = cw_wire_unpack(&cachew__v1__client_command__descriptor, msg, &err);
+    if (!base) {
+        cw_log_warn("client", "message from dispatcher %s: %s", session->job->client->address,
+                    err.msg);
+        return;
+    }
+    const Cachew__V1__ClientCommand *command = (const Cachew__V1__ClientCommand *)(void *)base;
+    if (command->generation >= session->generation) { /* else: a dispatcher that was replaced */
+        session->generation = command->generation;
+        switch (command->kind_case) {
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME:
+            on_welcome(session, command->welcome);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WORKERS:
+            if (session->begun)
+                cw_session_set_workers(session, command->workers);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_ERROR:
+            on_error(session, command->error);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WAITING:
+            cw_session_set_reason(session, command->waiting->reason,
+                                  command->waiting->stuck ? CW_SESSION_STUCK
+                                                          : command->waiting->still_ms);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED:
+            on_skipped(session, command->skipped);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_WINDOW:
+            cw_session_set_window(session, command->window->items);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND_LOCAL_WORKERS:
+            on_local_workers(session, command->local_workers);
+            break;
+        case CACHEW__V1__CLIENT_COMMAND__KIND__NOT_SET:
+        default:
+            break; /* of a later version */
+        }
+    }
+    protobuf_c_message_free_unpacked(base, NULL);
+}

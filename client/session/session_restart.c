@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An anonymous job that its dispatcher does not know any more, because the trainer was away for
+ * longer than it is kept (in a debugger, on a laptop asleep), or the state was lost: the trainer
+ * begins it again by its own token. What it has received stays, and is told as after a
+ * reconnect; what comes twice is dropped as always. So each batch is given out once, and the
+ * trainer notices nothing. */
+#include "client/session/session_int.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "wire/wire.h"
+
+#define TOKEN_BYTES 256
+#define GAP_BYTES 20
+
+bool cw_session_can_begin_again(const struct cw_session *session)
+{
+    return session->begun && !session->welcome && !session->conf.name && session->conf.mode == 0;
+}
+
+static void fill_token(const struct cw_session *session, struct cw_token *token)
+{
+    const struct cachew_job *job = session->job;
+    const struct cw_deliver *deliver = &session->deliver;
+    const struct cw_pos *pos = &deliver->pos;
+    *token = (struct cw_token){.fingerprint = job->fingerprint,
+                               .seed = job->seed,
+                               .epoch = pos->epoch,
+                               .item = pos->item,
+                               .row = pos->row,
+                               .rows = pos->rows,
+                               .batches = pos->batches,
+                               .mode = job->mode,
+                               .consumers = job->consumers};
+    const struct cw_set *consumed = cw_map_get(&deliver->all_consumed, pos->epoch);
+    if (!deliver->order.conf.unordered)
+        return;
+    token->item = token->batches = consumed ? cw_set_first_absent(consumed, 0) : 0;
+    if (consumed)
+        cw_set_copy(&token->beyond, consumed);
+    cw_set_remove(&token->beyond, 0, token->item);
+}
+
+/* Where the trainer stands, as the token of the next hello. */
+static int take_token(struct cw_session *session, struct cw_err *err)
+{
+    struct cw_token token;
+    fill_token(session, &token);
+    size_t cap = TOKEN_BYTES + GAP_BYTES * token.beyond.n, n = 0;
+    void *bytes = cw_mem_new(cap);
+    int rc = cw_token_encode(&token, bytes, cap, &n, err);
+    cw_token_fini(&token);
+    cw_mem_free(session->conf.token_bytes);
+    session->conf.token_bytes = bytes;
+    session->conf.token_n = n;
+    return rc;
+}
+
+int cw_session_forget_job(struct cw_session *session, const char *why, struct cw_err *err)
+{
+    size_t n = session->links_n;
+    session->links_n = 0;
+    for (size_t i = 0; i < n; i++)
+        cw_link_close(session->links[i]);
+    cw_session_count_workers(session);
+    cw_local_workers_end(session->local);
+    session->local = NULL;
+    cw_deliver_settle(&session->deliver);
+    /* all of it is here: there is nothing to ask for */
+    session->over = cw_order_is_over(&session->deliver.order);
+    session->again = !session->over;
+    session->again_epoch = session->deliver.pos.epoch;
+    session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
+    cw_log_info("client", "job=%s %s: %s", session->job->id,
+                session->over ? "all of it has come" : "is begun again where the trainer stands",
+                why);
+    return session->again ? take_token(session, err) : 0;
+}
+
+static void add_whole(struct cw_map *sets, const struct cw_order *order, uint64_t from, uint64_t to)
+{
+    for (uint64_t epoch = from; order->mine > 0 && epoch < to; epoch++)
+        cw_set_add(cw_sets_get(sets, epoch), 0, order->mine);
+}
+
+static void copy_set(struct cw_map *sets, uint64_t epoch, const struct cw_set *set)
+{
+    for (size_t i = 0; set && i < set->n; i++)
+        cw_set_add(cw_sets_get(sets, epoch), set->v[i].lo, set->v[i].hi);
+}
+
+/* All that it has, and has consumed meanwhile, is news to the new job. */
+static void tell_all(struct cw_session *session)
+{
+    struct cw_deliver *deliver = &session->deliver;
+    const struct cw_order *order = &deliver->order;
+    uint64_t epoch;
+    void *state;
+    cw_deliver_settle(deliver);
+    cw_sets_clear(&deliver->received);
+    cw_sets_clear(&deliver->consumed);
+    add_whole(&deliver->received, order, session->again_epoch, order->epoch);
+    for (size_t i = 0; cw_map_next(&order->epochs, &i, &epoch, &state);)
+        copy_set(&deliver->received, epoch, cw_order_received(order, epoch));
+    add_whole(&deliver->consumed, order, session->again_epoch, deliver->pos.epoch);
+    copy_set(&deliver->consumed, deliver->pos.epoch,
+             cw_map_get(&deliver->all_consumed, deliver->pos.epoch));
+}
+
+int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
+                           struct cw_err *err)
+{
+    struct cachew_job *job = session->job;
+    struct cw_plan_info info;
+    if (!welcome->info)
+        return cw_err_set(err, CW_E_CORRUPT,
+                          "the dispatcher's welcome does not say what the job is");
+    int rc = cw_wire_info_from(welcome->info, &info, err);
+    if (rc != 0)
+        return rc;
+    if (!cw_hash_eq(info.fingerprint, job->fingerprint) || info.items != job->items)
+        return cw_err_set(err, CW_E_STATE,
+                          "job %s was removed while the trainer was away, and its source files are "
+                          "others by now: resume with the files "
+                          "that it was started with, or start anew",
+                          job->id);
+    session->again = false;
+    cw_job_set_id(job, welcome->job_id);
+    tell_all(session);
+    return 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "client/delivery/ack_sets.h"
+#include "client/session/session_int.h"
+#include "wire/wire.h"
+
+static void send(struct cw_session *session, Cachew__V1__ClientMessage *message)
+{
+    message->generation = session->generation;
+    cw_wire_send(session->stream, &message->base);
+}
+
+static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions *job)
+{
+    job->name = conf->name ? conf->name : job->name;
+    job->autocache = conf->autocache ? conf->autocache : job->autocache;
+    job->tenant = conf->tenant ? conf->tenant : job->tenant;
+    job->graph = cw_wire_graph_to(conf->graph);
+    job->graph->identity = (uint32_t)conf->identity;
+    job->seed = conf->seed;
+    job->epochs = conf->epochs;
+    job->unordered = conf->unordered;
+    job->skip_bad = conf->skip_bad;
+    job->window = conf->window;
+    job->buffer_bytes = conf->buffer_bytes;
+    job->mode = (Cachew__V1__ConsumerMode)conf->mode;
+    job->consumers = conf->consumers;
+    job->at_most_once = conf->at_most_once;
+    job->lease_items = conf->lease_items;
+    job->autoscale = conf->autoscale ? conf->autoscale : job->autoscale;
+    job->autoplace = conf->autoplace ? conf->autoplace : job->autoplace;
+    job->min_workers = conf->min_workers;
+    job->max_workers = conf->max_workers;
+    job->priority = conf->priority;
+    job->weight = conf->weight;
+    job->max_stall = conf->max_stall;
+    job->client_price = conf->client_price;
+}
+
+void cw_session_say_hello(struct cw_session *session)
+{
+    struct cw_session_conf *conf = &session->conf;
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    Cachew__V1__JobOptions job = CACHEW__V1__JOB_OPTIONS__INIT;
+    Cachew__V1__Position position;
+    struct cw_report report = {0};
+    hello.protocol = CW_PROTOCOL;
+    hello.version = (char *)(uintptr_t)CW_VERSION;
+    hello.client_id = session->client_id;
+    hello.consumer = conf->consumer;
+    hello.host_id = session->job->client->host_id;
+    hello.max_local = conf->local.max;
+    hello.local_now = session->local ? cw_local_workers_wanted(session->local) : 0;
+    if (session->begun && !session->again) {
+        hello.job_id = session->job->id;
+        cw_report_all(&report, &session->deliver);
+        cw_report_position(&session->deliver, &position);
+        hello.received = report.received;
+        hello.n_received = report.received_n;
+        hello.consumed = report.consumed;
+        hello.n_consumed = report.consumed_n;
+        hello.position = &position;
+        cw_session_note_told(session, true); /* a new stream: it takes it that nothing waits */
+    } else {
+        hello.job = &job;
+        fill_job(conf, &job);
+        hello.token.data = conf->token_bytes;
+        hello.token.len = conf->token_n;
+    }
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
+    message.hello = &hello;
+    send(session, &message);
+    if (job.graph)
+        cw_wire_graph_free(job.graph);
+    cw_report_fini(&report);
+}
+
+static double wait_share(struct cw_session *session, int64_t now)
+{
+    uint64_t waited = atomic_load_explicit(&session->job->counts.wait_ns, memory_order_relaxed);
+    double share = session->acked_ns ? (double)(waited - session->acked_wait_ns) /
+                                           (double)CW_MAX(now - session->acked_ns, 1)
+                                     : 0;
+    session->acked_wait_ns = waited;
+    return CW_MIN(share, 1.0);
+}
+
+static uint64_t since(const _Atomic uint64_t *counter, uint64_t *told)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed), more = now - *told;
+    *told = now;
+    return more;
+}
+
+static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_measure)
+{
+    struct cw_measure_sum sum;
+    cw_measure_take(&session->job->measure, &sum);
+    ret_measure->batches = sum.batches;
+    ret_measure->ns = (uint64_t)sum.ns;
+    ret_measure->wait_ns = (uint64_t)sum.wait_ns;
+    ret_measure->step_ns = (uint64_t)sum.step_ns;
+    ret_measure->bytes = since(&session->job->counts.bytes, &session->acked_bytes);
+    ret_measure->copies = since(&session->job->counts.copies, &session->acked_copies);
+}
+
+static bool is_starving(const struct cw_session *session)
+{
+    return session->job->sparse &&
+           session->deliver.serial ==
+               atomic_load_explicit(&session->job->given, memory_order_relaxed);
+}
+
+static bool has_news(const struct cw_session *session)
+{
+    return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 ||
+           session->deliver.consumed_n > 0 || (is_starving(session) && !session->ack.told.starving);
+}
+
+void cw_session_note_told(struct cw_session *session, bool starving)
+{
+    const struct cw_deliver *deliver = &session->deliver;
+    session->ack.told.starving = starving;
+    session->ack.told.come = cw_order_come(&deliver->order);
+    session->ack.told.unconsumed = deliver->pos.epoch * deliver->order.mine + deliver->pos.item;
+}
+
+void cw_session_ack(struct cw_session *session)
+{
+    if (!session->welcome || !has_news(session))
+        return;
+    int64_t now = cw_clock_ns();
+    struct cw_deliver *deliver = &session->deliver;
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
+    Cachew__V1__Position position;
+    Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
+    struct cw_report report = {0};
+    take_measure(session, &measure);
+    ack.measure = &measure;
+    /* clears them: should the stream break now, the next hello tells all */
+    cw_report_news(&report, deliver);
+    cw_report_position(deliver, &position);
+    ack.received = report.received;
+    ack.n_received = report.received_n;
+    ack.consumed = report.consumed;
+    ack.n_consumed = report.consumed_n;
+    ack.wait_share = wait_share(session, now);
+    ack.buffered_bytes = cw_deliver_bytes(deliver);
+    ack.ready = deliver->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
+    cw_session_note_told(session, ack.ready == 0);
+    ack.position = &position;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
+    message.ack = &ack;
+    send(session, &message);
+    cw_report_fini(&report);
+    deliver->consumed_n = 0;
+    session->acked_ns = now;
+}
+
+bool cw_session_ack_is_due(struct cw_session *session)
+{
+    struct cw_ack *ack = &session->ack;
+    ack->age_ns = cw_clock_ns() - session->acked_ns;
+    ack->consumed_n = session->deliver.consumed_n;
+    ack->starving = is_starving(session);
+    if (ack->starving)
+        ack->come = cw_order_come(&session->deliver.order);
+    return cw_ack_is_due(ack);
+}
+
+bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__WorkerLost lost = CACHEW__V1__WORKER_LOST__INIT;
+    if (!session->welcome)
+        return false;
+    cw_deliver_settle(&session->deliver);
+    cw_session_ack(session); /* first what did come from it */
+    lost.worker_id = worker_id;
+    lost.error = (char *)(uintptr_t)why;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST;
+    message.worker_lost = &lost;
+    send(session, &message);
+    return true;
+}
+
+void cw_session_worker_found(struct cw_session *session, uint64_t worker_id)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__WorkerFound found = CACHEW__V1__WORKER_FOUND__INIT;
+    if (!session->welcome)
+        return;
+    found.worker_id = worker_id;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_FOUND;
+    message.worker_found = &found;
+    send(session, &message);
+}
+
+void cw_session_say_local_failed(struct cw_session *session, const char *error)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__LocalFailed failed = CACHEW__V1__LOCAL_FAILED__INIT;
+    cw_autofree char *text = cw_mem_strdup(error);
+    if (!session->stream)
+        return; /* the next hello says that it starts none */
+    failed.error = text;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED;
+    message.local_failed = &failed;
+    send(session, &message);
+}
+
+void cw_session_say_bye(struct cw_session *session)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__Bye bye = CACHEW__V1__BYE__INIT;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_BYE;
+    message.bye = &bye;
+    send(session, &message);
+}

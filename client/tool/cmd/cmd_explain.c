@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew explain: what is known of a job's nodes, what caching each would cost and bring, what
+ * was decided and why. */
+#include <string.h>
+
+#include "client/tool/view/decision.h"
+#include "client/tool/view/explain.h"
+#include "client/tool/view/members.h"
+#include "client/tool/tool.h"
+#include "policies/policy.h"
+
+#define DECISIONS_SHOWN 10
+
+static void print_list(struct cw_str *out, Cachew__V1__Decision *const *decisions, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cw_str_add(out, i > 0 ? "," : "");
+        tool_decision_json(decisions[i], out);
+    }
+}
+
+static void print_json(const Cachew__V1__ExplainReply *reply)
+{
+    CW_STR_AUTO out = {0};
+    cw_str_add_char(&out, '{');
+    tool_json_text(&out, "job", reply->job->job_id);
+    tool_json_text(&out, "name", reply->job->name);
+    tool_json_number(&out, "epoch", reply->job->epoch);
+    tool_json_number(&out, "epochs", reply->job->epochs);
+    tool_json_text(&out, "policy", reply->policy);
+    tool_json_number(&out, "hits", reply->hits);
+    cw_str_add(&out, ",\"standing\":{");
+    tool_job_members(&out, reply->job);
+    cw_str_add(&out, "},\"windows\":[");
+    for (size_t i = 0; i < reply->n_windows; i++) {
+        cw_str_add(&out, i > 0 ? ",{" : "{");
+        tool_window_members(&out, reply->windows[i]);
+        cw_str_add_char(&out, '}');
+    }
+    cw_str_add(&out, "],\"operators\":[");
+    for (size_t i = 0; i < reply->n_nodes; i++) {
+        cw_str_add(&out, i > 0 ? ",{" : "{");
+        tool_node_members(&out, reply->nodes[i]);
+        cw_str_add_char(&out, '}');
+    }
+    cw_str_add(&out, "],\"says\":[");
+    print_list(&out, reply->says, reply->n_says);
+    cw_str_add_char(&out, ']');
+    cw_str_addf(&out, ",\"decided\":%s,\"now\":", reply->decided ? "true" : "false");
+    if (reply->now)
+        tool_decision_json(reply->now, &out);
+    else
+        cw_str_add(&out, "null");
+    cw_str_add(&out, ",\"decisions\":[");
+    print_list(&out, reply->decisions, reply->n_decisions);
+    cw_str_add(&out, "]}");
+    puts(cw_str_text(&out));
+}
+
+static void add_time_cell(struct tool_table *table, const struct cw_autocache_node *node, double ns)
+{
+    if (node->samples > 0)
+        tool_table_add(table, "%.1f us", ns / 1e3);
+    else
+        tool_table_add(table, "-");
+}
+
+static void add_node(struct tool_table *table, const struct cw_autocache_snapshot *s, size_t i)
+{
+    const struct cw_autocache_node *node = &s->nodes[i];
+    CW_STR_AUTO count = {0};
+    CW_STR_AUTO bytes = {0};
+    tool_print_count(node->elements_n, &count);
+    tool_print_bytes(node->bytes, &bytes);
+    tool_table_add(table, "%s%s", node->name, i == s->current ? " *" : "");
+    tool_table_add(table, "%s", node->op);
+    tool_table_add(table, "%s", cw_str_text(&count));
+    add_time_cell(table, node, node->cpu_ns);
+    add_time_cell(table, node, node->wall_ns);
+    tool_table_add(table, "%s", node->samples > 0 && node->bytes > 0 ? cw_str_text(&bytes) : "-");
+    double records = node->records > 0 ? node->records : node->elements_n;
+    if (node->why_not)
+        tool_table_add(table, "no: %s", node->why_not);
+    else if (node->cached > 0 && records > 0)
+        tool_table_add(table, "yes, %.0f %% is there%s", 100 * CW_MIN(node->cached / records, 1.0),
+                       node->asked ? " (asked for)" : "");
+    else
+        tool_table_add(table, "yes%s", node->asked ? " (asked for)" : "");
+}
+
+static void print_nodes(const char *inputs)
+{
+    static const char *const heads[] = {"NODE", "OPERATOR", "ELEMENTS",     "CPU",
+                                        "WALL", "BYTES",    "MAY BE CACHED"};
+    struct cw_autocache_snapshot *s = NULL;
+    struct cw_err err = {0};
+    if (cw_autocache_snapshot_parse(inputs, strlen(inputs), &s, &err) < 0) {
+        printf("what is measured cannot be shown: %s\n", err.msg);
+        return;
+    }
+    struct tool_table table;
+    tool_table_init(&table, CW_ARRAY_LEN(heads), heads);
+    for (size_t i = 0; i < s->n; i++)
+        add_node(&table, s, i);
+    printf("\nWhat caching could do in an epoch, its elements one by one (%.0f outputs measured; * "
+           "is cached):\n",
+           s->elements_measured);
+    tool_table_print(&table, stdout);
+    tool_table_fini(&table);
+    cw_autocache_snapshot_free(s);
+}
+
+static void print_decisions(const Cachew__V1__ExplainReply *reply)
+{
+    printf("\nDecisions:\n");
+    for (size_t i = reply->n_decisions > DECISIONS_SHOWN ? reply->n_decisions - DECISIONS_SHOWN : 0;
+         i < reply->n_decisions; i++) {
+        const Cachew__V1__Decision *d = reply->decisions[i];
+        CW_STR_AUTO line = {0};
+        tool_decision_text(d, &line);
+        printf("  %s\n", cw_str_text(&line));
+    }
+    if (reply->n_decisions == 0)
+        printf("  none yet\n");
+}
+
+/* What the policies say now; the one about caching weighs candidates. */
+static void print_now(const Cachew__V1__ExplainReply *reply)
+{
+    printf("\nNow:\n");
+    for (size_t i = 0; i < reply->n_says; i++)
+        printf("  %s %s: %s: %s\n", reply->says[i]->kind, reply->says[i]->policy,
+               reply->says[i]->choice, reply->says[i]->reason);
+    if (!reply->now) {
+        printf("  Of caching nothing is to be decided: the dispatcher has no cache "
+               "(--cache-store), or the job is not prepared yet.\n");
+        return;
+    }
+    printf("  autocache %s: %s\n", reply->now->policy, reply->now->reason);
+    for (size_t k = 0; k < reply->now->n_candidates; k++)
+        printf("    %s\n", reply->now->candidates[k]);
+}
+
+static void print_text(const Cachew__V1__ExplainReply *reply)
+{
+    const Cachew__V1__JobRow *job = reply->job;
+    printf("Job %s%s%s, %s, epoch %llu", job->job_id, job->name[0] != '\0' ? " " : "", job->name,
+           job->state, (unsigned long long)job->epoch);
+    if (job->epochs > 0)
+        printf(" of %llu", (unsigned long long)job->epochs);
+    printf(", autocache %s, %llu elements from the cache\n",
+           reply->policy[0] != '\0' ? reply->policy : "-", (unsigned long long)reply->hits);
+    tool_explain_standing(reply);
+    tool_explain_operators(reply);
+    if (reply->now)
+        print_nodes(reply->now->inputs);
+    print_now(reply);
+    print_decisions(reply);
+}
+
+int tool_cmd_explain(int argc, char **argv)
+{
+    const char *dispatcher = tool_dispatcher(), *job = NULL;
+    bool json = false;
+    const struct cw_arg rows[] = {
+        TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_JSON(&json, "print one JSON object; inputs in it are what the policy sees"),
+        {0},
+    };
+    const struct cw_args_spec spec = {
+        .program = "cachew explain",
+        .usage = "JOB [options]",
+        .about = "Shows where a job stands: its workers, what its trainers and operators were "
+                 "measured to do, which nodes may "
+                 "be cached or why not and what caching each would bring, what its policies would "
+                 "say now, and what they "
+                 "decided, and why.",
+        .rows = rows};
+    int code = 0;
+    if (!tool_parse_words(&spec, argc, argv, "which job?", &job, 1, &code))
+        return code;
+    struct cw_err err = {0};
+    Cachew__V1__ExplainReply *reply = NULL;
+    if (tool_explain_get(dispatcher, job, &reply, &err) < 0)
+        return tool_fail_err(&err);
+    if (json)
+        print_json(reply);
+    else
+        print_text(reply);
+    tool_explain_free(reply);
+    return TOOL_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cachew workers: the fleet of a dispatcher. */
+#include <inttypes.h>
+
+#include "cachew/v1/admin.pb-c.h"
+#include "client/tool/view/members.h"
+#include "client/tool/tool.h"
+
+static const char *const heads[] = {"WORKER", "ADDRESS", "STATE", "THREADS", "PID",   "IN HAND",
+                                    "DONE",   "CPU",     "HOST",  "LOAD",    "MEMORY"};
+
+static void add_cells(struct tool_table *table, const void *reply, size_t i)
+{
+    const Cachew__V1__WorkerRow *worker = ((const Cachew__V1__ListWorkersReply *)reply)->workers[i];
+    CW_STR_AUTO memory = {0};
+    tool_print_bytes((double)worker->budget_used, &memory);
+    cw_str_add(&memory, " of ");
+    tool_print_bytes((double)worker->budget_bytes, &memory);
+    tool_table_add(table, "%016" PRIx64, worker->worker_id);
+    tool_table_add(table, "%s", worker->address);
+    tool_table_add(table, "%s", worker->state);
+    tool_table_add(table, "%u", worker->threads);
+    tool_table_add(table, "%u", worker->pid);
+    tool_table_add(table, "%" PRIu64, worker->leased);
+    tool_table_add(table, "%" PRIu64, worker->done);
+    tool_table_add(table, "%.0f%%", 100 * worker->cpu_share);
+    if (worker->host_cpus > 0) {
+        tool_table_add(table, "%.0f%%", 100 * worker->host_cpu_share);
+        tool_table_add(table, "%.2f", worker->host_load);
+    } else {
+        tool_table_add(table, "-");
+        tool_table_add(table, "-");
+    }
+    tool_table_add(table, "%s", cw_str_text(&memory));
+}
+
+static void add_members(struct cw_str *out, const void *reply, size_t i)
+{
+    tool_worker_members(out, ((const Cachew__V1__ListWorkersReply *)reply)->workers[i]);
+}
+
+static void warn_of_generation(const Cachew__V1__ListWorkersReply *reply)
+{
+    if (reply->generation_seen <= reply->generation)
+        return;
+    fprintf(stderr,
+            "cachew: workers or trainers have seen generation %" PRIu64
+            ", this dispatcher has %" PRIu64 ", and they obey the highest.\n"
+            "If its state is an older copy, start it again with --generation-above %" PRIu64
+            "; they come back by themselves.\n",
+            reply->generation_seen, reply->generation, reply->generation_seen);
+}
+
+static void warn_of_files(const Cachew__V1__ListWorkersReply *reply)
+{
+    for (size_t i = 0; i < reply->n_workers; i++)
+        if (reply->workers[i]->other_files[0] != '\0')
+            fprintf(stderr,
+                    "cachew: it gets nothing of job %s, since it sees other files than the job was "
+                    "prepared with: %s\n",
+                    reply->workers[i]->other_files_job, reply->workers[i]->other_files);
+}
+
+int tool_cmd_workers(int argc, char **argv)
+{
+    const char *dispatcher = tool_dispatcher();
+    bool json = false;
+    const struct cw_arg rows[] = {
+        TOOL_ROW_DISPATCHER(&dispatcher),
+        TOOL_ROW_JSON(&json, "print one JSON line a worker"),
+        {0},
+    };
+    const struct cw_args_spec spec = {
+        .program = "cachew workers",
+        .usage = "[options]",
+        .about =
+            "Lists the workers of a dispatcher: address, state, batches leased and computed, CPU "
+            "of its threads, CPU of its "
+            "host that all use together, load of a host's CPU, and memory in use of the budget.",
+        .rows = rows};
+    int code = 0;
+    if (!tool_parse_words(&spec, argc, argv, "", NULL, 0, &code))
+        return code;
+    struct cw_err err = {0};
+    Cachew__V1__ListWorkersRequest request = CACHEW__V1__LIST_WORKERS_REQUEST__INIT;
+    ProtobufCMessage *message = NULL;
+    if (tool_admin_call(dispatcher, "/cachew.v1.Admin/ListWorkers", &request.base,
+                        &cachew__v1__list_workers_reply__descriptor, &message, &err) < 0)
+        return tool_fail_err(&err);
+    const struct tool_listing listing = {heads, CW_ARRAY_LEN(heads), add_cells, add_members};
+    tool_listing_print(&listing, message,
+                       ((const Cachew__V1__ListWorkersReply *)(const void *)message)->n_workers,
+                       json);
+    warn_of_generation((const Cachew__V1__ListWorkersReply *)(const void *)message);
+    warn_of_files((const Cachew__V1__ListWorkersReply *)(const void *)message);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return TOOL_OK;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/tool/shard/rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/check.h"
+
+static bool has_group(const struct cw_graph *graph)
+{
+    for (size_t i = 0; i < graph->n; i++) {
+        const struct cw_op *op = cw_op_find(graph->nodes[i].op);
+        if (op && op->kind == CW_OP_GROUP)
+            return true;
+    }
+    return false;
+}
+
+/* Without the batch's dimension. */
+static void drop_dim(struct cw_field *field)
+{
+    if (field->rank == 0)
+        return;
+    field->rank--;
+    memmove(field->dims, field->dims + 1, (size_t)field->rank * sizeof(field->dims[0]));
+}
+
+int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct cw_err *err)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_checked *checked = NULL;
+    struct cw_err ignored = {0};
+    int rc = cw_graph_load(path, &graph, err);
+    if (rc < 0)
+        return rc;
+    *rows = (struct tool_rows){.unbatch = !keep && has_group(graph)};
+    /* What is wrong with it the dispatcher says, which may see more files. */
+    rows->known = cw_graph_check(graph, &checked, &ignored) == 0;
+    if (rows->known)
+        rows->spec = checked->nodes[graph->n - 1].out;
+    for (size_t i = 0; rows->unbatch && i < rows->spec.n; i++)
+        drop_dim(&rows->spec.fields[i]);
+    cw_checked_unref(checked);
+    cw_graph_unref(graph);
+    return 0;
+}
+
+int tool_rows_learn(struct tool_rows *rows, const struct cachew_batch *batch, struct cw_err *err)
+{
+    for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
+        struct cachew_tensor tensor;
+        int rc = cachew_batch_tensor(batch, i, &tensor);
+        if (rc == 0)
+            rc = cw_spec_add(&rows->spec, tensor.name, (enum cw_dtype)tensor.dtype, tensor.rank,
+                             tensor.dims, err);
+        if (rc < 0)
+            return rc;
+        if (rows->unbatch)
+            drop_dim(&rows->spec.fields[i]);
+    }
+    rows->known = true;
+    return 0;
+}
+
+uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *batch)
+{
+    return rows->unbatch ? cachew_batch_elements(batch) : 1;
+}
+
+/* All strings of a tensor: offsets from 0, then bytes. */
+static int join_strings(const struct cachew_tensor *tensor, size_t n, struct cw_view *view,
+                        void **scratch, struct cw_err *err)
+{
+    size_t offsets_n = (n + 1) * sizeof(int64_t),
+           bytes = (size_t)(tensor->offsets[n] - tensor->offsets[0]);
+    cw_mem_free(*scratch);
+    int64_t *p = cw_mem_try(offsets_n + bytes);
+    *scratch = p;
+    if (!p)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu bytes of strings", bytes);
+    for (size_t i = 0; i <= n; i++)
+        p[i] = tensor->offsets[i] - tensor->offsets[0];
+    if (bytes)
+        memcpy((char *)p + offsets_n, (const char *)tensor->data + tensor->offsets[0], bytes);
+    view->data = p;
+    view->bytes = offsets_n + bytes;
+    return 0;
+}
+
+static void *without_const(const void *p)
+{
+    return (void *)(uintptr_t)p;
+}
+
+static int get_view(const struct tool_rows *rows, const struct cachew_tensor *tensor, uint64_t n,
+                    uint64_t i, struct cw_view *view, void **scratch, struct cw_err *err)
+{
+    int skip = rows->unbatch ? 1 : 0;
+    size_t count = 1;
+    if (tensor->rank < skip || (skip && (uint64_t)tensor->dims[0] != n))
+        return cw_err_set(err, CW_E_UNSUPPORTED,
+                          "field \"%s\": has no row for each element: give --keep-batches",
+                          tensor->name);
+    *view = (struct cw_view){.dtype = (enum cw_dtype)tensor->dtype, .rank = tensor->rank - skip};
+    for (int d = 0; d < view->rank; d++) {
+        view->dims[d] = tensor->dims[d + skip];
+        count *= (size_t)view->dims[d];
+    }
+    if (!tensor->offsets) {
+        view->bytes = count * cachew_dtype_bytes(tensor->dtype);
+        view->data = without_const((const char *)tensor->data + i * view->bytes);
+        return 0;
+    }
+    if (view->rank > 0)
+        return join_strings(tensor, count, view, scratch, err);
+    view->bytes = (size_t)(tensor->offsets[i + 1] - tensor->offsets[i]);
+    view->data = without_const((const char *)tensor->data + tensor->offsets[i]);
+    return 0;
+}
+
+int tool_rows_get(const struct tool_rows *rows, const struct cachew_batch *batch, uint64_t i,
+                  struct cw_element *ret_element, void **scratch, struct cw_err *err)
+{
+    ret_element->n = cachew_batch_tensors(batch);
+    if (ret_element->n != rows->spec.n)
+        return cw_err_set(err, CW_E_INTERNAL, "a batch of %zu tensors, the pipeline says %zu",
+                          ret_element->n, rows->spec.n);
+    for (size_t f = 0; f < ret_element->n; f++) {
+        struct cachew_tensor tensor;
+        int rc = cachew_batch_tensor(batch, f, &tensor);
+        if (rc == 0)
+            rc = get_view(rows, &tensor, cachew_batch_elements(batch), i, &ret_element->fields[f],
+                          scratch, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/tool/view/members.h"
+
+#include <inttypes.h>
+
+#include "client/tool/view/usage.h"
+
+struct number {
+    const char *key;
+    uint64_t number;
+};
+struct real {
+    const char *key;
+    double number;
+};
+
+static void add_numbers(struct cw_str *out, const struct number *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tool_json_number(out, numbers[i].key, numbers[i].number);
+}
+
+static void add_reals(struct cw_str *out, const struct real *reals, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tool_json_real(out, reals[i].key, reals[i].number);
+}
+
+static void add_texts(struct cw_str *out, const char *const texts[][2], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        tool_json_text(out, texts[i][0], texts[i][1]);
+}
+
+void tool_window_members(struct cw_str *out, const Cachew__V1__TrainerWindow *w)
+{
+    const struct real reals[] = {{"at_s", w->at_s},
+                                 {"seconds", w->seconds},
+                                 {"batches", w->batches},
+                                 {"batch_s", w->batches > 0 ? w->seconds / w->batches : 0},
+                                 {"wait_share", w->wait_share},
+                                 {"queue", w->queue},
+                                 {"step_s", w->step_s},
+                                 {"worker_rate", w->rate},
+                                 {"cpu", w->cpu},
+                                 {"remote", w->remote},
+                                 {"local", w->local}};
+    add_reals(out, reals, CW_ARRAY_LEN(reals));
+}
+
+void tool_node_members(struct cw_str *out, const Cachew__V1__NodeRow *node)
+{
+    tool_json_text(out, "node", node->name);
+    tool_json_text(out, "op", node->op);
+    const struct real reals[] = {{"elements", node->elements},
+                                 {"hits", node->hits},
+                                 {"cpu_ns", node->cpu_ns},
+                                 {"wall_ns", node->wall_ns},
+                                 {"bytes", node->bytes}};
+    add_reals(out, reals, CW_ARRAY_LEN(reals));
+}
+
+void tool_job_members(struct cw_str *out, const Cachew__V1__JobRow *job)
+{
+    const char *const texts[][2] = {{"id", job->job_id},
+                                    {"name", job->name},
+                                    {"state", job->state},
+                                    {"error", job->error},
+                                    {"fingerprint", job->fingerprint},
+                                    {"tenant", job->tenant},
+                                    {"autoscale", job->autoscale},
+                                    {"autoplace", job->autoplace},
+                                    {"autocache", job->autocache},
+                                    {"cached_node", job->cached_node},
+                                    {"identity", job->identity},
+                                    {"other_files", job->other_files}};
+    const struct number numbers[] = {{"seed", job->seed},
+                                     {"epoch", job->epoch},
+                                     {"epochs", job->epochs},
+                                     {"items", job->items},
+                                     {"consumed", job->consumed},
+                                     {"elements", job->elements},
+                                     {"bytes", job->bytes},
+                                     {"skipped", job->skipped},
+                                     {"skipped_items", job->skipped_items},
+                                     {"clients", job->clients},
+                                     {"consumers", job->consumers},
+                                     {"recomputed", job->recomputed},
+                                     {"hedged", job->hedged},
+                                     {"shared", job->shared},
+                                     {"assigned", job->assigned},
+                                     {"local", job->local},
+                                     {"memory", job->memory},
+                                     {"hits", job->hits},
+                                     {"batches", job->batches},
+                                     {"taken_bytes", job->taken_bytes},
+                                     {"copies", job->copies},
+                                     {"other_files_workers", job->other_files_n}};
+    const struct real reals[] = {{"weight", job->weight},
+                                 {"wanted", job->wanted},
+                                 {"wanted_local", job->wanted_local},
+                                 {"granted", job->granted},
+                                 {"hit_share", job->hit_share},
+                                 {"trainer_seconds", job->trainer_s},
+                                 {"wait_seconds", job->wait_s},
+                                 {"items_s", job->items_s},
+                                 {"epoch_done", job->epoch_done}};
+    add_texts(out, texts, CW_ARRAY_LEN(texts));
+    add_numbers(out, numbers, CW_ARRAY_LEN(numbers));
+    cw_str_addf(out, ",\"wait_share\":%.4f,\"priority\":%d", job->wait_share, job->priority);
+    tool_usage_members(out, job->usage);
+    add_reals(out, reals, CW_ARRAY_LEN(reals));
+    cw_str_add(out, ",\"window\":");
+    if (job->window) {
+        cw_str_add_char(out, '{');
+        tool_window_members(out, job->window);
+        cw_str_add_char(out, '}');
+    } else {
+        cw_str_add(out, "null");
+    }
+}
+
+void tool_worker_members(struct cw_str *out, const Cachew__V1__WorkerRow *worker)
+{
+    const char *const texts[][2] = {{"address", worker->address},
+                                    {"host", worker->host_id},
+                                    {"state", worker->state},
+                                    {"version", worker->version},
+                                    {"only_job", worker->only_job},
+                                    {"other_files_job", worker->other_files_job},
+                                    {"other_files", worker->other_files}};
+    const struct number numbers[] = {{"threads", worker->threads},
+                                     {"pid", worker->pid},
+                                     {"leased", worker->leased},
+                                     {"done", worker->done},
+                                     {"budget_bytes", worker->budget_bytes},
+                                     {"budget_used", worker->budget_used},
+                                     {"silent_ms", worker->silent_ms},
+                                     {"age_ms", worker->age_ms}};
+    cw_str_addf(out, "\"id\":\"%016" PRIx64 "\"", worker->worker_id);
+    add_texts(out, texts, CW_ARRAY_LEN(texts));
+    add_numbers(out, numbers, CW_ARRAY_LEN(numbers));
+    cw_str_addf(out, ",\"cpu_share\":%.4f,\"cpu_cores\":%.4f", worker->cpu_share,
+                worker->cpu_cores);
+    if (worker->host_cpus > 0)
+        cw_str_addf(out, ",\"host_cpus\":%u,\"host_cpu_share\":%.4f,\"host_load\":%.4f",
+                    worker->host_cpus, worker->host_cpu_share, worker->host_load);
+    else
+        cw_str_add(out, ",\"host_cpus\":null,\"host_cpu_share\":null,\"host_load\":null");
+    cw_str_add(out, ",\"jobs\":[");
+    for (size_t i = 0; i < worker->n_jobs; i++)
+        cw_str_addf(out, "%s\"%s\"", i > 0 ? "," : "", worker->jobs[i]);
+    cw_str_add(out, "]");
+}

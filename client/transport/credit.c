@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transport/credit.h"
+
+#define FIRST_BYTES ((uint64_t)64 << 10)
+#define WEIGHT 16 /* of what is known, against the newest output */
+
+/* Memory that so many bytes of outputs take. */
+static double memory_of(const struct cw_credit *credit, double bytes)
+{
+    return bytes * (1 + credit->more / CW_MAX(credit->bytes, 1.0));
+}
+
+/* Bytes of outputs that fit into so much memory; something, if there is any. */
+static uint64_t bytes_in(const struct cw_credit *credit, double memory)
+{
+    return CW_MAX((uint64_t)(memory / memory_of(credit, 1)), (uint64_t)1);
+}
+
+uint64_t cw_credit_begin(struct cw_credit *credit)
+{
+    uint64_t first = credit->bytes > 0 || credit->more > 0 ? bytes_in(credit, (double)credit->limit)
+                                                           : CW_MIN(credit->limit, FIRST_BYTES);
+    credit->out = (int64_t)first;
+    credit->held = 0;
+    return first;
+}
+
+void cw_credit_came(struct cw_credit *credit, uint64_t bytes, uint64_t cost)
+{
+    bool first = credit->bytes <= 0 && credit->more <= 0;
+    credit->out -= (int64_t)bytes;
+    credit->held += cost;
+    credit->bytes += ((double)bytes - credit->bytes) / (first ? 1 : WEIGHT);
+    credit->more += ((double)(cost - bytes) - credit->more) / (first ? 1 : WEIGHT);
+}
+
+void cw_credit_back(struct cw_credit *credit, uint64_t cost)
+{
+    credit->held -= CW_MIN(cost, credit->held);
+}
+
+uint64_t cw_credit_grant(struct cw_credit *credit, uint64_t elsewhere, bool all)
+{
+    double out = (double)CW_MAX(credit->out, (int64_t)0),
+           used = (double)elsewhere + (double)credit->held + memory_of(credit, out);
+    double room = (double)credit->limit - used;
+    if (room < 1 || (!all && room < (double)(credit->limit / 4)))
+        return 0;
+    uint64_t bytes = bytes_in(credit, room) + (credit->out < 0 ? (uint64_t)-credit->out : 0);
+    credit->out += (int64_t)bytes;
+    return bytes;
+}
+
+uint64_t cw_credit_overdraw(struct cw_credit *credit)
+{
+    uint64_t bytes = bytes_in(credit, (double)(credit->limit / 4));
+    credit->out += (int64_t)bytes;
+    return bytes;
+}

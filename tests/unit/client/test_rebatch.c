@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of items joined into batches against a plain model: one list of all rows, skipped, taken
+ * and cut. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include "base/mem.h"
+#include "client/delivery/rebatch.h"
+
+#define ITEMS 23
+#define BATCHES_MAX 400
+
+/* Row `v` is the number v, a pair (v, 2v), and the string of v sevens-and-so-on. */
+static size_t text_of(int64_t v, char *text)
+{
+    return (size_t)snprintf(text, 32, "%.*s%lld", (int)(v % 5), "-----", (long long)v);
+}
+
+static struct cw_rows *item_rows(uint64_t item, int64_t first, uint64_t n)
+{
+    struct cw_batch *batch = cw_batch_new(3);
+    struct cw_err err = {0};
+    char text[64];
+    size_t strings = 0, bytes = 0;
+    for (uint64_t r = 0; r < n; r++)
+        strings += text_of(first + (int64_t)r, text);
+    batch->item = item;
+    batch->elements = n;
+    batch->tensors[0].field = (struct cw_field){"v", CW_DTYPE_I64, 1, {(int64_t)n}};
+    batch->tensors[1].field = (struct cw_field){"pair", CW_DTYPE_F32, 2, {(int64_t)n, 2}};
+    batch->tensors[2].field = (struct cw_field){"text", CW_DTYPE_STR, 1, {(int64_t)n}};
+    batch->tensors[2].bytes = (n + 1) * 8 + strings;
+    assert_int_equal(cw_batch_layout(batch, &bytes, &err), 0);
+    batch->buf = cw_buf_new(bytes);
+    char *base = batch->buf->data;
+    int64_t *v = (int64_t *)(void *)(base + batch->tensors[0].offset);
+    float *pair = (float *)(void *)(base + batch->tensors[1].offset);
+    int64_t *offsets = (int64_t *)(void *)(base + batch->tensors[2].offset);
+    char *out = (char *)(offsets + n + 1);
+    offsets[0] = 0;
+    for (uint64_t r = 0; r < n; r++) {
+        v[r] = first + (int64_t)r;
+        pair[2 * r] = (float)v[r];
+        pair[2 * r + 1] = (float)(2 * v[r]);
+        size_t len = text_of(v[r], text);
+        memcpy(out + offsets[r], text, len);
+        offsets[r + 1] = offsets[r] + (int64_t)len;
+    }
+    return cw_rows_new(batch, NULL, 0);
+}
+
+struct result {
+    struct cw_batch *batches[BATCHES_MAX];
+    struct cw_pos after[BATCHES_MAX];
+    size_t n;
+};
+
+static void on_batch(void *arg, struct cw_batch *batch, const struct cw_pos *after)
+{
+    struct result *result = arg;
+    assert_true(result->n < BATCHES_MAX);
+    result->batches[result->n] = batch;
+    result->after[result->n++] = *after;
+}
+
+static struct cw_buf *on_alloc(void *arg, size_t bytes)
+{
+    (void)arg;
+    return cw_buf_new(bytes);
+}
+
+static void clear(struct result *result)
+{
+    for (size_t i = 0; i < result->n; i++)
+        cw_batch_unref(result->batches[i]);
+    result->n = 0;
+}
+
+static void check_batch(const struct cw_batch *batch, int64_t first, uint64_t rows, bool squeezed)
+{
+    char text[64];
+    struct cw_err err = {0};
+    assert_int_equal(cw_batch_validate(batch, &err), 0);
+    assert_int_equal(batch->elements, rows);
+    assert_int_equal(batch->tensors[0].field.rank, squeezed ? 0 : 1);
+    if (!squeezed)
+        assert_int_equal(batch->tensors[1].field.dims[0], rows);
+    assert_int_equal(batch->tensors[1].field.dims[squeezed ? 0 : 1], 2);
+    const int64_t *v = cw_batch_data(batch, 0);
+    const float *pair = cw_batch_data(batch, 1);
+    const int64_t *offsets = cw_batch_data(batch, 2);
+    const char *bytes = (const char *)(offsets + rows + 1);
+    for (uint64_t r = 0; r < rows; r++) {
+        assert_int_equal(v[r], first + (int64_t)r);
+        assert_true(pair[2 * r + 1] == (float)(2 * v[r])); // NOLINT: exact by construction
+        size_t len = text_of(v[r], text);
+        assert_int_equal(offsets[r + 1] - offsets[r], len);
+        assert_memory_equal(bytes + offsets[r], text, len);
+    }
+}
+
+static uint64_t rows_in(uint64_t item) /* some items are empty */
+{
+    return item % 4 == 2 ? 0 : (item * 7) % 11;
+}
+
+/* Runs one epoch from `from`; stops when `take` is reached, as the client does. */
+static void run(struct cw_join *join, uint64_t from)
+{
+    struct cw_err err = {0};
+    int64_t first = 0;
+    for (uint64_t item = 0; item < ITEMS; item++) {
+        struct cw_rows *rows =
+            rows_in(item) || item % 8 == 2 ? item_rows(item, first, rows_in(item)) : NULL;
+        first += (int64_t)rows_in(item);
+        if (item >= from && !cw_join_is_full(join))
+            assert_int_equal(cw_join_item(join, rows, &err), 0);
+        cw_rows_free(rows);
+    }
+    assert_int_equal(cw_join_end(join, &err), 0);
+}
+
+static uint64_t total_rows(void)
+{
+    uint64_t n = 0;
+    for (uint64_t item = 0; item < ITEMS; item++)
+        n += rows_in(item);
+    return n;
+}
+
+static void check_all(const struct cw_plan_join *rules, uint64_t consumers, uint64_t consumer)
+{
+    struct cw_join_conf conf = {.rules = *rules, .consumers = consumers, .consumer = consumer};
+    struct cw_pos zero = {0};
+    struct cw_join join;
+    struct result result = {.n = 0}, again = {.n = 0};
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    run(&join, 0);
+    uint64_t size = rules->batch ? (uint64_t)rules->batch : 1;
+    uint64_t begin = CW_MIN((uint64_t)rules->skip, total_rows());
+    uint64_t end =
+        rules->take < 0 ? total_rows() : CW_MIN(begin + (uint64_t)rules->take, total_rows());
+    size_t k = 0;
+    for (uint64_t at = begin, number = 0; at < end; at += size, number++) {
+        uint64_t rows = CW_MIN(size, end - at);
+        if ((rows < size && rules->drop_remainder) || number % consumers != consumer)
+            continue;
+        assert_true(k < result.n);
+        assert_int_equal(result.batches[k]->item, number);
+        assert_int_equal(result.after[k].batches, number + 1);
+        check_batch(result.batches[k++], (int64_t)at, rows, rules->batch == 0);
+    }
+    assert_int_equal(k, result.n);
+    assert_int_equal(join.at.epoch, 1);
+    cw_join_fini(&join);
+    /* Resumed behind each batch it goes on with the next one. */
+    for (size_t i = 0; i < result.n; i++) {
+        cw_join_init(&join, &conf, &result.after[i], result.after[i].batches, on_batch, on_alloc,
+                     &again);
+        run(&join, result.after[i].item);
+        assert_int_equal(again.n, result.n - i - 1);
+        for (size_t j = 0; j < again.n; j++) {
+            assert_int_equal(again.batches[j]->item, result.batches[i + 1 + j]->item);
+            const int64_t *a = cw_batch_data(again.batches[j], 0),
+                          *b = cw_batch_data(result.batches[i + 1 + j], 0);
+            assert_int_equal(again.batches[j]->elements, result.batches[i + 1 + j]->elements);
+            assert_int_equal(a[0], b[0]);
+        }
+        clear(&again);
+        cw_join_fini(&join);
+    }
+    clear(&result);
+}
+
+static void test_model(void **arg)
+{
+    (void)arg;
+    const int64_t skips[] = {0, 1, 13, 1000}, takes[] = {-1, 0, 1, 30, 1000},
+                  sizes[] = {0, 1, 4, 7, 64};
+    for (size_t s = 0; s < CW_ARRAY_LEN(skips); s++)
+        for (size_t t = 0; t < CW_ARRAY_LEN(takes); t++)
+            for (size_t b = 0; b < CW_ARRAY_LEN(sizes); b++)
+                for (int drop = 0; drop < 2; drop++) {
+                    struct cw_plan_join rules = {skips[s], takes[t], sizes[b], drop};
+                    check_all(&rules, 1, 0);
+                    check_all(&rules, 3, 1);
+                }
+}
+
+/* Other consumers from the token of one: everyone begins with the round behind it. */
+static void test_floor(void **arg)
+{
+    (void)arg;
+    struct cw_join_conf conf = {.rules = {0, -1, 4, false}, .consumers = 2, .consumer = 1};
+    struct cw_pos zero = {0};
+    struct cw_join join;
+    struct result result = {.n = 0};
+    cw_join_init(&join, &conf, &zero, 6, on_batch, on_alloc, &result);
+    run(&join, 0);
+    assert_int_equal(result.batches[0]->item, 7);
+    cw_join_fini(&join);
+    clear(&result);
+}
+
+static void on_release(void *arg, struct cw_buf *buf)
+{
+    uint64_t *released = arg;
+    cw_mem_free(buf->data);
+    (*released)++;
+}
+
+/* Rows whose memory counts when it is let go. */
+static struct cw_rows *counted_rows(uint64_t item, int64_t first, uint64_t n, uint64_t *released)
+{
+    struct cw_rows *rows = item_rows(item, first, n);
+    struct cw_buf *buf = rows->head->buf;
+    void *data = cw_mem_dup(buf->data, buf->len);
+    rows->head->buf = cw_buf_wrap(data, buf->len, on_release, released);
+    cw_buf_unref(buf);
+    return rows;
+}
+
+/* However many items a batch spans, nothing of an item is held that was walked; rows of other
+ * consumers' batches take no memory at all. */
+static void test_holds_nothing(void **arg)
+{
+    (void)arg;
+    for (uint64_t consumers = 1; consumers <= 2; consumers++) {
+        struct cw_join_conf conf = {
+            .rules = {0, -1, 1000, false}, .consumers = consumers, .consumer = consumers - 1};
+        struct cw_pos zero = {0};
+        struct cw_err err = {0};
+        struct cw_join join;
+        struct result result = {.n = 0};
+        uint64_t released = 0;
+        cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+        for (uint64_t item = 0; item < 500; item++) {
+            struct cw_rows *rows = counted_rows(item, (int64_t)(2 * item), 2, &released);
+            assert_int_equal(cw_join_item(&join, rows, &err), 0);
+            cw_rows_free(rows);
+            assert_int_equal(released, item + 1);
+            assert_true(consumers == 1 || join.filling.bytes == 0);
+        }
+        assert_int_equal(result.n, consumers == 1 ? 1 : 0);
+        assert_int_equal(join.filling.bytes, 0);
+        cw_join_fini(&join);
+        clear(&result);
+    }
+}
+
+struct scarce {
+    struct result result; /* first: on_batch is given this */
+    size_t most;
+    uint64_t asked;
+};
+
+static struct cw_buf *on_scarce_alloc(void *arg, size_t bytes)
+{
+    struct scarce *scarce = arg;
+    scarce->asked++;
+    return bytes > scarce->most ? NULL : cw_buf_new(bytes);
+}
+
+/* A batch size far above what is there: the batch has what came. Where its memory can be had at
+ * once, nothing moves. */
+static void test_scarce_memory(void **arg)
+{
+    (void)arg;
+    const int64_t sizes[] = {100, 1 << 20, (int64_t)1 << 50};
+    for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++) {
+        struct cw_join_conf conf = {.rules = {0, -1, sizes[s], false}, .consumers = 1};
+        struct cw_pos zero = {0};
+        struct cw_join join;
+        struct scarce scarce = {.most = 8192};
+        cw_join_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
+        run(&join, 0);
+        assert_int_equal(scarce.result.n,
+                         (total_rows() + (uint64_t)sizes[s] - 1) / (uint64_t)sizes[s]);
+        for (size_t i = 0; i < scarce.result.n; i++) {
+            const struct cw_batch *batch = scarce.result.batches[i];
+            uint64_t first = i * (uint64_t)sizes[s];
+            check_batch(batch, (int64_t)first, CW_MIN((uint64_t)sizes[s], total_rows() - first),
+                        false);
+        }
+        if (s == 0)
+            assert_int_equal(scarce.asked, scarce.result.n);
+        cw_join_fini(&join);
+        clear(&scarce.result);
+        struct cw_err err = {0};
+        scarce.most = 16;
+        cw_join_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
+        struct cw_rows *rows = item_rows(0, 0, 5);
+        assert_int_equal(cw_join_item(&join, rows, &err), CW_E_NOMEM);
+        cw_rows_free(rows);
+        cw_join_fini(&join);
+    }
+}
+
+static bool is_left_out(uint64_t number)
+{
+    return (number >= 2 && number < 5) || number == 7;
+}
+
+/* Batches that are passed over are cut all the same: the others keep numbers, bytes and places
+ * behind them, resumed or not. */
+static void test_skipped(void **arg)
+{
+    (void)arg;
+    for (uint64_t consumers = 1; consumers <= 3; consumers++) {
+        for (uint64_t consumer = 0; consumer < consumers; consumer++) {
+            struct cw_join_conf conf = {
+                .rules = {3, -1, 7, false}, .consumers = consumers, .consumer = consumer};
+            struct result whole = {.n = 0}, cut = {.n = 0};
+            struct cw_pos from = {0};
+            struct cw_join join;
+            cw_join_init(&join, &conf, &from, 0, on_batch, on_alloc, &whole);
+            run(&join, 0);
+            cw_join_fini(&join);
+            /* from the beginning, and behind each batch */
+            for (size_t begin = 0; begin <= whole.n; begin++) {
+                cw_join_init(&join, &conf, &from, from.batches, on_batch, on_alloc, &cut);
+                cw_join_skip(&join, 0, 2, 5);
+                cw_join_skip(&join, 0, 7, 8);
+                cw_join_skip(&join, 1, 0, 100);
+                run(&join, from.item);
+                size_t k = 0;
+                uint64_t left_out = 0;
+                for (size_t i = begin; i < whole.n; i++) {
+                    const struct cw_batch *batch = whole.batches[i];
+                    if (is_left_out(batch->item)) {
+                        left_out++;
+                        continue;
+                    }
+                    assert_true(k < cut.n);
+                    assert_int_equal(cut.batches[k]->item, batch->item);
+                    assert_int_equal(cut.batches[k]->buf->len, batch->buf->len);
+                    assert_memory_equal(&cut.after[k], &whole.after[i], sizeof(struct cw_pos));
+                    const int64_t *v = cw_batch_data(batch, 0);
+                    check_batch(cut.batches[k++], v[0], batch->elements, false);
+                }
+                assert_int_equal(k, cut.n);
+                assert_int_equal(join.left_out, left_out);
+                from = begin < whole.n ? whole.after[begin] : from;
+                clear(&cut);
+                cw_join_fini(&join);
+            }
+            clear(&whole);
+        }
+    }
+}
+
+/* The word comes while the batch is being filled. */
+static void test_skipped_when_half_full(void **arg)
+{
+    (void)arg;
+    struct cw_join_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_err err = {0};
+    struct cw_join join;
+    struct result result = {.n = 0};
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    for (uint64_t item = 0; item < 4; item++) {
+        struct cw_rows *rows = item_rows(item, (int64_t)(5 * item), 5);
+        assert_int_equal(cw_join_item(&join, rows, &err), 0);
+        cw_rows_free(rows);
+        if (item == 0)
+            cw_join_skip(&join, 0, 0, 1);
+    }
+    assert_int_equal(cw_join_end(&join, &err), 0);
+    assert_int_equal(join.left_out, 1);
+    assert_int_equal(result.n, 2);
+    assert_int_equal(result.batches[0]->item, 1);
+    check_batch(result.batches[0], 8, 8, false);
+    check_batch(result.batches[1], 16, 4, false);
+    clear(&result);
+    cw_join_fini(&join);
+}
+
+static void test_bad_rows(void **arg)
+{
+    (void)arg;
+    struct cw_join_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_err err = {0};
+    struct cw_join join;
+    struct result result = {.n = 0};
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    struct cw_rows *rows = item_rows(0, 0, 5);
+    rows->head->tensors[1].field.dims[0] = 4;
+    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
+    rows->head->tensors[1].field.dims[0] = 5;
+    /* a table of strings has one dimension, or its length would be another one */
+    struct cw_field *text = &rows->head->tensors[2].field;
+    text->rank = 2;
+    text->dims[1] = 1000;
+    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
+    text->rank = 1;
+    int64_t *offsets =
+        (int64_t *)(void *)((char *)rows->head->buf->data + rows->head->tensors[2].offset);
+    offsets[3] = 1 << 30;
+    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
+    cw_join_fini(&join); /* an error ends the job */
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    cw_rows_free(rows);
+    rows = item_rows(0, 0, 5);
+    struct cw_rows *other = item_rows(1, 5, 5);
+    other->head->tensors[0].field.name[0] = 'w';
+    assert_int_equal(cw_join_item(&join, rows, &err), 0);
+    assert_int_equal(cw_join_item(&join, other, &err), CW_E_INVALID);
+    assert_non_null(strstr(err.msg, "items 0 and 1 "));
+    assert_non_null(strstr(err.msg, "shapes"));
+    cw_join_fini(&join);
+    conf.rules = (struct cw_plan_join){0, -1, 11, true};
+    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_join_item(&join, rows, &err), 0);
+    assert_int_equal(cw_join_item(&join, other, &err), 0);
+    /* left out at the end: nobody sees them together */
+    assert_int_equal(cw_join_end(&join, &err), 0);
+    cw_rows_free(rows);
+    cw_rows_free(other);
+    assert_int_equal(result.n, 0);
+    cw_join_fini(&join);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_model),         cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_holds_nothing), cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_skipped),       cmocka_unit_test(test_skipped_when_half_full),
+        cmocka_unit_test(test_bad_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
