@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables that layers.py checks the sources against. docs/architecture.md says the same in words."""
+
+# Top-level folders and their layers: a folder may include and call only what lies in a lower layer.
+LAYER = {
+    "src/base": 0,
+    "src/loop": 1, "src/conf": 1, "src/codec": 1, "src/io": 1,
+    "src/data": 2, "policies": 2,
+    "src/ops": 3, "src/format": 3,
+    "src/graph": 4, "cache": 4,
+    "src/plan": 5, "src/exec": 5, "src/wire": 5, "src/rpc": 5, "src/shm": 5,
+    "src/daemon": 6,
+    "dispatcher": 7, "worker": 7, "client": 7,
+}
+# Folders of one layer that may use each other, and why: plan and exec stand on graph and each other in this order; wire puts
+# plan's results and rpc's messages together; operators read record formats.
+BESIDE = {
+    ("src/exec", "src/plan"), ("src/wire", "src/plan"), ("src/wire", "src/rpc"), ("src/ops", "src/format"),
+}
+# Third-party headers: who alone may include them.
+THIRD = {
+    r"uv\.h": {"src/loop"},
+    r"jansson\.h": {"src/conf"},
+    r"zstd\.h": {"src/codec"},
+    r"(glusterfs/|api/glfs).*": {"src/io", "cache"},
+    r"curl/.*": {"src/io"},
+    r"grpc/.*": {"src/rpc"},
+    r"sqlite3\.h": {"dispatcher"},
+    r"microhttpd\.h": {"src/daemon"},
+    r"xxhash\.h": {"src/base"},
+    r"(jpeglib|jerror|turbojpeg|png|zlib)\.h": {"src/ops", "src/format"},
+    r"protobuf-c/.*": {"src/wire", "src/rpc", "dispatcher", "worker", "client"},
+    r".*\.pb-c\.h": {"src/wire", "src/rpc", "dispatcher", "worker", "client"},
+}
+
+# Modules: the sub-folders of a folder, lowest level first. A module may include and call only modules of lower levels.
+# "." is what lies in the folder itself: the program. A sub-folder that is not named here is an offence.
+MODULES = {
+    "dispatcher": [["model", "state"], ["message"], ["cache", "scaling"], ["autocache", "lease"], ["job"], ["session", "admin"], ["."]],
+    "cache": [["store"], ["source", "record"], ["."]],
+    "client": [["model"], ["delivery"], ["transport"], ["embedded"], ["session"], ["."],
+               ["tool"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
+    "src/ops": [["contract"], ["kernels"], ["expr"], ["element", "group", "index", "source"], ["."]],
+}
+# Modules that are some files of a folder, not a sub-folder: folder -> module -> paths below the folder, without suffix.
+STEMS = {
+    "client": {"tool/program": {"tool/main", "tool/dispatch"}},
+    "src/ops": {"contract": {"op", "op_ctx", "op_util", "local_file"}},
+}
+# Folders whose own files (module ".") are still being sorted into modules: circles among those files are not reported.
+UNSORTED = {"dispatcher", "cache", "client", "client/tool", "worker"}
+
+# Circles of files within one module that are meant to be: the files, and why. docs/architecture.md names them.
+DEFENDED = [
+    ({"src/ops/kernels/resample.c", "src/ops/kernels/resample_avx2.c"},
+     "resample.c chooses the AVX2 code where the processor has it, which leaves the last columns of a row to the plain code"),
+]
