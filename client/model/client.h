@@ -10,6 +10,7 @@
 #include "client/transport/recvpool.h"
 #include "rpc/rpc.h"
 
+#define CW_CLIENT_MAGIC 0x6377434cu
 #define CW_CLIENT_HOST_ID_BYTES 128
 
 struct cw_local;

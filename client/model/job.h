@@ -76,6 +76,9 @@ struct cachew_job {
 
 /* Loop thread. Appends a list to the queue (takes it) and wakes the trainer if it sleeps. */
 void cw_job_push(struct cachew_job *job, struct cachew_batch *head, struct cachew_batch *tail);
+/* Trainer. Waits until the queue has something, and moves all of it to job->taken. 0, or an error:
+ * TIMEOUT, or why the job failed. 0 with nothing taken: the job was cancelled. */
+int cw_job_take(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err) CW_MUST_CHECK;
 void cw_job_set_id(struct cachew_job *job, const char *id); /* loop */
 /* Ends the job with an error; the first one sticks. Any thread. */
 void cw_job_fail(struct cachew_job *job, const struct cw_err *err);

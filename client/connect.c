@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cachew_connect and cachew_disconnect: the client's loop thread, the private cluster of
+ * "local:", and the first question to the dispatcher. */
 #include "client/model/client.h"
 
 #include <stdatomic.h>
@@ -19,7 +21,6 @@
 #include "shm/shm.h"
 #include "wire/wire.h"
 
-#define MAGIC 0x6377434cu
 #define TIMEOUT_MS 10000
 #define LOCAL_TIMEOUT_MS 30000
 #define PROBE_MS 2000
@@ -27,23 +28,6 @@
 #define PROBE_LATE_MS 1000      /* for the last answer to say why, on a busy machine */
 #define WATCH_MS 250            /* "local:": are the children alive? */
 #define KEEP_BYTES (256u << 20) /* idle receive memory */
-
-int cw_client_check_pid(pid_t pid, struct cw_err *err)
-{
-    if (pid != getpid())
-        return cw_err_set(
-            err, CW_E_STATE,
-            "this process was forked from the one that connected: open a connection of its own "
-            "(cachew_connect) after fork(), or start workers before they need the client");
-    return 0;
-}
-
-int cw_client_check(const struct cachew_client *client, struct cw_err *err)
-{
-    if (!client || client->magic != MAGIC)
-        return cw_err_set(err, CW_E_STATE, "this is not an open client");
-    return cw_client_check_pid(client->pid, err);
-}
 
 /* ---- is there a dispatcher? ---- */
 
@@ -321,7 +305,7 @@ int cachew_connect(const char *address, const struct cachew_connect_options *opt
     if (read_options(options, &o, &err) != 0)
         return cw_public_fail(error, &err);
     struct cachew_client *client = CW_NEW(struct cachew_client);
-    client->magic = MAGIC;
+    client->magic = CW_CLIENT_MAGIC;
     client->pid = getpid();
     client->timeout_ms = o.timeout_ms ? o.timeout_ms : TIMEOUT_MS;
     client->shm = !o.no_shared_memory;
