@@ -8,4 +8,4 @@ if grep -nE '[^|]\| *grep +(-[a-zA-Z]*q|.*>/dev/null)' "${scripts[@]}" | grep -v
     echo "a pipe into a grep that ends early: with pipefail, the program's SIGPIPE is the answer; use says (tests/support/says.sh)"
     exit 1
 fi
-shellcheck -S warning -x -P SCRIPTDIR "${scripts[@]}"
+printf '%s\0' "${scripts[@]}" | xargs -0 -P "$(nproc)" -n 8 shellcheck -S warning -x -P SCRIPTDIR
