@@ -4,7 +4,7 @@
  *   exec threads   get a record or nothing, put what they computed; neither waits for the store
  *                  longer than it must
  *   store threads  read ahead, write chunks
- *   the owner      (worker/cache.c) says which chunks exist, and hears of those that were
+ *   the owner      (worker/cache/worker_cache.c) says which chunks exist, and hears of those that were
  *                  written
  *
  * It is a cache: nothing that happens to a store makes a get or put fail. What cannot be read is

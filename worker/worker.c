@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Putting a worker together, and taking it apart in the reverse order. */
-#include "worker/worker_int.h"
+#include "worker/model/state.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "base/memlimit.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "worker/source.h"
+#include "worker/cache/source.h"
 
 #define DRAIN_LIMIT_MS 30000
 

@@ -50,7 +50,8 @@ uint64_t cw_job_window_end(struct cw_job *job); /* of any job, from its sets */
 /* idle_watch.c: it has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
 bool cw_job_stands(struct cw_job *job, struct cw_str *ret_reason);
 
-/* same_function.c: jobs of the same function, whose items a worker computes once (worker/shared.h) */
+/* same_function.c: jobs of the same function, whose items a worker computes once
+ * (worker/compute/batch_dedup.h) */
 void cw_sibling_join(struct cw_job *job); /* the function is known */
 void cw_sibling_leave(struct cw_job *job);
 /* leased */

@@ -3,9 +3,9 @@
  * recursion; frames hold merges and inner groups while their inputs are computed. */
 #include "exec/eval.h"
 
-#include "exec/cached.h"
-#include "exec/call.h"
-#include "exec/rows.h"
+#include "exec/element_cache.h"
+#include "exec/op_call.h"
+#include "exec/row_batch.h"
 
 /* Puts an element operator on the stack; what stands below it must no longer write into the slots
  * that it fills. */

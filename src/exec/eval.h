@@ -3,7 +3,7 @@
 #ifndef CW_EXEC_EVAL_H
 #define CW_EXEC_EVAL_H
 
-#include "exec/work.h"
+#include "exec/thread_context.h"
 
 enum cw_eval_result {
     CW_EVAL_KEEP = 0,

@@ -4,7 +4,7 @@
 #ifndef CW_EXEC_POSITIONS_H
 #define CW_EXEC_POSITIONS_H
 
-#include "exec/work.h"
+#include "exec/thread_context.h"
 
 #define CW_POSITIONS_MAX 128
 

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "exec/cached.h"
+#include "exec/element_cache.h"
 #include "exec/positions.h"
-#include "exec/whole.h"
+#include "exec/batch_cache.h"
 #include <string.h>
 
 #define KEPT_ALIGN ((size_t)64)

@@ -5,7 +5,7 @@
 #define CW_EXEC_TASK_H
 
 #include "exec/eval.h"
-#include "exec/rows.h"
+#include "exec/row_batch.h"
 
 enum cw_task_state {
     CW_TASK_NEW,

@@ -2,9 +2,9 @@
 /* From computed rows to a batch: rows that were left out are closed up, kept ones put together,
  * operators behind the batch applied. */
 #include "base/mem.h"
-#include "exec/call.h"
+#include "exec/op_call.h"
 #include "exec/task.h"
-#include "exec/whole.h"
+#include "exec/batch_cache.h"
 #include <string.h>
 
 #define SPARE_PART 8 /* of an output's memory so much may be left unused */

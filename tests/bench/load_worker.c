@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker without an engine: it says what worker/report.c says, when that says it, of batches
+/* A worker without an engine: it says what worker/session/report.c says, when that says it, of batches
  * that come at a steady rate. */
 #include "bench/load.h"
 
@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "cachew/v1/fleet.pb-c.h"
 
-/* As in worker/report.c. */
+/* As in worker/session/report.c. */
 #define SOON_MS 100
 #define SOON_MAX_MS 250
 #define DRY_MS 10

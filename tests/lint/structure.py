@@ -40,6 +40,7 @@ MODULES = {
     "cache": [["store"], ["source", "record"], ["."]],
     "client": [["model"], ["delivery"], ["transport"], ["embedded"], ["session"], ["."],
                ["tool"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
+    "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
     "src/ops": [["contract"], ["kernels"], ["expr"], ["element", "group", "index", "source"], ["."]],
 }
 # Modules that are some files of a folder, not a sub-folder: folder -> module -> paths below the folder, without suffix.

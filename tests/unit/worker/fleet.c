@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "worker/worker_int.h"
+#include "worker/model/state.h"
 
 static void take_cache_event(struct fleet *f, const Cachew__V1__CacheEvent *e)
 {

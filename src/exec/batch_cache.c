@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/batch_cache.h"
+
+#include "base/mem.h"
+#include "exec/element_cache.h"
+#include "exec/positions.h"
+#include <stdatomic.h>
+
+/* Calls nothing: where caches are between the output and the batch. Which nodes these are depends
+ * on the item, since inputs may be chosen by position. */
+static void find_uses(struct cw_exec_task *task)
+{
+    const struct cw_plan *plan = task->plan;
+    int64_t pos = (int64_t)task->item->item;
+    uint64_t rep = 0;
+    size_t above = 0, at = plan->output;
+    for (;;) {
+        const struct cw_plan_node *node = &plan->nodes[at];
+        const struct cw_plan_use *use = cw_cached_use(node);
+        if (use) {
+            task->whole = cw_mem_grow(task->whole, task->whole_n + 1, sizeof(*task->whole));
+            task->whole[task->whole_n++] =
+                (struct cw_task_whole){.use = use, .node = at, .above_n = above};
+        }
+        if (node->step == CW_STEP_GROUP)
+            return;
+        above += node->step == CW_STEP_ELEMENT;
+        at = node->step == CW_STEP_INDEX ? cw_plan_map(plan, node, task->item->epoch, &pos, &rep)
+                                         : node->inputs[0];
+    }
+}
+
+/* A batch of the record; 0 = it does not fit after all, and is computed. */
+static int take(struct cw_exec_task *task, const struct cw_task_whole *whole,
+                const struct cw_element *element, struct cw_err *err)
+{
+    const struct cw_spec *spec = &task->plan->nodes[whole->node].out;
+    const struct cw_view *row = element->fields;
+    struct cw_rows rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
+    struct cw_err ignored = {0};
+    struct cw_batch *batch = cw_batch_new(spec->n);
+    size_t bad = 0;
+    task->cut.above_n = whole->above_n;
+    int rc = element->n == spec->n ? cw_rows_measure(&rows, batch, &bad, &ignored) : CW_E_CORRUPT;
+    if (rc < 0) {
+        cw_batch_unref(batch);
+        return 0;
+    }
+    rc = cw_task_alloc(task, !whole->above_n, batch, err);
+    if (rc < 0) {
+        cw_batch_unref(batch);
+        return rc;
+    }
+    if (batch->buf)
+        cw_rows_copy(&rows, batch, batch->buf->data);
+    task->batch = batch;
+    return 1;
+}
+
+/* Asks one of them. */
+static int get(struct cw_exec_task *task, const struct cw_task_whole *whole, struct cw_err *err)
+{
+    struct cw_cache_hold hold = {.n = 0};
+    struct cw_element element;
+    size_t above_n = task->cut.above_n;
+    int rc = 0;
+    if (cw_cache_get(whole->use->cache, (uint64_t)task->cut.group_pos, &hold, &element) ==
+        CW_CACHE_HIT)
+        rc = take(task, whole, &element, err);
+    if (rc > 0 && !cw_cache_is_intact(&hold)) {
+        cw_batch_unref(task->batch);
+        task->batch = NULL;
+        rc = 0;
+    }
+    cw_cache_release(&hold);
+    if (!rc)
+        task->cut.above_n = above_n;
+    return rc;
+}
+
+int cw_whole_find(struct cw_exec_task *task, struct cw_err *err)
+{
+    if (task->uncached || task->cut.group == SIZE_MAX || !cw_cached_any(task->plan))
+        return 0;
+    find_uses(task);
+    for (size_t k = 0; k < task->whole_n; k++) {
+        if (!task->whole[k].use->read)
+            continue;
+        int rc = get(task, &task->whole[k], err);
+        if (rc < 0)
+            return rc;
+        if (rc) {
+            task->whole_hit = task->whole[k].node;
+            task->whole_n = k; /* those below it are not reached */
+            return 1;
+        }
+    }
+    return 0;
+}
+
+bool cw_whole_wants(const struct cw_exec_task *task, size_t above_n)
+{
+    for (size_t k = 0; k < task->whole_n; k++)
+        if (task->whole[k].use->write && task->whole[k].above_n == above_n)
+            return true;
+    return false;
+}
+
+void cw_whole_put(const struct cw_exec_task *task, size_t above_n, const struct cw_element *element)
+{
+    int64_t ns = atomic_load_explicit(&task->run_ns, memory_order_relaxed);
+    for (size_t k = 0; k < task->whole_n; k++)
+        if (task->whole[k].use->write && task->whole[k].above_n == above_n)
+            cw_cache_put(task->whole[k].use->cache, (uint64_t)task->cut.group_pos, element,
+                         CW_MAX(ns, 1));
+}

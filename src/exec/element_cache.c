@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/element_cache.h"
+
+#include "base/clock.h"
+#include <string.h>
+
+/* Records are copied when so many are held already: rows of an inner batch, of many chunks. */
+#define HOLDS_MANY (CW_CACHE_HOLDS / 2)
+#define COPY_ALIGN ((size_t)64)
+
+/* One input, and its element's id: what stands between a node and where its ids come from. */
+static bool keeps_ids(const struct cw_plan_node *node)
+{
+    return node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS ||
+           (node->step == CW_STEP_INDEX && node->inputs_n == 1);
+}
+
+bool cw_cached_below(const struct cw_plan *plan, size_t i)
+{
+    for (;; i = plan->nodes[i].inputs[0]) {
+        if (cw_cached_use(&plan->nodes[i]))
+            return true;
+        if (!keeps_ids(&plan->nodes[i]))
+            return false;
+    }
+}
+
+/* Goes on with the positions down to where ids come from: the position there is the id. */
+static void find_id(struct cw_work *work, struct cw_work_at *at)
+{
+    if (at->mapped)
+        return;
+    for (size_t i = at->node; keeps_ids(&work->plan->nodes[i]);) {
+        const struct cw_plan_node *node = &work->plan->nodes[i];
+        if (node->step == CW_STEP_INDEX) {
+            cw_work_add(&work->nodes[i].count.elements, 1);
+            i = cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep);
+        } else {
+            i = node->inputs[0];
+        }
+    }
+    at->mapped = true;
+}
+
+/* Into the arena. false = no memory. */
+static bool copy_fields(struct cw_work *work, struct cw_element *element)
+{
+    size_t bytes = 0;
+    for (size_t k = 0; k < element->n; k++)
+        bytes += CW_ALIGN_UP(element->fields[k].bytes, COPY_ALIGN);
+    uint8_t *dst = cw_arena_alloc(work->arena, bytes);
+    if (!dst)
+        return false;
+    for (size_t k = 0; k < element->n; k++) {
+        struct cw_view *view = &element->fields[k];
+        if (view->bytes)
+            memcpy(dst, view->data, view->bytes);
+        view->data = dst;
+        dst += CW_ALIGN_UP(view->bytes, COPY_ALIGN);
+    }
+    return true;
+}
+
+static enum cw_cache_found get(struct cw_work *work, struct cw_cache_node *cache, uint64_t id,
+                               struct cw_element *element)
+{
+    if (work->hold.n < HOLDS_MANY)
+        return cw_cache_get(cache, id, &work->hold, element);
+    struct cw_cache_hold hold = {.n = 0};
+    enum cw_cache_found found = cw_cache_get(cache, id, &hold, element);
+    if (found == CW_CACHE_HIT && !(copy_fields(work, element) && cw_cache_is_intact(&hold)))
+        found = CW_CACHE_MISS;
+    cw_cache_release(&hold);
+    return found;
+}
+
+static void push_put(struct cw_work *work, const struct cw_work_at *at, struct cw_cache_node *cache)
+{
+    work->puts[work->puts_n++] =
+        (struct cw_work_put){.cache = cache, .id = (uint64_t)at->pos, .begin_ns = cw_clock_ns()};
+    work->pending[work->pending_n++] =
+        (struct cw_work_pending){.node = (uint32_t)at->node, .put = (uint32_t)work->puts_n};
+}
+
+enum cw_cached cw_cached_find(struct cw_work *work, struct cw_work_at *at,
+                              struct cw_element *element)
+{
+    const struct cw_plan_use *use = cw_cached_use(&work->plan->nodes[at->node]);
+    if (!use)
+        return CW_CACHED_NOT;
+    find_id(work, at);
+    enum cw_cache_found found = CW_CACHE_MISS;
+    if (use->read)
+        found = get(work, use->cache, (uint64_t)at->pos, element);
+    if (found == CW_CACHE_MISS) {
+        if (use->write)
+            push_put(work, at, use->cache);
+        return CW_CACHED_NOT;
+    }
+    cw_work_add(&work->nodes[at->node].count.hits, 1);
+    if (found == CW_CACHE_LEFT_OUT)
+        return CW_CACHED_LEFT_OUT;
+    element->id = (uint64_t)at->pos;
+    element->rep = at->rep;
+    return CW_CACHED_FOUND;
+}
+
+/* The topmost that is read: those below it are asked for what it has not. */
+void cw_cached_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, size_t n)
+{
+    const struct cw_plan_use *use;
+    while (!(use = cw_cached_use(&plan->nodes[i])) || !use->read) {
+        if (!keeps_ids(&plan->nodes[i]))
+            return;
+        i = plan->nodes[i].inputs[0];
+    }
+    cw_cache_touch(use->cache, (const uint64_t *)ids, n);
+}
+
+/* Whether a field is only the part of an image that the next operator needs (op.h
+ * prefers_whole). */
+static bool is_partial(const struct cw_element *element)
+{
+    for (size_t k = 0; k < element->n; k++)
+        if (element->fields[k].full_h)
+            return true;
+    return false;
+}
+
+/* Whether an element that was made from records of another cache may be kept. It may still have
+ * views of them, so it is copied first, and then they are asked whether they stayed what they
+ * were. */
+static bool is_sound(struct cw_work *work, const struct cw_element *element,
+                     struct cw_element *copy)
+{
+    if (element) {
+        *copy = *element;
+        if (!copy_fields(work, copy))
+            return false;
+    }
+    return cw_cache_is_intact(&work->hold);
+}
+
+void cw_cached_put(struct cw_work *work, const struct cw_work_pending *pending,
+                   const struct cw_element *element)
+{
+    const struct cw_work_put *put = &work->puts[pending->put - 1];
+    int64_t ns = cw_clock_ns() - put->begin_ns;
+    struct cw_element copy;
+    bool may = !element || !is_partial(element);
+    if (may && work->hold.n) {
+        may = is_sound(work, element, &copy);
+        element = element ? &copy : NULL;
+    }
+    if (may)
+        cw_cache_put(put->cache, put->id, element, CW_MAX(ns, 1));
+    work->puts_n = pending->put - 1;
+}
+
+void cw_cached_drop(struct cw_work *work, size_t base)
+{
+    while (work->pending_n > base) {
+        const struct cw_work_pending *pending = &work->pending[--work->pending_n];
+        if (pending->put)
+            cw_cached_put(work, pending, NULL);
+    }
+}

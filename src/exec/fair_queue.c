@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/fair_queue.h"
+
+#include "exec/task.h"
+
+/* For so long a plan goes on, since changing costs caches; no trainer notices it. */
+#define TURN_NS 1e6
+/* What a plan can have saved up at most: its next item may come a little late, when others have
+ * the processor. */
+#define CREDIT_NS 1e8
+
+static double weight_of(const struct cw_turn *turn)
+{
+    return turn->weight > 0 ? turn->weight : 1;
+}
+
+void cw_turn_spend(struct cw_turn *turn, double ns)
+{
+    turn->spent += ns / weight_of(turn);
+}
+
+static void begin(struct cw_turns *turns, struct cw_turn *turn)
+{
+    double least = turns->clock - CREDIT_NS / weight_of(turn);
+    if (turn->spent < least)
+        turn->spent = least;
+    turn->prev = NULL;
+    turn->next = turns->first;
+    if (turn->next)
+        turn->next->prev = turn;
+    turns->first = turn;
+}
+
+static void end(struct cw_turns *turns, struct cw_turn *turn)
+{
+    if (turn->prev)
+        turn->prev->next = turn->next;
+    else
+        turns->first = turn->next;
+    if (turn->next)
+        turn->next->prev = turn->prev;
+    turn->next = turn->prev = NULL;
+    if (turns->current == turn)
+        turns->current = NULL;
+}
+
+void cw_turns_enqueue(struct cw_turns *turns, struct cw_turn *turn, struct cw_exec_task *task)
+{
+    if (!turn->first)
+        begin(turns, turn);
+    task->next = NULL;
+    task->prev = turn->last;
+    if (turn->last)
+        turn->last->next = task;
+    else
+        turn->first = task;
+    turn->last = task;
+}
+
+void cw_turns_dequeue(struct cw_turns *turns, struct cw_turn *turn, struct cw_exec_task *task)
+{
+    if (task->prev)
+        task->prev->next = task->next;
+    else
+        turn->first = task->next;
+    if (task->next)
+        task->next->prev = task->prev;
+    else
+        turn->last = task->prev;
+    task->next = task->prev = NULL;
+    if (!turn->first)
+        end(turns, turn);
+}
+
+static struct cw_exec_task *takeable(const struct cw_turn *turn)
+{
+    struct cw_exec_task *task = turn->first;
+    while (task && task->state == CW_TASK_BEGINNING)
+        task = task->next;
+    return task;
+}
+
+struct cw_exec_task *cw_turns_next(struct cw_turns *turns)
+{
+    struct cw_turn *best =
+        turns->current && turns->current->spent < turns->until ? turns->current : NULL;
+    struct cw_exec_task *task = best ? takeable(best) : NULL;
+    if (task)
+        return task;
+    for (struct cw_turn *turn = turns->first; turn; turn = turn->next) {
+        struct cw_exec_task *first = !task || turn->spent < best->spent ? takeable(turn) : NULL;
+        if (!first)
+            continue;
+        best = turn;
+        task = first;
+    }
+    if (task) {
+        turns->current = best;
+        turns->until = best->spent + TURN_NS / weight_of(best);
+        turns->clock = best->spent > turns->clock ? best->spent : turns->clock;
+    }
+    return task;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading ahead: which records an item will ask its plan's caches for, topmost first as the walk
+ * does. */
+#include "base/mem.h"
+#include "exec/element_cache.h"
+#include "exec/positions.h"
+
+/* No item has a use for more. Zips of zips of batches may have any number of parts. */
+#define IDS_MAX ((size_t)1 << 16)
+
+/* Elements of a node that no cache above it has. */
+struct todo {
+    struct todo *next;
+    size_t node;
+    struct cw_positions positions;
+};
+struct prefetch {
+    const struct cw_plan *plan;
+    uint64_t epoch;
+    struct todo *todo;
+    size_t ids;
+};
+
+static struct todo *push(struct prefetch *prefetch, size_t node)
+{
+    struct todo *todo = CW_NEW(struct todo);
+    todo->node = node;
+    todo->next = prefetch->todo;
+    prefetch->todo = todo;
+    return todo;
+}
+
+/* Elements [pos, pos + n) of a node. */
+static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_t n, uint64_t rep)
+{
+    for (int64_t i = 0; i < n && prefetch->ids < IDS_MAX;) {
+        struct cw_positions *positions = &push(prefetch, node)->positions;
+        for (; i < n && positions->n < CW_POSITIONS_MAX; i++) {
+            positions->pos[positions->n] = pos + i;
+            positions->rep[positions->n++] = rep;
+        }
+        prefetch->ids += positions->n;
+    }
+}
+
+/* Asks a cache for what it has of these; the others are left. */
+static void ask(struct cw_cache_node *cache, struct cw_positions *ids)
+{
+    uint64_t has[CW_POSITIONS_MAX];
+    size_t has_n = 0, left = 0;
+    for (size_t i = 0; i < ids->n; i++) {
+        if (cw_cache_has(cache, (uint64_t)ids->pos[i])) {
+            has[has_n++] = (uint64_t)ids->pos[i];
+        } else {
+            ids->pos[left] = ids->pos[i];
+            ids->rep[left++] = ids->rep[i];
+        }
+    }
+    ids->n = left;
+    if (has_n)
+        cw_cache_prefetch(cache, has, has_n);
+}
+
+/* Down to where ids come from: they are the same at all nodes on the way. */
+static void work_off(struct prefetch *prefetch, struct todo *todo)
+{
+    const struct cw_plan *plan = prefetch->plan;
+    struct cw_positions *ids = &todo->positions;
+    size_t base = cw_positions_map(plan, prefetch->epoch, NULL, todo->node, ids);
+    for (size_t at = todo->node; ids->n; at = plan->nodes[at].inputs[0]) {
+        const struct cw_plan_use *use = cw_cached_use(&plan->nodes[at]);
+        if (use && use->read)
+            ask(use->cache, ids);
+        if (at == base)
+            break;
+    }
+    const struct cw_plan_node *node = &plan->nodes[base];
+    if (node->step == CW_STEP_MERGE)
+        for (size_t k = 0; ids->n && k < node->inputs_n && prefetch->ids < IDS_MAX; k++) {
+            prefetch->ids += ids->n;
+            push(prefetch, node->inputs[k])->positions = *ids;
+        }
+    if (node->step == CW_STEP_GROUP)
+        for (size_t i = 0; i < ids->n; i++) {
+            int64_t first = ids->pos[i] * node->group;
+            push_run(prefetch, node->inputs[0], first, CW_MIN(node->group, node->in_n[0] - first),
+                     ids->rep[i]);
+        }
+}
+
+/* Whether a cache at the item's batch or behind it has all of it. */
+static bool has_whole(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
+                      const struct cw_plan_item *cut)
+{
+    int64_t pos = (int64_t)item;
+    uint64_t rep = 0, id = (uint64_t)cut->group_pos;
+    for (size_t at = plan->output;;) {
+        const struct cw_plan_node *node = &plan->nodes[at];
+        const struct cw_plan_use *use = cw_cached_use(node);
+        if (use && use->read && cw_cache_has(use->cache, id)) {
+            cw_cache_prefetch(use->cache, &id, 1);
+            return true;
+        }
+        if (at == cut->group)
+            return false;
+        at = node->step == CW_STEP_INDEX ? cw_plan_map(plan, node, epoch, &pos, &rep)
+                                         : node->inputs[0];
+    }
+}
+
+void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item)
+{
+    struct prefetch prefetch = {.plan = plan, .epoch = epoch};
+    struct cw_plan_item cut;
+    if (!cw_cached_any(plan) || item >= plan->info.items)
+        return;
+    cw_plan_item(plan, epoch, item, &cut);
+    if (cut.group != SIZE_MAX && has_whole(plan, epoch, item, &cut))
+        return;
+    push_run(&prefetch, cut.node, cut.pos, cut.rows, cut.rep);
+    while (prefetch.todo) {
+        struct todo *todo = prefetch.todo;
+        prefetch.todo = todo->next;
+        work_off(&prefetch, todo);
+        cw_mem_free(todo);
+    }
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of operators: what they see of the engine, what they cost, what was traced. */
+#include "exec/op_call.h"
+
+#include "base/clock.h"
+
+/* A reading of the clock (about 0.3 us) per so much time of an operator, so that measuring costs
+ * about 1 %. */
+#define SAMPLE_NS 50000
+#define STRIDE_MAX 4096
+
+struct sample {
+    int64_t cpu_ns; /* 0 = this call is not measured */
+    int64_t wall_ns;
+};
+
+static inline struct sample sample_begin(struct cw_work_node *node)
+{
+    if (node->left > 1) {
+        node->left--;
+        return (struct sample){0};
+    }
+    int64_t wall_ns = cw_clock_ns();
+    return (struct sample){cw_clock_thread_cpu_ns(), wall_ns};
+}
+
+static void sample_end(struct cw_work_node *node, struct sample begin, int64_t clock_ns)
+{
+    int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
+    int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
+    uint32_t stride = node->stride ? node->stride : 1;
+    cw_work_add(&node->count.cpu_ns, (uint64_t)ns * stride);
+    cw_work_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
+    int64_t next = SAMPLE_NS / (ns + clock_ns);
+    next = CW_MIN(
+        CW_MAX(next, 1),
+        CW_MIN(STRIDE_MAX, 2 * (int64_t)stride)); /* grows slowly: first calls are not typical */
+    node->stride = node->left = (uint32_t)next;
+}
+
+int cw_call_trace(struct cw_work *work, size_t i, const struct cw_element *element,
+                  struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[i];
+    work->trace_rc = work->trace(work->trace_arg, work->trace_row, node->node, &node->out, element,
+                                 cw_str_text(&work->trace_source), err);
+    return work->trace_rc;
+}
+
+static void set_stream(const struct cw_work *work, const struct cw_plan_node *node,
+                       struct cw_op_ctx *ctx, uint64_t id, uint64_t rep)
+{
+    if (node->frozen)
+        cw_rng_init(&ctx->rng, work->plan->seed, node->tag, 0, 0, id);
+    else if (node->op->traits & CW_OP_RANDOM)
+        cw_rng_init(&ctx->rng, work->plan->seed, node->tag, work->epoch, rep, id);
+}
+
+static void set_slot(const struct cw_work *work, struct cw_op_ctx *ctx, uint32_t live, size_t field,
+                     uint32_t shift)
+{
+    bool has = (live >> field) & 1;
+    ctx->slot = has ? work->slot[field + shift] : NULL;
+    ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
+}
+
+/* op.h next_want: what the crop that reads this image will use of it, by the crop's own stream. */
+static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
+                    struct cw_err *err)
+{
+    struct cw_work *work =
+        (struct cw_work *)(uintptr_t)ctx->next_want_arg; /* const only on its way through ctx */
+    size_t i = work->want_node;
+    const struct cw_plan_node *node = &work->plan->nodes[i];
+    set_stream(work, node, &work->nodes[i].ctx, work->want_element->id, work->want_element->rep);
+    return node->op->want(&work->nodes[i].ctx, node->opts, h, w, ret_rect, err);
+}
+
+static void set_want(struct cw_work *work, const struct cw_plan_node *node, struct cw_op_ctx *ctx,
+                     const struct cw_element *element)
+{
+    /* Between the operator and the crop there are only caches that shall be given the image. */
+    size_t above = work->pending_n;
+    while (above > 0 && work->pending[above - 1].put)
+        above--;
+    bool has = node->want != SIZE_MAX && above > 0 && work->pending[above - 1].node == node->want;
+    work->want_element = element;
+    work->want_node = node->want;
+    ctx->next_want = has ? ask_want : NULL;
+    ctx->next_want_arg = has ? work : NULL;
+    ctx->prefers_whole = has && (work->trace || above < work->pending_n);
+}
+
+static int apply_fields(struct cw_work *work, const struct cw_work_pending *pending,
+                        struct cw_element *element, uint64_t *bytes, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[pending->node];
+    struct cw_work_node *mine = &work->nodes[pending->node];
+    for (size_t k = 0; k < node->fields_n; k++) {
+        struct cw_view *view = &element->fields[node->fields[k]];
+        struct cw_view in = *view;
+        set_slot(work, &mine->ctx, pending->live, node->fields[k], pending->shift);
+        int rc = node->op->apply_field(&mine->ctx, node->opts, node->state, mine->scratch, &in,
+                                       view, err);
+        if (rc < 0)
+            return rc;
+        *bytes += view->bytes;
+    }
+    return 0;
+}
+
+static int apply_whole(struct cw_work *work, const struct cw_work_pending *pending,
+                       struct cw_element *element, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[pending->node];
+    struct cw_work_node *mine = &work->nodes[pending->node];
+    set_slot(work, &mine->ctx, pending->live, 0, pending->shift);
+    return node->op->apply(&mine->ctx, node->opts, node->state, mine->scratch, element, err);
+}
+
+int cw_call_apply(struct cw_work *work, const struct cw_work_pending *pending,
+                  struct cw_element *element, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[pending->node];
+    struct cw_work_node *mine = &work->nodes[pending->node];
+    uint64_t bytes = 0;
+    struct sample begin = sample_begin(mine);
+    set_stream(work, node, &mine->ctx, element->id, element->rep);
+    set_want(work, node, &mine->ctx, element);
+    int rc = node->op->apply_field ? apply_fields(work, pending, element, &bytes, err)
+                                   : apply_whole(work, pending, element, err);
+    if (begin.cpu_ns)
+        sample_end(mine, begin, work->clock_ns);
+    uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
+    cw_work_add(&mine->count.elements, 1);
+    cw_work_add(&mine->count.bytes_out, node->op->apply_field ? bytes : all);
+    cw_work_add(&mine->count.element_bytes, all);
+    if (rc == 0 && work->trace)
+        rc = cw_call_trace(work, pending->node, element, err);
+    if (rc < 0)
+        work->failed = pending->node;
+    return rc;
+}
+
+int cw_call_read(struct cw_work *work, const struct cw_work_at *at, bool bare,
+                 struct cw_element *element, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[at->node];
+    struct cw_work_node *mine = &work->nodes[at->node];
+    uint64_t bytes = 0;
+    struct sample begin = sample_begin(mine);
+    int rc;
+    if (bare && node->op->read_run && node->out.n == 1 && (at->live & 1)) {
+        rc = node->op->read_run(node->opts, node->state, at->pos, 1, 1, work->slot[at->shift]);
+        bytes = work->slot_bytes[at->shift];
+        if (rc < 0)
+            rc = cw_err_set(err, rc, "reading failed");
+        else
+            rc = CW_EVAL_IN_SLOT;
+    } else {
+        element->id = (uint64_t)at->pos;
+        element->rep = at->rep;
+        element->n = 0;
+        set_stream(work, node, &mine->ctx, element->id, element->rep);
+        set_slot(work, &mine->ctx, node->out.n == 1 ? at->live : 0, 0, at->shift);
+        set_want(work, node, &mine->ctx, element);
+        rc = node->op->read(&mine->ctx, node->opts, node->state, at->pos, element, err);
+        bytes = rc == 0 ? cw_element_bytes(element) : 0;
+    }
+    if (begin.cpu_ns)
+        sample_end(mine, begin, work->clock_ns);
+    cw_work_add(&mine->count.elements, 1);
+    cw_work_add(&mine->count.bytes_out, bytes);
+    cw_work_add(&mine->count.element_bytes, bytes);
+    if (rc == 0 && work->trace)
+        rc = cw_call_trace(work, at->node, element, err);
+    if (rc < 0)
+        work->failed = at->node;
+    return rc;
+}

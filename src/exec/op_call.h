@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One call of one operator. On an error work->failed names the node. */
+#ifndef CW_EXEC_OP_CALL_H
+#define CW_EXEC_OP_CALL_H
+
+#include "exec/eval.h"
+
+/* Reads a source; bare: nothing stands between it and the row, so numbers may go straight into the
+ * slot (CW_EVAL_IN_SLOT). */
+int cw_call_read(struct cw_work *work, const struct cw_work_at *at, bool bare,
+                 struct cw_element *element, struct cw_err *err);
+/* Applies an element operator; CW_EVAL_DROP when it leaves the element out. */
+int cw_call_apply(struct cw_work *work, const struct cw_work_pending *pending,
+                  struct cw_element *element, struct cw_err *err);
+/* Shows what node i made to cw_exec_trace's caller. */
+int cw_call_trace(struct cw_work *work, size_t i, const struct cw_element *element,
+                  struct cw_err *err);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exec/row_batch.h"
+
+#include "base/mem.h"
+#include <string.h>
+
+/* Strings in a view; 1 for a view of rank 0. -1 when the dims are no count. */
+static int64_t view_count(const struct cw_view *view)
+{
+    int64_t n = 1;
+    for (int i = 0; i < view->rank; i++)
+        if (view->dims[i] < 0 || __builtin_mul_overflow(n, view->dims[i], &n))
+            return -1;
+    return n;
+}
+
+static bool same_shape(const struct cw_view *a, const struct cw_view *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0]));
+}
+
+bool cw_rows_fits(const struct cw_view *view, const struct cw_field *field)
+{
+    if (view->dtype != field->dtype || view->rank != field->rank)
+        return false;
+    for (int i = 0; i < field->rank; i++)
+        if (field->dims[i] >= 0 && field->dims[i] != view->dims[i])
+            return false;
+    int64_t n = view_count(view), bytes;
+    if (n < 0)
+        return false;
+    if (view->dtype != CW_DTYPE_STR)
+        return !__builtin_mul_overflow(n, (int64_t)cw_dtype_bytes(view->dtype), &bytes) &&
+               (uint64_t)bytes == view->bytes;
+    return !view->rank || view->bytes / sizeof(int64_t) > (uint64_t)n;
+}
+
+void cw_rows_print_shape(const struct cw_view *view, struct cw_str *out)
+{
+    cw_str_add(out, cw_dtype_name(view->dtype));
+    cw_str_add(out, "[");
+    for (int i = 0; i < view->rank; i++)
+        cw_str_addf(out, i ? ",%lld" : "%lld", (long long)view->dims[i]);
+    cw_str_add(out, "]");
+}
+
+/* The bytes of a view's strings without offsets. */
+static size_t str_payload(const struct cw_view *view)
+{
+    return view->rank ? view->bytes - ((size_t)view_count(view) + 1) * sizeof(int64_t)
+                      : view->bytes;
+}
+
+static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor *tensor,
+                         size_t *ret_row, struct cw_err *err)
+{
+    const struct cw_field *spec = &rows->spec->fields[f];
+    const struct cw_view *first = rows->n ? &rows->row[0][f] : NULL;
+    size_t payload = 0;
+    int64_t strings = 0;
+    for (size_t r = 0; r < rows->n; r++) {
+        const struct cw_view *view = &rows->row[r][f];
+        *ret_row = r;
+        if (!cw_rows_fits(view, spec)) {
+            CW_STR_AUTO shape = {0};
+            cw_rows_print_shape(view, &shape);
+            return cw_err_set(err, CW_E_INTERNAL,
+                              "field \"%s\" came as %s, which is not what its operator said",
+                              spec->name, cw_str_text(&shape));
+        }
+        if (!same_shape(first, view))
+            return CW_E_INVALID; /* the caller knows the names of both */
+        if (view->dtype == CW_DTYPE_STR) {
+            payload += str_payload(view);
+            strings += view_count(view);
+        }
+    }
+    struct cw_field *field = &tensor->field;
+    *field = rows->out->fields[f];
+    field->dtype = spec->dtype;
+    field->rank = spec->rank + (rows->lead ? 1 : 0);
+    if (rows->lead)
+        field->dims[0] = (int64_t)rows->n;
+    for (int i = 0; i < spec->rank; i++)
+        field->dims[i + (rows->lead ? 1 : 0)] = first ? first->dims[i] : CW_MAX(spec->dims[i], 0);
+    if (spec->dtype == CW_DTYPE_STR)
+        tensor->bytes = ((size_t)strings + 1) * sizeof(int64_t) + payload;
+    return 0;
+}
+
+int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row,
+                    struct cw_err *err)
+{
+    CW_ASSERT(batch->n == rows->spec->n);
+    for (size_t f = 0; f < batch->n; f++) {
+        int rc = measure_field(rows, f, &batch->tensors[f], ret_row, err);
+        if (rc == CW_E_INVALID) {
+            CW_STR_AUTO a = {0}, b = {0};
+            cw_rows_print_shape(&rows->row[*ret_row][f], &a);
+            cw_rows_print_shape(&rows->row[0][f], &b);
+            return cw_err_set(err, CW_E_INVALID,
+                              "field \"%s\" is %s here and %s in the first element: elements of a "
+                              "batch must have one shape",
+                              rows->spec->fields[f].name, cw_str_text(&a), cw_str_text(&b));
+        }
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+static void copy_strings(const struct cw_rows *rows, size_t f, int64_t strings, uint8_t *dst)
+{
+    int64_t *offsets = (int64_t *)(void *)dst;
+    uint8_t *bytes = dst + ((size_t)strings + 1) * sizeof(int64_t);
+    int64_t at = 0;
+    *offsets++ = 0;
+    for (size_t r = 0; r < rows->n; r++) {
+        const struct cw_view *view = &rows->row[r][f];
+        size_t payload = str_payload(view);
+        const uint8_t *src = view->data;
+        int64_t n = view_count(view);
+        if (!view->rank) {
+            *offsets++ = at + (int64_t)payload;
+        } else {
+            for (int64_t i = 1; i <= n; i++) {
+                int64_t offset;
+                memcpy(&offset, src + (size_t)i * sizeof(offset), sizeof(offset));
+                *offsets++ = at + offset;
+            }
+            src += ((size_t)n + 1) * sizeof(int64_t);
+        }
+        if (payload)
+            memcpy(bytes + at, src, payload);
+        at += (int64_t)payload;
+    }
+}
+
+void cw_rows_copy(const struct cw_rows *rows, const struct cw_batch *batch, void *base)
+{
+    for (size_t f = 0; f < batch->n; f++) {
+        const struct cw_tensor *tensor = &batch->tensors[f];
+        uint8_t *dst = (uint8_t *)base + tensor->offset;
+        if (tensor->field.dtype == CW_DTYPE_STR) {
+            copy_strings(rows, f, cw_field_count(&tensor->field), dst);
+            continue;
+        }
+        for (size_t r = 0; r < rows->n; r++) {
+            const struct cw_view *view = &rows->row[r][f];
+            if (view->bytes)
+                memcpy(dst, view->data, view->bytes);
+            dst += view->bytes;
+        }
+    }
+}
+
+void cw_rows_view(const struct cw_batch *batch, void *base, struct cw_element *element)
+{
+    element->n = batch->n;
+    for (size_t f = 0; f < batch->n; f++) {
+        const struct cw_tensor *tensor = &batch->tensors[f];
+        struct cw_view *view = &element->fields[f];
+        *view = (struct cw_view){.data = base ? (uint8_t *)base + tensor->offset : NULL,
+                                 .bytes = tensor->bytes,
+                                 .dtype = tensor->field.dtype,
+                                 .rank = tensor->field.rank};
+        memcpy(view->dims, tensor->field.dims, sizeof(view->dims));
+    }
+}
+
+int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena,
+                       struct cw_element *element, struct cw_err *err)
+{
+    struct cw_batch *batch = cw_batch_new(rows->spec->n);
+    size_t row = 0, bytes = 0;
+    void *base = NULL;
+    int rc = cw_rows_measure(rows, batch, &row, err);
+    if (rc < 0)
+        rc = cw_err_wrap(err, "row %zu", row);
+    if (rc >= 0)
+        rc = cw_batch_layout(batch, &bytes, err);
+    if (rc >= 0 && !(base = cw_arena_alloc(arena, bytes)))
+        rc = cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
+    if (rc >= 0) {
+        cw_rows_copy(rows, batch, base);
+        cw_rows_view(batch, base, element);
+        rc = 0;
+    }
+    cw_batch_unref(batch);
+    return rc;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which nodes of a job's plan read the cache and write to it, as the dispatcher says: when the
+ * plan is ready, and whenever it changes. And when what waits is written though it is less than
+ * a chunk: at the end of an epoch, when there has been nothing to do for a while, and when the
+ * job goes.
+ *
+ * Items may begin before the indices of a key's chunks are loaded: what is not known yet is
+ * computed. But loading gets a head start, or a second job would compute again what is there to
+ * be read. It is short, because a store that is slow must not keep a trainer waiting: an epoch
+ * later all is known anyway. */
+#include "worker/cache/worker_cache.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/name.h"
+#include "base/str.h"
+#include "wire/wire.h"
+#include "worker/model/state.h"
+
+#define HEAD_START_MS 200
+#define LOOK_MS 5
+/* With nothing to do for so long what waits is written. A trainer slower than this would get a
+ * chunk for every item: so each time the next takes twice as long. */
+#define IDLE_MS 300
+#define IDLE_MAX_MS 10000
+#define AHEAD_ITEMS 16 /* beyond those that exec has */
+
+static void free_uses(struct cw_wcache_job *c)
+{
+    for (size_t i = 0; i < c->uses_n; i++)
+        cw_mem_free(c->uses[i].node);
+    cw_mem_free(c->uses);
+    c->uses = NULL;
+    c->uses_n = 0;
+}
+
+void cw_wcache_job_told(struct cw_wjob *job, Cachew__V1__CacheUse *const *uses, size_t n)
+{
+    struct cw_wcache_job *c = &job->cache;
+    free_uses(c);
+    c->uses = CW_NEW_ARRAY(struct cw_wcache_use, n);
+    for (size_t i = 0; i < n; i++) {
+        struct cw_wcache_use *use = &c->uses[c->uses_n];
+        if (!cw_wire_hash_from(uses[i]->key, &use->key)) {
+            cw_log_warn("worker",
+                        "job=%s node \"%.60s\" is to be cached, but without a key: ignored",
+                        job->id, uses[i]->node);
+            continue;
+        }
+        use->node = cw_mem_strdup(uses[i]->node);
+        use->read = uses[i]->read;
+        use->write = uses[i]->write;
+        c->uses_n++;
+    }
+    cw_wcache_job_engage(job);
+}
+
+/* ---- nodes ---- */
+
+static const struct cw_wcache_use *use_of(const struct cw_wjob *job, size_t node)
+{
+    const struct cw_wcache_job *c = &job->cache;
+    for (size_t i = 0; i < c->uses_n; i++)
+        if ((c->uses[i].read || c->uses[i].write) &&
+            strcmp(c->uses[i].node, job->graph->nodes[node].name) == 0)
+            return &c->uses[i];
+    return NULL;
+}
+
+/* The dispatcher has keys from whoever prepared the job; where files are not the same, they are
+ * not either. */
+static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_wcache_use *use,
+                       struct cw_plan_cacheable *ret)
+{
+    const char *name = job->graph->nodes[node].name;
+    cw_plan_cacheable(job->plan, node, ret);
+    if (ret->why_not)
+        cw_log_warn("worker", "job=%s node \"%s\" is to be cached, but cannot be: %s", job->id,
+                    name, ret->why_not);
+    else if (!cw_hash_eq(ret->key, use->key))
+        cw_log_warn("worker",
+                    "job=%s node \"%s\" is not cached here: its elements are others than the "
+                    "dispatcher's key says",
+                    job->id, name);
+    else if (job->cache.tenant && cw_name_check_tenant(job->cache.tenant, NULL) != 0)
+        cw_log_warn("worker", "job=%s is not cached here: \"%.80s\" is no name of a tenant",
+                    job->id, job->cache.tenant);
+    else
+        return true;
+    return false;
+}
+
+static void leave_node(struct cw_wjob *job, size_t node)
+{
+    struct cw_wcache_engaged *engaged = &job->cache.nodes[node];
+    if (!engaged->key)
+        return;
+    (void)cw_plan_set_cache(job->plan, node, NULL, false, false, NULL);
+    cw_wcache_key_leave(engaged->key);
+    *engaged = (struct cw_wcache_engaged){0};
+}
+
+static void engage_node(struct cw_wjob *job, size_t node)
+{
+    struct cw_worker *w = job->worker;
+    struct cw_wcache_engaged *engaged = &job->cache.nodes[node];
+    const struct cw_wcache_use *use = use_of(job, node);
+    struct cw_plan_cacheable facts;
+    struct cw_err err = {0};
+    if (!use || !may_engage(job, node, use, &facts)) {
+        leave_node(job, node);
+        return;
+    }
+    struct cw_wcache_key *key = cw_wcache_key(w, job->cache.tenant, use->key);
+    if (engaged->key == key && engaged->read == use->read && engaged->write == use->write)
+        return;
+    struct cw_cache_node *cache = cw_wcache_key_use(w, key, facts.out);
+    if (cw_plan_set_cache(job->plan, node, cache, use->read, use->write, &err) != 0) {
+        cw_log_warn("worker", "job=%s node \"%s\" is not cached: %s", job->id, use->node, err.msg);
+        cw_wcache_key_leave(key);
+        return;
+    }
+    if (use->read && !engaged->read)
+        job->cache.waits_ms = cw_clock_ms();
+    if (engaged->key)
+        cw_wcache_key_leave(engaged->key);
+    *engaged = (struct cw_wcache_engaged){key, use->read, use->write};
+    cw_log_info("worker", "job=%s node \"%s\": cache %s%s%s", job->id, use->node, key->name,
+                use->read ? " is read" : "", use->write ? " is written" : "");
+}
+
+void cw_wcache_job_engage(struct cw_wjob *job)
+{
+    struct cw_wcache_job *c = &job->cache;
+    const struct cw_wcache_store *store = job->worker->cache.store;
+    if (!job->plan || (!c->nodes && c->uses_n == 0))
+        return;
+    if (!c->nodes)
+        c->nodes = CW_NEW_ARRAY(struct cw_wcache_engaged, job->graph->n);
+    if (store && store->opening && c->waits_ms == 0)
+        c->waits_ms = cw_clock_ms();
+    if (!store || store->opening || !store->cache)
+        return;
+    c->reads = false;
+    for (size_t i = 0; i < job->graph->n; i++) {
+        engage_node(job, i);
+        c->reads |= c->nodes[i].key && c->nodes[i].read;
+    }
+}
+
+void cw_wcache_job_disengage(struct cw_wjob *job)
+{
+    job->cache.reads = false;
+    for (size_t i = 0; job->cache.nodes && i < job->graph->n; i++)
+        leave_node(job, i);
+}
+
+/* ---- beginning items ---- */
+
+static bool is_loading(const struct cw_wjob *job)
+{
+    const struct cw_wcache_job *c = &job->cache;
+    const struct cw_wcache_store *store = job->worker->cache.store;
+    if (store && store->opening)
+        return true;
+    for (size_t i = 0; c->reads && i < job->graph->n; i++)
+        if (c->nodes[i].key && c->nodes[i].read && !cw_cache_node_is_loaded(c->nodes[i].key->node))
+            return true;
+    return false;
+}
+
+bool cw_wcache_job_may_begin(struct cw_wjob *job)
+{
+    struct cw_wcache_job *c = &job->cache;
+    if (c->waits_ms == 0)
+        return true;
+    if (cw_clock_ms() - c->waits_ms < HEAD_START_MS && is_loading(job)) {
+        cw_timer_start(job->worker->cache.timer, LOOK_MS, 0);
+        return false;
+    }
+    c->waits_ms = 0;
+    return true;
+}
+
+static bool wants_ahead(const struct cw_wjob *job)
+{
+    const struct cw_wcache_job *c = &job->cache;
+    for (size_t i = 0; c->reads && i < job->graph->n; i++)
+        if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->node &&
+            cw_cache_wants_ahead(c->nodes[i].key->node))
+            return true;
+    return false;
+}
+
+static void read_ahead(struct cw_wjob *job, uint64_t epoch, uint64_t item)
+{
+    struct cw_wcache_job *c = &job->cache;
+    if (epoch != c->ahead_epoch || c->ahead.n > 64)
+        cw_set_clear(&c->ahead);
+    c->ahead_epoch = epoch;
+    if (cw_set_has(&c->ahead, item))
+        return;
+    cw_set_add(&c->ahead, item, item + 1);
+    cw_wcache_ahead_add(job->worker, job->plan, epoch, item);
+}
+
+void cw_wcache_job_begun(struct cw_wjob *job, struct cw_task *task)
+{
+    struct cw_wcache_job *c = &job->cache;
+    task->store = cw_wcache_use(job->worker);
+    if (task->exec.epoch > c->epoch) {
+        c->turning = true;
+        c->epoch = task->exec.epoch;
+    }
+    if (!task->store || !wants_ahead(job))
+        return;
+    read_ahead(job, task->exec.epoch, task->exec.item);
+    uint64_t epoch = 0, next = 0;
+    if (!cw_lease_peek(job, &epoch, &next) || epoch != task->exec.epoch)
+        return;
+    uint64_t end = CW_MIN(job->leases[0].pending.v[0].hi, next + AHEAD_ITEMS);
+    for (; next < end; next++)
+        read_ahead(job, epoch, next);
+}
+
+/* ---- writing what waits ---- */
+
+void cw_wcache_job_flush(struct cw_wjob *job)
+{
+    const struct cw_wcache_store *store = job->worker->cache.store;
+    struct cw_wcache_job *c = &job->cache;
+    c->fresh = c->turning = false;
+    if (!store || store->opening || !store->cache)
+        return;
+    for (size_t i = 0; c->nodes && i < job->graph->n; i++)
+        if (c->nodes[i].key && c->nodes[i].write && c->nodes[i].key->node)
+            cw_cache_flush(store->cache, c->nodes[i].key->node);
+}
+
+static bool has_earlier(const struct cw_wjob *job, uint64_t epoch)
+{
+    for (const struct cw_task *t = job->tasks; t; t = t->next)
+        if (t->exec.epoch < epoch)
+            return true;
+    return false;
+}
+
+/* The task is in the job's list no more. */
+void cw_wcache_job_done(struct cw_wjob *job, struct cw_task *task)
+{
+    struct cw_wcache_job *c = &job->cache;
+    cw_wcache_release(task->store);
+    task->store = NULL;
+    c->fresh = true;
+    if (c->turning && !has_earlier(job, c->epoch))
+        cw_wcache_job_flush(job);
+}
+
+void cw_wcache_job_beat(struct cw_wjob *job, int64_t now_ms)
+{
+    struct cw_wcache_job *c = &job->cache;
+    if (!c->nodes || !c->fresh || job->tasks_n > 0 || job->leases_n > 0) {
+        c->idle_ms = 0;
+        return;
+    }
+    if (c->idle_ms == 0)
+        c->idle_ms = now_ms;
+    c->patience_ms = CW_MAX(c->patience_ms, (int64_t)IDLE_MS);
+    if (now_ms - c->idle_ms < c->patience_ms)
+        return;
+    c->patience_ms = CW_MIN(2 * c->patience_ms, (int64_t)IDLE_MAX_MS);
+    cw_wcache_job_flush(job);
+}
+
+void cw_wcache_job_fini(struct cw_wjob *job)
+{
+    cw_wcache_job_disengage(job);
+    free_uses(&job->cache);
+    cw_set_fini(&job->cache.ahead);
+    cw_mem_free(job->cache.nodes);
+    cw_mem_free(job->cache.tenant);
+}

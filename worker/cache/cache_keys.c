@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of the cache: which chunks the dispatcher says there are, kept also for keys whose job is
+ * not open yet, and the node of the cache while a job uses it, or did a moment ago: the next job
+ * of the same pipeline finds its indices loaded. */
+#include "worker/cache/worker_cache.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "wire/wire.h"
+#include "worker/model/state.h"
+
+#define TENANT_DEFAULT "default"
+#define CHUNKS_MAX 10000000
+
+struct cw_wcache_key *cw_wcache_key(struct cw_worker *w, const char *tenant, struct cw_hash hash)
+{
+    char hex[CW_HASH_TEXT_BYTES];
+    cw_hash_text(hash, hex);
+    tenant = tenant && tenant[0] ? tenant : TENANT_DEFAULT;
+    cw_autofree char *name = cw_mem_printf("%s/%s", tenant, hex);
+    struct cw_wcache_key *key = cw_strmap_get(&w->cache.keys, name);
+    if (key)
+        return key;
+    key = CW_NEW(struct cw_wcache_key);
+    key->name = cw_steal(&name);
+    key->tenant = cw_mem_strdup(tenant);
+    key->key = hash;
+    key->unused_ms = cw_clock_ms();
+    (void)cw_strmap_set(&w->cache.keys, key->name, key);
+    return key;
+}
+
+static void key_free(struct cw_wcache_key *key)
+{
+    cw_cache_node_unref(key->node);
+    cw_strmap_fini(&key->chunks);
+    cw_mem_free(key->name);
+    cw_mem_free(key->tenant);
+    cw_mem_free(key->job_id);
+    cw_mem_free(key->job_node);
+    cw_mem_free(key);
+}
+
+/* ---- counts ---- */
+
+/* records and chunks are what there is, the rest adds up. */
+static void add_counts(struct cw_cache_counts *sum, const struct cw_cache_counts *c)
+{
+    sum->hits += c->hits;
+    sum->misses += c->misses;
+    sum->hit_bytes += c->hit_bytes;
+    sum->put += c->put;
+    sum->lost += c->lost;
+    sum->written += c->written;
+    sum->written_bytes += c->written_bytes;
+    sum->chunks_written += c->chunks_written;
+    sum->damaged += c->damaged;
+    sum->get_ns += c->get_ns;
+    sum->wait_ns += c->wait_ns;
+    sum->records = c->records;
+    sum->chunks = c->chunks;
+}
+
+void cw_wcache_key_counts(const struct cw_wcache_key *key, struct cw_cache_counts *ret_counts)
+{
+    struct cw_cache_counts now;
+    *ret_counts = key->before;
+    if (!key->node)
+        return;
+    cw_cache_counts(key->node, &now);
+    add_counts(ret_counts, &now);
+}
+
+/* ---- chunks ---- */
+
+struct names {
+    const char **v;
+    size_t n, cap;
+};
+
+static void names_add(struct names *names, const char *name)
+{
+    CW_GROW(names->v, names->n, names->cap);
+    names->v[names->n++] = name;
+}
+
+/* What the dispatcher does not name is gone, but for what we have written and it may not have
+ * heard of. */
+static void remove_others(struct cw_worker *w, struct cw_wcache_key *key,
+                          const Cachew__V1__CacheChunks *m)
+{
+    struct cw_strmap there = {0};
+    struct names gone = {0};
+    const char *name;
+    void *value;
+    for (size_t i = 0; i < m->n_added; i++)
+        (void)cw_strmap_set(&there, m->added[i], key);
+    for (size_t i = 0; cw_strmap_next(&key->chunks, &i, &name, &value);)
+        if (!cw_strmap_get(&there, name) && !cw_wcache_wrote_lately(w, name))
+            names_add(&gone, name);
+    if (key->node && gone.n > 0)
+        cw_cache_node_remove(key->node, gone.v, gone.n);
+    for (size_t i = 0; i < gone.n; i++)
+        (void)cw_strmap_remove(&key->chunks, gone.v[i]);
+    cw_mem_free(gone.v);
+    cw_strmap_fini(&there);
+}
+
+/* Of this key, and of the form that names have. */
+static bool is_name(const struct cw_wcache_key *key, const char *name)
+{
+    struct cw_chunk_name parsed;
+    return cw_chunk_name_parse(name, &parsed) && cw_hash_eq(parsed.key, key->key) &&
+           cw_str_eq(parsed.tenant, key->tenant);
+}
+
+static void add_chunks(struct cw_wcache_key *key, const Cachew__V1__CacheChunks *m)
+{
+    struct names fresh = {0};
+    for (size_t i = 0; i < m->n_added && key->chunks.n < CHUNKS_MAX; i++) {
+        if (!is_name(key, m->added[i])) {
+            cw_log_warn("worker", "chunk %.300s is not of %s: left out", m->added[i], key->name);
+            continue;
+        }
+        (void)cw_strmap_set(&key->chunks, m->added[i], key);
+        names_add(&fresh, m->added[i]);
+    }
+    if (key->node && fresh.n > 0)
+        cw_cache_node_add(key->node, fresh.v, fresh.n);
+    cw_mem_free(fresh.v);
+}
+
+void cw_wcache_chunks(struct cw_worker *w, const Cachew__V1__CacheChunks *m)
+{
+    struct cw_hash hash;
+    if (!cw_wire_hash_from(m->key, &hash)) {
+        cw_attend_leave(w, "it sent chunks of the cache without a key");
+        return;
+    }
+    cw_fault_point("cache.chunks");
+    struct cw_wcache_key *key = cw_wcache_key(w, m->tenant, hash);
+    if (m->reset)
+        remove_others(w, key, m);
+    add_chunks(key, m);
+    if (key->node && m->n_removed > 0)
+        cw_cache_node_remove(key->node, (const char *const *)m->removed, m->n_removed);
+    for (size_t i = 0; i < m->n_removed; i++)
+        (void)cw_strmap_remove(&key->chunks, m->removed[i]);
+    cw_log_debug("worker", "cache %s: %zu chunks", key->name, key->chunks.n);
+}
+
+/* ---- use ---- */
+
+struct cw_cache_node *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key,
+                                        const struct cw_spec *spec)
+{
+    key->jobs_n++;
+    if (key->node)
+        return key->node;
+    key->node = cw_cache_node(w->cache.store->cache, key->tenant, key->key, spec);
+    struct names all = {0};
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&key->chunks, &i, &name, &value);)
+        names_add(&all, name);
+    if (all.n > 0)
+        cw_cache_node_add(key->node, all.v, all.n);
+    cw_mem_free(all.v);
+    return key->node;
+}
+
+void cw_wcache_key_leave(struct cw_wcache_key *key)
+{
+    key->jobs_n--;
+    key->unused_ms = cw_clock_ms();
+}
+
+static void forget_node(struct cw_wcache_key *key)
+{
+    if (!key->node)
+        return;
+    struct cw_cache_counts now;
+    cw_cache_counts(key->node, &now);
+    add_counts(&key->before, &now);
+    key->node = cw_cache_node_unref(key->node);
+}
+
+void cw_wcache_keys_forget_nodes(struct cw_worker *w, int64_t unused_since_ms)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);) {
+        struct cw_wcache_key *key = value;
+        if (key->jobs_n == 0 && key->unused_ms < unused_since_ms)
+            forget_node(key);
+    }
+}
+
+void cw_wcache_keys_retire(struct cw_worker *w)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);) {
+        struct cw_wcache_key *key = value;
+        forget_node(key);
+        key->before.records = key->before.chunks = 0;
+        cw_strmap_fini(&key->chunks);
+        key->chunks = (struct cw_strmap){0};
+    }
+}
+
+void cw_wcache_keys_fini(struct cw_worker *w)
+{
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);)
+        key_free(value);
+    cw_strmap_fini(&w->cache.keys);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which records of the cache an item needs is known long before it is computed. Finding that out
+ * takes microseconds for small items and much more for large ones: so a thread does it, in the
+ * order in which items will be begun. */
+#include "worker/cache/worker_cache.h"
+
+#include "base/fault.h"
+#include "base/mem.h"
+#include "worker/model/state.h"
+
+#define QUEUE_MAX 256
+
+struct entry {
+    struct cw_plan *plan;
+    struct cw_wcache_store *store;
+    uint64_t epoch, item;
+};
+struct cw_wcache_ahead {
+    struct cw_thread thread;
+    struct cw_mutex mutex;
+    struct cw_cond cond;
+    struct entry queue[QUEUE_MAX]; /* lock: mutex */
+    size_t first, n;               /* lock: mutex */
+    bool stopping;                 /* lock: mutex */
+};
+
+static void entry_fini(struct entry *entry)
+{
+    cw_plan_unref(entry->plan);
+    cw_wcache_release(entry->store);
+}
+
+static bool take(struct cw_wcache_ahead *a, struct entry *ret_entry)
+{
+    cw_mutex_lock(&a->mutex);
+    while (a->n == 0 && !a->stopping)
+        cw_cond_wait(&a->cond, &a->mutex);
+    bool got = !a->stopping;
+    if (got) {
+        *ret_entry = a->queue[a->first];
+        a->first = (a->first + 1) % QUEUE_MAX;
+        a->n--;
+    }
+    cw_mutex_unlock(&a->mutex);
+    return got;
+}
+
+static void run(void *arg)
+{
+    struct cw_wcache_ahead *a = arg;
+    struct entry entry;
+    while (take(a, &entry)) {
+        cw_fault_point("cache.ahead");
+        cw_exec_prefetch(entry.plan, entry.epoch, entry.item);
+        entry_fini(&entry);
+    }
+}
+
+static struct cw_wcache_ahead *ahead_new(void)
+{
+    struct cw_wcache_ahead *a = CW_NEW(struct cw_wcache_ahead);
+    cw_mutex_init(&a->mutex);
+    cw_cond_init(&a->cond);
+    cw_thread_start(&a->thread, "cachew-ahead", run, a);
+    return a;
+}
+
+/* When there is too much to do already, the item is read when it is computed. */
+void cw_wcache_ahead_add(struct cw_worker *w, struct cw_plan *plan, uint64_t epoch, uint64_t item)
+{
+    struct entry entry = {cw_plan_ref(plan), cw_wcache_use(w), epoch, item};
+    if (!w->cache.ahead)
+        w->cache.ahead = ahead_new();
+    struct cw_wcache_ahead *a = w->cache.ahead;
+    cw_mutex_lock(&a->mutex);
+    bool room = a->n < QUEUE_MAX;
+    if (room)
+        a->queue[(a->first + a->n++) % QUEUE_MAX] = entry;
+    cw_cond_signal(&a->cond);
+    cw_mutex_unlock(&a->mutex);
+    if (!room)
+        entry_fini(&entry);
+}
+
+void cw_wcache_ahead_stop(struct cw_worker *w)
+{
+    struct cw_wcache_ahead *a = w->cache.ahead;
+    w->cache.ahead = NULL;
+    if (!a)
+        return;
+    cw_mutex_lock(&a->mutex);
+    a->stopping = true;
+    cw_cond_signal(&a->cond);
+    cw_mutex_unlock(&a->mutex);
+    cw_thread_join(&a->thread);
+    for (; a->n > 0; a->n--, a->first = (a->first + 1) % QUEUE_MAX)
+        entry_fini(&a->queue[a->first]);
+    cw_cond_fini(&a->cond);
+    cw_mutex_fini(&a->mutex);
+    cw_mem_free(a);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source cache of this worker (cache/source_cache.h): there when an option asks for it, or
+ * the dispatcher gives it room in the cluster's store. Operators reach it by the hook of
+ * format/source_file.h. */
+#include "worker/model/state.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "worker/cache/source.h"
+
+int cw_wsource_start(struct cw_worker *w, const struct cw_worker_options *o, struct cw_err *err)
+{
+    w->source_dir = cw_mem_strdup(o->source_dir);
+    w->source_options = (struct cw_source_cache_options){
+        .memory = o->source_memory, .dir = w->source_dir, .dir_bytes = o->source_dir_bytes};
+    if (!o->source_dir && o->source_dir_bytes > 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option --source-cache-dir-bytes: goes with --source-cache-dir only");
+    if (!o->source_dir && o->source_memory == 0)
+        return 0;
+    int rc = cw_source_cache_new(&w->source_options, &w->source, err);
+    if (rc == 0)
+        cw_source_hook_set(cw_source_cache_hook(w->source));
+    return rc;
+}
+
+void cw_wsource_welcome(struct cw_worker *w, const Cachew__V1__CacheStore *store)
+{
+    struct cw_err err = {0};
+    if (!store || store->source_bytes == 0)
+        return;
+    if (!w->source) {
+        if (cw_source_cache_new(&w->source_options, &w->source, &err) < 0) {
+            cw_log_warn("worker", "no source cache: %s", err.msg);
+            return;
+        }
+        cw_source_hook_set(cw_source_cache_hook(w->source));
+    }
+    cw_source_cache_set_store(w->source, store->url, store->source_bytes);
+}
+
+void cw_wsource_stop(struct cw_worker *w)
+{
+    if (!w->source)
+        return;
+    cw_source_hook_set(NULL);
+    cw_source_cache_free(w->source);
+    w->source = NULL;
+}
+
+/* ---- what the dispatcher is told ---- */
+
+static void fill_tier(Cachew__V1__SourceTier *t, const struct cw_source_counts *c, const char *name)
+{
+    cachew__v1__source_tier__init(t);
+    t->tier = cw_mem_strdup(name);
+    t->bytes = c->bytes;
+    t->capacity = c->capacity;
+    t->hits = c->hits;
+    t->hit_bytes = c->hit_bytes;
+    t->misses = c->misses;
+    t->filled_bytes = c->filled_bytes;
+    t->refused = c->refused;
+    t->damaged = c->damaged;
+    t->pending = c->pending;
+    t->trouble = cw_mem_strdup(c->trouble);
+}
+
+void cw_wsource_report(struct cw_worker *w, Cachew__V1__Progress *progress)
+{
+    if (!w->source)
+        return;
+    cw_autofree struct cw_source_counts *counts =
+        CW_NEW_ARRAY(struct cw_source_counts, CW_SOURCE_TIERS_N);
+    cw_source_cache_counts(w->source, counts);
+    progress->source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, CW_SOURCE_TIERS_N);
+    for (int i = 0; i < CW_SOURCE_TIERS_N; i++) {
+        if (!counts[i].there)
+            continue;
+        Cachew__V1__SourceTier *t = CW_NEW(Cachew__V1__SourceTier);
+        fill_tier(t, &counts[i], cw_source_tier_name((enum cw_source_tier)i));
+        progress->source[progress->n_source++] = t;
+    }
+}
+
+void cw_wsource_report_free(Cachew__V1__Progress *progress)
+{
+    for (size_t i = 0; i < progress->n_source; i++) {
+        cw_mem_free(progress->source[i]->tier);
+        cw_mem_free(progress->source[i]->trouble);
+        cw_mem_free(progress->source[i]);
+    }
+    cw_mem_free(progress->source);
+}

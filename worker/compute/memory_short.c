@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the system gives less memory than the budget says: a container that is too small, or
+ * others that use it up. An item for which there was none is no failure while others are in
+ * hand: the worker gives back what it can (kept results, idle slots, of each job the last
+ * quarter of its outputs), makes do with less from then on, and begins the item again. What it
+ * allows itself grows again with each item that succeeds. Only an item for which there is no
+ * memory with nothing else in hand has failed. */
+#include "worker/model/state.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* With nothing in hand, but bytes or slots with clients that may come back. */
+#define ALONE_MS 20000
+
+static int compare_last_first(const void *pa, const void *pb)
+{
+    const struct cw_output *a = *(struct cw_output *const *)pa, *b = *(struct cw_output *const *)pb;
+    if (a == b)
+        return 0;
+    return cw_outq_before(a->epoch, a->item, b->epoch, b->item) ? 1 : -1;
+}
+
+struct cut {
+    struct cw_wjob *job;
+    uint64_t epoch, item;
+};
+
+static bool drop_from(void *arg, struct cw_output *output)
+{
+    const struct cut *cut = arg;
+    if (cw_outq_before(output->epoch, output->item, cut->epoch, cut->item))
+        return false;
+    cw_outq_left(cut->job, output);
+    return true;
+}
+
+static void hand_back(const struct cw_wjob *job, struct cw_output *const *v, size_t n)
+{
+    struct cw_set items = {0};
+    for (size_t i = 0; i < n; i++) {
+        cw_set_add(&items, v[i]->item, v[i]->item + 1);
+        if (i + 1 < n && v[i + 1]->epoch == v[i]->epoch)
+            continue;
+        cw_report_hand_back(job->worker, job->id, v[i]->epoch, &items);
+        cw_set_clear(&items);
+    }
+    cw_set_fini(&items);
+}
+
+/* The outputs of a job that its client needs last and that come behind `first`, so many bytes of
+ * them. Returns the bytes. Of items that go to all consumers some may have them already: those
+ * stay. */
+static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_item *first)
+{
+    if (job->to_all || job->queued_n == 0)
+        return 0;
+    cw_autofree struct cw_output **v = cw_mem_try(job->queued_n * sizeof(struct cw_output *));
+    size_t n = 0, freed = 0, taken = 0;
+    for (uint32_t c = 0; v && c < job->consumers; c++)
+        for (size_t i = 0; i < job->queues[c].n; i++) {
+            struct cw_output *o = job->queues[c].v[i];
+            if (!first || cw_outq_before(first->epoch, first->item, o->epoch, o->item))
+                v[n++] = o;
+        }
+    if (n == 0)
+        return 0;
+    qsort(v, n, sizeof(struct cw_output *), compare_last_first);
+    while (taken < n && freed < bytes)
+        freed += v[taken++]->held;
+    struct cut cut = {job, v[taken - 1]->epoch, v[taken - 1]->item};
+    hand_back(job, v, taken);
+    for (uint32_t c = 0; c < job->consumers; c++)
+        cw_outq_filter(&job->queues[c], drop_from, &cut);
+    return freed;
+}
+
+/* Gives back what can be; `task`: for which there was no memory, or NULL. Returns the bytes of
+ * outputs. */
+static size_t shed(struct cw_worker *w, const struct cw_task *task)
+{
+    size_t freed = 0, before = w->bytes + cw_tasks_stream_bytes(w);
+    w->allowed = CW_MAX(before / 4 * 3, (size_t)1);
+    cw_shared_trim(&w->shared_items, 0);
+    for (size_t i = 0; i < w->turn_n && !w->draining; i++) {
+        struct cw_wjob *job = w->turn[i];
+        freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1),
+                           task && task->job == job ? &task->exec : NULL);
+    }
+    cw_shm_pool_trim(w->pool, 0);
+    cw_mem_give_back();
+    cw_log_warn("worker",
+                "memory is short with %zu bytes in hand of a budget of %zu: goes on with %zu; give "
+                "the worker a smaller --budget or more memory",
+                before, w->budget, w->allowed);
+    return freed;
+}
+
+bool cw_short_again(struct cw_wjob *job, struct cw_task *task)
+{
+    struct cw_worker *w = job->worker;
+    bool others = w->bytes > 0 || w->tasks_n > 0, kept = w->shared_items.bytes > 0;
+    if (!others && !kept && cw_tasks_stream_bytes(w) == 0)
+        return false;
+    int64_t now = cw_clock_ms();
+    if (w->alone_ms == 0 || others || kept)
+        w->alone_ms = now;
+    if (now - w->alone_ms > ALONE_MS)
+        return false;
+    size_t freed = shed(w, task);
+    w->waits = freed == 0 && !kept;
+    if (w->draining) {
+        struct cw_set item = {0};
+        cw_set_add(&item, task->exec.item, task->exec.item + 1);
+        cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
+        cw_report_hand_back(w, job->id, task->exec.epoch, &item);
+        cw_set_fini(&item);
+    } else {
+        cw_lease_put_back(job, task);
+    }
+    return true;
+}
+
+void cw_short_given_back(struct cw_worker *w)
+{
+    w->waits = false;
+}
+
+void cw_short_made(struct cw_worker *w, size_t bytes)
+{
+    w->alone_ms = 0;
+    if (w->allowed == 0)
+        return;
+    w->allowed += bytes / 8 + 1;
+    if (w->allowed >= w->budget)
+        w->allowed = 0;
+}
+
+void cw_short_beat(struct cw_worker *w)
+{
+    if (cw_mem_is_short())
+        (void)shed(w, NULL);
+    if (w->waits || w->allowed > 0) {
+        w->waits = false;
+        cw_tasks_pump(w);
+    }
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items in the hands of exec. Of each job so many that threads never wait for it: exec divides
+ * their time (src/exec/fair_queue.h). A job whose client does not read fills its part of the budget
+ * (budget.c) and then stops; a job with nothing in hand always gets one item, and so does one
+ * whose next item comes before all it has queued, since its client may be waiting for just that. */
+#include "worker/model/state.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* Exec is given what keeps its threads busy for so long, and no more: what it has cannot be
+ * taken back. */
+#define AHEAD_NS 4000000
+#define AHEAD_MAX 1024
+#define IN_HAND_BYTES ((size_t)2 << 10)
+
+/* exec thread */
+static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
+                         const struct cw_err *err)
+{
+    struct cw_task *task = exec->arg;
+    struct cw_worker *w = task->job->worker;
+    task->batch = batch;
+    if (!batch)
+        task->error = cw_mem_dup(err, sizeof(*err));
+    struct cw_task *head = atomic_load_explicit(&w->done, memory_order_relaxed);
+    do
+        task->done_next = head;
+    while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel,
+                                                  memory_order_relaxed));
+    if (!head) /* the loop has emptied the list, and is done with the node */
+        cw_loop_post_node(w->loop, &w->done_node);
+}
+
+static void task_link(struct cw_wjob *job, struct cw_task *task)
+{
+    task->next = job->tasks;
+    if (task->next)
+        task->next->prev = task;
+    job->tasks = task;
+    job->tasks_n++;
+    job->worker->tasks_n++;
+}
+
+static void task_unlink(struct cw_wjob *job, struct cw_task *task)
+{
+    if (task->prev)
+        task->prev->next = task->next;
+    else
+        job->tasks = task->next;
+    if (task->next)
+        task->next->prev = task->prev;
+    job->tasks_n--;
+    job->worker->tasks_n--;
+}
+
+/* Its result comes from exec, from another job's task, or from what is kept of them; all through
+ * the list of what is done. */
+static void start(struct cw_wjob *job, struct cw_task *task)
+{
+    struct cw_worker *w = job->worker;
+    switch (cw_shared_ask(&w->shared_items, job->function, &job->member, task)) {
+    case CW_SHARED_WAIT:
+        job->waiting_n++;
+        break;
+    case CW_SHARED_HAVE:
+        task->shared = true;
+        on_item_done(&task->exec, cw_steal(&task->batch), NULL);
+        break;
+    case CW_SHARED_COMPUTE:
+    default:
+        cw_wcache_job_begun(job, task);
+        cw_exec_submit(w->exec, &task->exec);
+    }
+}
+
+/* What one more item takes until it is an output: with its task here and in exec, and the head
+ * of its batch. */
+static size_t in_hand_bytes(const struct cw_wjob *job)
+{
+    return job->item_bytes + IN_HAND_BYTES;
+}
+
+static void submit(struct cw_wjob *job)
+{
+    struct cw_worker *w = job->worker;
+    struct cw_task *task = CW_NEW(struct cw_task);
+    task->job = job;
+    cw_lease_take(job, task);
+    task->bytes = in_hand_bytes(job);
+    job->bytes += task->bytes;
+    w->bytes += task->bytes;
+    task_link(job, task);
+    task->exec.plan = job->plan;
+    task->exec.bad = job->skip_bad ? CW_BAD_SKIP : CW_BAD_FAIL;
+    task->exec.alloc = cw_handover_alloc;
+    task->exec.alloc_arg = w;
+    task->exec.done = on_item_done;
+    task->exec.arg = task;
+    start(job, task);
+}
+
+/* Nothing that this job computes or has queued comes before its next item. */
+static bool next_is_lowest(const struct cw_wjob *job)
+{
+    uint64_t epoch = 0, item = 0;
+    if (!cw_lease_peek(job, &epoch, &item))
+        return false;
+    for (const struct cw_task *t = job->tasks; t; t = t->next)
+        if (!t->revoked && cw_outq_before(t->exec.epoch, t->exec.item, epoch, item))
+            return false;
+    for (uint32_t i = 0; i < job->consumers; i++) {
+        const struct cw_output *first = cw_outq_first(&job->queues[i]);
+        if (first && cw_outq_before(first->epoch, first->item, epoch, item))
+            return false;
+    }
+    return true;
+}
+
+enum may { MAY_NOT, MAY, MAY_WITH_ROOM /* others have more than their part */ };
+
+static enum may may_submit(struct cw_wjob *job, size_t used)
+{
+    const struct cw_worker *w = job->worker;
+    if (job->state != CW_WJOB_READY || job->leases_n == 0 || !cw_wcache_job_may_begin(job))
+        return MAY_NOT;
+    if (job->bytes == 0)
+        return MAY;
+    bool within = job->bytes + in_hand_bytes(job) <= cw_budget_of(job);
+    if (within && used + in_hand_bytes(job) <= cw_budget(w))
+        return MAY;
+    if (next_is_lowest(job))
+        return MAY;
+    return within ? MAY_WITH_ROOM : MAY_NOT;
+}
+
+static size_t ahead(const struct cw_wjob *job)
+{
+    size_t threads = job->worker->threads, n = 2 * threads;
+    if (job->item_ns > 0)
+        n += CW_MIN((size_t)(AHEAD_NS / job->item_ns) * threads, (size_t)AHEAD_MAX);
+    return n;
+}
+
+size_t cw_tasks_stream_bytes(const struct cw_worker *w)
+{
+    size_t bytes = w->handed_bytes;
+    for (const struct cw_client *c = w->clients; c; c = c->next)
+        bytes += c->stream ? cw_stream_queued(c->stream) : 0;
+    return bytes;
+}
+
+/* Submits what may be; returns the bytes for which room must be made for the next item of a job
+ * that has not its part. */
+static size_t submit_all(struct cw_worker *w, size_t streams)
+{
+    size_t refused = 0, room = 0;
+    while (refused < w->turn_n && !w->waits) {
+        struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
+        enum may may = job->tasks_n - job->waiting_n < ahead(job)
+                           ? may_submit(job, w->bytes + streams)
+                           : MAY_NOT;
+        if (may == MAY) {
+            submit(job);
+            refused = 0;
+            continue;
+        }
+        refused++;
+        if (may == MAY_WITH_ROOM)
+            room = CW_MAX(room, in_hand_bytes(job));
+    }
+    size_t wanted = w->bytes + streams + room;
+    return room > 0 && wanted > cw_budget(w) ? wanted - cw_budget(w) : 0;
+}
+
+void cw_tasks_pump(struct cw_worker *w)
+{
+    size_t streams = cw_tasks_stream_bytes(w), room;
+    /* What is kept for other jobs has what is left of the budget. */
+    cw_shared_trim(&w->shared_items, cw_budget(w) - CW_MIN(w->bytes + streams, cw_budget(w)));
+    do
+        room = submit_all(w, streams);
+    while (room > 0 && cw_budget_make_room(w, room));
+}
+
+static void keep_output(struct cw_wjob *job, struct cw_task *task)
+{
+    task->batch->epoch = task->exec.epoch; /* of a shared one: the same again */
+    task->batch->item = task->exec.item;
+    struct cw_output *output = cw_output_new(cw_steal(&task->batch), task->lease);
+    job->item_bytes = CW_MAX(job->item_bytes, output->held);
+    job->bytes += output->held;
+    job->worker->bytes += output->held;
+    job->queued_n++;
+    cw_short_made(job->worker, output->held);
+    uint32_t lo = job->to_all ? 0 : task->consumer,
+             hi = job->to_all ? job->consumers : task->consumer + 1;
+    output->copies = hi - lo;
+    for (uint32_t i = lo; i < hi; i++)
+        cw_outq_push(&job->queues[i], output);
+}
+
+static void finish_task(struct cw_worker *w, struct cw_task *task);
+
+/* When the job that computed it failed or was forgotten, this one goes on by itself. */
+static void finish_waiter(struct cw_worker *w, struct cw_task *task, struct cw_batch *batch)
+{
+    task->job->waiting_n--;
+    if (!batch && !task->revoked && !w->closing) {
+        start(task->job, task);
+        return;
+    }
+    task->shared = batch != NULL;
+    if (batch)
+        task->batch = cw_batch_ref(batch);
+    finish_task(w, task);
+}
+
+/* What there was no memory for is, while other items have it. */
+static bool is_begun_again(struct cw_wjob *job, struct cw_task *task)
+{
+    return task->error->code == CW_E_NOMEM && !job->worker->closing && cw_short_again(job, task);
+}
+
+static void finish_task(struct cw_worker *w, struct cw_task *task)
+{
+    struct cw_wjob *job = task->job;
+    struct cw_task *waiters = cw_shared_made(&w->shared_items, task), *next;
+    for (; waiters; waiters = next) {
+        next = waiters->wait_next;
+        finish_waiter(w, waiters, task->batch);
+    }
+    task_unlink(job, task);
+    cw_wcache_job_done(job, task);
+    w->computed = true;
+    job->bytes -= task->bytes;
+    w->bytes -= task->bytes;
+    cw_short_given_back(w);
+    /* Of an item that waits (for storage, in operator sleep) the CPU time says too little. */
+    int64_t item_ns = CW_MAX(task->exec.cpu_ns, task->exec.wall_ns);
+    if (item_ns > 0)
+        job->item_ns = job->item_ns ? (7 * job->item_ns + item_ns) / 8 : item_ns;
+    if (!task->revoked && task->batch) {
+        struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
+        cw_report_done(w, epoch, task);
+        keep_output(job, task);
+    } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED &&
+               !is_begun_again(job, task)) {
+        cw_report_failed(w, job, task->lease, task->exec.epoch, task->exec.item, task->error);
+        cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
+    }
+    cw_batch_unref(task->batch);
+    cw_mem_free(task->error);
+    cw_mem_free(task);
+    cw_wjob_free_if_idle(job);
+}
+
+void cw_tasks_collect(void *worker)
+{
+    struct cw_worker *w = worker;
+    cw_fault_point("worker.collect");
+    struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acq_rel),
+                   *oldest = NULL;
+    while (list) {
+        struct cw_task *next = list->done_next;
+        list->done_next = oldest;
+        oldest = list;
+        list = next;
+    }
+    while (oldest) {
+        struct cw_task *next = oldest->done_next;
+        finish_task(w, oldest);
+        oldest = next;
+    }
+    if (w->closing)
+        return;
+    for (struct cw_client *c = w->clients; c; c = c->next)
+        cw_serve_pump(c);
+    cw_tasks_pump(w);
+    if (w->tasks_n == 0)
+        cw_report_now(w);
+}
+
+/* Its job does not want it any more; computing it ends, unless another job waits for it. */
+static bool cancel(struct cw_task *task)
+{
+    task->revoked = true;
+    if (cw_shared_is_awaited(task))
+        return false;
+    cw_exec_cancel(task->job->worker->exec, &task->exec);
+    return true;
+}
+
+bool cw_tasks_cancel_all(struct cw_wjob *job)
+{
+    bool all = true;
+    for (struct cw_task *t = job->tasks; t; t = t->next)
+        all &= cancel(t);
+    return all;
+}
+
+void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    for (struct cw_task *t = job->tasks; t; t = t->next)
+        if (!t->revoked && t->exec.epoch == epoch && t->exec.item >= lo && t->exec.item < hi) {
+            (void)cancel(t);
+            cw_wjob_let_go(job, epoch, t->exec.item);
+        }
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a plan may scan many files: each runs on a thread of its own. Either a job is prepared
+ * (sources are found out, the manifest is the result) or opened (with the manifest of the worker
+ * that prepared it).
+ *
+ * A few at a time: those that take long do not count, so that a slow file system or pattern
+ * holds up no other job. One that nobody wants any more is told to stop, and does so unless it
+ * hangs in the kernel; then its thread is left to itself, and what it finds is dropped. */
+#include "worker/model/state.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "wire/wire.h"
+
+#define QUICK_AT_ONCE 4
+#define SLOW_MS 500     /* from then on it does not count */
+#define THREADS_MAX 256 /* with those that hang */
+#define ORPHAN_MS 30000 /* a dispatcher that comes back may ask for the same preparation again */
+/* Plans kept from preparing: this worker is usually given the job right after, and need not scan
+ * the files again. */
+#define PREPARED_MAX 4
+
+struct cw_prepared {
+    char *job_id;
+    uint64_t seed;
+    struct cw_buf *manifest;
+    struct cw_plan *plan;
+};
+
+struct cw_opening {
+    struct cw_opening *next; /* waiting, or running */
+    struct cw_worker *worker;
+    struct cw_thread thread;
+    struct cw_loop_node node;
+    char *job_id;
+    uint64_t serial;
+    bool prepare;
+    bool unwanted; /* it runs on for nobody */
+    bool orphan;   /* the stream on which it was asked for has ended */
+    int64_t began_ms;
+    struct cw_stop *stop;
+    /* given to the thread */
+    struct cw_graph *graph;
+    uint64_t seed;
+    struct cw_buf *manifest_in;
+    /* made by it */
+    struct cw_plan *plan;
+    struct cw_buf *manifest_out;
+    struct cw_err error;
+};
+
+static void start_next(struct cw_worker *w);
+
+static void opening_free(struct cw_opening *o)
+{
+    cw_thread_join(&o->thread);
+    cw_stop_unref(o->stop);
+    cw_graph_unref(o->graph);
+    cw_buf_unref(o->manifest_in);
+    cw_plan_unref(o->plan);
+    cw_buf_unref(o->manifest_out);
+    cw_mem_free(o->job_id);
+    cw_mem_free(o);
+}
+
+static void prepared_fini(struct cw_prepared *p)
+{
+    cw_mem_free(p->job_id);
+    cw_buf_unref(p->manifest);
+    cw_plan_unref(p->plan);
+    *p = (struct cw_prepared){0};
+}
+
+static void keep_prepared(struct cw_worker *w, const struct cw_opening *o)
+{
+    if (!w->prepared)
+        w->prepared = CW_NEW_ARRAY(struct cw_prepared, PREPARED_MAX);
+    struct cw_prepared *p = &w->prepared[w->prepared_next++ % PREPARED_MAX];
+    prepared_fini(p);
+    *p = (struct cw_prepared){cw_mem_strdup(o->job_id), o->seed, cw_buf_ref(o->manifest_out),
+                              cw_plan_ref(o->plan)};
+}
+
+struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job)
+{
+    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++) {
+        struct cw_prepared *p = &w->prepared[i];
+        if (!p->job_id || strcmp(p->job_id, job->id) != 0)
+            continue;
+        bool same = p->seed == job->seed && p->manifest->len == job->manifest->len &&
+                    memcmp(p->manifest->data, job->manifest->data, p->manifest->len) == 0;
+        struct cw_plan *plan = same ? cw_plan_ref(p->plan) : NULL;
+        prepared_fini(p);
+        return plan;
+    }
+    return NULL;
+}
+
+static int open_plan(struct cw_opening *o)
+{
+    struct cw_checked *checked = NULL;
+    struct cw_value manifest = {0};
+    int rc = cw_graph_check(o->graph, &checked, &o->error);
+    if (rc == 0 && !o->prepare)
+        rc = cw_wire_manifest_unpack(o->manifest_in->data, o->manifest_in->len, &manifest,
+                                     &o->error);
+    if (rc == 0)
+        rc = cw_plan_open(checked, o->seed, o->prepare ? NULL : &manifest, o->stop, &o->plan,
+                          &o->error);
+    cw_value_fini(&manifest);
+    cw_checked_unref(checked);
+    if (rc != 0 || !o->prepare)
+        return rc;
+    cw_plan_manifest(o->plan, &manifest);
+    o->manifest_out = cw_wire_manifest_pack(&manifest);
+    cw_value_fini(&manifest);
+    if (o->manifest_out->len > CW_RPC_CONTROL_MAX / 2)
+        rc = cw_err_set(&o->error, CW_E_LIMIT,
+                        "the list of files takes %zu bytes; at most %u can be sent",
+                        o->manifest_out->len, CW_RPC_CONTROL_MAX / 2);
+    return rc;
+}
+
+static void unlink_opening(struct cw_opening **list, const struct cw_opening *o)
+{
+    while (*list != o)
+        list = &(*list)->next;
+    *list = o->next;
+}
+
+static void deliver(struct cw_worker *w, struct cw_opening *o)
+{
+    bool failed = o->error.code != 0;
+    if (o->prepare) {
+        if (failed)
+            cw_log_warn("worker", "job=%s cannot be prepared: %s", o->job_id, o->error.msg);
+        else
+            keep_prepared(w, o);
+        cw_report_prepared(w, o->job_id, o->graph, failed ? NULL : o->plan, o->manifest_out,
+                           &o->error);
+    } else {
+        struct cw_wjob *job = cw_wjob_get(w, o->job_id);
+        if (job && job->open_serial == o->serial)
+            cw_wjob_opened(job, failed ? NULL : (struct cw_plan *)cw_steal(&o->plan), &o->error);
+    }
+}
+
+/* loop */
+static void on_opened(void *arg)
+{
+    struct cw_opening *o = arg;
+    struct cw_worker *w = o->worker;
+    unlink_opening(&w->openings, o);
+    w->openings_n--;
+    cw_fault_point("worker.opened");
+    if (w->closing)
+        cw_loop_stop(w->loop);
+    else if (!o->unwanted)
+        deliver(w, o);
+    opening_free(o);
+    if (!w->closing)
+        start_next(w);
+}
+
+static void run(void *arg)
+{
+    struct cw_opening *o = arg;
+    int rc = open_plan(o);
+    if (rc != 0 && o->error.code == 0)
+        o->error.code = rc;
+    o->node = (struct cw_loop_node){.fn = on_opened, .arg = o};
+    cw_loop_post_node(o->worker->loop, &o->node);
+}
+
+/* Whether one more may run; else *ret_wait_ms says when to look again, -1 = when one has ended. */
+static bool has_room(const struct cw_worker *w, int64_t now_ms, int64_t *ret_wait_ms)
+{
+    size_t quick = 0;
+    int64_t first_ms = now_ms;
+    for (const struct cw_opening *o = w->openings; o; o = o->next) {
+        bool counts = !o->unwanted && now_ms - o->began_ms < SLOW_MS;
+        quick += counts;
+        if (counts)
+            first_ms = CW_MIN(first_ms, o->began_ms);
+    }
+    *ret_wait_ms = w->openings_n < THREADS_MAX && quick > 0 ? first_ms + SLOW_MS - now_ms : -1;
+    return w->openings_n < THREADS_MAX && quick < QUICK_AT_ONCE;
+}
+
+static void on_slow(void *arg)
+{
+    start_next(arg);
+}
+
+static void start_next(struct cw_worker *w)
+{
+    int64_t wait_ms = -1;
+    while (w->openings_waiting && has_room(w, cw_clock_ms(), &wait_ms)) {
+        struct cw_opening *o = w->openings_waiting;
+        w->openings_waiting = o->next;
+        o->next = w->openings;
+        w->openings = o;
+        w->openings_n++;
+        o->began_ms = cw_clock_ms();
+        cw_thread_start(&o->thread, "cachew-open", run, o);
+    }
+    if (!w->openings_waiting)
+        return;
+    if (wait_ms < 0)
+        cw_log_warn("worker", "job=%s waits to be opened: %zu others are, and take long",
+                    w->openings_waiting->job_id, w->openings_n);
+    else
+        cw_timer_start(w->openings_timer, wait_ms + 1, 0);
+}
+
+static void begin(struct cw_worker *w, struct cw_opening *o)
+{
+    o->worker = w;
+    o->stop = cw_stop_new();
+    struct cw_opening **at = &w->openings_waiting;
+    while (*at)
+        at = &(*at)->next;
+    *at = o;
+    start_next(w);
+}
+
+/* ---- what nobody wants any more ---- */
+
+/* It may be freed, or not. */
+static void give_up(struct cw_opening *o)
+{
+    struct cw_worker *w = o->worker;
+    if (o->unwanted)
+        return;
+    o->unwanted = true;
+    cw_stop_set(o->stop);
+    if (o->began_ms == 0) {
+        unlink_opening(&w->openings_waiting, o);
+        opening_free(o);
+    }
+}
+
+/* job_id NULL: all. */
+static void give_up_those(struct cw_worker *w, const char *job_id, bool orphans_only)
+{
+    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_opening *o = lists[i], *next; o; o = next) {
+            next = o->next;
+            if ((!job_id || strcmp(o->job_id, job_id) == 0) && (o->orphan || !orphans_only))
+                give_up(o);
+        }
+}
+
+void cw_open_forget(struct cw_worker *w, const char *job_id)
+{
+    give_up_those(w, job_id, false);
+    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++)
+        if (w->prepared[i].job_id && (!job_id || strcmp(w->prepared[i].job_id, job_id) == 0))
+            prepared_fini(&w->prepared[i]);
+    start_next(w);
+}
+
+static void report_those(const struct cw_opening *list, Cachew__V1__Progress *progress, size_t *cap)
+{
+    for (const struct cw_opening *o = list; o; o = o->next) {
+        if (!o->prepare || o->unwanted)
+            continue;
+        Cachew__V1__Progress__Preparing *preparing = CW_NEW(Cachew__V1__Progress__Preparing);
+        cachew__v1__progress__preparing__init(preparing);
+        preparing->job_id = o->job_id;
+        preparing->steps = cw_stop_looks(o->stop);
+        CW_GROW(progress->preparing, progress->n_preparing, *cap);
+        progress->preparing[progress->n_preparing++] = preparing;
+    }
+}
+
+void cw_open_report(const struct cw_worker *w, Cachew__V1__Progress *progress)
+{
+    size_t cap = 0;
+    report_those(w->openings, progress, &cap);
+    report_those(w->openings_waiting, progress, &cap);
+}
+
+void cw_open_report_free(Cachew__V1__Progress *progress)
+{
+    for (size_t i = 0; i < progress->n_preparing; i++)
+        cw_mem_free(progress->preparing[i]);
+    cw_mem_free(progress->preparing);
+}
+
+static void on_orphans(void *arg)
+{
+    struct cw_worker *w = arg;
+    give_up_those(w, NULL, true);
+    start_next(w);
+}
+
+void cw_open_away(struct cw_worker *w)
+{
+    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_opening *o = lists[i]; o; o = o->next)
+            o->orphan = o->prepare;
+    if (!w->closing)
+        cw_timer_start(w->orphans_timer, ORPHAN_MS, 0);
+}
+
+/* The dispatcher was away, and asks again for what is under way. */
+static bool adopt(struct cw_worker *w, const char *job_id, uint64_t seed)
+{
+    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
+        for (struct cw_opening *o = lists[i]; o; o = o->next)
+            if (o->prepare && !o->unwanted && o->seed == seed && strcmp(o->job_id, job_id) == 0) {
+                o->orphan = false;
+                return true;
+            }
+    return false;
+}
+
+/* ---- beginning and end ---- */
+
+void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *graph, uint64_t seed)
+{
+    if (adopt(w, job_id, seed)) {
+        cw_graph_unref(graph);
+        return;
+    }
+    struct cw_opening *o = CW_NEW(struct cw_opening);
+    o->job_id = cw_mem_strdup(job_id);
+    o->graph = graph;
+    o->seed = seed;
+    o->prepare = true;
+    begin(w, o);
+}
+
+void cw_open_job(struct cw_wjob *job)
+{
+    struct cw_worker *w = job->worker;
+    if (job->graph->identity == CW_IDENTITY_CONTENT)
+        cw_log_info("worker",
+                    "job=%s: all bytes of its files are compared with what it was prepared with "
+                    "(identity content)",
+                    job->id);
+    struct cw_opening *o = CW_NEW(struct cw_opening);
+    o->job_id = cw_mem_strdup(job->id);
+    o->graph = cw_graph_ref(job->graph);
+    o->seed = job->seed;
+    o->manifest_in = cw_buf_ref(job->manifest);
+    o->serial = job->open_serial = ++w->open_serial;
+    job->state = CW_WJOB_OPENING;
+    begin(w, o);
+}
+
+void cw_open_start(struct cw_worker *w)
+{
+    w->openings_timer = cw_timer_new(w->loop, on_slow, w);
+    w->orphans_timer = cw_timer_new(w->loop, on_orphans, w);
+}
+
+void cw_open_stop(struct cw_worker *w)
+{
+    give_up_those(w, NULL, false);
+    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++)
+        prepared_fini(&w->prepared[i]);
+    cw_mem_free(w->prepared);
+    w->prepared = NULL;
+    cw_timer_free(w->openings_timer);
+    cw_timer_free(w->orphans_timer);
+    w->openings_timer = w->orphans_timer = NULL;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items that a job was leased and that are not begun. Leases are kept by their lowest item, and
+ * the lowest item of all is begun first: the client gives outputs out in order, so nothing else
+ * helps it more. */
+#include "worker/model/state.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+static bool lease_before(const struct cw_lease *a, const struct cw_lease *b)
+{
+    return cw_outq_before(a->epoch, a->pending.v[0].lo, b->epoch, b->pending.v[0].lo);
+}
+
+/* Moves lease i before those of [0, i), which are in order, that begin later. */
+static void settle_down(struct cw_wjob *job, size_t i)
+{
+    struct cw_lease lease = job->leases[i];
+    for (; i > 0 && lease_before(&lease, &job->leases[i - 1]); i--)
+        job->leases[i] = job->leases[i - 1];
+    job->leases[i] = lease;
+}
+
+/* The first lease begins later than before; the others are in order. */
+static void settle_first(struct cw_wjob *job)
+{
+    struct cw_lease lease = job->leases[0];
+    size_t i = 0;
+    for (; i + 1 < job->leases_n && lease_before(&job->leases[i + 1], &lease); i++)
+        job->leases[i] = job->leases[i + 1];
+    job->leases[i] = lease;
+}
+
+static void remove_at(struct cw_wjob *job, size_t i)
+{
+    cw_set_fini(&job->leases[i].pending);
+    memmove(&job->leases[i], &job->leases[i + 1], (--job->leases_n - i) * sizeof(job->leases[0]));
+}
+
+/* Adds [lo, hi) without what is in `held`. */
+static void add_absent(struct cw_set *set, const struct cw_set *held, uint64_t lo, uint64_t hi)
+{
+    while (lo < hi) {
+        uint64_t from = cw_set_first_absent(held, lo), to = hi;
+        if (from >= hi)
+            return;
+        uint64_t present;
+        if (cw_set_first_present(held, from, &present))
+            to = CW_MIN(hi, present);
+        cw_set_add(set, from, to);
+        lo = to;
+    }
+}
+
+void cw_lease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
+{
+    struct cw_lease lease = {.epoch = m->epoch, .consumer = m->consumer};
+    if (m->lease)
+        lease.id = (struct cw_lease_id){m->lease->generation, m->lease->counter};
+    struct cw_epoch *epoch = cw_wjob_epoch(job, m->epoch);
+    uint64_t items = job->state == CW_WJOB_READY ? cw_plan_info(job->plan)->items : UINT64_MAX;
+    for (size_t i = 0; i < m->n_items; i++) {
+        uint64_t lo = m->items[i]->lo, hi = m->items[i]->hi;
+        if (lo >= hi || hi > items)
+            cw_log_warn("worker", "job=%s leased items [%llu, %llu) of %llu: left out", job->id,
+                        (unsigned long long)lo, (unsigned long long)hi, (unsigned long long)items);
+        else
+            add_absent(&lease.pending, &epoch->held, lo, hi);
+    }
+    cw_set_add_all(&epoch->held, &lease.pending);
+    if (lease.pending.n == 0) {
+        cw_set_fini(&lease.pending);
+        return;
+    }
+    CW_GROW(job->leases, job->leases_n, job->leases_cap);
+    job->leases[job->leases_n++] = lease;
+    settle_down(job, job->leases_n - 1);
+}
+
+void cw_lease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    struct cw_epoch *e = cw_wjob_epoch(job, epoch);
+    for (size_t i = job->leases_n; i-- > 0;) {
+        struct cw_lease *lease = &job->leases[i];
+        if (lease->epoch != epoch)
+            continue;
+        /* Held goes with pending: what is computed or queued is looked after by tasks.c and
+         * outq.c. */
+        for (size_t k = 0; k < lease->pending.n; k++) {
+            uint64_t a = CW_MAX(lo, lease->pending.v[k].lo), b = CW_MIN(hi, lease->pending.v[k].hi);
+            if (a < b)
+                cw_set_remove(&e->held, a, b);
+        }
+        cw_set_remove(&lease->pending, lo, hi);
+        if (lease->pending.n == 0)
+            remove_at(job, i);
+    }
+    for (size_t i = 1; i < job->leases_n; i++)
+        settle_down(job, i);
+}
+
+bool cw_lease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item)
+{
+    if (job->leases_n == 0)
+        return false;
+    *ret_epoch = job->leases[0].epoch;
+    *ret_item = job->leases[0].pending.v[0].lo;
+    return true;
+}
+
+void cw_lease_take(struct cw_wjob *job, struct cw_task *task)
+{
+    struct cw_lease *lease = &job->leases[0];
+    uint64_t item = lease->pending.v[0].lo;
+    task->exec.epoch = lease->epoch;
+    task->exec.item = item;
+    task->lease = lease->id;
+    task->consumer =
+        job->shared ? CW_MIN(lease->consumer, job->consumers - 1) : cw_wjob_consumer(job, item);
+    cw_set_remove(&lease->pending, item, item + 1);
+    if (lease->pending.n == 0)
+        remove_at(job, 0);
+    else
+        settle_first(job);
+}
+
+void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task)
+{
+    struct cw_lease lease = {
+        .id = task->lease, .epoch = task->exec.epoch, .consumer = task->consumer};
+    cw_set_add(&lease.pending, task->exec.item, task->exec.item + 1);
+    CW_GROW(job->leases, job->leases_n, job->leases_cap);
+    job->leases[job->leases_n++] = lease;
+    settle_down(job, job->leases_n - 1);
+}
+
+void cw_lease_clear(struct cw_wjob *job)
+{
+    for (size_t i = 0; i < job->leases_n; i++)
+        cw_set_fini(&job->leases[i].pending);
+    cw_mem_free(job->leases);
+    job->leases = NULL;
+    job->leases_n = job->leases_cap = 0;
+}

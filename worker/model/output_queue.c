@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finished outputs, and the queue of one consumer: a binary heap by (epoch, item). Revoking is
+ * rare and walks all of it. */
+#include "worker/model/state.h"
+
+#include "base/mem.h"
+
+/* Smaller ones are copied when they are put away and when they are sent, which costs less than
+ * what else comes with a batch. */
+#define PACKED_MAX 1024
+/* A queue's pointer, and the room for as many more that a growing queue may have. */
+#define PLACE_BYTES (2 * sizeof(struct cw_output *))
+
+static bool is_small(const struct cw_batch *batch)
+{
+    return !batch->buf || (batch->buf->len <= PACKED_MAX && batch->buf->tag == 0);
+}
+
+struct cw_output *cw_output_new(struct cw_batch *batch, struct cw_lease_id lease)
+{
+    struct cw_wire_size size = {0};
+    if (is_small(batch))
+        size = cw_wire_output_size(batch);
+    size_t own = sizeof(struct cw_output) + size.head + size.payload;
+    struct cw_output *output = cw_mem_new(own);
+    output->epoch = batch->epoch;
+    output->item = batch->item;
+    output->lease = lease;
+    output->bytes = batch->buf ? batch->buf->len : 0;
+    output->size = size;
+    output->held = cw_mem_cost(own) + PLACE_BYTES;
+    if (is_small(batch)) {
+        cw_wire_output_pack(batch, size, output->packed);
+        cw_batch_unref(batch);
+    } else {
+        output->batch = batch;
+        output->held += cw_batch_held(batch);
+    }
+    return output;
+}
+
+void cw_output_free(struct cw_output *output)
+{
+    cw_batch_unref(output->batch);
+    cw_mem_free(output);
+}
+
+bool cw_outq_before(uint64_t epoch_a, uint64_t item_a, uint64_t epoch_b, uint64_t item_b)
+{
+    return epoch_a != epoch_b ? epoch_a < epoch_b : item_a < item_b;
+}
+
+static bool before(const struct cw_output *a, const struct cw_output *b)
+{
+    return cw_outq_before(a->epoch, a->item, b->epoch, b->item);
+}
+
+static void sift_up(struct cw_outq *q, size_t i)
+{
+    struct cw_output *o = q->v[i];
+    while (i > 0 && before(o, q->v[(i - 1) / 2])) {
+        q->v[i] = q->v[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    q->v[i] = o;
+}
+
+static void sift_down(struct cw_outq *q, size_t i)
+{
+    struct cw_output *o = q->v[i];
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= q->n)
+            break;
+        if (child + 1 < q->n && before(q->v[child + 1], q->v[child]))
+            child++;
+        if (!before(q->v[child], o))
+            break;
+        q->v[i] = q->v[child];
+        i = child;
+    }
+    q->v[i] = o;
+}
+
+void cw_outq_push(struct cw_outq *q, struct cw_output *output)
+{
+    CW_GROW(q->v, q->n, q->cap);
+    q->v[q->n++] = output;
+    sift_up(q, q->n - 1);
+}
+
+struct cw_output *cw_outq_first(const struct cw_outq *q)
+{
+    return q->n > 0 ? q->v[0] : NULL;
+}
+
+struct cw_output *cw_outq_pop(struct cw_outq *q)
+{
+    struct cw_output *first = q->v[0];
+    q->v[0] = q->v[--q->n];
+    if (q->n > 0)
+        sift_down(q, 0);
+    return first;
+}
+
+void cw_outq_filter(struct cw_outq *q, cw_outq_drop_fn *drop, void *arg)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < q->n; i++)
+        if (!drop(arg, q->v[i]))
+            q->v[kept++] = q->v[i];
+    if (kept == q->n)
+        return;
+    q->n = kept;
+    for (size_t i = kept / 2; i-- > 0;)
+        sift_down(q, i);
+}
+
+void cw_outq_left(struct cw_wjob *job, struct cw_output *output)
+{
+    if (--output->copies > 0)
+        return;
+    job->queued_n--;
+    job->bytes -= output->held;
+    job->worker->bytes -= output->held;
+    cw_short_given_back(job->worker);
+    cw_wjob_let_go(job, output->epoch, output->item);
+    cw_output_free(output);
+}
+
+struct revoked {
+    struct cw_wjob *job;
+    uint64_t epoch, lo, hi;
+};
+
+static bool drop_revoked(void *arg, struct cw_output *output)
+{
+    const struct revoked *r = arg;
+    if (output->epoch != r->epoch || output->item < r->lo || output->item >= r->hi)
+        return false;
+    cw_outq_left(r->job, output);
+    return true;
+}
+
+void cw_outq_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    struct revoked r = {job, epoch, lo, hi};
+    for (uint32_t i = 0; i < job->consumers && job->queued_n > 0; i++)
+        cw_outq_filter(&job->queues[i], drop_revoked, &r);
+}
+
+void cw_outq_clear(struct cw_wjob *job)
+{
+    for (uint32_t i = 0; i < job->consumers; i++) {
+        struct cw_outq *q = &job->queues[i];
+        while (q->n > 0)
+            cw_outq_left(job, q->v[--q->n]);
+        cw_mem_free(q->v);
+        *q = (struct cw_outq){0};
+    }
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams of clients (Data.Fetch): one a consumer and worker. Outputs go out lowest number
+ * first, under the client's credit in bytes; many small ones share a message. What was sent is
+ * forgotten but for its number: when the stream ends, numbers that the dispatcher has not called
+ * received are handed back to it. */
+#include "worker/model/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "proto/descriptors.h"
+#include "wire/wire.h"
+
+#define MESSAGE_OUTPUTS 256
+#define MESSAGE_BYTES ((size_t)256 << 10)
+/* So much may wait in the stream below; the rest stays here, where it can be revoked. */
+#define STREAM_LOW ((size_t)1 << 20)
+/* Of how many epochs it is known what was sent: more than can be under way. */
+#define SENT_EPOCHS_MAX 64
+#define CREDIT_MAX (INT64_MAX / 4)
+
+static void client_free(struct cw_client *c)
+{
+    struct cw_worker *w = c->worker;
+    if (c->job && c->job->clients[c->consumer] == c)
+        c->job->clients[c->consumer] = NULL;
+    cw_handover_end(c);
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        w->clients = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    w->clients_n--;
+    for (size_t i = 0; i < c->sent_n; i++) {
+        if (!w->closing && c->job_id)
+            cw_report_hand_back(w, c->job_id, c->sent[i].epoch, &c->sent[i].items);
+        cw_set_fini(&c->sent[i].items);
+    }
+    cw_mem_free(c->sent);
+    cw_stream_free(c->stream);
+    cw_mem_free(c->job_id);
+    c->magic = 0;
+    cw_mem_free(c);
+}
+
+/* Ends a stream of our own will; on_close frees the client. */
+static void turn_away(struct cw_client *c, int code, const char *why)
+{
+    cw_log_warn("worker", "client %s: %s", cw_stream_peer(c->stream), why);
+    cw_stream_finish(c->stream, code, why);
+}
+
+/* ---- sending ---- */
+
+static struct cw_set *sent_of(struct cw_client *c, uint64_t epoch)
+{
+    for (size_t i = c->sent_n; i-- > 0;)
+        if (c->sent[i].epoch == epoch)
+            return &c->sent[i].items;
+    for (size_t i = 0; i < c->sent_n; i++)
+        if (c->sent[i].items.n == 0) {
+            c->sent[i].epoch = epoch;
+            return &c->sent[i].items;
+        }
+    if (c->sent_n < SENT_EPOCHS_MAX) {
+        CW_GROW(c->sent, c->sent_n, c->sent_cap);
+        c->sent[c->sent_n] = (struct cw_epoch_set){.epoch = epoch};
+        return &c->sent[c->sent_n++].items;
+    }
+    struct cw_epoch_set *oldest = &c->sent[0];
+    for (size_t i = 1; i < c->sent_n; i++)
+        if (c->sent[i].epoch < oldest->epoch)
+            oldest = &c->sent[i];
+    oldest->epoch = epoch;
+    cw_set_clear(&oldest->items);
+    return &oldest->items;
+}
+
+/* An output that comes before one that the client has already may be what it waits for with its
+ * buffer full of later ones: it needs no credit. */
+static bool may_send(const struct cw_client *c, const struct cw_output *o)
+{
+    return c->credit > 0 ||
+           (c->sent_any && cw_outq_before(o->epoch, o->item, c->last_epoch, c->last_item));
+}
+
+static void note_sent(struct cw_client *c, const struct cw_output *o)
+{
+    c->credit -= (int64_t)o->bytes;
+    cw_set_add(sent_of(c, o->epoch), o->item, o->item + 1);
+    if (!c->sent_any || cw_outq_before(c->last_epoch, c->last_item, o->epoch, o->item)) {
+        c->sent_any = true;
+        c->last_epoch = o->epoch;
+        c->last_item = o->item;
+    }
+}
+
+/* One message; false when there is nothing that may go. */
+static bool send_some(struct cw_client *c, struct cw_outq *q)
+{
+    struct cw_wire_outbox *box = NULL;
+    struct cw_wjob *job = c->job;
+    size_t n = 0, bytes = 0;
+    while (n < MESSAGE_OUTPUTS && bytes < MESSAGE_BYTES) {
+        struct cw_output *o = cw_outq_first(q);
+        if (!o || !may_send(c, o))
+            break;
+        cw_outq_pop(q);
+        note_sent(c, o);
+        if (!box)
+            box = cw_wire_outbox_new();
+        if (o->batch)
+            cw_wire_outbox_add(box, o->batch, cw_handover_slot(c, o->batch));
+        else
+            cw_wire_outbox_add_packed(box, o->size, o->packed);
+        n++;
+        bytes += o->bytes;
+        cw_outq_left(job, o);
+    }
+    if (!box)
+        return false;
+    cw_fault_point("worker.send");
+    cw_wire_outbox_send(box, c->stream);
+    return true;
+}
+
+void cw_serve_pump(struct cw_client *c)
+{
+    if (!c->job || !c->stream || cw_handover_is_pending(c))
+        return;
+    struct cw_outq *q = &c->job->queues[c->consumer];
+    while (cw_stream_queued(c->stream) < STREAM_LOW && send_some(c, q)) {
+    }
+}
+
+void cw_serve_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    for (uint32_t i = 0; i < job->consumers; i++) {
+        struct cw_client *c = job->clients[i];
+        for (size_t k = 0; c && k < c->sent_n; k++)
+            if (c->sent[k].epoch == epoch)
+                cw_set_remove(&c->sent[k].items, lo, hi);
+    }
+}
+
+static void on_low(void *arg)
+{
+    struct cw_client *c = arg;
+    cw_serve_pump(c);
+    cw_tasks_pump(c->worker);
+}
+
+/* ---- jobs that come and go ---- */
+
+static void bind(struct cw_client *c, struct cw_wjob *job)
+{
+    if (c->consumer >= job->consumers) {
+        turn_away(c, CW_E_INVALID, "the job has no such consumer");
+        return;
+    }
+    struct cw_client *former = job->clients[c->consumer];
+    c->job = job;
+    job->clients[c->consumer] = c;
+    if (former) {
+        former->job = NULL;
+        turn_away(former, CW_E_STATE, "another stream of this consumer took its place");
+    }
+    cw_serve_pump(c);
+}
+
+void cw_serve_bind(struct cw_wjob *job)
+{
+    for (struct cw_client *c = job->worker->clients; c; c = c->next)
+        if (!c->job && c->job_id && strcmp(c->job_id, job->id) == 0)
+            bind(c, job);
+}
+
+void cw_serve_unbind(struct cw_wjob *job)
+{
+    for (uint32_t i = 0; i < job->consumers; i++) {
+        if (!job->clients[i])
+            continue;
+        for (size_t k = 0; k < job->clients[i]->sent_n; k++)
+            cw_set_clear(&job->clients[i]->sent[k].items);
+        job->clients[i]->job = NULL;
+        job->clients[i] = NULL;
+    }
+}
+
+/* ---- what clients say ---- */
+
+static void on_hello(struct cw_client *c, const Cachew__V1__FetchHello *hello)
+{
+    struct cw_worker *w = c->worker;
+    if (c->job_id) {
+        turn_away(c, CW_E_INVALID, "a second hello");
+        return;
+    }
+    if (hello->protocol != CW_PROTOCOL) {
+        char why[128];
+        snprintf(why, sizeof(why), "the client speaks protocol %u, this worker %d", hello->protocol,
+                 CW_PROTOCOL);
+        turn_away(c, CW_E_UNSUPPORTED, why);
+        return;
+    }
+    if (hello->job_id[0] == '\0' || strlen(hello->job_id) > CW_JOB_ID_MAX) {
+        turn_away(c, CW_E_INVALID, "a hello without a job");
+        return;
+    }
+    c->job_id = cw_mem_strdup(hello->job_id);
+    c->client_id = hello->client_id;
+    c->consumer = hello->consumer;
+    c->credit = (int64_t)CW_MIN(hello->credit, (uint64_t)CREDIT_MAX);
+    Cachew__V1__DataWelcome welcome = CACHEW__V1__DATA_WELCOME__INIT;
+    welcome.worker_id = w->id;
+    if (hello->want_shm && strcmp(hello->host_id, w->host_id) == 0)
+        cw_handover_offer(c, &welcome);
+    Cachew__V1__DataMessage m = CACHEW__V1__DATA_MESSAGE__INIT;
+    m.welcome = &welcome;
+    cw_wire_send(c->stream, &m.base);
+    cw_log_debug("worker", "job=%s client of consumer %u at %s", c->job_id, c->consumer,
+                 cw_stream_peer(c->stream));
+    struct cw_wjob *job = cw_wjob_get(w, c->job_id);
+    if (job)
+        bind(c, job);
+}
+
+static void run_message(struct cw_client *c, const Cachew__V1__FetchMessage *m)
+{
+    if (m->kind_case != CACHEW__V1__FETCH_MESSAGE__KIND_HELLO && !c->job_id) {
+        turn_away(c, CW_E_INVALID, "the first message is not a hello");
+        return;
+    }
+    switch (m->kind_case) {
+    case CACHEW__V1__FETCH_MESSAGE__KIND_HELLO:
+        on_hello(c, m->hello);
+        break;
+    case CACHEW__V1__FETCH_MESSAGE__KIND_CREDIT:
+        c->credit += (int64_t)CW_MIN(m->credit->bytes,
+                                     (uint64_t)(CREDIT_MAX - CW_MAX(c->credit, (int64_t)0)));
+        cw_serve_pump(c);
+        cw_tasks_pump(c->worker);
+        break;
+    case CACHEW__V1__FETCH_MESSAGE__KIND_RELEASE:
+        for (size_t i = 0; i < m->release->n_slots; i++)
+            cw_handover_release(c, m->release->slots[i]);
+        break;
+    case CACHEW__V1__FETCH_MESSAGE__KIND_SHM_READY:
+        cw_handover_answer(c, m->shm_ready->ok);
+        cw_serve_pump(c);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_message(void *arg, struct cw_rpc_msg *msg)
+{
+    struct cw_client *c = arg;
+    struct cw_err err = {0};
+    Cachew__V1__FetchMessage *m = (Cachew__V1__FetchMessage *)cw_wire_unpack(
+        &cachew__v1__fetch_message__descriptor, msg, &err);
+    if (!m) {
+        turn_away(c, CW_E_CORRUPT, err.msg);
+        return;
+    }
+    run_message(c, m);
+    protobuf_c_message_free_unpacked(&m->base, NULL);
+}
+
+static void on_close(void *arg, int code, const char *msg)
+{
+    struct cw_client *c = arg;
+    cw_log_debug("worker", "job=%s client of consumer %u left: %s %s", c->job_id ? c->job_id : "-",
+                 c->consumer, code ? cw_err_name(code) : "ended", msg ? msg : "");
+    client_free(c);
+}
+
+static void handle_fetch(void *arg, struct cw_stream *stream)
+{
+    static const struct cw_stream_cb cb = {
+        .on_message = on_message, .on_low = on_low, .on_close = on_close};
+    struct cw_worker *w = arg;
+    struct cw_client *c = CW_NEW(struct cw_client);
+    c->magic = CW_CLIENT_MAGIC;
+    c->worker = w;
+    c->stream = stream;
+    c->shm_fd = -1;
+    c->next = w->clients;
+    if (c->next)
+        c->next->prev = c;
+    w->clients = c;
+    w->clients_n++;
+    cw_stream_accept(stream, &cb, c);
+    cw_stream_set_low(stream, STREAM_LOW / 2);
+    if (w->clients_n > CW_SERVE_CLIENTS_MAX)
+        turn_away(c, CW_E_LIMIT, "too many clients on this worker");
+}
+
+void cw_serve_add_methods(struct cw_worker *w)
+{
+    cw_server_add(
+        w->server,
+        &(struct cw_method){.path = "/cachew.v1.Data/Fetch", .stream = handle_fetch, .arg = w});
+    cw_server_add_health(w->server);
+    cw_server_add_reflection(w->server, cw_proto_descriptors, cw_proto_descriptors_n);
+}
+
+void cw_serve_close_all(struct cw_worker *w)
+{
+    while (w->clients) {
+        if (w->drained)
+            cw_stream_finish(w->clients->stream, 0, NULL);
+        client_free(w->clients);
+    }
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the dispatcher tells a worker. */
+#include "worker/model/state.h"
+
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "wire/wire.h"
+
+static void run_prepare(struct cw_worker *w, const Cachew__V1__Prepare *prepare)
+{
+    struct cw_graph *graph = NULL;
+    struct cw_err err = {0};
+    int rc = prepare->graph ? cw_wire_graph_from(prepare->graph, &graph, &err)
+                            : cw_err_set(&err, CW_E_INVALID, "no pipeline came");
+    if (rc != 0) {
+        cw_report_prepared(w, prepare->job_id, NULL, NULL, NULL, &err);
+        return;
+    }
+    cw_log_info("worker", "job=%s is being prepared", prepare->job_id);
+    cw_open_prepare(w, prepare->job_id, graph, prepare->seed);
+}
+
+static void hand_back_all(struct cw_worker *w, const char *job_id, uint64_t epoch,
+                          Cachew__V1__Interval *const *items, size_t n)
+{
+    struct cw_set set = {0};
+    struct cw_err err = {0};
+    if (cw_wire_set_from(items, n, &set, &err) == 0)
+        cw_report_hand_back(w, job_id, epoch, &set);
+    cw_set_fini(&set);
+}
+
+static void run_lease(struct cw_worker *w, const Cachew__V1__Lease *lease)
+{
+    struct cw_wjob *job = cw_wjob_get(w, lease->job_id);
+    if (!job || w->draining) {
+        hand_back_all(w, lease->job_id, lease->epoch, lease->items, lease->n_items);
+        return;
+    }
+    cw_wjob_leased(job, lease);
+    cw_tasks_pump(w);
+}
+
+static void run_revoke(struct cw_worker *w, const Cachew__V1__Revoke *revoke)
+{
+    struct cw_wjob *job = cw_wjob_get(w, revoke->job_id);
+    if (!job)
+        return;
+    for (size_t i = 0; i < revoke->n_items; i++) {
+        uint64_t lo = revoke->items[i]->lo, hi = revoke->items[i]->hi;
+        if (lo >= hi)
+            continue;
+        cw_serve_received(job, revoke->epoch, lo, hi);
+        cw_lease_revoke(job, revoke->epoch, lo, hi);
+        cw_tasks_revoke(job, revoke->epoch, lo, hi);
+        cw_outq_revoke(job, revoke->epoch, lo, hi);
+    }
+    cw_tasks_pump(w);
+}
+
+void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *command)
+{
+    switch (command->kind_case) {
+    case CACHEW__V1__WORKER_COMMAND__KIND_PREPARE:
+        run_prepare(w, command->prepare);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_JOB:
+        cw_wjob_add(w, command->job);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_LEASE:
+        cw_fault_point("worker.lease");
+        run_lease(w, command->lease);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_REVOKE:
+        run_revoke(w, command->revoke);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_FORGET: {
+        struct cw_wjob *job = cw_wjob_get(w, command->forget->job_id);
+        if (job)
+            cw_wjob_forget(job, command->forget->reason);
+        else
+            cw_open_forget(w, command->forget->job_id); /* it was only prepared here */
+        cw_tasks_pump(w);
+        break;
+    }
+    case CACHEW__V1__WORKER_COMMAND__KIND_DRAIN:
+        if (!w->draining)
+            cw_worker_drain(w, NULL, NULL);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_PLAN: {
+        struct cw_wjob *job = cw_wjob_get(w, command->cache_plan->job_id);
+        if (job)
+            cw_wcache_job_told(job, command->cache_plan->cache, command->cache_plan->n_cache);
+        break;
+    }
+    case CACHEW__V1__WORKER_COMMAND__KIND_PARTS:
+        for (size_t i = 0; i < command->parts->n_parts; i++) {
+            struct cw_wjob *job = cw_wjob_get(w, command->parts->parts[i]->job_id);
+            if (job)
+                cw_wjob_weigh(job, command->parts->parts[i]->part);
+        }
+        cw_tasks_pump(w);
+        break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS:
+        cw_wcache_chunks(w, command->cache_chunks);
+        break;
+    default: /* a newer dispatcher's */
+        cw_log_debug("worker", "command %d is not known here", (int)command->kind_case);
+    }
+}
