@@ -17,44 +17,7 @@
  * hold is computed again */
 #define WORKERS_BACK_MS 500
 
-/* ---- what is stored, and who waits for it ---- */
-
-struct cw_stored_waiter {
-    struct cw_stored_waiter *next;
-    uint64_t seq;
-    cw_stored_fn *fn;
-    void *arg;
-};
-
-void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg)
-{
-    if (d->stopping) { /* nobody would answer */
-        struct cw_err err = {0};
-        cw_err_set(&err, CW_E_UNAVAILABLE, "the dispatcher is stopping");
-        fn(arg, &err);
-        return;
-    }
-    uint64_t seq = cw_state_seq(d->state);
-    if (cw_state_is_stored(d->state, seq)) {
-        fn(arg, NULL);
-        return;
-    }
-    struct cw_stored_waiter *waiter = CW_NEW(struct cw_stored_waiter);
-    *waiter = (struct cw_stored_waiter){.seq = seq, .fn = fn, .arg = arg};
-    *(d->waiters ? d->waiters_end : &d->waiters) = waiter;
-    d->waiters_end = &waiter->next;
-}
-
-/* err: all of them, since what they wait for is not stored and may not be for long. */
-static void answer_waiters(struct cw_dispatcher *d, const struct cw_err *err)
-{
-    while (d->waiters && (err || cw_state_is_stored(d->state, d->waiters->seq))) {
-        struct cw_stored_waiter *waiter = d->waiters;
-        d->waiters = waiter->next;
-        waiter->fn(waiter->arg, err);
-        cw_mem_free(waiter);
-    }
-}
+/* ---- what is stored ---- */
 
 static void on_retry(void *arg)
 {
@@ -78,7 +41,7 @@ static void on_not_stored(struct cw_dispatcher *d, const struct cw_err *err)
     d->unwritten = true;
     snprintf(d->unwritten_why, sizeof(d->unwritten_why), "%.*s", (int)sizeof(d->unwritten_why) - 1,
              err->msg);
-    answer_waiters(d, err);
+    cw_turn_answer_waiters(d, err);
 }
 
 static void on_stored(struct cw_dispatcher *d)
@@ -89,7 +52,7 @@ static void on_stored(struct cw_dispatcher *d)
     d->unwritten = false;
     for (struct cw_job *job = d->jobs; job; job = job->next)
         job->stored = job->put && cw_state_is_stored(d->state, job->put_seq);
-    answer_waiters(d, NULL);
+    cw_turn_answer_waiters(d, NULL);
 }
 
 static void collect(struct cw_dispatcher *d)
@@ -118,7 +81,7 @@ void cw_turn_last(struct cw_dispatcher *d)
         return;
     }
     cw_log_error(CW_LOG_MOD, "the last progress is not stored: %s", err.msg);
-    answer_waiters(d, &err);
+    cw_turn_answer_waiters(d, &err);
 }
 
 static void tell_clients(struct cw_dispatcher *d)
@@ -290,19 +253,4 @@ void cw_turn_wake(struct cw_dispatcher *d)
         cw_timer_start(d->tick, want, want);
     else
         cw_timer_stop(d->tick);
-}
-
-void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
-                             const char *address)
-{
-    if (seen <= d->generation_seen || seen >= CW_GENERATION_MAX)
-        return;
-    d->generation_seen = seen;
-    cw_log_error(CW_LOG_MOD,
-                 "%s %s has seen generation %llu, this dispatcher has %llu, and workers and "
-                 "trainers obey the highest: stop whichever dispatcher "
-                 "has that one; if there is none (this state is an older copy), start this one "
-                 "again with --generation-above %llu",
-                 who, address, (unsigned long long)seen, (unsigned long long)d->generation,
-                 (unsigned long long)seen);
 }

@@ -211,3 +211,43 @@ void cw_decide_tick(struct cw_job *job, int64_t now)
     if (changed || (decider->ask && now - decider->asked_ms >= UNDECIDED_MS))
         ask(decider, now);
 }
+
+/* After a restart the last decision stands, if the same policy made it. */
+static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
+{
+    (void)err;
+    struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, row->job);
+    struct cw_decider *decider = job ? cw_decide_of(job) : NULL;
+    if (!decider)
+        return 0;
+    decider->standing = strcmp(row->policy, decider->option) == 0;
+    decider->predicted_ns = decider->standing ? row->predicted_ns : 0;
+    decider->current = CW_POLICY_NONE;
+    for (size_t i = 0; decider->standing && i < job->info->n_cacheable; i++) {
+        if (row->choice[0] != '\0' && strcmp(job->info->cacheable[i]->node, row->choice) == 0 &&
+            job->info->cacheable[i]->why_not[0] == '\0')
+            decider->current = i;
+    }
+    decider->standing =
+        decider->standing && (decider->current != CW_POLICY_NONE || row->choice[0] == '\0');
+    decider->whole = false;
+    cw_job_set_cached_node(job, decider->current == CW_POLICY_NONE
+                                    ? NULL
+                                    : job->info->cacheable[decider->current]->node);
+    return 0;
+}
+
+static int on_profile(void *arg, const char *key, const char *job, const char *inputs,
+                      struct cw_err *err)
+{
+    (void)err;
+    cw_profile_load(arg, key, job, inputs);
+    return 0;
+}
+
+int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err)
+{
+    return d->deciding
+               ? cw_state_load_decisions(d->state, "autocache", on_profile, on_decision, d, err)
+               : 0;
+}

@@ -75,8 +75,6 @@ void cw_decide_fini(struct cw_job *job);
 void cw_decide_epochs(struct cw_job *job, uint64_t before);
 /* Notes what changed since the last call; true when the policy should be asked for it. */
 bool cw_decide_look(struct cw_decider *decider, int64_t now);
-double cw_decide_epochs_left(const struct cw_job *job);
-double cw_decide_epoch_done(const struct cw_job *job); /* share of the current one */
 
 /* ---- snapshot.c ---- */
 struct cw_decide_view {

@@ -4,27 +4,11 @@
 #include <math.h>
 #include "dispatcher/autocache/autocache.h"
 
-#define ENDLESS_EPOCHS 10.0    /* what is expected of a job without end */
 #define FULL_SHARE 0.95        /* of the records there when an epoch began: it was read */
 #define CONTRADICTION 1.5      /* as the policy's */
 #define CONTRADICTION_NS 0.1e9 /* and no less than this: short epochs differ for other reasons */
 #define TRAINER_BATCHES 1000.0 /* more, and older ones count half */
 #define SOON_DONE 0.05         /* of an epoch: less says nothing of its length */
-
-double cw_decide_epoch_done(const struct cw_job *job)
-{
-    if (job->epochs_open == 0 || job->items == 0)
-        return 0;
-    return (double)cw_set_count(&job->epochs[0]->consumed) / (double)job->items;
-}
-
-double cw_decide_epochs_left(const struct cw_job *job)
-{
-    if (job->epochs_n == 0)
-        return ENDLESS_EPOCHS;
-    double left = (double)job->epochs_n - (double)CW_MIN(job->first_epoch, job->epochs_n);
-    return fmax(0, left - cw_decide_epoch_done(job));
-}
 
 static double share_of_current(const struct cw_decider *decider)
 {

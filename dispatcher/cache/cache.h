@@ -79,7 +79,6 @@ void cw_caching_jobs_changed(struct cw_caching *caching); /* the same of all job
 /* Uses for a message: pointers, uses and keys in one allocation, freed with cw_mem_free. */
 Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n) CW_MUST_CHECK;
 void cw_caching_count_readers(struct cw_caching *caching); /* key->readers */
-const char *cw_job_tenant(const struct cw_job *job);
 
 /* ---- cache_notify.c ---- */
 /* the chunks of what its job reads, before the job or its plan is told */

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-const char *cw_job_tenant(const struct cw_job *job)
-{
-    return job->tenant->name;
-}
-
 static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
                     struct cw_hash *ret_key)
 {

@@ -9,29 +9,6 @@
 
 #include <string.h>
 
-struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name)
-{
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
-        bool over = (job->status == CW_JOB_FAILED && !job->stored) ||
-                    (job->status == CW_JOB_FINISHED && job->consumers[0].bye);
-        if (!over && job->name[0] != '\0' && strcmp(job->name, name) == 0)
-            return job;
-    }
-    return NULL;
-}
-
-struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name)
-{
-    struct cw_job *job = cw_strmap_get(&d->jobs_by_id, id_or_name);
-    if (!job)
-        job = cw_job_find_named(d, id_or_name);
-    bool past = !job && id_or_name[0] != '\0';
-    for (struct cw_job *other = past ? d->jobs : NULL; other; other = other->next)
-        if (strcmp(other->name, id_or_name) == 0 && (!job || other->created_ms > job->created_ms))
-            job = other;
-    return job;
-}
-
 static void read_layout(struct cw_job *job)
 {
     const Cachew__V1__JobOptions *options = job->options;
@@ -169,15 +146,6 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg)
     cw_job_flush(job);
     fail_clients(job, job->error_code, job->error);
     cw_turn_wake(job->d);
-}
-
-bool cw_job_has_clients(const struct cw_job *job)
-{
-    for (const struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job)
-            return true;
-    }
-    return false;
 }
 
 void cw_job_clients_changed(struct cw_job *job)

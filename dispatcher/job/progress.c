@@ -3,13 +3,6 @@
  * consumer goes on. */
 #include "dispatcher/autocache/autocache.h"
 
-struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number)
-{
-    if (number < job->first_epoch || number - job->first_epoch >= job->epochs_open)
-        return NULL;
-    return job->epochs[number - job->first_epoch];
-}
-
 struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
 {
     if (number < job->first_epoch || number - job->first_epoch >= CW_EPOCHS_AHEAD ||
@@ -94,20 +87,6 @@ void cw_job_advance(struct cw_job *job)
         cw_job_flush(job);
 }
 
-static void flush_epoch(struct cw_job *job, struct cw_epoch *epoch)
-{
-    struct cw_state *state = job->d->state;
-    cw_state_put_progress(state, job->id, epoch->number, -1, &epoch->consumed);
-    for (uint32_t c = 0; epoch->layout.to_all && c < epoch->layout.consumers; c++)
-        cw_state_put_progress(state, job->id, epoch->number, (int)c, &epoch->parts[c].consumed);
-    for (uint32_t c = 0; epoch->layout.mode == CW_MODE_SHARED && c < epoch->layout.consumers; c++)
-        cw_state_put_progress(state, job->id, epoch->number, CW_OWNED_BASE + (int)c,
-                              &epoch->parts[c].owned);
-    if (epoch->skipped.n > 0)
-        cw_state_put_skipped(state, job->id, epoch->number, &epoch->skipped);
-    epoch->dirty = false;
-}
-
 void cw_job_flush(struct cw_job *job)
 {
     if (!job->put)
@@ -119,7 +98,8 @@ void cw_job_flush(struct cw_job *job)
     job->row_dirty = false;
     for (size_t i = 0; job->progress_dirty && i < job->epochs_open; i++) {
         if (job->epochs[i]->dirty)
-            flush_epoch(job, job->epochs[i]);
+            cw_state_put_epoch(job->d->state, job->id, job->epochs[i]);
+        job->epochs[i]->dirty = false;
     }
     job->progress_dirty = false;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
@@ -150,25 +130,6 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
         epoch->dirty = true;
     }
     job->want_fill = job->progress_dirty = true;
-}
-
-void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
-                const struct cw_set *items)
-{
-    struct cw_set *owned = &epoch->parts[consumer].owned;
-    uint64_t before = cw_set_count(owned);
-    cw_set_add_all(owned, items);
-    if (cw_set_count(owned) != before)
-        epoch->dirty = job->progress_dirty = true;
-}
-
-void cw_job_store_owned(struct cw_job *job)
-{
-    /* With what is consumed: those items are not owned any more, and must not look as if they
-     * were nobody's. */
-    for (size_t i = 0; i < job->epochs_open; i++)
-        if (job->epochs[i]->dirty)
-            flush_epoch(job, job->epochs[i]);
 }
 
 static void restart_epochs_at(struct cw_job *job, uint64_t epoch)

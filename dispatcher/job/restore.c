@@ -6,47 +6,6 @@
 #include "dispatcher/job/telemetry.h"
 #include "graph/check.h"
 
-static struct cw_state_blob blob_of(const struct cw_buf *buf)
-{
-    return buf ? (struct cw_state_blob){buf->data, buf->len} : (struct cw_state_blob){"", 0};
-}
-
-void cw_job_store(struct cw_job *job)
-{
-    struct cw_buf *options = cw_wire_pack(&job->options->base);
-    struct cw_buf *graph = cw_wire_pack(&job->graph->base);
-    struct cw_buf *info = cw_wire_pack(&job->info->base);
-    const struct cw_state_job row = {
-        .id = job->id,
-        .name = job->name,
-        .status = job->status,
-        .options = blob_of(options),
-        .graph = blob_of(graph),
-        .manifest = blob_of(job->manifest),
-        .info = blob_of(info),
-        .first_epoch = job->first_epoch,
-        .error_code = job->error_code,
-        .error = job->error,
-        .created_ms = job->created_ms,
-    };
-    cw_state_put_job(job->d->state, &row);
-    job->put = true;
-    job->put_seq = cw_state_seq(job->d->state);
-    cw_buf_unref(options);
-    cw_buf_unref(graph);
-    cw_buf_unref(info);
-}
-
-void cw_job_store_options(struct cw_job *job)
-{
-    if (!job->put)
-        return;
-    struct cw_buf *options = cw_wire_pack(&job->options->base);
-    const struct cw_state_blob blob = blob_of(options);
-    cw_state_set_options(job->d->state, job->id, &blob);
-    cw_buf_unref(options);
-}
-
 static void find_fingerprint(struct cw_job *job)
 {
     struct cw_graph *graph = NULL;

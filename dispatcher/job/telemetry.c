@@ -74,15 +74,6 @@ const struct cw_scale_window *cw_watch_last_window(const struct cw_job *job)
 
 /* ---- nodes ---- */
 
-size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near)
-{
-    size_t n = job->info->n_cacheable;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(job->info->cacheable[(near + i) % n]->node, name) == 0)
-            return (near + i) % n;
-    return n;
-}
-
 void cw_watch_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
     size_t near = 0;

@@ -42,9 +42,6 @@ void cw_watch_share(struct cw_job *job, int64_t now); /* share_alerts.c; the job
 /* Window i of the latest, the oldest is 0; NULL behind the last. */
 const struct cw_scale_window *cw_watch_window(const struct cw_job *job, size_t i);
 const struct cw_scale_window *cw_watch_last_window(const struct cw_job *job); /* or NULL */
-/* The place of a node of a job that is prepared; n_cacheable when there is none. It is looked
- * for from `near` on, since workers tell of them in order. */
-size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near);
 /* The node of which most was taken from the cache, or NULL. */
 const struct cw_measured *cw_watch_most_hits(const struct cw_job *job);
 

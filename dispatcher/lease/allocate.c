@@ -84,26 +84,6 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_in
     return NULL;
 }
 
-static uint64_t target_of(const struct cw_share *share)
-{
-    return CW_MAX((uint64_t)((double)share->target * cw_share_part(share)), share->worker->threads);
-}
-
-/* How many items the share may get: up to its target when it has less than half of that; and
- * what was lost elsewhere even when it has enough, since workers compute the lowest items first
- * and the client waits for them (hole). */
-uint64_t cw_share_room(const struct cw_share *share, bool hole)
-{
-    const struct cw_job *job = share->job;
-    uint64_t fixed = job->options->lease_items;
-    uint64_t target = fixed > 0 ? 2 * fixed : target_of(share);
-    if (hole && share->todo_n < 2 * target)
-        return fixed > 0 ? fixed : target;
-    if (fixed > 0)
-        return share->todo_n < fixed ? fixed : 0;
-    return share->todo_n > target / 2 ? 0 : target - share->todo_n;
-}
-
 /* Free, and below something that is leased: it was lost. */
 static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint64_t item)
 {
@@ -210,7 +190,7 @@ static void make_room(struct cw_job *job)
     }
     for (struct cw_share *share = job->shares; low && job->options->lease_items == 0 && share;
          share = share->next_of_job) {
-        uint64_t target = target_of(share);
+        uint64_t target = cw_share_target(share);
         if (share->room == 0 && cw_share_serves(share) && share->todo_n <= target / 4 * 3)
             share->room = target - share->todo_n;
     }

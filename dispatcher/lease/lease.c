@@ -8,49 +8,6 @@
 #include "dispatcher/model/other_files.h"
 #include "dispatcher/scaling/scaling.h"
 
-struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
-{
-    for (struct cw_share *s = worker->shares; s; s = s->next_of_worker) {
-        if (s->job == job)
-            return s;
-    }
-    return NULL;
-}
-
-bool cw_share_serves(const struct cw_share *share)
-{
-    const struct cw_worker *w = share->worker;
-    bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0
-                                      : share->assigned || cw_job_is_everywhere(share->job);
-    return its && cw_worker_is_usable(w) && !share->barred;
-}
-
-bool cw_share_is_used(const struct cw_share *share)
-{
-    return cw_job_wants_workers(share->job) && cw_share_serves(share);
-}
-
-double cw_share_part(const struct cw_share *share)
-{
-    return share->part > 0 ? share->part : 1;
-}
-
-struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
-{
-    struct cw_share *share = cw_share_find(job, worker);
-    if (share)
-        return share;
-    share = CW_NEW(struct cw_share);
-    share->job = job;
-    share->worker = worker;
-    share->next_of_job = job->shares;
-    job->shares = share;
-    share->next_of_worker = worker->shares;
-    worker->shares = share;
-    cw_share_first_target(share);
-    return share;
-}
-
 static void lease_free(struct cw_lease *lease)
 {
     cw_set_fini(&lease->items);
@@ -142,22 +99,6 @@ struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch,
     share->todo_n += cw_set_count(items);
     job->leased_n += cw_set_count(items);
     return lease;
-}
-
-void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
-                     const struct cw_set *items)
-{
-    if (items->n == 0)
-        return;
-    Cachew__V1__Revoke revoke = CACHEW__V1__REVOKE__INIT;
-    revoke.job_id = job->id;
-    revoke.epoch = epoch;
-    revoke.items = cw_wire_set_to(items, &revoke.n_items);
-    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_REVOKE;
-    command.revoke = &revoke;
-    cw_worker_send(worker, &command);
-    cw_mem_free(revoke.items);
 }
 
 void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items)

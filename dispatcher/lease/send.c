@@ -67,11 +67,22 @@ void cw_lease_send(struct cw_share *share)
     share->job->unsent = true;
 }
 
+static void store_owned(struct cw_job *job)
+{
+    /* With what is consumed: those items are not owned any more, and must not look as if they
+     * were nobody's. */
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        if (job->epochs[i]->dirty)
+            cw_state_put_epoch(job->d->state, job->id, job->epochs[i]);
+        job->epochs[i]->dirty = false;
+    }
+}
+
 void cw_lease_store(struct cw_job *job)
 {
     if (!job->unsent)
         return;
-    cw_job_store_owned(job);
+    store_owned(job);
     uint64_t seq = cw_state_seq(job->d->state);
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         for (struct cw_lease *lease = share->leases; lease; lease = lease->next)

@@ -125,18 +125,6 @@ void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struc
             send_batches(client, epoch, batches, "skipped by request");
 }
 
-bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)
-{
-    if (!worker->hello)
-        return false;
-    if (worker->only_job[0] != '\0')
-        return strcmp(worker->only_job, job->id) == 0;
-    if (cw_job_is_everywhere(job))
-        return true;
-    const struct cw_share *share = cw_share_find(job, worker);
-    return share && (share->assigned || share->leases);
-}
-
 /* The caller frees it. */
 static struct cw_worker **list_told(const struct cw_job *job, size_t *ret_n)
 {
@@ -243,4 +231,10 @@ void cw_client_welcome(struct cw_client *client)
         send_others(client, CW_MAX(client->at_epoch,
                                    job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
     cw_client_send_workers(client, true);
+}
+
+void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command)
+{
+    command->generation = client->d->generation;
+    cw_wire_send(client->stream, &command->base);
 }

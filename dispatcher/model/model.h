@@ -385,6 +385,8 @@ void cw_client_fail(struct cw_client *client, int code, const char *msg);
 /* It does not come back: its place is free, and with it whatever of a shared job was only its
  * own. One that had no place gives up none. */
 void cw_client_leave(struct cw_client *client);
+/* its place, if it has one, is free for others; the job goes on without it */
+void cw_client_detach(struct cw_client *client);
 void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
 /* client->hello is there: find or make its job */
 int cw_client_hello(struct cw_client *client, struct cw_err *err);
@@ -433,6 +435,14 @@ void cw_job_prepare(struct cw_job *job);
 void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now);
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
 
+/* ---- model/job.c ---- */
+const char *cw_job_tenant(const struct cw_job *job);
+/* The place of a node of a job that is prepared; n_cacheable when there is none. It is looked
+ * for from `near` on, since workers tell of them in order. */
+size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near);
+double cw_decide_epochs_left(const struct cw_job *job);
+double cw_decide_epoch_done(const struct cw_job *job); /* share of the current one */
+
 /* ---- progress.c ---- */
 /* NULL: done, or too far ahead */
 struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
@@ -443,11 +453,10 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
 void cw_job_advance(struct cw_job *job); /* closes epochs that are done; finishes the job */
 void cw_job_flush(struct cw_job *job);   /* writes what has changed (state.h) */
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token);
-/* Shared: from now on the items are this consumer's. cw_job_store_owned writes that; a lease of
- * them waits until it is stored. */
+/* Shared: from now on the items are this consumer's, and a lease of them waits until that is
+ * stored. */
 void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
                 const struct cw_set *items);
-void cw_job_store_owned(struct cw_job *job);
 /* Whoever held the place will not come back: what he had received and not consumed goes to
  * others, or to the next. */
 void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
@@ -486,6 +495,8 @@ void cw_share_remove(struct cw_share *share);
 bool cw_share_serves(const struct cw_share *share);  /* the worker is one of the job's */
 bool cw_share_is_used(const struct cw_share *share); /* and the job wants workers now */
 double cw_share_part(const struct cw_share *share);
+/* Items that it should have to do, of the part of the worker's time that is the job's. */
+uint64_t cw_share_target(const struct cw_share *share);
 
 /* ---- window.c: how far ahead, and how much at a time ---- */
 uint64_t cw_window_items(const struct cw_job *job, size_t threads);
@@ -511,6 +522,9 @@ void cw_turn_end(void *dispatcher);
  * if there is nothing to wait for. */
 typedef void cw_stored_fn(void *arg, const struct cw_err *err);
 void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
+/* Calls those whose writes are stored by now; err: all of them, since what they wait for is not
+ * stored, and may not be for long. */
+void cw_turn_answer_waiters(struct cw_dispatcher *d, const struct cw_err *err);
 /* stores what there is, and waits for it: the dispatcher stops */
 void cw_turn_last(struct cw_dispatcher *d);
 /* Of the time since the last tick, what the dispatcher itself stood (stopped by a signal, or

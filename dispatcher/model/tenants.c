@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "dispatcher/cache/catalogue.h"
+#include "base/name.h"
 
 #define WEIGHT_MAX 1e6
 
@@ -175,18 +175,6 @@ void cw_tenants_close(struct cw_dispatcher *d)
         cw_mem_free(tenant);
     }
     cw_strmap_fini(&d->tenants);
-}
-
-void cw_tenants_store(struct cw_dispatcher *d)
-{
-    const char *name;
-    void *value;
-    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);) {
-        struct cw_tenant *tenant = value;
-        if (tenant->dirty)
-            cw_state_put_tenant(d->state, tenant->name, &tenant->past);
-        tenant->dirty = false;
-    }
 }
 
 /* ---- admission ---- */

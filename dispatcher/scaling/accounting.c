@@ -5,10 +5,6 @@
 
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/model/tenants.h"
-#include "dispatcher/job/telemetry.h"
-
-#define STORE_MS 1000        /* with other progress */
-#define STORE_ALONE_MS 10000 /* when there is none */
 
 void cw_usage_add(struct cw_usage *to, const struct cw_usage *more)
 {
@@ -72,30 +68,14 @@ void cw_usage_retire(struct cw_job *job)
     cw_tenants_store(job->d);
 }
 
-/* What people read of it changes by itself, too: workers tell of hits after the items that they
- * were of. */
-static bool is_changed(const struct cw_job *job)
+void cw_tenants_store(struct cw_dispatcher *d)
 {
-    return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 ||
-           cw_watch_is_changed(job);
-}
-
-bool cw_usage_is_unstored(const struct cw_job *job)
-{
-    return job->put && is_changed(job);
-}
-
-bool cw_usage_is_due(const struct cw_job *job, int64_t now)
-{
-    return job->put && now - job->usage_stored_ms >= STORE_ALONE_MS && is_changed(job);
-}
-
-void cw_usage_store(struct cw_job *job, int64_t now, bool all)
-{
-    if (!job->put || (!all && now - job->usage_stored_ms < STORE_MS) || !is_changed(job))
-        return;
-    cw_state_put_usage(job->d->state, job->id, &job->usage);
-    cw_watch_store(job);
-    job->usage_stored = job->usage;
-    job->usage_stored_ms = now;
+    const char *name;
+    void *value;
+    for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);) {
+        struct cw_tenant *tenant = value;
+        if (tenant->dirty)
+            cw_state_put_tenant(d->state, tenant->name, &tenant->past);
+        tenant->dirty = false;
+    }
 }

@@ -9,22 +9,6 @@
 
 #define WHOLE 1e-6 /* so near to a whole number of workers it is that */
 
-bool cw_job_wants_workers(const struct cw_job *job)
-{
-    return job->status == CW_JOB_RUNNING && job->alone_ms == 0;
-}
-
-uint64_t cw_job_most_workers(const struct cw_job *job)
-{
-    uint64_t own = job->options->max_workers > 0 ? job->options->max_workers : CW_NO_LIMIT;
-    return CW_MIN(own, job->tenant->limits.max_workers);
-}
-
-bool cw_job_is_everywhere(const struct cw_job *job)
-{
-    return !job->scaling && cw_job_most_workers(job) == CW_NO_LIMIT;
-}
-
 /* all: what a job without a policy wants. */
 static struct cw_share_job wish_of(const struct cw_job *job, double all)
 {
@@ -103,4 +87,10 @@ double cw_shares_make(struct cw_dispatcher *d)
             job->scaling->granted = granted;
     }
     return sum_of_wishes(d, tenants, tenants_n);
+}
+
+double cw_scaling_wants(const struct cw_job *job)
+{
+    const struct cw_scaling *s = job->scaling;
+    return s->local_n > 0 ? s->target : CW_MAX(s->target, 1);
 }

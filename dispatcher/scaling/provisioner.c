@@ -45,17 +45,6 @@ void cw_provision_close(struct cw_dispatcher *d)
     d->provision.state = NULL;
 }
 
-double cw_provision_possible(const struct cw_dispatcher *d)
-{
-    const struct cw_provision *p = &d->provision;
-    double n = 0;
-    if (!p->kind->fixed)
-        return (double)d->options.max_workers;
-    for (const struct cw_worker *w = d->workers; w; w = w->next)
-        n += cw_worker_is_common(w);
-    return n;
-}
-
 void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *worker)
 {
     if (d->provision.kind->attached && worker->only_job[0] == '\0')

@@ -4,10 +4,6 @@
 #include "dispatcher/scaling/placement.h"
 #include "dispatcher/scaling/provisioner.h"
 
-/* after a change: what is leased must be consumed so often before its effect can be seen in
- * order */
-#define SETTLE_ROUNDS 2
-#define SETTLE_LEASES 8 /* but it is not waited for longer than so many leases take */
 #define LEAST_BATCHES 10
 #define LONG_WINDOWS 5 /* times the usual length: then two batches do */
 
@@ -24,52 +20,6 @@ void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
     if (!s || !m)
         return;
     cw_trainer_add(&s->sums, m, ack->ready);
-}
-
-bool cw_scaling_uses(const struct cw_job *job, const struct cw_worker *worker)
-{
-    if (cw_job_is_everywhere(job) || worker->only_job[0] != '\0')
-        return true;
-    const struct cw_share *share = cw_share_find(job, worker);
-    return share && share->assigned;
-}
-
-static uint64_t consumed_to(const struct cw_job *job)
-{
-    uint64_t lowest = job->epochs_open > 0 ? cw_epoch_lowest_unconsumed(job->epochs[0]) : 0;
-    return job->first_epoch * job->items + lowest;
-}
-
-static uint64_t leased_to(const struct cw_job *job)
-{
-    uint64_t to = consumed_to(job);
-    for (size_t e = 0; e < job->epochs_open; e++) {
-        const struct cw_set *leased = &job->epochs[e]->leased;
-        if (leased->n > 0)
-            to = CW_MAX(to, job->epochs[e]->number * job->items + leased->v[leased->n - 1].hi);
-    }
-    return to;
-}
-
-void cw_scaling_changed(struct cw_job *job, int64_t now)
-{
-    struct cw_scaling *s = job->scaling;
-    s->changed_ms = now;
-    s->settling = SETTLE_ROUNDS;
-    s->settle_at = leased_to(job);
-}
-
-/* Batches come in order, so a new worker shows only when what the others had in hand is
- * consumed, and then what was leased meanwhile. */
-static bool is_settled(struct cw_job *job, int64_t now)
-{
-    struct cw_scaling *s = job->scaling;
-    if (s->settling == 0 || now - s->changed_ms >= SETTLE_LEASES * job->d->options.lease_ms)
-        return true;
-    if (s->serving_n < s->assigned_n + s->local_n || consumed_to(job) < s->settle_at)
-        return false;
-    s->settle_at = leased_to(job);
-    return --s->settling == 0;
 }
 
 static bool is_full(const struct cw_scaling *s, const struct cw_options *o, int64_t now)
@@ -114,7 +64,8 @@ static void tick_job(struct cw_job *job, int64_t now)
     if (s && s->policy->at_once && job->status == CW_JOB_RUNNING &&
         s->state.remote + s->state.local < 1)
         decide(job, now);
-    if (!s || job->status != CW_JOB_RUNNING || !cw_job_has_clients(job) || !is_settled(job, now)) {
+    if (!s || job->status != CW_JOB_RUNNING || !cw_job_has_clients(job) ||
+        !cw_scaling_is_settled(job, now)) {
         if (s)
             begin_window(s, now);
         return;

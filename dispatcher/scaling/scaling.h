@@ -67,6 +67,8 @@ void cw_scaling_tick(struct cw_dispatcher *d, int64_t now);
 
 /* The workers that it has are others. */
 void cw_scaling_changed(struct cw_job *job, int64_t now);
+/* Whether what is measured now shows the change: call it once a tick. */
+bool cw_scaling_is_settled(struct cw_job *job, int64_t now);
 
 /* assign.c */
 /* Makes shares, assigned workers and parts what they should be now; returns how many workers all

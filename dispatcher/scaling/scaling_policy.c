@@ -127,12 +127,6 @@ void cw_scaling_keep(struct cw_job *job, struct cw_worker *worker)
     share->assigned_done_n = share->done_n;
 }
 
-double cw_scaling_wants(const struct cw_job *job)
-{
-    const struct cw_scaling *s = job->scaling;
-    return s->local_n > 0 ? s->target : CW_MAX(s->target, 1);
-}
-
 void cw_scaling_free(struct cw_job *job)
 {
     cw_mem_free(job->scaling);

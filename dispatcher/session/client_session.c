@@ -11,33 +11,10 @@
  * pause (2 s) are shorter */
 #define SHUT_MS 20000
 
-void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command)
-{
-    command->generation = client->d->generation;
-    cw_wire_send(client->stream, &command->base);
-}
-
-static void detach(struct cw_client *client)
-{
-    struct cw_job *job = client->job;
-    if (!job)
-        return;
-    struct cw_consumer *place = &job->consumers[client->consumer];
-    if (place->client == client)
-        place->client = NULL, place->gone_ms = cw_clock_ms();
-    client->job = NULL;
-    client->admitted = client->welcomed = client->welcome_due = false;
-    cw_job_clients_changed(job);
-    for (struct cw_client *other = job->d->clients; other; other = other->next) {
-        if (other->job == job && !other->admitted && other->consumer == client->consumer)
-            other->place_ms = 1; /* tried again at the end of the turn */
-    }
-}
-
 static void client_free(struct cw_client *client)
 {
     struct cw_dispatcher *d = client->d;
-    detach(client);
+    cw_client_detach(client);
     for (struct cw_client **at = &d->clients; *at; at = &(*at)->next) {
         if (*at == client) {
             *at = client->next;
@@ -51,26 +28,6 @@ static void client_free(struct cw_client *client)
     client->magic = 0;
     cw_mem_free(client->host_id);
     cw_mem_free(client);
-}
-
-void cw_client_fail(struct cw_client *client, int code, const char *msg)
-{
-    cw_autofree char *text = cw_mem_strdup(msg);
-    Cachew__V1__JobError error = CACHEW__V1__JOB_ERROR__INIT;
-    error.code = code;
-    error.error = text;
-    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_ERROR;
-    command.error = &error;
-    cw_client_send(client, &command);
-    cw_stream_finish(client->stream, code, text);
-    client->failed = true;
-    detach(client);
-}
-
-void cw_client_replace(struct cw_client *old)
-{
-    cw_client_fail(old, CW_E_STATE, "the same client has connected again");
 }
 
 static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
@@ -131,7 +88,7 @@ void cw_client_leave(struct cw_client *client)
             cw_job_release_consumer(job, client->consumer);
         cw_job_flush(job);
     }
-    detach(client);
+    cw_client_detach(client);
 }
 
 static void handle_bye(struct cw_client *client)

@@ -14,42 +14,6 @@
 #define WORKERS_MAX 20000
 #define PAST_EPOCHS 8 /* of which a worker may still have outputs on their way */
 
-void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command)
-{
-    if (worker->failed || !worker->stream)
-        return;
-    command->generation = worker->d->generation;
-    cw_wire_send(worker->stream, &command->base);
-}
-
-bool cw_worker_is_usable(const struct cw_worker *worker)
-{
-    return worker->hello && !worker->draining && !worker->retiring && !worker->failed;
-}
-
-bool cw_worker_is_common(const struct cw_worker *worker)
-{
-    return cw_worker_is_usable(worker) && worker->only_job[0] == '\0';
-}
-
-bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
-{
-    return cw_worker_is_usable(worker) &&
-           (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) &&
-           cw_scaling_uses(job, worker) && !cw_other_files_bar(job, worker);
-}
-
-void cw_worker_retire(struct cw_worker *worker)
-{
-    Cachew__V1__Drain drain = CACHEW__V1__DRAIN__INIT;
-    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_DRAIN;
-    command.drain = &drain;
-    worker->retiring = true;
-    worker->d->assign_due = true;
-    cw_worker_send(worker, &command);
-}
-
 static void jobs_want_fill(struct cw_dispatcher *d)
 {
     d->assign_due = true;

@@ -18,6 +18,7 @@
 #include "dispatcher/scaling/accounting.h"
 #include "base/str.h"
 
+struct cw_epoch; /* model/epoch.h */
 struct cw_state;
 
 #define CW_GENERATION_MAX ((uint64_t)1 << 62)
@@ -72,6 +73,8 @@ void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoc
 void cw_state_clear_progress(struct cw_state *state, const char *id);
 void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch,
                           const struct cw_set *skipped);
+/* all of an epoch: what is consumed, by whom, whose its items are, and what is left out */
+void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch);
 /* Items that were asked to be left out, of any epoch: kept as long as the job. */
 void cw_state_put_left_out(struct cw_state *state, const char *id, uint64_t epoch,
                            const struct cw_set *items);

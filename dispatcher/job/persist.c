@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a job is stored: its row, what it has used, its progress. */
+#include "dispatcher/job/telemetry.h"
+#include "dispatcher/scaling/scaling.h"
+
+#include <string.h>
+
+#define STORE_MS 1000        /* with other progress */
+#define STORE_ALONE_MS 10000 /* when there is none */
+
+static struct cw_state_blob blob_of(const struct cw_buf *buf)
+{
+    return buf ? (struct cw_state_blob){buf->data, buf->len} : (struct cw_state_blob){"", 0};
+}
+
+void cw_job_store(struct cw_job *job)
+{
+    struct cw_buf *options = cw_wire_pack(&job->options->base);
+    struct cw_buf *graph = cw_wire_pack(&job->graph->base);
+    struct cw_buf *info = cw_wire_pack(&job->info->base);
+    const struct cw_state_job row = {
+        .id = job->id,
+        .name = job->name,
+        .status = job->status,
+        .options = blob_of(options),
+        .graph = blob_of(graph),
+        .manifest = blob_of(job->manifest),
+        .info = blob_of(info),
+        .first_epoch = job->first_epoch,
+        .error_code = job->error_code,
+        .error = job->error,
+        .created_ms = job->created_ms,
+    };
+    cw_state_put_job(job->d->state, &row);
+    job->put = true;
+    job->put_seq = cw_state_seq(job->d->state);
+    cw_buf_unref(options);
+    cw_buf_unref(graph);
+    cw_buf_unref(info);
+}
+
+void cw_job_store_options(struct cw_job *job)
+{
+    if (!job->put)
+        return;
+    struct cw_buf *options = cw_wire_pack(&job->options->base);
+    const struct cw_state_blob blob = blob_of(options);
+    cw_state_set_options(job->d->state, job->id, &blob);
+    cw_buf_unref(options);
+}
+
+/* What people read of it changes by itself, too: workers tell of hits after the items that they
+ * were of. */
+static bool is_changed(const struct cw_job *job)
+{
+    return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 ||
+           cw_watch_is_changed(job);
+}
+
+bool cw_usage_is_unstored(const struct cw_job *job)
+{
+    return job->put && is_changed(job);
+}
+
+bool cw_usage_is_due(const struct cw_job *job, int64_t now)
+{
+    return job->put && now - job->usage_stored_ms >= STORE_ALONE_MS && is_changed(job);
+}
+
+void cw_usage_store(struct cw_job *job, int64_t now, bool all)
+{
+    if (!job->put || (!all && now - job->usage_stored_ms < STORE_MS) || !is_changed(job))
+        return;
+    cw_state_put_usage(job->d->state, job->id, &job->usage);
+    cw_watch_store(job);
+    job->usage_stored = job->usage;
+    job->usage_stored_ms = now;
+}

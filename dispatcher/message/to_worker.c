@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands to workers: each is built here, and sent. */
+#include "dispatcher/model/model.h"
+
+void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command)
+{
+    if (worker->failed || !worker->stream)
+        return;
+    command->generation = worker->d->generation;
+    cw_wire_send(worker->stream, &command->base);
+}
+
+void cw_worker_retire(struct cw_worker *worker)
+{
+    Cachew__V1__Drain drain = CACHEW__V1__DRAIN__INIT;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_DRAIN;
+    command.drain = &drain;
+    worker->retiring = true;
+    worker->d->assign_due = true;
+    cw_worker_send(worker, &command);
+}
+
+void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
+                     const struct cw_set *items)
+{
+    if (items->n == 0)
+        return;
+    Cachew__V1__Revoke revoke = CACHEW__V1__REVOKE__INIT;
+    revoke.job_id = job->id;
+    revoke.epoch = epoch;
+    revoke.items = cw_wire_set_to(items, &revoke.n_items);
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_REVOKE;
+    command.revoke = &revoke;
+    cw_worker_send(worker, &command);
+    cw_mem_free(revoke.items);
+}

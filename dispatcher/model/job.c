@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job in the model: found by name, its clients and tenant, its open epochs, and what of them was
+ * left out by request. */
+#include <math.h>
+#include <string.h>
+
+#include "dispatcher/model/model.h"
+#include "dispatcher/model/tenants.h"
+
+#define ENDLESS_EPOCHS 10.0 /* what is expected of a job without end */
+
+struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name)
+{
+    for (struct cw_job *job = d->jobs; job; job = job->next) {
+        bool over = (job->status == CW_JOB_FAILED && !job->stored) ||
+                    (job->status == CW_JOB_FINISHED && job->consumers[0].bye);
+        if (!over && job->name[0] != '\0' && strcmp(job->name, name) == 0)
+            return job;
+    }
+    return NULL;
+}
+
+struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name)
+{
+    struct cw_job *job = cw_strmap_get(&d->jobs_by_id, id_or_name);
+    if (!job)
+        job = cw_job_find_named(d, id_or_name);
+    bool past = !job && id_or_name[0] != '\0';
+    for (struct cw_job *other = past ? d->jobs : NULL; other; other = other->next)
+        if (strcmp(other->name, id_or_name) == 0 && (!job || other->created_ms > job->created_ms))
+            job = other;
+    return job;
+}
+
+bool cw_job_has_clients(const struct cw_job *job)
+{
+    for (const struct cw_client *client = job->d->clients; client; client = client->next) {
+        if (client->job == job)
+            return true;
+    }
+    return false;
+}
+
+const char *cw_job_tenant(const struct cw_job *job)
+{
+    return job->tenant->name;
+}
+
+struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number)
+{
+    if (number < job->first_epoch || number - job->first_epoch >= job->epochs_open)
+        return NULL;
+    return job->epochs[number - job->first_epoch];
+}
+
+size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near)
+{
+    size_t n = job->info->n_cacheable;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(job->info->cacheable[(near + i) % n]->node, name) == 0)
+            return (near + i) % n;
+    return n;
+}
+
+double cw_decide_epochs_left(const struct cw_job *job)
+{
+    if (job->epochs_n == 0)
+        return ENDLESS_EPOCHS;
+    double left = (double)job->epochs_n - (double)CW_MIN(job->first_epoch, job->epochs_n);
+    return fmax(0, left - cw_decide_epoch_done(job));
+}
+
+double cw_decide_epoch_done(const struct cw_job *job)
+{
+    if (job->epochs_open == 0 || job->items == 0)
+        return 0;
+    return (double)cw_set_count(&job->epochs[0]->consumed) / (double)job->items;
+}
+
+void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
+                const struct cw_set *items)
+{
+    struct cw_set *owned = &epoch->parts[consumer].owned;
+    uint64_t before = cw_set_count(owned);
+    cw_set_add_all(owned, items);
+    if (cw_set_count(owned) != before)
+        epoch->dirty = job->progress_dirty = true;
+}

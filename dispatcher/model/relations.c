@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about two objects: whether a worker serves a job, whether a share is used. They look
+ * at the model alone, and change nothing. */
+#include <string.h>
+
+#include "dispatcher/model/model.h"
+#include "dispatcher/model/other_files.h"
+#include "dispatcher/model/tenants.h"
+#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/scaling/scaling.h"
+
+bool cw_worker_is_usable(const struct cw_worker *worker)
+{
+    return worker->hello && !worker->draining && !worker->retiring && !worker->failed;
+}
+
+bool cw_worker_is_common(const struct cw_worker *worker)
+{
+    return cw_worker_is_usable(worker) && worker->only_job[0] == '\0';
+}
+
+bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
+{
+    return cw_worker_is_usable(worker) &&
+           (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) &&
+           cw_scaling_uses(job, worker) && !cw_other_files_bar(job, worker);
+}
+
+bool cw_scaling_uses(const struct cw_job *job, const struct cw_worker *worker)
+{
+    if (cw_job_is_everywhere(job) || worker->only_job[0] != '\0')
+        return true;
+    const struct cw_share *share = cw_share_find(job, worker);
+    return share && share->assigned;
+}
+
+bool cw_job_wants_workers(const struct cw_job *job)
+{
+    return job->status == CW_JOB_RUNNING && job->alone_ms == 0;
+}
+
+uint64_t cw_job_most_workers(const struct cw_job *job)
+{
+    uint64_t own = job->options->max_workers > 0 ? job->options->max_workers : CW_NO_LIMIT;
+    return CW_MIN(own, job->tenant->limits.max_workers);
+}
+
+bool cw_job_is_everywhere(const struct cw_job *job)
+{
+    return !job->scaling && cw_job_most_workers(job) == CW_NO_LIMIT;
+}
+
+struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
+{
+    for (struct cw_share *s = worker->shares; s; s = s->next_of_worker) {
+        if (s->job == job)
+            return s;
+    }
+    return NULL;
+}
+
+bool cw_share_serves(const struct cw_share *share)
+{
+    const struct cw_worker *w = share->worker;
+    bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0
+                                      : share->assigned || cw_job_is_everywhere(share->job);
+    return its && cw_worker_is_usable(w) && !share->barred;
+}
+
+bool cw_share_is_used(const struct cw_share *share)
+{
+    return cw_job_wants_workers(share->job) && cw_share_serves(share);
+}
+
+double cw_share_part(const struct cw_share *share)
+{
+    return share->part > 0 ? share->part : 1;
+}
+
+double cw_provision_possible(const struct cw_dispatcher *d)
+{
+    const struct cw_provision *p = &d->provision;
+    double n = 0;
+    if (!p->kind->fixed)
+        return (double)d->options.max_workers;
+    for (const struct cw_worker *w = d->workers; w; w = w->next)
+        n += cw_worker_is_common(w);
+    return n;
+}
+
+bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)
+{
+    if (!worker->hello)
+        return false;
+    if (worker->only_job[0] != '\0')
+        return strcmp(worker->only_job, job->id) == 0;
+    if (cw_job_is_everywhere(job))
+        return true;
+    const struct cw_share *share = cw_share_find(job, worker);
+    return share && (share->assigned || share->leases);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the stream of a client ends, and its place in the job becomes free. */
+#include "dispatcher/model/model.h"
+
+void cw_client_detach(struct cw_client *client)
+{
+    struct cw_job *job = client->job;
+    if (!job)
+        return;
+    struct cw_consumer *place = &job->consumers[client->consumer];
+    if (place->client == client)
+        place->client = NULL, place->gone_ms = cw_clock_ms();
+    client->job = NULL;
+    client->admitted = client->welcomed = client->welcome_due = false;
+    cw_job_clients_changed(job);
+    for (struct cw_client *other = job->d->clients; other; other = other->next) {
+        if (other->job == job && !other->admitted && other->consumer == client->consumer)
+            other->place_ms = 1; /* tried again at the end of the turn */
+    }
+}
+
+void cw_client_fail(struct cw_client *client, int code, const char *msg)
+{
+    cw_autofree char *text = cw_mem_strdup(msg);
+    Cachew__V1__JobError error = CACHEW__V1__JOB_ERROR__INIT;
+    error.code = code;
+    error.error = text;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_ERROR;
+    command.error = &error;
+    cw_client_send(client, &command);
+    cw_stream_finish(client->stream, code, text);
+    client->failed = true;
+    cw_client_detach(client);
+}
+
+void cw_client_replace(struct cw_client *old)
+{
+    cw_client_fail(old, CW_E_STATE, "the same client has connected again");
+}
