@@ -1,25 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what the tests need, builds (dev, asan, tsan, fuzz), runs everything, and ends with
-# "N passed, N failed". See --help.
+# Installs what the tests need, builds (dev, asan, tsan, fuzz), runs the tests, and ends with
+# "N passed, N failed". See --help and docs/testing.md.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 usage() {
     cat <<'TEXT'
-usage: tests/run.sh [--quick] [--only PRESET]... [--filter REGEX]
+usage: tests/run.sh [--quick | --all] [--only PRESET]... [--filter REGEX]
   --quick         dev build and its fast tests only: the loop for daily work
+  --all           also the long tests, and all integration tests in the sanitizer builds as well
   --only PRESET   dev, asan, tsan or fuzz; may stand several times
   --filter REGEX  only tests whose name matches (as ctest -R)
-Each build lies in build/PRESET. The last line is "N passed, N failed".
+Each build lies in build/PRESET. A table says how much CPU time the tests of each label took, and how
+much they may take (tests/support/budgets.txt); it is not checked with --all, --only or --filter.
+The last line is "N passed, N failed".
 TEXT
 }
 presets=()
-quick=0
+mode=usual
 filter=()
 while [ $# -gt 0 ]; do
     case "$1" in
-    --quick) quick=1 ;;
+    --quick) mode=quick ;;
+    --all) mode=all ;;
     --only) presets+=("${2:?--only needs a preset}"); shift ;;
     --filter) filter=(-R "${2:?--filter needs an expression}"); shift ;;
     -h | --help) usage; exit 0 ;;
@@ -27,35 +31,46 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-if [ $quick -eq 1 ]; then presets=(dev); fi
-if [ ${#presets[@]} -eq 0 ]; then presets=(dev asan tsan fuzz); fi
+check_budgets=0
+if [ $mode = quick ]; then presets=(dev); fi
+if [ ${#presets[@]} -eq 0 ]; then
+    presets=(dev asan tsan fuzz)
+    if [ $mode = usual ] && [ ${#filter[@]} -eq 0 ]; then check_budgets=1; fi
+fi
 
 deploy/local/install.sh --all || { echo "0 passed, 1 failed"; exit 1; }
 
 jobs=$(nproc)
-passed=0 failed=0 skipped=0 unsteady=0
+passed=0 failed=0 skipped=0
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache); fi
 
-# What each preset runs. Sanitizer builds leave out what checks sources and installation: dev has done that.
+# What each preset runs. Sanitizer builds leave out what checks sources and installation (dev has done
+# that), and of the integration tests they run those with threads or foreign libraries in them.
 select_tests() {
-    case "$1" in
-    dev) if [ $quick -eq 1 ]; then echo "-LE" "slow|fuzz"; fi ;;
-    fuzz) echo "-L" "fuzz" ;;
-    *) echo "-LE" "lint|install|fuzz|slow" ;;
+    case "$mode $1" in
+    "quick "*) echo "-L" "unit|ops|lint|simulation|quick" ;;
+    *" fuzz") echo "-L" "fuzz" ;;
+    "all dev") echo "-LE" "fuzz" ;;
+    "all "*) echo "-LE" "lint|install|fuzz|model|chaos|experiments" ;;
+    *" dev") echo "-LE" "fuzz|long" ;;
+    *) echo "-L" "unit|ops|simulation|sanitized" "-LE" "long" ;;
     esac
 }
-# A test that failed is run once more, by itself. One that passes then counts as passed, but is named: on a machine as busy as the
-# tests make it, a deadline may be missed once; what fails twice is broken.
+# Runs once more, by themselves, the tests that failed. A second pass counts only for a test that
+# tests/support/unsteady.txt names, with the reason; any other stays a failure.
 again() {
-    echo "== $1: the $f that failed, once more, one at a time"
+    local names unknown
+    names=$(/usr/bin/python3 tests/support/junit_counts.py --failed "build/$1.xml") || return
+    unknown=$(grep -vxFf <(sed -n 's/^\([^# ][^ ]*\).*/\1/p' tests/support/unsteady.txt) <<<"$names")
+    [ -z "$unknown" ] || { echo "== $1: failed, and no second try makes it good: $(paste -sd' ' <<<"$unknown")"; return; }
+    echo "== $1: the $f that failed, all of them known to be unsteady, once more, one at a time"
     ctest --preset "$1" --rerun-failed -j 1 --output-junit "$PWD/build/$1.again.xml" 2>&1 |
         tee "build/$1.again.log" | grep -v -E '^ +Start +[0-9]+:|^Test project'
     counts=$(/usr/bin/python3 tests/support/junit_counts.py "build/$1.again.xml") || return
     local p2 f2 s2
     read -r p2 f2 s2 <<<"$counts"
     [ $((p2 + f2 + s2)) -eq "$f" ] || return # not the same tests: the first result stands
-    unsteady=$((unsteady + p2))
     p=$((p + p2)) f=$f2 s=$((s + s2))
 }
 export ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=0:${ASAN_OPTIONS-}"
@@ -63,27 +78,33 @@ export LSAN_OPTIONS="suppressions=$PWD/tests/support/lsan.supp:print_suppression
 export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS-}"
 export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp:ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS-}"
 
+mkdir -p build
+rm -f build/*.cpu
 for preset in "${presets[@]}"; do
+    began=$SECONDS
     echo "== $preset: build"
     log=build/$preset.log
-    mkdir -p build
     if ! { cmake --preset "$preset" "${launcher[@]}" && cmake --build --preset "$preset" -j "$jobs"; } >"$log" 2>&1; then
-        tail -40 "$log"
+        grep -m1 -A20 -E '^FAILED|error:|CMake Error' "$log" || tail -40 "$log"
         echo "== $preset: build failed (whole log: $log)"
         failed=$((failed + 1))
         continue
     fi
-    echo "== $preset: tests"
+    echo "== $preset: tests (built in $((SECONDS - began)) s)"
+    export CACHEW_CPU_LOG=$PWD/build/$preset.cpu
     # shellcheck disable=SC2046
-    ctest --preset "$preset" -j $((jobs + 1)) --no-tests=error $(select_tests "$preset") "${filter[@]}" --output-junit "$PWD/build/$preset.xml" 2>&1 |
+    ctest --preset "$preset" -j $((2 * jobs + 1)) --no-tests=error $(select_tests "$preset") "${filter[@]}" --output-junit "$PWD/build/$preset.xml" 2>&1 |
         tee "build/$preset.tests.log" | grep -v -E '^ +Start +[0-9]+:|^Test project'
     counts=$(/usr/bin/python3 tests/support/junit_counts.py "build/$preset.xml") || counts="0 1 0"
     read -r p f s <<<"$counts"
     if [ "$f" -gt 0 ] && [ "$f" -le 10 ]; then again "$preset"; fi
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    echo "== $preset: $p passed, $f failed, $s skipped"
+    echo "== $preset: $p passed, $f failed, $s skipped, in $((SECONDS - began)) s"
 done
-[ $unsteady -eq 0 ] || echo "$unsteady tests passed only when they were run again (build/*.again.log names them)"
+if ! /usr/bin/python3 tests/support/cpu_table.py tests/support/budgets.txt build/*.cpu && [ $check_budgets -eq 1 ]; then
+    echo "== a label takes more CPU time than its budget: make its tests cheaper, or say in tests/support/budgets.txt why it needs more"
+    failed=$((failed + 1))
+fi
 [ $skipped -eq 0 ] || echo "$skipped tests were skipped: what they need is not here (see the logs in build)"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 0 ]
