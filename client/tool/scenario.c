@@ -68,7 +68,8 @@ static const struct cw_opt job_table[] = {
      .def = "\"default\""},
     ROW(job_rows, weight, CW_OPT_F64, "1.0", 1e-6, 1e6, "within its tenant"),
     ROW(job_rows, worker_s, CW_OPT_F64, "0.1", 1e-9, MANY, "a worker's time for a batch"),
-    {0}};
+    {0},
+};
 static const struct cw_opt tenant_table[] = {
     ROW(tenant_rows, most, CW_OPT_F64, "0.0", 0, 1e6, "workers of all its jobs; 0 = any"),
     {.name = "name",
@@ -77,7 +78,8 @@ static const struct cw_opt tenant_table[] = {
      .offset = offsetof(struct tenant_rows, name),
      .flags = CW_OPT_REQUIRED},
     ROW(tenant_rows, weight, CW_OPT_F64, "1.0", 1e-6, 1e6, "its share"),
-    {0}};
+    {0},
+};
 #define OPTION(key, min_, max_, help_)                                                             \
     {                                                                                              \
         .name = #key, .help = help_, .type = CW_OPT_F64,                                           \
@@ -120,7 +122,8 @@ static const struct cw_opt file_table[] = {
     ROW(scenario_file, window_least_s, CW_OPT_F64, "0.5", 0, MANY, "shortest window"),
     OPTION(worker_price, 0, MANY, "per hour"),
     ROW(scenario_file, workers, CW_OPT_I64, "8", 1, 1e6, "of the fleet"),
-    {0}};
+    {0},
+};
 
 static int parse_list(const struct cw_value *list, const char *what, const struct cw_opt *table,
                       size_t bytes, void **ret_v, size_t *ret_n, struct cw_err *err)

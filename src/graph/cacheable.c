@@ -144,7 +144,9 @@ static void add_hash(struct cw_hasher *hasher, struct cw_hash hash)
 static struct cw_hash hash_element(const struct cw_checked *checked, size_t i,
                                    struct cw_hasher *hasher)
 {
-    static const struct cw_opt none[] = {{0}};
+    static const struct cw_opt none[] = {
+        {0},
+    };
     const struct cw_checked_node *node = &checked->nodes[i];
     const struct cw_op *op = node->op;
     bool chooses = op->kind == CW_OP_INDEX && !(op->traits & CW_OP_MERGE);

@@ -22,7 +22,9 @@ static int find_op(const struct cw_node *node, struct cw_checked_node *ret, stru
 static int parse_options(const struct cw_node *node, struct cw_checked_node *ret,
                          struct cw_err *err)
 {
-    static const struct cw_opt none[] = {{0}};
+    static const struct cw_opt none[] = {
+        {0},
+    };
     const struct cw_op *op = ret->op;
     void *opts = cw_mem_new(CW_MAX(op->options_bytes, 1));
     int rc = cw_opt_parse(op->options ? op->options : none, &node->options, opts, err);
@@ -99,7 +101,9 @@ static uint64_t stream_tag(const struct cw_node *node)
 /* What the elements are a function of, besides their ids and the job's seed. */
 static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_hasher *hasher)
 {
-    static const struct cw_opt none[] = {{0}};
+    static const struct cw_opt none[] = {
+        {0},
+    };
     struct cw_checked_node *node = &checked->nodes[i];
     if (cw_passes_by(node->op)) { /* what its `freeze` does shows in the nodes that are frozen */
         node->fingerprint = checked->nodes[node->inputs[0]].fingerprint;

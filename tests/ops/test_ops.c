@@ -100,7 +100,9 @@ static int run_options(struct test_case *c, struct cw_err *err)
 
 static int run_case(struct test_case *c, struct cw_err *err)
 {
-    static const struct cw_opt none[] = {{0}};
+    static const struct cw_opt none[] = {
+        {0},
+    };
     const struct cw_opt *table = c->op->options ? c->op->options : none;
     c->opts = cw_mem_new(c->op->options_bytes + 1);
     int rc = cw_opt_parse(table, cw_value_get(c->json, "options"), c->opts, err);

@@ -73,7 +73,11 @@ int tool_cache_evict(int argc, char **argv)
 static int pin(int argc, char **argv, const struct cw_args_spec *of, bool pinned)
 {
     const char *dispatcher = tool_dispatcher(), *tenant = "";
-    const struct cw_arg rows[] = {TOOL_ROW_DISPATCHER(&dispatcher), ROW_TENANT(&tenant), {0}};
+    const struct cw_arg rows[] = {
+        TOOL_ROW_DISPATCHER(&dispatcher),
+        ROW_TENANT(&tenant),
+        {0},
+    };
     struct cw_args_spec spec = *of;
     const char *words[1];
     int code = 0;
@@ -116,7 +120,10 @@ int tool_cache_unpin(int argc, char **argv)
 int tool_cache_scan(int argc, char **argv)
 {
     const char *dispatcher = tool_dispatcher();
-    const struct cw_arg rows[] = {TOOL_ROW_DISPATCHER(&dispatcher), {0}};
+    const struct cw_arg rows[] = {
+        TOOL_ROW_DISPATCHER(&dispatcher),
+        {0},
+    };
     const struct cw_args_spec spec = {
         .program = "cachew cache scan",
         .usage = "[options]",

@@ -2,7 +2,10 @@
 /* Element: where a cache shall be. Leaves elements as they are. */
 #include "ops/element/cache_opts.h"
 
-static const struct cw_opt options[] = {CW_CACHE_FREEZE_ROW, {0}};
+static const struct cw_opt options[] = {
+    CW_CACHE_FREEZE_ROW,
+    {0},
+};
 
 const struct cw_op cw_op_cache = {
     .name = "cache",

@@ -9,13 +9,15 @@ struct cast_opts {
     int dtype;
 };
 
-static const struct cw_opt options[] = {{.name = "dtype",
-                                         .help = "dtype of the result, not str",
-                                         .type = CW_OPT_ENUM,
-                                         .offset = offsetof(struct cast_opts, dtype),
-                                         .flags = CW_OPT_REQUIRED,
-                                         .names = cw_dtype_names},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "dtype",
+     .help = "dtype of the result, not str",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct cast_opts, dtype),
+     .flags = CW_OPT_REQUIRED,
+     .names = cw_dtype_names},
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

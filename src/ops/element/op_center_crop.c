@@ -11,7 +11,8 @@ struct center_crop_opts {
 static const struct cw_opt options[] = {
     CW_IMAGE_SIZE_ROW(offsetof(struct center_crop_opts, size),
                       "[height, width], or one number for a square"),
-    {0}};
+    {0},
+};
 
 static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
                        struct cw_err *err)

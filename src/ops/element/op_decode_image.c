@@ -13,14 +13,16 @@ struct decode_image_opts {
     int64_t channels;
 };
 
-static const struct cw_opt options[] = {{.name = "channels",
-                                         .help = "3 = RGB, 1 = grey, 0 = as in the file",
-                                         .type = CW_OPT_I64,
-                                         .offset = offsetof(struct decode_image_opts, channels),
-                                         .def = "3",
-                                         .min = 0,
-                                         .max = 3},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "channels",
+     .help = "3 = RGB, 1 = grey, 0 = as in the file",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct decode_image_opts, channels),
+     .def = "3",
+     .min = 0,
+     .max = 3},
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

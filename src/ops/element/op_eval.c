@@ -21,7 +21,8 @@ static const struct cw_opt options[] = {
          "name of the result; default: the one field that the expression reads, which is replaced",
      .type = CW_OPT_STR,
      .offset = OFFSET(out)},
-    {0}};
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

@@ -14,7 +14,8 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = offsetof(struct filter_opts, expr),
      .flags = CW_OPT_REQUIRED},
-    {0}};
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

@@ -8,14 +8,16 @@ struct inflate_opts {
     int64_t factor;
 };
 
-static const struct cw_opt options[] = {{.name = "factor",
-                                         .help = "how many times as large",
-                                         .type = CW_OPT_I64,
-                                         .offset = offsetof(struct inflate_opts, factor),
-                                         .min = 1,
-                                         .max = 1 << 20,
-                                         .flags = CW_OPT_REQUIRED},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "factor",
+     .help = "how many times as large",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct inflate_opts, factor),
+     .min = 1,
+     .max = 1 << 20,
+     .flags = CW_OPT_REQUIRED},
+    {0},
+};
 
 static bool accepts(const struct cw_field *field)
 {

@@ -39,7 +39,8 @@ static const struct cw_opt options[] = {
      .def = "[1.0]",
      .len_min = 1,
      .len_max = CHANNELS_MAX},
-    {0}};
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

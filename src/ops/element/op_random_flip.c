@@ -13,20 +13,22 @@ struct random_flip_opts {
     int direction;
 };
 
-static const struct cw_opt options[] = {{.name = "direction",
-                                         .help = "which way to mirror",
-                                         .type = CW_OPT_ENUM,
-                                         .offset = offsetof(struct random_flip_opts, direction),
-                                         .def = "\"horizontal\"",
-                                         .names = direction_names},
-                                        {.name = "p",
-                                         .help = "how often",
-                                         .type = CW_OPT_F64,
-                                         .offset = offsetof(struct random_flip_opts, p),
-                                         .def = "0.5",
-                                         .min = 0,
-                                         .max = 1},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "direction",
+     .help = "which way to mirror",
+     .type = CW_OPT_ENUM,
+     .offset = offsetof(struct random_flip_opts, direction),
+     .def = "\"horizontal\"",
+     .names = direction_names},
+    {.name = "p",
+     .help = "how often",
+     .type = CW_OPT_F64,
+     .offset = offsetof(struct random_flip_opts, p),
+     .def = "0.5",
+     .min = 0,
+     .max = 1},
+    {0},
+};
 
 static int infer_field(const void *opts, const struct cw_field *in, struct cw_field *ret_field,
                        struct cw_err *err)

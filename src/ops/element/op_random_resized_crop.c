@@ -45,7 +45,8 @@ static const struct cw_opt options[] = {
      .len_max = 2},
     CW_IMAGE_SIZE_ROW(offsetof(struct random_resized_crop_opts, size),
                       "[height, width], or one number for a square"),
-    {0}};
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

@@ -19,7 +19,8 @@ static const struct cw_opt options[] = {
      .names = cw_filter_names},
     CW_IMAGE_SIZE_ROW(offsetof(struct resize_opts, size),
                       "[height, width], or one number for the shorter side"),
-    {0}};
+    {0},
+};
 
 /* Sizes that come out for h x w, -1 = not known. */
 static struct cw_image_size size_for(const struct resize_opts *o, int64_t h, int64_t w)

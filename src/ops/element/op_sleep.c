@@ -6,14 +6,16 @@ struct sleep_opts {
     double ms;
 };
 
-static const struct cw_opt options[] = {{.name = "ms",
-                                         .help = "milliseconds to wait for each element",
-                                         .type = CW_OPT_F64,
-                                         .offset = offsetof(struct sleep_opts, ms),
-                                         .min = 0,
-                                         .max = 60e3,
-                                         .flags = CW_OPT_REQUIRED},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "ms",
+     .help = "milliseconds to wait for each element",
+     .type = CW_OPT_F64,
+     .offset = offsetof(struct sleep_opts, ms),
+     .min = 0,
+     .max = 60e3,
+     .flags = CW_OPT_REQUIRED},
+    {0},
+};
 
 static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                  struct cw_element *element, struct cw_err *err)

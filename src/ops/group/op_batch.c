@@ -11,19 +11,21 @@ struct batch_opts {
 };
 
 #define OFFSET(member) offsetof(struct batch_opts, member)
-static const struct cw_opt options[] = {{.name = "size",
-                                         .help = "elements of a batch",
-                                         .type = CW_OPT_I64,
-                                         .offset = OFFSET(size),
-                                         .min = 1,
-                                         .max = 1 << 24,
-                                         .flags = CW_OPT_REQUIRED},
-                                        {.name = "drop_remainder",
-                                         .help = "leave out a last batch that is not full",
-                                         .type = CW_OPT_BOOL,
-                                         .offset = OFFSET(drop_remainder),
-                                         .def = "false"},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "size",
+     .help = "elements of a batch",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(size),
+     .min = 1,
+     .max = 1 << 24,
+     .flags = CW_OPT_REQUIRED},
+    {.name = "drop_remainder",
+     .help = "leave out a last batch that is not full",
+     .type = CW_OPT_BOOL,
+     .offset = OFFSET(drop_remainder),
+     .def = "false"},
+    {0},
+};
 
 static int add_dimension(struct cw_field *field, int64_t n, struct cw_err *err)
 {

@@ -7,14 +7,16 @@ struct repeat_opts {
     int64_t count;
 };
 
-static const struct cw_opt options[] = {{.name = "count",
-                                         .help = "how many times",
-                                         .type = CW_OPT_I64,
-                                         .offset = offsetof(struct repeat_opts, count),
-                                         .min = 1,
-                                         .max = 0x1p40,
-                                         .flags = CW_OPT_REQUIRED},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "count",
+     .help = "how many times",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct repeat_opts, count),
+     .min = 1,
+     .max = 0x1p40,
+     .flags = CW_OPT_REQUIRED},
+    {0},
+};
 
 static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
                  int64_t *ret_n, struct cw_err *err)

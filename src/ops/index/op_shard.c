@@ -7,21 +7,23 @@ struct shard_opts {
 };
 
 #define OFFSET(member) offsetof(struct shard_opts, member)
-static const struct cw_opt options[] = {{.name = "num_shards",
-                                         .help = "how many shards there are",
-                                         .type = CW_OPT_I64,
-                                         .offset = OFFSET(num_shards),
-                                         .min = 1,
-                                         .max = 0x1p31,
-                                         .flags = CW_OPT_REQUIRED},
-                                        {.name = "index",
-                                         .help = "which shard, from 0",
-                                         .type = CW_OPT_I64,
-                                         .offset = OFFSET(index),
-                                         .min = 0,
-                                         .max = 0x1p31,
-                                         .flags = CW_OPT_REQUIRED},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "num_shards",
+     .help = "how many shards there are",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(num_shards),
+     .min = 1,
+     .max = 0x1p31,
+     .flags = CW_OPT_REQUIRED},
+    {.name = "index",
+     .help = "which shard, from 0",
+     .type = CW_OPT_I64,
+     .offset = OFFSET(index),
+     .min = 0,
+     .max = 0x1p31,
+     .flags = CW_OPT_REQUIRED},
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

@@ -30,7 +30,8 @@ static const struct cw_opt options[] = {
      .def = "0",
      .min = 0,
      .max = 0x1p40},
-    {0}};
+    {0},
+};
 
 static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
                  int64_t *ret_n, struct cw_err *err)

@@ -6,14 +6,16 @@ struct skip_opts {
     int64_t count;
 };
 
-static const struct cw_opt options[] = {{.name = "count",
-                                         .help = "elements to leave out",
-                                         .type = CW_OPT_I64,
-                                         .offset = offsetof(struct skip_opts, count),
-                                         .min = 0,
-                                         .max = 0x1p62,
-                                         .flags = CW_OPT_REQUIRED},
-                                        {0}};
+static const struct cw_opt options[] = {
+    {.name = "count",
+     .help = "elements to leave out",
+     .type = CW_OPT_I64,
+     .offset = offsetof(struct skip_opts, count),
+     .min = 0,
+     .max = 0x1p62,
+     .flags = CW_OPT_REQUIRED},
+    {0},
+};
 
 static int count(const void *opts, void *state, const int64_t *in_n, size_t inputs_n,
                  int64_t *ret_n, struct cw_err *err)

@@ -35,7 +35,10 @@ struct chunks_state {
 };
 
 #define OFFSET(member) offsetof(struct chunks_opts, member)
-static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)), {0}};
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {0},
+};
 
 /* ---- spec ---- */
 

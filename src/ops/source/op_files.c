@@ -11,13 +11,15 @@ struct files_opts {
 };
 
 #define OFFSET(member) offsetof(struct files_opts, member)
-static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)),
-                                        {.name = "field",
-                                         .help = "name of the field",
-                                         .type = CW_OPT_STR,
-                                         .offset = OFFSET(field),
-                                         .def = "\"path\""},
-                                        {0}};
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {.name = "field",
+     .help = "name of the field",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(field),
+     .def = "\"path\""},
+    {0},
+};
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)

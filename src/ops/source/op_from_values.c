@@ -35,7 +35,8 @@ static const struct cw_opt options[] = {
      .offset = OFFSET(dtype),
      .def = "\"auto\"",
      .names = dtype_words},
-    {0}};
+    {0},
+};
 
 /* The value of field k of element i. */
 static const struct cw_value *value_at(const struct from_values_opts *o, size_t i, const char *name)

@@ -30,30 +30,31 @@ struct idx_state {
 };
 
 #define OFFSET(member) offsetof(struct idx_opts, member)
-static const struct cw_opt options[] = {CW_FILE_PATTERN_ROW(OFFSET(pattern)),
-                                        {.name = "field",
-                                         .help = "name of the field",
-                                         .type = CW_OPT_STR,
-                                         .offset = OFFSET(field),
-                                         .def = "\"data\""},
-                                        {.name = "dtype",
-                                         .help =
-                                             "dtype of the values, for files that only the workers "
-                                             "see; auto = look into the first file, or go by "
-                                             "its name (...idx3-ubyte)",
-                                         .type = CW_OPT_ENUM,
-                                         .offset = OFFSET(dtype),
-                                         .def = "\"auto\"",
-                                         .names = dtype_words},
-                                        {.name = "dims",
-                                         .help = "dimensions of a record, with dtype; -1 = any",
-                                         .type = CW_OPT_I64_LIST,
-                                         .offset = OFFSET(dims),
-                                         .min = -1,
-                                         .max = 0x1p32,
-                                         .len_min = 0,
-                                         .len_max = CW_RANK_MAX},
-                                        {0}};
+static const struct cw_opt options[] = {
+    CW_FILE_PATTERN_ROW(OFFSET(pattern)),
+    {.name = "field",
+     .help = "name of the field",
+     .type = CW_OPT_STR,
+     .offset = OFFSET(field),
+     .def = "\"data\""},
+    {.name = "dtype",
+     .help = "dtype of the values, for files that only the workers "
+             "see; auto = look into the first file, or go by "
+             "its name (...idx3-ubyte)",
+     .type = CW_OPT_ENUM,
+     .offset = OFFSET(dtype),
+     .def = "\"auto\"",
+     .names = dtype_words},
+    {.name = "dims",
+     .help = "dimensions of a record, with dtype; -1 = any",
+     .type = CW_OPT_I64_LIST,
+     .offset = OFFSET(dims),
+     .min = -1,
+     .max = 0x1p32,
+     .len_min = 0,
+     .len_max = CW_RANK_MAX},
+    {0},
+};
 
 static int check(const void *opts, struct cw_err *err)
 {

@@ -31,7 +31,8 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = OFFSET(field),
      .def = "\"x\""},
-    {0}};
+    {0},
+};
 
 /* How many numbers there are; the distance of two int64_t fits uint64_t. */
 static uint64_t numbers_n(const struct range_opts *o)

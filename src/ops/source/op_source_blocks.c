@@ -24,7 +24,8 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_I64,
      .offset = OFFSET(run),
      .def = "0"},
-    {0}};
+    {0},
+};
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)

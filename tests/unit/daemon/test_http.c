@@ -185,7 +185,9 @@ static void refuses_addresses(void **state)
                                       "::1:80",
                                       "no.such.host.invalid:80",
                                       "127.0.0.1:99999999"};
-    const struct cw_http_page pages[1] = {{0}};
+    const struct cw_http_page pages[1] = {
+        {0},
+    };
     struct cw_loop *loop = cw_loop_new();
     for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
         struct cw_http *http = NULL;

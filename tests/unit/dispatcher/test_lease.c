@@ -419,7 +419,9 @@ static void chaos_ends_with_everything_received_once(void **state)
     cw_rng_init(&rng, 42, 0, 0, 0, 0);
     made_up.options.deaths_max = 1000;
     struct cw_job *job = add_job("a", ITEMS, EPOCHS, 9);
-    uint64_t next_id = 1, received[EPOCHS][ITEMS] = {{0}};
+    uint64_t next_id = 1, received[EPOCHS][ITEMS] = {
+                              {0},
+                          };
     for (; next_id < 4; next_id++)
         made_up_worker(next_id, 1 + (uint32_t)next_id % 3);
     for (int step = 0; step < 200000 && job->status == CW_JOB_RUNNING; step++) {

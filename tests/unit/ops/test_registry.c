@@ -113,7 +113,10 @@ static void defaults_are_in_range(void **state)
     (void)state;
     for (size_t i = 0; i < n; i++) {
         for (const struct cw_opt *row = all[i]->options; row && row->name; row++) {
-            struct cw_opt alone[2] = {*row, {0}};
+            struct cw_opt alone[2] = {
+                *row,
+                {0},
+            };
             struct cw_value options = {0};
             struct cw_err err = {0};
             if (!row->def)

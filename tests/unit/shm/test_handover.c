@@ -126,7 +126,9 @@ static void test_two_descriptors(void **state)
     union {
         struct cmsghdr head;
         char room[CMSG_SPACE(2 * sizeof(int))];
-    } control = {.room = {0}};
+    } control = {
+        .room = {0},
+    };
     uint64_t words[3] = {0x4341434845575330u, 1, MIB};
     struct iovec iov = {words, sizeof(words)};
     struct msghdr msg = {.msg_iov = &iov,

@@ -66,20 +66,22 @@ static void bound(void **state)
 {
     unsigned char bytes[200];
     size_t n = 0;
-    const struct cw_token token = {{UINT64_MAX, UINT64_MAX},
-                                   UINT64_MAX,
-                                   UINT64_MAX,
-                                   3,
-                                   UINT64_MAX,
-                                   UINT64_MAX,
-                                   UINT64_MAX,
-                                   UINT64_MAX,
-                                   UINT64_MAX,
-                                   UINT64_MAX,
-                                   2,
-                                   UINT32_MAX,
-                                   UINT32_MAX,
-                                   {0}};
+    const struct cw_token token = {
+        {UINT64_MAX, UINT64_MAX},
+        UINT64_MAX,
+        UINT64_MAX,
+        3,
+        UINT64_MAX,
+        UINT64_MAX,
+        UINT64_MAX,
+        UINT64_MAX,
+        UINT64_MAX,
+        UINT64_MAX,
+        2,
+        UINT32_MAX,
+        UINT32_MAX,
+        {0},
+    };
     (void)state;
     assert_int_equal(cw_token_encode(&token, bytes, sizeof(bytes), &n, NULL), 0);
     assert_true(n <= 160);

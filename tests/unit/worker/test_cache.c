@@ -45,7 +45,9 @@ struct key {
 /* The pipeline is prepared, so that its key is known. */
 static struct key key_of(struct fleet *f, const char *json)
 {
-    struct key key = {{0}};
+    struct key key = {
+        {0},
+    };
     size_t found = 0;
     fleet_prepare(f, "keys", json);
     for (size_t i = 0; i < f->info->n_cacheable; i++) {
