@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/args.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 #include "dispatcher/cache/catalogue.h"
 #include "dispatcher/admin/metrics.h"
 #include "dispatcher/scaling/provisioner.h"

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 
 #define FILE_BYTES ((size_t)4 << 20)
 #define PIECE_BYTES ((size_t)1 << 20) /* of reads at once */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/thread.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 
 #define BATCH 256          /* names of a listing that are posted at once */
 #define RETRY_AWAY_MS 1000 /* the store itself says how often it really looks */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An open file of a source, read directly or, where a process has one, through its cache of
- * source blocks (cache/source_cache.h, which this layer does not know: it sets the hook). The
+ * source blocks (cache/source/block_cache.h, which this layer does not know: it sets the hook). The
  * caller has compared the file with what the job means (format/same_file.h): that is done
  * without a cache too, so a file that changed is noticed just the same. */
 #ifndef CW_FORMAT_SOURCE_FILE_H

@@ -10,7 +10,7 @@
 #ifndef CW_PLAN_PLAN_H
 #define CW_PLAN_PLAN_H
 
-#include "cache/cache.h"
+#include "cache/record/record_cache.h"
 #include "data/batch.h"
 #include "graph/check.h"
 

@@ -4,7 +4,7 @@
 #ifndef CW_TESTS_BARE_CACHED_H
 #define CW_TESTS_BARE_CACHED_H
 
-#include "cache/cache.h"
+#include "cache/record/record_cache.h"
 
 #define BARE_DEPTH 8                 /* reads in flight, as many as a store has threads */
 #define BARE_BLOCK ((size_t)1 << 20) /* what neighbours are read in */

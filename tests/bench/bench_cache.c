@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/thread.h"
-#include "cache/cache.h"
+#include "cache/record/record_cache.h"
 #include "format/chunk.h"
 
 #define ROUNDS 5

@@ -22,8 +22,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cache/cache.h"
-#include "cache/store.h"
+#include "cache/record/record_cache.h"
+#include "cache/store/store.h"
 
 #define ROUNDS 7u /* and one before */
 #define BYTES ((size_t)224 * 224 * 3)

@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 
 #define BLOCK ((size_t)1 << 20)
 #define DEPTH 8

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cache for tests of src/exec that takes the place of cache/cache.h's functions which exec and
+/* A cache for tests of src/exec that takes the place of cache/record/record_cache.h's functions which exec and
  * plan call: it keeps each record in pages of its own that cannot be written to, loses none, and
  * tells what happened. Several threads may use it. */
 #ifndef CW_TESTS_FAKE_CACHE_H
 #define CW_TESTS_FAKE_CACHE_H
 
-#include "cache/cache.h"
+#include "cache/record/record_cache.h"
 
 struct fake_counts {
     size_t gets, hits, left_out;          /* left_out: gets that found that there is nothing */

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 
 #define FILES 48 /* of a writer, used again and again */
 #define WRITERS 2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source cache of this worker (cache/source_cache.h): there when an option asks for it, or
+/* The source cache of this worker (cache/source/block_cache.h): there when an option asks for it, or
  * the dispatcher gives it room in the cluster's store. Operators reach it by the hook of
  * format/source_file.h. */
 #include "worker/model/state.h"

@@ -17,7 +17,7 @@
 #include "base/interval.h"
 #include "base/map.h"
 #include "base/thread.h"
-#include "cache/cache.h"
+#include "cache/record/record_cache.h"
 #include "cachew/v1/fleet.pb-c.h"
 #include "loop/loop.h"
 

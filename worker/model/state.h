@@ -22,7 +22,7 @@
 #include "base/hostload.h"
 #include "base/interval.h"
 #include "base/map.h"
-#include "cache/source_cache.h"
+#include "cache/source/block_cache.h"
 #include "cachew/v1/data.pb-c.h"
 #include "cachew/v1/fleet.pb-c.h"
 #include "exec/exec.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 #include "client/tool/view/tensor_text.h"
 #include "client/tool/tool.h"
 #include "format/chunk.h"

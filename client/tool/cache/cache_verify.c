@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cache/chunk.h"
+#include "cache/record/chunk_verify.h"
 #include "client/tool/tool.h"
 
 struct verify {

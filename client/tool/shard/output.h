@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where `cachew materialize` writes: shards NAME-00000.EXT and the state NAME.EXT.materialize
- * beside them, in a store (cache/store.h): a directory is one, too. */
+ * beside them, in a store (cache/store/store.h): a directory is one, too. */
 #ifndef CW_TOOL_OUTPUT_H
 #define CW_TOOL_OUTPUT_H
 
 #include "base/hash.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 #include "client/tool/shard/shard.h"
 
 #define TOOL_TOKEN_MAX 4096

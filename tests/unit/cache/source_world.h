@@ -3,7 +3,7 @@
 #ifndef CW_TESTS_UNIT_CACHE_SOURCE_WORLD_H
 #define CW_TESTS_UNIT_CACHE_SOURCE_WORLD_H
 
-#include "cache/source_cache.h"
+#include "cache/source/block_cache.h"
 #include "support/cm.h"
 
 #define BLOCK CW_SOURCE_BLOCK_BYTES

@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "cache/dir_out.h"
+#include "cache/store/backend_dir_write.h"
 
 #define MIB ((size_t)1 << 20)
 #define NAME "tenant.chunk"

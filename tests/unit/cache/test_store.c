@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contract of stores (cache/store.h), run over every store: dir:, mem:, both throttled, and
+/* The contract of stores (cache/store/store.h), run over every store: dir:, mem:, both throttled, and
  * those that the environment names in CACHEW_TEST_STORES (tests/integration/test_gluster.sh:
  * real volumes). */
 #include "support/cm.h"
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 
 #define MIB ((size_t)1 << 20)
 

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "cache/store.h"
+#include "cache/store/store.h"
 
 #define MIB ((size_t)1 << 20)
 static char scratch[] = "/tmp/cachew-store-XXXXXX";

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cache/store.h"
+#include "cache/store/store.h"
 #include "format/chunk.h"
 
 #define PIECE ((size_t)1 << 20)

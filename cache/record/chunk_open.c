@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunks become known by name; store threads open them, read and check their indices, and enter
+ * their ids. What cannot be reached now is parked until the store is back. */
+#include <string.h>
+
+#include "base/fault.h"
+#include "cache/record/record_int.h"
+
+#define TAIL_BYTES ((size_t)64 << 10) /* read at once in the hope that the index lies within */
+#define AT_ONCE 4096u                 /* ids entered under one lock */
+
+struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name)
+{
+    struct cw_cache_chunk *chunk = CW_NEW(struct cw_cache_chunk);
+
+    chunk->node = node;
+    chunk->name = cw_mem_strdup(name);
+    chunk->end = -1;
+    cw_mutex_init(&chunk->lock);
+    cw_cond_init(&chunk->arrived);
+    return chunk;
+}
+
+void cw_load_chunk_free(struct cw_cache_chunk *chunk)
+{
+    if (chunk->index)
+        cw_frames_drop_all(chunk);
+    if (chunk->file) {
+        cw_store_file_close(chunk->file);
+        cw_cache_store_unref(chunk->node->cache);
+    }
+    cw_chunk_index_free(chunk->index);
+    cw_mem_free(chunk->checked);
+    cw_mem_free(chunk->stored);
+    cw_mem_free(chunk->plain);
+    cw_mem_free(chunk->told);
+    cw_cond_fini(&chunk->arrived);
+    cw_mutex_fini(&chunk->lock);
+    cw_mem_free(chunk->name);
+    cw_mem_free(chunk->why);
+    cw_mem_free(chunk);
+}
+
+/* ---- the index ---- */
+
+static int read_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_err *err)
+{
+    size_t tail_n = (size_t)CW_MIN(bytes, (uint64_t)TAIL_BYTES), n;
+    uint64_t offset;
+
+    if (bytes < CW_CHUNK_FOOTER_BYTES)
+        return cw_err_set(err, CW_E_CORRUPT, "%s: %llu bytes are too few for a chunk", chunk->name,
+                          (unsigned long long)bytes);
+    cw_autofree unsigned char *tail = cw_mem_try(tail_n);
+    if (!tail)
+        return cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index", chunk->name);
+    int rc = cw_store_file_read(chunk->file, bytes - tail_n, tail, tail_n, err);
+    if (rc == 0)
+        rc = cw_chunk_footer_read(tail + tail_n - CW_CHUNK_FOOTER_BYTES, bytes, &offset, &n, err);
+    if (rc != 0)
+        return rc;
+    if (offset >= bytes - tail_n)
+        return cw_chunk_index_read(tail + (offset - (bytes - tail_n)), (size_t)(bytes - offset),
+                                   bytes, &chunk->index, err);
+    size_t whole_n = (size_t)(bytes - offset);
+    cw_autofree unsigned char *whole = cw_mem_try(whole_n);
+    if (!whole)
+        return cw_err_set(err, CW_E_NOMEM, "%s: no memory for its index of %zu bytes", chunk->name,
+                          whole_n);
+    rc = cw_store_file_read(chunk->file, offset, whole, whole_n, err);
+    return rc ? rc : cw_chunk_index_read(whole, whole_n, bytes, &chunk->index, err);
+}
+
+/* Is it what its name and its node say? */
+static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err)
+{
+    const struct cw_chunk_index *index = chunk->index;
+    struct cw_chunk_name name;
+
+    if (!cw_hash_eq(index->head.key, chunk->node->key) ||
+        !cw_spec_eq(&index->head.spec, &chunk->node->spec))
+        return cw_err_set(err, CW_E_CORRUPT, "%s: what is in it belongs to another node",
+                          chunk->name);
+    if (!cw_chunk_name_parse(chunk->name, &name) || name.count != index->records_n ||
+        (index->records_n && name.first != index->records[0].id))
+        return cw_err_set(err, CW_E_CORRUPT, "%s: what is in it is not what its name says",
+                          chunk->name);
+    return 0;
+}
+
+/* Records that are frames of their own are read one by one. */
+static bool are_large(const struct cw_chunk_index *index)
+{
+    return index->frames_n && index->frames_n == index->records_n &&
+           index->frames[0].plain >= CW_CHUNK_FRAME_BYTES;
+}
+
+static void make_tables(struct cw_cache_chunk *chunk)
+{
+    const struct cw_chunk_index *index = chunk->index;
+    bool packed = false;
+
+    for (uint32_t i = 0; i < index->frames_n && !packed; i++)
+        packed = index->frames[i].stored != index->frames[i].plain;
+    if (chunk->map)
+        chunk->checked = CW_NEW_ARRAY(struct cw_bits, index->frames_n / 64 + 1);
+    if (!chunk->map || (are_large(index) && cw_store_file_may_read_past(chunk->file))) {
+        chunk->stored = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
+        chunk->told = CW_NEW_ARRAY(struct cw_turns, index->frames_n + 1);
+    }
+    if (packed)
+        chunk->plain = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
+}
+
+static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, struct cw_err *err)
+{
+    uint64_t bytes = 0;
+    int rc = cw_store_file_open(cache->store, chunk->name, &chunk->file, &bytes, err);
+
+    if (rc != 0)
+        return rc;
+    atomic_fetch_add(&cache->store_refs, 1);
+    /* into memory of its own, also where the file is mapped: then nothing can change under who
+     * reads it */
+    rc = read_index(chunk, bytes, err);
+    if (rc == 0 && (chunk->map = cw_store_file_map(chunk->file)) != NULL)
+        chunk->map_end = chunk->map + bytes - CW_CHUNK_END_BYTES;
+    if (rc == 0)
+        rc = check_identity(chunk, err);
+    if (rc == 0)
+        make_tables(chunk);
+    return rc;
+}
+
+/* ---- its ids ---- */
+
+/* node->lock. A record that is found in another chunk stays there; one that waits in a block
+ * need not be written any more. */
+static void enter_id(struct cw_cache_chunk *chunk, uint32_t record)
+{
+    struct cw_cache_node *node = chunk->node;
+    uint64_t id = chunk->index->records[record].id, old = cw_ids_get(&node->ids, id);
+
+    if (old) {
+        struct cw_slot *slot = cw_slot_at(node, old);
+
+        if (slot == chunk->slot)
+            return;
+        if (cw_slot_is_live(slot) && slot->chunk) {
+            chunk->shadowed = true;
+            return;
+        }
+    }
+    cw_node_place(node, id, cw_place(chunk->slot->no, record));
+}
+
+void cw_load_enter(struct cw_cache_chunk *chunk)
+{
+    struct cw_cache_node *node = chunk->node;
+
+    for (uint32_t i = 0; i < chunk->index->records_n;) {
+        uint32_t end = CW_MIN(i + AT_ONCE, chunk->index->records_n);
+
+        cw_mutex_lock(&node->lock);
+        for (; i < end; i++)
+            enter_id(chunk, i);
+        cw_mutex_unlock(&node->lock);
+    }
+}
+
+/* false: it was removed meanwhile, or there is no place for it. */
+static bool install(struct cw_cache_chunk *chunk)
+{
+    struct cw_cache_node *node = chunk->node;
+    struct cw_cache *cache = node->cache;
+
+    cw_mutex_lock(&node->lock);
+    bool ok = !chunk->removed && (chunk->slot = cw_slot_new(node, chunk, NULL)) != NULL;
+    if (ok) {
+        chunk->state = CW_CHUNK_LOADED;
+        if (!chunk->map || are_large(chunk->index))
+            atomic_store_explicit(&node->wants_ahead, true, memory_order_relaxed);
+        chunk->installing = true;
+        cw_slot_ref(chunk->slot);
+        atomic_fetch_add(&node->chunks, 1);
+    }
+    cw_mutex_unlock(&node->lock);
+    if (!ok)
+        return false;
+    cw_load_enter(chunk);
+    cw_mutex_lock(&node->lock);
+    chunk->installing = false;
+    cw_mutex_unlock(&node->lock);
+    struct cw_slot *slot = chunk->slot;
+    cw_slot_drop(slot);
+    cw_mutex_lock(&cache->lock); /* somebody may have retired it while it was entered */
+    cw_cond_signal(&cache->keep_wake);
+    cw_mutex_unlock(&cache->lock);
+    return true;
+}
+
+static void forget(struct cw_cache_chunk *chunk)
+{
+    struct cw_cache_node *node = chunk->node;
+
+    cw_mutex_lock(&node->lock);
+    if (cw_strmap_get(&node->names, chunk->name) == chunk)
+        cw_strmap_remove(&node->names, chunk->name);
+    cw_mutex_unlock(&node->lock);
+    cw_load_chunk_free(chunk);
+}
+
+/* Not removed by the owner meanwhile: wait for the store. */
+static bool park(struct cw_cache_chunk *chunk)
+{
+    struct cw_cache_node *node = chunk->node;
+
+    cw_mutex_lock(&node->lock);
+    bool ok = !chunk->removed && !atomic_load(&node->cache->closed);
+    if (ok)
+        chunk->state = CW_CHUNK_PARKED;
+    cw_mutex_unlock(&node->lock);
+    return ok;
+}
+
+static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc,
+                    const struct cw_err *err)
+{
+    bool away = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
+    struct cw_cache_event event = {.kind = rc == CW_E_NOT_FOUND ? CW_CACHE_GONE : CW_CACHE_DAMAGED,
+                                   .node = chunk->node,
+                                   .name = chunk->name,
+                                   .why = err->msg};
+
+    if (chunk->file && away) {
+        cw_store_file_close(chunk->file);
+        cw_cache_store_unref(cache);
+        chunk->file = NULL;
+        chunk->map = NULL;
+    }
+    if (away && park(chunk)) {
+        atomic_fetch_add(&cache->parked, 1);
+        return;
+    }
+    if (rc == CW_E_CORRUPT)
+        atomic_fetch_add(&chunk->node->damaged, 1);
+    if (rc == CW_E_CORRUPT || rc == CW_E_NOT_FOUND)
+        cw_keep_event(cache, &event);
+    forget(chunk);
+}
+
+void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
+{
+    struct cw_err err = {0};
+    int rc = open_chunk(cache, chunk, &err);
+
+    cw_keep_result(cache, rc, &err);
+    cw_fault_point("cache.index_loaded");
+    if (rc != 0)
+        give_up(cache, chunk, rc, &err);
+    else if (!install(chunk))
+        forget(chunk);
+}
+
+/* ---- the queue ---- */
+
+void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk)
+{
+    cw_mutex_lock(&cache->lock);
+    chunk->next = NULL;
+    *cache->load_end = chunk;
+    cache->load_end = &chunk->next;
+    cw_cond_signal(&cache->load_wake);
+    cw_mutex_unlock(&cache->lock);
+}
+
+static void load_one(struct cw_cache *cache, struct cw_cache_chunk *chunk, bool stopping)
+{
+    struct cw_cache_node *node = chunk->node;
+
+    cw_mutex_lock(&node->lock);
+    bool removed = chunk->removed || stopping;
+    chunk->state = CW_CHUNK_LOADING;
+    cw_mutex_unlock(&node->lock);
+    if (removed)
+        forget(chunk);
+    else
+        cw_load_chunk(cache, chunk);
+    atomic_fetch_sub(&node->pending, 1);
+    cw_cache_node_unref(node);
+}
+
+void cw_load_thread(void *arg)
+{
+    struct cw_cache *cache = arg;
+
+    cw_mutex_lock(&cache->lock);
+    for (;;) {
+        struct cw_cache_chunk *chunk = cache->load_first;
+
+        if (!chunk && cache->stop)
+            break;
+        if (!chunk) {
+            cw_cond_wait(&cache->load_wake, &cache->lock);
+            continue;
+        }
+        cache->load_first = chunk->next;
+        if (!cache->load_first)
+            cache->load_end = &cache->load_first;
+        bool stopping = cache->stop;
+        cw_mutex_unlock(&cache->lock);
+        load_one(cache, chunk, stopping);
+        cw_mutex_lock(&cache->lock);
+    }
+    cw_mutex_unlock(&cache->lock);
+}
+
+void cw_load_parked(struct cw_cache *cache)
+{
+    size_t n;
+
+    if (atomic_exchange(&cache->parked, 0) == 0)
+        return;
+    struct cw_cache_node **nodes = cw_node_all(cache, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct cw_cache_node *node = nodes[i];
+        const char *name;
+        void *value;
+
+        cw_mutex_lock(&node->lock);
+        struct cw_cache_chunk *list = NULL;
+        for (size_t at = 0; cw_strmap_next(&node->names, &at, &name, &value);) {
+            struct cw_cache_chunk *chunk = value;
+
+            if (chunk->state != CW_CHUNK_PARKED)
+                continue;
+            chunk->state = CW_CHUNK_QUEUED;
+            atomic_fetch_add(&node->pending, 1);
+            cw_cache_node_ref(node);
+            chunk->next = list;
+            list = chunk;
+        }
+        cw_mutex_unlock(&node->lock);
+        while (list) {
+            struct cw_cache_chunk *next = list->next;
+
+            cw_load_queue(cache, list);
+            list = next;
+        }
+        cw_cache_node_unref(node);
+    }
+    cw_mem_free(nodes);
+}

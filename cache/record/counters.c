@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counters of the hot paths are kept in shards, so that threads do not take each other's cache
+ * lines away. */
+#include "cache/record/record_int.h"
+
+unsigned cw_counts_shard(void)
+{
+    static atomic_uint threads;
+    static _Thread_local unsigned mine; /* + 1 */
+
+    if (CW_UNLIKELY(!mine)) {
+        unsigned no = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+
+        /* numbers are not given again: it would take a destructor, and gain little */
+        mine = 1 + CW_MIN(no, CW_COUNT_SHARDS - 1);
+    }
+    return mine - 1;
+}
+
+static uint64_t get(const atomic_ullong *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+void cw_cache_counts(const struct cw_cache_node *node, struct cw_cache_counts *ret_counts)
+{
+    struct cw_cache_counts counts = {
+        .lost = get(&node->lost),
+        .written = get(&node->written),
+        .written_bytes = get(&node->written_bytes),
+        .chunks_written = get(&node->chunks_written),
+        .records = get(&node->records),
+        .chunks = get(&node->chunks),
+        .damaged = get(&node->damaged),
+    };
+
+    for (unsigned i = 0; i < CW_COUNT_SHARDS; i++) {
+        const struct cw_count_shard *shard = &node->shards[i];
+
+        counts.hits += get(&shard->hits);
+        counts.misses += get(&shard->misses);
+        counts.hit_bytes += get(&shard->hit_bytes);
+        counts.get_ns += get(&shard->get_ns) + get(&shard->wait_ns);
+        counts.wait_ns += get(&shard->wait_ns);
+        counts.put += get(&shard->put);
+    }
+    *ret_counts = counts;
+}

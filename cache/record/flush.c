@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks become chunks: records that others have written meanwhile are dropped, the others are
+ * ordered by id and cut into frames, so that equal records make equal chunks. Frames borrow the
+ * block's memory where the records stand there in this order; else they are gathered, if memory
+ * allows, and stay in the order in which they came, if not. Large records are frames of their
+ * own, which are found one by one: they are written in the order in which they came, from where
+ * they lie (aligned_parts.c). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "cache/record/record_int.h"
+
+#define GATHER_ALIGN ((size_t)64)
+/* of elements that were left out there may be many */
+#define FRAME_RECORDS 4096u
+#define FULL_NS ((int64_t)10 * 1000000000) /* a full store is not asked again before */
+#define FULL_TRIES 2
+#define RETRY_NS ((int64_t)100 * 1000000) /* doubles */
+#define RETRY_MAX_NS ((int64_t)5 * 1000000000)
+#define PLAIN_CHUNKS 15u /* after one that was not worth packing */
+#define ERROR_TRIES 3    /* of errors that say nothing about the store as a whole */
+
+struct item {
+    uint64_t id;
+    const unsigned char *data; /* NULL: left out */
+    uint64_t sum;              /* if has_sum */
+    uint32_t bytes;
+    bool has_sum;
+};
+struct job { /* one block on its way */
+    struct cw_cache *cache;
+    struct cw_block *block;
+    struct item *items;
+    size_t n;
+    /* all: they stay in the order in which they came, and are written from where they lie */
+    bool are_large;
+    bool borrow; /* gather nothing */
+    unsigned char *gathered;
+    size_t gathered_bytes, gathered_used;
+    struct cw_chunk_writer *writer;
+    struct iovec *parts; /* of the file */
+    bool *is_held;       /* of each */
+    size_t parts_n;
+    struct cw_str name;
+};
+
+void cw_write_queue(struct cw_cache *cache, struct cw_block *block)
+{
+    cw_mutex_lock(&cache->lock);
+    struct cw_block **at = &cache->write_first;
+    while (*at)
+        at = &(*at)->next;
+    block->next = NULL;
+    *at = block;
+    cw_cond_signal(&cache->write_wake);
+    cw_mutex_unlock(&cache->lock);
+}
+
+/* ---- what is to be written ---- */
+
+static bool collect(struct job *job)
+{
+    struct cw_block *block = job->block;
+    struct cw_cache_node *node = block->node;
+
+    job->items = cw_mem_try(block->n * sizeof(*job->items));
+    if (!job->items)
+        return false;
+    job->are_large = true;
+    for (uint32_t i = 0; i < block->n;) {
+        uint32_t end = CW_MIN(i + CW_BLOCK_PAGE, block->n);
+
+        cw_mutex_lock(&node->lock);
+        for (; i < end; i++) {
+            const struct cw_block_record *record = cw_block_record(block, i);
+
+            if (cw_ids_get(&node->ids, record->id) != cw_place(block->slot->no, i))
+                continue;
+            job->are_large =
+                job->are_large && record->data && record->bytes >= CW_CHUNK_FRAME_BYTES;
+            job->items[job->n++] = (struct item){record->id, record->data, record->sum,
+                                                 record->bytes, cw_block_sums(job->cache, record)};
+        }
+        cw_mutex_unlock(&node->lock);
+    }
+    return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_data(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+
+    return ((uintptr_t)x->data > (uintptr_t)y->data) - ((uintptr_t)x->data < (uintptr_t)y->data);
+}
+
+struct frame {
+    size_t n;                  /* items */
+    size_t bytes;              /* of it */
+    const unsigned char *data; /* where it stands already; NULL: to be gathered */
+};
+
+/* The frame that begins with item i: it ends with the record that reaches the size; a large
+ * record stands alone. */
+static struct frame next_frame(const struct job *job, size_t i, uint32_t *ret_offsets)
+{
+    struct frame frame = {0};
+    bool together = true;
+
+    for (; i + frame.n < job->n && frame.n < FRAME_RECORDS && frame.bytes < CW_CHUNK_FRAME_BYTES;
+         frame.n++) {
+        const struct item *item = &job->items[i + frame.n];
+        size_t at = item->data ? CW_ALIGN_UP(frame.bytes, cw_record_align(item->bytes)) : 0;
+
+        if (item->data && frame.bytes && item->bytes >= CW_CHUNK_FRAME_BYTES)
+            break;
+        bool follows = !item->data || !frame.data || item->data == frame.data + at;
+        if (!follows && job->borrow)
+            break;
+        together = together && follows;
+        ret_offsets[frame.n] = (uint32_t)at;
+        if (!item->data)
+            continue;
+        if (!frame.data)
+            frame.data = item->data;
+        frame.bytes = at + item->bytes;
+    }
+    if (!together)
+        frame.data = NULL;
+    return frame;
+}
+
+/* Memory for the frames that must be gathered; without it they stay as they came. */
+static void plan_gathering(struct job *job, uint32_t *offsets)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < job->n;) {
+        struct frame frame = next_frame(job, i, offsets);
+
+        total += frame.data ? 0 : CW_ALIGN_UP(frame.bytes, GATHER_ALIGN);
+        i += frame.n;
+    }
+    if (!total)
+        return;
+    if (cw_room_writing_add(job->cache, total)) {
+        job->gathered = cw_mem_try_aligned(GATHER_ALIGN, total);
+        job->gathered_bytes = total;
+        if (job->gathered)
+            return;
+        cw_room_writing_sub(job->cache, total);
+        job->gathered_bytes = 0;
+    }
+    job->borrow = true;
+    qsort(job->items, job->n, sizeof(*job->items), by_data);
+}
+
+static const unsigned char *gather(struct job *job, size_t i, const struct frame *frame,
+                                   const uint32_t *offsets)
+{
+    unsigned char *p = job->gathered + job->gathered_used;
+    size_t used = 0;
+
+    for (size_t k = 0; k < frame->n; k++) {
+        const struct item *item = &job->items[i + k];
+
+        if (!item->data)
+            continue;
+        memset(p + used, 0, offsets[k] - used);
+        memcpy(p + offsets[k], item->data, item->bytes);
+        used = offsets[k] + item->bytes;
+    }
+    job->gathered_used += CW_ALIGN_UP(frame->bytes, GATHER_ALIGN);
+    return p;
+}
+
+/* That of its only record, or NULL. */
+static const uint64_t *frame_sum(const struct item *first, const struct frame *frame)
+{
+    return frame->n == 1 && first->has_sum ? &first->sum : NULL;
+}
+
+static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
+{
+    cw_autofree struct cw_chunk_record *records =
+        CW_NEW_ARRAY(struct cw_chunk_record, FRAME_RECORDS);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < job->n;) {
+        struct frame frame = next_frame(job, i, offsets);
+
+        for (size_t k = 0; k < frame.n; k++)
+            records[k] = (struct cw_chunk_record){
+                .id = job->items[i + k].id, .offset = offsets[k], .bytes = job->items[i + k].bytes};
+        if (!frame.bytes)
+            frame.data = (const unsigned char *)"";
+        else if (!frame.data)
+            frame.data = gather(job, i, &frame, offsets);
+        rc = cw_chunk_writer_add(job->writer, frame.data, frame.bytes,
+                                 frame_sum(&job->items[i], &frame), records, frame.n, err);
+        i += frame.n;
+    }
+    return rc;
+}
+
+/* Records of one node are alike: what one chunk found need not be tried again for each. */
+static int level_of(struct job *job)
+{
+    atomic_uint *plain_n = &job->block->node->plain_n;
+    unsigned n = atomic_load_explicit(plain_n, memory_order_relaxed);
+
+    if (job->cache->level != CW_CHUNK_AUTO || n == 0)
+        return job->cache->level;
+    atomic_store_explicit(plain_n, n - 1, memory_order_relaxed);
+    return CW_CHUNK_PLAIN;
+}
+
+static int build(struct job *job, uint64_t *ret_bytes, struct cw_err *err)
+{
+    struct cw_cache_node *node = job->block->node;
+    const int level = level_of(job);
+    struct cw_chunk_head head = {.key = node->key, .spec = node->spec};
+    cw_autofree uint32_t *offsets = CW_NEW_ARRAY(uint32_t, FRAME_RECORDS);
+    CW_STR_AUTO base = {0};
+    const struct iovec *parts;
+
+    if (!job->are_large) {
+        qsort(job->items, job->n, sizeof(*job->items), by_id);
+        plan_gathering(job, offsets);
+    }
+    job->writer = cw_chunk_writer_new(&head, level);
+    if (!job->writer)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for a chunk");
+    int rc = add_frames(job, offsets, err);
+    if (level == CW_CHUNK_AUTO && !cw_chunk_writer_packs(job->writer))
+        atomic_store_explicit(&node->plain_n, PLAIN_CHUNKS, memory_order_relaxed);
+    if (rc == 0)
+        rc = cw_chunk_writer_finish(job->writer, &parts, &job->parts_n, ret_bytes, &base, err);
+    if (rc < 0)
+        return rc;
+    cw_str_addf(&job->name, "%s/%s", node->tenant, cw_str_text(&base));
+    job->parts = cw_mem_try(job->parts_n * sizeof(*parts));
+    job->is_held = cw_mem_try(job->parts_n * sizeof(bool));
+    if (!job->parts || !job->is_held)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for a list of %zu parts", job->parts_n);
+    memcpy(job->parts, parts, job->parts_n * sizeof(*parts));
+    job->parts_n = cw_straight_parts(job->block, job->parts, job->is_held, job->parts_n);
+    return 0;
+}
+
+static void job_fini(struct job *job)
+{
+    cw_mem_free(job->parts);
+    cw_mem_free(job->is_held);
+    cw_chunk_writer_free(job->writer);
+    cw_mem_free(job->gathered);
+    if (job->gathered_bytes)
+        cw_room_writing_sub(job->cache, job->gathered_bytes);
+    cw_mem_free(job->items);
+    cw_str_fini(&job->name);
+}
+
+/* ---- and what becomes of it ---- */
+
+static bool is_there(struct cw_cache_node *node, const char *name)
+{
+    cw_mutex_lock(&node->lock);
+    bool there = cw_strmap_get(&node->names, name) != NULL;
+    cw_mutex_unlock(&node->lock);
+    return there;
+}
+
+/* From now on its records are read from the store. */
+static void use(struct cw_cache *cache, struct cw_cache_node *node, const char *name)
+{
+    cw_mutex_lock(&node->lock);
+    struct cw_cache_chunk *chunk =
+        cw_strmap_get(&node->names, name) ? NULL : cw_load_chunk_new(node, name);
+    if (chunk) {
+        chunk->state = CW_CHUNK_LOADING;
+        cw_strmap_set(&node->names, name, chunk);
+    }
+    cw_mutex_unlock(&node->lock);
+    if (chunk)
+        cw_load_chunk(cache, chunk);
+}
+
+static void written(struct job *job, uint64_t bytes)
+{
+    struct cw_block *block = job->block;
+    struct cw_cache_node *node = block->node;
+    long long cost = atomic_load(&block->cost_ns);
+    struct cw_cache_event event = {.kind = CW_CACHE_WRITTEN,
+                                   .node = node,
+                                   .name = cw_str_text(&job->name),
+                                   .records = job->n,
+                                   .bytes = bytes};
+
+    event.cost_ns = cost > 0 ? (uint64_t)((double)cost * (double)job->n / block->n) : 0;
+    atomic_fetch_add(&node->written, job->n);
+    atomic_fetch_add(&node->written_bytes, bytes);
+    atomic_fetch_add(&node->chunks_written, 1);
+    use(job->cache, node, event.name);
+    cw_keep_event(job->cache, &event);
+}
+
+static void lose(struct cw_block *block, uint64_t records, const char *why)
+{
+    if (records)
+        cw_keep_lost(block->node, records, why);
+    cw_block_retire(block);
+}
+
+void cw_write_lose_all(struct cw_cache *cache, const char *why)
+{
+    cw_mutex_lock(&cache->lock);
+    struct cw_block *block = cache->write_first;
+    cache->write_first = NULL;
+    cw_mutex_unlock(&cache->lock);
+    while (block) {
+        struct cw_block *next = block->next;
+
+        lose(block, block->n, why);
+        block = next;
+    }
+}
+
+static void again(struct cw_cache *cache, struct cw_block *block, int64_t at_ns)
+{
+    block->retry_ns = at_ns;
+    cw_write_queue(cache, block);
+}
+
+/* Away: waits until it is back. Full: once again, later, and if it still is, everything that
+ * waits is given up, for memory's sake. Else: a few times. */
+static void failed(struct job *job, int rc, const struct cw_err *err)
+{
+    struct cw_block *block = job->block;
+    struct cw_cache *cache = job->cache;
+    int64_t now = cw_clock_ns(), wait = RETRY_NS << CW_MIN(block->tries, 10u);
+
+    if (rc == CW_E_LIMIT) {
+        cw_mutex_lock(&cache->lock);
+        cache->full_until_ns = now + FULL_NS;
+        cw_mutex_unlock(&cache->lock);
+        if (++block->full_tries < FULL_TRIES) {
+            again(cache, block, now + FULL_NS);
+        } else {
+            lose(block, job->n, err->msg);
+            cw_write_lose_all(cache, err->msg);
+        }
+        return;
+    }
+    block->tries++;
+    if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE && block->tries >= ERROR_TRIES)
+        lose(block, job->n, err->msg);
+    else
+        again(cache, block, now + CW_MIN(wait, RETRY_MAX_NS));
+}
+
+static int put(struct job *job, uint64_t *ret_bytes, bool *ret_new, struct cw_err *err)
+{
+    int rc = build(job, ret_bytes, err);
+
+    if (rc != 0)
+        return rc;
+    cw_fault_point("cache.chunk_built");
+    *ret_new = !is_there(job->block->node, cw_str_text(&job->name));
+    if (!*ret_new)
+        return 0;
+    cw_fault_point("cache.before_put");
+    const struct cw_store_held held = {cw_block_hold(job->block), job->is_held};
+    rc = cw_store_put_held(job->cache->store, cw_str_text(&job->name), job->parts, job->parts_n,
+                           &held, err);
+    cw_fault_point("cache.after_put");
+    cw_keep_result(job->cache, rc, err);
+    return rc;
+}
+
+static void write_block(struct cw_cache *cache, struct cw_block *block)
+{
+    struct job job = {.cache = cache, .block = block};
+    struct cw_err err = {0};
+    uint64_t bytes = 0;
+    bool is_new = false;
+    int rc = 0;
+
+    if (cw_store_is_away(cache->store, &err))
+        rc = CW_E_UNAVAILABLE;
+    else if (!collect(&job))
+        rc = cw_err_set(&err, CW_E_NOMEM, "no memory to order the records of a chunk");
+    else if (job.n)
+        rc = put(&job, &bytes, &is_new, &err);
+    if (rc != 0) {
+        failed(&job, rc, &err);
+    } else {
+        if (is_new)
+            written(&job, bytes);
+        cw_block_retire(block);
+    }
+    job_fini(&job);
+}
+
+/* cache->lock. The first whose time has come; else when the next one's comes. */
+static struct cw_block *next_block(struct cw_cache *cache, int64_t now, int64_t *ret_until)
+{
+    *ret_until = INT64_MAX;
+    for (struct cw_block **at = &cache->write_first; *at; at = &(*at)->next) {
+        struct cw_block *block = *at;
+        int64_t when = CW_MAX(block->retry_ns, cache->full_until_ns);
+
+        if (when <= now) {
+            *at = block->next;
+            return block;
+        }
+        *ret_until = CW_MIN(*ret_until, when);
+    }
+    return NULL;
+}
+
+void cw_write_thread(void *arg)
+{
+    struct cw_cache *cache = arg;
+    int64_t until;
+
+    cw_mutex_lock(&cache->lock);
+    while (!cache->stop) {
+        struct cw_block *block = next_block(cache, cw_clock_ns(), &until);
+
+        if (!block && until == INT64_MAX)
+            cw_cond_wait(&cache->write_wake, &cache->lock);
+        else if (!block)
+            cw_cond_wait_until(&cache->write_wake, &cache->lock, until);
+        if (!block)
+            continue;
+        cache->writing++;
+        cw_mutex_unlock(&cache->lock);
+        write_block(cache, block);
+        cw_mutex_lock(&cache->lock);
+        cache->writing--;
+    }
+    cw_mutex_unlock(&cache->lock);
+}

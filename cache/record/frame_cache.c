@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames in memory: of stores that cannot map, as they stand in the file (several neighbours by
+ * one read: a span); and packed ones, unpacked. A chunk has a table of each kind with a pointer
+ * a frame; the table has one ref, each thread that works on it and a read under way have others.
+ * What only the table holds may be dropped (frame_lru.c). */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "cache/record/record_int.h"
+
+static struct cw_cache *cache_of(const struct cw_cache_chunk *chunk)
+{
+    return chunk->node->cache;
+}
+
+void cw_span_unref(struct cw_span *span)
+{
+    if (atomic_fetch_sub_explicit(&span->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    struct cw_room *room = &cache_of(span->chunk)->room;
+    struct cw_garbage garbage = {.spans = span};
+
+    cw_mutex_lock(&room->lock);
+    cw_shelf_put(room, span, CW_SHELF_NONE);
+    cw_spare_give(room, span->data, span->cap, &garbage);
+    cw_mutex_unlock(&room->lock);
+    span->data = NULL;
+    cw_room_clear(&garbage);
+}
+
+/* ---- as they are stored ---- */
+
+static bool wait_for(struct cw_span *span, int64_t *wait_ns)
+{
+    struct cw_cache_chunk *chunk = span->chunk;
+
+    cw_mutex_lock(&chunk->lock);
+    if (span->state == CW_SPAN_COMING) {
+        int64_t begin = cw_clock_ns(), deadline = begin + cache_of(chunk)->timeout_ms * 1000000;
+
+        while (span->state == CW_SPAN_COMING &&
+               cw_cond_wait_until(&chunk->arrived, &chunk->lock, deadline))
+            ;
+        *wait_ns += cw_clock_ns() - begin;
+    }
+    bool ready = span->state == CW_SPAN_READY;
+    cw_mutex_unlock(&chunk->lock);
+    return ready;
+}
+
+/* A span that has the frame, and a ref to it; its read is begun if it was not. */
+static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame, bool *ret_ready)
+{
+    cw_mutex_lock(&chunk->lock);
+    struct cw_span *span = chunk->stored[frame];
+    *ret_ready = span && span->state == CW_SPAN_READY;
+    if (*ret_ready)
+        atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
+    cw_mutex_unlock(&chunk->lock);
+    if (*ret_ready)
+        return span;
+    if (!span && cw_store_is_away(cache_of(chunk)->store, NULL))
+        return NULL;
+    return cw_fetch_now(chunk, frame);
+}
+
+/* Bytes in memory are checked once; damage ends the chunk. */
+static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stored,
+                  _Atomic uint64_t *bits, uint32_t bit)
+{
+    struct cw_err err = {0};
+
+    if (atomic_load_explicit(bits, memory_order_acquire) >> bit & 1)
+        return true;
+    if (cw_chunk_frame_check(chunk->index, frame, stored, &err) != 0) {
+        cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+        return false;
+    }
+    atomic_fetch_or_explicit(bits, (uint64_t)1 << bit, memory_order_acq_rel);
+    return true;
+}
+
+/* The same for bytes of the mapping. They are checked when they are used for the first time, or
+ * each time (?verify=always), since others can write to the file. Where they are not what they
+ * were because they could not be read, that is the reason. */
+static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    const unsigned char *stored = chunk->map + chunk->index->frames[frame].offset;
+    struct cw_err err = {0};
+
+    if (cw_chunk_is_checked(chunk, frame) && !cache_of(chunk)->verifies_always)
+        return true;
+    if (cw_chunk_frame_check(chunk->index, frame, stored, &err) != 0) {
+        if (cw_intact_check(chunk))
+            cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+        return false;
+    }
+    atomic_fetch_or_explicit(&chunk->checked[frame / 64].word, (uint64_t)1 << frame % 64,
+                             memory_order_acq_rel);
+    return true;
+}
+
+/* Its first page is in the page cache: then it was read, and is there whole, most likely. */
+bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    uintptr_t page = ((uintptr_t)chunk->map + chunk->index->frames[frame].offset) &
+                     ~(uintptr_t)(CW_MEM_PAGE - 1);
+    unsigned char there = 0;
+
+    return mincore((void *)page, 1, &there) == 0 && there & 1;
+}
+
+/* Somebody else had it read, or its span is gone, while the turn of this one had not come. */
+static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    struct cw_cache *cache = cache_of(chunk);
+
+    if (atomic_load_explicit(&chunk->told_n, memory_order_relaxed) == 0)
+        return;
+    cw_mutex_lock(&cache->room.lock);
+    cw_line_got(&cache->room.line, chunk, frame);
+    cw_mutex_unlock(&cache->room.lock);
+    cw_fetch_pump(cache);
+}
+
+/* Whether to take a frame from the mapping: not while it is in memory, or must be read for the
+ * first time. */
+static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    if (!chunk->stored)
+        return true;
+    cw_mutex_lock(&chunk->lock);
+    bool is_span = chunk->stored[frame] != NULL;
+    cw_mutex_unlock(&chunk->lock);
+    if (is_span || (!cw_chunk_is_checked(chunk, frame) && !cw_frames_are_resident(chunk, frame)))
+        return false;
+    leave_line(chunk, frame);
+    return true;
+}
+
+static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t frame,
+                                         struct cw_cache_hold *hold, int64_t *wait_ns)
+{
+    const struct cw_chunk_frame *f = &chunk->index->frames[frame];
+
+    if (chunk->map && is_mapped(chunk, frame))
+        return check_mapped(chunk, frame) ? chunk->map + f->offset : NULL;
+    bool ready = false;
+    struct cw_span *span = stored_span(chunk, frame, &ready);
+    if (!span)
+        return NULL;
+    cw_hold_span(hold, span); /* it stays valid until release */
+    if (!ready && !wait_for(span, wait_ns))
+        return NULL;
+    cw_shelf_used(span, frame);
+    const unsigned char *p = span->data + (f->offset - chunk->index->frames[span->first].offset);
+    return check(chunk, frame, p, &span->checked, frame - span->first) ? p : NULL;
+}
+
+/* ---- packed frames ---- */
+
+/* With refs for the table and for the caller. NULL: no memory. */
+static struct cw_span *plain_new(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    struct cw_room *room = &cache_of(chunk)->room;
+    struct cw_garbage garbage = {0};
+    size_t cap = cw_spare_cap(chunk->index->frames[frame].plain);
+    unsigned char *data = NULL;
+
+    cw_mutex_lock(&room->lock);
+    (void)cw_spare_take(room, &cap, true, &data, &garbage);
+    cw_mutex_unlock(&room->lock);
+    cw_room_clear(&garbage);
+    if (!data && !(data = cw_spare_new(cap))) {
+        cw_mutex_lock(&room->lock);
+        cw_spare_give(room, NULL, cap, &garbage);
+        cw_mutex_unlock(&room->lock);
+        return NULL;
+    }
+    struct cw_span *span = CW_NEW(struct cw_span);
+    atomic_init(&span->refs, 2);
+    span->chunk = chunk;
+    span->first = frame;
+    span->n = 1;
+    span->is_plain = true;
+    span->state = CW_SPAN_READY;
+    span->data = data;
+    span->cap = cap;
+    return span;
+}
+
+/* Two refs of one that nobody has seen. */
+static void plain_discard(struct cw_span *span)
+{
+    cw_span_unref(span);
+    cw_span_unref(span);
+}
+
+static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
+                                   const unsigned char *stored, struct cw_cache_hold *hold)
+{
+    struct cw_room *room = &cache_of(chunk)->room;
+    struct cw_err err = {0};
+    struct cw_span *fresh = plain_new(chunk, frame);
+
+    if (!fresh)
+        return NULL;
+    int rc = cw_chunk_frame_unpack(chunk->index, frame, stored, fresh->data, &err);
+    bool intact = cw_intact_check(chunk);
+    if (rc != 0 || !intact) {
+        plain_discard(fresh);
+        if (intact)
+            cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+        return NULL;
+    }
+    cw_mutex_lock(&room->lock);
+    cw_mutex_lock(&chunk->lock);
+    struct cw_span *span = chunk->plain[frame];
+    if (!span) {
+        chunk->plain[frame] = span = fresh;
+        cw_shelf_put(room, fresh, CW_SHELF_RECENT);
+    } else {
+        atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
+    }
+    cw_mutex_unlock(&chunk->lock);
+    cw_mutex_unlock(&room->lock);
+    if (span != fresh)
+        plain_discard(fresh);
+    const unsigned char *p = span->data;
+    cw_hold_span(hold, span);
+    return p;
+}
+
+/* It is unpacked already: NULL if not. Who told ahead of this get may have told either span. */
+static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t frame,
+                                        struct cw_cache_hold *hold)
+{
+    cw_mutex_lock(&chunk->lock);
+    struct cw_span *span = chunk->plain[frame],
+                   *stored = chunk->stored ? chunk->stored[frame] : NULL;
+    if (span)
+        atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
+    if (!span || atomic_load(&span->wanted) ||
+        (stored && (stored->state != CW_SPAN_READY || !atomic_load(&stored->wanted))))
+        stored = NULL;
+    if (stored)
+        atomic_fetch_add_explicit(&stored->refs, 1, memory_order_relaxed);
+    cw_mutex_unlock(&chunk->lock);
+    if (!span)
+        return NULL;
+    cw_shelf_used(stored ? stored : span, frame);
+    if (stored)
+        cw_span_unref(stored);
+    const unsigned char *p = span->data;
+    cw_hold_span(hold, span);
+    return p;
+}
+
+const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame,
+                                   struct cw_cache_hold *hold, int64_t *wait_ns)
+{
+    const struct cw_chunk_frame *f = &chunk->index->frames[frame];
+
+    if (f->stored == f->plain)
+        return stored_frame(chunk, frame, hold, wait_ns);
+    const unsigned char *p = plain_frame(chunk, frame, hold);
+    if (p)
+        return p;
+    const unsigned char *stored = stored_frame(chunk, frame, hold, wait_ns);
+    return stored ? unpack(chunk, frame, stored, hold) : NULL;
+}
+
+bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    cw_mutex_lock(&chunk->lock);
+    bool there = (chunk->stored && chunk->stored[frame]) || (chunk->plain && chunk->plain[frame]);
+    cw_mutex_unlock(&chunk->lock);
+    return there;
+}
+
+static void drop_table(struct cw_cache_chunk *chunk, struct cw_span **table)
+{
+    for (uint32_t i = 0; table && i < chunk->index->frames_n; i++) {
+        cw_mutex_lock(&chunk->lock);
+        struct cw_span *span = table[i];
+        for (uint32_t k = 0; span && k < span->n; k++)
+            table[span->first + k] = NULL;
+        cw_mutex_unlock(&chunk->lock);
+        if (span)
+            cw_span_unref(span);
+    }
+}
+
+void cw_frames_drop_all(struct cw_cache_chunk *chunk)
+{
+    struct cw_room *room = &cache_of(chunk)->room;
+
+    cw_mutex_lock(&room->lock);
+    cw_line_drop(&room->line, chunk);
+    cw_mutex_unlock(&room->lock);
+    drop_table(chunk, chunk->stored);
+    drop_table(chunk, chunk->plain);
+}

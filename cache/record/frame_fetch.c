@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of stores that cannot map, on their way into memory. What will be needed is told ahead
+ * (cw_fetch_want) and put in line in that order (prefetch_queue.c). The head of the line is
+ * served as long as it may: what is there is kept for its gets; what is not is read, neighbours that follow it
+ * as one read of up to 1 MiB. A few reads are under way at a time, and what is kept for gets is
+ * bounded, so that buffers come back while they are warm, and what is needed later does not keep
+ * what is needed before it from being read. Who needs a frame that is still in line has it read
+ * at once. Reads go straight into the span's buffer; sums are checked where the read ends, for
+ * all frames of it, so that whoever gets a record finds it checked. */
+#include "base/clock.h"
+#include "cache/record/record_int.h"
+
+#define UNDER_WAY 16u /* reads of spans told ahead: twice the threads of a store */
+/* at most, read and not used; and three quarters of the memory */
+#define AHEAD_BYTES ((size_t)32 << 20)
+#define STALE_NS ((int64_t)30 * 1000000000) /* nobody came for it while it waited */
+/* reads of one chunk in a row, while the store answers: then it is given up */
+#define FAILURES_MAX 3
+
+/* apart from its span: a thread that is stuck in a read may write long after that was given up */
+struct fetch {
+    struct cw_store_read read;
+    struct cw_span *span;
+    unsigned char *data; /* of a read that failed */
+};
+
+static struct cw_cache *cache_of(const struct cw_span *span)
+{
+    return span->chunk->node->cache;
+}
+
+static size_t bytes_of(const struct cw_span *span)
+{
+    const struct cw_chunk_frame *first = &span->chunk->index->frames[span->first],
+                                *last = first + (span->n - 1);
+
+    return (size_t)(last->offset + last->stored - first->offset);
+}
+
+/* ---- a read ---- */
+
+static void note_failure(struct cw_cache_chunk *chunk, int rc, const struct cw_err *err)
+{
+    if (rc == CW_E_NOT_FOUND)
+        cw_keep_retire(chunk, CW_CACHE_GONE, err->msg);
+    else if (rc == CW_E_CORRUPT)
+        cw_keep_retire(chunk, CW_CACHE_DAMAGED, err->msg);
+    else if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE &&
+             atomic_fetch_add_explicit(&chunk->failures, 1, memory_order_relaxed) + 1 >=
+                 FAILURES_MAX)
+        cw_keep_retire(chunk, CW_CACHE_DAMAGED, err->msg);
+}
+
+/* A frame that is damaged is found by who gets it; its neighbours are none the worse. */
+static void check_all(struct cw_span *span)
+{
+    const struct cw_chunk_index *index = span->chunk->index;
+    uint64_t good = 0;
+
+    for (uint32_t i = 0; i < span->n; i++) {
+        const unsigned char *stored = span->data + (index->frames[span->first + i].offset -
+                                                    index->frames[span->first].offset);
+
+        good |= (uint64_t)(cw_chunk_frame_check(index, span->first + i, stored, NULL) == 0) << i;
+    }
+    atomic_store_explicit(&span->checked, good, memory_order_release);
+}
+
+/* What was read goes to the shelf; the buffer of what was not, to the read. */
+static void put_away(struct fetch *fetch, bool ok)
+{
+    struct cw_span *span = fetch->span;
+    struct cw_room *room = &cache_of(span)->room;
+    struct cw_garbage garbage = {0};
+
+    cw_mutex_lock(&room->lock);
+    room->reading--;
+    span->since_ns = cw_clock_ns();
+    if (!ok) {
+        cw_shelf_put(room, span, CW_SHELF_NONE);
+        cw_spare_give(room, NULL, span->cap, &garbage);
+        fetch->data = span->data;
+        span->data = NULL;
+        span->cap = 0;
+    } else if (atomic_load(&span->wanted) == 0) {
+        cw_shelf_put(room, span, CW_SHELF_RECENT);
+    }
+    cw_mutex_unlock(&room->lock);
+}
+
+static void publish(struct cw_span *span, bool ok)
+{
+    struct cw_cache_chunk *chunk = span->chunk;
+
+    cw_mutex_lock(&chunk->lock);
+    span->state = ok ? CW_SPAN_READY : CW_SPAN_FAILED;
+    for (uint32_t i = 0; !ok && i < span->n; i++)
+        chunk->stored[span->first + i] = NULL;
+    cw_cond_broadcast(&chunk->arrived);
+    cw_mutex_unlock(&chunk->lock);
+    if (!ok)
+        cw_span_unref(span); /* the table's */
+}
+
+static void on_read(struct cw_store_read *read, int rc)
+{
+    struct fetch *fetch = CW_CONTAINER_OF(read, struct fetch, read);
+    struct cw_span *span = fetch->span;
+    struct cw_cache_chunk *chunk = span->chunk;
+    struct cw_cache *cache = cache_of(span);
+
+    if (rc == 0)
+        check_all(span);
+    put_away(fetch, rc == 0);
+    publish(span, rc == 0);
+    cw_keep_result(cache, rc, &read->err);
+    if (rc == 0)
+        atomic_store_explicit(&chunk->failures, 0, memory_order_relaxed);
+    else
+        note_failure(chunk, rc, &read->err);
+    cw_span_unref(span);
+    cw_slot_drop(chunk->slot);
+    cw_fetch_pump(cache);
+    cw_mutex_lock(&cache->lock);
+    if (--cache->reads == 0)
+        cw_cond_broadcast(&cache->idle);
+    cw_mutex_unlock(&cache->lock);
+}
+
+static void on_left(struct cw_store_read *read)
+{
+    struct fetch *fetch = CW_CONTAINER_OF(read, struct fetch, read);
+
+    cw_mem_free(fetch->data);
+    cw_mem_free(fetch);
+}
+
+/* room.lock. Out of the line; data NULL: still to be allocated. The read has refs of its own:
+ * this one, and the slot's, which is the caller's to take. */
+static void begin(struct cw_room *room, struct cw_span *span, unsigned char *data, size_t cap)
+{
+    cw_shelf_put(room, span, CW_SHELF_NONE);
+    span->data = data;
+    span->cap = cap;
+    span->since_ns = cw_clock_ns();
+    cw_shelf_put(room, span, CW_SHELF_AHEAD);
+    atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
+    room->reading++;
+}
+
+static void start(struct cw_span *span)
+{
+    struct cw_cache *cache = cache_of(span);
+    struct cw_cache_chunk *chunk = span->chunk;
+    struct fetch *fetch = CW_NEW(struct fetch);
+
+    cw_mutex_lock(&cache->lock);
+    cache->reads++;
+    cw_mutex_unlock(&cache->lock);
+    if (!span->data)
+        span->data = cw_spare_new(span->cap);
+    fetch->span = span;
+    fetch->read = (struct cw_store_read){.file = chunk->file,
+                                         .offset = chunk->index->frames[span->first].offset,
+                                         .dst = span->data,
+                                         .n = bytes_of(span),
+                                         .done = on_read,
+                                         .left = on_left,
+                                         .past = chunk->map != NULL};
+    if (span->data) {
+        cw_store_file_read_start(&fetch->read);
+        return;
+    }
+    on_read(&fetch->read,
+            cw_err_set(&fetch->read.err, CW_E_NOMEM, "%s: no memory to read", chunk->name));
+    on_left(&fetch->read);
+}
+
+/* ---- what is read next ---- */
+
+/* room.lock and chunk->lock. Of n frames that are nowhere else; their gets are the span's from
+ * now on. */
+static struct cw_span *new_span(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame,
+                                uint32_t n)
+{
+    struct cw_span *span = CW_NEW(struct cw_span);
+
+    atomic_init(&span->refs, 1);
+    span->chunk = chunk;
+    span->first = frame;
+    span->n = n;
+    for (uint32_t i = 0; i < span->n; i++) {
+        atomic_fetch_add_explicit(&span->wanted, cw_line_take(&room->line, chunk, frame + i),
+                                  memory_order_relaxed);
+        chunk->stored[frame + i] = span;
+    }
+    return span;
+}
+
+void cw_fetch_want(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n)
+{
+    struct cw_room *room = &chunk->node->cache->room;
+    int64_t now = cw_clock_ns();
+
+    cw_mutex_lock(&room->lock);
+    for (size_t i = 0; i < n && cw_line_push(&room->line, chunk, frames[i], now); i++)
+        ;
+    cw_mutex_unlock(&room->lock);
+}
+
+struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame)
+{
+    struct cw_room *room = &chunk->node->cache->room;
+    struct cw_garbage garbage = {0};
+
+    cw_mutex_lock(&room->lock);
+    cw_mutex_lock(&chunk->lock);
+    struct cw_span *span = chunk->stored[frame];
+    bool mine = !span;
+    if (mine)
+        span = new_span(room, chunk, frame, cw_line_run(chunk, frame));
+    atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
+    cw_mutex_unlock(&chunk->lock);
+    if (mine) {
+        size_t cap = cw_spare_cap(bytes_of(span));
+        unsigned char *data = NULL;
+
+        (void)cw_spare_take(room, &cap, true, &data, &garbage);
+        begin(room, span, data, cap);
+        cw_slot_ref(chunk->slot);
+    }
+    cw_mutex_unlock(&room->lock);
+    cw_room_clear(&garbage);
+    if (mine)
+        start(span);
+    return span;
+}
+
+static bool may_begin(const struct cw_room *room, size_t cap)
+{
+    size_t ahead = room->shelves[CW_SHELF_AHEAD].bytes;
+
+    return ahead == 0 || ahead + cap <= CW_MIN(room->limit / 4 * 3, AHEAD_BYTES);
+}
+
+static bool make_way(struct cw_room *room, size_t cap)
+{
+    if (!may_begin(room, cap))
+        cw_shelf_forget_old(room);
+    return may_begin(room, cap);
+}
+
+/* room.lock and chunk->lock. The head's frame is there or comes: its gets are the span's from
+ * now on. false: too much is kept for gets already. */
+static bool keep_for_gets(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame,
+                          struct cw_span *span)
+{
+    bool stands = span->shelf != CW_SHELF_NONE && span->shelf != CW_SHELF_AHEAD;
+
+    if (stands && !make_way(room, span->cap))
+        return false;
+    atomic_fetch_add(&span->wanted, cw_line_take(&room->line, chunk, frame));
+    if (stands) {
+        span->since_ns = cw_clock_ns();
+        cw_shelf_put(room, span, CW_SHELF_AHEAD);
+    }
+    return true;
+}
+
+/* room.lock. A span for the frame at the head and those that follow it; the chunk's slot is
+ * held. NULL: there is no room. */
+static struct cw_span *begin_head(struct cw_room *room, struct cw_cache_chunk *chunk,
+                                  uint32_t frame, struct cw_garbage *garbage)
+{
+    const struct cw_chunk_frame *first = &chunk->index->frames[frame];
+    unsigned char *data = NULL;
+
+    cw_mutex_lock(&chunk->lock);
+    uint32_t n = cw_line_run(chunk, frame);
+    cw_mutex_unlock(&chunk->lock);
+    const struct cw_chunk_frame *last = first + (n - 1);
+    size_t cap = cw_spare_cap((size_t)(last->offset + last->stored - first->offset));
+    if (!make_way(room, cap) || !cw_spare_take(room, &cap, false, &data, garbage))
+        return NULL;
+    cw_mutex_lock(&chunk->lock); /* nobody has entered one meanwhile: that takes room.lock */
+    struct cw_span *span = new_span(room, chunk, frame, n);
+    cw_mutex_unlock(&chunk->lock);
+    begin(room, span, data, cap);
+    return span;
+}
+
+/* room.lock, given up while a read is begun. false: nothing may begin now. */
+static bool serve_head(struct cw_cache *cache)
+{
+    struct cw_room *room = &cache->room;
+    const struct cw_want *want = cw_line_head(&room->line);
+    struct cw_garbage garbage = {0};
+
+    if (!want || atomic_load(&cache->closed))
+        return false;
+    struct cw_cache_chunk *chunk = want->chunk;
+    uint32_t frame = want->frame;
+    if (cw_clock_ns() - want->since_ns >= STALE_NS || !cw_slot_is_live(chunk->slot))
+        return cw_line_take(&room->line, chunk, frame) > 0;
+    cw_mutex_lock(&chunk->lock);
+    struct cw_span *there =
+        chunk->plain && chunk->plain[frame] ? chunk->plain[frame] : chunk->stored[frame];
+    bool kept = there && keep_for_gets(room, chunk, frame, there);
+    cw_mutex_unlock(&chunk->lock);
+    if (there || room->reading >= UNDER_WAY || !cw_slot_try(chunk->slot))
+        return kept;
+    struct cw_span *span = begin_head(room, chunk, frame, &garbage);
+    cw_mutex_unlock(&room->lock);
+    cw_room_clear(&garbage);
+    if (span)
+        start(span);
+    else
+        cw_slot_drop(chunk->slot);
+    cw_mutex_lock(&room->lock);
+    return span != NULL;
+}
+
+/* One thread at a time: a read may end while it is begun. */
+void cw_fetch_pump(struct cw_cache *cache)
+{
+    struct cw_room *room = &cache->room;
+
+    if (atomic_load_explicit(&room->line.n, memory_order_relaxed) == 0)
+        return;
+    cw_mutex_lock(&room->lock);
+    room->pump_again = true;
+    while (!room->pumping && room->pump_again) {
+        room->pumping = true;
+        room->pump_again = false;
+        while (serve_head(cache))
+            ;
+        room->pumping = false;
+    }
+    cw_mutex_unlock(&room->lock);
+}

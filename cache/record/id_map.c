@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* id -> place. Ids are positions, small and dense, and then live in pages of 512 places (8 bytes
+ * a record), found by a hash table; or they are mixed from several sources and lie anywhere in
+ * 64 bits: these have cells of their own. Tables only grow; readers may still be in one that was
+ * replaced, so old ones stay until the end (half as much again at most, since each is half of
+ * its successor). */
+#include <string.h>
+
+#include "cache/record/record_int.h"
+
+#define PAGE_BITS 9
+#define PAGE_N ((size_t)1 << PAGE_BITS)
+#define FAR ((uint64_t)1 << 40) /* ids from here on are taken to be mixed */
+#define FIRST_CAP 64
+
+struct cell {
+    _Atomic uint64_t key; /* 0 = empty; never changes once set */
+    _Atomic uint64_t value;
+};
+struct page {
+    _Atomic uint64_t places[PAGE_N];
+};
+struct cw_ids_table {
+    struct cw_ids_table *older;
+    size_t cap, n;
+    struct cell cells[];
+};
+
+static struct cell *probe(struct cw_ids_table *table, uint64_t key)
+{
+    for (size_t i = (size_t)cw_mix64(key);; i++) {
+        struct cell *cell = &table->cells[i & (table->cap - 1)];
+        uint64_t k = atomic_load_explicit(&cell->key, memory_order_acquire);
+
+        if (k == key || k == 0)
+            return cell;
+    }
+}
+
+static uint64_t table_get(const _Atomic(struct cw_ids_table *) *root, uint64_t key)
+{
+    struct cw_ids_table *table = atomic_load_explicit(root, memory_order_acquire);
+    struct cell *cell = table ? probe(table, key) : NULL;
+
+    return cell && atomic_load_explicit(&cell->key, memory_order_acquire)
+               ? atomic_load_explicit(&cell->value, memory_order_acquire)
+               : 0;
+}
+
+static void enter(struct cw_ids_table *table, uint64_t key, uint64_t value)
+{
+    struct cell *cell = probe(table, key);
+
+    atomic_store_explicit(&cell->value, value, memory_order_release);
+    if (atomic_load_explicit(&cell->key, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&cell->key, key, memory_order_release);
+        table->n++;
+    }
+}
+
+/* A table with room for one more key. */
+static struct cw_ids_table *roomy(_Atomic(struct cw_ids_table *) *root)
+{
+    struct cw_ids_table *table = atomic_load_explicit(root, memory_order_relaxed);
+
+    if (table && table->n < table->cap / 8 * 5)
+        return table;
+    size_t cap = table ? 2 * table->cap : FIRST_CAP;
+    struct cw_ids_table *bigger = cw_mem_try(sizeof(*bigger) + cap * sizeof(struct cell));
+    if (!bigger)
+        return NULL;
+    memset(bigger, 0, sizeof(*bigger) + cap * sizeof(struct cell));
+    bigger->cap = cap;
+    bigger->older = table;
+    for (size_t i = 0; table && i < table->cap; i++) {
+        uint64_t value = atomic_load_explicit(&table->cells[i].value, memory_order_relaxed);
+
+        if (value)
+            enter(bigger, atomic_load_explicit(&table->cells[i].key, memory_order_relaxed), value);
+    }
+    atomic_store_explicit(root, bigger, memory_order_release);
+    return bigger;
+}
+
+static bool table_set(_Atomic(struct cw_ids_table *) *root, uint64_t key, uint64_t value)
+{
+    struct cw_ids_table *table = atomic_load_explicit(root, memory_order_relaxed);
+
+    /* Of a key that is there it cannot fail; one that is not there need not be removed. */
+    if (table && atomic_load_explicit(&probe(table, key)->key, memory_order_relaxed) == key) {
+        enter(table, key, value);
+        return true;
+    }
+    if (!value)
+        return true;
+    table = roomy(root);
+    if (table)
+        enter(table, key, value);
+    return table != NULL;
+}
+
+static struct page *page_of(uint64_t value)
+{
+    return (struct page *)(uintptr_t)value; /* pages are kept as numbers */
+}
+
+uint64_t cw_ids_get(const struct cw_ids *ids, uint64_t id)
+{
+    if (CW_UNLIKELY(id >= FAR))
+        return table_get(&ids->far, id);
+    struct page *page = page_of(table_get(&ids->pages, (id >> PAGE_BITS) + 1));
+    return page ? atomic_load_explicit(&page->places[id & (PAGE_N - 1)], memory_order_acquire) : 0;
+}
+
+bool cw_ids_set(struct cw_ids *ids, uint64_t id, uint64_t place)
+{
+    if (id >= FAR)
+        return table_set(&ids->far, id, place);
+    uint64_t key = (id >> PAGE_BITS) + 1;
+    struct page *page = page_of(table_get(&ids->pages, key));
+    if (!page) {
+        if (!place)
+            return true;
+        page = cw_mem_try_aligned(64, sizeof(*page));
+        if (!page)
+            return false;
+        memset(page, 0, sizeof(*page));
+        if (!table_set(&ids->pages, key, (uintptr_t)page)) {
+            cw_mem_free(page);
+            return false;
+        }
+    }
+    atomic_store_explicit(&page->places[id & (PAGE_N - 1)], place, memory_order_release);
+    return true;
+}
+
+static void free_tables(struct cw_ids_table *table)
+{
+    while (table) {
+        struct cw_ids_table *older = table->older;
+
+        cw_mem_free(table);
+        table = older;
+    }
+}
+
+void cw_ids_fini(struct cw_ids *ids)
+{
+    struct cw_ids_table *pages = atomic_load(&ids->pages);
+
+    for (size_t i = 0; pages && i < pages->cap; i++)
+        cw_mem_free(page_of(atomic_load_explicit(&pages->cells[i].value, memory_order_relaxed)));
+    free_tables(pages);
+    free_tables(atomic_load(&ids->far));
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache/record/record_cache.h"
+
+#include "base/clock.h"
+#include "cache/record/record_int.h"
+
+#define MEMORY ((size_t)256 << 20)
+#define CHUNK_BYTES ((size_t)64 << 20)
+#define SEGMENT_BYTES ((size_t)4 << 20) /* huge pages; what a store writes at once at most */
+#define SEGMENT_MIN ((size_t)64 << 10)
+#define TIMEOUT_MS 5000 /* of a get; unless the store's URL says another time */
+
+static void set_sizes(struct cw_cache *cache, const struct cw_cache_options *options)
+{
+    size_t memory = options->memory ? options->memory : MEMORY;
+    size_t chunk = options->chunk_bytes ? options->chunk_bytes : CHUNK_BYTES;
+
+    cache->room.limit = memory;
+    cache->chunk_bytes = CW_MAX(CW_MIN(chunk, memory / 4), (size_t)1);
+    cache->segment_bytes = CW_MIN(SEGMENT_BYTES, CW_MAX(cache->chunk_bytes / 8, SEGMENT_MIN));
+}
+
+static void start_threads(struct cw_cache *cache)
+{
+    cw_thread_start(&cache->keeper, "cache-keep", cw_keep_thread, cache);
+    for (size_t i = 0; i < CW_CACHE_LOADERS; i++)
+        cw_thread_start(&cache->loaders[i], "cache-load", cw_load_thread, cache);
+    for (size_t i = 0; i < CW_CACHE_WRITERS; i++)
+        cw_thread_start(&cache->writers[i], "cache-write", cw_write_thread, cache);
+}
+
+struct cw_cache *cw_cache_new(struct cw_store *store, const struct cw_cache_options *options)
+{
+    struct cw_cache *cache = CW_NEW(struct cw_cache);
+
+    atomic_init(&cache->refs, 1);
+    atomic_init(&cache->store_refs, 1);
+    cache->store = store;
+    cache->level = options->level;
+    cache->event = options->event;
+    cache->event_arg = options->event_arg;
+    int64_t said_ms = cw_store_timeout_ms(store);
+    cache->timeout_ms = said_ms ? said_ms : TIMEOUT_MS;
+    cache->verifies_always = cw_store_verifies_always(store);
+    set_sizes(cache, options);
+    cw_mutex_init(&cache->room.lock);
+    cw_mutex_init(&cache->lock);
+    cw_cond_init(&cache->load_wake);
+    cw_cond_init(&cache->write_wake);
+    cw_cond_init(&cache->keep_wake);
+    cw_cond_init(&cache->idle);
+    cache->load_end = &cache->load_first;
+    start_threads(cache);
+    return cache;
+}
+
+struct cw_store *cw_cache_store(struct cw_cache *cache)
+{
+    return cache->store;
+}
+
+void cw_cache_store_unref(struct cw_cache *cache)
+{
+    if (atomic_fetch_sub(&cache->store_refs, 1) == 1)
+        cw_store_close(cache->store);
+}
+
+void cw_cache_unref(struct cw_cache *cache)
+{
+    if (atomic_fetch_sub(&cache->refs, 1) != 1)
+        return;
+    cw_room_fini(&cache->room);
+    cw_cond_fini(&cache->load_wake);
+    cw_cond_fini(&cache->write_wake);
+    cw_cond_fini(&cache->keep_wake);
+    cw_cond_fini(&cache->idle);
+    cw_mutex_fini(&cache->lock);
+    cw_mem_free(cache);
+}
+
+bool cw_cache_is_writing(const struct cw_cache *cache)
+{
+    return atomic_load(&cache->blocks) > 0;
+}
+
+/* ---- the end ---- */
+
+static void write_what_waits(struct cw_cache *cache, int64_t wait_ms)
+{
+    int64_t deadline = cw_clock_ns() + wait_ms * 1000000;
+
+    cw_cache_flush(cache, NULL);
+    cw_mutex_lock(&cache->lock);
+    while (atomic_load(&cache->blocks) && cw_cond_wait_until(&cache->idle, &cache->lock, deadline))
+        ;
+    cw_mutex_unlock(&cache->lock);
+}
+
+static void stop_threads(struct cw_cache *cache)
+{
+    cw_mutex_lock(&cache->lock);
+    cache->stop = true;
+    cw_cond_broadcast(&cache->load_wake);
+    cw_cond_broadcast(&cache->write_wake);
+    cw_mutex_unlock(&cache->lock);
+    for (size_t i = 0; i < CW_CACHE_WRITERS; i++)
+        cw_thread_join(&cache->writers[i]);
+    for (size_t i = 0; i < CW_CACHE_LOADERS; i++)
+        cw_thread_join(&cache->loaders[i]);
+}
+
+static void drop_chunks(struct cw_cache *cache)
+{
+    size_t n;
+    struct cw_cache_node **nodes = cw_node_all(cache, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        cw_node_drop_chunks(nodes[i]);
+        cw_cache_node_unref(nodes[i]);
+    }
+    cw_mem_free(nodes);
+}
+
+static void stop_keeper(struct cw_cache *cache)
+{
+    cw_mutex_lock(&cache->lock);
+    cache->stop_keeper = true;
+    cw_cond_signal(&cache->keep_wake);
+    cw_mutex_unlock(&cache->lock);
+    cw_thread_join(&cache->keeper);
+}
+
+void cw_cache_free(struct cw_cache *cache, int64_t wait_ms)
+{
+    if (!cache)
+        return;
+    write_what_waits(cache, CW_MAX(wait_ms, 0));
+    stop_threads(cache);
+    atomic_store(&cache->closed, true);
+    cw_write_lose_all(cache, "the cache was closed before they were written");
+    cw_mutex_lock(&cache->lock);
+    while (cache->reads)
+        cw_cond_wait(&cache->idle, &cache->lock);
+    cw_mutex_unlock(&cache->lock);
+    drop_chunks(cache);
+    stop_keeper(cache);
+    cw_cache_store_unref(cache);
+    cw_cache_unref(cache);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cache of a process that computes: records of nodes read from chunks, and written behind.
+ *
+ *   exec threads   get a record or nothing, put what they computed; neither waits for the store
+ *                  longer than it must
+ *   store threads  read ahead, write chunks
+ *   the owner      (worker/cache/worker_cache.c) says which chunks exist, and is told of those
+ *                  that were written
+ *
+ * It is a cache: nothing that happens to a store makes a get or put fail. What cannot be read is
+ * computed, what cannot be written is lost and counted. Memory: one limit for everything that
+ * waits to be written or was read ahead. */
+#ifndef CW_CACHE_RECORD_CACHE_H
+#define CW_CACHE_RECORD_CACHE_H
+
+#include "base/arena.h"
+#include "cache/record/chunk_verify.h"
+#include "cache/store/store.h"
+#include "data/element.h"
+
+struct cw_cache;
+struct cw_cache_node; /* the records of one node; refcounted */
+
+enum cw_cache_event_kind {
+    CW_CACHE_WRITTEN, /* a chunk is in the store */
+    /* records that could not be written: why (memory full, store full, store away) */
+    CW_CACHE_LOST,
+    CW_CACHE_DAMAGED, /* a chunk that fails its checks: not used any more */
+    CW_CACHE_GONE,    /* a chunk that is not there (evicted, removed by hand) */
+    CW_CACHE_AWAY,    /* the store does not answer */
+    CW_CACHE_BACK     /* it does again */
+};
+struct cw_cache_event {
+    enum cw_cache_event_kind kind;
+    const struct cw_cache_node *node; /* NULL: AWAY, BACK */
+    const char *name;                 /* WRITTEN, DAMAGED, GONE: the chunk's, with tenant */
+    uint64_t records, bytes;          /* WRITTEN: of the chunk; LOST: records */
+    /* WRITTEN: time that computing its records took on their threads, as told to cw_cache_put */
+    uint64_t cost_ns;
+    const char *why; /* else NULL */
+};
+/* On a store thread; must not wait, and must not call the cache. */
+typedef void cw_cache_event_fn(void *arg, const struct cw_cache_event *event);
+
+struct cw_cache_options {
+    size_t memory;      /* bytes, 0 = 256 MiB: waiting to be written, and read ahead */
+    size_t chunk_bytes; /* of a chunk, 0 = 64 MiB; at most memory / 4 */
+    int level;          /* compression (chunk_verify.h) */
+    cw_cache_event_fn *event;
+    void *event_arg;
+};
+/* Takes the store (closed with the cache). */
+struct cw_cache *cw_cache_new(struct cw_store *store,
+                              const struct cw_cache_options *options) CW_MUST_CHECK;
+/* What waits is written first, for at most wait_ms; the rest is lost. No get or put may be under
+ * way; nodes may outlive it (they then find nothing). Accepts NULL. */
+void cw_cache_free(struct cw_cache *cache, int64_t wait_ms);
+struct cw_store *cw_cache_store(struct cw_cache *cache);
+
+/* The node of a key, made when it is not there: one object per tenant and key. tenant "" is
+ * "default". A new ref. */
+struct cw_cache_node *cw_cache_node(struct cw_cache *cache, const char *tenant, struct cw_hash key,
+                                    const struct cw_spec *spec);
+struct cw_cache_node *cw_cache_node_ref(struct cw_cache_node *node);
+struct cw_cache_node *cw_cache_node_unref(struct cw_cache_node *node); /* NULL */
+struct cw_hash cw_cache_node_key(const struct cw_cache_node *node);
+const char *cw_cache_node_tenant(const struct cw_cache_node *node);
+/* Chunks of the node that exist (with tenant): their indices are loaded by store threads, then
+ * records are found. Names known are skipped. */
+void cw_cache_node_add(struct cw_cache_node *node, const char *const *names, size_t n);
+/* gone, or about to be */
+void cw_cache_node_remove(struct cw_cache_node *node, const char *const *names, size_t n);
+/* Whether all that was added is loaded or given up. */
+bool cw_cache_node_is_loaded(const struct cw_cache_node *node);
+/* Writes what waits, however little; of all nodes when NULL. Does not wait. */
+void cw_cache_flush(struct cw_cache *cache, struct cw_cache_node *node);
+
+/* ---- exec threads ---- */
+
+/* What keeps the memory of records valid that were got: zeroed, one per thread; release when the
+ * elements are done. */
+#define CW_CACHE_HOLDS 32
+struct cw_cache_hold {
+    void *refs[CW_CACHE_HOLDS];
+    size_t n;
+};
+void cw_cache_release(struct cw_cache_hold *hold);
+/* To be asked before what was made from records in the hold is believed, kept or handed on, and
+ * before an error that they led to is: whether they stayed what they were. A mapped file may
+ * have been cut short meanwhile, or its disk may have failed, which leaves zeros where records
+ * were. false: make it again; the chunk is retired, so that its records are misses from now on. */
+bool cw_cache_is_intact(const struct cw_cache_hold *hold);
+enum cw_cache_found { CW_CACHE_MISS = 0, CW_CACHE_HIT = 1, CW_CACHE_LEFT_OUT = 2 };
+/* The record of an element: fields are views of the chunk (read-only, valid until release, to be
+ * believed if cw_cache_is_intact says so). Waits for a read under way, at most the store's
+ * timeout. Sets fields and n, not id and rep. */
+enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
+                                 struct cw_cache_hold *hold, struct cw_element *element);
+/* Whether the record is known to exist (it may still turn out to be damaged). Never waits. */
+bool cw_cache_has(struct cw_cache_node *node, uint64_t id);
+/* Begins to read what exists of these. */
+void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n);
+/* Whether that is worth telling it of each record: of small ones in mapped chunks it is not, the
+ * kernel reads their neighbours with them. */
+bool cw_cache_wants_ahead(const struct cw_cache_node *node);
+/* The next gets of this thread will be of these: brings what they look at first into the
+ * processor's caches, all together. For small records in mapped chunks; of others nothing. At
+ * most so many at a time. */
+#define CW_CACHE_TOUCH 32
+void cw_cache_touch(struct cw_cache_node *node, const uint64_t *ids, size_t n);
+/* Keeps a copy, to be written. element NULL: left out by a filter. cost_ns: what computing it
+ * took, 0 = unknown. Never waits. */
+void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element,
+                  int64_t cost_ns);
+
+/* ---- what it did ---- */
+struct cw_cache_counts { /* of a node, since it was made */
+    uint64_t hits, misses, hit_bytes;
+    uint64_t put, lost, written; /* records */
+    uint64_t written_bytes, chunks_written;
+    uint64_t records; /* known to exist now */
+    uint64_t chunks, damaged;
+    uint64_t get_ns;  /* time spent in cw_cache_get by hits, sampled */
+    uint64_t wait_ns; /* of this, waiting for the store */
+};
+void cw_cache_counts(const struct cw_cache_node *node, struct cw_cache_counts *ret_counts);
+size_t cw_cache_memory_used(const struct cw_cache *cache);
+/* Whether anything waits to be written or is being written. */
+bool cw_cache_is_writing(const struct cw_cache *cache);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads through the tiers, and the blocks in memory: each is loaded by one thread, others that
+ * want it wait for it. */
+#include "cache/source/tiers.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+#define MEMORY_DEFAULT ((uint64_t)256 << 20)
+#define MEMORY_MIN ((uint64_t)8 << 20)
+#define FROM_MEMORY UINT64_MAX /* instead of the bytes read from the source */
+
+struct entry {
+    struct cw_hash key;
+    struct cw_buf *buf;        /* one ref; NULL: it is being loaded */
+    struct entry *prev, *next; /* by last use; only with buf */
+};
+
+struct cw_source_cache {
+    uint64_t memory;
+    struct cw_source_hook hook;
+    struct cw_source_dir *dir;               /* NULL = none */
+    _Atomic(struct cw_source_packs *) packs; /* NULL = none yet */
+    int64_t idle_ms;
+    struct cw_source_tally in_memory, origin;
+    struct cw_mutex mutex; /* guards the rest */
+    struct cw_cond loaded;
+    struct cw_map map; /* key.lo -> entry */
+    struct entry *newest, *oldest;
+    uint64_t bytes;
+};
+
+static int64_t mtime_ns(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static bool is_settled(const struct cw_source_file *file)
+{
+    return cw_clock_wall_ms() - file->stamp.mtime_ns / 1000000 >= CW_SOURCE_SETTLE_MS;
+}
+
+static struct cw_hash key_of(const struct cw_source_file *file, uint64_t block)
+{
+    struct cw_hash path = cw_hash_bytes(file->path, strlen(file->path));
+    const struct cw_file_stamp *stamp = &file->stamp;
+    uint64_t words[] = {path.hi,
+                        path.lo,
+                        (uint64_t)stamp->size,
+                        (uint64_t)stamp->mtime_ns,
+                        block,
+                        (uint64_t)stamp->identity,
+                        stamp->sum.hi,
+                        stamp->sum.lo};
+    /* by the time of change, even where the job looks at the size alone */
+    if (!cw_identity_reads(stamp->identity))
+        return cw_hash_bytes(words, 5 * sizeof(words[0]));
+    /* all bytes are known: copies with other times have the same blocks */
+    if (stamp->identity == CW_IDENTITY_CONTENT)
+        words[3] = 0;
+    return cw_hash_bytes(words, sizeof(words));
+}
+
+static size_t block_bytes(const struct cw_source_file *file, uint64_t block)
+{
+    return (size_t)CW_MIN((uint64_t)CW_SOURCE_BLOCK_BYTES,
+                          (uint64_t)file->stamp.size - block * CW_SOURCE_BLOCK_BYTES);
+}
+
+/* ---- memory; all with the lock held ---- */
+
+static void unlink_entry(struct cw_source_cache *c, struct entry *e)
+{
+    *(e->prev ? &e->prev->next : &c->newest) = e->next;
+    *(e->next ? &e->next->prev : &c->oldest) = e->prev;
+    e->prev = e->next = NULL;
+}
+
+static void link_newest(struct cw_source_cache *c, struct entry *e)
+{
+    e->next = c->newest;
+    *(c->newest ? &c->newest->prev : &c->oldest) = e;
+    c->newest = e;
+}
+
+static void drop(struct cw_source_cache *c, struct entry *e)
+{
+    cw_map_remove(&c->map, e->key.lo);
+    if (e->buf) {
+        unlink_entry(c, e);
+        c->bytes -= e->buf->len;
+        cw_buf_unref(e->buf);
+    }
+    cw_mem_free(e);
+}
+
+static uint64_t waiting_bytes(struct cw_source_cache *c)
+{
+    struct cw_source_packs *packs = atomic_load(&c->packs);
+    return (c->dir ? atomic_load(&cw_source_dir_queue(c->dir)->pending) : 0) +
+           (packs ? atomic_load(&cw_source_packs_queue(packs)->pending) : 0);
+}
+
+static void keep(struct cw_source_cache *c, struct entry *e, struct cw_buf *buf)
+{
+    e->buf = cw_buf_ref(buf);
+    c->bytes += buf->len;
+    link_newest(c, e);
+    atomic_fetch_add(&c->in_memory.filled_bytes, buf->len);
+    uint64_t waiting = waiting_bytes(c);
+    while (c->oldest != e && c->bytes + waiting > c->memory)
+        drop(c, c->oldest);
+}
+
+/* ---- loading ---- */
+
+static bool is_unchanged(const struct cw_source_file *file)
+{
+    struct stat st;
+    return fstat(file->fd, &st) == 0 && st.st_size == file->stamp.size &&
+           mtime_ns(&st) == file->stamp.mtime_ns;
+}
+
+static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_source_file *file,
+                                  uint64_t block)
+{
+    size_t n = block_bytes(file, block);
+    struct cw_buf *buf = cw_buf_new(n);
+    struct cw_err err;
+    if (!buf)
+        return NULL;
+    atomic_fetch_add(&c->origin.hits, 1);
+    atomic_fetch_add(&c->origin.hit_bytes, n);
+    /* What was read before the file changed, or while it did, is nobody else's. */
+    if (cw_read_fd(file->fd, block * CW_SOURCE_BLOCK_BYTES, buf->data, n, &err) < 0 ||
+        !is_unchanged(file))
+        buf = cw_buf_unref(buf);
+    return buf;
+}
+
+static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *buf, unsigned tiers,
+                 bool wait)
+{
+    struct cw_source_packs *packs = atomic_load(&c->packs);
+    if (c->dir && !(tiers & CW_SOURCE_IN_DIR))
+        (void)cw_source_queue_push(cw_source_dir_queue(c->dir), key, buf, wait);
+    if (packs && !(tiers & CW_SOURCE_IN_STORE) && !cw_source_packs_has(packs, key, buf->len))
+        (void)cw_source_queue_push(cw_source_packs_queue(packs), key, buf, wait);
+}
+
+/* A new ref, or NULL: the caller reads what it needs itself. */
+static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_file *file,
+                           uint64_t block, struct cw_hash key, bool wait, uint64_t *ret_read)
+{
+    struct cw_source_packs *packs = atomic_load(&c->packs);
+    size_t n = block_bytes(file, block);
+    unsigned tiers = CW_SOURCE_IN_DIR;
+    struct cw_buf *buf = c->dir ? cw_source_dir_get(c->dir, key, n) : NULL;
+    if (!buf) {
+        tiers = CW_SOURCE_IN_STORE;
+        buf = packs ? cw_source_packs_get(packs, key, n) : NULL;
+    }
+    if (!buf) {
+        tiers = 0;
+        buf = read_origin(c, file, block);
+        *ret_read = buf ? n : 0;
+    }
+    if (buf)
+        fill(c, key, buf, tiers, wait);
+    return buf;
+}
+
+/* The block, a new ref, or NULL. wait: for room in the queues of the tiers that it belongs into. */
+static struct cw_buf *get(struct cw_source_cache *c, const struct cw_source_file *file,
+                          uint64_t block, bool wait, uint64_t *ret_read)
+{
+    struct cw_hash key = key_of(file, block);
+    struct entry *e;
+    cw_mutex_lock(&c->mutex);
+    while ((e = cw_map_get(&c->map, key.lo)) != NULL && cw_hash_eq(e->key, key) && !e->buf)
+        cw_cond_wait(&c->loaded, &c->mutex);
+    if (e) {
+        struct cw_buf *buf = cw_hash_eq(e->key, key) ? cw_buf_ref(e->buf) : NULL;
+        if (buf && e != c->newest) {
+            unlink_entry(c, e);
+            link_newest(c, e);
+        }
+        cw_mutex_unlock(&c->mutex);
+        return buf;
+    }
+    e = CW_NEW(struct entry);
+    e->key = key;
+    cw_map_set(&c->map, key.lo, e);
+    cw_mutex_unlock(&c->mutex);
+    atomic_fetch_add(&c->in_memory.misses, 1);
+    struct cw_buf *buf = load(c, file, block, key, wait, ret_read);
+    cw_mutex_lock(&c->mutex);
+    if (buf)
+        keep(c, e, buf);
+    else
+        drop(c, e);
+    cw_cond_broadcast(&c->loaded);
+    cw_mutex_unlock(&c->mutex);
+    return buf;
+}
+
+static int read_direct(struct cw_source_cache *c, const struct cw_source_file *file,
+                       uint64_t offset, void *dst, size_t n, struct cw_err *err)
+{
+    atomic_fetch_add(&c->origin.hits, 1);
+    atomic_fetch_add(&c->origin.hit_bytes, n);
+    return cw_read_fd(file->fd, offset, dst, n, err);
+}
+
+static int read_through(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst,
+                        size_t n, struct cw_err *err)
+{
+    struct cw_source_cache *c = arg;
+    char *p = dst;
+    if (!is_settled(file) || offset + n > (uint64_t)file->stamp.size)
+        return read_direct(c, file, offset, dst, n, err);
+    while (n > 0) {
+        uint64_t block = offset / CW_SOURCE_BLOCK_BYTES, begin = offset % CW_SOURCE_BLOCK_BYTES,
+                 read = FROM_MEMORY;
+        size_t part = CW_MIN(n, block_bytes(file, block) - (size_t)begin);
+        struct cw_buf *buf = get(c, file, block, false, &read);
+        if (!buf) /* as if there were no cache: also for the same error */
+            return read_direct(c, file, offset, p, n, err);
+        if (read == FROM_MEMORY) {
+            atomic_fetch_add(&c->in_memory.hits, 1);
+            atomic_fetch_add(&c->in_memory.hit_bytes, part);
+        }
+        memcpy(p, (const char *)buf->data + begin, part);
+        cw_buf_unref(buf);
+        p += part;
+        offset += part;
+        n -= part;
+    }
+    return 0;
+}
+
+/* ---- warming ---- */
+
+static unsigned find(struct cw_source_cache *c, struct cw_hash key, size_t n)
+{
+    struct cw_source_packs *packs = atomic_load(&c->packs);
+    unsigned tiers = 0;
+    cw_mutex_lock(&c->mutex);
+    const struct entry *e = cw_map_get(&c->map, key.lo);
+    if (e && e->buf && cw_hash_eq(e->key, key))
+        tiers |= CW_SOURCE_IN_MEMORY;
+    cw_mutex_unlock(&c->mutex);
+    if (c->dir && cw_source_dir_has(c->dir, key, n))
+        tiers |= CW_SOURCE_IN_DIR;
+    if (packs && cw_source_packs_has(packs, key, n))
+        tiers |= CW_SOURCE_IN_STORE;
+    return tiers;
+}
+
+/* Tiers that it should be in and that have room. */
+static unsigned missing(struct cw_source_cache *c, unsigned tiers)
+{
+    struct cw_source_packs *packs = atomic_load(&c->packs);
+    unsigned want = 0;
+    if (c->dir && !cw_source_dir_is_full(c->dir))
+        want |= CW_SOURCE_IN_DIR;
+    if (packs && !cw_source_packs_is_full(packs))
+        want |= CW_SOURCE_IN_STORE;
+    if (!c->dir && !packs)
+        want |= CW_SOURCE_IN_MEMORY;
+    return want & ~tiers;
+}
+
+static int settle(const struct cw_source_file *file, struct cw_err *err)
+{
+    int64_t deadline = cw_clock_ns() + (int64_t)(CW_SOURCE_SETTLE_MS + 500) * 1000000;
+    while (!is_settled(file)) {
+        if (cw_clock_ns() > deadline)
+            return cw_err_set(err, CW_E_STATE,
+                              "%s: its time of change lies in the future: it cannot be kept",
+                              file->path);
+        cw_clock_sleep_ns(50 * 1000000);
+    }
+    return 0;
+}
+
+static int block_through(void *arg, const struct cw_source_file *file, uint64_t block, bool load_it,
+                         struct cw_source_block *ret, struct cw_err *err)
+{
+    struct cw_source_cache *c = arg;
+    struct cw_hash key = key_of(file, block);
+    uint64_t read = FROM_MEMORY;
+    ret->tiers = find(c, key, (size_t)ret->bytes);
+    if (!load_it || missing(c, ret->tiers) == 0)
+        return 0;
+    int rc = settle(file, err);
+    if (rc < 0)
+        return rc;
+    struct cw_buf *buf = get(c, file, block, true, &read);
+    if (!buf)
+        return cw_err_set(err, CW_E_STATE, "%s: block %llu cannot be read, or the file changes",
+                          file->path, (unsigned long long)block);
+    if (read == FROM_MEMORY) /* from memory: the tiers behind may lack it */
+        fill(c, key, buf, find(c, key, (size_t)ret->bytes), true);
+    else
+        ret->read_bytes = read;
+    cw_buf_unref(buf);
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_source_cache **ret_cache,
+                        struct cw_err *err)
+{
+    struct cw_source_cache *c = CW_NEW(struct cw_source_cache);
+    c->memory = CW_MAX(o->memory ? o->memory : MEMORY_DEFAULT, MEMORY_MIN);
+    c->idle_ms = o->idle_ms ? o->idle_ms : CW_SOURCE_IDLE_MS;
+    c->hook = (struct cw_source_hook){read_through, block_through, c};
+    cw_mutex_init(&c->mutex);
+    cw_mutex_init(&c->in_memory.mutex);
+    cw_mutex_init(&c->origin.mutex);
+    cw_cond_init(&c->loaded);
+    int rc = o->dir ? cw_source_dir_new(o, c->memory / 4, &c->dir, err) : 0;
+    if (rc < 0)
+        cw_source_cache_free(c);
+    else
+        *ret_cache = c;
+    return rc;
+}
+
+void cw_source_cache_free(struct cw_source_cache *c)
+{
+    if (!c)
+        return;
+    cw_source_dir_free(c->dir);
+    cw_source_packs_free(atomic_load(&c->packs));
+    while (c->oldest)
+        drop(c, c->oldest);
+    cw_map_fini(&c->map);
+    cw_cond_fini(&c->loaded);
+    cw_mutex_fini(&c->mutex);
+    cw_mutex_fini(&c->in_memory.mutex);
+    cw_mutex_fini(&c->origin.mutex);
+    cw_mem_free(c);
+}
+
+void cw_source_cache_set_store(struct cw_source_cache *c, const char *url, uint64_t quota)
+{
+    struct cw_source_packs *packs = atomic_load(&c->packs);
+    if (packs)
+        cw_source_packs_set_quota(packs, quota);
+    else
+        atomic_store(&c->packs, cw_source_packs_new(url, quota, c->memory / 4, c->idle_ms));
+}
+
+const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *c)
+{
+    return &c->hook;
+}
+
+void cw_source_cache_counts(struct cw_source_cache *c,
+                            struct cw_source_counts ret[CW_SOURCE_TIERS_N])
+{
+    struct cw_source_packs *packs = atomic_load(&c->packs);
+    memset(ret, 0, CW_SOURCE_TIERS_N * sizeof(*ret));
+    cw_source_tally_read(&c->in_memory, &ret[CW_SOURCE_MEMORY]);
+    cw_source_tally_read(&c->origin, &ret[CW_SOURCE_ORIGIN]);
+    ret[CW_SOURCE_MEMORY].capacity = c->memory;
+    cw_mutex_lock(&c->mutex);
+    ret[CW_SOURCE_MEMORY].bytes = c->bytes;
+    cw_mutex_unlock(&c->mutex);
+    if (c->dir)
+        cw_source_dir_counts(c->dir, &ret[CW_SOURCE_DIR]);
+    if (packs)
+        cw_source_packs_counts(packs, &ret[CW_SOURCE_STORE]);
+}
+
+const char *cw_source_tier_name(enum cw_source_tier tier)
+{
+    static const char *const names[CW_SOURCE_TIERS_N] = {"memory", "dir", "store", "source"};
+    return names[tier];
+}

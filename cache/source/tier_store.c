@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What packs are known, and reading their blocks. */
+#include "cache/source/tier_store.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define PACK_BYTES_MAX ((uint64_t)64 << 20)
+#define OPEN_MAX 128
+#define FULL_NS ((int64_t)5 * 1000000000)
+
+/* ---- packs that are known ---- */
+
+static void pack_free(struct cw_source_pack *p)
+{
+    cw_store_file_close(p->file);
+    cw_mem_free(p->places);
+    cw_mem_free(p->name);
+    cw_mem_free(p);
+}
+
+void cw_source_packs_forget(struct cw_source_packs *s, struct cw_source_pack *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (cw_map_get(&s->places, p->places[i].row.key_lo) == &p->places[i])
+            cw_map_remove(&s->places, p->places[i].row.key_lo);
+    if (cw_strmap_get(&s->packs, p->name) == p)
+        cw_strmap_remove(&s->packs, p->name);
+    s->bytes -= p->bytes;
+    s->open_n -= p->file != NULL;
+    p->gone = true;
+    if (p->users == 0)
+        pack_free(p);
+}
+
+void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t bytes,
+                           struct cw_source_place *places, size_t n, int64_t used_ms)
+{
+    cw_mutex_lock(&s->mutex);
+    if (cw_strmap_get(&s->packs, name)) {
+        cw_mem_free(places);
+    } else {
+        struct cw_source_pack *p = CW_NEW(struct cw_source_pack);
+        *p = (struct cw_source_pack){.name = cw_mem_strdup(name),
+                                     .bytes = bytes,
+                                     .places = places,
+                                     .n = n,
+                                     .listed = true,
+                                     .used_ms = used_ms};
+        cw_strmap_set(&s->packs, name, p);
+        s->bytes += bytes;
+        for (size_t i = 0; i < n; i++) {
+            places[i].pack = p;
+            if (!cw_map_get(&s->places, places[i].row.key_lo))
+                cw_map_set(&s->places, places[i].row.key_lo, &places[i]);
+        }
+    }
+    cw_mutex_unlock(&s->mutex);
+}
+
+static struct cw_source_place *find(struct cw_source_packs *s, struct cw_hash key, size_t n)
+{
+    struct cw_source_place *place = cw_map_get(&s->places, key.lo);
+    return place && place->row.key_hi == key.hi && place->row.bytes == n ? place : NULL;
+}
+
+/* ---- reading ---- */
+
+/* Too many are open: one that nobody reads is closed. */
+static struct cw_store_file *close_one(struct cw_source_packs *s)
+{
+    struct cw_source_pack *oldest = NULL;
+    const char *name;
+    void *value;
+    for (size_t i = 0; s->open_n > OPEN_MAX && cw_strmap_next(&s->packs, &i, &name, &value);) {
+        struct cw_source_pack *p = value;
+        if (p->file && p->users == 0 && (!oldest || p->opened_at < oldest->opened_at))
+            oldest = p;
+    }
+    struct cw_store_file *file = oldest ? oldest->file : NULL;
+    if (oldest) {
+        oldest->file = NULL;
+        s->open_n--;
+    }
+    return file;
+}
+
+/* p is in use by us. */
+static int open_pack(struct cw_source_packs *s, struct cw_source_pack *p,
+                     struct cw_store_file **ret_file, struct cw_err *err)
+{
+    struct cw_store_file *file = NULL, *closing = NULL;
+    uint64_t bytes = 0;
+    cw_mutex_lock(&s->mutex);
+    *ret_file = p->file;
+    cw_mutex_unlock(&s->mutex);
+    if (*ret_file)
+        return 0;
+    int rc = cw_store_file_open(s->store, p->name, &file, &bytes, err);
+    if (rc < 0)
+        return rc;
+    cw_mutex_lock(&s->mutex);
+    if (p->file) {
+        closing = file;
+    } else {
+        p->file = file;
+        p->opened_at = ++s->clock;
+        s->open_n += !p->gone;
+        closing = close_one(s);
+    }
+    *ret_file = p->file;
+    cw_mutex_unlock(&s->mutex);
+    cw_store_file_close(closing);
+    return 0;
+}
+
+/* A reader is done. A pack that is damaged or not there any more is forgotten. */
+static void leave(struct cw_source_packs *s, struct cw_source_pack *p, int rc)
+{
+    cw_mutex_lock(&s->mutex);
+    p->users--;
+    p->used = p->used || rc == 0;
+    if (p->gone) {
+        if (p->users == 0)
+            pack_free(p);
+    } else if (rc == CW_E_NOT_FOUND || rc == CW_E_CORRUPT) {
+        cw_source_packs_forget(s, p);
+    }
+    cw_mutex_unlock(&s->mutex);
+}
+
+static int read_place(struct cw_source_packs *s, struct cw_source_pack *p,
+                      const struct cw_source_row *row, void *dst, struct cw_err *err)
+{
+    struct cw_store_file *file;
+    int rc = open_pack(s, p, &file, err);
+    if (rc == 0)
+        rc = cw_store_file_read(file, row->offset, dst, (size_t)row->bytes, err);
+    if (rc == 0 && cw_hash_u64(dst, (size_t)row->bytes) != row->sum)
+        rc = cw_err_set(err, CW_E_CORRUPT, "%s: a block's checksum does not match", p->name);
+    return rc;
+}
+
+struct cw_buf *cw_source_packs_get(struct cw_source_packs *s, struct cw_hash key, size_t n)
+{
+    struct cw_source_pack *p = NULL;
+    struct cw_source_row row;
+    struct cw_err err = {0};
+    cw_mutex_lock(&s->mutex);
+    const struct cw_source_place *place = find(s, key, n);
+    if (place) {
+        p = place->pack;
+        p->users++;
+        row = place->row;
+    }
+    cw_mutex_unlock(&s->mutex);
+    struct cw_buf *buf = p ? cw_buf_new(n) : NULL;
+    if (!p)
+        atomic_store(&s->missed, true);
+    else {
+        int rc = buf ? read_place(s, p, &row, buf->data, &err) : CW_E_NOMEM;
+        leave(s, p, rc);
+        if (rc == CW_E_CORRUPT)
+            atomic_fetch_add(&s->tally.damaged, 1);
+        if (rc < 0) {
+            cw_source_tally_trouble(&s->tally, err.msg);
+            buf = cw_buf_unref(buf);
+        }
+    }
+    atomic_fetch_add(buf ? &s->tally.hits : &s->tally.misses, 1);
+    if (buf)
+        atomic_fetch_add(&s->tally.hit_bytes, n);
+    return buf;
+}
+
+bool cw_source_packs_has(struct cw_source_packs *s, struct cw_hash key, size_t n)
+{
+    cw_mutex_lock(&s->mutex);
+    bool has = find(s, key, n) != NULL;
+    cw_mutex_unlock(&s->mutex);
+    if (!has)
+        atomic_store(&s->missed, true);
+    return has;
+}
+
+/* ---- the whole ---- */
+
+struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit,
+                                            int64_t idle_ms)
+{
+    struct cw_source_packs *s = CW_NEW(struct cw_source_packs);
+    s->url = cw_mem_strdup(url);
+    atomic_store(&s->quota, quota);
+    s->idle_ms = idle_ms;
+    s->pack_bytes = CW_MIN(PACK_BYTES_MAX, queue_limit / 2);
+    cw_mutex_init(&s->mutex);
+    cw_mutex_init(&s->tally.mutex);
+    cw_source_queue_init(&s->queue, queue_limit / 2);
+    cw_thread_start(&s->thread, "cachew-srcpack", cw_source_packs_work, s);
+    return s;
+}
+
+void cw_source_packs_free(struct cw_source_packs *s)
+{
+    if (!s)
+        return;
+    cw_source_queue_stop(&s->queue);
+    cw_thread_join(&s->thread);
+    const char *name;
+    void *value;
+    cw_mutex_lock(&s->mutex);
+    for (size_t i = 0; cw_strmap_next(&s->packs, &i, &name, &value);)
+        cw_source_packs_forget(s, value);
+    cw_mutex_unlock(&s->mutex);
+    cw_strmap_fini(&s->packs);
+    cw_map_fini(&s->places);
+    cw_source_queue_fini(&s->queue);
+    cw_mem_free(s->pending);
+    cw_store_close(s->store);
+    cw_mem_free(s->url);
+    cw_mutex_fini(&s->mutex);
+    cw_mutex_fini(&s->tally.mutex);
+    cw_mem_free(s);
+}
+
+void cw_source_packs_set_quota(struct cw_source_packs *s, uint64_t quota)
+{
+    atomic_store(&s->quota, quota);
+}
+
+struct cw_source_queue *cw_source_packs_queue(struct cw_source_packs *s)
+{
+    return &s->queue;
+}
+
+bool cw_source_packs_is_full(struct cw_source_packs *s)
+{
+    int64_t full_ns = atomic_load(&s->full_ns);
+    return full_ns != 0 && cw_clock_ns() - full_ns < FULL_NS;
+}
+
+void cw_source_packs_counts(struct cw_source_packs *s, struct cw_source_counts *ret)
+{
+    cw_source_tally_read(&s->tally, ret);
+    cw_mutex_lock(&s->mutex);
+    ret->bytes = s->bytes;
+    cw_mutex_unlock(&s->mutex);
+    ret->capacity = atomic_load(&s->quota);
+    ret->refused += atomic_load(&s->queue.refused);
+    ret->pending = atomic_load(&s->queue.pending);
+}

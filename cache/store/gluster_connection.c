@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache/store/gluster_connection.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/thread.h"
+
+#define LIBRARY "libgfapi.so.0"
+#define LOG_WARNING 5 /* GF_LOG_WARNING of libglusterfs; worse ones have lower numbers */
+
+enum link_state { LINK_DOWN, LINK_TRYING, LINK_UP };
+struct cw_gluster_link {
+    struct cw_gluster_link *next;
+    char *key;
+    struct cw_gluster_address address;
+    enum link_state state; /* lock */
+    glfs_t *fs;            /* of who is trying; then it stays */
+};
+
+static struct cw_mutex lock = CW_MUTEX_INIT;
+static struct cw_cond changed;        /* lock: of a state */
+static struct cw_gluster_link *links; /* lock; they stay */
+static struct cw_gluster_api api;     /* lock, until it is loaded */
+static bool is_loaded;                /* lock */
+static char log_path[40];             /* lock; "" = not begun */
+
+/* ---- libgfapi ---- */
+
+static int load_function(void *library, const char *name, void *ret_function, struct cw_err *err)
+{
+    void *function = dlsym(library, name);
+
+    if (!function)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "%s has no function %s: it is too old", LIBRARY,
+                          name);
+    memcpy(ret_function, &function, sizeof(function));
+    return 0;
+}
+static int load(struct cw_err *err)
+{
+    int rc = 0;
+
+    if (is_loaded)
+        return 0;
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "gluster:// needs the package libgfapi0: %s",
+                          dlerror());
+#define CW_GLFS(name)                                                                              \
+    if (rc == 0)                                                                                   \
+        rc = load_function(library, "glfs_" #name, (void *)&api.name, err);
+#include "cache/store/gluster_call_list.h"
+#undef CW_GLFS
+    is_loaded = rc == 0;
+    return rc;
+}
+const struct cw_gluster_api *cw_gluster_link_api(void)
+{
+    return &api;
+}
+
+/* ---- its log: lines through a pipe into ours ---- */
+
+/* "[time] W [MSGID: 1] [file.c:1:function] 0-vol-client-0: text" without the time. The level is
+ * only a wish: it also writes information, and, line by line, the whole graph with the passwords
+ * of its connections. None of that is for our log. */
+static void log_line(const char *line)
+{
+    const char *text = line[0] == '[' ? strstr(line, "] ") : NULL;
+
+    if (text && strchr("WECAM", text[2]) && text[2] && text[3] == ' ')
+        cw_log_warn("gluster", "%s", text + 2);
+}
+static void log_thread(void *arg)
+{
+    FILE *in = arg;
+    char line[2048];
+
+    while (fgets(line, sizeof(line), in)) {
+        line[strcspn(line, "\n")] = '\0';
+        log_line(line);
+    }
+    fclose(in);
+}
+static void begin_log(void)
+{
+    static struct cw_thread thread; /* until the process ends */
+    int fds[2];
+
+    if (log_path[0])
+        return;
+    snprintf(log_path, sizeof(log_path), "/dev/null");
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return;
+    FILE *in = fdopen(fds[0], "r");
+    if (!in) {
+        close(fds[0]);
+        close(fds[1]);
+        return;
+    }
+    snprintf(log_path, sizeof(log_path), "/proc/self/fd/%d", fds[1]);
+    cw_thread_start(&thread, "cachew-glog", log_thread, in);
+}
+
+/* ---- connections ---- */
+
+struct cw_gluster_link *cw_gluster_link_get(const struct cw_gluster_address *address)
+{
+    CW_STR_AUTO key = {0};
+    struct cw_gluster_link *link;
+
+    for (size_t i = 0; i < address->hosts_n; i++)
+        cw_str_addf(&key, "%s:%d,", address->hosts[i].name, address->hosts[i].port);
+    cw_str_addf(&key, "/%s", address->volume);
+    cw_mutex_lock(&lock);
+    if (!links)
+        cw_cond_init(&changed);
+    for (link = links; link && !cw_str_eq(link->key, cw_str_text(&key)); link = link->next)
+        ;
+    if (!link) {
+        link = CW_NEW(struct cw_gluster_link);
+        link->key = cw_str_take(&key);
+        link->address = *address;
+        link->next = links;
+        links = link;
+    }
+    cw_mutex_unlock(&lock);
+    return link;
+}
+static int make_fs(struct cw_gluster_link *link, struct cw_err *err)
+{
+    const struct cw_gluster_address *address = &link->address;
+    glfs_t *fs = api.new(address->volume);
+
+    if (!fs)
+        return cw_err_errno(err, errno, "gluster: volume %s", address->volume);
+    for (size_t i = 0; i < address->hosts_n; i++)
+        if (api.set_volfile_server(fs, "tcp", address->hosts[i].name, address->hosts[i].port) < 0)
+            return cw_err_errno(err, errno, "gluster: host %s", address->hosts[i].name);
+    (void)!api.set_logging(fs, log_path, LOG_WARNING);
+    link->fs = fs;
+    return 0;
+}
+static int fail_to_connect(const struct cw_gluster_address *address, int sys_errno,
+                           struct cw_err *err)
+{
+    char text[128];
+
+    if (sys_errno == ENOENT)
+        return cw_err_set(err, CW_E_NOT_FOUND,
+                          "gluster: %s has no volume %s, or it was never started",
+                          address->hosts[0].name, address->volume);
+    return cw_err_set(
+        err, CW_E_UNAVAILABLE,
+        "gluster: cannot connect to volume %s by %s%s: %s (do glusterd and bricks run?)",
+        address->volume, address->hosts[0].name, address->hosts_n > 1 ? " or the other hosts" : "",
+        strerror_r(sys_errno, text, sizeof(text)));
+}
+/* Without the lock: it may take long. A handle that failed can be tried again. */
+static int connect_link(struct cw_gluster_link *link, struct cw_err *err)
+{
+    int rc = link->fs ? 0 : make_fs(link, err);
+
+    if (rc < 0)
+        return rc;
+    errno = 0;
+    if (api.init(link->fs) < 0)
+        return fail_to_connect(&link->address, errno ? errno : EIO, err);
+    return 0;
+}
+int cw_gluster_link_up(struct cw_gluster_link *link, int64_t wait_ns, struct cw_err *err)
+{
+    int64_t deadline_ns = cw_clock_ns() + wait_ns;
+    int rc = 0;
+
+    cw_mutex_lock(&lock);
+    while (link->state == LINK_TRYING && rc == 0)
+        if (!cw_cond_wait_until(&changed, &lock, deadline_ns))
+            rc = cw_err_set(err, CW_E_UNAVAILABLE, "gluster: volume %s: still waiting for %s",
+                            link->address.volume, link->address.hosts[0].name);
+    if (rc == 0 && link->state == LINK_DOWN)
+        rc = load(err);
+    if (rc == 0 && link->state == LINK_DOWN) {
+        begin_log();
+        link->state = LINK_TRYING;
+        cw_mutex_unlock(&lock);
+        rc = connect_link(link, err);
+        cw_mutex_lock(&lock);
+        link->state = rc == 0 ? LINK_UP : LINK_DOWN;
+        cw_cond_broadcast(&changed);
+    }
+    cw_mutex_unlock(&lock);
+    return rc;
+}
+glfs_t *cw_gluster_link_fs(const struct cw_gluster_link *link)
+{
+    return link->fs;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs of a store, the threads that carry them out, and the timer that gives them up. */
+#include <stdio.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cache/store/store_core.h"
+
+static void push(struct cw_store_queue *queue, struct cw_store_job *job)
+{
+    job->next = NULL;
+    if (queue->tail)
+        queue->tail->next = job;
+    else
+        queue->head = job;
+    queue->tail = job;
+}
+static void pop(struct cw_store_queue *queue)
+{
+    struct cw_store_job *job = queue->head;
+
+    queue->head = job->next;
+    if (!queue->head)
+        queue->tail = NULL;
+    job->next = NULL;
+}
+static void unlink_from(struct cw_store_job **head, struct cw_store_job *job)
+{
+    for (; *head; head = &(*head)->next)
+        if (*head == job) {
+            *head = job->next;
+            job->next = NULL;
+            return;
+        }
+}
+/* What I/O threads have still to take: a call, or pieces. */
+static unsigned pieces_left(const struct cw_store_job *job)
+{
+    return job->call ? 1 : (unsigned)((job->n - job->taken + CW_STORE_PIECE - 1) / CW_STORE_PIECE);
+}
+static bool is_queued(const struct cw_store_job *job)
+{
+    return job->state == CW_STORE_JOB_QUEUED ||
+           (job->state == CW_STORE_JOB_RUNNING && !job->call && job->taken < job->n);
+}
+static void unlink_job(struct cw_store *store, struct cw_store_job *job)
+{
+    struct cw_store_queue *queue = job->call ? &store->calls : &store->reads;
+
+    if (!is_queued(job)) {
+        unlink_from(&store->running, job);
+        return;
+    }
+    store->wanted -= pieces_left(job);
+    unlink_from(&queue->head, job);
+    queue->tail = queue->head;
+    while (queue->tail && queue->tail->next)
+        queue->tail = queue->tail->next;
+}
+
+/* ---- life of a job ---- */
+
+struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *call,
+                                      const char *name)
+{
+    struct cw_store_job *job = CW_NEW(struct cw_store_job);
+
+    job->store = store;
+    job->call = call;
+    job->refs = 1;
+    if (name)
+        snprintf(job->name, sizeof(job->name), "%s", name);
+    return job;
+}
+/* The file's ref is given up without the lock, and on an I/O thread where it may be. */
+static void free_job(struct cw_store_job *job, bool is_here)
+{
+    if (job->file && is_here)
+        cw_store_file_unref_here(job->file);
+    else if (job->file)
+        cw_store_file_unref(job->file);
+    if (job->opened && is_here)
+        cw_store_file_unref_here(job->opened);
+    else if (job->opened)
+        cw_store_file_unref(job->opened);
+    if (job->has_left)
+        job->read->left(job->read);
+    for (size_t i = 0; i < job->entries_n; i++)
+        cw_mem_free(job->entries[i].name);
+    cw_mem_free(job->entries);
+    cw_buf_unref(job->pieces);
+    cw_mem_free(job);
+}
+static void unref_job(struct cw_store_job *job, bool is_here)
+{
+    struct cw_store *store = job->store;
+
+    cw_mutex_lock(&store->lock);
+    bool is_last = --job->refs == 0;
+    cw_mutex_unlock(&store->lock);
+    if (is_last)
+        free_job(job, is_here);
+}
+void cw_store_job_unref(struct cw_store_job *job)
+{
+    if (job)
+        unref_job(job, false);
+}
+
+/* Lock held; lets go of it to call done. Gives up the ref of start. */
+static void tell(struct cw_store_job *job)
+{
+    struct cw_store *store = job->store;
+    struct cw_store_read *read = job->read;
+    int rc = job->rc;
+
+    job->is_told = true;
+    if (job->waiter)
+        cw_cond_signal(job->waiter);
+    if (read) {
+        cw_store_meter_end_locked(store, &store->reading, rc < 0 ? 0 : job->n, rc);
+        if (rc < 0)
+            read->err = job->why;
+        cw_mutex_unlock(&store->lock);
+        read->done(read, rc);
+        cw_mutex_lock(&store->lock);
+    }
+    if (--job->refs > 0)
+        return;
+    cw_mutex_unlock(&store->lock);
+    free_job(job, false);
+    cw_mutex_lock(&store->lock);
+}
+/* Lock held. Threads that are still inside find that it ended. The job may be gone afterwards
+ * for who has no ref of his own. */
+static void end(struct cw_store_job *job, int rc)
+{
+    struct cw_store *store = job->store;
+
+    if (job->state == CW_STORE_JOB_ENDED)
+        return;
+    unlink_job(store, job);
+    job->state = CW_STORE_JOB_ENDED;
+    job->rc = rc;
+    job->stuck = job->inside - job->copying;
+    store->stuck += (unsigned)job->stuck;
+    if (job->call == cw_store_try_call && job->is_nobodys)
+        cw_store_tried_locked(store, rc, &job->why);
+    else
+        cw_store_note_locked(store, rc, &job->why);
+    if (job->copying == 0)
+        tell(job);
+}
+
+/* ---- I/O threads ---- */
+
+static void begin(struct cw_store *store, struct cw_store_job *job)
+{
+    job->state = CW_STORE_JOB_RUNNING;
+    job->deadline_ns = store->taken_ns + store->url.timeout_ns;
+    if (job->call) {
+        job->next = store->running;
+        store->running = job;
+    }
+    if (job->deadline_ns < store->timer_at_ns)
+        cw_cond_signal(&store->timer);
+}
+/* The next piece of the read at the head of the queue. It stays there until its last piece is
+ * taken. */
+static size_t take_piece(struct cw_store *store, struct cw_store_job *job, size_t *ret_at)
+{
+    size_t n = CW_MIN(job->n - job->taken, CW_STORE_PIECE);
+
+    if (job->state == CW_STORE_JOB_QUEUED)
+        begin(store, job);
+    *ret_at = job->taken;
+    job->taken += n;
+    job->deadline_ns = store->taken_ns + store->url.timeout_ns;
+    if (job->taken == job->n) {
+        pop(&store->reads);
+        job->next = store->running;
+        store->running = job;
+    }
+    if (store->url.read_rate)
+        store->read_next_ns = CW_MAX(store->read_next_ns, store->taken_ns) +
+                              (int64_t)((double)n * 1e9 / (double)store->url.read_rate);
+    return n;
+}
+/* Lock held. A call, or a piece of a read (*ret_n bytes at *ret_at); NULL: stop. */
+static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t *ret_n)
+{
+    for (;;) {
+        int64_t now = cw_clock_ns();
+        struct cw_store_job *job = store->calls.head;
+        if (job) {
+            store->taken_ns = now;
+            store->wanted--;
+            pop(&store->calls);
+            begin(store, job);
+            return job;
+        }
+        job = store->reads.head;
+        if (job && store->read_next_ns <= now) {
+            store->taken_ns = now;
+            store->wanted--;
+            *ret_n = take_piece(store, job, ret_at);
+            return job;
+        }
+        if (store->stopping && !job)
+            return NULL;
+        store->idle++;
+        if (job)
+            cw_cond_wait_until(&store->work, &store->lock, store->read_next_ns);
+        else
+            cw_cond_wait(&store->work, &store->lock);
+        store->idle--;
+    }
+}
+/* Without the lock: what was read into memory of the thread's own (or straight to where it
+ * belongs) goes to the caller, if he still waits. */
+static void hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc,
+                      const struct cw_err *err)
+{
+    struct cw_store *store = job->store;
+
+    cw_mutex_lock(&store->lock);
+    if (job->state == CW_STORE_JOB_ENDED) {
+        cw_mutex_unlock(&store->lock);
+        return;
+    }
+    if (rc < 0) {
+        job->why = *err;
+        job->inside--; /* this thread is not stuck */
+        end(job, rc);
+        job->inside++;
+        cw_mutex_unlock(&store->lock);
+        return;
+    }
+    job->copying++;
+    cw_mutex_unlock(&store->lock);
+    if (p != job->dst + at)
+        memcpy(job->dst + at, p, n);
+    cw_mutex_lock(&store->lock);
+    job->copying--;
+    job->done += n;
+    job->deadline_ns = cw_clock_ns() + store->url.timeout_ns;
+    if (job->state == CW_STORE_JOB_ENDED) {
+        if (job->copying == 0)
+            tell(job);
+    } else if (job->done == job->n) {
+        job->inside--;
+        end(job, 0);
+        job->inside++;
+    }
+    cw_mutex_unlock(&store->lock);
+}
+static void run_piece(struct cw_store_job *job, size_t at, size_t n, void **buffer)
+{
+    struct cw_store *store = job->store;
+    struct cw_err err = {0};
+    int rc = 0;
+
+    if (store->url.latency_ns && at == 0)
+        cw_clock_sleep_ns(store->url.latency_ns);
+    bool is_straight = job->has_left && !job->is_past;
+    if (!is_straight && !*buffer)
+        *buffer = cw_mem_try_pages(CW_STORE_PIECE + 2 * CW_MEM_PAGE);
+    uint64_t offset = job->offset + at;
+    uint8_t *to = is_straight ? job->dst + at : *buffer;
+    if (!to)
+        rc = cw_err_set(&err, CW_E_NOMEM, "store %s: no memory to read", store->url.text);
+    else if (job->is_past)
+        rc = store->ops->read_past(job->file->own, offset, to += offset % CW_MEM_PAGE, n, &err);
+    else
+        rc = store->ops->read(job->file->own, offset, to, n, &err);
+    hand_over(job, at, to, n, rc, &err);
+}
+static void run_call(struct cw_store_job *job)
+{
+    struct cw_store *store = job->store;
+
+    if (job->has_latency && store->url.latency_ns)
+        cw_clock_sleep_ns(store->url.latency_ns);
+    int rc = job->call(job);
+    cw_mutex_lock(&store->lock);
+    if (job->state != CW_STORE_JOB_ENDED) {
+        job->why = job->err;
+        job->inside--; /* this thread is not stuck */
+        end(job, rc);
+        job->inside++;
+    }
+    cw_mutex_unlock(&store->lock);
+}
+static void run(struct cw_store *store, struct cw_store_job *job, size_t at, size_t n,
+                void **buffer)
+{
+    if (job->call)
+        run_call(job);
+    else
+        run_piece(job, at, n, buffer);
+    cw_mutex_lock(&store->lock);
+    job->inside--;
+    if (job->stuck > 0) {
+        job->stuck--;
+        store->stuck--;
+    }
+    cw_mutex_unlock(&store->lock);
+    unref_job(job, true);
+}
+/* The last to leave a store that was closed frees it. */
+static void leave(struct cw_store *store)
+{
+    bool is_last = --store->alive == 0 && store->was_left;
+
+    cw_cond_broadcast(&store->quiet);
+    cw_mutex_unlock(&store->lock);
+    if (is_last)
+        cw_store_free(store);
+}
+static void io_thread(void *arg)
+{
+    struct cw_store *store = arg;
+    void *buffer = NULL;
+    size_t at = 0, n = 0;
+
+    cw_mutex_lock(&store->lock);
+    store->idle--; /* it was counted from its start on */
+    for (struct cw_store_job *job; (job = take(store, &at, &n));) {
+        job->refs++;
+        job->inside++;
+        cw_mutex_unlock(&store->lock);
+        run(store, job, at, n, &buffer);
+        cw_mutex_lock(&store->lock);
+    }
+    cw_mem_free(buffer);
+    leave(store);
+}
+
+/* Lock held: threads for what waits. */
+static void start_threads(struct cw_store *store)
+{
+    unsigned most = CW_MIN(CW_STORE_THREADS + store->stuck, CW_STORE_THREADS_MAX);
+
+    while (store->wanted > store->idle && store->threads_n < most && !store->stopping) {
+        store->idle++;
+        store->alive++;
+        cw_thread_start(&store->threads[store->threads_n++], "cachew-store", io_thread, store);
+    }
+}
+
+/* ---- the timer ---- */
+
+static int64_t deadline_of(const struct cw_store *store, const struct cw_store_job *job)
+{
+    int64_t from = store->taken_ns;
+
+    if (!is_queued(job) || job->inside > 0)
+        return job->deadline_ns;
+    if (!job->call)
+        from = CW_MAX(from, store->read_next_ns); /* the throttle's wait does not count */
+    return CW_MAX(job->deadline_ns, from + store->url.timeout_ns);
+}
+/* Lock held. The job that is to end next, of those that run and those whose turn is next. */
+static struct cw_store_job *find_first(struct cw_store *store, int64_t *ret_at_ns)
+{
+    struct cw_store_job *const heads[] = {store->calls.head, store->reads.head};
+    struct cw_store_job *first = NULL;
+
+    *ret_at_ns = INT64_MAX;
+    for (struct cw_store_job *job = store->running; job; job = job->next)
+        if (job->deadline_ns < *ret_at_ns) {
+            *ret_at_ns = job->deadline_ns;
+            first = job;
+        }
+    for (size_t i = 0; i < CW_ARRAY_LEN(heads); i++)
+        if (heads[i] && deadline_of(store, heads[i]) < *ret_at_ns) {
+            *ret_at_ns = deadline_of(store, heads[i]);
+            first = heads[i];
+        }
+    return first;
+}
+/* While away nothing waits in line but what nobody waits for. */
+static struct cw_store_job *find_refused(struct cw_store *store)
+{
+    for (struct cw_store_job *job = store->calls.head; job; job = job->next)
+        if (!job->is_nobodys)
+            return job;
+    return store->reads.head;
+}
+static void start_try(struct cw_store *store)
+{
+    struct cw_store_job *job = cw_store_job_new(store, cw_store_try_call, NULL);
+
+    store->is_trying = true;
+    job->is_nobodys = true;
+    cw_mutex_unlock(&store->lock);
+    cw_store_job_start(job);
+    cw_store_job_unref(job);
+    cw_mutex_lock(&store->lock);
+}
+/* Lock held. Whether something was done; else *ret_at_ns says when to look again. */
+static bool tick(struct cw_store *store, int64_t now, int64_t *ret_at_ns)
+{
+    struct cw_store_job *job = find_first(store, ret_at_ns);
+
+    if (job && *ret_at_ns <= now) {
+        end(job, cw_err_set(&job->why, CW_E_TIMEOUT, "store %s: %s%sno answer within %lld ms",
+                            store->url.text, job->name, *job->name ? ": " : "",
+                            (long long)(store->url.timeout_ns / 1000000)));
+        start_threads(store);
+        return true;
+    }
+    if (!store->is_away)
+        return false;
+    if ((job = find_refused(store))) {
+        end(job, cw_store_refuse_locked(store, &job->why));
+        return true;
+    }
+    if (!store->is_trying && store->try_ns <= now) {
+        start_try(store);
+        return true;
+    }
+    if (!store->is_trying)
+        *ret_at_ns = CW_MIN(*ret_at_ns, store->try_ns);
+    return false;
+}
+static void timer_thread(void *arg)
+{
+    struct cw_store *store = arg;
+
+    cw_mutex_lock(&store->lock);
+    while (!store->stopping) {
+        int64_t at_ns = INT64_MAX;
+        if (tick(store, cw_clock_ns(), &at_ns))
+            continue;
+        store->timer_at_ns = at_ns;
+        if (at_ns == INT64_MAX)
+            cw_cond_wait(&store->timer, &store->lock);
+        else
+            cw_cond_wait_until(&store->timer, &store->lock, at_ns);
+        store->timer_at_ns = 0;
+    }
+    leave(store);
+}
+
+/* ---- for the rest of the store ---- */
+
+void cw_store_job_start(struct cw_store_job *job)
+{
+    struct cw_store *store = job->store;
+
+    cw_mutex_lock(&store->lock);
+    job->refs++;
+    job->state = CW_STORE_JOB_QUEUED;
+    job->deadline_ns = cw_clock_ns() + store->url.timeout_ns;
+    push(job->call ? &store->calls : &store->reads, job);
+    unsigned pieces = pieces_left(job);
+    store->wanted += pieces;
+    if (!store->timer_thread.started) {
+        store->alive++;
+        cw_thread_start(&store->timer_thread, "cachew-store-t", timer_thread, store);
+    }
+    start_threads(store);
+    if (pieces == 1)
+        cw_cond_signal(&store->work);
+    else
+        cw_cond_broadcast(&store->work);
+    if (job->deadline_ns < store->timer_at_ns)
+        cw_cond_signal(&store->timer);
+    cw_mutex_unlock(&store->lock);
+}
+int cw_store_job_wait(struct cw_store_job *job, struct cw_cond *waiter, struct cw_err *err)
+{
+    struct cw_store *store = job->store;
+
+    cw_mutex_lock(&store->lock);
+    while (!job->is_told)
+        cw_cond_wait(waiter, &store->lock);
+    job->waiter = NULL;
+    cw_mutex_unlock(&store->lock);
+    if (job->rc < 0 && err)
+        *err = job->why;
+    return job->rc;
+}
+int cw_store_job_run(struct cw_store_job *job, struct cw_err *err)
+{
+    struct cw_store *store = job->store;
+    struct cw_cond waiter;
+
+    if (!store->has_threads) {
+        int rc = job->call(job);
+        if (rc < 0 && err)
+            *err = job->err;
+        return rc;
+    }
+    cw_cond_init(&waiter);
+    job->waiter = &waiter;
+    cw_store_job_start(job);
+    int rc = cw_store_job_wait(job, &waiter, err);
+    cw_cond_fini(&waiter);
+    return rc;
+}
+void cw_store_job_progress(struct cw_store_job *job)
+{
+    struct cw_store *store = job->store;
+
+    cw_mutex_lock(&store->lock);
+    job->deadline_ns = cw_clock_ns() + store->url.timeout_ns;
+    cw_mutex_unlock(&store->lock);
+}
+bool cw_store_job_is_ended(struct cw_store_job *job)
+{
+    cw_mutex_lock(&job->store->lock);
+    bool is_ended = job->state == CW_STORE_JOB_ENDED;
+    cw_mutex_unlock(&job->store->lock);
+    return is_ended;
+}
+void cw_store_jobs_drop(struct cw_store *store)
+{
+    for (struct cw_store_job *job; (job = store->calls.head);) {
+        pop(&store->calls);
+        free_job(job, true);
+    }
+}
+static void each_thread(struct cw_store *store, void (*fn)(struct cw_thread *thread))
+{
+    fn(&store->timer_thread);
+    for (size_t i = 0; i < store->threads_n; i++)
+        fn(&store->threads[i]);
+}
+void cw_store_threads_stop(struct cw_store *store)
+{
+    int64_t deadline_ns = cw_clock_ns() + store->url.timeout_ns;
+
+    cw_mutex_lock(&store->lock);
+    store->stopping = true;
+    cw_cond_broadcast(&store->work);
+    cw_cond_signal(&store->timer);
+    while (store->alive > 0 && cw_cond_wait_until(&store->quiet, &store->lock, deadline_ns))
+        ;
+    bool is_left = store->alive > 0; /* stuck in a call: the last of them frees the store */
+    if (is_left)
+        each_thread(store, cw_thread_detach);
+    store->was_left = is_left;
+    cw_mutex_unlock(&store->lock);
+    if (is_left)
+        return;
+    each_thread(store, cw_thread_join);
+    cw_store_free(store);
+}

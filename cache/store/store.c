@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening, being away and back, and calls on names. */
+#include "cache/store/store.h"
+
+#include <string.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cache/store/store_core.h"
+
+#define FIRST_WAIT_NS ((int64_t)500000000)
+#define LAST_WAIT_NS ((int64_t)10000000000)
+
+static struct cw_store *unconst(const struct cw_store *store)
+{
+    return (struct cw_store *)(uintptr_t)store; /* for its lock */
+}
+
+/* ---- measuring ---- */
+
+void cw_store_meter_begin(struct cw_store *store, struct cw_store_meter *meter)
+{
+    cw_mutex_lock(&store->lock);
+    if (meter->under_way++ == 0)
+        meter->since_ns = cw_clock_ns();
+    cw_mutex_unlock(&store->lock);
+}
+void cw_store_meter_end_locked(struct cw_store *store, struct cw_store_meter *meter, uint64_t bytes,
+                               int rc)
+{
+    int64_t now = cw_clock_ns();
+
+    meter->ns += (uint64_t)(now - meter->since_ns);
+    meter->since_ns = now;
+    meter->under_way--;
+    if (rc < 0)
+        store->errors++;
+    else {
+        meter->n++;
+        meter->bytes += bytes;
+    }
+}
+void cw_store_rates(const struct cw_store *store, struct cw_store_rates *ret_rates)
+{
+    struct cw_store *s = unconst(store);
+
+    cw_mutex_lock(&s->lock);
+    int64_t now = cw_clock_ns();
+    *ret_rates = (struct cw_store_rates){.reads = s->reading.n,
+                                         .read_bytes = s->reading.bytes,
+                                         .read_ns = s->reading.ns,
+                                         .writes = s->writing.n,
+                                         .write_bytes = s->writing.bytes,
+                                         .write_ns = s->writing.ns,
+                                         .errors = s->errors};
+    if (s->reading.under_way)
+        ret_rates->read_ns += (uint64_t)(now - s->reading.since_ns);
+    if (s->writing.under_way)
+        ret_rates->write_ns += (uint64_t)(now - s->writing.since_ns);
+    cw_mutex_unlock(&s->lock);
+}
+
+/* ---- away ---- */
+
+static void go_away(struct cw_store *store, const struct cw_err *why)
+{
+    if (store->is_away)
+        return;
+    store->is_away = true;
+    store->away_since_ns = cw_clock_ns();
+    store->wait_ns = FIRST_WAIT_NS;
+    store->try_ns = store->away_since_ns + store->wait_ns;
+    store->why = *why;
+    cw_log_debug("store", "%s is away: %s", store->url.text, why->msg);
+    cw_cond_signal(&store->timer);
+}
+void cw_store_note_locked(struct cw_store *store, int rc, const struct cw_err *err)
+{
+    if (rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE)
+        go_away(store, err);
+}
+void cw_store_tried_locked(struct cw_store *store, int rc, const struct cw_err *err)
+{
+    store->is_trying = false;
+    if (rc == 0) {
+        store->is_open = true;
+        store->is_away = false;
+        cw_log_debug("store", "%s is back", store->url.text);
+        return;
+    }
+    store->why = *err;
+    store->wait_ns = CW_MIN(2 * store->wait_ns, LAST_WAIT_NS);
+    store->try_ns = cw_clock_ns() + store->wait_ns;
+}
+int cw_store_refuse_locked(struct cw_store *store, struct cw_err *err)
+{
+    if (!store->is_away)
+        return 0;
+    return cw_err_set(err, CW_E_UNAVAILABLE, "store %s is away since %lld s: %s", store->url.text,
+                      (long long)((cw_clock_ns() - store->away_since_ns) / 1000000000),
+                      store->why.msg);
+}
+int cw_store_try_call(struct cw_store_job *job)
+{
+    return job->store->ops->try(job->store->self, &job->err);
+}
+static int run_try(struct cw_store *store, struct cw_err *err)
+{
+    struct cw_store_job *job = cw_store_job_new(store, cw_store_try_call, NULL);
+    int rc = cw_store_job_run(job, err);
+
+    cw_store_job_unref(job);
+    return rc;
+}
+/* The first that comes opens it, the others wait for him. */
+static int open_first(struct cw_store *store, struct cw_err *err)
+{
+    struct cw_err why = {0};
+
+    store->is_opening = true;
+    cw_mutex_unlock(&store->lock);
+    int rc = run_try(store, &why);
+    cw_mutex_lock(&store->lock);
+    store->is_opening = false;
+    store->is_open = rc == 0;
+    if (rc < 0)
+        go_away(store, &why);
+    cw_cond_broadcast(&store->quiet);
+    return cw_store_refuse_locked(store, err);
+}
+int cw_store_admit(struct cw_store *store, struct cw_err *err)
+{
+    cw_mutex_lock(&store->lock);
+    while (store->is_opening)
+        cw_cond_wait(&store->quiet, &store->lock);
+    int rc = cw_store_refuse_locked(store, err);
+    if (rc == 0 && !store->is_open)
+        rc = open_first(store, err);
+    cw_mutex_unlock(&store->lock);
+    return rc;
+}
+bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why)
+{
+    struct cw_store *s = unconst(store);
+
+    cw_mutex_lock(&s->lock);
+    bool is_away = s->is_away;
+    if (is_away && ret_why)
+        *ret_why = s->why;
+    cw_mutex_unlock(&s->lock);
+    return is_away;
+}
+
+/* ---- opening, closing ---- */
+
+int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw_err *err)
+{
+    struct cw_store *store = CW_NEW(struct cw_store);
+    int rc = cw_store_url_parse(url, &store->url, err);
+
+    if (rc < 0) {
+        cw_mem_free(store);
+        return rc;
+    }
+    store->ops = store->url.ops;
+    store->self = store->ops->init(&store->url);
+    store->has_threads =
+        store->ops->waits || store->url.latency_ns || store->url.read_rate || store->url.write_rate;
+    cw_mutex_init(&store->lock);
+    cw_cond_init(&store->work);
+    cw_cond_init(&store->timer);
+    cw_cond_init(&store->quiet);
+    *ret_store = store;
+    return 0;
+}
+int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *err)
+{
+    struct cw_store *store;
+    int rc = cw_store_open_lazily(url, &store, err);
+
+    if (rc < 0)
+        return rc;
+    rc = run_try(store, err);
+    if (rc < 0) {
+        cw_store_close(store);
+        return rc;
+    }
+    store->is_open = true;
+    *ret_store = store;
+    return 0;
+}
+void cw_store_free(struct cw_store *store)
+{
+    cw_store_jobs_drop(store);
+    store->ops->fini(store->self);
+    cw_cond_fini(&store->work);
+    cw_cond_fini(&store->timer);
+    cw_cond_fini(&store->quiet);
+    cw_mutex_fini(&store->lock);
+    cw_mem_free(store);
+}
+void cw_store_close(struct cw_store *store)
+{
+    if (store)
+        cw_store_threads_stop(store);
+}
+const char *cw_store_url(const struct cw_store *store)
+{
+    return store->url.text;
+}
+
+int64_t cw_store_timeout_ms(const struct cw_store *store)
+{
+    return store->url.has_timeout ? store->url.timeout_ns / 1000000 : 0;
+}
+bool cw_store_verifies_always(const struct cw_store *store)
+{
+    return store->url.verifies_always;
+}
+
+/* ---- calls on names ---- */
+
+static int call_remove(struct cw_store_job *job)
+{
+    int rc = job->store->ops->remove(job->store->self, job->name, &job->err);
+
+    return rc == CW_E_NOT_FOUND ? 0 : rc;
+}
+static int call_stat(struct cw_store_job *job)
+{
+    return job->store->ops->stat(job->store->self, job->name, &job->v[0], &job->err);
+}
+static int call_space(struct cw_store_job *job)
+{
+    return job->store->ops->space(job->store->self, &job->v[0], &job->v[1], &job->err);
+}
+/* Run, unless the store is away. *ret_job is to be unreferenced, also after an error. */
+static int run_call(struct cw_store *store, cw_store_call_fn *call, const char *name,
+                    struct cw_store_job **ret_job, struct cw_err *err)
+{
+    int rc = cw_store_admit(store, err);
+
+    *ret_job = NULL;
+    if (rc < 0)
+        return rc;
+    *ret_job = cw_store_job_new(store, call, name);
+    (*ret_job)->has_latency = true;
+    return cw_store_job_run(*ret_job, err);
+}
+int cw_store_remove(struct cw_store *store, const char *name, struct cw_err *err)
+{
+    struct cw_store_job *job = NULL;
+    int rc = cw_store_check_name(name, err);
+
+    if (rc == 0)
+        rc = run_call(store, call_remove, name, &job, err);
+    cw_store_job_unref(job);
+    return rc;
+}
+int cw_store_stat(struct cw_store *store, const char *name, uint64_t *ret_bytes, struct cw_err *err)
+{
+    struct cw_store_job *job = NULL;
+    int rc = cw_store_check_name(name, err);
+
+    if (rc == 0)
+        rc = run_call(store, call_stat, name, &job, err);
+    if (rc == 0)
+        *ret_bytes = job->v[0];
+    cw_store_job_unref(job);
+    return rc;
+}
+int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_free,
+                   struct cw_err *err)
+{
+    struct cw_store_job *job;
+
+    if (!store->ops->space)
+        return cw_err_set(err, CW_E_UNSUPPORTED, "store %s does not know its space",
+                          store->url.text);
+    int rc = run_call(store, call_space, NULL, &job, err);
+    if (rc == 0) {
+        *ret_total = job->v[0];
+        *ret_free = job->v[1];
+    }
+    cw_store_job_unref(job);
+    return rc;
+}
+
+/* A listing is gathered first, and given to the caller on his own thread. */
+static int on_entry(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
+{
+    struct cw_store_job *job = arg;
+
+    CW_GROW(job->entries, job->entries_n, job->entries_cap);
+    job->entries[job->entries_n++] = (struct cw_store_entry){cw_mem_strdup(name), bytes, mtime_ms};
+    cw_store_job_progress(job);
+    return cw_store_job_is_ended(job);
+}
+static int call_list(struct cw_store_job *job)
+{
+    return job->store->ops->list(job->store->self, job->name, on_entry, job, &job->err);
+}
+int cw_store_list(struct cw_store *store, const char *prefix, cw_store_list_fn *fn, void *arg,
+                  struct cw_err *err)
+{
+    cw_autofree char *name = cw_mem_strdup(prefix);
+    struct cw_store_job *job = NULL;
+    size_t n = strlen(name);
+    int rc = 0;
+
+    if (n > 0 && name[n - 1] == '/')
+        name[n - 1] = '\0';
+    if (n > 0)
+        rc = cw_store_check_name(name, err);
+    if (rc == 0)
+        rc = run_call(store, call_list, name, &job, err);
+    for (size_t i = 0; rc == 0 && i < job->entries_n; i++)
+        rc = fn(arg, job->entries[i].name, job->entries[i].bytes, job->entries[i].mtime_ms);
+    cw_store_job_unref(job);
+    return rc;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* URLs of stores, and names of files in them. */
+#include <stdio.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "cache/store/store_core.h"
+
+#define OLD_TEMP_MS (3600 * (int64_t)1000)
+#define TIMEOUT_MAX_MS (3600 * (int64_t)1000)
+
+#define CW_STORE(name) extern const struct cw_store_ops cw_store_##name;
+#include "cache/store/backend_list.h"
+#undef CW_STORE
+static const struct cw_store_ops *const all[] = {
+#define CW_STORE(name) &cw_store_##name,
+#include "cache/store/backend_list.h"
+#undef CW_STORE
+};
+
+static const char *const common_keys[] = {"timeout", "read_rate", "write_rate",
+                                          "latency", "verify",    NULL};
+
+static int set_ms(const struct cw_store_url *url, const char *key, const char *value, int64_t min,
+                  int64_t *ret_ns, struct cw_err *err)
+{
+    int64_t ms;
+
+    if (!cw_str_to_ms(value, &ms) || ms < min || ms > TIMEOUT_MAX_MS)
+        return cw_err_set(err, CW_E_INVALID,
+                          "store %s: %s=%s is no time from %dms to 1h, such as 500ms or 5s",
+                          url->text, key, value, (int)min);
+    *ret_ns = ms * 1000000;
+    return 0;
+}
+static int set_rate(const struct cw_store_url *url, const char *key, const char *value,
+                    uint64_t *ret_rate, struct cw_err *err)
+{
+    if (!cw_str_to_bytes(value, ret_rate) || *ret_rate == 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "store %s: %s=%s is no number of bytes per second, such as 100M",
+                          url->text, key, value);
+    return 0;
+}
+static int set_verify(struct cw_store_url *url, const char *value, struct cw_err *err)
+{
+    url->verifies_always = cw_str_eq(value, "always");
+    if (url->verifies_always || cw_str_eq(value, "first"))
+        return 0;
+    return cw_err_set(err, CW_E_INVALID, "store %s: verify is first or always", url->text);
+}
+static bool has_key(const char *const *keys, const char *key)
+{
+    for (; keys && *keys; keys++)
+        if (cw_str_eq(*keys, key))
+            return true;
+    return false;
+}
+static int refuse_key(const struct cw_store_url *url, const char *key, struct cw_err *err)
+{
+    CW_STR_AUTO known = {0};
+
+    for (const char *const *k = common_keys; *k; k++)
+        cw_str_addf(&known, "%s%s", k == common_keys ? "" : ", ", *k);
+    for (const char *const *k = url->ops->keys; k && *k; k++)
+        cw_str_addf(&known, ", %s", *k);
+    return cw_err_set(err, CW_E_INVALID, "store %s: there is no parameter \"%s\"; known are %s",
+                      url->text, key, cw_str_text(&known));
+}
+static int set_own(struct cw_store_url *url, const char *key, const char *value, struct cw_err *err)
+{
+    if (strlen(value) >= sizeof(url->values[0]) || url->keys_n == CW_STORE_KEYS_MAX)
+        return cw_err_set(err, CW_E_INVALID, "store %s: the value of %s is too long", url->text,
+                          key);
+    snprintf(url->keys[url->keys_n], sizeof(url->keys[0]), "%s", key);
+    snprintf(url->values[url->keys_n++], sizeof(url->values[0]), "%s", value);
+    return 0;
+}
+static int set_key(struct cw_store_url *url, const char *key, const char *value, struct cw_err *err)
+{
+    if (cw_str_eq(key, "timeout")) {
+        url->has_timeout = true;
+        return set_ms(url, key, value, 1, &url->timeout_ns, err);
+    }
+    if (cw_str_eq(key, "verify"))
+        return set_verify(url, value, err);
+    if (cw_str_eq(key, "latency"))
+        return set_ms(url, key, value, 0, &url->latency_ns, err);
+    if (cw_str_eq(key, "read_rate"))
+        return set_rate(url, key, value, &url->read_rate, err);
+    if (cw_str_eq(key, "write_rate"))
+        return set_rate(url, key, value, &url->write_rate, err);
+    if (has_key(url->ops->keys, key))
+        return set_own(url, key, value, err);
+    return refuse_key(url, key, err);
+}
+static int parse_keys(struct cw_store_url *url, char *query, struct cw_err *err)
+{
+    for (char *pair = query, *end; pair; pair = end) {
+        end = strchr(pair, '&');
+        if (end)
+            *end++ = '\0';
+        char *value = strchr(pair, '=');
+        if (!value)
+            return cw_err_set(err, CW_E_INVALID, "store %s: \"%s\" is not key=value", url->text,
+                              pair);
+        *value++ = '\0';
+        int rc = set_key(url, pair, value, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+static int find_scheme(struct cw_store_url *url, struct cw_err *err)
+{
+    CW_STR_AUTO forms = {0};
+
+    for (size_t i = 0; i < CW_ARRAY_LEN(all); i++) {
+        size_t n = strlen(all[i]->scheme);
+        if (strncmp(url->text, all[i]->scheme, n) == 0 && url->text[n] == ':') {
+            url->ops = all[i];
+            snprintf(url->address, sizeof(url->address), "%s", url->text + n + 1);
+            return 0;
+        }
+        cw_str_addf(&forms, "%s%s", i == 0 ? "" : ", ", all[i]->form);
+    }
+    return cw_err_set(err, CW_E_INVALID, "store \"%s\": a store is one of %s", url->text,
+                      cw_str_text(&forms));
+}
+int cw_store_url_parse(const char *text, struct cw_store_url *ret_url, struct cw_err *err)
+{
+    struct cw_store_url *url = ret_url;
+    int rc;
+
+    memset(url, 0, sizeof(*url));
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 127)
+            return cw_err_set(err, CW_E_INVALID, "store \"%s\": a URL holds no spaces", text);
+    if (strlen(text) >= sizeof(url->text))
+        return cw_err_set(err, CW_E_INVALID, "store: a URL has at most %d bytes",
+                          CW_STORE_URL_MAX - 1);
+    snprintf(url->text, sizeof(url->text), "%s", text);
+    if ((rc = find_scheme(url, err)) < 0)
+        return rc;
+    url->timeout_ns = url->ops->timeout_ms * 1000000;
+    char *query = strchr(url->address, '?');
+    if (query) {
+        *query++ = '\0';
+        if ((rc = parse_keys(url, query, err)) < 0)
+            return rc;
+    }
+    return url->ops->check(url, err);
+}
+int cw_store_url_check(const char *url, struct cw_err *err)
+{
+    struct cw_store_url parsed;
+
+    return cw_store_url_parse(url, &parsed, err);
+}
+const char *cw_store_url_get(const struct cw_store_url *url, const char *key)
+{
+    for (size_t i = 0; i < url->keys_n; i++)
+        if (cw_str_eq(url->keys[i], key))
+            return url->values[i];
+    return NULL;
+}
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+}
+/* Whether it is parts of one letter or more, none of which begins with '.'. */
+static bool is_path(const char *name)
+{
+    bool begins = true; /* a part */
+
+    for (; *name; name++) {
+        if (*name == '/' ? begins : !is_name_char(*name) || (begins && *name == '.'))
+            return false;
+        begins = *name == '/';
+    }
+    return !begins;
+}
+int cw_store_check_name(const char *name, struct cw_err *err)
+{
+    if (strnlen(name, CW_STORE_NAME_MAX + 1) > CW_STORE_NAME_MAX)
+        return cw_err_set(err, CW_E_INVALID, "store: the name %.40s... has more than %d bytes",
+                          name, CW_STORE_NAME_MAX);
+    if (!is_path(name))
+        return cw_err_set(err, CW_E_INVALID,
+                          "store: \"%s\" is no name of a file: parts of A-Z a-z 0-9 . _ -, none of "
+                          "which begins with '.'",
+                          name);
+    return 0;
+}
+
+void cw_store_temp_name(char ret_name[CW_STORE_TEMP_BYTES])
+{
+    snprintf(ret_name, CW_STORE_TEMP_BYTES, ".tmp-%016llx",
+             (unsigned long long)cw_rng_process_id());
+}
+bool cw_store_is_old_temp(const char *part, int64_t mtime_ms)
+{
+    return cw_str_starts(part, ".tmp-") && cw_clock_wall_ms() - mtime_ms > OLD_TEMP_MS;
+}
