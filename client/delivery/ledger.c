@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 #include "base/mem.h"
-#include "rpc/rpc.h"
+#include "client/transport/recvpool.h"
 
 #define ENDS_OPEN_MAX 16 /* empty epochs without end must not fill the queue */
 
@@ -12,27 +12,18 @@ struct cw_record {
     uint64_t epoch, lo, hi; /* local numbers of the items it finishes; lo == hi: none */
     struct cw_pos after;
     bool has_pos, end;
-    struct cw_link *link; /* one ref, or NULL */
-    uint32_t conn;
-    uint64_t cost;
-    uint64_t bytes; /* of a joined batch: its memory is ours */
+    struct cw_charge charge; /* returned when the entry is given out */
+    uint64_t bytes;          /* of a joined batch: its memory is ours */
 };
 
-void cw_item_free(void *arg)
+/* Frees what was put in: its memory is not used any more. */
+static void drop(void *arg, void *entry)
 {
-    struct cw_item *item = arg;
-    if (!item)
-        return;
-    cw_batch_unref(item->batch);
-    if (item->msg)
-        cw_rpc_msg_unref(item->msg);
-    if (item->link && item->owner) {
-        cw_link_give_back(item->link, item->conn, item->cost);
-        item->owner->buffered -= item->cost;
-    }
-    if (item->link)
-        cw_link_unref(item->link);
-    cw_mem_free(item);
+    struct cw_deliver *deliver = arg;
+    struct cw_received *received = entry;
+    if (received)
+        deliver->buffered -= received->charge.cost;
+    cw_received_free(received);
 }
 
 /* ---- sets by epoch ---- */
@@ -103,12 +94,8 @@ static struct cw_record *book_add(struct cw_deliver *deliver)
 static void settle_given(struct cw_deliver *deliver, struct cw_record *record)
 {
     deliver->joined -= record->bytes;
-    if (!record->link)
-        return;
-    cw_link_give_back(record->link, record->conn, record->cost);
-    cw_link_unref(record->link);
-    record->link = NULL;
-    deliver->buffered -= record->cost;
+    deliver->buffered -= record->charge.cost;
+    cw_charge_return(&record->charge);
 }
 
 static void settle_consumed(struct cw_deliver *deliver, const struct cw_record *record)
@@ -167,17 +154,9 @@ static struct cachew_batch *new_entry(struct cw_deliver *deliver, struct cw_batc
     return entry;
 }
 
-static void charge(struct cw_record *record, struct cw_item *item)
-{
-    record->link = item->link;
-    record->conn = item->conn;
-    record->cost = item->cost;
-    item->link = NULL;
-}
-
 static void give_item(struct cw_deliver *deliver, const struct cw_order_out *out)
 {
-    struct cw_item *item = out->entry;
+    struct cw_received *item = out->entry;
     const struct cw_order_conf *conf = &deliver->order.conf;
     struct cachew_batch *entry = new_entry(deliver, item->batch, out->epoch, out->item);
     uint64_t local = out->item / conf->consumers;
@@ -193,8 +172,9 @@ static void give_item(struct cw_deliver *deliver, const struct cw_order_out *out
     record->hi = local + 1;
     record->after = entry->after;
     record->has_pos = true;
-    charge(record, item);
-    cw_item_free(item);
+    record->charge = item->charge;
+    item->charge = (struct cw_charge){0};
+    cw_received_free(item);
 }
 
 /* Dense, ordered: an item that will not come is passed over; it counts as consumed with the
@@ -252,7 +232,7 @@ static struct cw_buf *on_join_alloc(void *arg, size_t bytes)
 
 static int join_item(struct cw_deliver *deliver, const struct cw_order_out *out, struct cw_err *err)
 {
-    struct cw_item *item = out->entry;
+    struct cw_received *item = out->entry;
     struct cw_rows *rows = NULL;
     if (item) {
         rows = cw_rows_new(item->batch, item->msg, item->offset);
@@ -260,10 +240,10 @@ static int join_item(struct cw_deliver *deliver, const struct cw_order_out *out,
     }
     int rc = cw_join_item(&deliver->join, rows, err);
     cw_rows_free(rows);
-    cw_item_free(item); /* its credit comes back at once: nothing of it is held any more */
+    drop(deliver, item); /* its credit comes back at once: nothing of it is held any more */
     if (rc == 0 && cw_join_is_full(&deliver->join)) {
         cw_set_add(cw_sets_get(&deliver->received, out->epoch), 0, deliver->order.mine);
-        cw_order_cut(&deliver->order, cw_item_free);
+        cw_order_cut(&deliver->order, drop, deliver);
     }
     return rc;
 }
@@ -303,10 +283,9 @@ void cw_deliver_fini(struct cw_deliver *deliver)
     if (!deliver->job)
         return;
     for (size_t i = 0; i < deliver->book_n; i++)
-        if (book_at(deliver, i)->link)
-            cw_link_unref(book_at(deliver, i)->link);
+        cw_charge_return(&book_at(deliver, i)->charge);
     cw_mem_free(deliver->book);
-    cw_order_fini(&deliver->order, cw_item_free);
+    cw_order_fini(&deliver->order, drop, deliver);
     cw_join_fini(&deliver->join);
     cw_sets_clear(&deliver->received);
     cw_sets_clear(&deliver->consumed);
@@ -314,14 +293,14 @@ void cw_deliver_fini(struct cw_deliver *deliver)
     *deliver = (struct cw_deliver){0};
 }
 
-int cw_deliver_put(struct cw_deliver *deliver, struct cw_item *item, struct cw_err *err)
+int cw_deliver_put(struct cw_deliver *deliver, struct cw_received *received, struct cw_err *err)
 {
-    uint64_t epoch = item->batch->epoch, number = item->batch->item, cost = item->cost;
-    int rc = cw_order_put(&deliver->order, epoch, number, item, err);
+    uint64_t epoch = received->batch->epoch, number = received->batch->item,
+             cost = received->charge.cost;
+    int rc = cw_order_put(&deliver->order, epoch, number, received, err);
     if (rc == 1) {
         uint64_t local = number / deliver->order.conf.consumers;
         cw_set_add(cw_sets_get(&deliver->received, epoch), local, local + 1);
-        item->owner = deliver;
         deliver->buffered += cost;
     } else if (rc == 0) {
         atomic_fetch_add_explicit(&deliver->job->counts.duplicates, 1, memory_order_relaxed);

@@ -5,25 +5,12 @@
 #ifndef CW_CLIENT_LEDGER_H
 #define CW_CLIENT_LEDGER_H
 
-#include "client/transport/worker_stream.h"
 #include "client/model/job.h"
 #include "client/delivery/rebatch.h"
 #include "client/delivery/reorder_buffer.h"
+#include "client/transport/received.h"
 
 struct cw_deliver;
-/* An output that has come and waits for its turn. */
-struct cw_item {
-    struct cw_batch *batch; /* one ref; buf set unless msg is */
-    struct cw_rpc_msg *msg; /* sparse, by gRPC: one ref; the payload begins at offset */
-    size_t offset;
-    struct cw_link *link; /* one ref: who gets the credit back */
-    uint32_t conn;
-    uint64_t cost;
-    struct cw_deliver *owner; /* once it was put in */
-};
-/* Gives credit back if it was put in. */
-void cw_item_free(void *item);
-
 struct cw_record;
 struct cw_deliver {
     struct cachew_job *job;
@@ -52,8 +39,8 @@ void cw_deliver_init(struct cw_deliver *deliver, struct cachew_job *job,
                      const struct cw_plan_join *rules, const struct cw_pos *from,
                      const struct cw_set *consumed);
 void cw_deliver_fini(struct cw_deliver *deliver);
-/* Takes the item unless it is there already: 1, 0 (the item stays the caller's), or CORRUPT. */
-int cw_deliver_put(struct cw_deliver *deliver, struct cw_item *item, struct cw_err *err);
+/* Takes what was received unless it is there already: 1, 0 (it stays the caller's), or CORRUPT. */
+int cw_deliver_put(struct cw_deliver *deliver, struct cw_received *received, struct cw_err *err);
 void cw_deliver_skip(struct cw_deliver *deliver, uint64_t epoch, uint64_t lo, uint64_t hi,
                      bool lost);
 /* Sparse: these batches are passed over when they are cut. */

@@ -9,17 +9,9 @@
 #include "base/interval.h"
 #include "base/map.h"
 #include "client/delivery/fill.h"
+#include "client/model/position.h"
 #include "plan/plan.h"
 
-/* Where a consumer stands: what comes next. Dense pipelines use epoch, item and batches alone. */
-struct cw_pos {
-    uint64_t epoch, item;
-    uint64_t row;     /* of that item */
-    uint64_t rows;    /* of the epoch before that row */
-    uint64_t batches; /* number of the next batch */
-    /* several consumers: the first batch of the next step; below it all are given out */
-    uint64_t floor;
-};
 struct cw_join_conf {
     struct cw_plan_join rules;
     uint64_t consumers, consumer;

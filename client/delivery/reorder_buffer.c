@@ -80,16 +80,16 @@ void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uin
 }
 
 static void epoch_free(struct cw_order *order, struct cw_order_epoch *state,
-                       cw_order_free_fn *free_entry)
+                       cw_order_free_fn *free_entry, void *arg)
 {
     uint64_t key;
     void *entry;
     for (size_t i = 0; cw_map_next(&state->held, &i, &key, &entry);) {
-        free_entry(entry);
+        free_entry(arg, entry);
         order->held--;
     }
     for (size_t i = 0; i < state->fifo_n; i++) {
-        free_entry(state->fifo[state->fifo_first + i].entry);
+        free_entry(arg, state->fifo[state->fifo_first + i].entry);
         order->held--;
     }
     cw_map_fini(&state->held);
@@ -99,12 +99,12 @@ static void epoch_free(struct cw_order *order, struct cw_order_epoch *state,
     cw_mem_free(state);
 }
 
-void cw_order_fini(struct cw_order *order, cw_order_free_fn *free_entry)
+void cw_order_fini(struct cw_order *order, cw_order_free_fn *free_entry, void *arg)
 {
     uint64_t key;
     void *state;
     for (size_t i = 0; cw_map_next(&order->epochs, &i, &key, &state);)
-        epoch_free(order, state, free_entry);
+        epoch_free(order, state, free_entry, arg);
     cw_map_fini(&order->epochs);
     *order = (struct cw_order){0};
 }
@@ -176,7 +176,7 @@ static struct cw_order_out take_end(struct cw_order *order, struct cw_order_epoc
 {
     struct cw_order_out out = {CW_ORDER_END, order->epoch, order->conf.items, NULL};
     cw_map_remove(&order->epochs, order->epoch);
-    epoch_free(order, state, NULL);
+    epoch_free(order, state, NULL, NULL);
     order->epoch++;
     order->next = 0;
     return out;
@@ -225,13 +225,13 @@ struct cw_order_out cw_order_take(struct cw_order *order)
     return order->conf.unordered ? take_unordered(order, state) : take_ordered(order, state);
 }
 
-void cw_order_cut(struct cw_order *order, cw_order_free_fn *free_entry)
+void cw_order_cut(struct cw_order *order, cw_order_free_fn *free_entry, void *arg)
 {
     if (cw_order_is_over(order))
         return;
     struct cw_order_epoch *old = cw_map_remove(&order->epochs, order->epoch);
     if (old)
-        epoch_free(order, old, free_entry);
+        epoch_free(order, old, free_entry, arg);
     struct cw_order_epoch *state = epoch_get(order, order->epoch);
     if (order->mine > 0)
         mark(state, 0, order->mine);

@@ -39,13 +39,13 @@ struct cw_order_out {
     uint64_t epoch, item;
     void *entry;
 };
-typedef void cw_order_free_fn(void *entry);
+typedef void cw_order_free_fn(void *arg, void *entry);
 
 /* Starts at `item` of `epoch`: what lies below, and what is in `consumed` (may be NULL; items of
  * the whole epoch), is done. */
 void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uint64_t epoch,
                    uint64_t item, const struct cw_set *consumed);
-void cw_order_fini(struct cw_order *order, cw_order_free_fn *free_entry);
+void cw_order_fini(struct cw_order *order, cw_order_free_fn *free_entry, void *arg);
 /* 1 = taken; 0 = it is there already (the entry stays the caller's); CORRUPT = the job has no
  * such item. */
 int cw_order_put(struct cw_order *order, uint64_t epoch, uint64_t item, void *entry,
@@ -56,7 +56,7 @@ uint64_t cw_order_skip(struct cw_order *order, uint64_t epoch, uint64_t lo, uint
 struct cw_order_out cw_order_take(struct cw_order *order);
 /* Nothing more of the present epoch is wanted: calls free_entry for what is held of it. The next
  * take gives its END. */
-void cw_order_cut(struct cw_order *order, cw_order_free_fn *free_entry);
+void cw_order_cut(struct cw_order *order, cw_order_free_fn *free_entry, void *arg);
 bool cw_order_is_over(const struct cw_order *order);
 /* The first that has not come, counted in local numbers over all epochs in a row. */
 uint64_t cw_order_come(const struct cw_order *order);

@@ -5,7 +5,8 @@
 #define CW_CLIENT_BATCH_H
 
 #include <sys/types.h>
-#include "client/delivery/rebatch.h"
+#include "client/model/position.h"
+#include "data/batch.h"
 
 struct cachew_batch {
     uint32_t magic;

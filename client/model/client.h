@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "base/thread.h"
-#include "client/transport/recvpool.h"
 #include "rpc/rpc.h"
 
 #define CW_CLIENT_MAGIC 0x6377434cu
 #define CW_CLIENT_HOST_ID_BYTES 128
 
 struct cw_local;
+struct cw_recvpool;
 struct cw_local_workers;
 struct cachew_client {
     uint32_t magic;

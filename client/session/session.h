@@ -34,14 +34,4 @@ void cw_session_close(struct cw_session *session, cw_loop_fn *done, void *arg);
 /* The trainer took something: settles the book, returns credit, acknowledges. */
 void cw_session_kicked(struct cw_session *session);
 
-/* For the links. */
-struct cachew_job *cw_session_job(const struct cw_session *session);
-uint64_t cw_session_client_id(const struct cw_session *session);
-struct cw_deliver *cw_session_deliver(struct cw_session *session);
-void cw_session_came(struct cw_session *session); /* outputs have come */
-/* false: there is no dispatcher to tell */
-bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
-void cw_session_worker_found(struct cw_session *session, uint64_t worker_id);
-void cw_session_count_workers(struct cw_session *session);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "cachew/v1/job.pb-c.h"
 #include "client/session/ack_schedule.h"
+#include "client/transport/worker_stream.h"
 #include "client/session/session.h"
 
 #define CW_SESSION_BACKOFF_MIN_MS 50
@@ -25,8 +26,8 @@ struct cw_session {
     struct cw_timer *retry, *tick, *bye;
     int64_t backoff_ms;
     struct cw_deliver deliver;
-    struct cw_link **links;
-    size_t links_n, links_cap;
+    struct cw_worker_stream **streams;
+    size_t streams_n, streams_cap;
     struct cw_local_workers *local; /* NULL: none were ever asked for */
     struct cw_ack ack;              /* what is known of the next one */
     int64_t acked_ns;
@@ -38,7 +39,7 @@ struct cw_session {
     void *closed_arg;
 };
 
-/* session.c */
+/* session_flow.c */
 /* Settles the book, hands on what is next, returns credit (small change too when `all`),
  * acknowledges. */
 void cw_session_move(struct cw_session *session, bool all);
@@ -48,16 +49,23 @@ void cw_session_set_window(struct cw_session *session, uint64_t items); /* 0 = n
 #define CW_SESSION_STUCK UINT64_MAX
 void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms);
 
-/* session_say.c */
+/* In a tick: the trainer may starve for want of credit. */
+void cw_session_help_starving(struct cw_session *session);
+void cw_session_set_kicks(struct cw_session *session); /* when the trainer wakes the loop */
+
+/* session_send.c */
 void cw_session_say_hello(struct cw_session *session);
 void cw_session_say_bye(struct cw_session *session);
 void cw_session_ack(struct cw_session *session); /* if there is news */
+/* false: there is no dispatcher to tell */
+bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
+void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id);
 void cw_session_say_local_failed(struct cw_session *session, const char *error);
 bool cw_session_ack_is_due(struct cw_session *session);
 /* the dispatcher knows what has come, or is being told */
 void cw_session_note_told(struct cw_session *session, bool starving);
 
-/* session_hear.c */
+/* session_recv.c */
 void cw_session_hear(void *session, struct cw_rpc_msg *msg);
 
 /* session_begin.c */
@@ -65,15 +73,16 @@ void cw_session_hear(void *session, struct cw_rpc_msg *msg);
 int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
                      struct cw_err *err);
 
-/* session_again.c */
+/* session_restart.c */
 /* the job is not known, says the answer to a hello: that need not be the end */
 bool cw_session_can_begin_again(const struct cw_session *session);
 int cw_session_forget_job(struct cw_session *session, const char *why, struct cw_err *err);
 int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
                            struct cw_err *err);
 
-/* session_links.c */
+/* session_workers.c */
 void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list);
-void cw_session_drop_links(struct cw_session *session); /* those that are over */
+void cw_session_count_workers(struct cw_session *session);
+void cw_session_drop_streams(struct cw_session *session); /* those that are over */
 
 #endif

@@ -23,8 +23,8 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
         cw_session_ack(session);
     if (!first)
         atomic_fetch_add_explicit(&session->job->counts.reconnects, 1, memory_order_relaxed);
-    for (size_t i = 0; i < session->links_n; i++)
-        cw_link_retell(session->links[i]);
+    for (size_t i = 0; i < session->streams_n; i++)
+        cw_worker_stream_report(session->streams[i]);
     cw_session_move(session, true);
     cw_mutex_lock(&session->job->mutex);
     session->job->started = true;

@@ -58,10 +58,10 @@ static int take_token(struct cw_session *session, struct cw_err *err)
 
 int cw_session_forget_job(struct cw_session *session, const char *why, struct cw_err *err)
 {
-    size_t n = session->links_n;
-    session->links_n = 0;
+    size_t n = session->streams_n;
+    session->streams_n = 0;
     for (size_t i = 0; i < n; i++)
-        cw_link_close(session->links[i]);
+        cw_worker_stream_close(session->streams[i]);
     cw_session_count_workers(session);
     cw_local_workers_end(session->local);
     session->local = NULL;

@@ -173,7 +173,7 @@ bool cw_session_ack_is_due(struct cw_session *session)
     return cw_ack_is_due(ack);
 }
 
-bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
+bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
 {
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__WorkerLost lost = CACHEW__V1__WORKER_LOST__INIT;
@@ -189,7 +189,7 @@ bool cw_session_worker_lost(struct cw_session *session, uint64_t worker_id, cons
     return true;
 }
 
-void cw_session_worker_found(struct cw_session *session, uint64_t worker_id)
+void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id)
 {
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__WorkerFound found = CACHEW__V1__WORKER_FOUND__INIT;

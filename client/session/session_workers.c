@@ -4,68 +4,151 @@
 #include "base/mem.h"
 #include "client/session/session_int.h"
 
-#define LINK_BYTES_MIN (64ull << 10)
+#define STREAM_BYTES_MIN (64ull << 10)
+/* Memory that an output takes besides its bytes and the batch of the trainer's queue: the head of
+ * its buffer, its place in the reorder buffer, its record in the ledger. */
+#define ENTRY_BYTES 256
 
-static uint64_t link_share(const struct cw_session *session)
+static uint64_t stream_share(const struct cw_session *session)
 {
-    uint64_t share = session->conf.buffer_bytes / CW_MAX(session->links_n, 1);
-    return CW_MAX(share, LINK_BYTES_MIN);
+    uint64_t share = session->conf.buffer_bytes / CW_MAX(session->streams_n, 1);
+    return CW_MAX(share, STREAM_BYTES_MIN);
 }
 
-static struct cw_link *link_find(const struct cw_session *session, uint64_t worker_id)
+static struct cw_worker_stream *stream_find(const struct cw_session *session, uint64_t worker_id)
 {
-    for (size_t i = 0; i < session->links_n; i++)
-        if (cw_link_worker(session->links[i]) == worker_id)
-            return session->links[i];
+    for (size_t i = 0; i < session->streams_n; i++)
+        if (cw_worker_stream_worker(session->streams[i]) == worker_id)
+            return session->streams[i];
     return NULL;
 }
 
-static bool list_has(const Cachew__V1__Workers *list, const struct cw_link *link)
+static bool list_has(const Cachew__V1__Workers *list, const struct cw_worker_stream *stream)
 {
     for (size_t i = 0; i < list->n_workers; i++)
-        if (list->workers[i]->worker_id == cw_link_worker(link) &&
-            strcmp(list->workers[i]->address, cw_link_address(link)) == 0)
+        if (list->workers[i]->worker_id == cw_worker_stream_worker(stream) &&
+            strcmp(list->workers[i]->address, cw_worker_stream_address(stream)) == 0)
             return true;
     return false;
 }
 
-void cw_session_drop_links(struct cw_session *session)
+void cw_session_drop_streams(struct cw_session *session)
 {
-    size_t kept = 0, n = session->links_n;
-    session->links_n = 0; /* so that nothing walks a list half changed */
+    size_t kept = 0, n = session->streams_n;
+    session->streams_n = 0; /* so that nothing walks a list half changed */
     for (size_t i = 0; i < n; i++)
-        if (cw_link_is_over(session->links[i]))
-            cw_link_close(session->links[i]);
+        if (cw_worker_stream_is_over(session->streams[i]))
+            cw_worker_stream_close(session->streams[i]);
         else
-            session->links[kept++] = session->links[i];
-    session->links_n = kept;
+            session->streams[kept++] = session->streams[i];
+    session->streams_n = kept;
+}
+
+/* ---- what the streams report ---- */
+
+static int on_output(void *arg, struct cw_received *received, struct cw_err *err)
+{
+    struct cw_session *session = arg;
+    struct cw_job_counts *counts = &session->job->counts;
+    bool shm = received->shm;
+    if (!shm && received->batch->buf)
+        atomic_fetch_add_explicit(&counts->copies, 1, memory_order_relaxed);
+    int rc = cw_deliver_put(&session->deliver, received, err);
+    if (rc == 1) {
+        atomic_fetch_add_explicit(shm ? &counts->shm_batches : &counts->grpc_batches, 1,
+                                  memory_order_relaxed);
+        return 0;
+    }
+    cw_received_free(received); /* a duplicate, or of another job */
+    return rc;
+}
+
+static void on_message(void *arg)
+{
+    struct cw_session *session = arg;
+    session->came++;
+    cw_session_move(session, false);
+}
+
+static bool on_lost(void *arg, uint64_t worker_id, const char *why)
+{
+    return cw_session_send_worker_lost(arg, worker_id, why);
+}
+
+static void on_found(void *arg, uint64_t worker_id)
+{
+    cw_session_send_worker_found(arg, worker_id);
+}
+
+static void on_changed(void *arg)
+{
+    cw_session_count_workers(arg);
+}
+
+static void on_no_memory(void *arg, const struct cw_err *err)
+{
+    const struct cw_session *session = arg;
+    cw_job_fail(session->job, err);
+}
+
+static void on_released(void *arg)
+{
+    const struct cw_session *session = arg;
+    cw_job_kick(session->job); /* the job outlives its streams */
+}
+
+/* ---- the list of workers ---- */
+
+static struct cw_worker_stream *new_stream(struct cw_session *session,
+                                           const Cachew__V1__WorkerInfo *worker, uint64_t limit)
+{
+    static const struct cw_worker_stream_events events = {
+        on_output, on_message, on_lost, on_found, on_changed, on_no_memory, on_released};
+    const struct cachew_job *job = session->job;
+    const struct cachew_client *client = job->client;
+    struct cw_worker_stream_conf conf = {.events = &events,
+                                         .arg = session,
+                                         .loop = client->loop,
+                                         .rpc = client->rpc,
+                                         .pool = client->pool,
+                                         .host_id = client->host_id,
+                                         .job_id = job->id,
+                                         .client_id = session->client_id,
+                                         .consumer = job->consumer,
+                                         .shm = client->shm,
+                                         .keep_msg = job->sparse,
+                                         .worker_id = worker->worker_id,
+                                         .worker_address = worker->address,
+                                         .worker_host_id = worker->host_id,
+                                         .entry_bytes =
+                                             cw_mem_cost(sizeof(struct cachew_batch)) + ENTRY_BYTES,
+                                         .limit = limit};
+    return cw_worker_stream_new(&conf);
 }
 
 void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list)
 {
-    for (size_t i = 0; i < session->links_n; i++)
-        cw_link_set_listed(session->links[i], list_has(list, session->links[i]));
-    cw_session_drop_links(session);
+    for (size_t i = 0; i < session->streams_n; i++)
+        cw_worker_stream_set_listed(session->streams[i], list_has(list, session->streams[i]));
+    cw_session_drop_streams(session);
     uint64_t share =
-        CW_MAX(session->conf.buffer_bytes / CW_MAX(list->n_workers, 1), LINK_BYTES_MIN);
+        CW_MAX(session->conf.buffer_bytes / CW_MAX(list->n_workers, 1), STREAM_BYTES_MIN);
     for (size_t i = 0; i < list->n_workers; i++) {
         const Cachew__V1__WorkerInfo *worker = list->workers[i];
-        if (link_find(session, worker->worker_id))
+        if (stream_find(session, worker->worker_id))
             continue;
-        CW_GROW(session->links, session->links_n, session->links_cap);
-        struct cw_link *link =
-            cw_link_new(session, worker->worker_id, worker->address, worker->host_id, share);
-        session->links[session->links_n++] = link;
+        CW_GROW(session->streams, session->streams_n, session->streams_cap);
+        session->streams[session->streams_n++] = new_stream(session, worker, share);
     }
-    for (size_t i = 0; i < session->links_n; i++)
-        cw_link_set_limit(session->links[i], link_share(session));
+    for (size_t i = 0; i < session->streams_n; i++)
+        cw_worker_stream_set_limit(session->streams[i], stream_share(session));
     cw_session_count_workers(session);
 }
 
 void cw_session_count_workers(struct cw_session *session)
 {
     uint32_t up = 0;
-    for (size_t i = 0; i < session->links_n; i++)
-        up += cw_link_is_up(session->links[i]);
+    for (size_t i = 0; i < session->streams_n; i++)
+        up += cw_worker_stream_is_up(session->streams[i]);
     atomic_store_explicit(&session->job->counts.workers, up, memory_order_relaxed);
 }

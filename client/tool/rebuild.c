@@ -2,6 +2,7 @@
 #include "client/tool/rebuild.h"
 
 #include "base/mem.h"
+#include "client/delivery/rebatch.h"
 #include "client/model/batch.h"
 #include "plan/program.h"
 

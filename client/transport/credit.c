@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/transport/credit.h"
 
+#include "base/mem.h"
+
 #define FIRST_BYTES ((uint64_t)64 << 10)
-#define WEIGHT 16 /* of what is known, against the newest output */
+#define WEIGHT 16 /* of the average so far, against 1 of the newest output */
 
 /* Memory that so many bytes of outputs take. */
 static double memory_of(const struct cw_credit *credit, double bytes)
@@ -16,27 +18,48 @@ static uint64_t bytes_in(const struct cw_credit *credit, double memory)
     return CW_MAX((uint64_t)(memory / memory_of(credit, 1)), (uint64_t)1);
 }
 
+struct cw_credit *cw_credit_new(uint64_t limit)
+{
+    struct cw_credit *credit = CW_NEW(struct cw_credit);
+    credit->refs = 1;
+    credit->limit = limit;
+    return credit;
+}
+
+void cw_credit_unref(struct cw_credit *credit)
+{
+    if (credit && --credit->refs == 0)
+        cw_mem_free(credit);
+}
+
 uint64_t cw_credit_begin(struct cw_credit *credit)
 {
     uint64_t first = credit->bytes > 0 || credit->more > 0 ? bytes_in(credit, (double)credit->limit)
                                                            : CW_MIN(credit->limit, FIRST_BYTES);
+    credit->conn++;
     credit->out = (int64_t)first;
     credit->held = 0;
     return first;
 }
 
-void cw_credit_came(struct cw_credit *credit, uint64_t bytes, uint64_t cost)
+struct cw_charge cw_credit_charge(struct cw_credit *credit, uint64_t bytes, uint64_t cost)
 {
     bool first = credit->bytes <= 0 && credit->more <= 0;
     credit->out -= (int64_t)bytes;
     credit->held += cost;
     credit->bytes += ((double)bytes - credit->bytes) / (first ? 1 : WEIGHT);
     credit->more += ((double)(cost - bytes) - credit->more) / (first ? 1 : WEIGHT);
+    credit->refs++;
+    return (struct cw_charge){credit, credit->conn, cost};
 }
 
-void cw_credit_back(struct cw_credit *credit, uint64_t cost)
+void cw_charge_return(struct cw_charge *charge)
 {
-    credit->held -= CW_MIN(cost, credit->held);
+    struct cw_credit *credit = charge->credit;
+    if (credit && charge->conn == credit->conn)
+        credit->held -= CW_MIN(charge->cost, credit->held);
+    cw_credit_unref(credit);
+    *charge = (struct cw_charge){0};
 }
 
 uint64_t cw_credit_grant(struct cw_credit *credit, uint64_t elsewhere, bool all)

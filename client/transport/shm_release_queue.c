@@ -4,85 +4,87 @@
 #include <stdatomic.h>
 #include "base/mem.h"
 #include "base/thread.h"
-#include "client/model/job.h"
 
-#define BULK 32
+#define BULK 32 /* so many slots are worth a message */
 
-struct cw_slots {
+struct cw_shm_release_queue {
     _Atomic int refs;
     struct cw_mutex mutex;
-    struct cachew_job *job; /* lock: mutex; NULL = the connection is over */
-    uint64_t *back;         /* lock: mutex */
-    size_t back_n, back_cap;
-    size_t enough; /* lock: mutex; so many are worth a message */
+    cw_shm_release_wake_fn *wake; /* lock: mutex; NULL = the connection is over */
+    void *arg;                    /* of wake */
+    uint64_t *slots;              /* lock: mutex; released, not yet taken */
+    size_t slots_n, slots_cap;    /* lock: mutex */
+    size_t enough;                /* lock: mutex; the loop is woken for so many */
 };
 
-struct cw_slots *cw_slots_new(struct cachew_job *job)
+struct cw_shm_release_queue *cw_shm_release_queue_new(cw_shm_release_wake_fn *wake, void *arg)
 {
-    struct cw_slots *slots = CW_NEW(struct cw_slots);
-    slots->refs = 1;
-    cw_mutex_init(&slots->mutex);
-    slots->job = job;
-    slots->enough = BULK;
-    return slots;
+    struct cw_shm_release_queue *queue = CW_NEW(struct cw_shm_release_queue);
+    queue->refs = 1;
+    cw_mutex_init(&queue->mutex);
+    queue->wake = wake;
+    queue->arg = arg;
+    queue->enough = BULK;
+    return queue;
 }
 
-struct cw_slots *cw_slots_ref(struct cw_slots *slots)
+struct cw_shm_release_queue *cw_shm_release_queue_ref(struct cw_shm_release_queue *queue)
 {
-    atomic_fetch_add_explicit(&slots->refs, 1, memory_order_relaxed);
-    return slots;
+    atomic_fetch_add_explicit(&queue->refs, 1, memory_order_relaxed);
+    return queue;
 }
 
-void cw_slots_unref(struct cw_slots *slots)
+void cw_shm_release_queue_unref(struct cw_shm_release_queue *queue)
 {
-    if (!slots || atomic_fetch_sub_explicit(&slots->refs, 1, memory_order_acq_rel) > 1)
+    if (!queue || atomic_fetch_sub_explicit(&queue->refs, 1, memory_order_acq_rel) > 1)
         return;
-    cw_mutex_fini(&slots->mutex);
-    cw_mem_free(slots->back);
-    cw_mem_free(slots);
+    cw_mutex_fini(&queue->mutex);
+    cw_mem_free(queue->slots);
+    cw_mem_free(queue);
 }
 
-void cw_slots_released(void *arg, uint64_t slot)
+void cw_shm_release_queue_add(void *arg, uint64_t slot)
 {
-    struct cw_slots *slots = arg;
-    cw_mutex_lock(&slots->mutex);
-    if (slots->job) {
-        CW_GROW(slots->back, slots->back_n, slots->back_cap);
-        slots->back[slots->back_n++] = slot;
-        if (slots->back_n >= slots->enough)
-            cw_job_kick(slots->job); /* only posts; the job outlives its connections */
+    struct cw_shm_release_queue *queue = arg;
+    cw_mutex_lock(&queue->mutex);
+    if (queue->wake) {
+        CW_GROW(queue->slots, queue->slots_n, queue->slots_cap);
+        queue->slots[queue->slots_n++] = slot;
+        /* Under the lock, so that the connection's end waits for it. */
+        if (queue->slots_n >= queue->enough)
+            queue->wake(queue->arg);
     }
-    cw_mutex_unlock(&slots->mutex);
-    cw_slots_unref(slots);
+    cw_mutex_unlock(&queue->mutex);
+    cw_shm_release_queue_unref(queue);
 }
 
-void cw_slots_set_prompt(struct cw_slots *slots)
+void cw_shm_release_queue_set_prompt(struct cw_shm_release_queue *queue)
 {
-    cw_mutex_lock(&slots->mutex);
-    slots->enough = 1;
-    cw_mutex_unlock(&slots->mutex);
+    cw_mutex_lock(&queue->mutex);
+    queue->enough = 1;
+    cw_mutex_unlock(&queue->mutex);
 }
 
-size_t cw_slots_take(struct cw_slots *slots, bool all, uint64_t **ret_back)
+size_t cw_shm_release_queue_take(struct cw_shm_release_queue *queue, bool all, uint64_t **ret_slots)
 {
     size_t n = 0;
-    cw_mutex_lock(&slots->mutex);
-    if (slots->back_n >= (all ? 1 : slots->enough)) {
-        n = slots->back_n;
-        *ret_back = slots->back;
-        slots->back = NULL;
-        slots->back_n = slots->back_cap = 0;
+    cw_mutex_lock(&queue->mutex);
+    if (queue->slots_n >= (all ? 1 : queue->enough)) {
+        n = queue->slots_n;
+        *ret_slots = queue->slots;
+        queue->slots = NULL;
+        queue->slots_n = queue->slots_cap = 0;
     }
-    cw_mutex_unlock(&slots->mutex);
+    cw_mutex_unlock(&queue->mutex);
     return n;
 }
 
-void cw_slots_close(struct cw_slots *slots)
+void cw_shm_release_queue_close(struct cw_shm_release_queue *queue)
 {
-    if (!slots)
+    if (!queue)
         return;
-    cw_mutex_lock(&slots->mutex);
-    slots->job = NULL;
-    cw_mutex_unlock(&slots->mutex);
-    cw_slots_unref(slots);
+    cw_mutex_lock(&queue->mutex);
+    queue->wake = NULL;
+    cw_mutex_unlock(&queue->mutex);
+    cw_shm_release_queue_unref(queue);
 }

@@ -38,7 +38,7 @@ THIRD = {
 MODULES = {
     "dispatcher": [["model"], ["state"], ["message"], ["cache", "scaling"], ["autocache", "lease"], ["job"], ["session"], ["admin"], ["."]],
     "cache": [["store"], ["source", "record"], ["."]],
-    "client": [["model"], ["delivery"], ["transport"], ["embedded"], ["session"], ["."],
+    "client": [["model"], ["transport", "embedded"], ["delivery"], ["session"], ["."],
                ["tool"], ["tool/view", "tool/shard"], ["tool/cache"], ["tool/cmd"], ["tool/program"]],
     "worker": [["model"], ["message"], ["cache"], ["compute"], ["serve"], ["job"], ["session"], ["."]],
     "src/ops": [["contract"], ["kernels"], ["expr"], ["element", "group", "index", "source"], ["."]],

@@ -6,18 +6,34 @@
 #include "base/rng.h"
 #include "client/transport/credit.h"
 
+/* An output that is never given out. */
+static void keep(struct cw_credit *credit, uint64_t bytes, uint64_t cost)
+{
+    struct cw_charge charge = cw_credit_charge(credit, bytes, cost);
+    assert_ptr_equal(charge.credit, credit);
+    credit->refs--; /* the credit of these tests is on the stack */
+}
+
+/* An output that is given out at once. */
+static void pass(struct cw_credit *credit, uint64_t bytes)
+{
+    struct cw_charge charge = cw_credit_charge(credit, bytes, bytes);
+    cw_charge_return(&charge);
+    assert_null(charge.credit);
+}
+
 /* A worker that sends all that it may, and a trainer that takes nothing: the memory that is held
  * in the end. */
 static uint64_t fill(uint64_t limit, uint64_t bytes, uint64_t more)
 {
-    struct cw_credit c = {.limit = limit};
+    struct cw_credit c = {.refs = 1, .limit = limit};
     uint64_t n = 0;
     int64_t balance = (int64_t)cw_credit_begin(&c);
     for (int quiet = 0; quiet < 3;) {
         bool sent = false;
         for (; balance > 0 && n < 1000000; sent = true, n++) {
             balance -= (int64_t)bytes;
-            cw_credit_came(&c, bytes, bytes + more);
+            keep(&c, bytes, bytes + more);
         }
         uint64_t grant = cw_credit_grant(&c, 0, true);
         balance += (int64_t)grant;
@@ -52,20 +68,21 @@ static void never_stands(void **state)
     uint32_t draw = 0;
     cw_rng_init(&rng, 7, 7, 0, 0, 0);
     for (size_t i = 0; i < CW_ARRAY_LEN(limits); i++) {
-        struct cw_credit c = {.limit = limits[i]};
+        struct cw_credit c = {.refs = 1, .limit = limits[i]};
         (void)cw_credit_begin(&c);
         for (int round = 0; round < 2000; round++) {
-            uint64_t cost = 0;
+            struct cw_charge charges[8] = {{0}};
+            size_t charges_n = 0;
             for (uint64_t n = 1 + cw_rng_below(&rng, draw++, 5); n > 0 && c.out > 0; n--) {
                 uint64_t most = (uint64_t)1 << cw_rng_below(&rng, draw++, 24),
                          bytes = cw_rng_below(&rng, draw++, 3) > 0
                                      ? cw_rng_below(&rng, draw++, most)
                                      : 0;
-                cw_credit_came(&c, bytes, bytes + 700);
-                cost += bytes + 700;
+                charges[charges_n++] = cw_credit_charge(&c, bytes, bytes + 700);
             }
             (void)cw_credit_grant(&c, 0, false);
-            cw_credit_back(&c, cost);
+            for (size_t k = 0; k < charges_n; k++)
+                cw_charge_return(&charges[k]);
             assert_int_equal(c.held, 0);
             (void)cw_credit_grant(&c, 0, true);
             assert_true(c.out > 0);
@@ -75,27 +92,58 @@ static void never_stands(void **state)
 
 static void small_change_and_overdraw(void **state)
 {
-    struct cw_credit c = {.limit = 1 << 20};
+    struct cw_credit c = {.refs = 1, .limit = 1 << 20};
     (void)state;
     assert_int_equal(cw_credit_begin(&c), 64 << 10);
-    cw_credit_came(&c, 64 << 10, 64 << 10);
-    cw_credit_back(&c, 64 << 10);
+    pass(&c, 64 << 10);
     assert_int_equal(cw_credit_grant(&c, 0, false), 1 << 20);
-    cw_credit_came(&c, 100000, 100000);
-    cw_credit_back(&c, 100000);
+    pass(&c, 100000);
     assert_int_equal(cw_credit_grant(&c, 0, false), 0); /* less than a quarter */
     assert_int_equal(cw_credit_grant(&c, 0, true), 100000);
     assert_int_equal(cw_credit_grant(&c, 0, true), 0);
     assert_int_equal(cw_credit_overdraw(&c), 1 << 18);
     /* What is in use elsewhere is not granted. */
-    cw_credit_came(&c, 1 << 20, 1 << 20);
-    cw_credit_back(&c, 1 << 20);
+    pass(&c, 1 << 20);
     assert_int_equal(cw_credit_grant(&c, 1 << 19, true), 1 << 18);
     /* A new connection knows what outputs take. */
     assert_int_equal(cw_credit_begin(&c), 1 << 20);
 }
 
+/* What an output of an earlier connection took was forgotten with that connection. */
+static void charges_of_earlier_connections_are_void(void **state)
+{
+    struct cw_credit *credit = cw_credit_new(1 << 20);
+    (void)state;
+    (void)cw_credit_begin(credit);
+    struct cw_charge early = cw_credit_charge(credit, 1000, 2000);
+    assert_int_equal(credit->held, 2000);
+    (void)cw_credit_begin(credit);
+    assert_int_equal(credit->held, 0);
+    struct cw_charge late = cw_credit_charge(credit, 100, 300);
+    cw_charge_return(&early);
+    assert_int_equal(credit->held, 300);
+    cw_charge_return(&late);
+    assert_int_equal(credit->held, 0);
+    cw_credit_unref(credit);
+}
+
+/* A batch may be given out, or freed, after the stream to its worker was closed. */
+static void a_charge_outlives_the_stream(void **state)
+{
+    struct cw_credit *credit = cw_credit_new(1 << 20);
+    (void)state;
+    (void)cw_credit_begin(credit);
+    struct cw_charge charge = cw_credit_charge(credit, 10, 20), none = {0};
+    cw_credit_unref(credit);
+    assert_int_equal(charge.credit->held, 20);
+    cw_charge_return(&charge);
+    cw_charge_return(&charge); /* once only */
+    cw_charge_return(&none);
+}
+
 static const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_bounded),
                                           cmocka_unit_test(never_stands),
-                                          cmocka_unit_test(small_change_and_overdraw)};
+                                          cmocka_unit_test(small_change_and_overdraw),
+                                          cmocka_unit_test(charges_of_earlier_connections_are_void),
+                                          cmocka_unit_test(a_charge_outlives_the_stream)};
 CW_TESTS_MAIN(tests)

@@ -24,8 +24,9 @@ static struct entry *entry_new(uint64_t epoch, uint64_t item)
     return entry;
 }
 
-static void entry_free(void *entry)
+static void entry_free(void *arg, void *entry)
 {
+    (void)arg;
     live--;
     cw_mem_free(entry);
 }
@@ -43,7 +44,7 @@ static void put(struct cw_order *order, uint64_t epoch, uint64_t item, int want)
     int rc = cw_order_put(order, epoch, item, entry, &err);
     assert_int_equal(rc, want);
     if (rc != 1)
-        entry_free(entry);
+        entry_free(NULL, entry);
 }
 
 /* Takes all that is there; returns how many items, and checks that they follow *next. */
@@ -66,7 +67,7 @@ static uint64_t take_all(struct cw_order *order, uint64_t *epoch, uint64_t *next
         assert_int_equal(out.item, *next);
         assert_int_equal(entry->item, out.item);
         assert_int_equal(entry->epoch, out.epoch);
-        entry_free(entry);
+        entry_free(NULL, entry);
         *next += order->conf.consumers;
         n++;
     }
@@ -97,7 +98,7 @@ static void run_random(uint64_t seed, uint64_t items, uint64_t consumers, uint64
     assert_int_equal(order.held, 0);
     put(&order, 1, consumer, 0); /* late: dropped */
     cw_set_fini(&seen);
-    cw_order_fini(&order, entry_free);
+    cw_order_fini(&order, entry_free, NULL);
     assert_int_equal(live, 0);
 }
 
@@ -129,7 +130,7 @@ static void test_unordered(void **arg)
         struct entry *entry = entry_new(0, item);
         struct cw_err err = {0};
         if (cw_order_put(&order, 0, item, entry, &err) != 1)
-            entry_free(entry);
+            entry_free(NULL, entry);
         for (;;) {
             struct cw_order_out out = cw_order_take(&order);
             if (out.kind == CW_ORDER_END)
@@ -137,12 +138,12 @@ static void test_unordered(void **arg)
             if (out.kind != CW_ORDER_ITEM || out.epoch != 0) {
                 epochs = out.kind == CW_ORDER_ITEM ? out.epoch : epochs;
                 if (out.entry)
-                    entry_free(out.entry);
+                    entry_free(NULL, out.entry);
                 break;
             }
             assert_false(cw_set_has(&given, out.item));
             cw_set_add(&given, out.item, out.item + 1);
-            entry_free(out.entry);
+            entry_free(NULL, out.entry);
             n++;
         }
     }
@@ -151,8 +152,8 @@ static void test_unordered(void **arg)
     assert_int_equal(out.kind, CW_ORDER_ITEM);
     assert_int_equal(out.epoch, 1);
     assert_int_equal(out.item, 3);
-    entry_free(out.entry);
-    cw_order_fini(&order, entry_free);
+    entry_free(NULL, out.entry);
+    cw_order_fini(&order, entry_free, NULL);
     assert_int_equal(live, 0);
     cw_set_fini(&consumed);
     cw_set_fini(&given);
@@ -176,15 +177,15 @@ static void test_skip_and_bounds(void **arg)
         struct cw_order_out out = cw_order_take(&order);
         assert_int_equal(out.kind, want[i]);
         if (out.entry)
-            entry_free(out.entry);
+            entry_free(NULL, out.entry);
     }
     put(&order, 3, 8, 1);
-    cw_order_cut(&order, entry_free);
+    cw_order_cut(&order, entry_free, NULL);
     assert_int_equal(cw_order_take(&order).kind, CW_ORDER_END);
     assert_int_equal(order.epoch, 4);
     put(&order, 4, 0, 1);
     assert_int_equal(cw_order_put(&order, UINT64_MAX, 0, NULL, &err), CW_E_CORRUPT);
-    cw_order_fini(&order, entry_free);
+    cw_order_fini(&order, entry_free, NULL);
     assert_int_equal(live, 0);
 }
 
@@ -198,7 +199,7 @@ static void test_empty_epochs(void **arg)
         assert_int_equal(cw_order_take(&order).kind, CW_ORDER_END);
     assert_int_equal(cw_order_take(&order).kind, CW_ORDER_NONE);
     assert_true(cw_order_is_over(&order));
-    cw_order_fini(&order, entry_free);
+    cw_order_fini(&order, entry_free, NULL);
 }
 
 static void test_first_that_has_not_come(void **arg)
@@ -218,12 +219,12 @@ static void test_first_that_has_not_come(void **arg)
     while (ends == 0)
         (void)take_all(&order, &epoch, &next, &ends);
     assert_int_equal(cw_order_come(&order), 10);
-    cw_order_fini(&order, entry_free);
+    cw_order_fini(&order, entry_free, NULL);
     assert_int_equal(live, 0);
     conf.items = 0;
     cw_order_init(&order, &conf, 0, 0, NULL);
     assert_int_equal(cw_order_come(&order), 0);
-    cw_order_fini(&order, entry_free);
+    cw_order_fini(&order, entry_free, NULL);
 }
 
 static void test_numbers(void **arg)

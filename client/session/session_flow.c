@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flow of a job: from what has come to the trainer's queue, and from what the trainer has
+ * consumed back to credit for workers and acknowledgements for the dispatcher. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include "base/clock.h"
+#include "client/session/session_int.h"
+
+#define STARVED_TICKS 40
+#define STILL_MS_MAX (24 * 3600 * 1000) /* as much as timeout_ms may be */
+
+void cw_session_move(struct cw_session *session, bool all)
+{
+    struct cw_err err = {0};
+    if (!session->begun)
+        return;
+    cw_deliver_settle(&session->deliver);
+    if (session->deliver.err.code == 0 && cw_deliver_drain(&session->deliver, &err) != 0)
+        cw_job_fail(session->job, &err);
+    /* A failed job stays until it is closed: what comes then would never be given out, so no
+     * more is asked for. */
+    uint64_t held = session->deliver.joined / CW_MAX(session->streams_n, 1);
+    for (size_t i = 0; session->deliver.err.code == 0 && i < session->streams_n; i++)
+        cw_worker_stream_flush(session->streams[i], held, all);
+    if (cw_session_ack_is_due(session))
+        cw_session_ack(session);
+}
+
+void cw_session_kicked(struct cw_session *session)
+{
+    cw_session_move(session, false);
+}
+
+/* The trainer has nothing, nothing has come for a while, and there is something beyond the gap:
+ * should all credit be out for that, what fills the gap could never come. Workers send what
+ * comes before the last that they sent without credit, so this is for the worst only; slow, so
+ * that a long computation does not fill the memory. */
+void cw_session_help_starving(struct cw_session *session)
+{
+    struct cachew_job *job = session->job;
+    bool empty = session->deliver.serial == atomic_load_explicit(&job->given, memory_order_relaxed);
+    if (!empty || session->deliver.order.held == 0 || session->came != session->starved_came) {
+        session->starved_ticks = 0;
+        session->starved_came = session->came;
+        return;
+    }
+    if (++session->starved_ticks % STARVED_TICKS == 0)
+        for (size_t i = 0; i < session->streams_n; i++)
+            cw_worker_stream_overdraw(session->streams[i]);
+}
+
+/* The trainer wakes the loop when a quarter of the window, or an eighth of the buffer, was
+ * consumed. */
+void cw_session_set_kicks(struct cw_session *session)
+{
+    uint64_t n = session->ack.window / 4;
+    n = n < 1 ? 1 : n > 256 ? 256 : n;
+    atomic_store_explicit(&session->job->kick_n, n, memory_order_relaxed);
+    atomic_store_explicit(&session->job->kick_bytes, session->conf.buffer_bytes / 8,
+                          memory_order_relaxed);
+}
+
+void cw_session_set_window(struct cw_session *session, uint64_t items)
+{
+    session->ack.window = items ? items : session->ack.window;
+    cw_session_set_kicks(session);
+}
+
+void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms)
+{
+    struct cachew_job *job = session->job;
+    cw_mutex_lock(&job->mutex);
+    snprintf(job->reason, sizeof(job->reason), "%s", reason);
+    if (still_ms < CW_SESSION_STUCK)
+        job->start_by_ns =
+            CW_MAX(job->start_by_ns, cw_clock_ns() + (job->client->timeout_ms -
+                                                      (int64_t)CW_MIN(still_ms, STILL_MS_MAX)) *
+                                                         1000000);
+    cw_mutex_unlock(&job->mutex);
+    cw_cond_broadcast(&job->cond);
+}
