@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose memory it is. An actor that is killed loses all that was allocated while it ran, by its own
+ * code and by libraries: so the allocator is ours here, and keeps a list of blocks per actor. Under
+ * the address sanitizer, which has an allocator of its own, its hooks keep a table. */
+#include "core.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+
+static struct sim_mem *owner; /* of what is allocated now */
+
+struct sim_mem *sim_mem_enter(struct sim_mem *mem)
+{
+    struct sim_mem *before = owner;
+
+    owner = mem;
+    return before;
+}
+
+#ifndef HAS_ASAN
+#define MAGIC 0x5349d00du
+
+struct block { /* right before what the caller gets */
+    struct block *prev, *next;
+    struct sim_mem *owner; /* NULL: nobody's, not in a list */
+    size_t bytes;
+    void *base; /* what the C library gave */
+    uint64_t magic;
+};
+_Static_assert(sizeof(struct block) % 16 == 0, "what follows a block must be aligned");
+
+struct sim_mem {
+    struct block blocks; /* a ring */
+    size_t n, bytes;
+};
+
+void *__libc_malloc(size_t bytes);
+void *__libc_realloc(void *p, size_t bytes);
+void __libc_free(void *p);
+
+struct sim_mem *sim_mem_open(void)
+{
+    struct sim_mem *mem = __libc_malloc(sizeof(*mem));
+
+    if (!mem)
+        abort();
+    *mem = (struct sim_mem){.n = 0};
+    mem->blocks.prev = mem->blocks.next = &mem->blocks;
+    return mem;
+}
+
+static void link_block(struct block *block)
+{
+    struct sim_mem *mem = block->owner;
+
+    if (!mem)
+        return;
+    block->prev = mem->blocks.prev;
+    block->next = &mem->blocks;
+    block->prev->next = block->next->prev = block;
+    mem->n++;
+    mem->bytes += block->bytes;
+}
+
+static void unlink_block(struct block *block)
+{
+    struct sim_mem *mem = block->owner;
+
+    if (!mem)
+        return;
+    block->prev->next = block->next;
+    block->next->prev = block->prev;
+    mem->n--;
+    mem->bytes -= block->bytes;
+}
+
+static void *take(size_t align, size_t bytes)
+{
+    size_t extra = sizeof(struct block) + (align > 16 ? align : 0);
+
+    if (bytes > SIZE_MAX / 2 || align > SIZE_MAX / 4) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    char *base = __libc_malloc(extra + bytes);
+    if (!base)
+        return NULL;
+    uintptr_t at = (uintptr_t)base + sizeof(struct block);
+    if (align > 16)
+        at = (at + align - 1) & ~(uintptr_t)(align - 1);
+    struct block *block = (struct block *)(at - sizeof(struct block));
+    *block = (struct block){.owner = owner, .bytes = bytes, .base = base, .magic = MAGIC};
+    link_block(block);
+    return (void *)at;
+}
+
+static struct block *block_of(void *p)
+{
+    struct block *block = (struct block *)p - 1;
+
+    if (block->magic != MAGIC)
+        abort(); /* not from here, or freed before */
+    return block;
+}
+
+static void give(struct block *block)
+{
+    unlink_block(block);
+    block->magic = 0;
+    __libc_free(block->base);
+}
+
+__attribute__((visibility("default"))) void *malloc(size_t bytes)
+{
+    return take(16, bytes);
+}
+
+__attribute__((visibility("default"))) void free(void *p)
+{
+    if (p)
+        give(block_of(p));
+}
+
+__attribute__((visibility("default"))) void *calloc(size_t n, size_t size)
+{
+    if (size != 0 && n > SIZE_MAX / 4 / size) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    void *p = take(16, n * size);
+    return p ? memset(p, 0, n * size) : NULL;
+}
+
+__attribute__((visibility("default"))) void *realloc(void *p, size_t bytes)
+{
+    if (!p)
+        return take(16, bytes);
+    struct block *block = block_of(p);
+    struct sim_mem *mem = sim_mem_enter(block->owner);
+    void *new = take(16, bytes);
+    if (new) {
+        memcpy(new, p, block->bytes < bytes ? block->bytes : bytes);
+        give(block);
+    }
+    sim_mem_enter(mem);
+    return new;
+}
+
+__attribute__((visibility("default"))) void *aligned_alloc(size_t align, size_t bytes)
+{
+    return take(align, bytes);
+}
+
+__attribute__((visibility("default"))) void *memalign(size_t align, size_t bytes)
+{
+    return take(align, bytes);
+}
+
+__attribute__((visibility("default"))) int posix_memalign(void **ret, size_t align, size_t bytes)
+{
+    void *p = take(align, bytes);
+
+    if (!p)
+        return ENOMEM;
+    *ret = p;
+    return 0;
+}
+
+__attribute__((visibility("default"))) size_t malloc_usable_size(void *p)
+{
+    return p ? block_of(p)->bytes : 0;
+}
+
+void sim_mem_close(struct sim_mem *mem, size_t *ret_blocks, size_t *ret_bytes)
+{
+    *ret_blocks = mem->n;
+    *ret_bytes = mem->bytes;
+    while (mem->blocks.next != &mem->blocks)
+        give(mem->blocks.next);
+    __libc_free(mem);
+}
+
+#else /* HAS_ASAN */
+#include <sanitizer/allocator_interface.h>
+#include <sys/mman.h>
+
+/* Every block of every actor: open addressing, keyed by address. */
+struct entry {
+    const volatile void *p; /* NULL: empty */
+    struct sim_mem *owner;  /* NULL: taken out */
+};
+static struct entry *table;
+static size_t table_cap, table_used; /* used: taken out ones too */
+struct sim_mem {
+    size_t n, bytes;
+};
+static bool is_hooked;
+
+static size_t slot_of(const volatile void *p, const struct entry *at, size_t cap)
+{
+    size_t i = (size_t)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u >> 20) & (cap - 1);
+
+    while (at[i].p && at[i].p != p)
+        i = (i + 1) & (cap - 1);
+    return i;
+}
+
+static struct entry *map_table(size_t cap)
+{
+    void *p = mmap(NULL, cap * sizeof(struct entry), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED)
+        abort();
+    return p;
+}
+
+static void grow(void)
+{
+    size_t live = 0;
+    for (size_t i = 0; i < table_cap; i++)
+        live += table[i].owner != NULL;
+    size_t cap = table_cap ? table_cap : 1 << 16;
+    while (live * 4 > cap)
+        cap *= 2;
+    struct entry *next = map_table(cap);
+    for (size_t i = 0; i < table_cap; i++)
+        if (table[i].owner)
+            next[slot_of(table[i].p, next, cap)] = table[i];
+    if (table)
+        munmap(table, table_cap * sizeof(struct entry));
+    table = next;
+    table_cap = cap;
+    table_used = live;
+}
+
+static void on_malloc(const volatile void *p, size_t bytes)
+{
+    (void)bytes;
+    if (!owner || !p)
+        return;
+    if (2 * (table_used + 1) > table_cap)
+        grow();
+    struct entry *entry = &table[slot_of(p, table, table_cap)];
+    table_used += entry->p == NULL;
+    *entry = (struct entry){.p = p, .owner = owner};
+    owner->n++;
+}
+
+static void on_free(const volatile void *p)
+{
+    if (!table || !p)
+        return;
+    struct entry *entry = &table[slot_of(p, table, table_cap)];
+    if (!entry->owner)
+        return;
+    entry->owner->n--;
+    entry->owner = NULL;
+}
+
+struct sim_mem *sim_mem_open(void)
+{
+    if (!is_hooked && __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free) == 0)
+        abort();
+    is_hooked = true;
+    struct sim_mem *before = sim_mem_enter(NULL), *mem = calloc(1, sizeof(*mem));
+    sim_mem_enter(before);
+    if (!mem)
+        abort();
+    return mem;
+}
+
+void sim_mem_close(struct sim_mem *mem, size_t *ret_blocks, size_t *ret_bytes)
+{
+    *ret_blocks = mem->n;
+    *ret_bytes = 0;
+    for (size_t i = 0; mem->n > 0 && i < table_cap; i++) {
+        if (table[i].owner == mem) {
+            void *p = (void *)(uintptr_t)table[i].p;
+            *ret_bytes += __sanitizer_get_allocated_size(p);
+            free(p); /* takes it out by the hook */
+        }
+    }
+    free(mem);
+}
+#endif
