@@ -3,9 +3,12 @@
  * what was written; and the tick, the only timer, which runs only while there is somebody to
  * watch. */
 #include "dispatcher/cache/cache.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/session/session.h"
 
 #include <stdio.h>
 

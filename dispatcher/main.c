@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/args.h"
+#include "dispatcher/admin/admin.h"
 #include "dispatcher/autocache/autocache.h"
-#include "dispatcher/state/decision_log.h"
-#include "dispatcher/admin/metrics.h"
-#include "dispatcher/scaling/provisioner.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/program.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/session.h"
 #include "loop/parent.h"
 #include "proto/descriptors.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/args.h"
 #include "cache/store/store.h"
-#include "dispatcher/cache/catalogue.h"
-#include "dispatcher/admin/metrics.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/admin/admin.h"
+#include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/state/state.h"
 
 #include <stdio.h>
 #include <string.h>

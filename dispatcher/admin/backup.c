@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/hash.h"
 #include "base/thread.h"
-#include "dispatcher/admin/svc.h"
+#include "dispatcher/admin/admin_int.h"
 
 #define PART_BYTES ((size_t)256 << 10)
 #define QUEUED_BYTES ((size_t)512 << 10)

@@ -2,12 +2,9 @@
 /* What was measured, as messages for tools. */
 #include <math.h>
 
+#include "dispatcher/admin/admin_int.h"
 #include "dispatcher/autocache/autocache.h"
-#include "dispatcher/model/other_files.h"
-#include "dispatcher/scaling/placement.h"
-#include "dispatcher/scaling/provisioner.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/job/telemetry.h"
 
 static char *text(const char *s) /* protobuf-c's strings are not const */
 {

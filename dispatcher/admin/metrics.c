@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/admin/metrics.h"
+#include "dispatcher/admin/admin_int.h"
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/scaling/scaling.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/version.h"
-#include "dispatcher/cache/cache.h"
-#include "dispatcher/state/decision_log.h"
-#include "dispatcher/scaling/provisioner.h"
-#include "dispatcher/admin/svc.h"
-#include "dispatcher/model/tenants.h"
-#include "dispatcher/job/telemetry.h"
 
 enum subject {
     INFO,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all calls of tools have in common: unpacking, finding the job, replying. */
-#include "dispatcher/admin/svc.h"
+#include "dispatcher/admin/admin_int.h"
 
 struct stored_reply {
     struct cw_call *call;

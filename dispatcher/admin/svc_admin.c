@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tools ask: unary calls of proto/cachew/v1/admin.proto. */
 #include "base/version.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/admin/admin_int.h"
+#include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/admin/svc.h"
-#include "dispatcher/model/tenants.h"
-#include "dispatcher/job/telemetry.h"
 
 #include <stdio.h>
 #include <string.h>

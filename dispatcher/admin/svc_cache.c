@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tools ask of the cache. Evictions and listings answer when the store has done it. */
+#include "dispatcher/admin/admin_int.h"
 #include "dispatcher/cache/cache.h"
-#include "dispatcher/admin/svc.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admin.ListDecisions: what was decided, from state.db. */
-#include "dispatcher/state/decision_log.h"
+#include "dispatcher/admin/admin_int.h"
 
 #include <string.h>
-
-#include "dispatcher/admin/svc.h"
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MOST 1000

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admin.Explain: a job's decisions, and what its policies would say now. */
+#include "dispatcher/admin/admin_int.h"
 #include "dispatcher/autocache/autocache.h"
-#include "dispatcher/admin/svc.h"
-#include "dispatcher/job/telemetry.h"
 
 #define DECISIONS_SHOWN 100
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics for those who ask: Admin.GetMetrics, and by HTTP. */
 #include "daemon/http.h"
-#include "dispatcher/admin/metrics.h"
-#include "dispatcher/admin/svc.h"
+#include "dispatcher/admin/admin_int.h"
 
 static bool print_metrics(void *arg, struct cw_str *out)
 {

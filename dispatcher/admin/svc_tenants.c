@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatcher/admin/admin_int.h"
 #include "dispatcher/cache/cache.h"
-#include "dispatcher/admin/svc.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/scaling/scaling.h"
 
 struct row {
     Cachew__V1__TenantRow row;

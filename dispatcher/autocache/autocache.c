@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/autocache/autocache.h"
-#include "dispatcher/job/telemetry.h"
+#include "dispatcher/autocache/autocache_int.h"
+#include "dispatcher/job/job.h"
 
 #include <string.h>
 

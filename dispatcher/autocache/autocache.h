@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where jobs' elements are cached: asks policies, carries out what they say, and remembers it.
+/* At which node the elements of a job are cached: asks policies (policies/policy.h), carries out what they
+ * say, and remembers it. This is the face of autocache/. Without a store there is nothing to decide, and none
+ * of this is there.
  *
- *   node_counters.c, cache_rates.c   what workers measured, added up
- *   store_benchmark.c                      how fast the store is, tried out once
- *   snapshot.c            of these, of the catalogue and of the job: what a policy is
- *                                shown
- *   autocache.c                     when it is asked, and what becomes of the answer
- *   epoch_timing.c               how long epochs take
- *   profiles.c             what jobs of a pipeline have measured, for the next one; what
- *                                was decided before a restart
- *   svc_explain.c                what tools ask
- *
- * All of it belongs to the loop thread. Without a store there is nothing to decide, and none of
- * this is there. */
-#ifndef CW_DISPATCHER_DECIDE_H
-#define CW_DISPATCHER_DECIDE_H
+ *   autocache.c        when a policy is asked, and what becomes of its answer
+ *   snapshot.c         what it is shown: of the catalogue, of the job, and of
+ *   cache_rates.c      how fast workers read and write the cache
+ *   store_benchmark.c  how fast the store is, measured once
+ *   epoch_timing.c     how long epochs take
+ *   profiles.c         what jobs of a pipeline have measured, for the next one */
+#ifndef CW_DISPATCHER_AUTOCACHE_H
+#define CW_DISPATCHER_AUTOCACHE_H
 
-#include "dispatcher/cache/cache.h"
-#include "dispatcher/state/decision_log.h"
-#include "dispatcher/model/node_counters.h"
+#include "dispatcher/autocache/cache_rates.h"
 #include "dispatcher/autocache/store_benchmark.h"
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/model/model.h"
 
 struct cw_decider { /* of a job */
     struct cw_job *job;
@@ -49,6 +45,7 @@ struct cw_decider { /* of a job */
      * less */
     double trainer_ns, trainer_batches;
 };
+
 struct cw_deciding { /* of the dispatcher */
     struct cw_measure_cache cache;
     struct cw_probe *probe;
@@ -61,9 +58,9 @@ struct cw_deciding { /* of the dispatcher */
 void cw_deciding_open(struct cw_dispatcher *d);
 void cw_deciding_start(struct cw_dispatcher *d);
 void cw_deciding_close(struct cw_dispatcher *d);
+int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
 void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_decide_worker_gone(struct cw_worker *worker);
-void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure); /* may be NULL */
 /* may fail the job, when it asks for a node that there is not */
 void cw_decide_tick(struct cw_job *job, int64_t now);
 /* made when it is not there; NULL: nothing is to be decided */
@@ -71,10 +68,9 @@ struct cw_decider *cw_decide_of(struct cw_job *job);
 void cw_decide_fini(struct cw_job *job);
 
 /* ---- epoch_timing.c ---- */
+void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure); /* may be NULL */
 /* its first_epoch was `before`, and has moved */
 void cw_decide_epochs(struct cw_job *job, uint64_t before);
-/* Notes what changed since the last call; true when the policy should be asked for it. */
-bool cw_decide_look(struct cw_decider *decider, int64_t now);
 
 /* ---- snapshot.c ---- */
 struct cw_decide_view {
@@ -84,18 +80,5 @@ struct cw_decide_view {
 };
 void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view);
 void cw_decide_view_fini(struct cw_decide_view *view);
-/* records of it that are in the cache */
-double cw_decide_cached(const struct cw_job *job, size_t node);
-
-/* ---- profiles.c ---- */
-/* with what another job measured, if there was one */
-void cw_profile_begin(struct cw_decider *decider);
-void cw_profile_put(struct cw_decider *decider);
-void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, const char *inputs);
-void cw_profiles_free(struct cw_deciding *deciding);
-int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
-
-/* ---- svc_explain.c ---- */
-void cw_svc_explain_add(struct cw_dispatcher *d);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and writing caches as measured. What the store gives is known only while it is the
  * limit: when threads wait for it, what arrives is all that it has. */
-#include "dispatcher/model/node_counters.h"
+#include "dispatcher/autocache/cache_rates.h"
+#include "dispatcher/model/model.h"
 
 #include "base/hash.h"
 #include "base/mem.h"

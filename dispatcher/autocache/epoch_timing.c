@@ -2,7 +2,7 @@
 /* How long epochs take. Only one counts that was seen from its beginning to its end with the
  * same workers, the same cached node and a trainer at work. */
 #include <math.h>
-#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/autocache/autocache_int.h"
 
 #define FULL_SHARE 0.95        /* of the records there when an epoch began: it was read */
 #define CONTRADICTION 1.5      /* as the policy's */

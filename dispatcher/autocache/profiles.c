@@ -2,7 +2,7 @@
 /* What outlives a job: the measurements of its pipeline, for the next one. And after a restart,
  * what was decided before. */
 #include <string.h>
-#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/autocache/autocache_int.h"
 
 #define PROFILES_MAX 1000
 

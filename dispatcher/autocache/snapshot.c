@@ -2,7 +2,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/autocache/autocache_int.h"
 #include "ops/op.h"
 
 /* Of its sources a pipeline needs no inputs, even where they stand in a chain. */

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache as the dispatcher runs it: around the catalogue (catalogue.h) are
+/* The cache as the dispatcher runs it: which chunks there are, what jobs' plans do with them, who is notified,
+ * what is evicted. This is the face of cache/. A failure of the store fails no job: without its store a job
+ * computes.
  *
- *   cache_service.c        opened and closed; the timer; rows of state.db
- *   cache_plans.c   what jobs' plans do with the cache, told to workers
- *   cache_notify.c   which chunks there are, told to workers that read them
- *   cache_reports.c  what workers tell: chunks written, damaged, gone; hits; their store
- *   cache_store_io.c  the store itself: listing and deleting, on threads of its own
- *   cache_evict.c  what is evicted, and when nothing more may be written
- *   svc_cache.c      what tools ask
- *
- * All of it belongs to the loop thread but for the inside of cache_store_io.c. Nothing here can
- * fail a job: without its store a job computes. */
-#ifndef CW_DISPATCHER_CACHING_H
-#define CW_DISPATCHER_CACHING_H
+ *   catalogue.c        tenants, keys, chunks, and their sums · catalogue_evict.c: which chunks leave first
+ *   cache_service.c    opened and closed; the timer; rows of state.db; results of the store's threads
+ *   cache_plans.c      what jobs' plans do with the cache, sent to workers
+ *   cache_notify.c     workers subscribe to the keys that their jobs read, and are sent their chunks
+ *   cache_reports.c    what workers report: chunks written, damaged, missing; hits; their view of the store
+ *   cache_store_io.c   listing and deleting, on threads of its own
+ *   cache_evict.c      quotas, eviction, pending deletes */
+#ifndef CW_DISPATCHER_CACHE_H
+#define CW_DISPATCHER_CACHE_H
 
 #include "dispatcher/cache/catalogue.h"
 #include "dispatcher/model/model.h"
 
 struct cw_caching_store;  /* cache_store_io.c */
-struct cw_caching_waiter; /* an answer that is owed (svc_cache.c) */
+struct cw_caching_waiter; /* who waits for a listing or a deletion (admin/svc_cache.c) */
 
 struct cw_caching {
     struct cw_dispatcher *d;
@@ -75,7 +74,6 @@ void cw_job_set_cached_node(struct cw_job *job, const char *node);
 /* its facts, or what may be written: works out its uses, tells its workers */
 void cw_job_cache_changed(struct cw_job *job);
 void cw_job_cache_fini(struct cw_job *job);
-void cw_caching_jobs_changed(struct cw_caching *caching); /* the same of all jobs */
 /* Uses for a message: pointers, uses and keys in one allocation, freed with cw_mem_free. */
 Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n) CW_MUST_CHECK;
 void cw_caching_count_readers(struct cw_caching *caching); /* key->readers */
@@ -84,40 +82,24 @@ void cw_caching_count_readers(struct cw_caching *caching); /* key->readers */
 /* the chunks of what its job reads, before the job or its plan is told */
 void cw_caching_tell_share(struct cw_share *share);
 void cw_caching_untell(struct cw_worker *worker); /* keys that none of its jobs reads any more */
-void cw_caching_tell_all(struct cw_caching *caching);  /* what was added and removed this turn */
 void cw_caching_worker_gone(struct cw_worker *worker); /* also when there is no cache */
 
+/* ---- cache_reports.c ---- */
 /* ---- cache_reports.c ---- */
 void cw_caching_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 
 /* ---- cache_evict.c ---- */
-void cw_caching_quota(struct cw_caching *caching); /* end of turn: evicts what is too much */
 /* Leaves the catalogue now, and the store once workers are told. The waiter (may be NULL) counts
  * down. */
 void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk,
                      struct cw_caching_waiter *waiter);
-void cw_caching_doom_name(struct cw_caching *caching, const char *name,
-                          struct cw_caching_waiter *waiter);
-/* written: it has been, again */
-bool cw_caching_is_doomed(struct cw_caching *caching, const char *name, bool written);
-void cw_caching_hand_doomed(struct cw_caching *caching);
-void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, const char *why);
-/* to all that wait for deletions */
-void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why);
-void cw_caching_doomed_forget(struct cw_caching *caching); /* a listing is done */
 /* What may be held in all: the quota, or what the store has; UINT64_MAX = not known. */
 uint64_t cw_caching_limit(const struct cw_caching *caching);
 
 /* ---- cache_store_io.c ---- */
-struct cw_caching_store *cw_caching_store_open(struct cw_caching *caching, const char *url);
-void cw_caching_store_close(struct cw_caching_store *store); /* waits for what is under way */
-void cw_caching_store_free(struct cw_caching_store *store);  /* when the loop is gone */
 void cw_caching_store_list(struct cw_caching_store *store);
-void cw_caching_store_space(struct cw_caching_store *store);
-void cw_caching_store_remove(struct cw_caching_store *store, const char *name);
 
 /* ---- svc_cache.c ---- */
-void cw_svc_cache_add(struct cw_dispatcher *d);
 /* Of the waiters: what was waited for is done, well or not. */
 void cw_caching_waiter_done(struct cw_caching_waiter *waiter, int rc, const char *why);
 /* Answers those whose listing this was; all: nobody will list any more. */

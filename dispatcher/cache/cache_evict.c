@@ -8,8 +8,7 @@
  * and then the file is deleted. */
 #include <string.h>
 
-#include "dispatcher/cache/cache.h"
-#include "dispatcher/state/decision_log.h"
+#include "dispatcher/cache/cache_int.h"
 
 #define RETRY_MS 1000 /* when what was there could not leave: what is young grows older */
 

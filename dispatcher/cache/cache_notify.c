@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers know the chunks of the keys that their jobs read: all of them before the first such
  * job, then what comes and goes, once a turn. */
-#include "dispatcher/cache/cache.h"
+#include "dispatcher/cache/cache_int.h"
+#include "dispatcher/message/message.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What jobs' plans do with the cache: at operators `cache`, and where a policy chose. Read
  * always; written while there is room. */
-#include "dispatcher/cache/cache.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/cache/cache_int.h"
+#include "dispatcher/message/message.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What workers tell of the cache. They are believed, but for names: those are files that will be
  * deleted one day. */
-#include "dispatcher/cache/cache.h"
+#include "dispatcher/cache/cache_int.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache opened and closed, its timer, and what of it is kept in state.db. */
-#include "dispatcher/cache/cache.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/cache/cache_int.h"
 
 #define TICK_MS 1000
 #define FIRST_LIST_MS 2000

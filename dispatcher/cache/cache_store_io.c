@@ -2,7 +2,7 @@
 /* The store's I/O, which may take seconds: two threads with a queue each (listings; deleting and
  * asking for room), so that a long listing holds nothing up. What they find out is posted to the
  * loop. */
-#include "dispatcher/cache/cache.h"
+#include "dispatcher/cache/cache_int.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

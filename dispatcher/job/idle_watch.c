@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job with workers of which nothing is leased for long says so once, in the log, with what it
  * waits for. */
-#include "dispatcher/lease/lease.h"
+#include "dispatcher/job/job.h"
 
 #define STILL_MS 30000
 #define NAMED_MAX 4

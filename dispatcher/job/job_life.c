@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
 #include "dispatcher/autocache/autocache.h"
+#include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
-#include "dispatcher/model/other_files.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
-#include "dispatcher/job/telemetry.h"
+#include "dispatcher/session/session.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a job is stored: its row, what it has used, its progress. */
-#include "dispatcher/job/telemetry.h"
-#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/job/job.h"
 
 #include <string.h>
 

@@ -2,6 +2,9 @@
 /* How far a job has come: its open epochs, acknowledgements, what is stored of them, where a
  * consumer goes on. */
 #include "dispatcher/autocache/autocache.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/message/message.h"
 
 struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
 {

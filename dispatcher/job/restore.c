@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs to and from the state directory. */
-#include "dispatcher/scaling/scaling.h"
 #include "dispatcher/cache/cache.h"
-#include "dispatcher/model/tenants.h"
-#include "dispatcher/job/telemetry.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/scaling/scaling.h"
 #include "graph/check.h"
 
 static void find_fingerprint(struct cw_job *job)

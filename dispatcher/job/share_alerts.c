@@ -5,11 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "dispatcher/state/decision_log.h"
-#include "dispatcher/scaling/provisioner.h"
-#include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
 #include "dispatcher/job/telemetry.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/state/state.h"
 
 #define LASTS_WINDOWS 2
 

@@ -3,7 +3,8 @@
  * epochs that are open: a trainer that goes back to its last checkpoint must not meet them
  * again. Of a sparse job it is batches, which only its clients know: their rows are computed and
  * sent like all, and the clients pass over them. */
-#include "dispatcher/model/model.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/message/message.h"
 
 #define ASKED "skipped by request"
 

@@ -7,8 +7,6 @@
 
 #include "cachew/v1/admin.pb-c.h"
 #include "dispatcher/model/model.h"
-#include "dispatcher/model/node_counters.h"
-#include "dispatcher/model/demand_window.h"
 #include "policies/scale.h"
 
 #define CW_WINDOWS_KEPT 64 /* the latest of a job */
@@ -49,17 +47,5 @@ const struct cw_measured *cw_watch_most_hits(const struct cw_job *job);
 bool cw_watch_is_changed(const struct cw_job *job); /* since it was stored */
 void cw_watch_store(struct cw_job *job);
 void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n);
-
-/* ---- job_rows.c ---- */
-void cw_watch_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);
-/* Fields of JobRow from 30 on; borrows from the job. */
-void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
-                      Cachew__V1__JobRow *row);
-/* Fields of WorkerRow from 15 on; row->jobs is freed by the caller. */
-void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
-/* What a job's policies about workers would say of its last window, as list of `*ret_n`; freed
- * by cw_watch_says_free. */
-Cachew__V1__Decision **cw_watch_says(const struct cw_job *job, size_t *ret_n);
-void cw_watch_says_free(Cachew__V1__Decision **says, size_t n);
 
 #endif

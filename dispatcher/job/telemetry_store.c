@@ -2,6 +2,7 @@
 /* What people read of a job is stored with what it has used, and goes on behind a restart of the
  * dispatcher. */
 #include "dispatcher/job/telemetry.h"
+#include "dispatcher/state/state.h"
 
 #include <string.h>
 

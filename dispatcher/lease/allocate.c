@@ -2,8 +2,7 @@
 /* Who computes what: the lowest free items first, to whoever has less to do than its target, job
  * after job in turn. */
 #include "dispatcher/cache/cache.h"
-#include "dispatcher/lease/lease.h"
-#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/lease/lease_int.h"
 
 /* a worker's lease is dealt in so many pieces, which alternate with other workers' */
 #define PIECES 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hedges: a second lease of what is late while somebody has nothing to do. */
-#include "dispatcher/lease/lease.h"
+#include "dispatcher/lease/lease_int.h"
 
 #define HEDGE_FACTOR 3.0
 #define HEDGE_MIN_MS 1000

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "dispatcher/cache/cache.h"
-#include "dispatcher/lease/lease.h"
-#include "dispatcher/model/other_files.h"
+#include "dispatcher/lease/lease_int.h"
+#include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
 
 static void lease_free(struct cw_lease *lease)

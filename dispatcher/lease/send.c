@@ -2,8 +2,8 @@
 /* Leases on their way to workers: what is given to a share in one filling goes out as one
  * message. */
 #include "dispatcher/cache/cache.h"
-#include "dispatcher/lease/lease.h"
-#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/lease/lease_int.h"
+#include "dispatcher/message/message.h"
 
 static void send_spec(struct cw_share *share)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an admitted client is told: where it goes on, which workers there are, what will not
  * come. */
-#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/message/message.h"
 
 #include <string.h>
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands to workers: each is built here, and sent. */
-#include "dispatcher/model/model.h"
+#include "dispatcher/message/message.h"
 
 void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/model/demand_window.h"
+#include "dispatcher/model/model.h"
 
 void cw_trainer_add(struct cw_trainer_sums *sums, const Cachew__V1__Measure *m, uint64_t ready)
 {

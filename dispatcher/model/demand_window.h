@@ -3,8 +3,10 @@
 #ifndef CW_DISPATCHER_TRAINER_H
 #define CW_DISPATCHER_TRAINER_H
 
-#include "dispatcher/model/model.h"
+#include "cachew/v1/job.pb-c.h"
 #include "policies/scale.h"
+
+struct cw_job;
 
 struct cw_trainer_sums {
     uint64_t batches, bytes, copies, ns, wait_ns, queue_n;

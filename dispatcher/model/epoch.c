@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/model/epoch.h"
+#include "dispatcher/model/model.h"
 
 #include "base/mem.h"
 

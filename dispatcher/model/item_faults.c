@@ -5,7 +5,7 @@
  * fails before the item has gone round the fleet. */
 #include <stdio.h>
 #include <string.h>
-#include "dispatcher/lease/lease.h"
+#include "dispatcher/job/job.h"
 
 #define TROUBLES_MAX 4096
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "dispatcher/model/model.h"
-#include "dispatcher/model/tenants.h"
 
 #define ENDLESS_EPOCHS 10.0 /* what is expected of a job without end */
 

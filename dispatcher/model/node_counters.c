@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/model/node_counters.h"
+#include "dispatcher/model/model.h"
 
 #include <string.h>
 #include "base/mem.h"

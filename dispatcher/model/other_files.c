@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/model/other_files.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
 
 #include <string.h>
 

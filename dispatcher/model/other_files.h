@@ -6,7 +6,12 @@
 #ifndef CW_DISPATCHER_OTHER_FILES_H
 #define CW_DISPATCHER_OTHER_FILES_H
 
-#include "dispatcher/model/model.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cw_job;
+struct cw_share;
+struct cw_worker;
 
 #define CW_OTHER_FILES_RETRY_MS 30000 /* somebody may have put them in order */
 

@@ -4,10 +4,6 @@
 #include <string.h>
 
 #include "dispatcher/model/model.h"
-#include "dispatcher/model/other_files.h"
-#include "dispatcher/model/tenants.h"
-#include "dispatcher/scaling/provisioner.h"
-#include "dispatcher/scaling/scaling.h"
 
 bool cw_worker_is_usable(const struct cw_worker *worker)
 {

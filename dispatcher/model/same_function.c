@@ -3,7 +3,7 @@
  * them that ask it while it has it. So an item is leased to the worker that was leased it for
  * another such job, if that one can take it. This is about speed alone: whoever gets the lease
  * computes the same. */
-#include "dispatcher/lease/lease.h"
+#include "dispatcher/model/model.h"
 
 #define SIBLINGS_ASKED 8 /* of many: enough to find who has it */
 #define RUNS_MAX 256     /* remembered of an epoch */

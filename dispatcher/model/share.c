@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A share: what a worker has of a job, made when it is first needed, and how much more it may get. */
 #include "dispatcher/model/model.h"
-#include "dispatcher/lease/lease.h"
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/model/model.h"
 
 #include <string.h>
 

@@ -6,11 +6,16 @@
 
 #include <stddef.h>
 
-#include "dispatcher/model/model.h"
-#include "dispatcher/scaling/accounting.h"
+#include "base/args.h"
+#include "base/err.h"
+#include "cachew/v1/job.pb-c.h"
+#include "dispatcher/model/usage.h"
 
 #define CW_TENANTS_MAX 10000
 #define CW_NO_LIMIT UINT64_MAX
+
+struct cw_dispatcher;
+struct cw_job;
 
 struct cw_tenant_limits {
     double weight;                                           /* of its share of the fleet */
@@ -35,7 +40,6 @@ bool cw_tenant_rules_have_quota(const struct cw_arg_list *rules);
 struct cw_tenant *cw_tenant_get(struct cw_dispatcher *d, const char *name);
 void cw_tenants_open(struct cw_dispatcher *d); /* those that are named in rules */
 void cw_tenants_close(struct cw_dispatcher *d);
-void cw_tenants_store(struct cw_dispatcher *d); /* what is dirty, into the open transaction */
 
 /* What its jobs that are not over have. */
 struct cw_tenant_load {
@@ -46,8 +50,5 @@ uint64_t cw_job_memory(const Cachew__V1__JobOptions *options);
 /* Whether a further job of these options may begin. LIMIT: says which one, and what to do. */
 int cw_tenant_admits(struct cw_dispatcher *d, const Cachew__V1__JobOptions *options,
                      struct cw_err *err);
-
-/* svc_tenants.c */
-void cw_svc_tenants_add(struct cw_dispatcher *d);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far ahead a job is computed (window), and how much of it a worker has in hand (target).
  * Both follow from what is measured; neither shows in the data. */
-#include "dispatcher/lease/lease.h"
+#include "dispatcher/model/model.h"
 
 #define AHEAD_BYTES (64u << 20) /* computed ahead before anything is known of the rate */
 #define AHEAD_S 2.0             /* of consumption */

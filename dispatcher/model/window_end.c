@@ -2,7 +2,7 @@
 /* Up to where items are leased. Of a dense job an item is a batch, and a window beyond the
  * lowest unconsumed one is enough. A batch of a sparse job may span more items than any window:
  * they stay unconsumed until it is full, so what the next batch lacks counts from what has come. */
-#include "dispatcher/lease/lease.h"
+#include "dispatcher/model/model.h"
 
 /* Of several consumers one may have so many finished batches waiting while another has none;
  * above that it is behind, and is waited for. Trainers that step together differ by one batch,

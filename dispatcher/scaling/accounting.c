@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/scaling/accounting.h"
+#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/state/state.h"
 
 #include <string.h>
-
-#include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
 
 void cw_usage_add(struct cw_usage *to, const struct cw_usage *more)
 {

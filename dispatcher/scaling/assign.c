@@ -5,9 +5,7 @@
  * policy and without a limit is not assigned any: it uses all, each for a part of its time. */
 #include <math.h>
 
-#include "dispatcher/model/other_files.h"
-#include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/scaling/scaling_int.h"
 
 #define LITTLE 0.05 /* of a worker: not worth another one */
 

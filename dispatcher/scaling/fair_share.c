@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fair shares (policies/share.h) of the workers that there are: what a job wants is what its
  * policy says; without one, all of them. */
-#include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/scaling/scaling_int.h"
 #include "policies/share.h"
 
 #include <math.h>

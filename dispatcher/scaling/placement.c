@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/scaling/placement.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/scaling/scaling_int.h"
 
 #include <string.h>
 

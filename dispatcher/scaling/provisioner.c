@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/scaling/scaling_int.h"
+#include "dispatcher/state/state.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "dispatcher/state/decision_log.h"
-#include "dispatcher/scaling/scaling.h"
 
 #define CW_PROVISION(name) extern const struct cw_provisioner cw_provision_##name;
 #include "dispatcher/scaling/provisioner_list.h"

@@ -2,7 +2,7 @@
 /* Somebody else starts and ends workers, as many as we say: the metric cachew_workers_wanted,
  * Admin.ListWorkers, and a decision at each change. A worker that gets SIGTERM drains, so
  * whichever are ended, nothing is lost. What drives a Kubernetes Deployment stands here. */
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/model/model.h"
 
 static size_t external_start(void *state, size_t n)
 {

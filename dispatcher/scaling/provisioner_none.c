@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A fixed fleet: workers are started by somebody else, and register themselves. */
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/model/model.h"
 
 const struct cw_provisioner cw_provision_none = {
     .name = "none", .summary = "workers are started by somebody else", .fixed = true};

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hostload.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/model/model.h"
 #include "loop/child.h"
 
 #define CHILDREN_MAX 1024

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/scaling/scaling.h"
-
-#include "dispatcher/scaling/placement.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/scaling/scaling_int.h"
 
 #define LEAST_BATCHES 10
 #define LONG_WINDOWS 5 /* times the usual length: then two batches do */

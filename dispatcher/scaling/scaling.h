@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many workers each job has: windows of what its trainers measured go to an autoscale policy
- * (policies/scale.h), fair shares are made of what all jobs want (policies/share.h), workers are
- * assigned, and the provisioner is told how many there should be. Loop thread.
+/* How many workers each job has, where they run, how much of each is the job's, and what that costs. This is
+ * the face of scaling/.
  *
- *   scaling.c         windows, policies, targets
- *   fair_share.c          targets to fair shares; a job whose policy is "off" wants all workers
- *   assign.c  shares to workers
- *   time_slices.c           what part of each */
+ *   scaling.c         windows of what trainers measured go to the job's policy (policies/scale.h)
+ *   scaling_policy.c  which policy that is, what it is shown, and what is remembered of it
+ *   fair_share.c      what jobs want becomes fair shares of the fleet (policies/share.h)
+ *   assign.c          shares become assigned workers
+ *   time_slices.c     of each worker that several jobs use: which part of its time is whose
+ *   placement.c       how many workers each client is asked to start on its own host
+ *   provisioner.c     how many workers there should be in all
+ *   accounting.c      what jobs have used, and what it cost
+ *   settle.c          after a change: when measurements show its effect */
 #ifndef CW_DISPATCHER_SCALING_H
 #define CW_DISPATCHER_SCALING_H
 
 #include "dispatcher/model/model.h"
-#include "dispatcher/model/demand_window.h"
 
 struct cw_scaling { /* of a job */
     const struct cw_scale_policy *policy;
@@ -49,8 +52,6 @@ void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 void cw_scaling_restore(struct cw_job *job);
 /* Then a worker comes back that computes for it: it is one of the job's. */
 void cw_scaling_keep(struct cw_job *job, struct cw_worker *worker);
-void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision *decision,
-                       const struct cw_scale_inputs *inputs);
 /* "autoscale" or "autoplace"; what the policy is shown besides the window; what it said, in
  * words (the caller frees). The job has scaling. */
 const char *cw_scaling_kind(const struct cw_job *job);
@@ -60,35 +61,38 @@ char *cw_scaling_choice(const struct cw_job *job,
                         const struct cw_scale_decision *decision) CW_MUST_CHECK;
 /* Remote workers that it is to have, whatever others want. */
 double cw_scaling_wants(const struct cw_job *job);
-/* Whether the worker is one of the job's. */
-bool cw_scaling_uses(const struct cw_job *job, const struct cw_worker *worker);
 /* Windows that are full go to their policies; targets to shares, shares to workers. */
 void cw_scaling_tick(struct cw_dispatcher *d, int64_t now);
 
-/* The workers that it has are others. */
-void cw_scaling_changed(struct cw_job *job, int64_t now);
-/* Whether what is measured now shows the change: call it once a tick. */
-bool cw_scaling_is_settled(struct cw_job *job, int64_t now);
-
-/* assign.c */
+/* ---- assign.c ---- */
 /* Makes shares, assigned workers and parts what they should be now; returns how many workers all
  * jobs together could use. */
 double cw_scaling_assign(struct cw_dispatcher *d, int64_t now);
 
-/* fair_share.c */
-bool cw_job_wants_workers(const struct cw_job *job);
-/* its own limit, and its tenant's; CW_NO_LIMIT = none */
-uint64_t cw_job_most_workers(const struct cw_job *job);
-/* no policy, no limit: it uses every worker, each for a part of its time */
-bool cw_job_is_everywhere(const struct cw_job *job);
-/* sets job->granted; returns as cw_scaling_assign */
-double cw_shares_make(struct cw_dispatcher *d);
+/* ---- placement.c ---- */
+/* Whether a placement policy, and which, is to decide about the job; "off" if none. */
+const char *cw_placing_policy(const struct cw_job *job);
 
-/* time_slices.c */
-void cw_parts_make(struct cw_dispatcher *d); /* sets share->time and part, tells workers */
-/* that the shares of its jobs take; less than 1: it is not all needed */
-double cw_parts_time_on(const struct cw_worker *w);
-/* that it has in all; less than granted: its workers have no more */
-double cw_parts_time_of(const struct cw_job *job);
+/* ---- provisioner.c ---- */
+/* external, none, process. INVALID names those that there are. */
+int cw_provision_find(const char *name, const struct cw_provisioner **ret_kind, struct cw_err *err);
+int cw_provision_open(struct cw_dispatcher *d, struct cw_err *err);
+void cw_provision_close(struct cw_dispatcher *d);
+void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *worker);
+
+/* ---- accounting.c ---- */
+/* What jobs use, and what that costs: counted while it happens, kept in state.db with the job
+ * and, of removed jobs, with the tenant.
+ *
+ * Time is charged at every tick, and whenever who uses what changes. A worker that serves
+ * several jobs is charged to them by the parts that they have of it; one that serves none, to
+ * nobody. Local workers run on the trainer's host, which is charged as client. */
+void cw_usage_add(struct cw_usage *to, const struct cw_usage *more);
+/* Of the time until now. */
+void cw_usage_tick(struct cw_dispatcher *d, int64_t now);
+/* The job is removed: what it used is its tenant's. */
+void cw_usage_retire(struct cw_job *job);
+/* Writes the sums of tenants that have changed (state/state.h). */
+void cw_tenants_store(struct cw_dispatcher *d);
 
 #endif

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatcher/state/decision_log.h"
-#include "dispatcher/scaling/placement.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/scaling/scaling_int.h"
 
 #define LITTLE 0.05 /* of a worker: as assign.c */
 

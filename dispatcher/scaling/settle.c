@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After the workers of a job have changed: how long until what is measured shows it. */
-#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/scaling/scaling_int.h"
 
 /* after a change: what is leased must be consumed so often before its effect can be seen in
  * order */

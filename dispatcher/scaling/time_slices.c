@@ -5,7 +5,8 @@
  * until both are right (iterative proportional fitting: Deming and Stephan, 1940). Workers are
  * told the parts of their jobs, and divide threads and memory by them; what one does not use the
  * others have. */
-#include "dispatcher/scaling/scaling.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/scaling/scaling_int.h"
 
 #include <math.h>
 

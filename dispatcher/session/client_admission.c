@@ -3,10 +3,10 @@
 #include "base/name.h"
 #include "base/rng.h"
 #include "base/version.h"
-#include "dispatcher/cache/catalogue.h"
-#include "dispatcher/model/model.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/session.h"
 #include "graph/check.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the stream of a client ends, and its place in the job becomes free. */
-#include "dispatcher/model/model.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/session/session.h"
 
 void cw_client_detach(struct cw_client *client)
 {

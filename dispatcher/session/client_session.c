@@ -2,8 +2,10 @@
 /* Consumers' streams: what arrives, in what order it may, and how a stream ends. client_admission.c gives a
  * client its place. */
 #include "dispatcher/autocache/autocache.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/job/telemetry.h"
+#include "dispatcher/session/session.h"
 
 #define HELLO_LIMIT_MS 10000
 #define CLIENTS_MAX 20000

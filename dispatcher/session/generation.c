@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Peers that have seen a higher generation than this dispatcher has. */
-#include "dispatcher/model/model.h"
+#include "dispatcher/session/session.h"
+#include "dispatcher/state/state.h"
 
 void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
                              const char *address)

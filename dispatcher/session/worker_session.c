@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers: their streams, what they report, and how one is lost. */
 #include "dispatcher/autocache/autocache.h"
-#include "dispatcher/model/other_files.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/job/telemetry.h"
+#include "dispatcher/session/session.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/state/decision_log.h"
+#include "dispatcher/state/state.h"
 
 #include <string.h>
 

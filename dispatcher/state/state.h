@@ -15,10 +15,9 @@
 #include <stdbool.h>
 #include "base/err.h"
 #include "base/interval.h"
-#include "dispatcher/scaling/accounting.h"
+#include "dispatcher/model/model.h"
 #include "base/str.h"
 
-struct cw_epoch; /* model/epoch.h */
 struct cw_state;
 
 #define CW_GENERATION_MAX ((uint64_t)1 << 62)
@@ -32,14 +31,6 @@ uint64_t cw_state_generation(const struct cw_state *state);
 /* The least that is above all three, and not below the time of day. */
 uint64_t cw_state_next_generation(uint64_t stored, uint64_t locked, int64_t wall_ms,
                                   uint64_t above);
-
-/* Job states as stored: never renumber. */
-enum cw_job_status {
-    CW_JOB_PREPARING = 0,
-    CW_JOB_RUNNING = 1,
-    CW_JOB_FINISHED = 2,
-    CW_JOB_FAILED = 3
-};
 
 struct cw_state_blob {
     const void *p;
@@ -55,10 +46,6 @@ struct cw_state_job {
     const char *error;
     int64_t created_ms; /* wall */
 };
-struct cw_state_position {
-    uint64_t epoch, item, row, rows, batches;
-};
-
 void cw_state_put_job(struct cw_state *state, const struct cw_state_job *job);
 void cw_state_set_job(struct cw_state *state, const char *id, enum cw_job_status status,
                       uint64_t first_epoch, int error_code, const char *error);
@@ -74,6 +61,9 @@ void cw_state_clear_progress(struct cw_state *state, const char *id);
 void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch,
                           const struct cw_set *skipped);
 /* all of an epoch: what is consumed, by whom, whose its items are, and what is left out */
+/* In table `progress`, rows with consumer -1 hold what is consumed of all, and rows with consumer >=
+ * CW_OWNED_BASE the items that are *owned* by consumer (value - CW_OWNED_BASE). */
+#define CW_OWNED_BASE (1 << 30)
 void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch);
 /* Items that were asked to be left out, of any epoch: kept as long as the job. */
 void cw_state_put_left_out(struct cw_state *state, const char *id, uint64_t epoch,
@@ -185,5 +175,41 @@ struct cw_state_reader {
 };
 int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, void *arg,
                   struct cw_err *err);
+
+/* ---- when_stored.c ---- */
+/* Calls fn when all that was written so far is stored (err NULL), or could not be at the first
+ * attempt (err says why; the writes are kept, and tried again until they are stored). At once,
+ * if there is nothing to wait for. */
+typedef void cw_stored_fn(void *arg, const struct cw_err *err);
+void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
+/* Calls those whose writes are stored by now; err: all of them, since what they wait for is not
+ * stored, and may not be for long. */
+void cw_turn_answer_waiters(struct cw_dispatcher *d, const struct cw_err *err);
+
+/* ---- decision_log.c ---- */
+/* What was decided, by whom, of what, and why: every decision goes through here, into the log
+ * and into state.db. Kinds:
+ *
+ *   autocache   at which node a job's elements are cached: choice is the node, "" = nothing
+ *   autoscale   how many workers a job should have
+ *   autoplace   how many of them run beside its trainer
+ *   share       that it gets fewer workers than it wants, since there are no more
+ *   provision   workers that are started or drained; of the fleet
+ *   evict       chunks that leave the cache; of the fleet
+ *
+ * Which worker gets which lease is none: there are thousands a second, and they change nothing
+ * but speed. Loop thread. */
+#define CW_DECISIONS_KEPT 100 /* of a job (or of the fleet) and a kind */
+/* about; the last of each kind of each job that there is is among them */
+#define CW_DECISIONS_IN_ALL 5000
+#define CW_DECISIONS_BYTES ((size_t)2 << 20) /* of one answer */
+
+#define CW_DECISION_KINDS 6
+extern const char *const cw_decision_kinds[CW_DECISION_KINDS];
+
+/* Sets id, time, epoch and the job's id and name; NULL texts are "". reason is one sentence;
+ * inputs is JSON of all that was known; candidates are lines. job: NULL = about the fleet. */
+void cw_decision_record(struct cw_dispatcher *d, const struct cw_job *job,
+                        const struct cw_state_decision *decision);
 
 #endif

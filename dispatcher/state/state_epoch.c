@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress of an epoch as rows: what is consumed, of whom, and whose items are. */
-#include "dispatcher/model/model.h"
+#include "dispatcher/state/state_int.h"
 
 void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who waits until what was written so far is stored. */
-#include "dispatcher/model/model.h"
+#include "dispatcher/state/state.h"
 
 struct cw_stored_waiter {
     struct cw_stored_waiter *next;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dispatcher/cache/cache.h"
+#include "dispatcher/cache/cache_int.h"
 
 #define KEYS 10000
 #define CHUNKS 100000

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/dispatcher/made_up.h"
 
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/session/session.h"
 
 #include <stdio.h>
 #include <string.h>

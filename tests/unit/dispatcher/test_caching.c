@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which chunks made-up workers and jobs use and are told of, what workers tell, and quotas. */
+#include "dispatcher/cache/cache_int.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The catalogue of the cache with made-up chunks. */
+#include "dispatcher/cache/cache.h"
 #include <stdio.h>
 #include <string.h>
 

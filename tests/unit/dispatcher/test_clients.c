@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients and their places, without streams. */
+#include "dispatcher/session/session.h"
 #include "unit/dispatcher/made_up.h"
 
 /* A shared job of two consumers; both places are held, and consumer 0 owns the first ten items,

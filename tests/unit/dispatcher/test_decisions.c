@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/mem.h"
-#include "dispatcher/state/state.h"
+#include "dispatcher/state/state_int.h"
 #include "support/cm.h"
 
 static char *dir;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/rng.h"
-#include "dispatcher/model/epoch.h"
+#include "dispatcher/model/model.h"
 
 static const struct cw_layout single = {CW_MODE_SINGLE, 1, false};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leasing with made-up workers and one client, without streams: what is given, taken back, and
  * that every item comes exactly once. */
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
 #include <stdio.h>
 #include <string.h>
 #include "base/rng.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs as they come back from the state directory, whatever is stored of them. */
 #include <string.h>
-#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/job/job.h"
 #include "unit/dispatcher/made_up.h"
 
 /* A row, of which tests spoil a part. */

@@ -2,7 +2,7 @@
 /* What workers tell in totals, added up: they come, go, begin again; and rates of the store. */
 #include <math.h>
 
-#include "dispatcher/model/node_counters.h"
+#include "dispatcher/autocache/autocache.h"
 #include "support/cm.h"
 
 static char node_name[] = "n", job_id[] = "j", tenant[] = "default";

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dispatcher/admin/metrics.h"
-#include "dispatcher/scaling/provisioner.h"
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/admin/admin.h"
+#include "dispatcher/scaling/scaling.h"
 #include "unit/dispatcher/made_up.h"
 
 static int begin(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers that see other files than a job was prepared with. */
-#include "dispatcher/model/other_files.h"
+#include "dispatcher/lease/lease.h"
 #include "unit/dispatcher/made_up.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dispatcher/autocache/store_benchmark.h"
+#include "dispatcher/autocache/autocache.h"
 #include "support/cm.h"
 
 static const struct cw_probe_result *wait_for(const struct cw_probe *probe)

@@ -2,8 +2,6 @@
 /* Another policy for a job's workers, by request: from each to each. */
 #include <string.h>
 
-#include "dispatcher/scaling/placement.h"
-#include "dispatcher/scaling/provisioner.h"
 #include "dispatcher/scaling/scaling.h"
 #include "unit/dispatcher/made_up.h"
 

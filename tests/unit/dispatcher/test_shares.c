@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/job/job.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/model/tenants.h"
 #include "unit/dispatcher/made_up.h"
 
 struct wish {

@@ -2,7 +2,7 @@
 /* Rules of tenants, admission, and what is charged to whom. */
 #include <string.h>
 
-#include "dispatcher/model/tenants.h"
+#include "dispatcher/scaling/scaling.h"
 #include "unit/dispatcher/made_up.h"
 
 static struct cw_arg_list rules_of(const char *const *texts)

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "dispatcher/scaling/provisioner.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/program.h"
 #include "dispatcher/scaling/scaling.h"
-#include "dispatcher/job/telemetry.h"
+#include "dispatcher/session/session.h"
 #include "unit/dispatcher/made_up.h"
 
 #define CONSUMERS 5

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept of a job for people to look at: windows with the same workers all through, the
  * latest of them, and totals of nodes. */
-#include "dispatcher/job/telemetry.h"
+#include "dispatcher/admin/admin_int.h"
 #include "unit/dispatcher/made_up.h"
 
 static struct cw_job *begin_job(void)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "unit/dispatcher/made_up.h"
 
+#include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 
 #define CONSUMERS_MAX 3

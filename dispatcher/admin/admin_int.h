@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the services for tools share. */
-#ifndef CW_DISPATCHER_SVC_H
-#define CW_DISPATCHER_SVC_H
+#ifndef CW_DISPATCHER_ADMIN_INT_H
+#define CW_DISPATCHER_ADMIN_INT_H
 
 #include "cachew/v1/admin.pb-c.h"
-#include "dispatcher/model/model.h"
+#include "dispatcher/admin/admin.h"
+#include "dispatcher/job/job.h"
 
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
 /* The same when all that was written so far is stored (cw_turn_when_stored); if it cannot be
@@ -47,5 +48,17 @@ void cw_svc_decisions_fini(struct cw_svc_decisions *list);
 /* The candidates of a decision: lines. */
 void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n);
 void cw_svc_lines_free(char **lines, size_t n);
+
+/* ---- job_rows.c ---- */
+void cw_watch_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);
+/* Fields of JobRow from 30 on; borrows from the job. */
+void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
+                      Cachew__V1__JobRow *row);
+/* Fields of WorkerRow from 15 on; row->jobs is freed by the caller. */
+void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
+/* What a job's policies about workers would say of its last window, as list of `*ret_n`; freed
+ * by cw_watch_says_free. */
+Cachew__V1__Decision **cw_watch_says(const struct cw_job *job, size_t *ret_n);
+void cw_watch_says_free(Cachew__V1__Decision **says, size_t n);
 
 #endif

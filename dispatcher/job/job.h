@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life and the progress of a job: made, prepared by a worker, stored, running, finished or failed, removed;
+ * what is acknowledged of it; what is written of it and restored. */
+#ifndef CW_DISPATCHER_JOB_H
+#define CW_DISPATCHER_JOB_H
+
+#include "base/str.h"
+#include "dispatcher/job/telemetry.h"
+#include "dispatcher/model/model.h"
+#include "dispatcher/state/state.h"
+
+/* ---- job_life.c ---- */
+/* Takes options, graph. */
+struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
+                          Cachew__V1__Graph *graph);
+void cw_job_free(struct cw_job *job);
+/* also from state and workers; its clients are failed; frees it */
+void cw_job_remove(struct cw_job *job, const char *reason);
+void cw_job_fail(struct cw_job *job, int code, const char *msg);
+int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */,
+                    struct cw_err *err);
+void cw_job_tick(struct cw_job *job, int64_t now); /* may free it */
+void cw_job_clients_changed(struct cw_job *job);
+/* Looks for a worker to prepare it. */
+void cw_job_prepare(struct cw_job *job);
+/* whether what it prepares comes on */
+void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now);
+void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
+
+/* ---- restore.c ---- */
+int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err);
+/* One of them. What is stored of it cannot be used: it fails, and the dispatcher goes on. An
+ * error: there is no memory for it. */
+int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err);
+
+/* ---- persist.c ---- */
+void cw_job_store(struct cw_job *job);         /* its row */
+void cw_job_store_options(struct cw_job *job); /* these have changed */
+/* With what people read of the job (telemetry.h), which is stored at the same time: when it has not
+ * been for some time (all: if it changed at all). */
+void cw_usage_store(struct cw_job *job, int64_t now, bool all);
+bool cw_usage_is_unstored(const struct cw_job *job);         /* changed since */
+bool cw_usage_is_due(const struct cw_job *job, int64_t now); /* changed, and long not stored */
+
+/* ---- progress.c ---- */
+void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
+                bool consumed);
+void cw_job_advance(struct cw_job *job); /* closes epochs that are done; finishes the job */
+void cw_job_flush(struct cw_job *job);   /* writes what has changed (state.h) */
+void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token);
+/* Whoever held the place will not come back: what he had received and not consumed goes to
+ * others, or to the next. */
+void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
+uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi,
+                     const char *reason);
+
+/* ---- skip.c ---- */
+/* Leaves items out of an epoch, past ones too: for when the trainer goes back. Returns how many
+ * of them it has consumed. The job is running and dense; lo < hi, at most its items. */
+uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+/* Sparse: batches [lo, hi) instead, and how many batches an epoch can have. */
+uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi);
+uint64_t cw_job_batches_most(const struct cw_job *job);
+
+/* ---- idle_watch.c ---- */
+/* idle_watch.c: each tick; says once in the log that nothing is leased, when that lasts. */
+void cw_job_watch_still(struct cw_job *job, int64_t now);
+/* idle_watch.c: it has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
+bool cw_job_stands(struct cw_job *job, struct cw_str *ret_reason);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands to workers (to_worker.c) and to clients (to_client.c): each is built from the model, gets the
+ * generation, and is sent. What arrives is the business of session/. */
+#ifndef CW_DISPATCHER_MESSAGE_H
+#define CW_DISPATCHER_MESSAGE_H
+
+#include "dispatcher/model/model.h"
+
+/* ---- to_worker.c ---- */
+/* sets the generation */
+void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command);
+void cw_worker_retire(struct cw_worker *worker); /* it is told to drain, and leaves */
+void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
+                     const struct cw_set *items);
+
+/* ---- to_client.c ---- */
+void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command);
+void cw_client_welcome(struct cw_client *client);
+/* The workers that it may have to fetch from; again: also if it was told the same before. */
+void cw_client_send_workers(struct cw_client *client, bool again);
+/* To all clients of the job: nobody gets these; or to all but the one at this place: it has
+ * received them (shared jobs). */
+void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+                         const char *reason);
+void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+                       uint32_t consumer);
+void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items that failed, or at which workers died: how often an item is retried, on which worker, and when it is
+ * given up. */
+#ifndef CW_DISPATCHER_ITEM_FAULTS_H
+#define CW_DISPATCHER_ITEM_FAULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/interval.h"
+#include "cachew/v1/fleet.pb-c.h"
+
+struct cw_dispatcher;
+struct cw_job;
+struct cw_share;
+struct cw_worker;
+
+/* ids of workers that died at something: each once, and forgotten if it was only cut off */
+struct cw_deaths {
+    uint64_t *v;
+    size_t n, cap;
+};
+
+struct cw_trouble { /* of an item that failed */
+    uint64_t epoch, item;
+    uint32_t failures;
+    uint64_t worker_id;    /* the last that failed */
+    struct cw_deaths dead; /* fewer than options.deaths_max */
+};
+
+/* ---- item_faults.c: items that fail or kill ---- */
+struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item);
+void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
+                       const Cachew__V1__ItemFailed *failed);
+/* its worker is gone: blames what it was computing. May fail the job. */
+void cw_trouble_died(struct cw_share *share);
+/* it was only its connection that died */
+void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id);
+void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch);
+void cw_trouble_free_all(struct cw_job *job);
+bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id); /* false: it is known */
+/* received: no trouble after all */
+void cw_trouble_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
+/* How many items from run->lo on the worker may get: 0 = not this one, another worker should
+ * try; 1 = alone. Cuts before the next. */
+uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch,
+                           const struct cw_interval *run);
+
+#endif

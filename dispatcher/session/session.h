@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The streams of workers and of clients: what may arrive, in which order, and how a stream ends. */
+#ifndef CW_DISPATCHER_SESSION_H
+#define CW_DISPATCHER_SESSION_H
+
+#include "dispatcher/model/model.h"
+
+/* ---- worker_session.c ---- */
+/* ---- worker_session.c ---- */
+void cw_fleet_open(void *dispatcher, struct cw_stream *stream); /* method /cachew.v1.Fleet/Attach */
+void cw_fleet_tick(struct cw_dispatcher *d, int64_t now);
+void cw_fleet_close_all(struct cw_dispatcher *d);
+
+/* ---- client_session.c ---- */
+/* method /cachew.v1.Jobs/Attach */
+void cw_clients_open(void *dispatcher, struct cw_stream *stream);
+void cw_clients_tick(struct cw_dispatcher *d, int64_t now);
+void cw_clients_close_all(struct cw_dispatcher *d);
+/* It does not come back: its place is free, and with it whatever of a shared job was only its
+ * own. One that had no place gives up none. */
+void cw_client_leave(struct cw_client *client);
+
+/* ---- client_admission.c ---- */
+/* client->hello is there: find or make its job */
+int cw_client_hello(struct cw_client *client, struct cw_err *err);
+/* give it its place, if it is free */
+void cw_client_admit(struct cw_client *client);
+
+/* ---- client_end.c ---- */
+/* tells, and ends the stream */
+void cw_client_fail(struct cw_client *client, int code, const char *msg);
+/* its place, if it has one, is free for others; the job goes on without it */
+void cw_client_detach(struct cw_client *client);
+void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
+
+/* ---- generation.c ---- */
+/* A peer has seen a higher generation than this dispatcher's: says so in the log, once for each. */
+void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
+                             const char *address);
+
+#endif
