@@ -43,10 +43,17 @@ struct cw_rpc_args {
 void cw_rpc_args_client(struct cw_rpc_args *args, bool small);
 void cw_rpc_args_server(struct cw_rpc_args *args, bool small);
 
-/* ---- addresses (address.c) ---- */
+/* ---- addresses: their form (address.c) ---- */
+#define CW_RPC_HOST_BYTES 256
 /* Checks the form; for unix sockets also the length. */
 int cw_rpc_address_check(const char *address, struct cw_err *err);
 bool cw_rpc_address_is_unix(const char *address);
+const char *cw_rpc_address_path(const char *address); /* of a unix socket */
+/* Splits "host:port" and "[v6]:port". */
+int cw_rpc_address_split(const char *address, char ret_host[CW_RPC_HOST_BYTES],
+                         const char **ret_port, struct cw_err *err);
+
+/* ---- addresses: what is there (address_bind.c) ---- */
 /* A unix socket's file: EXISTS when somebody answers on it or it is no socket, else it is
  * removed. */
 int cw_rpc_address_clear(const char *address, struct cw_err *err);

@@ -162,6 +162,23 @@ void world_stop_server(struct world *world, int64_t grace_ms)
     cw_server_stop(world->server, grace_ms, on_stopped, world);
 }
 
+int world_listen(struct world *world, const char *address, struct cw_err *err)
+{
+    struct cw_server *server = cw_server_new(world->rpc);
+    char text[256];
+    *err = (struct cw_err){0};
+    int code = cw_server_listen(server, address, text, sizeof text, err);
+    bool stopped_before = world->stopped;
+    struct cw_server *mine = world->server;
+    world->server = server;
+    world_stop_server(world, 0);
+    world->stopped = false;
+    world_wait(world, &world->stopped);
+    world->stopped = stopped_before;
+    world->server = mine;
+    return code;
+}
+
 void world_close(struct world *world)
 {
     cw_channel_close(world->channel);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses in the file system: what a server finds where its unix socket is to be. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "world.h"
+
+static char directory[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof directory, "/tmp/cachew-rpc-XXXXXX");
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    return rmdir(directory);
+}
+
+static void leave_dead_socket(const char *path)
+{
+    struct sockaddr_un sun = {.sun_family = AF_UNIX};
+    size_t n = strlen(path);
+    assert_true(n < sizeof sun.sun_path);
+    memcpy(sun.sun_path, path, n + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&sun, sizeof sun), 0);
+    close(fd);
+}
+
+/* It is replaced. */
+static void test_dead_socket(void **state)
+{
+    struct world world;
+    struct result result;
+    char address[128];
+    (void)state;
+    snprintf(address, sizeof address, "unix:%s/socket", directory);
+    leave_dead_socket(address + strlen("unix:"));
+    world_open(&world, address);
+    world_call(&world, "/test.T/Echo", "x", 1, 60000, &result);
+    assert_int_equal(result.code, 0);
+    result_fini(&result);
+    world_close(&world);
+    unlink(address + strlen("unix:"));
+}
+
+static void test_no_directory(void **state)
+{
+    struct world world;
+    struct cw_err err;
+    char address[128];
+    (void)state;
+    snprintf(address, sizeof address, "unix:%s/none/socket", directory);
+    world_open(&world, "127.0.0.1:0");
+    assert_int_equal(world_listen(&world, address, &err), CW_E_NOT_FOUND);
+    world_close(&world);
+}
+
+static void test_not_a_socket(void **state)
+{
+    struct world world;
+    struct cw_err err;
+    char address[128];
+    struct stat st;
+    (void)state;
+    snprintf(address, sizeof address, "unix:%s/file", directory);
+    FILE *file = fopen(address + strlen("unix:"), "w");
+    assert_non_null(file);
+    fclose(file);
+    world_open(&world, "127.0.0.1:0");
+    assert_int_equal(world_listen(&world, address, &err), CW_E_EXISTS);
+    world_close(&world);
+    assert_int_equal(stat(address + strlen("unix:"), &st), 0);
+    unlink(address + strlen("unix:"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dead_socket),
+        cmocka_unit_test(test_no_directory),
+        cmocka_unit_test(test_not_a_socket),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
