@@ -262,17 +262,7 @@ void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
         forget(chunk);
 }
 
-/* ---- the queue ---- */
-
-void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk)
-{
-    cw_mutex_lock(&cache->lock);
-    chunk->next = NULL;
-    *cache->load_end = chunk;
-    cache->load_end = &chunk->next;
-    cw_cond_signal(&cache->load_wake);
-    cw_mutex_unlock(&cache->lock);
-}
+/* ---- the thread ---- */
 
 static void load_one(struct cw_cache *cache, struct cw_cache_chunk *chunk, bool stopping)
 {

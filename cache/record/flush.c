@@ -47,18 +47,6 @@ struct job { /* one block on its way */
     struct cw_str name;
 };
 
-void cw_write_queue(struct cw_cache *cache, struct cw_block *block)
-{
-    cw_mutex_lock(&cache->lock);
-    struct cw_block **at = &cache->write_first;
-    while (*at)
-        at = &(*at)->next;
-    block->next = NULL;
-    *at = block;
-    cw_cond_signal(&cache->write_wake);
-    cw_mutex_unlock(&cache->lock);
-}
-
 /* ---- what is to be written ---- */
 
 static bool collect(struct job *job)

@@ -59,25 +59,6 @@ struct cw_store *cw_cache_store(struct cw_cache *cache)
     return cache->store;
 }
 
-void cw_cache_store_unref(struct cw_cache *cache)
-{
-    if (atomic_fetch_sub(&cache->store_refs, 1) == 1)
-        cw_store_close(cache->store);
-}
-
-void cw_cache_unref(struct cw_cache *cache)
-{
-    if (atomic_fetch_sub(&cache->refs, 1) != 1)
-        return;
-    cw_room_fini(&cache->room);
-    cw_cond_fini(&cache->load_wake);
-    cw_cond_fini(&cache->write_wake);
-    cw_cond_fini(&cache->keep_wake);
-    cw_cond_fini(&cache->idle);
-    cw_mutex_fini(&cache->lock);
-    cw_mem_free(cache);
-}
-
 bool cw_cache_is_writing(const struct cw_cache *cache)
 {
     return atomic_load(&cache->blocks) > 0;

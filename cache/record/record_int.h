@@ -20,7 +20,9 @@
  *   write_buffer.c      records that wait to be written
  *   flush.c             write buffers become chunks
  *   aligned_parts.c     what of a chunk is written without a copy
- *   maintenance.c       the thread that cleans up, and events
+ *   requests.c          what threads ask of the cache's own threads
+ *   maintenance.c       the thread that cleans up
+ *   cache_ref.c         reference counts of the cache
  *   counters.c          counters of the hot paths
  *
  * Locks, in this order: cache->lock, node->lock, room.lock, chunk->lock. None is held while the
@@ -156,7 +158,6 @@ static inline bool cw_chunk_is_intact(const struct cw_cache_chunk *chunk)
 /* chunk_open.c */
 struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name);
 void cw_load_chunk_free(struct cw_cache_chunk *chunk); /* closes its file */
-void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk);
 /* state LOADING; takes chunk */
 void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk);
 void cw_load_parked(struct cw_cache *cache);
@@ -381,20 +382,27 @@ size_t cw_straight_parts(const struct cw_block *block, struct iovec *parts, bool
                          size_t n);
 
 /* ---- flush.c ---- */
-void cw_write_queue(struct cw_cache *cache, struct cw_block *block);
 void cw_write_thread(void *arg);
 void cw_write_lose_all(struct cw_cache *cache, const char *why);
 
+/* ---- requests.c: appends to lists that the cache's threads work off; takes cache->lock ---- */
+
+/* The chunk is not to be used any more. end: the event that says so to the owner, or -1. why NULL:
+ * the maintenance thread finds it out (cw_intact_explain). */
+void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why);
+/* A slot that nobody holds any more is to be freed. */
+void cw_keep_bury(struct cw_cache *cache, struct cw_slot *slot);
+void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk);
+void cw_write_queue(struct cw_cache *cache, struct cw_block *block);
+/* What an operation of the store returned: is the store away, or back? */
+void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err);
+/* Counts records that were lost; the maintenance thread reports them. Takes node->lock. */
+void cw_keep_lost(struct cw_cache_node *node, uint64_t records, const char *why);
+/* Calls the owner's event function, on this thread. */
+void cw_keep_event(struct cw_cache *cache, const struct cw_cache_event *event);
+
 /* ---- maintenance.c ---- */
 void cw_keep_thread(void *arg);
-/* The chunk is not used any more; end: the event, or -1. */
-/* why NULL: it is found out by the keeper */
-void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why);
-/* What an operation of the store said: is it away or back? */
-void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err);
-void cw_keep_bury(struct cw_cache *cache, struct cw_slot *slot);
-void cw_keep_lost(struct cw_cache_node *node, uint64_t records, const char *why);
-void cw_keep_event(struct cw_cache *cache, const struct cw_cache_event *event);
 
 /* ---- counters.c: in shards. Each of the first threads has one of its own and needs no locked
  * instructions; the others share the last ---- */
@@ -481,6 +489,7 @@ static inline bool cw_block_sums(const struct cw_cache *cache, const struct cw_b
     return cache->level <= 0 && record->bytes >= CW_CHUNK_FRAME_BYTES &&
            record->bytes != CW_CHUNK_LEFT_OUT;
 }
+/* cache_ref.c */
 void cw_cache_unref(struct cw_cache *cache);
 void cw_cache_store_unref(struct cw_cache *cache);
 void cw_node_unhold(struct cw_cache_node *node);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two reference counts of a cache: of its memory (the owner and every dataset have one), and
+ * of its store (the owner and every open file). */
+#include "cache/record/record_int.h"
+
+void cw_cache_store_unref(struct cw_cache *cache)
+{
+    if (atomic_fetch_sub(&cache->store_refs, 1) == 1)
+        cw_store_close(cache->store);
+}
+
+void cw_cache_unref(struct cw_cache *cache)
+{
+    if (atomic_fetch_sub(&cache->refs, 1) != 1)
+        return;
+    cw_room_fini(&cache->room);
+    cw_cond_fini(&cache->load_wake);
+    cw_cond_fini(&cache->write_wake);
+    cw_cond_fini(&cache->keep_wake);
+    cw_cond_fini(&cache->idle);
+    cw_mutex_fini(&cache->lock);
+    cw_mem_free(cache);
+}
