@@ -12,9 +12,9 @@
 
 #define GAP_MAX 64u /* behind a frame */
 
-static const struct cw_segment *segment_of(const struct cw_block *block, const void *p)
+static const struct cw_segment *segment_of(const struct cw_write_buffer *buffer, const void *p)
 {
-    const struct cw_segment *segment = block->segments;
+    const struct cw_segment *segment = buffer->segments;
 
     while (segment && ((uintptr_t)p < (uintptr_t)segment->data ||
                        (uintptr_t)p >= (uintptr_t)segment->data + segment->bytes))
@@ -28,10 +28,10 @@ static char *end_of(const struct iovec *part)
 }
 
 /* The same bytes (the zeros behind a frame, say) stand behind it in its segment. */
-static bool is_behind(const struct cw_block *block, const struct iovec *before,
+static bool is_behind(const struct cw_write_buffer *buffer, const struct iovec *before,
                       const struct iovec *part)
 {
-    const struct cw_segment *segment = segment_of(block, before->iov_base);
+    const struct cw_segment *segment = segment_of(buffer, before->iov_base);
 
     if (!segment)
         return false;
@@ -42,12 +42,12 @@ static bool is_behind(const struct cw_block *block, const struct iovec *before,
            (part->iov_len < GAP_MAX && memcmp(end_of(before), part->iov_base, part->iov_len) == 0);
 }
 
-static size_t merge(const struct cw_block *block, struct iovec *parts, size_t n)
+static size_t merge(const struct cw_write_buffer *buffer, struct iovec *parts, size_t n)
 {
     size_t used = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (used && is_behind(block, &parts[used - 1], &parts[i]))
+        if (used && is_behind(buffer, &parts[used - 1], &parts[i]))
             parts[used - 1].iov_len += parts[i].iov_len;
         else
             parts[used++] = parts[i];
@@ -56,10 +56,10 @@ static size_t merge(const struct cw_block *block, struct iovec *parts, size_t n)
 }
 
 /* The page in which `part` begins, at so many bytes of it, becomes all its own. */
-static void take_page(const struct cw_block *block, struct iovec *before, struct iovec *part,
-                      size_t in_page)
+static void take_page(const struct cw_write_buffer *buffer, struct iovec *before,
+                      struct iovec *part, size_t in_page)
 {
-    const struct cw_segment *segment = segment_of(block, part->iov_base);
+    const struct cw_segment *segment = segment_of(buffer, part->iov_base);
 
     if (!segment || (unsigned char *)part->iov_base != segment->data + segment->begin ||
         segment->begin != in_page || before->iov_len < in_page)
@@ -70,18 +70,19 @@ static void take_page(const struct cw_block *block, struct iovec *before, struct
     before->iov_len -= in_page;
 }
 
-size_t cw_straight_parts(const struct cw_block *block, struct iovec *parts, bool *is_held, size_t n)
+size_t cw_aligned_parts(const struct cw_write_buffer *buffer, struct iovec *parts, bool *is_held,
+                        size_t n)
 {
     uint64_t at = 0;
 
-    n = merge(block, parts, n);
+    n = merge(buffer, parts, n);
     for (size_t i = 0; i < n; i++) {
         size_t in_page = (size_t)(at % CW_MEM_PAGE);
 
         at += parts[i].iov_len;
         if (i && in_page)
-            take_page(block, &parts[i - 1], &parts[i], in_page);
-        is_held[i] = segment_of(block, parts[i].iov_base) != NULL;
+            take_page(buffer, &parts[i - 1], &parts[i], in_page);
+        is_held[i] = segment_of(buffer, parts[i].iov_base) != NULL;
     }
     return n;
 }

@@ -9,7 +9,7 @@
 #define STEPS 4u
 #define LOOK_ABOVE (2 * STEPS)
 
-/* The smallest that has so much; CW_SPARE_CLASSES: none. */
+/* The smallest that has so much; CW_BUFFER_CLASSES: none. */
 static unsigned class_of(size_t bytes)
 {
     if (bytes <= SMALLEST)
@@ -17,7 +17,7 @@ static unsigned class_of(size_t bytes)
     unsigned top = 63 - (unsigned)__builtin_clzll(bytes - 1);
     size_t base = (size_t)1 << top, step = base / STEPS;
     unsigned class = (top - SMALLEST_BITS) * STEPS + (unsigned)((bytes - base + step - 1) / step);
-    return CW_MIN(class, CW_SPARE_CLASSES);
+    return CW_MIN(class, CW_BUFFER_CLASSES);
 }
 
 static size_t cap_of(unsigned class)
@@ -27,35 +27,35 @@ static size_t cap_of(unsigned class)
     return base + base / STEPS * (class % STEPS);
 }
 
-size_t cw_spare_cap(size_t bytes)
+size_t cw_buffer_pool_cap(size_t bytes)
 {
     unsigned class = class_of(bytes);
 
-    return class < CW_SPARE_CLASSES ? cap_of(class) : CW_ALIGN_UP(bytes, SMALLEST);
+    return class < CW_BUFFER_CLASSES ? cap_of(class) : CW_ALIGN_UP(bytes, SMALLEST);
 }
 
-unsigned char *cw_spare_new(size_t cap)
+unsigned char *cw_buffer_pool_alloc(size_t cap)
 {
     return cw_mem_try_aligned(64, cap);
 }
 
-static void *pop(struct cw_room *room, unsigned class)
+static void *pop(struct cw_memory_budget *budget, unsigned class)
 {
-    struct cw_spare *spare = room->spare[class];
+    struct cw_pooled_buffer *pooled = budget->pooled[class];
 
-    if (spare) {
-        room->spare[class] = spare->next;
-        room->idle -= cap_of(class);
+    if (pooled) {
+        budget->pooled[class] = pooled->next;
+        budget->idle -= cap_of(class);
     }
-    return spare;
+    return pooled;
 }
 
-static unsigned char *pop_fitting(struct cw_room *room, size_t *cap)
+static unsigned char *pop_fitting(struct cw_memory_budget *budget, size_t *cap)
 {
-    unsigned first = class_of(*cap), end = CW_MIN(first + LOOK_ABOVE, CW_SPARE_CLASSES);
+    unsigned first = class_of(*cap), end = CW_MIN(first + LOOK_ABOVE, CW_BUFFER_CLASSES);
 
     for (unsigned class = first; class < end; class ++) {
-        void *data = pop(room, class);
+        void *data = pop(budget, class);
 
         if (data) {
             *cap = cap_of(class);
@@ -65,60 +65,61 @@ static unsigned char *pop_fitting(struct cw_room *room, size_t *cap)
     return NULL;
 }
 
-void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap,
-                   struct cw_garbage *garbage)
+void cw_buffer_pool_give(struct cw_memory_budget *budget, unsigned char *data, size_t cap,
+                         struct cw_garbage *garbage)
 {
-    struct cw_spare *spare = (struct cw_spare *)(void *)data;
+    struct cw_pooled_buffer *pooled = (struct cw_pooled_buffer *)(void *)data;
     unsigned class = class_of(cap);
 
-    room->frames -= cap;
+    budget->frames -= cap;
     if (!data)
         return;
-    bool keep = class < CW_SPARE_CLASSES && !cw_room_is_over(room, cap);
-    struct cw_spare **list = keep ? &room->spare[class] : &garbage->spare;
-    spare->next = *list;
-    *list = spare;
-    room->idle += keep ? cap : 0;
+    bool keep = class < CW_BUFFER_CLASSES && !cw_memory_budget_is_over(budget, cap);
+    struct cw_pooled_buffer **list = keep ? &budget->pooled[class] : &garbage->pooled;
+    pooled->next = *list;
+    *list = pooled;
+    budget->idle += keep ? cap : 0;
 }
 
-bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage)
+bool cw_buffer_pool_drop(struct cw_memory_budget *budget, struct cw_garbage *garbage)
 {
-    for (unsigned class = CW_SPARE_CLASSES; class -- > 0;) {
-        struct cw_spare *spare = pop(room, class);
+    for (unsigned class = CW_BUFFER_CLASSES; class -- > 0;) {
+        struct cw_pooled_buffer *pooled = pop(budget, class);
 
-        if (!spare)
+        if (!pooled)
             continue;
-        spare->next = garbage->spare;
-        garbage->spare = spare;
+        pooled->next = garbage->pooled;
+        garbage->pooled = pooled;
         return true;
     }
     return false;
 }
 
-bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **ret_data,
-                   struct cw_garbage *garbage)
+bool cw_buffer_pool_take(struct cw_memory_budget *budget, size_t *cap, bool now,
+                         unsigned char **ret_data, struct cw_garbage *garbage)
 {
     bool ok = true;
 
-    room->busy = true;
-    while (!(*ret_data = pop_fitting(room, cap))) {
-        struct cw_span *span = cw_shelf_drop_done(room);
+    budget->busy = true;
+    while (!(*ret_data = pop_fitting(budget, cap))) {
+        struct cw_span *span = cw_frame_lru_evict_spent(budget);
 
-        if (!span && !cw_room_is_over(room, *cap))
+        if (!span && !cw_memory_budget_is_over(budget, *cap))
             break;
-        if (!span && (cw_spare_drop(room, garbage) || cw_room_drop_segment(room, garbage)))
+        if (!span && (cw_buffer_pool_drop(budget, garbage) ||
+                      cw_memory_budget_drop_segment(budget, garbage)))
             continue;
         if (!span)
-            span = cw_shelf_drop(room, false);
+            span = cw_frame_lru_evict(budget, false);
         if (!span) {
             ok = now;
             break;
         }
-        cw_spare_give(room, span->data, span->cap, garbage);
+        cw_buffer_pool_give(budget, span->data, span->cap, garbage);
         span->data = NULL;
         span->next = garbage->spans;
         garbage->spans = span;
     }
-    room->frames += ok ? *cap : 0;
+    budget->frames += ok ? *cap : 0;
     return ok;
 }

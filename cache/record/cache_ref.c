@@ -13,10 +13,10 @@ void cw_cache_unref(struct cw_cache *cache)
 {
     if (atomic_fetch_sub(&cache->refs, 1) != 1)
         return;
-    cw_room_fini(&cache->room);
+    cw_memory_budget_fini(&cache->budget);
     cw_cond_fini(&cache->load_wake);
     cw_cond_fini(&cache->write_wake);
-    cw_cond_fini(&cache->keep_wake);
+    cw_cond_fini(&cache->maintenance_wake);
     cw_cond_fini(&cache->idle);
     cw_mutex_fini(&cache->lock);
     cw_mem_free(cache);

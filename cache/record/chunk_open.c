@@ -9,11 +9,11 @@
 #define TAIL_BYTES ((size_t)64 << 10) /* read at once in the hope that the index lies within */
 #define AT_ONCE 4096u                 /* ids entered under one lock */
 
-struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name)
+struct cw_cache_chunk *cw_cache_chunk_new(struct cw_cache_dataset *dataset, const char *name)
 {
     struct cw_cache_chunk *chunk = CW_NEW(struct cw_cache_chunk);
 
-    chunk->node = node;
+    chunk->dataset = dataset;
     chunk->name = cw_mem_strdup(name);
     chunk->end = -1;
     cw_mutex_init(&chunk->lock);
@@ -21,19 +21,19 @@ struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char 
     return chunk;
 }
 
-void cw_load_chunk_free(struct cw_cache_chunk *chunk)
+void cw_cache_chunk_free(struct cw_cache_chunk *chunk)
 {
     if (chunk->index)
-        cw_frames_drop_all(chunk);
+        cw_frame_cache_drop_all(chunk);
     if (chunk->file) {
         cw_store_file_close(chunk->file);
-        cw_cache_store_unref(chunk->node->cache);
+        cw_cache_store_unref(chunk->dataset->cache);
     }
     cw_chunk_index_free(chunk->index);
     cw_mem_free(chunk->checked);
     cw_mem_free(chunk->stored);
     cw_mem_free(chunk->plain);
-    cw_mem_free(chunk->told);
+    cw_mem_free(chunk->queued);
     cw_cond_fini(&chunk->arrived);
     cw_mutex_fini(&chunk->lock);
     cw_mem_free(chunk->name);
@@ -77,8 +77,8 @@ static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err
     const struct cw_chunk_index *index = chunk->index;
     struct cw_chunk_name name;
 
-    if (!cw_hash_eq(index->head.key, chunk->node->key) ||
-        !cw_spec_eq(&index->head.spec, &chunk->node->spec))
+    if (!cw_hash_eq(index->head.key, chunk->dataset->key) ||
+        !cw_spec_eq(&index->head.spec, &chunk->dataset->spec))
         return cw_err_set(err, CW_E_CORRUPT, "%s: what is in it belongs to another node",
                           chunk->name);
     if (!cw_chunk_name_parse(chunk->name, &name) || name.count != index->records_n ||
@@ -106,7 +106,7 @@ static void make_tables(struct cw_cache_chunk *chunk)
         chunk->checked = CW_NEW_ARRAY(struct cw_bits, index->frames_n / 64 + 1);
     if (!chunk->map || (are_large(index) && cw_store_file_may_read_past(chunk->file))) {
         chunk->stored = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
-        chunk->told = CW_NEW_ARRAY(struct cw_turns, index->frames_n + 1);
+        chunk->queued = CW_NEW_ARRAY(struct cw_queued_frame, index->frames_n + 1);
     }
     if (packed)
         chunk->plain = CW_NEW_ARRAY(struct cw_span *, index->frames_n + 1);
@@ -138,88 +138,89 @@ static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, stru
  * need not be written any more. */
 static void enter_id(struct cw_cache_chunk *chunk, uint32_t record)
 {
-    struct cw_cache_node *node = chunk->node;
-    uint64_t id = chunk->index->records[record].id, old = cw_ids_get(&node->ids, id);
+    struct cw_cache_dataset *dataset = chunk->dataset;
+    uint64_t id = chunk->index->records[record].id, old = cw_id_map_get(&dataset->ids, id);
 
     if (old) {
-        struct cw_slot *slot = cw_slot_at(node, old);
+        struct cw_cache_handle *handle = cw_cache_handle_at(dataset, old);
 
-        if (slot == chunk->slot)
+        if (handle == chunk->handle)
             return;
-        if (cw_slot_is_live(slot) && slot->chunk) {
+        if (cw_cache_handle_is_live(handle) && handle->chunk) {
             chunk->shadowed = true;
             return;
         }
     }
-    cw_node_place(node, id, cw_place(chunk->slot->no, record));
+    cw_dataset_set_place(dataset, id, cw_place(chunk->handle->no, record));
 }
 
-void cw_load_enter(struct cw_cache_chunk *chunk)
+void cw_chunk_enter_ids(struct cw_cache_chunk *chunk)
 {
-    struct cw_cache_node *node = chunk->node;
+    struct cw_cache_dataset *dataset = chunk->dataset;
 
     for (uint32_t i = 0; i < chunk->index->records_n;) {
         uint32_t end = CW_MIN(i + AT_ONCE, chunk->index->records_n);
 
-        cw_mutex_lock(&node->lock);
+        cw_mutex_lock(&dataset->lock);
         for (; i < end; i++)
             enter_id(chunk, i);
-        cw_mutex_unlock(&node->lock);
+        cw_mutex_unlock(&dataset->lock);
     }
 }
 
 /* false: it was removed meanwhile, or there is no place for it. */
 static bool install(struct cw_cache_chunk *chunk)
 {
-    struct cw_cache_node *node = chunk->node;
-    struct cw_cache *cache = node->cache;
+    struct cw_cache_dataset *dataset = chunk->dataset;
+    struct cw_cache *cache = dataset->cache;
 
-    cw_mutex_lock(&node->lock);
-    bool ok = !chunk->removed && (chunk->slot = cw_slot_new(node, chunk, NULL)) != NULL;
+    cw_mutex_lock(&dataset->lock);
+    bool ok =
+        !chunk->removed && (chunk->handle = cw_cache_handle_new(dataset, chunk, NULL)) != NULL;
     if (ok) {
         chunk->state = CW_CHUNK_LOADED;
         if (!chunk->map || are_large(chunk->index))
-            atomic_store_explicit(&node->wants_ahead, true, memory_order_relaxed);
+            atomic_store_explicit(&dataset->wants_prefetch, true, memory_order_relaxed);
         chunk->installing = true;
-        cw_slot_ref(chunk->slot);
-        atomic_fetch_add(&node->chunks, 1);
+        cw_cache_handle_ref(chunk->handle);
+        atomic_fetch_add(&dataset->chunks, 1);
     }
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_unlock(&dataset->lock);
     if (!ok)
         return false;
-    cw_load_enter(chunk);
-    cw_mutex_lock(&node->lock);
+    cw_chunk_enter_ids(chunk);
+    cw_mutex_lock(&dataset->lock);
     chunk->installing = false;
-    cw_mutex_unlock(&node->lock);
-    struct cw_slot *slot = chunk->slot;
-    cw_slot_drop(slot);
+    cw_mutex_unlock(&dataset->lock);
+    struct cw_cache_handle *handle = chunk->handle;
+    cw_cache_handle_release(handle);
     cw_mutex_lock(&cache->lock); /* somebody may have retired it while it was entered */
-    cw_cond_signal(&cache->keep_wake);
+    cw_cond_signal(&cache->maintenance_wake);
     cw_mutex_unlock(&cache->lock);
     return true;
 }
 
 static void forget(struct cw_cache_chunk *chunk)
 {
-    struct cw_cache_node *node = chunk->node;
+    struct cw_cache_dataset *dataset = chunk->dataset;
 
-    cw_mutex_lock(&node->lock);
-    if (cw_strmap_get(&node->names, chunk->name) == chunk)
-        cw_strmap_remove(&node->names, chunk->name);
-    cw_mutex_unlock(&node->lock);
-    cw_load_chunk_free(chunk);
+    cw_mutex_lock(&dataset->lock);
+    if (cw_strmap_get(&dataset->names, chunk->name) == chunk)
+        cw_strmap_remove(&dataset->names, chunk->name);
+    cw_mutex_unlock(&dataset->lock);
+    cw_cache_chunk_free(chunk);
 }
 
 /* Not removed by the owner meanwhile: wait for the store. */
 static bool park(struct cw_cache_chunk *chunk)
 {
-    struct cw_cache_node *node = chunk->node;
+    struct cw_cache_dataset *dataset = chunk->dataset;
 
-    cw_mutex_lock(&node->lock);
-    bool ok = !chunk->removed && !atomic_load(&node->cache->closed);
+    cw_mutex_lock(&dataset->lock);
+    bool ok = !chunk->removed && !atomic_load(&dataset->cache->closed);
     if (ok)
         chunk->state = CW_CHUNK_PARKED;
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_unlock(&dataset->lock);
     return ok;
 }
 
@@ -228,7 +229,7 @@ static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc
 {
     bool away = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
     struct cw_cache_event event = {.kind = rc == CW_E_NOT_FOUND ? CW_CACHE_GONE : CW_CACHE_DAMAGED,
-                                   .node = chunk->node,
+                                   .dataset = chunk->dataset,
                                    .name = chunk->name,
                                    .why = err->msg};
 
@@ -243,18 +244,18 @@ static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc
         return;
     }
     if (rc == CW_E_CORRUPT)
-        atomic_fetch_add(&chunk->node->damaged, 1);
+        atomic_fetch_add(&chunk->dataset->damaged, 1);
     if (rc == CW_E_CORRUPT || rc == CW_E_NOT_FOUND)
-        cw_keep_event(cache, &event);
+        cw_cache_emit(cache, &event);
     forget(chunk);
 }
 
-void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
+void cw_chunk_open(struct cw_cache *cache, struct cw_cache_chunk *chunk)
 {
     struct cw_err err = {0};
     int rc = open_chunk(cache, chunk, &err);
 
-    cw_keep_result(cache, rc, &err);
+    cw_request_note_result(cache, rc, &err);
     cw_fault_point("cache.index_loaded");
     if (rc != 0)
         give_up(cache, chunk, rc, &err);
@@ -266,21 +267,21 @@ void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
 
 static void load_one(struct cw_cache *cache, struct cw_cache_chunk *chunk, bool stopping)
 {
-    struct cw_cache_node *node = chunk->node;
+    struct cw_cache_dataset *dataset = chunk->dataset;
 
-    cw_mutex_lock(&node->lock);
+    cw_mutex_lock(&dataset->lock);
     bool removed = chunk->removed || stopping;
     chunk->state = CW_CHUNK_LOADING;
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_unlock(&dataset->lock);
     if (removed)
         forget(chunk);
     else
-        cw_load_chunk(cache, chunk);
-    atomic_fetch_sub(&node->pending, 1);
-    cw_cache_node_unref(node);
+        cw_chunk_open(cache, chunk);
+    atomic_fetch_sub(&dataset->pending, 1);
+    cw_cache_dataset_unref(dataset);
 }
 
-void cw_load_thread(void *arg)
+void cw_chunk_open_thread(void *arg)
 {
     struct cw_cache *cache = arg;
 
@@ -305,40 +306,40 @@ void cw_load_thread(void *arg)
     cw_mutex_unlock(&cache->lock);
 }
 
-void cw_load_parked(struct cw_cache *cache)
+void cw_chunk_open_parked(struct cw_cache *cache)
 {
     size_t n;
 
     if (atomic_exchange(&cache->parked, 0) == 0)
         return;
-    struct cw_cache_node **nodes = cw_node_all(cache, &n);
+    struct cw_cache_dataset **datasets = cw_dataset_all(cache, &n);
 
     for (size_t i = 0; i < n; i++) {
-        struct cw_cache_node *node = nodes[i];
+        struct cw_cache_dataset *dataset = datasets[i];
         const char *name;
         void *value;
 
-        cw_mutex_lock(&node->lock);
+        cw_mutex_lock(&dataset->lock);
         struct cw_cache_chunk *list = NULL;
-        for (size_t at = 0; cw_strmap_next(&node->names, &at, &name, &value);) {
+        for (size_t at = 0; cw_strmap_next(&dataset->names, &at, &name, &value);) {
             struct cw_cache_chunk *chunk = value;
 
             if (chunk->state != CW_CHUNK_PARKED)
                 continue;
             chunk->state = CW_CHUNK_QUEUED;
-            atomic_fetch_add(&node->pending, 1);
-            cw_cache_node_ref(node);
+            atomic_fetch_add(&dataset->pending, 1);
+            cw_cache_dataset_ref(dataset);
             chunk->next = list;
             list = chunk;
         }
-        cw_mutex_unlock(&node->lock);
+        cw_mutex_unlock(&dataset->lock);
         while (list) {
             struct cw_cache_chunk *next = list->next;
 
-            cw_load_queue(cache, list);
+            cw_request_open(cache, list);
             list = next;
         }
-        cw_cache_node_unref(node);
+        cw_cache_dataset_unref(dataset);
     }
-    cw_mem_free(nodes);
+    cw_mem_free(datasets);
 }

@@ -3,7 +3,7 @@
  * lines away. */
 #include "cache/record/record_int.h"
 
-unsigned cw_counts_shard(void)
+unsigned cw_counter_shard_no(void)
 {
     static atomic_uint threads;
     static _Thread_local unsigned mine; /* + 1 */
@@ -12,7 +12,7 @@ unsigned cw_counts_shard(void)
         unsigned no = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
 
         /* numbers are not given again: it would take a destructor, and gain little */
-        mine = 1 + CW_MIN(no, CW_COUNT_SHARDS - 1);
+        mine = 1 + CW_MIN(no, CW_COUNTER_SHARDS - 1);
     }
     return mine - 1;
 }
@@ -22,20 +22,20 @@ static uint64_t get(const atomic_ullong *count)
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-void cw_cache_counts(const struct cw_cache_node *node, struct cw_cache_counts *ret_counts)
+void cw_cache_counts(const struct cw_cache_dataset *dataset, struct cw_cache_counts *ret_counts)
 {
     struct cw_cache_counts counts = {
-        .lost = get(&node->lost),
-        .written = get(&node->written),
-        .written_bytes = get(&node->written_bytes),
-        .chunks_written = get(&node->chunks_written),
-        .records = get(&node->records),
-        .chunks = get(&node->chunks),
-        .damaged = get(&node->damaged),
+        .lost = get(&dataset->lost),
+        .written = get(&dataset->written),
+        .written_bytes = get(&dataset->written_bytes),
+        .chunks_written = get(&dataset->chunks_written),
+        .records = get(&dataset->records),
+        .chunks = get(&dataset->chunks),
+        .damaged = get(&dataset->damaged),
     };
 
-    for (unsigned i = 0; i < CW_COUNT_SHARDS; i++) {
-        const struct cw_count_shard *shard = &node->shards[i];
+    for (unsigned i = 0; i < CW_COUNTER_SHARDS; i++) {
+        const struct cw_counter_shard *shard = &dataset->shards[i];
 
         counts.hits += get(&shard->hits);
         counts.misses += get(&shard->misses);

@@ -10,30 +10,30 @@
 #define LINE 64u
 
 struct way {
-    struct cw_slot *slot; /* NULL: nowhere, or not in a chunk */
+    struct cw_cache_handle *handle; /* NULL: nowhere, or not in a chunk */
     uint32_t no;
 };
 
-static void find_places(struct cw_cache_node *node, const uint64_t *ids, size_t n,
+static void find_places(struct cw_cache_dataset *dataset, const uint64_t *ids, size_t n,
                         uint64_t *ret_places)
 {
     for (size_t i = 0; i < n; i++)
-        ret_places[i] = cw_ids_get(&node->ids, ids[i]);
+        ret_places[i] = cw_id_map_get(&dataset->ids, ids[i]);
 }
 
-static void touch_index(struct cw_cache_node *node, uint64_t place, struct way *ret_way)
+static void touch_index(struct cw_cache_dataset *dataset, uint64_t place, struct way *ret_way)
 {
-    struct cw_slot *slot = place ? cw_slot_at(node, place) : NULL;
+    struct cw_cache_handle *handle = place ? cw_cache_handle_at(dataset, place) : NULL;
 
     *ret_way = (struct way){NULL, place ? cw_place_record(place) : 0};
-    if (!slot || !cw_slot_take(slot))
+    if (!handle || !cw_cache_handle_acquire(handle))
         return;
-    if (!slot->chunk || !slot->chunk->map || ret_way->no >= slot->chunk->index->records_n) {
-        cw_slot_drop(slot);
+    if (!handle->chunk || !handle->chunk->map || ret_way->no >= handle->chunk->index->records_n) {
+        cw_cache_handle_release(handle);
         return;
     }
-    __builtin_prefetch(&slot->chunk->index->records[ret_way->no]);
-    ret_way->slot = slot;
+    __builtin_prefetch(&handle->chunk->index->records[ret_way->no]);
+    ret_way->handle = handle;
 }
 
 static void touch_record(const struct cw_cache_chunk *chunk, uint32_t no)
@@ -51,20 +51,20 @@ static void touch_record(const struct cw_cache_chunk *chunk, uint32_t no)
         __builtin_prefetch(p + at);
 }
 
-void cw_cache_touch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
+void cw_cache_cpu_prefetch(struct cw_cache_dataset *dataset, const uint64_t *ids, size_t n)
 {
-    uint64_t places[CW_CACHE_TOUCH];
-    struct way ways[CW_CACHE_TOUCH];
+    uint64_t places[CW_CACHE_CPU_PREFETCH];
+    struct way ways[CW_CACHE_CPU_PREFETCH];
 
-    if (cw_cache_wants_ahead(node))
+    if (cw_cache_wants_prefetch(dataset))
         return;
-    n = CW_MIN(n, (size_t)CW_CACHE_TOUCH);
-    find_places(node, ids, n, places);
+    n = CW_MIN(n, (size_t)CW_CACHE_CPU_PREFETCH);
+    find_places(dataset, ids, n, places);
     for (size_t i = 0; i < n; i++)
-        touch_index(node, places[i], &ways[i]);
+        touch_index(dataset, places[i], &ways[i]);
     for (size_t i = 0; i < n; i++)
-        if (ways[i].slot) {
-            touch_record(ways[i].slot->chunk, ways[i].no);
-            cw_slot_drop(ways[i].slot);
+        if (ways[i].handle) {
+            touch_record(ways[i].handle->chunk, ways[i].no);
+            cw_cache_handle_release(ways[i].handle);
         }
 }

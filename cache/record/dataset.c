@@ -8,249 +8,251 @@
 
 #define NODE_MAGIC 0x43614e6fu /* "CaNo" */
 
-static struct cw_cache_node *find(struct cw_cache *cache, const char *tenant, struct cw_hash key)
+static struct cw_cache_dataset *find(struct cw_cache *cache, const char *tenant, struct cw_hash key)
 {
-    for (struct cw_cache_node *node = cache->nodes; node; node = node->next)
-        if (cw_hash_eq(node->key, key) && cw_str_eq(node->tenant, tenant))
-            return node;
+    for (struct cw_cache_dataset *dataset = cache->datasets; dataset; dataset = dataset->next)
+        if (cw_hash_eq(dataset->key, key) && cw_str_eq(dataset->tenant, tenant))
+            return dataset;
     return NULL;
 }
 
-static struct cw_cache_node *node_new(struct cw_cache *cache, const char *tenant,
-                                      struct cw_hash key, const struct cw_spec *spec)
+static struct cw_cache_dataset *node_new(struct cw_cache *cache, const char *tenant,
+                                         struct cw_hash key, const struct cw_spec *spec)
 {
-    struct cw_cache_node *node = cw_mem_try_aligned(64, sizeof(*node));
+    struct cw_cache_dataset *dataset = cw_mem_try_aligned(64, sizeof(*dataset));
 
-    CW_ASSERT(node != NULL);
-    memset(node, 0, sizeof(*node));
-    node->magic = NODE_MAGIC;
-    atomic_init(&node->refs, 1);
-    atomic_init(&node->holds, 1);
-    node->cache = cache;
+    CW_ASSERT(dataset != NULL);
+    memset(dataset, 0, sizeof(*dataset));
+    dataset->magic = NODE_MAGIC;
+    atomic_init(&dataset->refs, 1);
+    atomic_init(&dataset->memory_refs, 1);
+    dataset->cache = cache;
     atomic_fetch_add(&cache->refs, 1);
-    snprintf(node->tenant, sizeof(node->tenant), "%s", tenant);
-    node->key = key;
-    node->spec = *spec;
-    cw_record_shape_init(&node->shape, &node->spec);
-    node->frames_at = cw_chunk_frames_at(&(struct cw_chunk_head){.key = key, .spec = *spec});
-    cw_mutex_init(&node->lock);
-    return node;
+    snprintf(dataset->tenant, sizeof(dataset->tenant), "%s", tenant);
+    dataset->key = key;
+    dataset->spec = *spec;
+    cw_record_shape_init(&dataset->shape, &dataset->spec);
+    dataset->frames_at = cw_chunk_frames_at(&(struct cw_chunk_head){.key = key, .spec = *spec});
+    cw_mutex_init(&dataset->lock);
+    return dataset;
 }
 
-struct cw_cache_node *cw_cache_node(struct cw_cache *cache, const char *tenant, struct cw_hash key,
-                                    const struct cw_spec *spec)
+struct cw_cache_dataset *cw_cache_dataset(struct cw_cache *cache, const char *tenant,
+                                          struct cw_hash key, const struct cw_spec *spec)
 {
     if (!tenant || !*tenant)
         tenant = "default";
     cw_mutex_lock(&cache->lock);
-    struct cw_cache_node *node = find(cache, tenant, key);
-    if (node) {
-        cw_cache_node_ref(node);
+    struct cw_cache_dataset *dataset = find(cache, tenant, key);
+    if (dataset) {
+        cw_cache_dataset_ref(dataset);
     } else {
-        node = node_new(cache, tenant, key, spec);
-        node->next = cache->nodes;
-        cache->nodes = node;
+        dataset = node_new(cache, tenant, key, spec);
+        dataset->next = cache->datasets;
+        cache->datasets = dataset;
     }
     cw_mutex_unlock(&cache->lock);
-    return node;
+    return dataset;
 }
 
-struct cw_cache_node *cw_cache_node_ref(struct cw_cache_node *node)
+struct cw_cache_dataset *cw_cache_dataset_ref(struct cw_cache_dataset *dataset)
 {
-    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
-    return node;
+    atomic_fetch_add_explicit(&dataset->refs, 1, memory_order_relaxed);
+    return dataset;
 }
 
-static void unlink_node(struct cw_cache *cache, struct cw_cache_node *node)
+static void unlink_node(struct cw_cache *cache, struct cw_cache_dataset *dataset)
 {
-    struct cw_cache_node **at = &cache->nodes;
+    struct cw_cache_dataset **at = &cache->datasets;
 
-    while (*at && *at != node)
+    while (*at && *at != dataset)
         at = &(*at)->next;
     if (*at)
-        *at = node->next;
+        *at = dataset->next;
 }
 
 /* The last ref goes under the cache's lock: else it could be found in the list while it ends. */
-struct cw_cache_node *cw_cache_node_unref(struct cw_cache_node *node)
+struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset)
 {
-    if (!node)
+    if (!dataset)
         return NULL;
-    CW_ASSERT(node->magic == NODE_MAGIC);
-    int refs = atomic_load_explicit(&node->refs, memory_order_relaxed);
+    CW_ASSERT(dataset->magic == NODE_MAGIC);
+    int refs = atomic_load_explicit(&dataset->refs, memory_order_relaxed);
     while (refs > 1)
-        if (atomic_compare_exchange_weak_explicit(&node->refs, &refs, refs - 1,
+        if (atomic_compare_exchange_weak_explicit(&dataset->refs, &refs, refs - 1,
                                                   memory_order_release, memory_order_relaxed))
             return NULL;
-    struct cw_cache *cache = node->cache;
+    struct cw_cache *cache = dataset->cache;
     cw_mutex_lock(&cache->lock);
-    bool last = atomic_fetch_sub_explicit(&node->refs, 1, memory_order_acq_rel) == 1;
+    bool last = atomic_fetch_sub_explicit(&dataset->refs, 1, memory_order_acq_rel) == 1;
     if (last)
-        unlink_node(cache, node);
+        unlink_node(cache, dataset);
     cw_mutex_unlock(&cache->lock);
     if (last) {
-        cw_node_drop_chunks(node);
-        cw_node_unhold(node);
+        cw_chunk_set_drop_all(dataset);
+        cw_dataset_unhold(dataset);
     }
     return NULL;
 }
 
-void cw_node_drop_chunks(struct cw_cache_node *node)
+void cw_chunk_set_drop_all(struct cw_cache_dataset *dataset)
 {
     struct cw_cache_chunk *chunks = NULL;
     const char *name;
     void *value;
 
-    cw_mutex_lock(&node->lock);
-    for (size_t at = 0; cw_strmap_next(&node->names, &at, &name, &value);) {
+    cw_mutex_lock(&dataset->lock);
+    for (size_t at = 0; cw_strmap_next(&dataset->names, &at, &name, &value);) {
         struct cw_cache_chunk *chunk = value;
 
         chunk->removed = true;
         if (chunk->state == CW_CHUNK_PARKED ||
-            (chunk->state == CW_CHUNK_LOADED && cw_slot_kill(chunk->slot))) {
+            (chunk->state == CW_CHUNK_LOADED && cw_cache_handle_invalidate(chunk->handle))) {
             chunk->next = chunks;
             chunks = chunk;
         }
     }
-    cw_strmap_fini(&node->names);
-    node->names = (struct cw_strmap){0};
-    cw_mutex_unlock(&node->lock);
+    cw_strmap_fini(&dataset->names);
+    dataset->names = (struct cw_strmap){0};
+    cw_mutex_unlock(&dataset->lock);
     while (chunks) {
         struct cw_cache_chunk *chunk = chunks;
 
         chunks = chunk->next;
-        if (chunk->slot) {
-            atomic_fetch_sub(&node->chunks, 1);
-            cw_slot_drop(chunk->slot);
+        if (chunk->handle) {
+            atomic_fetch_sub(&dataset->chunks, 1);
+            cw_cache_handle_release(chunk->handle);
         } else {
-            cw_load_chunk_free(chunk);
+            cw_cache_chunk_free(chunk);
         }
     }
 }
 
-void cw_node_unhold(struct cw_cache_node *node)
+void cw_dataset_unhold(struct cw_cache_dataset *dataset)
 {
-    if (atomic_fetch_sub_explicit(&node->holds, 1, memory_order_acq_rel) != 1)
+    if (atomic_fetch_sub_explicit(&dataset->memory_refs, 1, memory_order_acq_rel) != 1)
         return;
-    struct cw_cache *cache = node->cache;
-    for (size_t i = 0; i < CW_SLOT_SEGMENTS; i++)
-        cw_mem_free(atomic_load_explicit(&node->segments[i], memory_order_relaxed));
-    cw_ids_fini(&node->ids);
-    cw_strmap_fini(&node->names);
-    cw_mutex_fini(&node->lock);
-    node->magic = 0;
-    cw_mem_free(node);
+    struct cw_cache *cache = dataset->cache;
+    for (size_t i = 0; i < CW_HANDLE_SEGMENTS; i++)
+        cw_mem_free(atomic_load_explicit(&dataset->segments[i], memory_order_relaxed));
+    cw_id_map_fini(&dataset->ids);
+    cw_strmap_fini(&dataset->names);
+    cw_mutex_fini(&dataset->lock);
+    dataset->magic = 0;
+    cw_mem_free(dataset);
     cw_cache_unref(cache);
 }
 
-struct cw_cache_node **cw_node_all(struct cw_cache *cache, size_t *ret_n)
+struct cw_cache_dataset **cw_dataset_all(struct cw_cache *cache, size_t *ret_n)
 {
-    struct cw_cache_node **all = NULL;
+    struct cw_cache_dataset **all = NULL;
     size_t n = 0, cap = 0;
 
     cw_mutex_lock(&cache->lock);
-    for (struct cw_cache_node *node = cache->nodes; node; node = node->next) {
+    for (struct cw_cache_dataset *dataset = cache->datasets; dataset; dataset = dataset->next) {
         CW_GROW(all, n, cap);
-        all[n++] = cw_cache_node_ref(node);
+        all[n++] = cw_cache_dataset_ref(dataset);
     }
     cw_mutex_unlock(&cache->lock);
     *ret_n = n;
     return all;
 }
 
-static bool is_of_chunk(const struct cw_cache_node *node, uint64_t place)
+static bool is_of_chunk(const struct cw_cache_dataset *dataset, uint64_t place)
 {
-    return place && cw_slot_at(node, place)->chunk;
+    return place && cw_cache_handle_at(dataset, place)->chunk;
 }
 
-bool cw_node_place(struct cw_cache_node *node, uint64_t id, uint64_t place)
+bool cw_dataset_set_place(struct cw_cache_dataset *dataset, uint64_t id, uint64_t place)
 {
-    bool was = is_of_chunk(node, cw_ids_get(&node->ids, id)), is = is_of_chunk(node, place);
+    bool was = is_of_chunk(dataset, cw_id_map_get(&dataset->ids, id)),
+         is = is_of_chunk(dataset, place);
 
-    if (!cw_ids_set(&node->ids, id, place))
+    if (!cw_id_map_set(&dataset->ids, id, place))
         return false;
     if (was && !is)
-        atomic_fetch_sub_explicit(&node->records, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&dataset->records, 1, memory_order_relaxed);
     if (is && !was)
-        atomic_fetch_add_explicit(&node->records, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&dataset->records, 1, memory_order_relaxed);
     return true;
 }
 
-struct cw_hash cw_cache_node_key(const struct cw_cache_node *node)
+struct cw_hash cw_cache_dataset_key(const struct cw_cache_dataset *dataset)
 {
-    return node->key;
+    return dataset->key;
 }
 
-const char *cw_cache_node_tenant(const struct cw_cache_node *node)
+const char *cw_cache_dataset_tenant(const struct cw_cache_dataset *dataset)
 {
-    return node->tenant;
+    return dataset->tenant;
 }
 
 /* ---- chunks ---- */
 
-static bool is_ours(const struct cw_cache_node *node, const char *name)
+static bool is_ours(const struct cw_cache_dataset *dataset, const char *name)
 {
     struct cw_chunk_name parsed;
 
-    return cw_chunk_name_parse(name, &parsed) && cw_str_eq(parsed.tenant, node->tenant) &&
-           cw_hash_eq(parsed.key, node->key);
+    return cw_chunk_name_parse(name, &parsed) && cw_str_eq(parsed.tenant, dataset->tenant) &&
+           cw_hash_eq(parsed.key, dataset->key);
 }
 
-void cw_cache_node_add(struct cw_cache_node *node, const char *const *names, size_t n)
+void cw_cache_dataset_add(struct cw_cache_dataset *dataset, const char *const *names, size_t n)
 {
-    struct cw_cache *cache = node->cache;
+    struct cw_cache *cache = dataset->cache;
 
     if (atomic_load(&cache->closed))
         return;
     for (size_t i = 0; i < n; i++) {
-        if (!is_ours(node, names[i]))
+        if (!is_ours(dataset, names[i]))
             continue;
-        cw_mutex_lock(&node->lock);
-        struct cw_cache_chunk *chunk = cw_strmap_get(&node->names, names[i]);
+        cw_mutex_lock(&dataset->lock);
+        struct cw_cache_chunk *chunk = cw_strmap_get(&dataset->names, names[i]);
         if (chunk && chunk->removed && chunk->state != CW_CHUNK_LOADED)
             chunk->removed = false; /* taken back before it was loaded */
-        bool known = chunk && (chunk->state != CW_CHUNK_LOADED || cw_slot_is_live(chunk->slot));
+        bool known =
+            chunk && (chunk->state != CW_CHUNK_LOADED || cw_cache_handle_is_live(chunk->handle));
         if (!known) {
-            chunk = cw_load_chunk_new(node, names[i]);
-            cw_strmap_set(&node->names, names[i], chunk);
-            atomic_fetch_add(&node->pending, 1);
-            cw_cache_node_ref(node);
+            chunk = cw_cache_chunk_new(dataset, names[i]);
+            cw_strmap_set(&dataset->names, names[i], chunk);
+            atomic_fetch_add(&dataset->pending, 1);
+            cw_cache_dataset_ref(dataset);
         }
-        cw_mutex_unlock(&node->lock);
+        cw_mutex_unlock(&dataset->lock);
         if (!known)
-            cw_load_queue(cache, chunk);
+            cw_request_open(cache, chunk);
     }
 }
 
-static void remove_one(struct cw_cache_node *node, const char *name)
+static void remove_one(struct cw_cache_dataset *dataset, const char *name)
 {
-    cw_mutex_lock(&node->lock);
-    struct cw_cache_chunk *chunk = cw_strmap_get(&node->names, name), *parked = NULL,
+    cw_mutex_lock(&dataset->lock);
+    struct cw_cache_chunk *chunk = cw_strmap_get(&dataset->names, name), *parked = NULL,
                           *loaded = NULL;
     if (chunk && chunk->state == CW_CHUNK_PARKED)
-        parked = cw_strmap_remove(&node->names, name);
-    else if (chunk && chunk->state == CW_CHUNK_LOADED && cw_slot_take(chunk->slot))
+        parked = cw_strmap_remove(&dataset->names, name);
+    else if (chunk && chunk->state == CW_CHUNK_LOADED && cw_cache_handle_acquire(chunk->handle))
         loaded = chunk;
     else if (chunk)
         chunk->removed = true;
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_unlock(&dataset->lock);
     if (parked)
-        cw_load_chunk_free(parked);
+        cw_cache_chunk_free(parked);
     if (loaded) {
-        struct cw_slot *slot = loaded->slot;
+        struct cw_cache_handle *handle = loaded->handle;
 
-        cw_keep_retire(loaded, -1, NULL);
-        cw_slot_drop(slot);
+        cw_request_retire(loaded, -1, NULL);
+        cw_cache_handle_release(handle);
     }
 }
 
-void cw_cache_node_remove(struct cw_cache_node *node, const char *const *names, size_t n)
+void cw_cache_dataset_remove(struct cw_cache_dataset *dataset, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        remove_one(node, names[i]);
+        remove_one(dataset, names[i]);
 }
 
-bool cw_cache_node_is_loaded(const struct cw_cache_node *node)
+bool cw_cache_dataset_is_loaded(const struct cw_cache_dataset *dataset)
 {
-    return atomic_load(&node->pending) == 0;
+    return atomic_load(&dataset->pending) == 0;
 }

@@ -32,7 +32,7 @@ struct item {
 };
 struct job { /* one block on its way */
     struct cw_cache *cache;
-    struct cw_block *block;
+    struct cw_write_buffer *buffer;
     struct item *items;
     size_t n;
     /* all: they stay in the order in which they came, and are written from where they lie */
@@ -51,28 +51,29 @@ struct job { /* one block on its way */
 
 static bool collect(struct job *job)
 {
-    struct cw_block *block = job->block;
-    struct cw_cache_node *node = block->node;
+    struct cw_write_buffer *buffer = job->buffer;
+    struct cw_cache_dataset *dataset = buffer->dataset;
 
-    job->items = cw_mem_try(block->n * sizeof(*job->items));
+    job->items = cw_mem_try(buffer->n * sizeof(*job->items));
     if (!job->items)
         return false;
     job->are_large = true;
-    for (uint32_t i = 0; i < block->n;) {
-        uint32_t end = CW_MIN(i + CW_BLOCK_PAGE, block->n);
+    for (uint32_t i = 0; i < buffer->n;) {
+        uint32_t end = CW_MIN(i + CW_WRITE_BUFFER_PAGE, buffer->n);
 
-        cw_mutex_lock(&node->lock);
+        cw_mutex_lock(&dataset->lock);
         for (; i < end; i++) {
-            const struct cw_block_record *record = cw_block_record(block, i);
+            const struct cw_buffered_record *record = cw_write_buffer_record(buffer, i);
 
-            if (cw_ids_get(&node->ids, record->id) != cw_place(block->slot->no, i))
+            if (cw_id_map_get(&dataset->ids, record->id) != cw_place(buffer->handle->no, i))
                 continue;
             job->are_large =
                 job->are_large && record->data && record->bytes >= CW_CHUNK_FRAME_BYTES;
-            job->items[job->n++] = (struct item){record->id, record->data, record->sum,
-                                                 record->bytes, cw_block_sums(job->cache, record)};
+            job->items[job->n++] =
+                (struct item){record->id, record->data, record->sum, record->bytes,
+                              cw_write_buffer_sums(job->cache, record)};
         }
-        cw_mutex_unlock(&node->lock);
+        cw_mutex_unlock(&dataset->lock);
     }
     return true;
 }
@@ -140,12 +141,12 @@ static void plan_gathering(struct job *job, uint32_t *offsets)
     }
     if (!total)
         return;
-    if (cw_room_writing_add(job->cache, total)) {
+    if (cw_memory_budget_reserve(job->cache, total)) {
         job->gathered = cw_mem_try_aligned(GATHER_ALIGN, total);
         job->gathered_bytes = total;
         if (job->gathered)
             return;
-        cw_room_writing_sub(job->cache, total);
+        cw_memory_budget_release(job->cache, total);
         job->gathered_bytes = 0;
     }
     job->borrow = true;
@@ -203,7 +204,7 @@ static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
 /* Records of one node are alike: what one chunk found need not be tried again for each. */
 static int level_of(struct job *job)
 {
-    atomic_uint *plain_n = &job->block->node->plain_n;
+    atomic_uint *plain_n = &job->buffer->dataset->plain_n;
     unsigned n = atomic_load_explicit(plain_n, memory_order_relaxed);
 
     if (job->cache->level != CW_CHUNK_AUTO || n == 0)
@@ -214,9 +215,9 @@ static int level_of(struct job *job)
 
 static int build(struct job *job, uint64_t *ret_bytes, struct cw_err *err)
 {
-    struct cw_cache_node *node = job->block->node;
+    struct cw_cache_dataset *dataset = job->buffer->dataset;
     const int level = level_of(job);
-    struct cw_chunk_head head = {.key = node->key, .spec = node->spec};
+    struct cw_chunk_head head = {.key = dataset->key, .spec = dataset->spec};
     cw_autofree uint32_t *offsets = CW_NEW_ARRAY(uint32_t, FRAME_RECORDS);
     CW_STR_AUTO base = {0};
     const struct iovec *parts;
@@ -230,18 +231,18 @@ static int build(struct job *job, uint64_t *ret_bytes, struct cw_err *err)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a chunk");
     int rc = add_frames(job, offsets, err);
     if (level == CW_CHUNK_AUTO && !cw_chunk_writer_packs(job->writer))
-        atomic_store_explicit(&node->plain_n, PLAIN_CHUNKS, memory_order_relaxed);
+        atomic_store_explicit(&dataset->plain_n, PLAIN_CHUNKS, memory_order_relaxed);
     if (rc == 0)
         rc = cw_chunk_writer_finish(job->writer, &parts, &job->parts_n, ret_bytes, &base, err);
     if (rc < 0)
         return rc;
-    cw_str_addf(&job->name, "%s/%s", node->tenant, cw_str_text(&base));
+    cw_str_addf(&job->name, "%s/%s", dataset->tenant, cw_str_text(&base));
     job->parts = cw_mem_try(job->parts_n * sizeof(*parts));
     job->is_held = cw_mem_try(job->parts_n * sizeof(bool));
     if (!job->parts || !job->is_held)
         return cw_err_set(err, CW_E_NOMEM, "no memory for a list of %zu parts", job->parts_n);
     memcpy(job->parts, parts, job->parts_n * sizeof(*parts));
-    job->parts_n = cw_straight_parts(job->block, job->parts, job->is_held, job->parts_n);
+    job->parts_n = cw_aligned_parts(job->buffer, job->parts, job->is_held, job->parts_n);
     return 0;
 }
 
@@ -252,107 +253,107 @@ static void job_fini(struct job *job)
     cw_chunk_writer_free(job->writer);
     cw_mem_free(job->gathered);
     if (job->gathered_bytes)
-        cw_room_writing_sub(job->cache, job->gathered_bytes);
+        cw_memory_budget_release(job->cache, job->gathered_bytes);
     cw_mem_free(job->items);
     cw_str_fini(&job->name);
 }
 
 /* ---- and what becomes of it ---- */
 
-static bool is_there(struct cw_cache_node *node, const char *name)
+static bool is_there(struct cw_cache_dataset *dataset, const char *name)
 {
-    cw_mutex_lock(&node->lock);
-    bool there = cw_strmap_get(&node->names, name) != NULL;
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_lock(&dataset->lock);
+    bool there = cw_strmap_get(&dataset->names, name) != NULL;
+    cw_mutex_unlock(&dataset->lock);
     return there;
 }
 
 /* From now on its records are read from the store. */
-static void use(struct cw_cache *cache, struct cw_cache_node *node, const char *name)
+static void use(struct cw_cache *cache, struct cw_cache_dataset *dataset, const char *name)
 {
-    cw_mutex_lock(&node->lock);
+    cw_mutex_lock(&dataset->lock);
     struct cw_cache_chunk *chunk =
-        cw_strmap_get(&node->names, name) ? NULL : cw_load_chunk_new(node, name);
+        cw_strmap_get(&dataset->names, name) ? NULL : cw_cache_chunk_new(dataset, name);
     if (chunk) {
         chunk->state = CW_CHUNK_LOADING;
-        cw_strmap_set(&node->names, name, chunk);
+        cw_strmap_set(&dataset->names, name, chunk);
     }
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_unlock(&dataset->lock);
     if (chunk)
-        cw_load_chunk(cache, chunk);
+        cw_chunk_open(cache, chunk);
 }
 
 static void written(struct job *job, uint64_t bytes)
 {
-    struct cw_block *block = job->block;
-    struct cw_cache_node *node = block->node;
-    long long cost = atomic_load(&block->cost_ns);
+    struct cw_write_buffer *buffer = job->buffer;
+    struct cw_cache_dataset *dataset = buffer->dataset;
+    long long cost = atomic_load(&buffer->cost_ns);
     struct cw_cache_event event = {.kind = CW_CACHE_WRITTEN,
-                                   .node = node,
+                                   .dataset = dataset,
                                    .name = cw_str_text(&job->name),
                                    .records = job->n,
                                    .bytes = bytes};
 
-    event.cost_ns = cost > 0 ? (uint64_t)((double)cost * (double)job->n / block->n) : 0;
-    atomic_fetch_add(&node->written, job->n);
-    atomic_fetch_add(&node->written_bytes, bytes);
-    atomic_fetch_add(&node->chunks_written, 1);
-    use(job->cache, node, event.name);
-    cw_keep_event(job->cache, &event);
+    event.cost_ns = cost > 0 ? (uint64_t)((double)cost * (double)job->n / buffer->n) : 0;
+    atomic_fetch_add(&dataset->written, job->n);
+    atomic_fetch_add(&dataset->written_bytes, bytes);
+    atomic_fetch_add(&dataset->chunks_written, 1);
+    use(job->cache, dataset, event.name);
+    cw_cache_emit(job->cache, &event);
 }
 
-static void lose(struct cw_block *block, uint64_t records, const char *why)
+static void lose(struct cw_write_buffer *buffer, uint64_t records, const char *why)
 {
     if (records)
-        cw_keep_lost(block->node, records, why);
-    cw_block_retire(block);
+        cw_request_report_lost(buffer->dataset, records, why);
+    cw_write_buffer_retire(buffer);
 }
 
-void cw_write_lose_all(struct cw_cache *cache, const char *why)
+void cw_flush_discard_all(struct cw_cache *cache, const char *why)
 {
     cw_mutex_lock(&cache->lock);
-    struct cw_block *block = cache->write_first;
+    struct cw_write_buffer *buffer = cache->write_first;
     cache->write_first = NULL;
     cw_mutex_unlock(&cache->lock);
-    while (block) {
-        struct cw_block *next = block->next;
+    while (buffer) {
+        struct cw_write_buffer *next = buffer->next;
 
-        lose(block, block->n, why);
-        block = next;
+        lose(buffer, buffer->n, why);
+        buffer = next;
     }
 }
 
-static void again(struct cw_cache *cache, struct cw_block *block, int64_t at_ns)
+static void again(struct cw_cache *cache, struct cw_write_buffer *buffer, int64_t at_ns)
 {
-    block->retry_ns = at_ns;
-    cw_write_queue(cache, block);
+    buffer->retry_ns = at_ns;
+    cw_request_flush(cache, buffer);
 }
 
 /* Away: waits until it is back. Full: once again, later, and if it still is, everything that
  * waits is given up, for memory's sake. Else: a few times. */
 static void failed(struct job *job, int rc, const struct cw_err *err)
 {
-    struct cw_block *block = job->block;
+    struct cw_write_buffer *buffer = job->buffer;
     struct cw_cache *cache = job->cache;
-    int64_t now = cw_clock_ns(), wait = RETRY_NS << CW_MIN(block->tries, 10u);
+    int64_t now = cw_clock_ns(), wait = RETRY_NS << CW_MIN(buffer->tries, 10u);
 
     if (rc == CW_E_LIMIT) {
         cw_mutex_lock(&cache->lock);
         cache->full_until_ns = now + FULL_NS;
         cw_mutex_unlock(&cache->lock);
-        if (++block->full_tries < FULL_TRIES) {
-            again(cache, block, now + FULL_NS);
+        if (++buffer->full_tries < FULL_TRIES) {
+            again(cache, buffer, now + FULL_NS);
         } else {
-            lose(block, job->n, err->msg);
-            cw_write_lose_all(cache, err->msg);
+            lose(buffer, job->n, err->msg);
+            cw_flush_discard_all(cache, err->msg);
         }
         return;
     }
-    block->tries++;
-    if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE && block->tries >= ERROR_TRIES)
-        lose(block, job->n, err->msg);
+    buffer->tries++;
+    if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE && buffer->tries >= ERROR_TRIES)
+        lose(buffer, job->n, err->msg);
     else
-        again(cache, block, now + CW_MIN(wait, RETRY_MAX_NS));
+        again(cache, buffer, now + CW_MIN(wait, RETRY_MAX_NS));
 }
 
 static int put(struct job *job, uint64_t *ret_bytes, bool *ret_new, struct cw_err *err)
@@ -362,21 +363,21 @@ static int put(struct job *job, uint64_t *ret_bytes, bool *ret_new, struct cw_er
     if (rc != 0)
         return rc;
     cw_fault_point("cache.chunk_built");
-    *ret_new = !is_there(job->block->node, cw_str_text(&job->name));
+    *ret_new = !is_there(job->buffer->dataset, cw_str_text(&job->name));
     if (!*ret_new)
         return 0;
     cw_fault_point("cache.before_put");
-    const struct cw_store_held held = {cw_block_hold(job->block), job->is_held};
+    const struct cw_store_held held = {cw_write_buffer_keep_segments(job->buffer), job->is_held};
     rc = cw_store_put_held(job->cache->store, cw_str_text(&job->name), job->parts, job->parts_n,
                            &held, err);
     cw_fault_point("cache.after_put");
-    cw_keep_result(job->cache, rc, err);
+    cw_request_note_result(job->cache, rc, err);
     return rc;
 }
 
-static void write_block(struct cw_cache *cache, struct cw_block *block)
+static void write_block(struct cw_cache *cache, struct cw_write_buffer *buffer)
 {
-    struct job job = {.cache = cache, .block = block};
+    struct job job = {.cache = cache, .buffer = buffer};
     struct cw_err err = {0};
     uint64_t bytes = 0;
     bool is_new = false;
@@ -393,46 +394,46 @@ static void write_block(struct cw_cache *cache, struct cw_block *block)
     } else {
         if (is_new)
             written(&job, bytes);
-        cw_block_retire(block);
+        cw_write_buffer_retire(buffer);
     }
     job_fini(&job);
 }
 
 /* cache->lock. The first whose time has come; else when the next one's comes. */
-static struct cw_block *next_block(struct cw_cache *cache, int64_t now, int64_t *ret_until)
+static struct cw_write_buffer *next_block(struct cw_cache *cache, int64_t now, int64_t *ret_until)
 {
     *ret_until = INT64_MAX;
-    for (struct cw_block **at = &cache->write_first; *at; at = &(*at)->next) {
-        struct cw_block *block = *at;
-        int64_t when = CW_MAX(block->retry_ns, cache->full_until_ns);
+    for (struct cw_write_buffer **at = &cache->write_first; *at; at = &(*at)->next) {
+        struct cw_write_buffer *buffer = *at;
+        int64_t when = CW_MAX(buffer->retry_ns, cache->full_until_ns);
 
         if (when <= now) {
-            *at = block->next;
-            return block;
+            *at = buffer->next;
+            return buffer;
         }
         *ret_until = CW_MIN(*ret_until, when);
     }
     return NULL;
 }
 
-void cw_write_thread(void *arg)
+void cw_flush_thread(void *arg)
 {
     struct cw_cache *cache = arg;
     int64_t until;
 
     cw_mutex_lock(&cache->lock);
     while (!cache->stop) {
-        struct cw_block *block = next_block(cache, cw_clock_ns(), &until);
+        struct cw_write_buffer *buffer = next_block(cache, cw_clock_ns(), &until);
 
-        if (!block && until == INT64_MAX)
+        if (!buffer && until == INT64_MAX)
             cw_cond_wait(&cache->write_wake, &cache->lock);
-        else if (!block)
+        else if (!buffer)
             cw_cond_wait_until(&cache->write_wake, &cache->lock, until);
-        if (!block)
+        if (!buffer)
             continue;
         cache->writing++;
         cw_mutex_unlock(&cache->lock);
-        write_block(cache, block);
+        write_block(cache, buffer);
         cw_mutex_lock(&cache->lock);
         cache->writing--;
     }

@@ -11,22 +11,22 @@
 
 static struct cw_cache *cache_of(const struct cw_cache_chunk *chunk)
 {
-    return chunk->node->cache;
+    return chunk->dataset->cache;
 }
 
 void cw_span_unref(struct cw_span *span)
 {
     if (atomic_fetch_sub_explicit(&span->refs, 1, memory_order_acq_rel) != 1)
         return;
-    struct cw_room *room = &cache_of(span->chunk)->room;
+    struct cw_memory_budget *budget = &cache_of(span->chunk)->budget;
     struct cw_garbage garbage = {.spans = span};
 
-    cw_mutex_lock(&room->lock);
-    cw_shelf_put(room, span, CW_SHELF_NONE);
-    cw_spare_give(room, span->data, span->cap, &garbage);
-    cw_mutex_unlock(&room->lock);
+    cw_mutex_lock(&budget->lock);
+    cw_frame_lru_put(budget, span, CW_FRAMES_UNLISTED);
+    cw_buffer_pool_give(budget, span->data, span->cap, &garbage);
+    cw_mutex_unlock(&budget->lock);
     span->data = NULL;
-    cw_room_clear(&garbage);
+    cw_garbage_free(&garbage);
 }
 
 /* ---- as they are stored ---- */
@@ -62,7 +62,7 @@ static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame,
         return span;
     if (!span && cw_store_is_away(cache_of(chunk)->store, NULL))
         return NULL;
-    return cw_fetch_now(chunk, frame);
+    return cw_frame_fetch_now(chunk, frame);
 }
 
 /* Bytes in memory are checked once; damage ends the chunk. */
@@ -74,7 +74,7 @@ static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stor
     if (atomic_load_explicit(bits, memory_order_acquire) >> bit & 1)
         return true;
     if (cw_chunk_frame_check(chunk->index, frame, stored, &err) != 0) {
-        cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+        cw_request_retire(chunk, CW_CACHE_DAMAGED, err.msg);
         return false;
     }
     atomic_fetch_or_explicit(bits, (uint64_t)1 << bit, memory_order_acq_rel);
@@ -93,7 +93,7 @@ static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
         return true;
     if (cw_chunk_frame_check(chunk->index, frame, stored, &err) != 0) {
         if (cw_intact_check(chunk))
-            cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+            cw_request_retire(chunk, CW_CACHE_DAMAGED, err.msg);
         return false;
     }
     atomic_fetch_or_explicit(&chunk->checked[frame / 64].word, (uint64_t)1 << frame % 64,
@@ -102,7 +102,7 @@ static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
 }
 
 /* Its first page is in the page cache: then it was read, and is there whole, most likely. */
-bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
+bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
     uintptr_t page = ((uintptr_t)chunk->map + chunk->index->frames[frame].offset) &
                      ~(uintptr_t)(CW_MEM_PAGE - 1);
@@ -116,12 +116,12 @@ static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     struct cw_cache *cache = cache_of(chunk);
 
-    if (atomic_load_explicit(&chunk->told_n, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) == 0)
         return;
-    cw_mutex_lock(&cache->room.lock);
-    cw_line_got(&cache->room.line, chunk, frame);
-    cw_mutex_unlock(&cache->room.lock);
-    cw_fetch_pump(cache);
+    cw_mutex_lock(&cache->budget.lock);
+    cw_prefetch_queue_skip(&cache->budget.queue, chunk, frame);
+    cw_mutex_unlock(&cache->budget.lock);
+    cw_frame_fetch_pump(cache);
 }
 
 /* Whether to take a frame from the mapping: not while it is in memory, or must be read for the
@@ -133,14 +133,15 @@ static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     cw_mutex_lock(&chunk->lock);
     bool is_span = chunk->stored[frame] != NULL;
     cw_mutex_unlock(&chunk->lock);
-    if (is_span || (!cw_chunk_is_checked(chunk, frame) && !cw_frames_are_resident(chunk, frame)))
+    if (is_span ||
+        (!cw_chunk_is_checked(chunk, frame) && !cw_frame_cache_is_resident(chunk, frame)))
         return false;
     leave_line(chunk, frame);
     return true;
 }
 
 static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t frame,
-                                         struct cw_cache_hold *hold, int64_t *wait_ns)
+                                         struct cw_cache_pins *pins, int64_t *wait_ns)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
@@ -150,10 +151,10 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
     struct cw_span *span = stored_span(chunk, frame, &ready);
     if (!span)
         return NULL;
-    cw_hold_span(hold, span); /* it stays valid until release */
+    cw_pin_span(pins, span); /* it stays valid until release */
     if (!ready && !wait_for(span, wait_ns))
         return NULL;
-    cw_shelf_used(span, frame);
+    cw_frame_lru_used(span, frame);
     const unsigned char *p = span->data + (f->offset - chunk->index->frames[span->first].offset);
     return check(chunk, frame, p, &span->checked, frame - span->first) ? p : NULL;
 }
@@ -163,19 +164,19 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
 /* With refs for the table and for the caller. NULL: no memory. */
 static struct cw_span *plain_new(struct cw_cache_chunk *chunk, uint32_t frame)
 {
-    struct cw_room *room = &cache_of(chunk)->room;
+    struct cw_memory_budget *budget = &cache_of(chunk)->budget;
     struct cw_garbage garbage = {0};
-    size_t cap = cw_spare_cap(chunk->index->frames[frame].plain);
+    size_t cap = cw_buffer_pool_cap(chunk->index->frames[frame].plain);
     unsigned char *data = NULL;
 
-    cw_mutex_lock(&room->lock);
-    (void)cw_spare_take(room, &cap, true, &data, &garbage);
-    cw_mutex_unlock(&room->lock);
-    cw_room_clear(&garbage);
-    if (!data && !(data = cw_spare_new(cap))) {
-        cw_mutex_lock(&room->lock);
-        cw_spare_give(room, NULL, cap, &garbage);
-        cw_mutex_unlock(&room->lock);
+    cw_mutex_lock(&budget->lock);
+    (void)cw_buffer_pool_take(budget, &cap, true, &data, &garbage);
+    cw_mutex_unlock(&budget->lock);
+    cw_garbage_free(&garbage);
+    if (!data && !(data = cw_buffer_pool_alloc(cap))) {
+        cw_mutex_lock(&budget->lock);
+        cw_buffer_pool_give(budget, NULL, cap, &garbage);
+        cw_mutex_unlock(&budget->lock);
         return NULL;
     }
     struct cw_span *span = CW_NEW(struct cw_span);
@@ -198,9 +199,9 @@ static void plain_discard(struct cw_span *span)
 }
 
 static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
-                                   const unsigned char *stored, struct cw_cache_hold *hold)
+                                   const unsigned char *stored, struct cw_cache_pins *pins)
 {
-    struct cw_room *room = &cache_of(chunk)->room;
+    struct cw_memory_budget *budget = &cache_of(chunk)->budget;
     struct cw_err err = {0};
     struct cw_span *fresh = plain_new(chunk, frame);
 
@@ -211,30 +212,30 @@ static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
     if (rc != 0 || !intact) {
         plain_discard(fresh);
         if (intact)
-            cw_keep_retire(chunk, CW_CACHE_DAMAGED, err.msg);
+            cw_request_retire(chunk, CW_CACHE_DAMAGED, err.msg);
         return NULL;
     }
-    cw_mutex_lock(&room->lock);
+    cw_mutex_lock(&budget->lock);
     cw_mutex_lock(&chunk->lock);
     struct cw_span *span = chunk->plain[frame];
     if (!span) {
         chunk->plain[frame] = span = fresh;
-        cw_shelf_put(room, fresh, CW_SHELF_RECENT);
+        cw_frame_lru_put(budget, fresh, CW_FRAMES_RECENT);
     } else {
         atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
     }
     cw_mutex_unlock(&chunk->lock);
-    cw_mutex_unlock(&room->lock);
+    cw_mutex_unlock(&budget->lock);
     if (span != fresh)
         plain_discard(fresh);
     const unsigned char *p = span->data;
-    cw_hold_span(hold, span);
+    cw_pin_span(pins, span);
     return p;
 }
 
 /* It is unpacked already: NULL if not. Who told ahead of this get may have told either span. */
 static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t frame,
-                                        struct cw_cache_hold *hold)
+                                        struct cw_cache_pins *pins)
 {
     cw_mutex_lock(&chunk->lock);
     struct cw_span *span = chunk->plain[frame],
@@ -249,29 +250,29 @@ static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t f
     cw_mutex_unlock(&chunk->lock);
     if (!span)
         return NULL;
-    cw_shelf_used(stored ? stored : span, frame);
+    cw_frame_lru_used(stored ? stored : span, frame);
     if (stored)
         cw_span_unref(stored);
     const unsigned char *p = span->data;
-    cw_hold_span(hold, span);
+    cw_pin_span(pins, span);
     return p;
 }
 
-const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame,
-                                   struct cw_cache_hold *hold, int64_t *wait_ns)
+const unsigned char *cw_frame_cache_get(struct cw_cache_chunk *chunk, uint32_t frame,
+                                        struct cw_cache_pins *pins, int64_t *wait_ns)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
     if (f->stored == f->plain)
-        return stored_frame(chunk, frame, hold, wait_ns);
-    const unsigned char *p = plain_frame(chunk, frame, hold);
+        return stored_frame(chunk, frame, pins, wait_ns);
+    const unsigned char *p = plain_frame(chunk, frame, pins);
     if (p)
         return p;
-    const unsigned char *stored = stored_frame(chunk, frame, hold, wait_ns);
-    return stored ? unpack(chunk, frame, stored, hold) : NULL;
+    const unsigned char *stored = stored_frame(chunk, frame, pins, wait_ns);
+    return stored ? unpack(chunk, frame, stored, pins) : NULL;
 }
 
-bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame)
+bool cw_frame_cache_has(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     cw_mutex_lock(&chunk->lock);
     bool there = (chunk->stored && chunk->stored[frame]) || (chunk->plain && chunk->plain[frame]);
@@ -292,13 +293,13 @@ static void drop_table(struct cw_cache_chunk *chunk, struct cw_span **table)
     }
 }
 
-void cw_frames_drop_all(struct cw_cache_chunk *chunk)
+void cw_frame_cache_drop_all(struct cw_cache_chunk *chunk)
 {
-    struct cw_room *room = &cache_of(chunk)->room;
+    struct cw_memory_budget *budget = &cache_of(chunk)->budget;
 
-    cw_mutex_lock(&room->lock);
-    cw_line_drop(&room->line, chunk);
-    cw_mutex_unlock(&room->lock);
+    cw_mutex_lock(&budget->lock);
+    cw_prefetch_queue_drop(&budget->queue, chunk);
+    cw_mutex_unlock(&budget->lock);
     drop_table(chunk, chunk->stored);
     drop_table(chunk, chunk->plain);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of stores that cannot map, on their way into memory. What will be needed is told ahead
- * (cw_fetch_want) and put in line in that order (prefetch_queue.c). The head of the line is
- * served as long as it may: what is there is kept for its gets; what is not is read, neighbours that follow it
- * as one read of up to 1 MiB. A few reads are under way at a time, and what is kept for gets is
- * bounded, so that buffers come back while they are warm, and what is needed later does not keep
- * what is needed before it from being read. Who needs a frame that is still in line has it read
- * at once. Reads go straight into the span's buffer; sums are checked where the read ends, for
- * all frames of it, so that whoever gets a record finds it checked. */
+/* Reads of frames that cannot be mapped, on their way into memory. What will be needed is announced
+ * (cw_frame_fetch_enqueue) and queued in that order (prefetch_queue.c). The head of the queue is
+ * served as long as limits allow: a frame that is in memory is kept for its gets; one that is not
+ * is read, together with the frames that follow it in the queue and in the file, up to 1 MiB in
+ * one read. Few reads are under way at a time, and the bytes kept for gets are bounded, so that
+ * buffers come back while they are warm, and what is needed later does not keep what is needed
+ * before it from being read. A thread that needs a frame which is still queued has it read at
+ * once. Reads go straight into the span's buffer; checksums of all its frames are verified where
+ * the read ends, so that a get finds them verified. */
 #include "base/clock.h"
 #include "cache/record/record_int.h"
 
@@ -26,7 +27,7 @@ struct fetch {
 
 static struct cw_cache *cache_of(const struct cw_span *span)
 {
-    return span->chunk->node->cache;
+    return span->chunk->dataset->cache;
 }
 
 static size_t bytes_of(const struct cw_span *span)
@@ -42,13 +43,13 @@ static size_t bytes_of(const struct cw_span *span)
 static void note_failure(struct cw_cache_chunk *chunk, int rc, const struct cw_err *err)
 {
     if (rc == CW_E_NOT_FOUND)
-        cw_keep_retire(chunk, CW_CACHE_GONE, err->msg);
+        cw_request_retire(chunk, CW_CACHE_GONE, err->msg);
     else if (rc == CW_E_CORRUPT)
-        cw_keep_retire(chunk, CW_CACHE_DAMAGED, err->msg);
+        cw_request_retire(chunk, CW_CACHE_DAMAGED, err->msg);
     else if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE &&
              atomic_fetch_add_explicit(&chunk->failures, 1, memory_order_relaxed) + 1 >=
                  FAILURES_MAX)
-        cw_keep_retire(chunk, CW_CACHE_DAMAGED, err->msg);
+        cw_request_retire(chunk, CW_CACHE_DAMAGED, err->msg);
 }
 
 /* A frame that is damaged is found by who gets it; its neighbours are none the worse. */
@@ -70,22 +71,22 @@ static void check_all(struct cw_span *span)
 static void put_away(struct fetch *fetch, bool ok)
 {
     struct cw_span *span = fetch->span;
-    struct cw_room *room = &cache_of(span)->room;
+    struct cw_memory_budget *budget = &cache_of(span)->budget;
     struct cw_garbage garbage = {0};
 
-    cw_mutex_lock(&room->lock);
-    room->reading--;
+    cw_mutex_lock(&budget->lock);
+    budget->reading--;
     span->since_ns = cw_clock_ns();
     if (!ok) {
-        cw_shelf_put(room, span, CW_SHELF_NONE);
-        cw_spare_give(room, NULL, span->cap, &garbage);
+        cw_frame_lru_put(budget, span, CW_FRAMES_UNLISTED);
+        cw_buffer_pool_give(budget, NULL, span->cap, &garbage);
         fetch->data = span->data;
         span->data = NULL;
         span->cap = 0;
     } else if (atomic_load(&span->wanted) == 0) {
-        cw_shelf_put(room, span, CW_SHELF_RECENT);
+        cw_frame_lru_put(budget, span, CW_FRAMES_RECENT);
     }
-    cw_mutex_unlock(&room->lock);
+    cw_mutex_unlock(&budget->lock);
 }
 
 static void publish(struct cw_span *span, bool ok)
@@ -113,14 +114,14 @@ static void on_read(struct cw_store_read *read, int rc)
         check_all(span);
     put_away(fetch, rc == 0);
     publish(span, rc == 0);
-    cw_keep_result(cache, rc, &read->err);
+    cw_request_note_result(cache, rc, &read->err);
     if (rc == 0)
         atomic_store_explicit(&chunk->failures, 0, memory_order_relaxed);
     else
         note_failure(chunk, rc, &read->err);
     cw_span_unref(span);
-    cw_slot_drop(chunk->slot);
-    cw_fetch_pump(cache);
+    cw_cache_handle_release(chunk->handle);
+    cw_frame_fetch_pump(cache);
     cw_mutex_lock(&cache->lock);
     if (--cache->reads == 0)
         cw_cond_broadcast(&cache->idle);
@@ -137,15 +138,16 @@ static void on_left(struct cw_store_read *read)
 
 /* room.lock. Out of the line; data NULL: still to be allocated. The read has refs of its own:
  * this one, and the slot's, which is the caller's to take. */
-static void begin(struct cw_room *room, struct cw_span *span, unsigned char *data, size_t cap)
+static void begin(struct cw_memory_budget *budget, struct cw_span *span, unsigned char *data,
+                  size_t cap)
 {
-    cw_shelf_put(room, span, CW_SHELF_NONE);
+    cw_frame_lru_put(budget, span, CW_FRAMES_UNLISTED);
     span->data = data;
     span->cap = cap;
     span->since_ns = cw_clock_ns();
-    cw_shelf_put(room, span, CW_SHELF_AHEAD);
+    cw_frame_lru_put(budget, span, CW_FRAMES_PREFETCHED);
     atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
-    room->reading++;
+    budget->reading++;
 }
 
 static void start(struct cw_span *span)
@@ -158,7 +160,7 @@ static void start(struct cw_span *span)
     cache->reads++;
     cw_mutex_unlock(&cache->lock);
     if (!span->data)
-        span->data = cw_spare_new(span->cap);
+        span->data = cw_buffer_pool_alloc(span->cap);
     fetch->span = span;
     fetch->read = (struct cw_store_read){.file = chunk->file,
                                          .offset = chunk->index->frames[span->first].offset,
@@ -180,8 +182,8 @@ static void start(struct cw_span *span)
 
 /* room.lock and chunk->lock. Of n frames that are nowhere else; their gets are the span's from
  * now on. */
-static struct cw_span *new_span(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame,
-                                uint32_t n)
+static struct cw_span *new_span(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
+                                uint32_t frame, uint32_t n)
 {
     struct cw_span *span = CW_NEW(struct cw_span);
 
@@ -190,151 +192,152 @@ static struct cw_span *new_span(struct cw_room *room, struct cw_cache_chunk *chu
     span->first = frame;
     span->n = n;
     for (uint32_t i = 0; i < span->n; i++) {
-        atomic_fetch_add_explicit(&span->wanted, cw_line_take(&room->line, chunk, frame + i),
+        atomic_fetch_add_explicit(&span->wanted,
+                                  cw_prefetch_queue_take(&budget->queue, chunk, frame + i),
                                   memory_order_relaxed);
         chunk->stored[frame + i] = span;
     }
     return span;
 }
 
-void cw_fetch_want(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n)
+void cw_frame_fetch_enqueue(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n)
 {
-    struct cw_room *room = &chunk->node->cache->room;
+    struct cw_memory_budget *budget = &chunk->dataset->cache->budget;
     int64_t now = cw_clock_ns();
 
-    cw_mutex_lock(&room->lock);
-    for (size_t i = 0; i < n && cw_line_push(&room->line, chunk, frames[i], now); i++)
+    cw_mutex_lock(&budget->lock);
+    for (size_t i = 0; i < n && cw_prefetch_queue_push(&budget->queue, chunk, frames[i], now); i++)
         ;
-    cw_mutex_unlock(&room->lock);
+    cw_mutex_unlock(&budget->lock);
 }
 
-struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame)
+struct cw_span *cw_frame_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame)
 {
-    struct cw_room *room = &chunk->node->cache->room;
+    struct cw_memory_budget *budget = &chunk->dataset->cache->budget;
     struct cw_garbage garbage = {0};
 
-    cw_mutex_lock(&room->lock);
+    cw_mutex_lock(&budget->lock);
     cw_mutex_lock(&chunk->lock);
     struct cw_span *span = chunk->stored[frame];
     bool mine = !span;
     if (mine)
-        span = new_span(room, chunk, frame, cw_line_run(chunk, frame));
+        span = new_span(budget, chunk, frame, cw_prefetch_queue_run(chunk, frame));
     atomic_fetch_add_explicit(&span->refs, 1, memory_order_relaxed);
     cw_mutex_unlock(&chunk->lock);
     if (mine) {
-        size_t cap = cw_spare_cap(bytes_of(span));
+        size_t cap = cw_buffer_pool_cap(bytes_of(span));
         unsigned char *data = NULL;
 
-        (void)cw_spare_take(room, &cap, true, &data, &garbage);
-        begin(room, span, data, cap);
-        cw_slot_ref(chunk->slot);
+        (void)cw_buffer_pool_take(budget, &cap, true, &data, &garbage);
+        begin(budget, span, data, cap);
+        cw_cache_handle_ref(chunk->handle);
     }
-    cw_mutex_unlock(&room->lock);
-    cw_room_clear(&garbage);
+    cw_mutex_unlock(&budget->lock);
+    cw_garbage_free(&garbage);
     if (mine)
         start(span);
     return span;
 }
 
-static bool may_begin(const struct cw_room *room, size_t cap)
+static bool may_begin(const struct cw_memory_budget *budget, size_t cap)
 {
-    size_t ahead = room->shelves[CW_SHELF_AHEAD].bytes;
+    size_t ahead = budget->lists[CW_FRAMES_PREFETCHED].bytes;
 
-    return ahead == 0 || ahead + cap <= CW_MIN(room->limit / 4 * 3, AHEAD_BYTES);
+    return ahead == 0 || ahead + cap <= CW_MIN(budget->limit / 4 * 3, AHEAD_BYTES);
 }
 
-static bool make_way(struct cw_room *room, size_t cap)
+static bool make_way(struct cw_memory_budget *budget, size_t cap)
 {
-    if (!may_begin(room, cap))
-        cw_shelf_forget_old(room);
-    return may_begin(room, cap);
+    if (!may_begin(budget, cap))
+        cw_frame_lru_expire(budget);
+    return may_begin(budget, cap);
 }
 
 /* room.lock and chunk->lock. The head's frame is there or comes: its gets are the span's from
  * now on. false: too much is kept for gets already. */
-static bool keep_for_gets(struct cw_room *room, struct cw_cache_chunk *chunk, uint32_t frame,
-                          struct cw_span *span)
+static bool keep_for_gets(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
+                          uint32_t frame, struct cw_span *span)
 {
-    bool stands = span->shelf != CW_SHELF_NONE && span->shelf != CW_SHELF_AHEAD;
+    bool stands = span->list_no != CW_FRAMES_UNLISTED && span->list_no != CW_FRAMES_PREFETCHED;
 
-    if (stands && !make_way(room, span->cap))
+    if (stands && !make_way(budget, span->cap))
         return false;
-    atomic_fetch_add(&span->wanted, cw_line_take(&room->line, chunk, frame));
+    atomic_fetch_add(&span->wanted, cw_prefetch_queue_take(&budget->queue, chunk, frame));
     if (stands) {
         span->since_ns = cw_clock_ns();
-        cw_shelf_put(room, span, CW_SHELF_AHEAD);
+        cw_frame_lru_put(budget, span, CW_FRAMES_PREFETCHED);
     }
     return true;
 }
 
 /* room.lock. A span for the frame at the head and those that follow it; the chunk's slot is
  * held. NULL: there is no room. */
-static struct cw_span *begin_head(struct cw_room *room, struct cw_cache_chunk *chunk,
+static struct cw_span *begin_head(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                                   uint32_t frame, struct cw_garbage *garbage)
 {
     const struct cw_chunk_frame *first = &chunk->index->frames[frame];
     unsigned char *data = NULL;
 
     cw_mutex_lock(&chunk->lock);
-    uint32_t n = cw_line_run(chunk, frame);
+    uint32_t n = cw_prefetch_queue_run(chunk, frame);
     cw_mutex_unlock(&chunk->lock);
     const struct cw_chunk_frame *last = first + (n - 1);
-    size_t cap = cw_spare_cap((size_t)(last->offset + last->stored - first->offset));
-    if (!make_way(room, cap) || !cw_spare_take(room, &cap, false, &data, garbage))
+    size_t cap = cw_buffer_pool_cap((size_t)(last->offset + last->stored - first->offset));
+    if (!make_way(budget, cap) || !cw_buffer_pool_take(budget, &cap, false, &data, garbage))
         return NULL;
     cw_mutex_lock(&chunk->lock); /* nobody has entered one meanwhile: that takes room.lock */
-    struct cw_span *span = new_span(room, chunk, frame, n);
+    struct cw_span *span = new_span(budget, chunk, frame, n);
     cw_mutex_unlock(&chunk->lock);
-    begin(room, span, data, cap);
+    begin(budget, span, data, cap);
     return span;
 }
 
 /* room.lock, given up while a read is begun. false: nothing may begin now. */
 static bool serve_head(struct cw_cache *cache)
 {
-    struct cw_room *room = &cache->room;
-    const struct cw_want *want = cw_line_head(&room->line);
+    struct cw_memory_budget *budget = &cache->budget;
+    const struct cw_prefetch_entry *want = cw_prefetch_queue_head(&budget->queue);
     struct cw_garbage garbage = {0};
 
     if (!want || atomic_load(&cache->closed))
         return false;
     struct cw_cache_chunk *chunk = want->chunk;
     uint32_t frame = want->frame;
-    if (cw_clock_ns() - want->since_ns >= STALE_NS || !cw_slot_is_live(chunk->slot))
-        return cw_line_take(&room->line, chunk, frame) > 0;
+    if (cw_clock_ns() - want->since_ns >= STALE_NS || !cw_cache_handle_is_live(chunk->handle))
+        return cw_prefetch_queue_take(&budget->queue, chunk, frame) > 0;
     cw_mutex_lock(&chunk->lock);
     struct cw_span *there =
         chunk->plain && chunk->plain[frame] ? chunk->plain[frame] : chunk->stored[frame];
-    bool kept = there && keep_for_gets(room, chunk, frame, there);
+    bool kept = there && keep_for_gets(budget, chunk, frame, there);
     cw_mutex_unlock(&chunk->lock);
-    if (there || room->reading >= UNDER_WAY || !cw_slot_try(chunk->slot))
+    if (there || budget->reading >= UNDER_WAY || !cw_cache_handle_try_acquire(chunk->handle))
         return kept;
-    struct cw_span *span = begin_head(room, chunk, frame, &garbage);
-    cw_mutex_unlock(&room->lock);
-    cw_room_clear(&garbage);
+    struct cw_span *span = begin_head(budget, chunk, frame, &garbage);
+    cw_mutex_unlock(&budget->lock);
+    cw_garbage_free(&garbage);
     if (span)
         start(span);
     else
-        cw_slot_drop(chunk->slot);
-    cw_mutex_lock(&room->lock);
+        cw_cache_handle_release(chunk->handle);
+    cw_mutex_lock(&budget->lock);
     return span != NULL;
 }
 
 /* One thread at a time: a read may end while it is begun. */
-void cw_fetch_pump(struct cw_cache *cache)
+void cw_frame_fetch_pump(struct cw_cache *cache)
 {
-    struct cw_room *room = &cache->room;
+    struct cw_memory_budget *budget = &cache->budget;
 
-    if (atomic_load_explicit(&room->line.n, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&budget->queue.n, memory_order_relaxed) == 0)
         return;
-    cw_mutex_lock(&room->lock);
-    room->pump_again = true;
-    while (!room->pumping && room->pump_again) {
-        room->pumping = true;
-        room->pump_again = false;
+    cw_mutex_lock(&budget->lock);
+    budget->pump_again = true;
+    while (!budget->pumping && budget->pump_again) {
+        budget->pumping = true;
+        budget->pump_again = false;
         while (serve_head(cache))
             ;
-        room->pumping = false;
+        budget->pumping = false;
     }
-    cw_mutex_unlock(&room->lock);
+    cw_mutex_unlock(&budget->lock);
 }

@@ -18,11 +18,11 @@
 #define LOOK_AT 64u
 #define OLD_NS ((int64_t)5 * 1000000000)
 
-static void take_off(struct cw_room *room, struct cw_span *span)
+static void take_off(struct cw_memory_budget *budget, struct cw_span *span)
 {
-    struct cw_shelf_list *list = &room->shelves[span->shelf];
+    struct cw_span_list *list = &budget->lists[span->list_no];
 
-    if (span->shelf == CW_SHELF_NONE)
+    if (span->list_no == CW_FRAMES_UNLISTED)
         return;
     if (span->prev)
         span->prev->next = span->next;
@@ -34,15 +34,15 @@ static void take_off(struct cw_room *room, struct cw_span *span)
         list->tail = span->prev;
     list->bytes -= span->cap;
     span->prev = span->next = NULL;
-    span->shelf = CW_SHELF_NONE;
+    span->list_no = CW_FRAMES_UNLISTED;
 }
 
-static void move(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf)
+static void move(struct cw_memory_budget *budget, struct cw_span *span, enum cw_frame_list list_no)
 {
-    struct cw_shelf_list *list = &room->shelves[shelf];
+    struct cw_span_list *list = &budget->lists[list_no];
 
-    take_off(room, span);
-    if (shelf == CW_SHELF_NONE)
+    take_off(budget, span);
+    if (list_no == CW_FRAMES_UNLISTED)
         return;
     span->prev = list->tail;
     if (list->tail)
@@ -51,17 +51,19 @@ static void move(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf
         list->head = span;
     list->tail = span;
     list->bytes += span->cap;
-    span->shelf = shelf;
+    span->list_no = list_no;
 }
 
-void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf)
+void cw_frame_lru_put(struct cw_memory_budget *budget, struct cw_span *span,
+                      enum cw_frame_list list_no)
 {
-    const struct cw_shelf_list *recent = &room->shelves[CW_SHELF_RECENT];
+    const struct cw_span_list *recent = &budget->lists[CW_FRAMES_RECENT];
 
-    move(room, span, shelf);
-    while (recent->bytes > CW_MIN(room->limit / 8, RECENT_BYTES) && recent->head != span)
-        move(room, recent->head,
-             recent->head->chunk->map && !recent->head->is_plain ? CW_SHELF_DONE : CW_SHELF_KEPT);
+    move(budget, span, list_no);
+    while (recent->bytes > CW_MIN(budget->limit / 8, RECENT_BYTES) && recent->head != span)
+        move(budget, recent->head,
+             recent->head->chunk->map && !recent->head->is_plain ? CW_FRAMES_SPENT
+                                                                 : CW_FRAMES_KEPT);
 }
 
 /* The next time they are got from the mapping, by way of the page cache. */
@@ -99,15 +101,16 @@ static bool take_from_chunk(struct cw_span *span)
 }
 
 /* Of some that nobody holds the one that is needed last. */
-static struct cw_span *find_last_needed(const struct cw_shelf_list *list, bool newest)
+static struct cw_span *find_last_needed(const struct cw_span_list *list, bool newest)
 {
     struct cw_span *span = newest ? list->tail : list->head, *found = NULL;
     uint64_t found_turn = 0;
 
-    for (unsigned i = 0; span && i < LOOK_AT && found_turn != CW_LINE_NEVER;
+    for (unsigned i = 0; span && i < LOOK_AT && found_turn != CW_PREFETCH_NEVER;
          i++, span = newest ? span->prev : span->next) {
-        uint64_t turn =
-            atomic_load_explicit(&span->refs, memory_order_relaxed) == 1 ? cw_line_turn(span) : 0;
+        uint64_t turn = atomic_load_explicit(&span->refs, memory_order_relaxed) == 1
+                            ? cw_prefetch_queue_position(span)
+                            : 0;
 
         if (turn > found_turn) {
             found = span;
@@ -117,67 +120,68 @@ static struct cw_span *find_last_needed(const struct cw_shelf_list *list, bool n
     return found;
 }
 
-static struct cw_span *drop_from(struct cw_room *room, enum cw_shelf shelf, bool newest)
+static struct cw_span *drop_from(struct cw_memory_budget *budget, enum cw_frame_list list_no,
+                                 bool newest)
 {
     for (unsigned i = 0; i < LOOK_AT; i++) { /* somebody may take it just now */
-        struct cw_span *span = find_last_needed(&room->shelves[shelf], newest);
+        struct cw_span *span = find_last_needed(&budget->lists[list_no], newest);
 
         if (!span || take_from_chunk(span)) {
             if (span)
-                take_off(room, span);
+                take_off(budget, span);
             return span;
         }
     }
     return NULL;
 }
 
-struct cw_span *cw_shelf_drop_done(struct cw_room *room)
+struct cw_span *cw_frame_lru_evict_spent(struct cw_memory_budget *budget)
 {
-    return drop_from(room, CW_SHELF_DONE, false);
+    return drop_from(budget, CW_FRAMES_SPENT, false);
 }
 
 /* Of those that are wanted the newest: they are needed last. */
-struct cw_span *cw_shelf_drop(struct cw_room *room, bool all)
+struct cw_span *cw_frame_lru_evict(struct cw_memory_budget *budget, bool all)
 {
-    struct cw_span *span = cw_shelf_drop_done(room);
+    struct cw_span *span = cw_frame_lru_evict_spent(budget);
 
     if (!span)
-        span = drop_from(room, CW_SHELF_KEPT, ++room->dropped % TURNS != 0);
+        span = drop_from(budget, CW_FRAMES_KEPT, ++budget->dropped % TURNS != 0);
     if (!span)
-        span = drop_from(room, CW_SHELF_RECENT, false);
+        span = drop_from(budget, CW_FRAMES_RECENT, false);
     if (!span && all)
-        span = drop_from(room, CW_SHELF_AHEAD, true);
+        span = drop_from(budget, CW_FRAMES_PREFETCHED, true);
     return span;
 }
 
-void cw_shelf_forget_old(struct cw_room *room)
+void cw_frame_lru_expire(struct cw_memory_budget *budget)
 {
-    const struct cw_shelf_list *ahead = &room->shelves[CW_SHELF_AHEAD];
+    const struct cw_span_list *ahead = &budget->lists[CW_FRAMES_PREFETCHED];
     int64_t now = cw_clock_ns();
 
     while (ahead->head && now - ahead->head->since_ns >= OLD_NS &&
            atomic_load(&ahead->head->refs) == 1) {
         atomic_store(&ahead->head->wanted, 0);
-        cw_shelf_put(room, ahead->head, CW_SHELF_RECENT);
+        cw_frame_lru_put(budget, ahead->head, CW_FRAMES_RECENT);
     }
 }
 
-void cw_shelf_used(struct cw_span *span, uint32_t frame)
+void cw_frame_lru_used(struct cw_span *span, uint32_t frame)
 {
     struct cw_cache_chunk *chunk = span->chunk;
-    struct cw_cache *cache = chunk->node->cache;
+    struct cw_cache *cache = chunk->dataset->cache;
     unsigned n = atomic_load_explicit(&span->wanted, memory_order_relaxed);
 
     while (n && !atomic_compare_exchange_weak_explicit(&span->wanted, &n, n - 1,
                                                        memory_order_relaxed, memory_order_relaxed))
         ;
-    if (n > 1 || (n == 0 && atomic_load_explicit(&chunk->told_n, memory_order_relaxed) == 0))
+    if (n > 1 || (n == 0 && atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) == 0))
         return;
-    cw_mutex_lock(&cache->room.lock);
-    if (n == 0 && atomic_load_explicit(&chunk->told_n, memory_order_relaxed) > 0)
-        cw_line_got(&cache->room.line, chunk, frame); /* before its turn */
-    else if (span->shelf == CW_SHELF_AHEAD && atomic_load(&span->wanted) == 0)
-        cw_shelf_put(&cache->room, span, CW_SHELF_RECENT);
-    cw_mutex_unlock(&cache->room.lock);
-    cw_fetch_pump(cache);
+    cw_mutex_lock(&cache->budget.lock);
+    if (n == 0 && atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) > 0)
+        cw_prefetch_queue_skip(&cache->budget.queue, chunk, frame); /* before its turn */
+    else if (span->list_no == CW_FRAMES_PREFETCHED && atomic_load(&span->wanted) == 0)
+        cw_frame_lru_put(&cache->budget, span, CW_FRAMES_RECENT);
+    cw_mutex_unlock(&cache->budget.lock);
+    cw_frame_fetch_pump(cache);
 }

@@ -9,7 +9,7 @@
 #define SAMPLE 16u /* one get in so many is timed, and counts for all */
 
 static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no, uint64_t id,
-                                      struct cw_cache_hold *hold, struct cw_element *element,
+                                      struct cw_cache_pins *pins, struct cw_element *element,
                                       uint32_t *ret_bytes, int64_t *wait_ns)
 {
     const struct cw_chunk_index *index = chunk->index;
@@ -21,84 +21,87 @@ static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no,
         return CW_CACHE_LEFT_OUT;
     const struct cw_chunk_frame *frame = &index->frames[record->frame];
     bool mapped = chunk->map && !chunk->stored && frame->stored == frame->plain &&
-                  cw_chunk_is_checked(chunk, record->frame) && !chunk->node->cache->verifies_always;
-    const unsigned char *p =
-        mapped ? chunk->map + frame->offset : cw_frames_get(chunk, record->frame, hold, wait_ns);
+                  cw_chunk_is_checked(chunk, record->frame) &&
+                  !chunk->dataset->cache->verifies_always;
+    const unsigned char *p = mapped ? chunk->map + frame->offset
+                                    : cw_frame_cache_get(chunk, record->frame, pins, wait_ns);
     if (!p)
         return CW_CACHE_MISS;
-    if (CW_UNLIKELY(cw_record_decode_shaped(&chunk->node->shape, p + record->offset, record->bytes,
-                                            element, NULL) != 0)) {
+    if (CW_UNLIKELY(cw_record_decode_shaped(&chunk->dataset->shape, p + record->offset,
+                                            record->bytes, element, NULL) != 0)) {
         if (cw_intact_check(chunk))
-            cw_keep_retire(chunk, CW_CACHE_DAMAGED, "a record that does not fit its elements");
+            cw_request_retire(chunk, CW_CACHE_DAMAGED, "a record that does not fit its elements");
         return CW_CACHE_MISS;
     }
     *ret_bytes = record->bytes;
     return CW_CACHE_HIT;
 }
 
-static enum cw_cache_found from_block(const struct cw_block *block, uint32_t no, uint64_t id,
-                                      struct cw_element *element, uint32_t *ret_bytes)
+static enum cw_cache_found from_block(const struct cw_write_buffer *buffer, uint32_t no,
+                                      uint64_t id, struct cw_element *element, uint32_t *ret_bytes)
 {
-    const struct cw_block_record *record = cw_block_at(block, no);
+    const struct cw_buffered_record *record = cw_write_buffer_at(buffer, no);
 
     if (!record || !atomic_load_explicit(&record->ready, memory_order_acquire) || record->id != id)
         return CW_CACHE_MISS;
     if (record->bytes == CW_CHUNK_LEFT_OUT)
         return CW_CACHE_LEFT_OUT;
     *ret_bytes = record->bytes;
-    return cw_record_decode_shaped(&block->node->shape, record->data, record->bytes, element,
+    return cw_record_decode_shaped(&buffer->dataset->shape, record->data, record->bytes, element,
                                    NULL) == 0
                ? CW_CACHE_HIT
                : CW_CACHE_MISS;
 }
 
-static enum cw_cache_found at_place(struct cw_cache_node *node, uint64_t place, uint64_t id,
-                                    struct cw_cache_hold *hold, struct cw_element *element,
+static enum cw_cache_found at_place(struct cw_cache_dataset *dataset, uint64_t place, uint64_t id,
+                                    struct cw_cache_pins *pins, struct cw_element *element,
                                     uint32_t *ret_bytes, int64_t *wait_ns)
 {
-    struct cw_slot *slot = cw_slot_at(node, place);
+    struct cw_cache_handle *handle = cw_cache_handle_at(dataset, place);
 
-    if (!cw_hold_slot(hold, slot))
+    if (!cw_pin_handle(pins, handle))
         return CW_CACHE_MISS;
-    if (slot->block)
-        return from_block(slot->block, cw_place_record(place), id, element, ret_bytes);
-    return from_chunk(slot->chunk, cw_place_record(place), id, hold, element, ret_bytes, wait_ns);
+    if (handle->buffer)
+        return from_block(handle->buffer, cw_place_record(place), id, element, ret_bytes);
+    return from_chunk(handle->chunk, cw_place_record(place), id, pins, element, ret_bytes, wait_ns);
 }
 
-static enum cw_cache_found find(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold,
-                                struct cw_element *element, uint32_t *ret_bytes, int64_t *wait_ns)
+static enum cw_cache_found find(struct cw_cache_dataset *dataset, uint64_t id,
+                                struct cw_cache_pins *pins, struct cw_element *element,
+                                uint32_t *ret_bytes, int64_t *wait_ns)
 {
-    uint64_t place = cw_ids_get(&node->ids, id);
+    uint64_t place = cw_id_map_get(&dataset->ids, id);
     enum cw_cache_found found =
-        place ? at_place(node, place, id, hold, element, ret_bytes, wait_ns) : CW_CACHE_MISS;
+        place ? at_place(dataset, place, id, pins, element, ret_bytes, wait_ns) : CW_CACHE_MISS;
 
     if (CW_LIKELY(found != CW_CACHE_MISS) || !place)
         return found;
-    uint64_t now = cw_ids_get(&node->ids, id); /* it may have moved, from its block to its chunk */
-    return now && now != place ? at_place(node, now, id, hold, element, ret_bytes, wait_ns)
+    uint64_t now =
+        cw_id_map_get(&dataset->ids, id); /* it may have moved, from its block to its chunk */
+    return now && now != place ? at_place(dataset, now, id, pins, element, ret_bytes, wait_ns)
                                : CW_CACHE_MISS;
 }
 
-enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
-                                 struct cw_cache_hold *hold, struct cw_element *element)
+enum cw_cache_found cw_cache_get(struct cw_cache_dataset *dataset, uint64_t id,
+                                 struct cw_cache_pins *pins, struct cw_element *element)
 {
     static _Thread_local unsigned turn;
     bool timed = ++turn % SAMPLE == 0;
     int64_t begin = timed ? cw_clock_ns() : 0, wait_ns = 0;
     uint32_t bytes = 0;
-    enum cw_cache_found found = find(node, id, hold, element, &bytes, &wait_ns);
-    unsigned no = cw_counts_shard();
-    struct cw_count_shard *shard = &node->shards[no];
+    enum cw_cache_found found = find(dataset, id, pins, element, &bytes, &wait_ns);
+    unsigned no = cw_counter_shard_no();
+    struct cw_counter_shard *shard = &dataset->shards[no];
 
     if (found == CW_CACHE_MISS) {
-        cw_count_add(&shard->misses, 1, no);
+        cw_counter_add(&shard->misses, 1, no);
         return found;
     }
-    cw_count_add(&shard->hits, 1, no);
-    cw_count_add(&shard->hit_bytes, bytes, no);
+    cw_counter_add(&shard->hits, 1, no);
+    cw_counter_add(&shard->hit_bytes, bytes, no);
     if (timed)
-        cw_count_add(&shard->get_ns, (uint64_t)(cw_clock_ns() - begin - wait_ns) * SAMPLE, no);
+        cw_counter_add(&shard->get_ns, (uint64_t)(cw_clock_ns() - begin - wait_ns) * SAMPLE, no);
     if (wait_ns)
-        cw_count_add(&shard->wait_ns, (uint64_t)wait_ns, no);
+        cw_counter_add(&shard->wait_ns, (uint64_t)wait_ns, no);
     return found;
 }

@@ -20,13 +20,13 @@ struct cell {
 struct page {
     _Atomic uint64_t places[PAGE_N];
 };
-struct cw_ids_table {
-    struct cw_ids_table *older;
+struct cw_id_table {
+    struct cw_id_table *older;
     size_t cap, n;
     struct cell cells[];
 };
 
-static struct cell *probe(struct cw_ids_table *table, uint64_t key)
+static struct cell *probe(struct cw_id_table *table, uint64_t key)
 {
     for (size_t i = (size_t)cw_mix64(key);; i++) {
         struct cell *cell = &table->cells[i & (table->cap - 1)];
@@ -37,9 +37,9 @@ static struct cell *probe(struct cw_ids_table *table, uint64_t key)
     }
 }
 
-static uint64_t table_get(const _Atomic(struct cw_ids_table *) *root, uint64_t key)
+static uint64_t table_get(const _Atomic(struct cw_id_table *) *root, uint64_t key)
 {
-    struct cw_ids_table *table = atomic_load_explicit(root, memory_order_acquire);
+    struct cw_id_table *table = atomic_load_explicit(root, memory_order_acquire);
     struct cell *cell = table ? probe(table, key) : NULL;
 
     return cell && atomic_load_explicit(&cell->key, memory_order_acquire)
@@ -47,7 +47,7 @@ static uint64_t table_get(const _Atomic(struct cw_ids_table *) *root, uint64_t k
                : 0;
 }
 
-static void enter(struct cw_ids_table *table, uint64_t key, uint64_t value)
+static void enter(struct cw_id_table *table, uint64_t key, uint64_t value)
 {
     struct cell *cell = probe(table, key);
 
@@ -59,14 +59,14 @@ static void enter(struct cw_ids_table *table, uint64_t key, uint64_t value)
 }
 
 /* A table with room for one more key. */
-static struct cw_ids_table *roomy(_Atomic(struct cw_ids_table *) *root)
+static struct cw_id_table *roomy(_Atomic(struct cw_id_table *) *root)
 {
-    struct cw_ids_table *table = atomic_load_explicit(root, memory_order_relaxed);
+    struct cw_id_table *table = atomic_load_explicit(root, memory_order_relaxed);
 
     if (table && table->n < table->cap / 8 * 5)
         return table;
     size_t cap = table ? 2 * table->cap : FIRST_CAP;
-    struct cw_ids_table *bigger = cw_mem_try(sizeof(*bigger) + cap * sizeof(struct cell));
+    struct cw_id_table *bigger = cw_mem_try(sizeof(*bigger) + cap * sizeof(struct cell));
     if (!bigger)
         return NULL;
     memset(bigger, 0, sizeof(*bigger) + cap * sizeof(struct cell));
@@ -82,9 +82,9 @@ static struct cw_ids_table *roomy(_Atomic(struct cw_ids_table *) *root)
     return bigger;
 }
 
-static bool table_set(_Atomic(struct cw_ids_table *) *root, uint64_t key, uint64_t value)
+static bool table_set(_Atomic(struct cw_id_table *) *root, uint64_t key, uint64_t value)
 {
-    struct cw_ids_table *table = atomic_load_explicit(root, memory_order_relaxed);
+    struct cw_id_table *table = atomic_load_explicit(root, memory_order_relaxed);
 
     /* Of a key that is there it cannot fail; one that is not there need not be removed. */
     if (table && atomic_load_explicit(&probe(table, key)->key, memory_order_relaxed) == key) {
@@ -104,7 +104,7 @@ static struct page *page_of(uint64_t value)
     return (struct page *)(uintptr_t)value; /* pages are kept as numbers */
 }
 
-uint64_t cw_ids_get(const struct cw_ids *ids, uint64_t id)
+uint64_t cw_id_map_get(const struct cw_id_map *ids, uint64_t id)
 {
     if (CW_UNLIKELY(id >= FAR))
         return table_get(&ids->far, id);
@@ -112,7 +112,7 @@ uint64_t cw_ids_get(const struct cw_ids *ids, uint64_t id)
     return page ? atomic_load_explicit(&page->places[id & (PAGE_N - 1)], memory_order_acquire) : 0;
 }
 
-bool cw_ids_set(struct cw_ids *ids, uint64_t id, uint64_t place)
+bool cw_id_map_set(struct cw_id_map *ids, uint64_t id, uint64_t place)
 {
     if (id >= FAR)
         return table_set(&ids->far, id, place);
@@ -134,19 +134,19 @@ bool cw_ids_set(struct cw_ids *ids, uint64_t id, uint64_t place)
     return true;
 }
 
-static void free_tables(struct cw_ids_table *table)
+static void free_tables(struct cw_id_table *table)
 {
     while (table) {
-        struct cw_ids_table *older = table->older;
+        struct cw_id_table *older = table->older;
 
         cw_mem_free(table);
         table = older;
     }
 }
 
-void cw_ids_fini(struct cw_ids *ids)
+void cw_id_map_fini(struct cw_id_map *ids)
 {
-    struct cw_ids_table *pages = atomic_load(&ids->pages);
+    struct cw_id_table *pages = atomic_load(&ids->pages);
 
     for (size_t i = 0; pages && i < pages->cap; i++)
         cw_mem_free(page_of(atomic_load_explicit(&pages->cells[i].value, memory_order_relaxed)));

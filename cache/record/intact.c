@@ -16,7 +16,7 @@ bool cw_intact_check(struct cw_cache_chunk *chunk)
 {
     if (cw_chunk_is_intact(chunk))
         return true;
-    cw_keep_retire(chunk, CW_CACHE_DAMAGED, NULL);
+    cw_request_retire(chunk, CW_CACHE_DAMAGED, NULL);
     return false;
 }
 

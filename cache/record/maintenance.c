@@ -18,45 +18,46 @@
 
 static void clear_ids(struct cw_cache_chunk *chunk)
 {
-    struct cw_cache_node *node = chunk->node;
+    struct cw_cache_dataset *dataset = chunk->dataset;
 
     for (uint32_t i = 0; i < chunk->index->records_n;) {
         uint32_t end = CW_MIN(i + 4096, chunk->index->records_n);
 
-        cw_mutex_lock(&node->lock);
+        cw_mutex_lock(&dataset->lock);
         for (; i < end; i++) {
             uint64_t id = chunk->index->records[i].id;
 
-            if (cw_ids_get(&node->ids, id) == cw_place(chunk->slot->no, i))
-                cw_node_place(node, id, 0);
+            if (cw_id_map_get(&dataset->ids, id) == cw_place(chunk->handle->no, i))
+                cw_dataset_set_place(dataset, id, 0);
         }
-        cw_mutex_unlock(&node->lock);
+        cw_mutex_unlock(&dataset->lock);
     }
 }
 
 /* Records that others have, too, are found there from now on. */
-static void enter_shadowed(struct cw_cache_node *node)
+static void enter_shadowed(struct cw_cache_dataset *dataset)
 {
     struct cw_cache_chunk **found = NULL;
     size_t n = 0, cap = 0;
     const char *name;
     void *value;
 
-    cw_mutex_lock(&node->lock);
-    for (size_t at = 0; cw_strmap_next(&node->names, &at, &name, &value);) {
+    cw_mutex_lock(&dataset->lock);
+    for (size_t at = 0; cw_strmap_next(&dataset->names, &at, &name, &value);) {
         struct cw_cache_chunk *chunk = value;
 
-        if (chunk->state != CW_CHUNK_LOADED || !chunk->shadowed || !cw_slot_take(chunk->slot))
+        if (chunk->state != CW_CHUNK_LOADED || !chunk->shadowed ||
+            !cw_cache_handle_acquire(chunk->handle))
             continue;
         CW_GROW(found, n, cap);
         found[n++] = chunk;
     }
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_unlock(&dataset->lock);
     for (size_t i = 0; i < n; i++) {
-        struct cw_slot *slot = found[i]->slot;
+        struct cw_cache_handle *handle = found[i]->handle;
 
-        cw_load_enter(found[i]);
-        cw_slot_drop(slot);
+        cw_chunk_enter_ids(found[i]);
+        cw_cache_handle_release(handle);
     }
     cw_mem_free(found);
 }
@@ -64,27 +65,27 @@ static void enter_shadowed(struct cw_cache_node *node)
 /* false: its ids are just being entered. */
 static bool end_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
 {
-    struct cw_cache_node *node = chunk->node;
-    struct cw_slot *slot = chunk->slot;
+    struct cw_cache_dataset *dataset = chunk->dataset;
+    struct cw_cache_handle *handle = chunk->handle;
 
-    cw_mutex_lock(&node->lock);
+    cw_mutex_lock(&dataset->lock);
     bool installing = chunk->installing;
-    if (!installing && cw_strmap_get(&node->names, chunk->name) == chunk)
-        cw_strmap_remove(&node->names, chunk->name);
-    cw_mutex_unlock(&node->lock);
+    if (!installing && cw_strmap_get(&dataset->names, chunk->name) == chunk)
+        cw_strmap_remove(&dataset->names, chunk->name);
+    cw_mutex_unlock(&dataset->lock);
     if (installing)
         return false;
     clear_ids(chunk);
-    enter_shadowed(node);
-    atomic_fetch_sub(&node->chunks, 1);
+    enter_shadowed(dataset);
+    atomic_fetch_sub(&dataset->chunks, 1);
     if (chunk->end >= 0 && !chunk->why)
         cw_intact_explain(chunk);
     if (chunk->end >= 0)
-        cw_keep_event(cache, &(struct cw_cache_event){.kind = (enum cw_cache_event_kind)chunk->end,
-                                                      .node = node,
+        cw_cache_emit(cache, &(struct cw_cache_event){.kind = (enum cw_cache_event_kind)chunk->end,
+                                                      .dataset = dataset,
                                                       .name = chunk->name,
                                                       .why = chunk->why});
-    cw_slot_drop(slot);
+    cw_cache_handle_release(handle);
     return true;
 }
 
@@ -105,13 +106,13 @@ static void end_chunks(struct cw_cache *cache, struct cw_cache_chunk *list)
     }
 }
 
-static void bury_all(struct cw_slot *list)
+static void bury_all(struct cw_cache_handle *list)
 {
     while (list) {
-        struct cw_slot *slot = list;
+        struct cw_cache_handle *handle = list;
 
-        list = slot->next;
-        cw_slot_bury(slot);
+        list = handle->next;
+        cw_cache_handle_reclaim(handle);
     }
 }
 
@@ -121,12 +122,12 @@ static void tell_away(struct cw_cache *cache)
     char why[sizeof(cache->away_why)];
 
     cw_mutex_lock(&cache->lock);
-    bool away = atomic_load(&cache->away), changed = away != cache->away_told;
-    cache->away_told = away;
+    bool away = atomic_load(&cache->away), changed = away != cache->away_reported;
+    cache->away_reported = away;
     snprintf(why, sizeof(why), "%s", cache->away_why);
     cw_mutex_unlock(&cache->lock);
     if (changed)
-        cw_keep_event(cache, &(struct cw_cache_event){.kind = away ? CW_CACHE_AWAY : CW_CACHE_BACK,
+        cw_cache_emit(cache, &(struct cw_cache_event){.kind = away ? CW_CACHE_AWAY : CW_CACHE_BACK,
                                                       .why = away ? why : NULL});
 }
 
@@ -137,47 +138,48 @@ static void probe(struct cw_cache *cache)
     struct cw_err err = {0};
     uint64_t bytes;
 
-    if (cache->away_told && atomic_load(&cache->away))
-        cw_keep_result(cache, cw_store_stat(cache->store, PROBE_NAME, &bytes, &err), &err);
+    if (cache->away_reported && atomic_load(&cache->away))
+        cw_request_note_result(cache, cw_store_stat(cache->store, PROBE_NAME, &bytes, &err), &err);
 }
 
-static void tell_lost(struct cw_cache *cache, struct cw_cache_node *node, int64_t now, bool last)
+static void tell_lost(struct cw_cache *cache, struct cw_cache_dataset *dataset, int64_t now,
+                      bool last)
 {
-    char why[sizeof(node->lost_why)];
+    char why[sizeof(dataset->lost_why)];
 
-    cw_mutex_lock(&node->lock);
-    uint64_t n = last || now - node->lost_told_ns >= TELL_NS ? node->lost_untold : 0;
+    cw_mutex_lock(&dataset->lock);
+    uint64_t n = last || now - dataset->lost_reported_ns >= TELL_NS ? dataset->lost_unreported : 0;
     if (n)
-        node->lost_untold = 0;
-    snprintf(why, sizeof(why), "%s", node->lost_why);
-    cw_mutex_unlock(&node->lock);
+        dataset->lost_unreported = 0;
+    snprintf(why, sizeof(why), "%s", dataset->lost_why);
+    cw_mutex_unlock(&dataset->lock);
     if (!n)
         return;
-    node->lost_told_ns = now;
-    cw_keep_event(cache, &(struct cw_cache_event){
-                             .kind = CW_CACHE_LOST, .node = node, .records = n, .why = why});
+    dataset->lost_reported_ns = now;
+    cw_cache_emit(cache, &(struct cw_cache_event){
+                             .kind = CW_CACHE_LOST, .dataset = dataset, .records = n, .why = why});
 }
 
-static bool is_old(struct cw_cache_node *node, int64_t now)
+static bool is_old(struct cw_cache_dataset *dataset, int64_t now)
 {
-    cw_mutex_lock(&node->lock);
-    bool old = node->open && node->open->n && now - node->open->first_ns >= OLD_NS;
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_lock(&dataset->lock);
+    bool old = dataset->open && dataset->open->n && now - dataset->open->first_ns >= OLD_NS;
+    cw_mutex_unlock(&dataset->lock);
     return old;
 }
 
-static size_t open_bytes(struct cw_cache_node *node)
+static size_t open_bytes(struct cw_cache_dataset *dataset)
 {
-    cw_mutex_lock(&node->lock);
-    size_t bytes = node->open && node->open->n ? node->open->bytes + 1 : 0;
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_lock(&dataset->lock);
+    size_t bytes = dataset->open && dataset->open->n ? dataset->open->bytes + 1 : 0;
+    cw_mutex_unlock(&dataset->lock);
     return bytes;
 }
 
 /* Memory is full of open blocks: the largest goes. */
-static void relieve(struct cw_cache *cache, struct cw_cache_node **nodes, size_t n)
+static void relieve(struct cw_cache *cache, struct cw_cache_dataset **datasets, size_t n)
 {
-    struct cw_cache_node *largest = NULL;
+    struct cw_cache_dataset *largest = NULL;
     size_t most = 0;
 
     if (!atomic_exchange(&cache->pressed, false))
@@ -186,49 +188,49 @@ static void relieve(struct cw_cache *cache, struct cw_cache_node **nodes, size_t
     bool busy = cache->writing || cache->write_first;
     cw_mutex_unlock(&cache->lock);
     for (size_t i = 0; i < n && !busy; i++) {
-        size_t bytes = open_bytes(nodes[i]);
+        size_t bytes = open_bytes(datasets[i]);
 
         if (bytes > most) {
             most = bytes;
-            largest = nodes[i];
+            largest = datasets[i];
         }
     }
     if (largest)
-        cw_block_flush(largest);
+        cw_write_buffer_flush(largest);
 }
 
 static void tick(struct cw_cache *cache, bool last)
 {
     int64_t now = cw_clock_ns();
     size_t n;
-    struct cw_cache_node **nodes = cw_node_all(cache, &n);
+    struct cw_cache_dataset **datasets = cw_dataset_all(cache, &n);
 
-    cw_room_tick(cache);
-    cw_fetch_pump(cache);
-    relieve(cache, nodes, n);
+    cw_memory_budget_trim(cache);
+    cw_frame_fetch_pump(cache);
+    relieve(cache, datasets, n);
     for (size_t i = 0; i < n; i++) {
-        if (is_old(nodes[i], now))
-            cw_block_flush(nodes[i]);
-        tell_lost(cache, nodes[i], now, last);
-        cw_cache_node_unref(nodes[i]);
+        if (is_old(datasets[i], now))
+            cw_write_buffer_flush(datasets[i]);
+        tell_lost(cache, datasets[i], now, last);
+        cw_cache_dataset_unref(datasets[i]);
     }
-    cw_mem_free(nodes);
+    cw_mem_free(datasets);
 }
 
 /* A chunk whose ids are just being entered waits in the list without being work. */
 static bool has_work(const struct cw_cache *cache, bool last)
 {
-    return cache->keep_work || cache->dead || (last && cache->retired) ||
-           atomic_load(&cache->away) != cache->away_told;
+    return cache->has_requests || cache->dead || (last && cache->retired) ||
+           atomic_load(&cache->away) != cache->away_reported;
 }
 
 /* cache->lock, given up meanwhile */
 static void turn(struct cw_cache *cache, bool last)
 {
     struct cw_cache_chunk *retired = cache->retired;
-    struct cw_slot *dead = cache->dead;
+    struct cw_cache_handle *dead = cache->dead;
 
-    cache->keep_work = false;
+    cache->has_requests = false;
     cache->retired = NULL;
     cache->dead = NULL;
     cw_mutex_unlock(&cache->lock);
@@ -239,24 +241,24 @@ static void turn(struct cw_cache *cache, bool last)
     if (!last) {
         probe(cache);
         if (!atomic_load(&cache->away))
-            cw_load_parked(cache);
+            cw_chunk_open_parked(cache);
     }
     cw_mutex_lock(&cache->lock);
 }
 
-void cw_keep_thread(void *arg)
+void cw_maintenance_thread(void *arg)
 {
     struct cw_cache *cache = arg;
 
     cw_mutex_lock(&cache->lock);
-    while (!cache->stop_keeper) {
+    while (!cache->stop_maintenance) {
         turn(cache, false);
-        if (!cache->stop_keeper && !has_work(cache, false))
-            cw_cond_wait_until(&cache->keep_wake, &cache->lock, cw_clock_ns() + TICK_NS);
+        if (!cache->stop_maintenance && !has_work(cache, false))
+            cw_cond_wait_until(&cache->maintenance_wake, &cache->lock, cw_clock_ns() + TICK_NS);
     }
     do
         turn(cache, true);
     while (has_work(cache, true));
-    cache->keeper_gone = true;
+    cache->maintenance_ended = true;
     cw_mutex_unlock(&cache->lock);
 }

@@ -8,41 +8,42 @@
 
 #define QUIET_TICKS 40u /* of the keeper: ten seconds */
 
-bool cw_room_is_over(const struct cw_room *room, size_t bytes)
+bool cw_memory_budget_is_over(const struct cw_memory_budget *budget, size_t bytes)
 {
-    size_t used = room->writing + room->frames + room->idle;
+    size_t used = budget->writing + budget->frames + budget->idle;
 
-    return used > room->limit || bytes > room->limit - used;
+    return used > budget->limit || bytes > budget->limit - used;
 }
 
-static struct cw_segment *take_idle(struct cw_room *room)
+static struct cw_segment *take_idle(struct cw_memory_budget *budget)
 {
-    struct cw_segment *segment = room->pool;
+    struct cw_segment *segment = budget->pool;
 
-    room->pool = segment->next;
-    room->idle -= segment->bytes;
+    budget->pool = segment->next;
+    budget->idle -= segment->bytes;
     return segment;
 }
 
-bool cw_room_drop_segment(struct cw_room *room, struct cw_garbage *garbage)
+bool cw_memory_budget_drop_segment(struct cw_memory_budget *budget, struct cw_garbage *garbage)
 {
-    if (!room->pool)
+    if (!budget->pool)
         return false;
-    struct cw_segment *segment = take_idle(room);
+    struct cw_segment *segment = take_idle(budget);
     segment->next = garbage->segments;
     garbage->segments = segment;
     return true;
 }
 
-bool cw_room_make(struct cw_room *room, size_t bytes, bool all, struct cw_garbage *garbage)
+bool cw_memory_budget_make_room(struct cw_memory_budget *budget, size_t bytes, bool all,
+                                struct cw_garbage *garbage)
 {
-    while (cw_room_is_over(room, bytes)) {
-        if (cw_spare_drop(room, garbage) || cw_room_drop_segment(room, garbage))
+    while (cw_memory_budget_is_over(budget, bytes)) {
+        if (cw_buffer_pool_drop(budget, garbage) || cw_memory_budget_drop_segment(budget, garbage))
             continue;
-        struct cw_span *span = cw_shelf_drop(room, all);
+        struct cw_span *span = cw_frame_lru_evict(budget, all);
         if (!span)
             return false;
-        room->frames -= span->cap;
+        budget->frames -= span->cap;
         span->next = garbage->spans;
         garbage->spans = span;
     }
@@ -60,7 +61,7 @@ void cw_segments_free(struct cw_segment *first)
     }
 }
 
-void cw_room_clear(struct cw_garbage *garbage)
+void cw_garbage_free(struct cw_garbage *garbage)
 {
     while (garbage->spans) {
         struct cw_span *next = garbage->spans->next;
@@ -71,41 +72,41 @@ void cw_room_clear(struct cw_garbage *garbage)
     }
     cw_segments_free(garbage->segments);
     garbage->segments = NULL;
-    while (garbage->spare) {
-        struct cw_spare *next = garbage->spare->next;
+    while (garbage->pooled) {
+        struct cw_pooled_buffer *next = garbage->pooled->next;
 
-        cw_mem_free(garbage->spare);
-        garbage->spare = next;
+        cw_mem_free(garbage->pooled);
+        garbage->pooled = next;
     }
 }
 
-static bool may_write(struct cw_room *room, size_t bytes, struct cw_garbage *garbage)
+static bool may_write(struct cw_memory_budget *budget, size_t bytes, struct cw_garbage *garbage)
 {
-    size_t limit = room->limit / 4 * 3;
+    size_t limit = budget->limit / 4 * 3;
 
-    return room->writing <= limit && bytes <= limit - room->writing &&
-           cw_room_make(room, bytes, true, garbage);
+    return budget->writing <= limit && bytes <= limit - budget->writing &&
+           cw_memory_budget_make_room(budget, bytes, true, garbage);
 }
 
-bool cw_room_writing_add(struct cw_cache *cache, size_t bytes)
+bool cw_memory_budget_reserve(struct cw_cache *cache, size_t bytes)
 {
-    struct cw_room *room = &cache->room;
+    struct cw_memory_budget *budget = &cache->budget;
     struct cw_garbage garbage = {0};
 
-    cw_mutex_lock(&room->lock);
-    bool ok = may_write(room, bytes, &garbage);
+    cw_mutex_lock(&budget->lock);
+    bool ok = may_write(budget, bytes, &garbage);
     if (ok)
-        room->writing += bytes;
-    cw_mutex_unlock(&room->lock);
-    cw_room_clear(&garbage);
+        budget->writing += bytes;
+    cw_mutex_unlock(&budget->lock);
+    cw_garbage_free(&garbage);
     return ok;
 }
 
-void cw_room_writing_sub(struct cw_cache *cache, size_t bytes)
+void cw_memory_budget_release(struct cw_cache *cache, size_t bytes)
 {
-    cw_mutex_lock(&cache->room.lock);
-    cache->room.writing -= bytes;
-    cw_mutex_unlock(&cache->room.lock);
+    cw_mutex_lock(&cache->budget.lock);
+    cache->budget.writing -= bytes;
+    cw_mutex_unlock(&cache->budget.lock);
 }
 
 /* ---- segments of blocks ---- */
@@ -122,95 +123,97 @@ static struct cw_segment *new_segment(size_t bytes)
     return NULL;
 }
 
-struct cw_segment *cw_room_segment(struct cw_cache *cache, size_t at_least)
+struct cw_segment *cw_segment_pool_take(struct cw_cache *cache, size_t at_least)
 {
-    struct cw_room *room = &cache->room;
+    struct cw_memory_budget *budget = &cache->budget;
     size_t bytes = CW_MAX(cache->segment_bytes, at_least);
     struct cw_segment *segment = NULL;
     struct cw_garbage garbage = {0};
 
-    cw_mutex_lock(&room->lock);
-    if (room->pool && bytes == cache->segment_bytes && room->writing <= room->limit / 4 * 3 - bytes)
-        segment = take_idle(room);
-    bool ok = segment || may_write(room, bytes, &garbage);
+    cw_mutex_lock(&budget->lock);
+    if (budget->pool && bytes == cache->segment_bytes &&
+        budget->writing <= budget->limit / 4 * 3 - bytes)
+        segment = take_idle(budget);
+    bool ok = segment || may_write(budget, bytes, &garbage);
     if (ok)
-        room->writing += bytes;
-    cw_mutex_unlock(&room->lock);
-    cw_room_clear(&garbage);
+        budget->writing += bytes;
+    cw_mutex_unlock(&budget->lock);
+    cw_garbage_free(&garbage);
     if (ok && !segment && !(segment = new_segment(bytes)))
-        cw_room_writing_sub(cache, bytes);
+        cw_memory_budget_release(cache, bytes);
     return segment;
 }
 
-void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first)
+void cw_segment_pool_give(struct cw_cache *cache, struct cw_segment *first)
 {
-    struct cw_room *room = &cache->room;
+    struct cw_memory_budget *budget = &cache->budget;
     struct cw_garbage garbage = {0};
 
-    cw_mutex_lock(&room->lock);
+    cw_mutex_lock(&budget->lock);
     while (first) {
         struct cw_segment *next = first->next;
-        bool keep = first->bytes == cache->segment_bytes && !cw_room_is_over(room, 0);
+        bool keep = first->bytes == cache->segment_bytes && !cw_memory_budget_is_over(budget, 0);
 
-        room->writing -= first->bytes;
+        budget->writing -= first->bytes;
         first->used = first->begin = 0;
-        first->next = keep ? room->pool : garbage.segments;
+        first->next = keep ? budget->pool : garbage.segments;
         if (keep) {
-            room->pool = first;
-            room->idle += first->bytes;
+            budget->pool = first;
+            budget->idle += first->bytes;
         } else {
             garbage.segments = first;
         }
         first = next;
     }
-    cw_mutex_unlock(&room->lock);
-    cw_room_clear(&garbage);
+    cw_mutex_unlock(&budget->lock);
+    cw_garbage_free(&garbage);
 }
 
-void cw_room_segments_leave(struct cw_cache *cache, const struct cw_segment *first)
+void cw_segment_pool_abandon(struct cw_cache *cache, const struct cw_segment *first)
 {
     for (; first; first = first->next)
-        cw_room_writing_sub(cache, first->bytes);
+        cw_memory_budget_release(cache, first->bytes);
 }
 
 /* Once in a while: idle memory that nobody wanted since the last time goes. */
-void cw_room_tick(struct cw_cache *cache)
+void cw_memory_budget_trim(struct cw_cache *cache)
 {
-    struct cw_room *room = &cache->room;
+    struct cw_memory_budget *budget = &cache->budget;
     struct cw_garbage garbage = {0};
 
-    cw_mutex_lock(&room->lock);
-    room->quiet = room->writing || room->busy ? 0 : room->quiet + 1;
-    room->busy = false;
-    while (room->quiet >= QUIET_TICKS && cw_spare_drop(room, &garbage))
+    cw_mutex_lock(&budget->lock);
+    budget->quiet = budget->writing || budget->busy ? 0 : budget->quiet + 1;
+    budget->busy = false;
+    while (budget->quiet >= QUIET_TICKS && cw_buffer_pool_drop(budget, &garbage))
         ;
-    if (room->quiet >= QUIET_TICKS) {
-        garbage.segments = room->pool;
-        for (const struct cw_segment *segment = room->pool; segment; segment = segment->next)
-            room->idle -= segment->bytes;
-        room->pool = NULL;
+    if (budget->quiet >= QUIET_TICKS) {
+        garbage.segments = budget->pool;
+        for (const struct cw_segment *segment = budget->pool; segment; segment = segment->next)
+            budget->idle -= segment->bytes;
+        budget->pool = NULL;
     }
-    cw_mutex_unlock(&room->lock);
-    cw_room_clear(&garbage);
+    cw_mutex_unlock(&budget->lock);
+    cw_garbage_free(&garbage);
 }
 
-void cw_room_fini(struct cw_room *room)
+void cw_memory_budget_fini(struct cw_memory_budget *budget)
 {
-    struct cw_garbage garbage = {.segments = room->pool};
+    struct cw_garbage garbage = {.segments = budget->pool};
 
-    while (cw_spare_drop(room, &garbage))
+    while (cw_buffer_pool_drop(budget, &garbage))
         ;
-    cw_room_clear(&garbage);
-    cw_line_fini(&room->line);
-    cw_mutex_fini(&room->lock);
+    cw_garbage_free(&garbage);
+    cw_prefetch_queue_fini(&budget->queue);
+    cw_mutex_fini(&budget->lock);
 }
 
 size_t cw_cache_memory_used(const struct cw_cache *cache)
 {
-    struct cw_room *room = &((struct cw_cache *)(uintptr_t)cache)->room; /* only its lock changes */
+    struct cw_memory_budget *budget =
+        &((struct cw_cache *)(uintptr_t)cache)->budget; /* only its lock changes */
 
-    cw_mutex_lock(&room->lock);
-    size_t used = room->writing + room->frames;
-    cw_mutex_unlock(&room->lock);
+    cw_mutex_lock(&budget->lock);
+    size_t used = budget->writing + budget->frames;
+    cw_mutex_unlock(&budget->lock);
     return used;
 }

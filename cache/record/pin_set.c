@@ -17,29 +17,29 @@ static void *tagged(struct cw_span *span)
     return (void *)((uintptr_t)span | SPAN);
 }
 
-static bool is_held(const struct cw_cache_hold *hold, const void *ref)
+static bool is_held(const struct cw_cache_pins *pins, const void *ref)
 {
-    size_t n = hold->n < CW_CACHE_HOLDS ? hold->n : CW_CACHE_HOLDS - 1;
+    size_t n = pins->n < CW_CACHE_PINS ? pins->n : CW_CACHE_PINS - 1;
 
     for (size_t i = n; i-- > 0;)
-        if (hold->refs[i] == ref)
+        if (pins->refs[i] == ref)
             return true;
     return false;
 }
 
-static void add(struct cw_cache_hold *hold, void *ref)
+static void add(struct cw_cache_pins *pins, void *ref)
 {
-    if (CW_LIKELY(hold->n < CW_CACHE_HOLDS - 1)) {
-        hold->refs[hold->n++] = ref;
+    if (CW_LIKELY(pins->n < CW_CACHE_PINS - 1)) {
+        pins->refs[pins->n++] = ref;
         return;
     }
-    struct more *more = hold->n == CW_CACHE_HOLDS ? hold->refs[CW_CACHE_HOLDS - 1] : NULL;
+    struct more *more = pins->n == CW_CACHE_PINS ? pins->refs[CW_CACHE_PINS - 1] : NULL;
     if (!more || more->n == MORE_N) {
         struct more *fresh = CW_NEW(struct more);
 
         fresh->next = more;
-        hold->refs[CW_CACHE_HOLDS - 1] = more = fresh;
-        hold->n = CW_CACHE_HOLDS;
+        pins->refs[CW_CACHE_PINS - 1] = more = fresh;
+        pins->n = CW_CACHE_PINS;
     }
     more->refs[more->n++] = ref;
 }
@@ -49,41 +49,41 @@ static void drop(void *ref)
     if ((uintptr_t)ref & SPAN)
         cw_span_unref((struct cw_span *)((uintptr_t)ref & ~SPAN));
     else
-        cw_slot_drop(ref);
+        cw_cache_handle_release(ref);
 }
 
-bool cw_hold_slot(struct cw_cache_hold *hold, struct cw_slot *slot)
+bool cw_pin_handle(struct cw_cache_pins *pins, struct cw_cache_handle *handle)
 {
-    if (is_held(hold, slot))
+    if (is_held(pins, handle))
         return true;
-    if (!cw_slot_take(slot))
+    if (!cw_cache_handle_acquire(handle))
         return false;
-    add(hold, slot);
+    add(pins, handle);
     return true;
 }
 
-void cw_hold_span(struct cw_cache_hold *hold, struct cw_span *span)
+void cw_pin_span(struct cw_cache_pins *pins, struct cw_span *span)
 {
-    if (is_held(hold, tagged(span)))
+    if (is_held(pins, tagged(span)))
         cw_span_unref(span);
     else
-        add(hold, tagged(span));
+        add(pins, tagged(span));
 }
 
 static bool ref_is_intact(void *ref)
 {
-    struct cw_slot *slot = ref;
+    struct cw_cache_handle *handle = ref;
 
-    return (uintptr_t)ref & SPAN || !slot->chunk || cw_intact_check(slot->chunk);
+    return (uintptr_t)ref & SPAN || !handle->chunk || cw_intact_check(handle->chunk);
 }
 
-bool cw_cache_is_intact(const struct cw_cache_hold *hold)
+bool cw_cache_is_intact(const struct cw_cache_pins *pins)
 {
-    const struct more *more = hold->n == CW_CACHE_HOLDS ? hold->refs[CW_CACHE_HOLDS - 1] : NULL;
+    const struct more *more = pins->n == CW_CACHE_PINS ? pins->refs[CW_CACHE_PINS - 1] : NULL;
     bool intact = true;
 
-    for (size_t i = more ? CW_CACHE_HOLDS - 1 : hold->n; i-- > 0;)
-        intact = ref_is_intact(hold->refs[i]) && intact;
+    for (size_t i = more ? CW_CACHE_PINS - 1 : pins->n; i-- > 0;)
+        intact = ref_is_intact(pins->refs[i]) && intact;
     for (; more; more = more->next)
         for (size_t i = more->n; i-- > 0;)
             intact = ref_is_intact(more->refs[i]) && intact;
@@ -91,10 +91,10 @@ bool cw_cache_is_intact(const struct cw_cache_hold *hold)
 }
 
 /* Backwards: a span lies in a chunk that was taken before it. */
-void cw_cache_release(struct cw_cache_hold *hold)
+void cw_cache_unpin(struct cw_cache_pins *pins)
 {
-    struct more *more = hold->n == CW_CACHE_HOLDS ? hold->refs[CW_CACHE_HOLDS - 1] : NULL;
-    size_t n = more ? CW_CACHE_HOLDS - 1 : hold->n;
+    struct more *more = pins->n == CW_CACHE_PINS ? pins->refs[CW_CACHE_PINS - 1] : NULL;
+    size_t n = more ? CW_CACHE_PINS - 1 : pins->n;
 
     while (more) {
         struct more *next = more->next;
@@ -105,6 +105,6 @@ void cw_cache_release(struct cw_cache_hold *hold)
         more = next;
     }
     while (n)
-        drop(hold->refs[--n]);
-    hold->n = 0;
+        drop(pins->refs[--n]);
+    pins->n = 0;
 }

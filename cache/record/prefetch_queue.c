@@ -5,85 +5,87 @@
  * All of it under room.lock. A turn is a place in the line, counted from its begin. */
 #include "cache/record/record_int.h"
 
-static struct cw_want *at(const struct cw_line *line, uint64_t turn)
+static struct cw_prefetch_entry *at(const struct cw_prefetch_queue *queue, uint64_t turn)
 {
-    return &line->wants[turn % CW_LINE_WANTS];
+    return &queue->wants[turn % CW_PREFETCH_QUEUE_CAP];
 }
 
-bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame,
-                  int64_t now_ns)
+bool cw_prefetch_queue_push(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk,
+                            uint32_t frame, int64_t now_ns)
 {
-    struct cw_turns *told = &chunk->told[frame];
+    struct cw_queued_frame *queued = &chunk->queued[frame];
 
-    if (!line->wants) {
-        line->wants = CW_NEW_ARRAY(struct cw_want, CW_LINE_WANTS);
-        line->head = line->tail = 1;
+    if (!queue->wants) {
+        queue->wants = CW_NEW_ARRAY(struct cw_prefetch_entry, CW_PREFETCH_QUEUE_CAP);
+        queue->head = queue->tail = 1;
     }
-    if (told->first && told->last == line->tail - 1) {
-        at(line, told->last)->n++;
+    if (queued->first && queued->last == queue->tail - 1) {
+        at(queue, queued->last)->n++;
         return true;
     }
-    if (line->tail - line->head == CW_LINE_WANTS)
+    if (queue->tail - queue->head == CW_PREFETCH_QUEUE_CAP)
         return false;
-    *at(line, line->tail) =
-        (struct cw_want){.chunk = chunk, .frame = frame, .n = 1, .since_ns = now_ns};
-    if (told->first)
-        at(line, told->last)->later = line->tail;
+    *at(queue, queue->tail) =
+        (struct cw_prefetch_entry){.chunk = chunk, .frame = frame, .n = 1, .since_ns = now_ns};
+    if (queued->first)
+        at(queue, queued->last)->later = queue->tail;
     else
-        told->first = line->tail;
-    told->last = line->tail++;
-    atomic_fetch_add_explicit(&line->n, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&chunk->told_n, 1, memory_order_relaxed);
+        queued->first = queue->tail;
+    queued->last = queue->tail++;
+    atomic_fetch_add_explicit(&queue->n, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&chunk->queued_n, 1, memory_order_relaxed);
     return true;
 }
 
-struct cw_want *cw_line_head(const struct cw_line *line)
+struct cw_prefetch_entry *cw_prefetch_queue_head(const struct cw_prefetch_queue *queue)
 {
-    return line->head < line->tail ? at(line, line->head) : NULL;
+    return queue->head < queue->tail ? at(queue, queue->head) : NULL;
 }
 
 /* The first of its frame's; the head is always one that is there. */
-static void take_out(struct cw_line *line, struct cw_want *want)
+static void take_out(struct cw_prefetch_queue *queue, struct cw_prefetch_entry *want)
 {
     struct cw_cache_chunk *chunk = want->chunk;
 
-    chunk->told[want->frame].first = want->later;
+    chunk->queued[want->frame].first = want->later;
     want->chunk = NULL;
-    atomic_fetch_sub_explicit(&line->n, 1, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&chunk->told_n, 1, memory_order_relaxed);
-    while (line->head < line->tail && !at(line, line->head)->chunk)
-        line->head++;
+    atomic_fetch_sub_explicit(&queue->n, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&chunk->queued_n, 1, memory_order_relaxed);
+    while (queue->head < queue->tail && !at(queue, queue->head)->chunk)
+        queue->head++;
 }
 
-uint32_t cw_line_take(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame)
+uint32_t cw_prefetch_queue_take(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk,
+                                uint32_t frame)
 {
-    uint64_t turn = chunk->told[frame].first;
+    uint64_t turn = chunk->queued[frame].first;
 
     if (!turn)
         return 0;
-    uint32_t n = at(line, turn)->n;
-    take_out(line, at(line, turn));
+    uint32_t n = at(queue, turn)->n;
+    take_out(queue, at(queue, turn));
     return n;
 }
 
-void cw_line_got(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame)
+void cw_prefetch_queue_skip(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk,
+                            uint32_t frame)
 {
-    uint64_t turn = chunk->told[frame].first;
+    uint64_t turn = chunk->queued[frame].first;
 
-    if (turn && --at(line, turn)->n == 0)
-        take_out(line, at(line, turn));
+    if (turn && --at(queue, turn)->n == 0)
+        take_out(queue, at(queue, turn));
 }
 
-uint32_t cw_line_run(const struct cw_cache_chunk *chunk, uint32_t frame)
+uint32_t cw_prefetch_queue_run(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
     const struct cw_chunk_frame *frames = chunk->index->frames;
-    uint64_t turn = chunk->told[frame].first;
+    uint64_t turn = chunk->queued[frame].first;
     uint32_t n = 1;
 
     for (; turn && n < CW_SPAN_FRAMES && frame + n < chunk->index->frames_n; n++) {
         const struct cw_chunk_frame *f = &frames[frame + n];
 
-        if (chunk->told[frame + n].first != ++turn || chunk->stored[frame + n] ||
+        if (chunk->queued[frame + n].first != ++turn || chunk->stored[frame + n] ||
             (chunk->plain && chunk->plain[frame + n]) ||
             f->offset + f->stored - frames[frame].offset > CW_SPAN_BYTES)
             break;
@@ -91,15 +93,15 @@ uint32_t cw_line_run(const struct cw_cache_chunk *chunk, uint32_t frame)
     return n;
 }
 
-uint64_t cw_line_turn(const struct cw_span *span)
+uint64_t cw_prefetch_queue_position(const struct cw_span *span)
 {
     const struct cw_cache_chunk *chunk = span->chunk;
-    uint64_t first = CW_LINE_NEVER;
+    uint64_t first = CW_PREFETCH_NEVER;
 
-    if (atomic_load_explicit(&chunk->told_n, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) == 0)
         return first;
     for (uint32_t i = 0; i < span->n; i++) {
-        uint64_t turn = chunk->told[span->first + i].first;
+        uint64_t turn = chunk->queued[span->first + i].first;
 
         if (turn)
             first = CW_MIN(first, turn);
@@ -107,14 +109,14 @@ uint64_t cw_line_turn(const struct cw_span *span)
     return first;
 }
 
-void cw_line_drop(struct cw_line *line, struct cw_cache_chunk *chunk)
+void cw_prefetch_queue_drop(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk)
 {
-    for (uint32_t i = 0; atomic_load_explicit(&chunk->told_n, memory_order_relaxed) > 0; i++)
-        while (cw_line_take(line, chunk, i))
+    for (uint32_t i = 0; atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) > 0; i++)
+        while (cw_prefetch_queue_take(queue, chunk, i))
             ;
 }
 
-void cw_line_fini(struct cw_line *line)
+void cw_prefetch_queue_fini(struct cw_prefetch_queue *queue)
 {
-    cw_mem_free(line->wants);
+    cw_mem_free(queue->wants);
 }

@@ -4,103 +4,105 @@
 #include "base/clock.h"
 #include "cache/record/record_int.h"
 
-static bool is_known(const struct cw_cache_node *node, uint64_t id)
+static bool is_known(const struct cw_cache_dataset *dataset, uint64_t id)
 {
-    uint64_t place = cw_ids_get(&node->ids, id);
+    uint64_t place = cw_id_map_get(&dataset->ids, id);
 
-    return place && cw_slot_is_live(cw_slot_at(node, place));
+    return place && cw_cache_handle_is_live(cw_cache_handle_at(dataset, place));
 }
 
-bool cw_cache_has(struct cw_cache_node *node, uint64_t id)
+bool cw_cache_has(struct cw_cache_dataset *dataset, uint64_t id)
 {
-    return is_known(node, id);
+    return is_known(dataset, id);
 }
 
-static bool is_full(const struct cw_cache *cache, const struct cw_block *block)
+static bool is_full(const struct cw_cache *cache, const struct cw_write_buffer *buffer)
 {
-    return block->bytes >= cache->chunk_bytes || block->n == CW_BLOCK_RECORDS_MAX;
+    return buffer->bytes >= cache->chunk_bytes || buffer->n == CW_WRITE_BUFFER_RECORDS_MAX;
 }
 
 /* node->lock. NULL: memory is full. A block that takes no more is handed out in *ret_sealed,
  * with what was its pending of being open. */
-static struct cw_block_record *reserve(struct cw_cache_node *node, uint64_t id, uint32_t bytes,
-                                       unsigned char **ret_data, struct cw_block **ret_block,
-                                       struct cw_block **ret_sealed)
+static struct cw_buffered_record *reserve(struct cw_cache_dataset *dataset, uint64_t id,
+                                          uint32_t bytes, unsigned char **ret_data,
+                                          struct cw_write_buffer **ret_block,
+                                          struct cw_write_buffer **ret_sealed)
 {
     uint32_t no;
 
-    if (!node->open)
-        node->open = cw_block_new(node);
-    struct cw_block *block = *ret_block = node->open;
-    if (!block)
+    if (!dataset->open)
+        dataset->open = cw_write_buffer_new(dataset);
+    struct cw_write_buffer *buffer = *ret_block = dataset->open;
+    if (!buffer)
         return NULL;
-    struct cw_block_record *record =
-        cw_block_reserve(block, id, bytes, cw_record_align(bytes), ret_data, &no);
+    struct cw_buffered_record *record =
+        cw_write_buffer_reserve(buffer, id, bytes, cw_record_align(bytes), ret_data, &no);
     if (!record) {
-        if (block->n == 0) /* an empty one would keep the node */
-            *ret_sealed = cw_block_seal(node);
+        if (buffer->n == 0) /* an empty one would keep the node */
+            *ret_sealed = cw_write_buffer_seal(dataset);
         return NULL;
     }
-    atomic_fetch_add_explicit(&block->pending, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&buffer->pending, 1, memory_order_relaxed);
     /* without memory for this it is dropped when the block is written */
-    cw_node_place(node, id, cw_place(block->slot->no, no));
-    if (is_full(node->cache, block))
-        *ret_sealed = cw_block_seal(node);
+    cw_dataset_set_place(dataset, id, cw_place(buffer->handle->no, no));
+    if (is_full(dataset->cache, buffer))
+        *ret_sealed = cw_write_buffer_seal(dataset);
     return record;
 }
 
-static void lose(struct cw_cache_node *node, const char *why)
+static void lose(struct cw_cache_dataset *dataset, const char *why)
 {
-    cw_keep_lost(node, 1, why);
-    atomic_store_explicit(&node->cache->pressed, true, memory_order_relaxed);
+    cw_request_report_lost(dataset, 1, why);
+    atomic_store_explicit(&dataset->cache->pressed, true, memory_order_relaxed);
 }
 
-void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element,
+void cw_cache_put(struct cw_cache_dataset *dataset, uint64_t id, const struct cw_element *element,
                   int64_t cost_ns)
 {
-    struct cw_block *block = NULL, *sealed = NULL;
+    struct cw_write_buffer *buffer = NULL, *sealed = NULL;
     unsigned char *data = NULL;
 
-    if (is_known(node, id) || atomic_load_explicit(&node->cache->closed, memory_order_relaxed))
+    if (is_known(dataset, id) ||
+        atomic_load_explicit(&dataset->cache->closed, memory_order_relaxed))
         return;
-    int64_t bytes = element ? cw_record_bytes(&node->spec, element) : (int64_t)CW_CHUNK_LEFT_OUT;
+    int64_t bytes = element ? cw_record_bytes(&dataset->spec, element) : (int64_t)CW_CHUNK_LEFT_OUT;
     if (bytes < 0 || (element && bytes > INT32_MAX)) {
-        cw_keep_lost(node, 1, "an element that cannot be kept");
+        cw_request_report_lost(dataset, 1, "an element that cannot be kept");
         return;
     }
-    cw_mutex_lock(&node->lock);
-    bool known = is_known(node, id);
-    struct cw_block_record *record =
-        known ? NULL : reserve(node, id, (uint32_t)bytes, &data, &block, &sealed);
-    cw_mutex_unlock(&node->lock);
+    cw_mutex_lock(&dataset->lock);
+    bool known = is_known(dataset, id);
+    struct cw_buffered_record *record =
+        known ? NULL : reserve(dataset, id, (uint32_t)bytes, &data, &buffer, &sealed);
+    cw_mutex_unlock(&dataset->lock);
     if (record) {
-        if (element && cw_block_sums(node->cache, record))
-            record->sum = cw_record_encode_away(&node->spec, element, data);
+        if (element && cw_write_buffer_sums(dataset->cache, record))
+            record->sum = cw_record_encode_away(&dataset->spec, element, data);
         else if (element)
-            cw_record_encode(&node->spec, element, data);
+            cw_record_encode(&dataset->spec, element, data);
         atomic_store_explicit(&record->ready, true, memory_order_release);
-        atomic_fetch_add_explicit(&block->cost_ns, cost_ns, memory_order_relaxed);
-        cw_count_add(&node->shards[cw_counts_shard()].put, 1, cw_counts_shard());
-        cw_block_done(block);
+        atomic_fetch_add_explicit(&buffer->cost_ns, cost_ns, memory_order_relaxed);
+        cw_counter_add(&dataset->shards[cw_counter_shard_no()].put, 1, cw_counter_shard_no());
+        cw_write_buffer_done(buffer);
     } else if (!known) {
-        lose(node, "memory is full of what waits to be written");
+        lose(dataset, "memory is full of what waits to be written");
     }
     if (sealed)
-        cw_block_done(sealed);
+        cw_write_buffer_done(sealed);
 }
 
-void cw_cache_flush(struct cw_cache *cache, struct cw_cache_node *node)
+void cw_cache_flush(struct cw_cache *cache, struct cw_cache_dataset *dataset)
 {
     size_t n;
 
-    if (node) {
-        cw_block_flush(node);
+    if (dataset) {
+        cw_write_buffer_flush(dataset);
         return;
     }
-    struct cw_cache_node **nodes = cw_node_all(cache, &n);
+    struct cw_cache_dataset **datasets = cw_dataset_all(cache, &n);
     for (size_t i = 0; i < n; i++) {
-        cw_block_flush(nodes[i]);
-        cw_cache_node_unref(nodes[i]);
+        cw_write_buffer_flush(datasets[i]);
+        cw_cache_dataset_unref(datasets[i]);
     }
-    cw_mem_free(nodes);
+    cw_mem_free(datasets);
 }

@@ -15,18 +15,18 @@ static void set_sizes(struct cw_cache *cache, const struct cw_cache_options *opt
     size_t memory = options->memory ? options->memory : MEMORY;
     size_t chunk = options->chunk_bytes ? options->chunk_bytes : CHUNK_BYTES;
 
-    cache->room.limit = memory;
+    cache->budget.limit = memory;
     cache->chunk_bytes = CW_MAX(CW_MIN(chunk, memory / 4), (size_t)1);
     cache->segment_bytes = CW_MIN(SEGMENT_BYTES, CW_MAX(cache->chunk_bytes / 8, SEGMENT_MIN));
 }
 
 static void start_threads(struct cw_cache *cache)
 {
-    cw_thread_start(&cache->keeper, "cache-keep", cw_keep_thread, cache);
+    cw_thread_start(&cache->maintenance, "cache-keep", cw_maintenance_thread, cache);
     for (size_t i = 0; i < CW_CACHE_LOADERS; i++)
-        cw_thread_start(&cache->loaders[i], "cache-load", cw_load_thread, cache);
+        cw_thread_start(&cache->loaders[i], "cache-load", cw_chunk_open_thread, cache);
     for (size_t i = 0; i < CW_CACHE_WRITERS; i++)
-        cw_thread_start(&cache->writers[i], "cache-write", cw_write_thread, cache);
+        cw_thread_start(&cache->writers[i], "cache-write", cw_flush_thread, cache);
 }
 
 struct cw_cache *cw_cache_new(struct cw_store *store, const struct cw_cache_options *options)
@@ -43,11 +43,11 @@ struct cw_cache *cw_cache_new(struct cw_store *store, const struct cw_cache_opti
     cache->timeout_ms = said_ms ? said_ms : TIMEOUT_MS;
     cache->verifies_always = cw_store_verifies_always(store);
     set_sizes(cache, options);
-    cw_mutex_init(&cache->room.lock);
+    cw_mutex_init(&cache->budget.lock);
     cw_mutex_init(&cache->lock);
     cw_cond_init(&cache->load_wake);
     cw_cond_init(&cache->write_wake);
-    cw_cond_init(&cache->keep_wake);
+    cw_cond_init(&cache->maintenance_wake);
     cw_cond_init(&cache->idle);
     cache->load_end = &cache->load_first;
     start_threads(cache);
@@ -61,7 +61,7 @@ struct cw_store *cw_cache_store(struct cw_cache *cache)
 
 bool cw_cache_is_writing(const struct cw_cache *cache)
 {
-    return atomic_load(&cache->blocks) > 0;
+    return atomic_load(&cache->unwritten) > 0;
 }
 
 /* ---- the end ---- */
@@ -72,7 +72,8 @@ static void write_what_waits(struct cw_cache *cache, int64_t wait_ms)
 
     cw_cache_flush(cache, NULL);
     cw_mutex_lock(&cache->lock);
-    while (atomic_load(&cache->blocks) && cw_cond_wait_until(&cache->idle, &cache->lock, deadline))
+    while (atomic_load(&cache->unwritten) &&
+           cw_cond_wait_until(&cache->idle, &cache->lock, deadline))
         ;
     cw_mutex_unlock(&cache->lock);
 }
@@ -93,22 +94,22 @@ static void stop_threads(struct cw_cache *cache)
 static void drop_chunks(struct cw_cache *cache)
 {
     size_t n;
-    struct cw_cache_node **nodes = cw_node_all(cache, &n);
+    struct cw_cache_dataset **datasets = cw_dataset_all(cache, &n);
 
     for (size_t i = 0; i < n; i++) {
-        cw_node_drop_chunks(nodes[i]);
-        cw_cache_node_unref(nodes[i]);
+        cw_chunk_set_drop_all(datasets[i]);
+        cw_cache_dataset_unref(datasets[i]);
     }
-    cw_mem_free(nodes);
+    cw_mem_free(datasets);
 }
 
-static void stop_keeper(struct cw_cache *cache)
+static void stop_maintenance(struct cw_cache *cache)
 {
     cw_mutex_lock(&cache->lock);
-    cache->stop_keeper = true;
-    cw_cond_signal(&cache->keep_wake);
+    cache->stop_maintenance = true;
+    cw_cond_signal(&cache->maintenance_wake);
     cw_mutex_unlock(&cache->lock);
-    cw_thread_join(&cache->keeper);
+    cw_thread_join(&cache->maintenance);
 }
 
 void cw_cache_free(struct cw_cache *cache, int64_t wait_ms)
@@ -118,13 +119,13 @@ void cw_cache_free(struct cw_cache *cache, int64_t wait_ms)
     write_what_waits(cache, CW_MAX(wait_ms, 0));
     stop_threads(cache);
     atomic_store(&cache->closed, true);
-    cw_write_lose_all(cache, "the cache was closed before they were written");
+    cw_flush_discard_all(cache, "the cache was closed before they were written");
     cw_mutex_lock(&cache->lock);
     while (cache->reads)
         cw_cond_wait(&cache->idle, &cache->lock);
     cw_mutex_unlock(&cache->lock);
     drop_chunks(cache);
-    stop_keeper(cache);
+    stop_maintenance(cache);
     cw_cache_store_unref(cache);
     cw_cache_unref(cache);
 }

@@ -19,7 +19,7 @@
 #include "data/element.h"
 
 struct cw_cache;
-struct cw_cache_node; /* the records of one node; refcounted */
+struct cw_cache_dataset; /* the records of one node; refcounted */
 
 enum cw_cache_event_kind {
     CW_CACHE_WRITTEN, /* a chunk is in the store */
@@ -32,9 +32,9 @@ enum cw_cache_event_kind {
 };
 struct cw_cache_event {
     enum cw_cache_event_kind kind;
-    const struct cw_cache_node *node; /* NULL: AWAY, BACK */
-    const char *name;                 /* WRITTEN, DAMAGED, GONE: the chunk's, with tenant */
-    uint64_t records, bytes;          /* WRITTEN: of the chunk; LOST: records */
+    const struct cw_cache_dataset *dataset; /* NULL: AWAY, BACK */
+    const char *name;                       /* WRITTEN, DAMAGED, GONE: the chunk's, with tenant */
+    uint64_t records, bytes;                /* WRITTEN: of the chunk; LOST: records */
     /* WRITTEN: time that computing its records took on their threads, as told to cw_cache_put */
     uint64_t cost_ns;
     const char *why; /* else NULL */
@@ -59,58 +59,58 @@ struct cw_store *cw_cache_store(struct cw_cache *cache);
 
 /* The node of a key, made when it is not there: one object per tenant and key. tenant "" is
  * "default". A new ref. */
-struct cw_cache_node *cw_cache_node(struct cw_cache *cache, const char *tenant, struct cw_hash key,
-                                    const struct cw_spec *spec);
-struct cw_cache_node *cw_cache_node_ref(struct cw_cache_node *node);
-struct cw_cache_node *cw_cache_node_unref(struct cw_cache_node *node); /* NULL */
-struct cw_hash cw_cache_node_key(const struct cw_cache_node *node);
-const char *cw_cache_node_tenant(const struct cw_cache_node *node);
+struct cw_cache_dataset *cw_cache_dataset(struct cw_cache *cache, const char *tenant,
+                                          struct cw_hash key, const struct cw_spec *spec);
+struct cw_cache_dataset *cw_cache_dataset_ref(struct cw_cache_dataset *dataset);
+struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset); /* NULL */
+struct cw_hash cw_cache_dataset_key(const struct cw_cache_dataset *dataset);
+const char *cw_cache_dataset_tenant(const struct cw_cache_dataset *dataset);
 /* Chunks of the node that exist (with tenant): their indices are loaded by store threads, then
  * records are found. Names known are skipped. */
-void cw_cache_node_add(struct cw_cache_node *node, const char *const *names, size_t n);
+void cw_cache_dataset_add(struct cw_cache_dataset *dataset, const char *const *names, size_t n);
 /* gone, or about to be */
-void cw_cache_node_remove(struct cw_cache_node *node, const char *const *names, size_t n);
+void cw_cache_dataset_remove(struct cw_cache_dataset *dataset, const char *const *names, size_t n);
 /* Whether all that was added is loaded or given up. */
-bool cw_cache_node_is_loaded(const struct cw_cache_node *node);
+bool cw_cache_dataset_is_loaded(const struct cw_cache_dataset *dataset);
 /* Writes what waits, however little; of all nodes when NULL. Does not wait. */
-void cw_cache_flush(struct cw_cache *cache, struct cw_cache_node *node);
+void cw_cache_flush(struct cw_cache *cache, struct cw_cache_dataset *dataset);
 
 /* ---- exec threads ---- */
 
 /* What keeps the memory of records valid that were got: zeroed, one per thread; release when the
  * elements are done. */
-#define CW_CACHE_HOLDS 32
-struct cw_cache_hold {
-    void *refs[CW_CACHE_HOLDS];
+#define CW_CACHE_PINS 32
+struct cw_cache_pins {
+    void *refs[CW_CACHE_PINS];
     size_t n;
 };
-void cw_cache_release(struct cw_cache_hold *hold);
+void cw_cache_unpin(struct cw_cache_pins *pins);
 /* To be asked before what was made from records in the hold is believed, kept or handed on, and
  * before an error that they led to is: whether they stayed what they were. A mapped file may
  * have been cut short meanwhile, or its disk may have failed, which leaves zeros where records
  * were. false: make it again; the chunk is retired, so that its records are misses from now on. */
-bool cw_cache_is_intact(const struct cw_cache_hold *hold);
+bool cw_cache_is_intact(const struct cw_cache_pins *pins);
 enum cw_cache_found { CW_CACHE_MISS = 0, CW_CACHE_HIT = 1, CW_CACHE_LEFT_OUT = 2 };
 /* The record of an element: fields are views of the chunk (read-only, valid until release, to be
  * believed if cw_cache_is_intact says so). Waits for a read under way, at most the store's
  * timeout. Sets fields and n, not id and rep. */
-enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
-                                 struct cw_cache_hold *hold, struct cw_element *element);
+enum cw_cache_found cw_cache_get(struct cw_cache_dataset *dataset, uint64_t id,
+                                 struct cw_cache_pins *pins, struct cw_element *element);
 /* Whether the record is known to exist (it may still turn out to be damaged). Never waits. */
-bool cw_cache_has(struct cw_cache_node *node, uint64_t id);
+bool cw_cache_has(struct cw_cache_dataset *dataset, uint64_t id);
 /* Begins to read what exists of these. */
-void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n);
+void cw_cache_prefetch(struct cw_cache_dataset *dataset, const uint64_t *ids, size_t n);
 /* Whether that is worth telling it of each record: of small ones in mapped chunks it is not, the
  * kernel reads their neighbours with them. */
-bool cw_cache_wants_ahead(const struct cw_cache_node *node);
+bool cw_cache_wants_prefetch(const struct cw_cache_dataset *dataset);
 /* The next gets of this thread will be of these: brings what they look at first into the
  * processor's caches, all together. For small records in mapped chunks; of others nothing. At
  * most so many at a time. */
-#define CW_CACHE_TOUCH 32
-void cw_cache_touch(struct cw_cache_node *node, const uint64_t *ids, size_t n);
+#define CW_CACHE_CPU_PREFETCH 32
+void cw_cache_cpu_prefetch(struct cw_cache_dataset *dataset, const uint64_t *ids, size_t n);
 /* Keeps a copy, to be written. element NULL: left out by a filter. cost_ns: what computing it
  * took, 0 = unknown. Never waits. */
-void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element,
+void cw_cache_put(struct cw_cache_dataset *dataset, uint64_t id, const struct cw_element *element,
                   int64_t cost_ns);
 
 /* ---- what it did ---- */
@@ -123,7 +123,7 @@ struct cw_cache_counts { /* of a node, since it was made */
     uint64_t get_ns;  /* time spent in cw_cache_get by hits, sampled */
     uint64_t wait_ns; /* of this, waiting for the store */
 };
-void cw_cache_counts(const struct cw_cache_node *node, struct cw_cache_counts *ret_counts);
+void cw_cache_counts(const struct cw_cache_dataset *dataset, struct cw_cache_counts *ret_counts);
 size_t cw_cache_memory_used(const struct cw_cache *cache);
 /* Whether anything waits to be written or is being written. */
 bool cw_cache_is_writing(const struct cw_cache *cache);

@@ -44,22 +44,22 @@
 #define CW_CACHE_WRITERS 2
 
 /* ---- id_map.c: id -> place, 0 = not known. Readers take no lock; writers hold node->lock ---- */
-struct cw_ids_table;
-struct cw_ids {
-    _Atomic(struct cw_ids_table *) pages; /* of neighbouring ids */
-    _Atomic(struct cw_ids_table *) far;   /* single ids that are mixed from several */
+struct cw_id_table;
+struct cw_id_map {
+    _Atomic(struct cw_id_table *) pages; /* of neighbouring ids */
+    _Atomic(struct cw_id_table *) far;   /* single ids that are mixed from several */
 };
-uint64_t cw_ids_get(const struct cw_ids *ids, uint64_t id);
-bool cw_ids_set(struct cw_ids *ids, uint64_t id, uint64_t place); /* false: no memory */
-void cw_ids_fini(struct cw_ids *ids);
+uint64_t cw_id_map_get(const struct cw_id_map *ids, uint64_t id);
+bool cw_id_map_set(struct cw_id_map *ids, uint64_t id, uint64_t place); /* false: no memory */
+void cw_id_map_fini(struct cw_id_map *ids);
 
 /* A place: slot + 1 and the record's number in its chunk or block. */
 #define CW_PLACE_RECORD_BITS 24
-static inline uint64_t cw_place(uint32_t slot, uint32_t record)
+static inline uint64_t cw_place(uint32_t handle, uint32_t record)
 {
-    return ((uint64_t)slot + 1) << CW_PLACE_RECORD_BITS | record;
+    return ((uint64_t)handle + 1) << CW_PLACE_RECORD_BITS | record;
 }
-static inline uint32_t cw_place_slot(uint64_t place)
+static inline uint32_t cw_place_handle(uint64_t place)
 {
     return (uint32_t)(place >> CW_PLACE_RECORD_BITS) - 1;
 }
@@ -70,32 +70,33 @@ static inline uint32_t cw_place_record(uint64_t place)
 
 /* ---- handle_table.c: type-stable memory while the node lives, so that a reader may touch one
  * that is gone ---- */
-#define CW_SLOT_LIVE ((uint64_t)1 << 32) /* may be taken */
-#define CW_SLOT_FREE ((uint64_t)1 << 33) /* nobody holds it: being taken apart, or unused */
-#define CW_SLOTS_OF_SEGMENT 256u
-#define CW_SLOT_SEGMENTS 1024u
+#define CW_HANDLE_LIVE ((uint64_t)1 << 32) /* may be taken */
+#define CW_HANDLE_FREE ((uint64_t)1 << 33) /* nobody holds it: being taken apart, or unused */
+#define CW_HANDLES_OF_SEGMENT 256u
+#define CW_HANDLE_SEGMENTS 1024u
 
-struct cw_slot {
+struct cw_cache_handle {
     _Alignas(64) _Atomic uint64_t state; /* refs in the low half */
-    struct cw_cache_node *node;
+    struct cw_cache_dataset *dataset;
     struct cw_cache_chunk *chunk; /* one of these two */
-    struct cw_block *block;
-    struct cw_slot *next; /* in a list of free or of dead ones */
+    struct cw_write_buffer *buffer;
+    struct cw_cache_handle *next; /* in a list of free or of dead ones */
     uint32_t no;
 };
 /* node->lock; NULL: none left */
-struct cw_slot *cw_slot_new(struct cw_cache_node *node, struct cw_cache_chunk *chunk,
-                            struct cw_block *block);
-struct cw_slot *cw_slot_at(const struct cw_cache_node *node, uint64_t place);
-bool cw_slot_take(struct cw_slot *slot); /* false: gone */
+struct cw_cache_handle *cw_cache_handle_new(struct cw_cache_dataset *dataset,
+                                            struct cw_cache_chunk *chunk,
+                                            struct cw_write_buffer *buffer);
+struct cw_cache_handle *cw_cache_handle_at(const struct cw_cache_dataset *dataset, uint64_t place);
+bool cw_cache_handle_acquire(struct cw_cache_handle *handle); /* false: gone */
 /* the same, for who may hold locks and knows that it is not buried yet */
-bool cw_slot_try(struct cw_slot *slot);
-void cw_slot_ref(struct cw_slot *slot);  /* of one that is held */
-void cw_slot_drop(struct cw_slot *slot); /* no lock may be held */
+bool cw_cache_handle_try_acquire(struct cw_cache_handle *handle);
+void cw_cache_handle_ref(struct cw_cache_handle *handle);     /* of one that is held */
+void cw_cache_handle_release(struct cw_cache_handle *handle); /* no lock may be held */
 /* nobody takes it any more; true for the first caller, who drops the owner's ref later */
-bool cw_slot_kill(struct cw_slot *slot);
-bool cw_slot_is_live(const struct cw_slot *slot);
-void cw_slot_bury(struct cw_slot *slot); /* frees what it kept */
+bool cw_cache_handle_invalidate(struct cw_cache_handle *handle);
+bool cw_cache_handle_is_live(const struct cw_cache_handle *handle);
+void cw_cache_handle_reclaim(struct cw_cache_handle *handle); /* frees what it kept */
 
 /* ---- chunks that are known ---- */
 struct cw_bits {
@@ -108,13 +109,13 @@ enum cw_chunk_state {
     CW_CHUNK_LOADED
 };
 struct cw_cache_chunk {
-    struct cw_cache_node *node;
+    struct cw_cache_dataset *dataset;
     char *name;
     enum cw_chunk_state state; /* node->lock */
     bool removed;              /* node->lock: while it was being loaded */
     bool shadowed;             /* node->lock: some of its ids are found in another chunk */
     bool installing;           /* node->lock: its ids are being entered */
-    struct cw_slot *slot;
+    struct cw_cache_handle *handle;
     struct cw_store_file *file;
     const unsigned char *map;     /* NULL: the store does not map */
     const unsigned char *map_end; /* of map: where the last bytes of the footer are (intact.c) */
@@ -124,11 +125,11 @@ struct cw_cache_chunk {
     struct cw_cond arrived; /* lock */
     /* lock: frames as they are in the file; NULL: all are got from the mapping */
     struct cw_span **stored;
-    struct cw_span **plain; /* lock: frames unpacked; NULL when none is packed */
-    struct cw_turns *told;  /* room.lock: its frames in the line; NULL when stored is */
-    atomic_uint told_n;     /* wants in the line; changed under room.lock */
-    atomic_uint failures;   /* reads that failed in a row */
-    int end;                /* the event that ends it, -1 none; cache->lock */
+    struct cw_span **plain;         /* lock: frames unpacked; NULL when none is packed */
+    struct cw_queued_frame *queued; /* room.lock: its frames in the line; NULL when stored is */
+    atomic_uint queued_n;           /* wants in the line; changed under room.lock */
+    atomic_uint failures;           /* reads that failed in a row */
+    int end;                        /* the event that ends it, -1 none; cache->lock */
     char *why;
     struct cw_cache_chunk *next; /* to be loaded, or retired: cache->lock */
 };
@@ -156,47 +157,51 @@ static inline bool cw_chunk_is_intact(const struct cw_cache_chunk *chunk)
     return CW_LIKELY(now == end);
 }
 /* chunk_open.c */
-struct cw_cache_chunk *cw_load_chunk_new(struct cw_cache_node *node, const char *name);
-void cw_load_chunk_free(struct cw_cache_chunk *chunk); /* closes its file */
+struct cw_cache_chunk *cw_cache_chunk_new(struct cw_cache_dataset *dataset, const char *name);
+void cw_cache_chunk_free(struct cw_cache_chunk *chunk); /* closes its file */
 /* state LOADING; takes chunk */
-void cw_load_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk);
-void cw_load_parked(struct cw_cache *cache);
-void cw_load_thread(void *arg);
-void cw_load_enter(struct cw_cache_chunk *chunk); /* its slot is held */
+void cw_chunk_open(struct cw_cache *cache, struct cw_cache_chunk *chunk);
+void cw_chunk_open_parked(struct cw_cache *cache);
+void cw_chunk_open_thread(void *arg);
+void cw_chunk_enter_ids(struct cw_cache_chunk *chunk); /* its slot is held */
 
 /* ---- prefetch_queue.c: frames of which gets will come, as they were told; room.lock ---- */
-#define CW_LINE_WANTS 32768u
-#define CW_LINE_NEVER UINT64_MAX
-struct cw_turns {         /* of a frame */
+#define CW_PREFETCH_QUEUE_CAP 32768u
+#define CW_PREFETCH_NEVER UINT64_MAX
+struct cw_queued_frame {  /* of a frame */
     uint64_t first, last; /* first 0: it is not in the line */
 };
-struct cw_want {
+struct cw_prefetch_entry {
     struct cw_cache_chunk *chunk; /* NULL: taken out */
     uint32_t frame;
     uint32_t n;     /* gets */
     uint64_t later; /* the turn at which the same frame is wanted again; 0: never */
     int64_t since_ns;
 };
-struct cw_line {
-    struct cw_want *wants; /* a ring; NULL until something is told */
+struct cw_prefetch_queue {
+    struct cw_prefetch_entry *wants; /* a ring; NULL until something is told */
     uint64_t head, tail;
     atomic_size_t n; /* without those that were taken out */
 };
 /* false: it is full */
-bool cw_line_push(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame,
-                  int64_t now_ns);
+bool cw_prefetch_queue_push(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk,
+                            uint32_t frame, int64_t now_ns);
 /* NULL: it is empty */
-struct cw_want *cw_line_head(const struct cw_line *line);
+struct cw_prefetch_entry *cw_prefetch_queue_head(const struct cw_prefetch_queue *queue);
 /* the frame's first: its gets; 0: there is none */
-uint32_t cw_line_take(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame);
+uint32_t cw_prefetch_queue_take(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk,
+                                uint32_t frame);
 /* one of the first one's gets came before its turn */
-void cw_line_got(struct cw_line *line, struct cw_cache_chunk *chunk, uint32_t frame);
+void cw_prefetch_queue_skip(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk,
+                            uint32_t frame);
 /* Frames from this one on that stand one behind another in the line as in the file, and may be
  * one read; chunk->lock. */
-uint32_t cw_line_run(const struct cw_cache_chunk *chunk, uint32_t frame);
-uint64_t cw_line_turn(const struct cw_span *span); /* the first of its frames' turns, or NEVER */
-void cw_line_drop(struct cw_line *line, struct cw_cache_chunk *chunk); /* its wants */
-void cw_line_fini(struct cw_line *line);
+uint32_t cw_prefetch_queue_run(const struct cw_cache_chunk *chunk, uint32_t frame);
+uint64_t cw_prefetch_queue_position(
+    const struct cw_span *span); /* the first of its frames' turns, or NEVER */
+void cw_prefetch_queue_drop(struct cw_prefetch_queue *queue,
+                            struct cw_cache_chunk *chunk); /* its wants */
+void cw_prefetch_queue_fini(struct cw_prefetch_queue *queue);
 
 /* ---- frames in memory: spans of frames that stand one behind another, on shelves (frame_lru.c).
  * One that is read since it was told is AHEAD until
@@ -204,45 +209,45 @@ void cw_line_fini(struct cw_line *line);
 #define CW_SPAN_FRAMES 64u
 #define CW_SPAN_BYTES ((size_t)1 << 20)
 enum cw_span_state { CW_SPAN_COMING, CW_SPAN_READY, CW_SPAN_FAILED };
-enum cw_shelf {
-    CW_SHELF_NONE,
-    CW_SHELF_AHEAD,
-    CW_SHELF_RECENT,
-    CW_SHELF_KEPT,
-    CW_SHELF_DONE,
-    CW_SHELVES
+enum cw_frame_list {
+    CW_FRAMES_UNLISTED,
+    CW_FRAMES_PREFETCHED,
+    CW_FRAMES_RECENT,
+    CW_FRAMES_KEPT,
+    CW_FRAMES_SPENT,
+    CW_FRAME_LISTS
 };
 struct cw_span {
     atomic_int refs; /* one is the chunk's table */
     struct cw_cache_chunk *chunk;
     uint32_t first, n;
     bool is_plain;
-    enum cw_span_state state; /* chunk->lock */
-    _Atomic uint64_t checked; /* a bit a frame */
-    atomic_uint wanted;       /* gets whose turn it is, and that have not come yet */
-    unsigned char *data;      /* NULL when its read failed */
-    size_t cap;               /* of data */
-    enum cw_shelf shelf;      /* room.lock, as the rest */
-    int64_t since_ns;         /* AHEAD: when it was read, or wanted anew */
+    enum cw_span_state state;   /* chunk->lock */
+    _Atomic uint64_t checked;   /* a bit a frame */
+    atomic_uint wanted;         /* gets whose turn it is, and that have not come yet */
+    unsigned char *data;        /* NULL when its read failed */
+    size_t cap;                 /* of data */
+    enum cw_frame_list list_no; /* room.lock, as the rest */
+    int64_t since_ns;           /* AHEAD: when it was read, or wanted anew */
     struct cw_span *prev, *next;
 };
 /* frame_cache.c. The plain bytes of a frame that is not simply mapped; NULL: not to be had now, or
  * damaged. */
-const unsigned char *cw_frames_get(struct cw_cache_chunk *chunk, uint32_t frame,
-                                   struct cw_cache_hold *hold, int64_t *wait_ns);
-bool cw_frames_are_there(struct cw_cache_chunk *chunk, uint32_t frame);
+const unsigned char *cw_frame_cache_get(struct cw_cache_chunk *chunk, uint32_t frame,
+                                        struct cw_cache_pins *pins, int64_t *wait_ns);
+bool cw_frame_cache_has(struct cw_cache_chunk *chunk, uint32_t frame);
 /* of a mapped chunk: in the page cache */
-bool cw_frames_are_resident(const struct cw_cache_chunk *chunk, uint32_t frame);
-void cw_frames_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
+bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t frame);
+void cw_frame_cache_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
 void cw_span_unref(struct cw_span *span);
 
 /* frame_fetch.c. A get of each of these frames (they ascend, and may be there several times) will
  * come; the chunk's slot is held. They are put in line. */
-void cw_fetch_want(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n);
+void cw_frame_fetch_enqueue(struct cw_cache_chunk *chunk, const uint32_t *frames, size_t n);
 /* a ref; its read is under way or done */
-struct cw_span *cw_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame);
+struct cw_span *cw_frame_fetch_now(struct cw_cache_chunk *chunk, uint32_t frame);
 /* begins reads that wait, as far as they may */
-void cw_fetch_pump(struct cw_cache *cache);
+void cw_frame_fetch_pump(struct cw_cache *cache);
 
 /* ---- memory_budget.c: memory ---- */
 struct cw_segment { /* of a block */
@@ -252,168 +257,173 @@ struct cw_segment { /* of a block */
     size_t begin;
     unsigned char *data;
 };
-#define CW_SPARE_CLASSES 49u
-struct cw_spare { /* a buffer of a span that nobody uses; lies in it */
-    struct cw_spare *next;
+#define CW_BUFFER_CLASSES 49u
+struct cw_pooled_buffer { /* a buffer of a span that nobody uses; lies in it */
+    struct cw_pooled_buffer *next;
 };
-struct cw_shelf_list { /* oldest first */
+struct cw_span_list { /* oldest first */
     struct cw_span *head, *tail;
     size_t bytes;
 };
-struct cw_room {
+struct cw_memory_budget {
     struct cw_mutex lock;
     size_t limit, writing, frames, idle;
-    struct cw_segment *pool;                  /* idle ones */
-    struct cw_spare *spare[CW_SPARE_CLASSES]; /* idle ones */
-    unsigned quiet;                           /* ticks since something was written or read */
-    bool busy;                                /* in this one */
-    struct cw_shelf_list shelves[CW_SHELVES];
+    struct cw_segment *pool;                            /* idle ones */
+    struct cw_pooled_buffer *pooled[CW_BUFFER_CLASSES]; /* idle ones */
+    unsigned quiet; /* ticks since something was written or read */
+    bool busy;      /* in this one */
+    struct cw_span_list lists[CW_FRAME_LISTS];
     unsigned dropped; /* spans ever: which end is next */
-    struct cw_line line;
+    struct cw_prefetch_queue queue;
     size_t reading; /* reads under way */
     bool pumping, pump_again;
 };
 struct cw_garbage { /* what is to be freed without the lock */
     struct cw_span *spans;
     struct cw_segment *segments;
-    struct cw_spare *spare;
+    struct cw_pooled_buffer *pooled;
 };
 /* room.lock: makes room for so much; all: even of spans that are still wanted. What was dropped
  * must be cleared later. */
-bool cw_room_make(struct cw_room *room, size_t bytes, bool all, struct cw_garbage *garbage);
-bool cw_room_is_over(const struct cw_room *room, size_t bytes);
+bool cw_memory_budget_make_room(struct cw_memory_budget *budget, size_t bytes, bool all,
+                                struct cw_garbage *garbage);
+bool cw_memory_budget_is_over(const struct cw_memory_budget *budget, size_t bytes);
 /* an idle one; false: there is none */
-bool cw_room_drop_segment(struct cw_room *room, struct cw_garbage *garbage);
-void cw_room_clear(struct cw_garbage *garbage);
+bool cw_memory_budget_drop_segment(struct cw_memory_budget *budget, struct cw_garbage *garbage);
+void cw_garbage_free(struct cw_garbage *garbage);
 /* NULL: memory is full */
-struct cw_segment *cw_room_segment(struct cw_cache *cache, size_t at_least);
-void cw_room_segments_free(struct cw_cache *cache, struct cw_segment *first);
+struct cw_segment *cw_segment_pool_take(struct cw_cache *cache, size_t at_least);
+void cw_segment_pool_give(struct cw_cache *cache, struct cw_segment *first);
 /* The same for segments that a write hangs in: they do not count any more, and are freed by
  * cw_segments_free when it has ended. */
-void cw_room_segments_leave(struct cw_cache *cache, const struct cw_segment *first);
+void cw_segment_pool_abandon(struct cw_cache *cache, const struct cw_segment *first);
 void cw_segments_free(struct cw_segment *first);
-bool cw_room_writing_add(struct cw_cache *cache, size_t bytes);
-void cw_room_writing_sub(struct cw_cache *cache, size_t bytes);
-void cw_room_tick(struct cw_cache *cache);
-void cw_room_fini(struct cw_room *room);
+bool cw_memory_budget_reserve(struct cw_cache *cache, size_t bytes);
+void cw_memory_budget_release(struct cw_cache *cache, size_t bytes);
+void cw_memory_budget_trim(struct cw_cache *cache);
+void cw_memory_budget_fini(struct cw_memory_budget *budget);
 
 /* buffer_pool.c: buffers of spans. Memory that is new costs more than reading into it, so it is
  * used again. */
-size_t cw_spare_cap(size_t bytes); /* what a buffer for so much has */
+size_t cw_buffer_pool_cap(size_t bytes); /* what a buffer for so much has */
 /* room.lock. Room for a buffer, counted in frames. *ret_data is one that was there, or NULL: to
  * be allocated. false: no room (never if `now`). *cap may grow. */
-bool cw_spare_take(struct cw_room *room, size_t *cap, bool now, unsigned char **ret_data,
-                   struct cw_garbage *garbage);
-unsigned char *cw_spare_new(size_t cap); /* NULL: no memory */
+bool cw_buffer_pool_take(struct cw_memory_budget *budget, size_t *cap, bool now,
+                         unsigned char **ret_data, struct cw_garbage *garbage);
+unsigned char *cw_buffer_pool_alloc(size_t cap); /* NULL: no memory */
 /* room.lock. It does not count as frames any more. */
-void cw_spare_give(struct cw_room *room, unsigned char *data, size_t cap,
-                   struct cw_garbage *garbage);
+void cw_buffer_pool_give(struct cw_memory_budget *budget, unsigned char *data, size_t cap,
+                         struct cw_garbage *garbage);
 /* room.lock: the largest one; false: there is none */
-bool cw_spare_drop(struct cw_room *room, struct cw_garbage *garbage);
+bool cw_buffer_pool_drop(struct cw_memory_budget *budget, struct cw_garbage *garbage);
 
 /* frame_lru.c; room.lock, but for `used` */
 /* from where it is */
-void cw_shelf_put(struct cw_room *room, struct cw_span *span, enum cw_shelf shelf);
-struct cw_span *cw_shelf_drop_done(struct cw_room *room); /* one that nobody will need */
+void cw_frame_lru_put(struct cw_memory_budget *budget, struct cw_span *span,
+                      enum cw_frame_list list_no);
+struct cw_span *
+cw_frame_lru_evict_spent(struct cw_memory_budget *budget); /* one that nobody will need */
 /* out of its chunk's table, nobody's now; NULL: there is none */
-struct cw_span *cw_shelf_drop(struct cw_room *room, bool all);
+struct cw_span *cw_frame_lru_evict(struct cw_memory_budget *budget, bool all);
 /* those that were wanted, and nobody came */
-void cw_shelf_forget_old(struct cw_room *room);
+void cw_frame_lru_expire(struct cw_memory_budget *budget);
 /* somebody has the frame; without locks */
-void cw_shelf_used(struct cw_span *span, uint32_t frame);
+void cw_frame_lru_used(struct cw_span *span, uint32_t frame);
 
 /* ---- write_buffer.c: records that wait to be written ---- */
-#define CW_BLOCK_RECORDS_MAX (1u << 20)
-#define CW_BLOCK_PAGE 4096u
-struct cw_block_record {
+#define CW_WRITE_BUFFER_RECORDS_MAX (1u << 20)
+#define CW_WRITE_BUFFER_PAGE 4096u
+struct cw_buffered_record {
     uint64_t id;
     const unsigned char *data;
-    /* of the bytes, if cw_block_sums: taken while they are in the processor's cache */
+    /* of the bytes, if cw_write_buffer_sums: taken while they are in the processor's cache */
     uint64_t sum;
     uint32_t bytes; /* CW_CHUNK_LEFT_OUT */
     atomic_bool ready;
 };
-struct cw_block {
-    struct cw_cache_node *node;
-    struct cw_slot *slot;
+struct cw_write_buffer {
+    struct cw_cache_dataset *dataset;
+    struct cw_cache_handle *handle;
     atomic_int pending; /* threads that still encode, and one while it is open */
     struct cw_segment *segments;
     /* of the segments: the block's ref, and those of writes; NULL until it is written */
-    struct cw_buf *hold;
+    struct cw_buf *pins;
     /* where the next large record will stand in the file, if all are large and none is dropped */
     uint64_t file_at;
-    _Atomic(struct cw_block_record *) pages[CW_BLOCK_RECORDS_MAX / CW_BLOCK_PAGE];
+    _Atomic(struct cw_buffered_record *) pages[CW_WRITE_BUFFER_RECORDS_MAX / CW_WRITE_BUFFER_PAGE];
     uint32_t n;        /* node->lock while open */
     size_t bytes;      /* of records; the same */
     size_t page_bytes; /* taken from the room for pages */
     atomic_llong cost_ns;
     int64_t first_ns, retry_ns; /* when the first record came; not before */
     uint32_t tries, full_tries;
-    struct cw_block *next; /* cache->lock: waits for a writer */
+    struct cw_write_buffer *next; /* cache->lock: waits for a writer */
 };
 /* node->lock. NULL: memory is full. */
-struct cw_block_record *cw_block_reserve(struct cw_block *block, uint64_t id, uint32_t bytes,
-                                         size_t align, unsigned char **ret_data, uint32_t *ret_no);
-struct cw_block *cw_block_new(struct cw_cache_node *node); /* node->lock */
-void cw_block_free(struct cw_block *block);
-void cw_block_flush(struct cw_cache_node *node);
+struct cw_buffered_record *cw_write_buffer_reserve(struct cw_write_buffer *buffer, uint64_t id,
+                                                   uint32_t bytes, size_t align,
+                                                   unsigned char **ret_data, uint32_t *ret_no);
+struct cw_write_buffer *cw_write_buffer_new(struct cw_cache_dataset *dataset); /* node->lock */
+void cw_write_buffer_free(struct cw_write_buffer *buffer);
+void cw_write_buffer_flush(struct cw_cache_dataset *dataset);
 /* NULL: there is none */
-struct cw_block_record *cw_block_at(const struct cw_block *block, uint32_t no);
+struct cw_buffered_record *cw_write_buffer_at(const struct cw_write_buffer *buffer, uint32_t no);
 /* one that is there */
-static inline struct cw_block_record *cw_block_record(const struct cw_block *block, uint32_t no)
+static inline struct cw_buffered_record *
+cw_write_buffer_record(const struct cw_write_buffer *buffer, uint32_t no)
 {
-    return &atomic_load_explicit(&block->pages[no / CW_BLOCK_PAGE],
-                                 memory_order_acquire)[no % CW_BLOCK_PAGE];
+    return &atomic_load_explicit(&buffer->pages[no / CW_WRITE_BUFFER_PAGE],
+                                 memory_order_acquire)[no % CW_WRITE_BUFFER_PAGE];
 }
 /* node->lock: the open block, closed; NULL: there is none */
-struct cw_block *cw_block_seal(struct cw_cache_node *node);
+struct cw_write_buffer *cw_write_buffer_seal(struct cw_cache_dataset *dataset);
 /* one of pending; the last one queues it */
-void cw_block_done(struct cw_block *block);
+void cw_write_buffer_done(struct cw_write_buffer *buffer);
 /* its ids are not found here any more; drops it */
-void cw_block_retire(struct cw_block *block);
+void cw_write_buffer_retire(struct cw_write_buffer *buffer);
 
 /* the writer's thread; not a ref of the caller's */
-struct cw_buf *cw_block_hold(struct cw_block *block);
+struct cw_buf *cw_write_buffer_keep_segments(struct cw_write_buffer *buffer);
 
 /* aligned_parts.c. The parts of a chunk (n of them, in place; returns how many are left): those
  * that stand one behind another in the block's segments become one, which begins at a page in
  * memory and in the file. is_held: of each that is left, whether it is in a segment. */
-size_t cw_straight_parts(const struct cw_block *block, struct iovec *parts, bool *is_held,
-                         size_t n);
+size_t cw_aligned_parts(const struct cw_write_buffer *buffer, struct iovec *parts, bool *is_held,
+                        size_t n);
 
 /* ---- flush.c ---- */
-void cw_write_thread(void *arg);
-void cw_write_lose_all(struct cw_cache *cache, const char *why);
+void cw_flush_thread(void *arg);
+void cw_flush_discard_all(struct cw_cache *cache, const char *why);
 
 /* ---- requests.c: appends to lists that the cache's threads work off; takes cache->lock ---- */
 
 /* The chunk is not to be used any more. end: the event that says so to the owner, or -1. why NULL:
  * the maintenance thread finds it out (cw_intact_explain). */
-void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why);
+void cw_request_retire(struct cw_cache_chunk *chunk, int end, const char *why);
 /* A slot that nobody holds any more is to be freed. */
-void cw_keep_bury(struct cw_cache *cache, struct cw_slot *slot);
-void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk);
-void cw_write_queue(struct cw_cache *cache, struct cw_block *block);
+void cw_request_reclaim(struct cw_cache *cache, struct cw_cache_handle *handle);
+void cw_request_open(struct cw_cache *cache, struct cw_cache_chunk *chunk);
+void cw_request_flush(struct cw_cache *cache, struct cw_write_buffer *buffer);
 /* What an operation of the store returned: is the store away, or back? */
-void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err);
+void cw_request_note_result(struct cw_cache *cache, int rc, const struct cw_err *err);
 /* Counts records that were lost; the maintenance thread reports them. Takes node->lock. */
-void cw_keep_lost(struct cw_cache_node *node, uint64_t records, const char *why);
+void cw_request_report_lost(struct cw_cache_dataset *dataset, uint64_t records, const char *why);
 /* Calls the owner's event function, on this thread. */
-void cw_keep_event(struct cw_cache *cache, const struct cw_cache_event *event);
+void cw_cache_emit(struct cw_cache *cache, const struct cw_cache_event *event);
 
 /* ---- maintenance.c ---- */
-void cw_keep_thread(void *arg);
+void cw_maintenance_thread(void *arg);
 
 /* ---- counters.c: in shards. Each of the first threads has one of its own and needs no locked
  * instructions; the others share the last ---- */
-#define CW_COUNT_SHARDS 64u
-struct cw_count_shard {
+#define CW_COUNTER_SHARDS 64u
+struct cw_counter_shard {
     _Alignas(64) atomic_ullong hits, misses, hit_bytes, get_ns, wait_ns, put;
 };
-unsigned cw_counts_shard(void);
-static inline void cw_count_add(atomic_ullong *count, uint64_t n, unsigned shard)
+unsigned cw_counter_shard_no(void);
+static inline void cw_counter_add(atomic_ullong *count, uint64_t n, unsigned shard)
 {
-    if (CW_LIKELY(shard < CW_COUNT_SHARDS - 1))
+    if (CW_LIKELY(shard < CW_COUNTER_SHARDS - 1))
         atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n,
                               memory_order_relaxed);
     else
@@ -421,34 +431,34 @@ static inline void cw_count_add(atomic_ullong *count, uint64_t n, unsigned shard
 }
 
 /* ---- nodes and the cache ---- */
-struct cw_cache_node {
+struct cw_cache_dataset {
     uint32_t magic;
-    atomic_int refs;  /* users, blocks that wait; the last one goes under cache->lock */
-    atomic_int holds; /* slots in use, and one for the users: keeps the memory */
+    atomic_int refs;        /* users, blocks that wait; the last one goes under cache->lock */
+    atomic_int memory_refs; /* slots in use, and one for the users: keeps the memory */
     struct cw_cache *cache;
     char tenant[CW_CHUNK_TENANT_BYTES];
     struct cw_hash key;
     struct cw_spec spec;
     struct cw_record_shape shape; /* of its records */
     uint64_t frames_at;           /* where the first frame of its chunks begins */
-    struct cw_ids ids;
+    struct cw_id_map ids;
     struct cw_mutex lock;
-    struct cw_strmap names; /* lock: name -> chunk */
-    struct cw_block *open;  /* lock */
-    _Atomic(struct cw_slot *) segments[CW_SLOT_SEGMENTS];
-    uint32_t slots_n;        /* lock: ever made */
-    struct cw_slot *unused;  /* lock */
-    atomic_size_t pending;   /* chunks to be loaded */
-    atomic_bool wants_ahead; /* one was loaded that does not map, or whose records are large */
-    struct cw_count_shard shards[CW_COUNT_SHARDS];
+    struct cw_strmap names;       /* lock: name -> chunk */
+    struct cw_write_buffer *open; /* lock */
+    _Atomic(struct cw_cache_handle *) segments[CW_HANDLE_SEGMENTS];
+    uint32_t slots_n;               /* lock: ever made */
+    struct cw_cache_handle *unused; /* lock */
+    atomic_size_t pending;          /* chunks to be loaded */
+    atomic_bool wants_prefetch; /* one was loaded that does not map, or whose records are large */
+    struct cw_counter_shard shards[CW_COUNTER_SHARDS];
     atomic_ullong lost, written, written_bytes, chunks_written, damaged;
     atomic_ullong records, chunks; /* changed under lock */
     /* of the next chunks, which are not worth packing: the last that was tried was not */
     atomic_uint plain_n;
-    uint64_t lost_untold;       /* lock */
-    char lost_why[256];         /* lock */
-    int64_t lost_told_ns;       /* the keeper's */
-    struct cw_cache_node *next; /* cache->lock */
+    uint64_t lost_unreported;      /* lock */
+    char lost_why[256];            /* lock */
+    int64_t lost_reported_ns;      /* the keeper's */
+    struct cw_cache_dataset *next; /* cache->lock */
 };
 struct cw_cache {
     uint32_t magic;
@@ -460,31 +470,32 @@ struct cw_cache {
     int level;
     cw_cache_event_fn *event;
     void *event_arg;
-    struct cw_room room;
+    struct cw_memory_budget budget;
     struct cw_mutex lock;
-    struct cw_cond load_wake, write_wake, keep_wake, idle;
-    struct cw_cache_node *nodes;
+    struct cw_cond load_wake, write_wake, maintenance_wake, idle;
+    struct cw_cache_dataset *datasets;
     struct cw_cache_chunk *load_first, **load_end;
-    struct cw_block *write_first;
+    struct cw_write_buffer *write_first;
     size_t writing; /* blocks that a writer has in hand */
     struct cw_cache_chunk *retired;
-    struct cw_slot *dead;
-    bool stop, stop_keeper, keeper_gone;
-    bool keep_work;   /* for the keeper */
-    atomic_bool away; /* changed under lock */
-    bool away_told;
+    struct cw_cache_handle *dead;
+    bool stop, stop_maintenance, maintenance_ended;
+    bool has_requests; /* for the keeper */
+    atomic_bool away;  /* changed under lock */
+    bool away_reported;
     char away_why[256];
     int64_t timeout_ms;   /* of the store */
     bool verifies_always; /* mapped bytes: each time they are got, not the first time only */
     int64_t full_until_ns;
-    atomic_size_t parked; /* chunks */
-    atomic_bool pressed;  /* memory is full and nothing is being written */
-    atomic_size_t blocks; /* with records, not done yet */
-    size_t reads;         /* in flight; lock */
-    struct cw_thread keeper, loaders[CW_CACHE_LOADERS], writers[CW_CACHE_WRITERS];
+    atomic_size_t parked;    /* chunks */
+    atomic_bool pressed;     /* memory is full and nothing is being written */
+    atomic_size_t unwritten; /* with records, not done yet */
+    size_t reads;            /* in flight; lock */
+    struct cw_thread maintenance, loaders[CW_CACHE_LOADERS], writers[CW_CACHE_WRITERS];
 };
 /* A record that will be a frame of its own, hardly ever packed. */
-static inline bool cw_block_sums(const struct cw_cache *cache, const struct cw_block_record *record)
+static inline bool cw_write_buffer_sums(const struct cw_cache *cache,
+                                        const struct cw_buffered_record *record)
 {
     return cache->level <= 0 && record->bytes >= CW_CHUNK_FRAME_BYTES &&
            record->bytes != CW_CHUNK_LEFT_OUT;
@@ -492,15 +503,15 @@ static inline bool cw_block_sums(const struct cw_cache *cache, const struct cw_b
 /* cache_ref.c */
 void cw_cache_unref(struct cw_cache *cache);
 void cw_cache_store_unref(struct cw_cache *cache);
-void cw_node_unhold(struct cw_cache_node *node);
-void cw_node_drop_chunks(struct cw_cache_node *node); /* all of them, without a word */
+void cw_dataset_unhold(struct cw_cache_dataset *dataset);
+void cw_chunk_set_drop_all(struct cw_cache_dataset *dataset); /* all of them, without a word */
 /* Refs of all nodes; the caller unrefs each and frees the array. */
-struct cw_cache_node **cw_node_all(struct cw_cache *cache, size_t *ret_n);
+struct cw_cache_dataset **cw_dataset_all(struct cw_cache *cache, size_t *ret_n);
 /* Sets an id's place and keeps the count of records. node->lock. */
-bool cw_node_place(struct cw_cache_node *node, uint64_t id, uint64_t place);
+bool cw_dataset_set_place(struct cw_cache_dataset *dataset, uint64_t id, uint64_t place);
 
 /* ---- pin_set.c ---- */
-bool cw_hold_slot(struct cw_cache_hold *hold, struct cw_slot *slot); /* false: gone */
-void cw_hold_span(struct cw_cache_hold *hold, struct cw_span *span); /* takes the ref */
+bool cw_pin_handle(struct cw_cache_pins *pins, struct cw_cache_handle *handle); /* false: gone */
+void cw_pin_span(struct cw_cache_pins *pins, struct cw_span *span);             /* takes the ref */
 
 #endif

@@ -13,7 +13,7 @@
 #define PAGE ((uintptr_t)4096)
 
 struct want {
-    struct cw_slot *slot;
+    struct cw_cache_handle *handle;
     uint32_t frame, bytes; /* of the record */
     bool is_mapped;        /* the kernel is asked to read it */
 };
@@ -24,8 +24,8 @@ static int compare(const void *a, const void *b)
 
     if (x->is_mapped != y->is_mapped)
         return x->is_mapped - y->is_mapped;
-    if (x->slot != y->slot)
-        return (uintptr_t)x->slot < (uintptr_t)y->slot ? -1 : 1;
+    if (x->handle != y->handle)
+        return (uintptr_t)x->handle < (uintptr_t)y->handle ? -1 : 1;
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
@@ -36,31 +36,31 @@ static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
 
     if (f->stored >= CW_CHUNK_FRAME_BYTES)
-        return cw_frames_are_resident(chunk, frame);
+        return cw_frame_cache_is_resident(chunk, frame);
     if (f->stored == f->plain)
         return cw_chunk_is_checked(chunk, frame);
-    return cw_frames_are_there(chunk, frame);
+    return cw_frame_cache_has(chunk, frame);
 }
 
 /* What id wants read; false: nothing. */
-static bool look(struct cw_cache_node *node, uint64_t id, struct cw_cache_hold *hold,
+static bool look(struct cw_cache_dataset *dataset, uint64_t id, struct cw_cache_pins *pins,
                  struct want *ret_want)
 {
-    uint64_t place = cw_ids_get(&node->ids, id);
-    struct cw_slot *slot = place ? cw_slot_at(node, place) : NULL;
+    uint64_t place = cw_id_map_get(&dataset->ids, id);
+    struct cw_cache_handle *handle = place ? cw_cache_handle_at(dataset, place) : NULL;
     uint32_t no = cw_place_record(place);
 
-    if (!slot || !cw_hold_slot(hold, slot) || !slot->chunk)
+    if (!handle || !cw_pin_handle(pins, handle) || !handle->chunk)
         return false;
-    const struct cw_chunk_index *index = slot->chunk->index;
+    const struct cw_chunk_index *index = handle->chunk->index;
     if (no >= index->records_n || index->records[no].id != id ||
         index->records[no].bytes == CW_CHUNK_LEFT_OUT)
         return false;
     uint32_t frame = index->records[no].frame;
     bool is_mapped =
-        !slot->chunk->stored || (slot->chunk->map && cw_chunk_is_checked(slot->chunk, frame));
-    *ret_want = (struct want){slot, frame, index->records[no].bytes, is_mapped};
-    return !slot->chunk->map || !is_there(slot->chunk, frame);
+        !handle->chunk->stored || (handle->chunk->map && cw_chunk_is_checked(handle->chunk, frame));
+    *ret_want = (struct want){handle, frame, index->records[no].bytes, is_mapped};
+    return !handle->chunk->map || !is_there(handle->chunk, frame);
 }
 
 /* Of a mapped chunk: frames that stand one behind another. */
@@ -89,42 +89,42 @@ static void begin(struct want *wants, size_t n)
 
     qsort(wants, n, sizeof(*wants), compare);
     for (size_t i = 0, k; i < n; i = k) {
-        struct cw_cache_chunk *chunk = wants[i].slot->chunk;
+        struct cw_cache_chunk *chunk = wants[i].handle->chunk;
 
-        for (k = i;
-             k < n && wants[k].slot == wants[i].slot && wants[k].is_mapped == wants[i].is_mapped;
+        for (k = i; k < n && wants[k].handle == wants[i].handle &&
+                    wants[k].is_mapped == wants[i].is_mapped;
              k++)
             frames[k - i] = wants[k].frame;
         if (wants[i].is_mapped)
             advise_all(chunk, frames, k - i);
         else
-            cw_fetch_want(chunk, frames, k - i);
+            cw_frame_fetch_enqueue(chunk, frames, k - i);
     }
 }
 
-bool cw_cache_wants_ahead(const struct cw_cache_node *node)
+bool cw_cache_wants_prefetch(const struct cw_cache_dataset *dataset)
 {
-    return atomic_load_explicit(&node->wants_ahead, memory_order_relaxed);
+    return atomic_load_explicit(&dataset->wants_prefetch, memory_order_relaxed);
 }
 
-void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
+void cw_cache_prefetch(struct cw_cache_dataset *dataset, const uint64_t *ids, size_t n)
 {
-    if (cw_store_is_away(node->cache->store, NULL))
+    if (cw_store_is_away(dataset->cache->store, NULL))
         return;
     while (n) {
         struct want wants[AT_ONCE];
-        struct cw_cache_hold hold = {0};
+        struct cw_cache_pins pins = {0};
         size_t found = 0, looked_at = 0;
         uint64_t bytes = 0;
 
         while (looked_at < CW_MIN(n, (size_t)AT_ONCE) && bytes < AT_ONCE_BYTES)
-            if (look(node, ids[looked_at++], &hold, &wants[found]))
+            if (look(dataset, ids[looked_at++], &pins, &wants[found]))
                 bytes += wants[found++].bytes;
         if (found)
             begin(wants, found);
-        cw_cache_release(&hold);
+        cw_cache_unpin(&pins);
         ids += looked_at;
         n -= looked_at;
     }
-    cw_fetch_pump(node->cache);
+    cw_frame_fetch_pump(dataset->cache);
 }

@@ -6,45 +6,45 @@
 
 #include "cache/record/record_int.h"
 
-void cw_keep_event(struct cw_cache *cache, const struct cw_cache_event *event)
+void cw_cache_emit(struct cw_cache *cache, const struct cw_cache_event *event)
 {
     if (cache->event)
         cache->event(cache->event_arg, event);
 }
 
-void cw_keep_retire(struct cw_cache_chunk *chunk, int end, const char *why)
+void cw_request_retire(struct cw_cache_chunk *chunk, int end, const char *why)
 {
-    struct cw_cache *cache = chunk->node->cache;
+    struct cw_cache *cache = chunk->dataset->cache;
 
-    if (!cw_slot_kill(chunk->slot))
+    if (!cw_cache_handle_invalidate(chunk->handle))
         return;
     if (end == CW_CACHE_DAMAGED)
-        atomic_fetch_add(&chunk->node->damaged, 1);
+        atomic_fetch_add(&chunk->dataset->damaged, 1);
     chunk->end = end;
     chunk->why = why ? cw_mem_strdup(why) : NULL;
     cw_mutex_lock(&cache->lock);
     chunk->next = cache->retired;
     cache->retired = chunk;
-    cache->keep_work = true;
-    cw_cond_signal(&cache->keep_wake);
+    cache->has_requests = true;
+    cw_cond_signal(&cache->maintenance_wake);
     cw_mutex_unlock(&cache->lock);
 }
 
-void cw_keep_bury(struct cw_cache *cache, struct cw_slot *slot)
+void cw_request_reclaim(struct cw_cache *cache, struct cw_cache_handle *handle)
 {
     cw_mutex_lock(&cache->lock);
-    bool mine = cache->keeper_gone;
+    bool mine = cache->maintenance_ended;
     if (!mine) {
-        slot->next = cache->dead;
-        cache->dead = slot;
-        cw_cond_signal(&cache->keep_wake);
+        handle->next = cache->dead;
+        cache->dead = handle;
+        cw_cond_signal(&cache->maintenance_wake);
     }
     cw_mutex_unlock(&cache->lock);
     if (mine)
-        cw_slot_bury(slot);
+        cw_cache_handle_reclaim(handle);
 }
 
-void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err)
+void cw_request_note_result(struct cw_cache *cache, int rc, const struct cw_err *err)
 {
     bool away = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
 
@@ -55,33 +55,34 @@ void cw_keep_result(struct cw_cache *cache, int rc, const struct cw_err *err)
     if (away)
         snprintf(cache->away_why, sizeof(cache->away_why), "%.*s", (int)sizeof(cache->away_why) - 1,
                  err->msg);
-    cw_cond_signal(&cache->keep_wake);
+    cw_cond_signal(&cache->maintenance_wake);
     cw_cond_broadcast(&cache->write_wake);
     cw_mutex_unlock(&cache->lock);
 }
 
-void cw_keep_lost(struct cw_cache_node *node, uint64_t records, const char *why)
+void cw_request_report_lost(struct cw_cache_dataset *dataset, uint64_t records, const char *why)
 {
-    atomic_fetch_add_explicit(&node->lost, records, memory_order_relaxed);
-    cw_mutex_lock(&node->lock);
-    node->lost_untold += records;
-    snprintf(node->lost_why, sizeof(node->lost_why), "%.*s", (int)sizeof(node->lost_why) - 1, why);
-    cw_mutex_unlock(&node->lock);
+    atomic_fetch_add_explicit(&dataset->lost, records, memory_order_relaxed);
+    cw_mutex_lock(&dataset->lock);
+    dataset->lost_unreported += records;
+    snprintf(dataset->lost_why, sizeof(dataset->lost_why), "%.*s",
+             (int)sizeof(dataset->lost_why) - 1, why);
+    cw_mutex_unlock(&dataset->lock);
 }
 
-void cw_write_queue(struct cw_cache *cache, struct cw_block *block)
+void cw_request_flush(struct cw_cache *cache, struct cw_write_buffer *buffer)
 {
     cw_mutex_lock(&cache->lock);
-    struct cw_block **at = &cache->write_first;
+    struct cw_write_buffer **at = &cache->write_first;
     while (*at)
         at = &(*at)->next;
-    block->next = NULL;
-    *at = block;
+    buffer->next = NULL;
+    *at = buffer;
     cw_cond_signal(&cache->write_wake);
     cw_mutex_unlock(&cache->lock);
 }
 
-void cw_load_queue(struct cw_cache *cache, struct cw_cache_chunk *chunk)
+void cw_request_open(struct cw_cache *cache, struct cw_cache_chunk *chunk)
 {
     cw_mutex_lock(&cache->lock);
     chunk->next = NULL;

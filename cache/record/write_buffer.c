@@ -7,22 +7,22 @@
 #include "base/clock.h"
 #include "cache/record/record_int.h"
 
-#define PAGE_BYTES (CW_BLOCK_PAGE * sizeof(struct cw_block_record))
+#define PAGE_BYTES (CW_WRITE_BUFFER_PAGE * sizeof(struct cw_buffered_record))
 
-struct cw_block *cw_block_new(struct cw_cache_node *node)
+struct cw_write_buffer *cw_write_buffer_new(struct cw_cache_dataset *dataset)
 {
-    struct cw_block *block = CW_NEW(struct cw_block);
+    struct cw_write_buffer *buffer = CW_NEW(struct cw_write_buffer);
 
-    block->node = node;
-    block->slot = cw_slot_new(node, NULL, block);
-    if (!block->slot) {
-        cw_mem_free(block);
+    buffer->dataset = dataset;
+    buffer->handle = cw_cache_handle_new(dataset, NULL, buffer);
+    if (!buffer->handle) {
+        cw_mem_free(buffer);
         return NULL;
     }
-    block->file_at = node->frames_at;
-    cw_cache_node_ref(node);
-    atomic_init(&block->pending, 1);
-    return block;
+    buffer->file_at = dataset->frames_at;
+    cw_cache_dataset_ref(dataset);
+    atomic_init(&buffer->pending, 1);
+    return buffer;
 }
 
 static void release_segments(void *arg, struct cw_buf *buf)
@@ -31,181 +31,185 @@ static void release_segments(void *arg, struct cw_buf *buf)
     cw_segments_free(buf->data);
 }
 
-struct cw_buf *cw_block_hold(struct cw_block *block)
+struct cw_buf *cw_write_buffer_keep_segments(struct cw_write_buffer *buffer)
 {
-    if (!block->hold)
-        block->hold = cw_buf_wrap(NULL, 0, release_segments, NULL);
-    return block->hold;
+    if (!buffer->pins)
+        buffer->pins = cw_buf_wrap(NULL, 0, release_segments, NULL);
+    return buffer->pins;
 }
 
 /* To be used again, unless a write hangs in them. */
-static void drop_segments(struct cw_block *block)
+static void drop_segments(struct cw_write_buffer *buffer)
 {
-    struct cw_cache *cache = block->node->cache;
+    struct cw_cache *cache = buffer->dataset->cache;
 
-    if (block->hold && atomic_load_explicit(&block->hold->refs, memory_order_acquire) > 1) {
-        cw_room_segments_leave(cache, block->segments);
-        block->hold->data = block->segments;
+    if (buffer->pins && atomic_load_explicit(&buffer->pins->refs, memory_order_acquire) > 1) {
+        cw_segment_pool_abandon(cache, buffer->segments);
+        buffer->pins->data = buffer->segments;
     } else {
-        cw_room_segments_free(cache, block->segments);
+        cw_segment_pool_give(cache, buffer->segments);
     }
-    cw_buf_unref(block->hold);
+    cw_buf_unref(buffer->pins);
 }
 
-void cw_block_free(struct cw_block *block)
+void cw_write_buffer_free(struct cw_write_buffer *buffer)
 {
-    struct cw_cache *cache = block->node->cache;
+    struct cw_cache *cache = buffer->dataset->cache;
 
-    drop_segments(block);
-    for (size_t i = 0; i < CW_ARRAY_LEN(block->pages); i++)
-        cw_mem_free(atomic_load_explicit(&block->pages[i], memory_order_relaxed));
-    cw_room_writing_sub(cache, block->page_bytes);
-    cw_mem_free(block);
+    drop_segments(buffer);
+    for (size_t i = 0; i < CW_ARRAY_LEN(buffer->pages); i++)
+        cw_mem_free(atomic_load_explicit(&buffer->pages[i], memory_order_relaxed));
+    cw_memory_budget_release(cache, buffer->page_bytes);
+    cw_mem_free(buffer);
 }
 
-struct cw_block_record *cw_block_at(const struct cw_block *block, uint32_t no)
+struct cw_buffered_record *cw_write_buffer_at(const struct cw_write_buffer *buffer, uint32_t no)
 {
-    if (no >= CW_BLOCK_RECORDS_MAX)
+    if (no >= CW_WRITE_BUFFER_RECORDS_MAX)
         return NULL;
-    struct cw_block_record *page =
-        atomic_load_explicit(&block->pages[no / CW_BLOCK_PAGE], memory_order_acquire);
-    return page ? &page[no % CW_BLOCK_PAGE] : NULL;
+    struct cw_buffered_record *page =
+        atomic_load_explicit(&buffer->pages[no / CW_WRITE_BUFFER_PAGE], memory_order_acquire);
+    return page ? &page[no % CW_WRITE_BUFFER_PAGE] : NULL;
 }
 
-static bool add_page(struct cw_block *block)
+static bool add_page(struct cw_write_buffer *buffer)
 {
-    struct cw_cache *cache = block->node->cache;
+    struct cw_cache *cache = buffer->dataset->cache;
 
-    if (!cw_room_writing_add(cache, PAGE_BYTES))
+    if (!cw_memory_budget_reserve(cache, PAGE_BYTES))
         return false;
-    struct cw_block_record *page = cw_mem_try(PAGE_BYTES);
+    struct cw_buffered_record *page = cw_mem_try(PAGE_BYTES);
     if (!page) {
-        cw_room_writing_sub(cache, PAGE_BYTES);
+        cw_memory_budget_release(cache, PAGE_BYTES);
         return false;
     }
     memset(page, 0, PAGE_BYTES);
-    block->page_bytes += PAGE_BYTES;
-    atomic_store_explicit(&block->pages[block->n / CW_BLOCK_PAGE], page, memory_order_release);
+    buffer->page_bytes += PAGE_BYTES;
+    atomic_store_explicit(&buffer->pages[buffer->n / CW_WRITE_BUFFER_PAGE], page,
+                          memory_order_release);
     return true;
 }
 
 /* Records as large as a good part of a segment get one of their own; the one in use stays first. */
-static struct cw_segment *add_segment(struct cw_block *block, uint32_t bytes)
+static struct cw_segment *add_segment(struct cw_write_buffer *buffer, uint32_t bytes)
 {
-    struct cw_cache *cache = block->node->cache;
+    struct cw_cache *cache = buffer->dataset->cache;
     bool own = bytes > cache->segment_bytes / 4;
-    struct cw_segment *segment = cw_room_segment(cache, own ? bytes + CW_MEM_PAGE : 0);
+    struct cw_segment *segment = cw_segment_pool_take(cache, own ? bytes + CW_MEM_PAGE : 0);
 
     if (!segment)
         return NULL;
-    if (own && block->segments) {
-        segment->next = block->segments->next;
-        block->segments->next = segment;
+    if (own && buffer->segments) {
+        segment->next = buffer->segments->next;
+        buffer->segments->next = segment;
     } else {
-        segment->next = block->segments;
-        block->segments = segment;
+        segment->next = buffer->segments;
+        buffer->segments = segment;
     }
     return segment;
 }
 
 /* What is skipped for alignment is zeroed: it is in the file, too. */
-static unsigned char *place(struct cw_block *block, uint32_t bytes, size_t align)
+static unsigned char *place(struct cw_write_buffer *buffer, uint32_t bytes, size_t align)
 {
-    struct cw_segment *segment = block->segments;
+    struct cw_segment *segment = buffer->segments;
     bool is_large = bytes >= CW_CHUNK_FRAME_BYTES;
     size_t at = segment ? CW_ALIGN_UP(segment->used, align) : 0;
 
     if (!segment || at > segment->bytes || bytes > segment->bytes - at) {
-        segment = add_segment(block, bytes);
+        segment = add_segment(buffer, bytes);
         if (!segment)
             return NULL;
-        at = segment->used = segment->begin = is_large ? (size_t)(block->file_at % CW_MEM_PAGE) : 0;
+        at = segment->used = segment->begin =
+            is_large ? (size_t)(buffer->file_at % CW_MEM_PAGE) : 0;
     }
     size_t end = at + bytes,
            padded = is_large ? CW_MIN(CW_ALIGN_UP(end, align), segment->bytes) : end;
     memset(segment->data + segment->used, 0, at - segment->used);
     memset(segment->data + end, 0, padded - end);
     segment->used = end;
-    block->file_at += is_large ? CW_ALIGN_UP((uint64_t)bytes, align) : 0;
+    buffer->file_at += is_large ? CW_ALIGN_UP((uint64_t)bytes, align) : 0;
     return segment->data + at;
 }
 
-struct cw_block_record *cw_block_reserve(struct cw_block *block, uint64_t id, uint32_t bytes,
-                                         size_t align, unsigned char **ret_data, uint32_t *ret_no)
+struct cw_buffered_record *cw_write_buffer_reserve(struct cw_write_buffer *buffer, uint64_t id,
+                                                   uint32_t bytes, size_t align,
+                                                   unsigned char **ret_data, uint32_t *ret_no)
 {
     unsigned char *data = NULL;
 
-    if (block->n == CW_BLOCK_RECORDS_MAX || (!cw_block_at(block, block->n) && !add_page(block)))
+    if (buffer->n == CW_WRITE_BUFFER_RECORDS_MAX ||
+        (!cw_write_buffer_at(buffer, buffer->n) && !add_page(buffer)))
         return NULL;
-    if (bytes != CW_CHUNK_LEFT_OUT && !(data = place(block, bytes, align)))
+    if (bytes != CW_CHUNK_LEFT_OUT && !(data = place(buffer, bytes, align)))
         return NULL;
-    struct cw_block_record *record = cw_block_record(block, block->n);
+    struct cw_buffered_record *record = cw_write_buffer_record(buffer, buffer->n);
     record->id = id;
     record->data = data;
     record->bytes = bytes;
-    if (block->n == 0) {
-        block->first_ns = cw_clock_ns();
-        atomic_fetch_add(&block->node->cache->blocks, 1);
+    if (buffer->n == 0) {
+        buffer->first_ns = cw_clock_ns();
+        atomic_fetch_add(&buffer->dataset->cache->unwritten, 1);
     }
-    block->bytes += data ? bytes : 0;
+    buffer->bytes += data ? bytes : 0;
     *ret_data = data;
-    *ret_no = block->n++;
+    *ret_no = buffer->n++;
     return record;
 }
 
-struct cw_block *cw_block_seal(struct cw_cache_node *node)
+struct cw_write_buffer *cw_write_buffer_seal(struct cw_cache_dataset *dataset)
 {
-    struct cw_block *block = node->open;
+    struct cw_write_buffer *buffer = dataset->open;
 
-    node->open = NULL;
-    return block;
+    dataset->open = NULL;
+    return buffer;
 }
 
-void cw_block_done(struct cw_block *block)
+void cw_write_buffer_done(struct cw_write_buffer *buffer)
 {
-    if (atomic_fetch_sub_explicit(&block->pending, 1, memory_order_acq_rel) != 1)
+    if (atomic_fetch_sub_explicit(&buffer->pending, 1, memory_order_acq_rel) != 1)
         return;
-    if (block->n)
-        cw_write_queue(block->node->cache, block);
+    if (buffer->n)
+        cw_request_flush(buffer->dataset->cache, buffer);
     else
-        cw_block_retire(block);
+        cw_write_buffer_retire(buffer);
 }
 
-void cw_block_flush(struct cw_cache_node *node)
+void cw_write_buffer_flush(struct cw_cache_dataset *dataset)
 {
-    cw_mutex_lock(&node->lock);
-    struct cw_block *block = cw_block_seal(node);
-    cw_mutex_unlock(&node->lock);
-    if (block)
-        cw_block_done(block);
+    cw_mutex_lock(&dataset->lock);
+    struct cw_write_buffer *buffer = cw_write_buffer_seal(dataset);
+    cw_mutex_unlock(&dataset->lock);
+    if (buffer)
+        cw_write_buffer_done(buffer);
 }
 
-void cw_block_retire(struct cw_block *block)
+void cw_write_buffer_retire(struct cw_write_buffer *buffer)
 {
-    struct cw_cache_node *node = block->node;
-    struct cw_cache *cache = node->cache;
-    struct cw_slot *slot = block->slot;
-    uint32_t n = block->n;
+    struct cw_cache_dataset *dataset = buffer->dataset;
+    struct cw_cache *cache = dataset->cache;
+    struct cw_cache_handle *handle = buffer->handle;
+    uint32_t n = buffer->n;
 
     for (uint32_t i = 0; i < n;) {
-        uint32_t end = CW_MIN(i + CW_BLOCK_PAGE, n);
+        uint32_t end = CW_MIN(i + CW_WRITE_BUFFER_PAGE, n);
 
-        cw_mutex_lock(&node->lock);
+        cw_mutex_lock(&dataset->lock);
         for (; i < end; i++) {
-            uint64_t id = cw_block_record(block, i)->id;
+            uint64_t id = cw_write_buffer_record(buffer, i)->id;
 
-            if (cw_ids_get(&node->ids, id) == cw_place(slot->no, i))
-                cw_node_place(node, id, 0);
+            if (cw_id_map_get(&dataset->ids, id) == cw_place(handle->no, i))
+                cw_dataset_set_place(dataset, id, 0);
         }
-        cw_mutex_unlock(&node->lock);
+        cw_mutex_unlock(&dataset->lock);
     }
-    cw_slot_kill(slot);
-    cw_slot_drop(slot);
+    cw_cache_handle_invalidate(handle);
+    cw_cache_handle_release(handle);
     if (n) {
         cw_mutex_lock(&cache->lock);
-        if (atomic_fetch_sub(&cache->blocks, 1) == 1)
+        if (atomic_fetch_sub(&cache->unwritten, 1) == 1)
             cw_cond_broadcast(&cache->idle);
         cw_mutex_unlock(&cache->lock);
     }
-    cw_cache_node_unref(node);
+    cw_cache_dataset_unref(dataset);
 }

@@ -23,10 +23,10 @@ struct entry {
 struct cw_source_cache {
     uint64_t memory;
     struct cw_source_hook hook;
-    struct cw_source_dir *dir;               /* NULL = none */
-    _Atomic(struct cw_source_packs *) packs; /* NULL = none yet */
+    struct cw_tier_dir *dir;               /* NULL = none */
+    _Atomic(struct cw_tier_store *) packs; /* NULL = none yet */
     int64_t idle_ms;
-    struct cw_source_tally in_memory, origin;
+    struct cw_tier_counters in_memory, origin;
     struct cw_mutex mutex; /* guards the rest */
     struct cw_cond loaded;
     struct cw_map map; /* key.lo -> entry */
@@ -100,9 +100,9 @@ static void drop(struct cw_source_cache *c, struct entry *e)
 
 static uint64_t waiting_bytes(struct cw_source_cache *c)
 {
-    struct cw_source_packs *packs = atomic_load(&c->packs);
-    return (c->dir ? atomic_load(&cw_source_dir_queue(c->dir)->pending) : 0) +
-           (packs ? atomic_load(&cw_source_packs_queue(packs)->pending) : 0);
+    struct cw_tier_store *packs = atomic_load(&c->packs);
+    return (c->dir ? atomic_load(&cw_tier_dir_queue(c->dir)->pending) : 0) +
+           (packs ? atomic_load(&cw_tier_store_queue(packs)->pending) : 0);
 }
 
 static void keep(struct cw_source_cache *c, struct entry *e, struct cw_buf *buf)
@@ -145,24 +145,24 @@ static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_sou
 static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *buf, unsigned tiers,
                  bool wait)
 {
-    struct cw_source_packs *packs = atomic_load(&c->packs);
+    struct cw_tier_store *packs = atomic_load(&c->packs);
     if (c->dir && !(tiers & CW_SOURCE_IN_DIR))
-        (void)cw_source_queue_push(cw_source_dir_queue(c->dir), key, buf, wait);
-    if (packs && !(tiers & CW_SOURCE_IN_STORE) && !cw_source_packs_has(packs, key, buf->len))
-        (void)cw_source_queue_push(cw_source_packs_queue(packs), key, buf, wait);
+        (void)cw_fill_queue_push(cw_tier_dir_queue(c->dir), key, buf, wait);
+    if (packs && !(tiers & CW_SOURCE_IN_STORE) && !cw_tier_store_has(packs, key, buf->len))
+        (void)cw_fill_queue_push(cw_tier_store_queue(packs), key, buf, wait);
 }
 
 /* A new ref, or NULL: the caller reads what it needs itself. */
 static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_file *file,
                            uint64_t block, struct cw_hash key, bool wait, uint64_t *ret_read)
 {
-    struct cw_source_packs *packs = atomic_load(&c->packs);
+    struct cw_tier_store *packs = atomic_load(&c->packs);
     size_t n = block_bytes(file, block);
     unsigned tiers = CW_SOURCE_IN_DIR;
-    struct cw_buf *buf = c->dir ? cw_source_dir_get(c->dir, key, n) : NULL;
+    struct cw_buf *buf = c->dir ? cw_tier_dir_get(c->dir, key, n) : NULL;
     if (!buf) {
         tiers = CW_SOURCE_IN_STORE;
-        buf = packs ? cw_source_packs_get(packs, key, n) : NULL;
+        buf = packs ? cw_tier_store_get(packs, key, n) : NULL;
     }
     if (!buf) {
         tiers = 0;
@@ -247,16 +247,16 @@ static int read_through(void *arg, const struct cw_source_file *file, uint64_t o
 
 static unsigned find(struct cw_source_cache *c, struct cw_hash key, size_t n)
 {
-    struct cw_source_packs *packs = atomic_load(&c->packs);
+    struct cw_tier_store *packs = atomic_load(&c->packs);
     unsigned tiers = 0;
     cw_mutex_lock(&c->mutex);
     const struct entry *e = cw_map_get(&c->map, key.lo);
     if (e && e->buf && cw_hash_eq(e->key, key))
         tiers |= CW_SOURCE_IN_MEMORY;
     cw_mutex_unlock(&c->mutex);
-    if (c->dir && cw_source_dir_has(c->dir, key, n))
+    if (c->dir && cw_tier_dir_has(c->dir, key, n))
         tiers |= CW_SOURCE_IN_DIR;
-    if (packs && cw_source_packs_has(packs, key, n))
+    if (packs && cw_tier_store_has(packs, key, n))
         tiers |= CW_SOURCE_IN_STORE;
     return tiers;
 }
@@ -264,11 +264,11 @@ static unsigned find(struct cw_source_cache *c, struct cw_hash key, size_t n)
 /* Tiers that it should be in and that have room. */
 static unsigned missing(struct cw_source_cache *c, unsigned tiers)
 {
-    struct cw_source_packs *packs = atomic_load(&c->packs);
+    struct cw_tier_store *packs = atomic_load(&c->packs);
     unsigned want = 0;
-    if (c->dir && !cw_source_dir_is_full(c->dir))
+    if (c->dir && !cw_tier_dir_is_full(c->dir))
         want |= CW_SOURCE_IN_DIR;
-    if (packs && !cw_source_packs_is_full(packs))
+    if (packs && !cw_tier_store_is_full(packs))
         want |= CW_SOURCE_IN_STORE;
     if (!c->dir && !packs)
         want |= CW_SOURCE_IN_MEMORY;
@@ -325,7 +325,7 @@ int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_sourc
     cw_mutex_init(&c->in_memory.mutex);
     cw_mutex_init(&c->origin.mutex);
     cw_cond_init(&c->loaded);
-    int rc = o->dir ? cw_source_dir_new(o, c->memory / 4, &c->dir, err) : 0;
+    int rc = o->dir ? cw_tier_dir_new(o, c->memory / 4, &c->dir, err) : 0;
     if (rc < 0)
         cw_source_cache_free(c);
     else
@@ -337,8 +337,8 @@ void cw_source_cache_free(struct cw_source_cache *c)
 {
     if (!c)
         return;
-    cw_source_dir_free(c->dir);
-    cw_source_packs_free(atomic_load(&c->packs));
+    cw_tier_dir_free(c->dir);
+    cw_tier_store_free(atomic_load(&c->packs));
     while (c->oldest)
         drop(c, c->oldest);
     cw_map_fini(&c->map);
@@ -351,11 +351,11 @@ void cw_source_cache_free(struct cw_source_cache *c)
 
 void cw_source_cache_set_store(struct cw_source_cache *c, const char *url, uint64_t quota)
 {
-    struct cw_source_packs *packs = atomic_load(&c->packs);
+    struct cw_tier_store *packs = atomic_load(&c->packs);
     if (packs)
-        cw_source_packs_set_quota(packs, quota);
+        cw_tier_store_set_quota(packs, quota);
     else
-        atomic_store(&c->packs, cw_source_packs_new(url, quota, c->memory / 4, c->idle_ms));
+        atomic_store(&c->packs, cw_tier_store_new(url, quota, c->memory / 4, c->idle_ms));
 }
 
 const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *c)
@@ -366,18 +366,18 @@ const struct cw_source_hook *cw_source_cache_hook(struct cw_source_cache *c)
 void cw_source_cache_counts(struct cw_source_cache *c,
                             struct cw_source_counts ret[CW_SOURCE_TIERS_N])
 {
-    struct cw_source_packs *packs = atomic_load(&c->packs);
+    struct cw_tier_store *packs = atomic_load(&c->packs);
     memset(ret, 0, CW_SOURCE_TIERS_N * sizeof(*ret));
-    cw_source_tally_read(&c->in_memory, &ret[CW_SOURCE_MEMORY]);
-    cw_source_tally_read(&c->origin, &ret[CW_SOURCE_ORIGIN]);
+    cw_tier_counters_read(&c->in_memory, &ret[CW_SOURCE_MEMORY]);
+    cw_tier_counters_read(&c->origin, &ret[CW_SOURCE_ORIGIN]);
     ret[CW_SOURCE_MEMORY].capacity = c->memory;
     cw_mutex_lock(&c->mutex);
     ret[CW_SOURCE_MEMORY].bytes = c->bytes;
     cw_mutex_unlock(&c->mutex);
     if (c->dir)
-        cw_source_dir_counts(c->dir, &ret[CW_SOURCE_DIR]);
+        cw_tier_dir_counts(c->dir, &ret[CW_SOURCE_DIR]);
     if (packs)
-        cw_source_packs_counts(packs, &ret[CW_SOURCE_STORE]);
+        cw_tier_store_counts(packs, &ret[CW_SOURCE_STORE]);
 }
 
 const char *cw_source_tier_name(enum cw_source_tier tier)

@@ -7,15 +7,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-void cw_source_queue_init(struct cw_source_queue *q, uint64_t limit)
+void cw_fill_queue_init(struct cw_fill_queue *q, uint64_t limit)
 {
-    *q = (struct cw_source_queue){.limit = limit};
+    *q = (struct cw_fill_queue){.limit = limit};
     cw_mutex_init(&q->mutex);
     cw_cond_init(&q->more);
     cw_cond_init(&q->room);
 }
 
-void cw_source_queue_fini(struct cw_source_queue *q)
+void cw_fill_queue_fini(struct cw_fill_queue *q)
 {
     for (size_t i = 0; i < q->n; i++)
         cw_buf_unref(q->v[(q->first + i) % q->cap].buf);
@@ -25,11 +25,11 @@ void cw_source_queue_fini(struct cw_source_queue *q)
     cw_mutex_fini(&q->mutex);
 }
 
-static void add(struct cw_source_queue *q, struct cw_hash key, struct cw_buf *buf)
+static void add(struct cw_fill_queue *q, struct cw_hash key, struct cw_buf *buf)
 {
     if (q->n == q->cap) {
         size_t cap = q->cap ? 2 * q->cap : 16;
-        struct cw_source_item *v = CW_NEW_ARRAY(struct cw_source_item, cap);
+        struct cw_fill_item *v = CW_NEW_ARRAY(struct cw_fill_item, cap);
         for (size_t i = 0; i < q->n; i++)
             v[i] = q->v[(q->first + i) % q->cap];
         cw_mem_free(q->v);
@@ -37,13 +37,13 @@ static void add(struct cw_source_queue *q, struct cw_hash key, struct cw_buf *bu
         q->cap = cap;
         q->first = 0;
     }
-    q->v[(q->first + q->n++) % q->cap] = (struct cw_source_item){key, cw_buf_ref(buf)};
+    q->v[(q->first + q->n++) % q->cap] = (struct cw_fill_item){key, cw_buf_ref(buf)};
     q->bytes += buf->len;
     atomic_fetch_add(&q->pending, buf->len);
     cw_cond_signal(&q->more);
 }
 
-static bool has(const struct cw_source_queue *q, struct cw_hash key)
+static bool has(const struct cw_fill_queue *q, struct cw_hash key)
 {
     for (size_t i = 0; i < q->n; i++)
         if (cw_hash_eq(q->v[(q->first + i) % q->cap].key, key))
@@ -51,8 +51,7 @@ static bool has(const struct cw_source_queue *q, struct cw_hash key)
     return false;
 }
 
-bool cw_source_queue_push(struct cw_source_queue *q, struct cw_hash key, struct cw_buf *buf,
-                          bool wait)
+bool cw_fill_queue_push(struct cw_fill_queue *q, struct cw_hash key, struct cw_buf *buf, bool wait)
 {
     cw_mutex_lock(&q->mutex);
     while (wait && !q->stopping && q->n > 0 && q->bytes + buf->len > q->limit)
@@ -67,8 +66,7 @@ bool cw_source_queue_push(struct cw_source_queue *q, struct cw_hash key, struct 
     return ok;
 }
 
-int cw_source_queue_pop(struct cw_source_queue *q, int64_t deadline_ns,
-                        struct cw_source_item *ret_item)
+int cw_fill_queue_pop(struct cw_fill_queue *q, int64_t deadline_ns, struct cw_fill_item *ret_item)
 {
     int rc = 1;
     cw_mutex_lock(&q->mutex);
@@ -92,13 +90,13 @@ int cw_source_queue_pop(struct cw_source_queue *q, int64_t deadline_ns,
     return rc;
 }
 
-void cw_source_queue_done(struct cw_source_queue *q, struct cw_source_item *item)
+void cw_fill_queue_done(struct cw_fill_queue *q, struct cw_fill_item *item)
 {
     atomic_fetch_sub(&q->pending, item->buf->len);
     item->buf = cw_buf_unref(item->buf);
 }
 
-void cw_source_queue_stop(struct cw_source_queue *q)
+void cw_fill_queue_stop(struct cw_fill_queue *q)
 {
     cw_mutex_lock(&q->mutex);
     q->stopping = true;
@@ -107,14 +105,14 @@ void cw_source_queue_stop(struct cw_source_queue *q)
     cw_mutex_unlock(&q->mutex);
 }
 
-void cw_source_tally_trouble(struct cw_source_tally *tally, const char *text)
+void cw_tier_counters_error(struct cw_tier_counters *tally, const char *text)
 {
     cw_mutex_lock(&tally->mutex);
     snprintf(tally->trouble, sizeof(tally->trouble), "%s", text);
     cw_mutex_unlock(&tally->mutex);
 }
 
-void cw_source_tally_read(struct cw_source_tally *tally, struct cw_source_counts *ret)
+void cw_tier_counters_read(struct cw_tier_counters *tally, struct cw_source_counts *ret)
 {
     ret->there = true;
     ret->hits = atomic_load(&tally->hits);

@@ -37,13 +37,13 @@ struct head {
     uint64_t key_hi, key_lo, bytes, sum;
 };
 
-struct cw_source_dir {
+struct cw_tier_dir {
     int fd, usage_fd;
     char *path;
     uint64_t quota;
     int64_t idle_ms;
-    struct cw_source_tally tally;
-    struct cw_source_queue queue;
+    struct cw_tier_counters tally;
+    struct cw_fill_queue queue;
     struct cw_thread thread;
     _Atomic uint64_t bytes;  /* of all processes, when it was last looked at */
     _Atomic int64_t full_ns; /* refused something then */
@@ -64,7 +64,7 @@ static void name_of(struct cw_hash key, char ret_name[NAME_BYTES])
 
 /* false: there is no lock, as on some network mounts. Nothing may be added then: the sum is of
  * all processes. */
-static bool usage_lock(struct cw_source_dir *d, uint64_t *ret_bytes)
+static bool usage_lock(struct cw_tier_dir *d, uint64_t *ret_bytes)
 {
     int rc;
     do
@@ -74,7 +74,7 @@ static bool usage_lock(struct cw_source_dir *d, uint64_t *ret_bytes)
         char text[256];
         snprintf(text, sizeof(text), "%s/usage cannot be locked, nothing is kept there: %s",
                  d->path, strerror(errno));
-        cw_source_tally_trouble(&d->tally, text);
+        cw_tier_counters_error(&d->tally, text);
         return false;
     }
     if (pread(d->usage_fd, ret_bytes, sizeof(*ret_bytes), 0) != (ssize_t)sizeof(*ret_bytes))
@@ -82,10 +82,10 @@ static bool usage_lock(struct cw_source_dir *d, uint64_t *ret_bytes)
     return true;
 }
 
-static void usage_unlock(struct cw_source_dir *d, uint64_t bytes)
+static void usage_unlock(struct cw_tier_dir *d, uint64_t bytes)
 {
     if (pwrite(d->usage_fd, &bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-        cw_source_tally_trouble(&d->tally, "the file \"usage\" cannot be written");
+        cw_tier_counters_error(&d->tally, "the file \"usage\" cannot be written");
     atomic_store(&d->bytes, bytes);
     (void)flock(d->usage_fd, LOCK_UN);
 }
@@ -108,7 +108,7 @@ static int64_t used_ms_of(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
 }
 
-static void list_part(struct cw_source_dir *d, const char *part, struct found_list *list)
+static void list_part(struct cw_tier_dir *d, const char *part, struct found_list *list)
 {
     int fd = openat(d->fd, part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -131,7 +131,7 @@ static void list_part(struct cw_source_dir *d, const char *part, struct found_li
         closedir(dir);
 }
 
-static void list_all(struct cw_source_dir *d, struct found_list *list)
+static void list_all(struct cw_tier_dir *d, struct found_list *list)
 {
     int fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -161,7 +161,7 @@ static int by_use(const void *a, const void *b)
 
 /* Lists; while more than `most` bytes are there, removes what was used longest ago, but unless
  * `force` only what is idle. Returns the sum of what is left. The lock is held. */
-static uint64_t make_room(struct cw_source_dir *d, uint64_t most, bool force)
+static uint64_t make_room(struct cw_tier_dir *d, uint64_t most, bool force)
 {
     struct found_list list = {0};
     list_all(d, &list);
@@ -181,7 +181,7 @@ static uint64_t make_room(struct cw_source_dir *d, uint64_t most, bool force)
 }
 
 /* Whether n bytes may be added to *sum, which making room makes smaller. The lock is held. */
-static bool admit(struct cw_source_dir *d, uint64_t n, uint64_t *sum)
+static bool admit(struct cw_tier_dir *d, uint64_t n, uint64_t *sum)
 {
     bool ok = true;
     if (*sum + n > d->quota) {
@@ -218,7 +218,7 @@ static int write_all(int fd, struct iovec *parts, int n)
     return 0;
 }
 
-static int write_file(struct cw_source_dir *d, const struct cw_source_item *item, const char *name)
+static int write_file(struct cw_tier_dir *d, const struct cw_fill_item *item, const char *name)
 {
     struct head head = {.key_hi = item->key.hi,
                         .key_lo = item->key.lo,
@@ -248,25 +248,25 @@ static int write_file(struct cw_source_dir *d, const struct cw_source_item *item
     return rc;
 }
 
-static void refuse(struct cw_source_dir *d)
+static void refuse(struct cw_tier_dir *d)
 {
     atomic_fetch_add(&d->tally.refused, 1);
     atomic_store(&d->full_ns, cw_clock_ns());
 }
 
-static void put(struct cw_source_dir *d, const struct cw_source_item *item)
+static void put(struct cw_tier_dir *d, const struct cw_fill_item *item)
 {
     char name[NAME_BYTES];
     uint64_t sum = 0, bytes = sizeof(struct head) + item->buf->len;
     name_of(item->key, name);
-    if (cw_source_dir_has(d, item->key, item->buf->len))
+    if (cw_tier_dir_has(d, item->key, item->buf->len))
         return;
     if (!usage_lock(d, &sum)) {
         refuse(d);
         return;
     }
     /* another process may have written it meanwhile */
-    bool had = cw_source_dir_has(d, item->key, item->buf->len);
+    bool had = cw_tier_dir_has(d, item->key, item->buf->len);
     bool admitted = !had && admit(d, bytes, &sum);
     int rc = admitted ? write_file(d, item, name) : 0, why = errno;
     bool written = admitted && rc == 0;
@@ -278,27 +278,27 @@ static void put(struct cw_source_dir *d, const struct cw_source_item *item)
     if (rc < 0) {
         char text[256];
         snprintf(text, sizeof(text), "%s: %s", d->path, strerror(why));
-        cw_source_tally_trouble(&d->tally, text);
+        cw_tier_counters_error(&d->tally, text);
     }
     refuse(d);
 }
 
 static void write_blocks(void *arg)
 {
-    struct cw_source_dir *d = arg;
-    struct cw_source_item item;
+    struct cw_tier_dir *d = arg;
+    struct cw_fill_item item;
     uint64_t sum = 0;
     if (usage_lock(d, &sum))
         usage_unlock(d, make_room(d, d->quota, true));
-    while (cw_source_queue_pop(&d->queue, INT64_MAX, &item) > 0) {
+    while (cw_fill_queue_pop(&d->queue, INT64_MAX, &item) > 0) {
         put(d, &item);
-        cw_source_queue_done(&d->queue, &item);
+        cw_fill_queue_done(&d->queue, &item);
     }
 }
 
 /* ---- reading ---- */
 
-static int open_block(struct cw_source_dir *d, const char *name, size_t n, struct stat *st)
+static int open_block(struct cw_tier_dir *d, const char *name, size_t n, struct stat *st)
 {
     int fd = openat(d->fd, name, O_RDONLY | O_CLOEXEC);
     if (fd >= 0 && (fstat(fd, st) < 0 || st->st_size != (off_t)(n + sizeof(struct head)))) {
@@ -318,7 +318,7 @@ static bool read_block(int fd, struct cw_hash key, void *dst, size_t n)
            cw_read_fd(fd, sizeof(head), dst, n, &err) == 0 && head.sum == cw_hash_u64(dst, n);
 }
 
-struct cw_buf *cw_source_dir_get(struct cw_source_dir *d, struct cw_hash key, size_t n)
+struct cw_buf *cw_tier_dir_get(struct cw_tier_dir *d, struct cw_hash key, size_t n)
 {
     char name[NAME_BYTES];
     struct stat st;
@@ -344,7 +344,7 @@ struct cw_buf *cw_source_dir_get(struct cw_source_dir *d, struct cw_hash key, si
     return cw_buf_unref(buf);
 }
 
-bool cw_source_dir_has(struct cw_source_dir *d, struct cw_hash key, size_t n)
+bool cw_tier_dir_has(struct cw_tier_dir *d, struct cw_hash key, size_t n)
 {
     char name[NAME_BYTES];
     struct stat st;
@@ -354,7 +354,7 @@ bool cw_source_dir_has(struct cw_source_dir *d, struct cw_hash key, size_t n)
 
 /* ---- the whole ---- */
 
-static int open_dir(struct cw_source_dir *d, struct cw_err *err)
+static int open_dir(struct cw_tier_dir *d, struct cw_err *err)
 {
     if (mkdir(d->path, 0755) < 0 && errno != EEXIST)
         return cw_err_errno(err, errno, "source cache: %s", d->path);
@@ -367,19 +367,19 @@ static int open_dir(struct cw_source_dir *d, struct cw_err *err)
     return 0;
 }
 
-int cw_source_dir_new(const struct cw_source_cache_options *o, uint64_t queue_limit,
-                      struct cw_source_dir **ret_dir, struct cw_err *err)
+int cw_tier_dir_new(const struct cw_source_cache_options *o, uint64_t queue_limit,
+                    struct cw_tier_dir **ret_dir, struct cw_err *err)
 {
-    struct cw_source_dir *d = CW_NEW(struct cw_source_dir);
+    struct cw_tier_dir *d = CW_NEW(struct cw_tier_dir);
     d->fd = d->usage_fd = -1;
     d->path = cw_mem_strdup(o->dir);
     d->quota = o->dir_bytes ? o->dir_bytes : QUOTA_DEFAULT;
     d->idle_ms = o->idle_ms ? o->idle_ms : CW_SOURCE_IDLE_MS;
     cw_mutex_init(&d->tally.mutex);
-    cw_source_queue_init(&d->queue, queue_limit);
+    cw_fill_queue_init(&d->queue, queue_limit);
     int rc = open_dir(d, err);
     if (rc < 0) {
-        cw_source_dir_free(d);
+        cw_tier_dir_free(d);
         return rc;
     }
     cw_thread_start(&d->thread, "cachew-srcdir", write_blocks, d);
@@ -387,13 +387,13 @@ int cw_source_dir_new(const struct cw_source_cache_options *o, uint64_t queue_li
     return 0;
 }
 
-void cw_source_dir_free(struct cw_source_dir *d)
+void cw_tier_dir_free(struct cw_tier_dir *d)
 {
     if (!d)
         return;
-    cw_source_queue_stop(&d->queue);
+    cw_fill_queue_stop(&d->queue);
     cw_thread_join(&d->thread);
-    cw_source_queue_fini(&d->queue);
+    cw_fill_queue_fini(&d->queue);
     if (d->fd >= 0)
         close(d->fd);
     if (d->usage_fd >= 0)
@@ -403,20 +403,20 @@ void cw_source_dir_free(struct cw_source_dir *d)
     cw_mem_free(d);
 }
 
-struct cw_source_queue *cw_source_dir_queue(struct cw_source_dir *d)
+struct cw_fill_queue *cw_tier_dir_queue(struct cw_tier_dir *d)
 {
     return &d->queue;
 }
 
-bool cw_source_dir_is_full(struct cw_source_dir *d)
+bool cw_tier_dir_is_full(struct cw_tier_dir *d)
 {
     int64_t full_ns = atomic_load(&d->full_ns);
     return full_ns != 0 && cw_clock_ns() - full_ns < FULL_NS;
 }
 
-void cw_source_dir_counts(struct cw_source_dir *d, struct cw_source_counts *ret)
+void cw_tier_dir_counts(struct cw_tier_dir *d, struct cw_source_counts *ret)
 {
-    cw_source_tally_read(&d->tally, ret);
+    cw_tier_counters_read(&d->tally, ret);
     ret->bytes = atomic_load(&d->bytes);
     ret->capacity = d->quota;
     ret->refused += atomic_load(&d->queue.refused);

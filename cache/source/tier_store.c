@@ -21,7 +21,7 @@ static void pack_free(struct cw_source_pack *p)
     cw_mem_free(p);
 }
 
-void cw_source_packs_forget(struct cw_source_packs *s, struct cw_source_pack *p)
+void cw_tier_store_forget(struct cw_tier_store *s, struct cw_source_pack *p)
 {
     for (size_t i = 0; i < p->n; i++)
         if (cw_map_get(&s->places, p->places[i].row.key_lo) == &p->places[i])
@@ -35,8 +35,8 @@ void cw_source_packs_forget(struct cw_source_packs *s, struct cw_source_pack *p)
         pack_free(p);
 }
 
-void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t bytes,
-                           struct cw_source_place *places, size_t n, int64_t used_ms)
+void cw_tier_store_learn(struct cw_tier_store *s, const char *name, uint64_t bytes,
+                         struct cw_source_place *places, size_t n, int64_t used_ms)
 {
     cw_mutex_lock(&s->mutex);
     if (cw_strmap_get(&s->packs, name)) {
@@ -60,7 +60,7 @@ void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t
     cw_mutex_unlock(&s->mutex);
 }
 
-static struct cw_source_place *find(struct cw_source_packs *s, struct cw_hash key, size_t n)
+static struct cw_source_place *find(struct cw_tier_store *s, struct cw_hash key, size_t n)
 {
     struct cw_source_place *place = cw_map_get(&s->places, key.lo);
     return place && place->row.key_hi == key.hi && place->row.bytes == n ? place : NULL;
@@ -69,7 +69,7 @@ static struct cw_source_place *find(struct cw_source_packs *s, struct cw_hash ke
 /* ---- reading ---- */
 
 /* Too many are open: one that nobody reads is closed. */
-static struct cw_store_file *close_one(struct cw_source_packs *s)
+static struct cw_store_file *close_one(struct cw_tier_store *s)
 {
     struct cw_source_pack *oldest = NULL;
     const char *name;
@@ -88,7 +88,7 @@ static struct cw_store_file *close_one(struct cw_source_packs *s)
 }
 
 /* p is in use by us. */
-static int open_pack(struct cw_source_packs *s, struct cw_source_pack *p,
+static int open_pack(struct cw_tier_store *s, struct cw_source_pack *p,
                      struct cw_store_file **ret_file, struct cw_err *err)
 {
     struct cw_store_file *file = NULL, *closing = NULL;
@@ -117,7 +117,7 @@ static int open_pack(struct cw_source_packs *s, struct cw_source_pack *p,
 }
 
 /* A reader is done. A pack that is damaged or not there any more is forgotten. */
-static void leave(struct cw_source_packs *s, struct cw_source_pack *p, int rc)
+static void leave(struct cw_tier_store *s, struct cw_source_pack *p, int rc)
 {
     cw_mutex_lock(&s->mutex);
     p->users--;
@@ -126,12 +126,12 @@ static void leave(struct cw_source_packs *s, struct cw_source_pack *p, int rc)
         if (p->users == 0)
             pack_free(p);
     } else if (rc == CW_E_NOT_FOUND || rc == CW_E_CORRUPT) {
-        cw_source_packs_forget(s, p);
+        cw_tier_store_forget(s, p);
     }
     cw_mutex_unlock(&s->mutex);
 }
 
-static int read_place(struct cw_source_packs *s, struct cw_source_pack *p,
+static int read_place(struct cw_tier_store *s, struct cw_source_pack *p,
                       const struct cw_source_row *row, void *dst, struct cw_err *err)
 {
     struct cw_store_file *file;
@@ -143,7 +143,7 @@ static int read_place(struct cw_source_packs *s, struct cw_source_pack *p,
     return rc;
 }
 
-struct cw_buf *cw_source_packs_get(struct cw_source_packs *s, struct cw_hash key, size_t n)
+struct cw_buf *cw_tier_store_get(struct cw_tier_store *s, struct cw_hash key, size_t n)
 {
     struct cw_source_pack *p = NULL;
     struct cw_source_row row;
@@ -165,7 +165,7 @@ struct cw_buf *cw_source_packs_get(struct cw_source_packs *s, struct cw_hash key
         if (rc == CW_E_CORRUPT)
             atomic_fetch_add(&s->tally.damaged, 1);
         if (rc < 0) {
-            cw_source_tally_trouble(&s->tally, err.msg);
+            cw_tier_counters_error(&s->tally, err.msg);
             buf = cw_buf_unref(buf);
         }
     }
@@ -175,7 +175,7 @@ struct cw_buf *cw_source_packs_get(struct cw_source_packs *s, struct cw_hash key
     return buf;
 }
 
-bool cw_source_packs_has(struct cw_source_packs *s, struct cw_hash key, size_t n)
+bool cw_tier_store_has(struct cw_tier_store *s, struct cw_hash key, size_t n)
 {
     cw_mutex_lock(&s->mutex);
     bool has = find(s, key, n) != NULL;
@@ -187,36 +187,36 @@ bool cw_source_packs_has(struct cw_source_packs *s, struct cw_hash key, size_t n
 
 /* ---- the whole ---- */
 
-struct cw_source_packs *cw_source_packs_new(const char *url, uint64_t quota, uint64_t queue_limit,
-                                            int64_t idle_ms)
+struct cw_tier_store *cw_tier_store_new(const char *url, uint64_t quota, uint64_t queue_limit,
+                                        int64_t idle_ms)
 {
-    struct cw_source_packs *s = CW_NEW(struct cw_source_packs);
+    struct cw_tier_store *s = CW_NEW(struct cw_tier_store);
     s->url = cw_mem_strdup(url);
     atomic_store(&s->quota, quota);
     s->idle_ms = idle_ms;
     s->pack_bytes = CW_MIN(PACK_BYTES_MAX, queue_limit / 2);
     cw_mutex_init(&s->mutex);
     cw_mutex_init(&s->tally.mutex);
-    cw_source_queue_init(&s->queue, queue_limit / 2);
-    cw_thread_start(&s->thread, "cachew-srcpack", cw_source_packs_work, s);
+    cw_fill_queue_init(&s->queue, queue_limit / 2);
+    cw_thread_start(&s->thread, "cachew-srcpack", cw_tier_store_work, s);
     return s;
 }
 
-void cw_source_packs_free(struct cw_source_packs *s)
+void cw_tier_store_free(struct cw_tier_store *s)
 {
     if (!s)
         return;
-    cw_source_queue_stop(&s->queue);
+    cw_fill_queue_stop(&s->queue);
     cw_thread_join(&s->thread);
     const char *name;
     void *value;
     cw_mutex_lock(&s->mutex);
     for (size_t i = 0; cw_strmap_next(&s->packs, &i, &name, &value);)
-        cw_source_packs_forget(s, value);
+        cw_tier_store_forget(s, value);
     cw_mutex_unlock(&s->mutex);
     cw_strmap_fini(&s->packs);
     cw_map_fini(&s->places);
-    cw_source_queue_fini(&s->queue);
+    cw_fill_queue_fini(&s->queue);
     cw_mem_free(s->pending);
     cw_store_close(s->store);
     cw_mem_free(s->url);
@@ -225,25 +225,25 @@ void cw_source_packs_free(struct cw_source_packs *s)
     cw_mem_free(s);
 }
 
-void cw_source_packs_set_quota(struct cw_source_packs *s, uint64_t quota)
+void cw_tier_store_set_quota(struct cw_tier_store *s, uint64_t quota)
 {
     atomic_store(&s->quota, quota);
 }
 
-struct cw_source_queue *cw_source_packs_queue(struct cw_source_packs *s)
+struct cw_fill_queue *cw_tier_store_queue(struct cw_tier_store *s)
 {
     return &s->queue;
 }
 
-bool cw_source_packs_is_full(struct cw_source_packs *s)
+bool cw_tier_store_is_full(struct cw_tier_store *s)
 {
     int64_t full_ns = atomic_load(&s->full_ns);
     return full_ns != 0 && cw_clock_ns() - full_ns < FULL_NS;
 }
 
-void cw_source_packs_counts(struct cw_source_packs *s, struct cw_source_counts *ret)
+void cw_tier_store_counts(struct cw_tier_store *s, struct cw_source_counts *ret)
 {
-    cw_source_tally_read(&s->tally, ret);
+    cw_tier_counters_read(&s->tally, ret);
     cw_mutex_lock(&s->mutex);
     ret->bytes = s->bytes;
     cw_mutex_unlock(&s->mutex);

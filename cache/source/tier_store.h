@@ -44,15 +44,15 @@ struct cw_source_pack {
     uint64_t opened_at;
 };
 
-struct cw_source_packs {
+struct cw_tier_store {
     char *url;
     /* the thread's, and that of who has found a pack; NULL = it cannot be */
     struct cw_store *store;
     _Atomic uint64_t quota;
     int64_t idle_ms;
     uint64_t pack_bytes;
-    struct cw_source_tally tally;
-    struct cw_source_queue queue;
+    struct cw_tier_counters tally;
+    struct cw_fill_queue queue;
     struct cw_thread thread;
     _Atomic int64_t full_ns;
     _Atomic bool missed;
@@ -62,19 +62,19 @@ struct cw_source_packs {
     uint64_t bytes, clock;
     size_t open_n;
     /* the thread's own */
-    struct cw_source_item *pending;
+    struct cw_fill_item *pending;
     size_t pending_n, pending_cap;
     uint64_t pending_bytes;
     int64_t listed_ns;
 };
 
 /* Takes the places; a pack that is known already is left as it is. */
-void cw_source_packs_learn(struct cw_source_packs *s, const char *name, uint64_t bytes,
-                           struct cw_source_place *places, size_t n, int64_t used_ms);
+void cw_tier_store_learn(struct cw_tier_store *s, const char *name, uint64_t bytes,
+                         struct cw_source_place *places, size_t n, int64_t used_ms);
 /* Its blocks are not found any more. The lock is held. */
-void cw_source_packs_forget(struct cw_source_packs *s, struct cw_source_pack *p);
+void cw_tier_store_forget(struct cw_tier_store *s, struct cw_source_pack *p);
 /* Asks the store which packs there are. The thread's, as all that follows. */
-void cw_source_packs_list(struct cw_source_packs *s);
-void cw_source_packs_work(void *packs);
+void cw_tier_store_list(struct cw_tier_store *s);
+void cw_tier_store_work(void *packs);
 
 #endif

@@ -47,8 +47,8 @@ static int read_rows(struct cw_store_file *file, const struct cw_source_tail *ta
     return rc;
 }
 
-static int read_pack(struct cw_source_packs *s, const char *name,
-                     struct cw_source_place **ret_places, size_t *ret_n, struct cw_err *err)
+static int read_pack(struct cw_tier_store *s, const char *name, struct cw_source_place **ret_places,
+                     size_t *ret_n, struct cw_err *err)
 {
     struct cw_store_file *file = NULL;
     struct cw_source_tail tail;
@@ -72,7 +72,7 @@ static int read_pack(struct cw_source_packs *s, const char *name,
 }
 
 struct listed {
-    struct cw_source_packs *packs;
+    struct cw_tier_store *packs;
     struct listed_file {
         char name[CW_STORE_NAME_MAX + 1];
         uint64_t bytes;
@@ -101,7 +101,7 @@ static int on_listed(void *arg, const char *name, uint64_t bytes, int64_t mtime_
 }
 
 /* A pack by the name of its .pack or .used file. */
-static struct cw_source_pack *pack_of(struct cw_source_packs *s, const char *name)
+static struct cw_source_pack *pack_of(struct cw_tier_store *s, const char *name)
 {
     char text[CW_STORE_NAME_MAX + 1];
     snprintf(text, sizeof(text), "%s", name);
@@ -111,7 +111,7 @@ static struct cw_source_pack *pack_of(struct cw_source_packs *s, const char *nam
     return cw_strmap_get(&s->packs, text);
 }
 
-static void forget_unlisted(struct cw_source_packs *s)
+static void forget_unlisted(struct cw_tier_store *s)
 {
     const char *name;
     void *value;
@@ -121,13 +121,13 @@ static void forget_unlisted(struct cw_source_packs *s)
         if (p->listed)
             p->listed = false;
         else
-            cw_source_packs_forget(s, p);
+            cw_tier_store_forget(s, p);
     }
     cw_mutex_unlock(&s->mutex);
 }
 
 /* Whether it is known; notes that it is there, and when it was used. */
-static bool note(struct cw_source_packs *s, const struct listed_file *f)
+static bool note(struct cw_tier_store *s, const struct listed_file *f)
 {
     cw_mutex_lock(&s->mutex);
     struct cw_source_pack *p = pack_of(s, f->name);
@@ -139,7 +139,7 @@ static bool note(struct cw_source_packs *s, const struct listed_file *f)
     return p != NULL;
 }
 
-void cw_source_packs_list(struct cw_source_packs *s)
+void cw_tier_store_list(struct cw_tier_store *s)
 {
     struct listed l = {.packs = s};
     struct cw_err err = {0};
@@ -148,7 +148,7 @@ void cw_source_packs_list(struct cw_source_packs *s)
     if (!s->store)
         return;
     if (cw_store_list(s->store, CW_SOURCE_PACK_PREFIX, on_listed, &l, &err) < 0) {
-        cw_source_tally_trouble(&s->tally, err.msg);
+        cw_tier_counters_error(&s->tally, err.msg);
         cw_mem_free(l.v);
         return;
     }
@@ -159,10 +159,10 @@ void cw_source_packs_list(struct cw_source_packs *s)
             continue;
         int rc = read_pack(s, l.v[i].name, &places, &n, &err);
         if (rc == 0) {
-            cw_source_packs_learn(s, l.v[i].name, l.v[i].bytes, places, n, l.v[i].mtime_ms);
+            cw_tier_store_learn(s, l.v[i].name, l.v[i].bytes, places, n, l.v[i].mtime_ms);
             continue;
         }
-        cw_source_tally_trouble(&s->tally, err.msg);
+        cw_tier_counters_error(&s->tally, err.msg);
         if (rc == CW_E_CORRUPT) {
             atomic_fetch_add(&s->tally.damaged, 1);
             (void)cw_store_remove(s->store, l.v[i].name, &err);

@@ -24,7 +24,7 @@ static char *used_name(const char *pack)
 }
 
 /* The pack used longest ago, if it is idle: forgotten, its name for the caller. */
-static char *take_idle(struct cw_source_packs *s)
+static char *take_idle(struct cw_tier_store *s)
 {
     struct cw_source_pack *oldest = NULL;
     const char *key;
@@ -38,13 +38,13 @@ static char *take_idle(struct cw_source_packs *s)
     }
     if (oldest && cw_clock_wall_ms() - oldest->used_ms >= s->idle_ms) {
         name = cw_mem_strdup(oldest->name);
-        cw_source_packs_forget(s, oldest);
+        cw_tier_store_forget(s, oldest);
     }
     cw_mutex_unlock(&s->mutex);
     return name;
 }
 
-static bool has_room(struct cw_source_packs *s, uint64_t n)
+static bool has_room(struct cw_tier_store *s, uint64_t n)
 {
     cw_mutex_lock(&s->mutex);
     bool ok = s->bytes + n <= atomic_load(&s->quota);
@@ -52,14 +52,14 @@ static bool has_room(struct cw_source_packs *s, uint64_t n)
     return ok;
 }
 
-static bool make_room(struct cw_source_packs *s, uint64_t n)
+static bool make_room(struct cw_tier_store *s, uint64_t n)
 {
     struct cw_err err;
     if (has_room(s, n + atomic_load(&s->quota) / 5))
         return true;
     if (cw_clock_ns() - s->listed_ns > CW_SOURCE_LIST_MISSED_NS || !has_room(s, n))
         /* others may have written, or removed some, or used what we take for idle */
-        cw_source_packs_list(s);
+        cw_tier_store_list(s);
     while (!has_room(s, n)) {
         cw_autofree char *name = take_idle(s);
         if (!name)
@@ -72,7 +72,7 @@ static bool make_room(struct cw_source_packs *s, uint64_t n)
 }
 
 /* Packs that were read since: others shall know. */
-static void mark_used(struct cw_source_packs *s)
+static void mark_used(struct cw_tier_store *s)
 {
     const char *key;
     void *value;
@@ -100,14 +100,14 @@ static void mark_used(struct cw_source_packs *s)
 
 /* ---- writing ---- */
 
-static void drop_pending(struct cw_source_packs *s, bool refused)
+static void drop_pending(struct cw_tier_store *s, bool refused)
 {
     if (refused) {
         atomic_fetch_add(&s->tally.refused, s->pending_n);
         atomic_store(&s->full_ns, cw_clock_ns());
     }
     for (size_t i = 0; i < s->pending_n; i++)
-        cw_source_queue_done(&s->queue, &s->pending[i]);
+        cw_fill_queue_done(&s->queue, &s->pending[i]);
     s->pending_n = 0;
     s->pending_bytes = 0;
 }
@@ -125,7 +125,7 @@ static void pack_name(const struct cw_source_row *rows, size_t n, char *ret, siz
     snprintf(ret, cap, CW_SOURCE_PACK_PREFIX "%s.pack", text);
 }
 
-static int put_pack(struct cw_source_packs *s, const struct cw_source_row *rows, struct cw_err *err)
+static int put_pack(struct cw_tier_store *s, const struct cw_source_row *rows, struct cw_err *err)
 {
     size_t n = s->pending_n, rows_bytes = n * sizeof(*rows);
     struct cw_source_row *rows_copy = cw_mem_dup(rows, rows_bytes);
@@ -147,7 +147,7 @@ static int put_pack(struct cw_source_packs *s, const struct cw_source_row *rows,
         struct cw_source_place *places = CW_NEW_ARRAY(struct cw_source_place, n);
         for (size_t i = 0; i < n; i++)
             places[i].row = rows[i];
-        cw_source_packs_learn(s, name, tail.bytes, places, n, cw_clock_wall_ms());
+        cw_tier_store_learn(s, name, tail.bytes, places, n, cw_clock_wall_ms());
         atomic_fetch_add(&s->tally.filled_bytes, s->pending_bytes);
     }
     cw_mem_free(rows_copy);
@@ -155,7 +155,7 @@ static int put_pack(struct cw_source_packs *s, const struct cw_source_row *rows,
     return rc;
 }
 
-static void write_pending(struct cw_source_packs *s)
+static void write_pending(struct cw_tier_store *s)
 {
     struct cw_err err = {0};
     if (s->pending_n == 0)
@@ -173,25 +173,25 @@ static void write_pending(struct cw_source_packs *s)
     }
     struct cw_source_row *rows = CW_NEW_ARRAY(struct cw_source_row, s->pending_n);
     for (size_t i = 0; i < s->pending_n; i++) {
-        const struct cw_source_item *item = &s->pending[i];
+        const struct cw_fill_item *item = &s->pending[i];
         rows[i] = (struct cw_source_row){item->key.hi, item->key.lo, at, item->buf->len,
                                          cw_hash_u64(item->buf->data, item->buf->len)};
         at += item->buf->len;
     }
     int rc = put_pack(s, rows, &err);
     if (rc < 0)
-        cw_source_tally_trouble(&s->tally, err.msg);
+        cw_tier_counters_error(&s->tally, err.msg);
     cw_mem_free(rows);
     drop_pending(s, rc < 0);
 }
 
-static void take(struct cw_source_packs *s, struct cw_source_item *item)
+static void take(struct cw_tier_store *s, struct cw_fill_item *item)
 {
-    bool twice = cw_source_packs_has(s, item->key, item->buf->len);
+    bool twice = cw_tier_store_has(s, item->key, item->buf->len);
     for (size_t i = 0; i < s->pending_n && !twice; i++)
         twice = cw_hash_eq(s->pending[i].key, item->key);
     if (twice) {
-        cw_source_queue_done(&s->queue, item);
+        cw_fill_queue_done(&s->queue, item);
         return;
     }
     CW_GROW(s->pending, s->pending_n, s->pending_cap);
@@ -199,21 +199,21 @@ static void take(struct cw_source_packs *s, struct cw_source_item *item)
     s->pending_bytes += item->buf->len;
 }
 
-void cw_source_packs_work(void *arg)
+void cw_tier_store_work(void *arg)
 {
-    struct cw_source_packs *s = arg;
-    struct cw_source_item item;
+    struct cw_tier_store *s = arg;
+    struct cw_fill_item item;
     struct cw_err err;
     int64_t begun_ns = 0;
     if (cw_store_open_lazily(s->url, &s->store, &err) < 0)
-        cw_source_tally_trouble(&s->tally, err.msg);
-    cw_source_packs_list(s);
+        cw_tier_counters_error(&s->tally, err.msg);
+    cw_tier_store_list(s);
     for (;;) {
         int64_t list_ns =
             s->listed_ns + (atomic_load(&s->missed) ? CW_SOURCE_LIST_MISSED_NS : LIST_NS);
         /* something may be missed meanwhile */
         int64_t wake_ns = CW_MIN(list_ns, cw_clock_ns() + CW_SOURCE_LIST_MISSED_NS);
-        int rc = cw_source_queue_pop(
+        int rc = cw_fill_queue_pop(
             &s->queue, s->pending_n ? CW_MIN(begun_ns + LINGER_NS, wake_ns) : wake_ns, &item);
         if (rc > 0) {
             if (s->pending_n == 0)
@@ -226,7 +226,7 @@ void cw_source_packs_work(void *arg)
         if (rc < 0)
             return;
         if (cw_clock_ns() >= list_ns) {
-            cw_source_packs_list(s);
+            cw_tier_store_list(s);
             mark_used(s);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a store is to store.c: plain functions that wait (docs/adding-a-store.md). Timeouts,
  * reads in flight in numbers, throttling, the breaker and counting are done around them, for
- * every store alike: a store is one file store_NAME.c with a descriptor cw_store_NAME, and one
+ * every store alike: a store is one file backend_NAME.c with a descriptor cw_backend_NAME, and one
  * line in backend_list.h. */
 #ifndef CW_CACHE_BACKEND_H
 #define CW_CACHE_BACKEND_H
@@ -15,7 +15,7 @@
 struct cw_store_url {
     char text[CW_STORE_URL_MAX];
     char address[CW_STORE_URL_MAX]; /* between the scheme's ':' and '?' */
-    const struct cw_store_ops *ops;
+    const struct cw_backend *ops;
     int64_t timeout_ns, latency_ns;
     uint64_t read_rate, write_rate; /* bytes/s, 0 = as fast as it goes */
     bool has_timeout;               /* timeout_ns is what the URL says, not the default */
@@ -32,8 +32,8 @@ const char *cw_store_url_get(const struct cw_store_url *url, const char *key);
  * Those of a file are given what open or create returned. Names were checked. A store that
  * cannot be reached is CW_E_UNAVAILABLE, a full one CW_E_LIMIT; NOT_FOUND, DENIED and IO as they
  * are. Messages name the file or the store. Functions marked (opt) may be NULL. */
-struct cw_store_ops {
-    const char *scheme;      /* "dir": of cw_store_dir */
+struct cw_backend {
+    const char *scheme;      /* "dir": of cw_backend_dir */
     const char *form;        /* "dir:/path", for messages */
     const char *const *keys; /* its own parameters, NULL-terminated (opt) */
     bool waits;              /* calls may take long: they run on I/O threads. false: memory */

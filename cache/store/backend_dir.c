@@ -103,11 +103,11 @@ static int make_path(const char *path, struct cw_err *err)
             continue;
         *at = '\0';
         if (mkdir(part, DIR_MODE) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-            return cw_dir_fail(err, errno, "cannot make the directory", part);
+            return cw_backend_dir_fail(err, errno, "cannot make the directory", part);
         *at = '/';
     }
     if (mkdir(path, DIR_MODE) < 0 && errno != EEXIST)
-        return cw_dir_fail(err, errno, "cannot make the directory", path);
+        return cw_backend_dir_fail(err, errno, "cannot make the directory", path);
     return 0;
 }
 static bool is_remote(int fd)
@@ -140,9 +140,9 @@ static int try(void *self, struct cw_err *err)
         return rc;
     int fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return cw_dir_fail(err, errno, "cannot open the directory", dir->path);
+        return cw_backend_dir_fail(err, errno, "cannot open the directory", dir->path);
     if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
-        rc = cw_dir_fail(err, errno, "cannot write to the directory", dir->path);
+        rc = cw_backend_dir_fail(err, errno, "cannot write to the directory", dir->path);
         close(fd);
         return rc;
     }
@@ -167,8 +167,8 @@ static int root_of(struct dir *dir, struct cw_err *err)
     int sys_errno = errno;
     cw_mutex_unlock(&dir->lock);
     if (fd < 0)
-        return cw_dir_fail(err, dir->fd < 0 ? ENOTCONN : sys_errno, "cannot use the directory",
-                           dir->path);
+        return cw_backend_dir_fail(err, dir->fd < 0 ? ENOTCONN : sys_errno,
+                                   "cannot use the directory", dir->path);
     if (fstat(fd, &st) == 0 && st.st_nlink == 0) {
         close(fd);
         return cw_err_set(err, CW_E_UNAVAILABLE, "the directory %s was removed", dir->path);
@@ -202,7 +202,7 @@ static int open_parent(struct dir *dir, const char *name, bool makes, const char
         snprintf(part, sizeof(part), "%.*s", (int)(slash - name), name);
         fd = step(fd, part, makes);
         if (fd < 0)
-            return cw_dir_fail(
+            return cw_backend_dir_fail(
                 err, errno, makes ? "cannot make the directory of" : "cannot open the directory of",
                 name);
     }
@@ -223,7 +223,7 @@ static int create(void *self, const char *name, void **ret_out, struct cw_err *e
     cw_mutex_lock(&dir->lock);
     bool direct = dir->is_direct;
     cw_mutex_unlock(&dir->lock);
-    return cw_dir_out_create(parent, name, base, direct, ret_out, err);
+    return cw_dir_write_create(parent, name, base, direct, ret_out, err);
 }
 
 /* ---- names ---- */
@@ -235,7 +235,8 @@ static int remove_file(void *self, const char *name, struct cw_err *err)
 
     if (parent < 0)
         return parent;
-    int rc = unlinkat(parent, base, 0) < 0 ? cw_dir_fail(err, errno, "cannot remove", name) : 0;
+    int rc =
+        unlinkat(parent, base, 0) < 0 ? cw_backend_dir_fail(err, errno, "cannot remove", name) : 0;
     close(parent);
     return rc;
 }
@@ -250,7 +251,7 @@ static int open_file(struct dir *dir, const char *name, struct stat *ret_stat, s
     int sys_errno = errno;
     close(parent);
     if (fd < 0)
-        return cw_dir_fail(err, sys_errno, "cannot open", name);
+        return cw_backend_dir_fail(err, sys_errno, "cannot open", name);
     if (fstat(fd, ret_stat) == 0 && S_ISREG(ret_stat->st_mode))
         return fd;
     close(fd);
@@ -340,7 +341,8 @@ static int run_walk(struct walk *walk, struct cw_err *err)
         if (entry)
             rc = visit(walk, entry->d_name);
         else if (errno && errno != ENOENT)
-            rc = cw_dir_fail(err, errno, "cannot list", walk->len ? walk->name : "the directory");
+            rc = cw_backend_dir_fail(err, errno, "cannot list",
+                                     walk->len ? walk->name : "the directory");
         else
             leave(walk);
     }
@@ -365,7 +367,7 @@ static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
     int sys_errno = errno;
     close(parent);
     if (fd < 0)
-        return sys_errno == ENOENT ? 0 : cw_dir_fail(err, sys_errno, "cannot list", prefix);
+        return sys_errno == ENOENT ? 0 : cw_backend_dir_fail(err, sys_errno, "cannot list", prefix);
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         close(fd);
         return fn(arg, prefix, (uint64_t)st.st_size, (int64_t)st.st_mtim.tv_sec * 1000);
@@ -381,8 +383,9 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
 
     if (fd < 0)
         return fd;
-    int rc =
-        fstatvfs(fd, &fs) < 0 ? cw_dir_fail(err, errno, "cannot tell the space of", dir->path) : 0;
+    int rc = fstatvfs(fd, &fs) < 0
+                 ? cw_backend_dir_fail(err, errno, "cannot tell the space of", dir->path)
+                 : 0;
     close(fd);
     if (rc < 0)
         return rc;
@@ -424,7 +427,7 @@ static int read_piece(void *arg, uint64_t offset, void *dst, size_t n, struct cw
         if (some < 0 && errno == EINTR)
             continue;
         if (some < 0)
-            return cw_dir_fail(err, errno, "cannot read", "a file");
+            return cw_backend_dir_fail(err, errno, "cannot read", "a file");
         if (some == 0)
             return cw_err_set(err, CW_E_CORRUPT, "a file was %llu bytes long, and ends at %llu now",
                               (unsigned long long)file->bytes, (unsigned long long)(offset + at));
@@ -507,7 +510,7 @@ static void close_file(void *arg)
     cw_mem_free(file);
 }
 
-const struct cw_store_ops cw_store_dir = {.scheme = "dir",
+const struct cw_backend cw_backend_dir = {.scheme = "dir",
                                           .form = "dir:/path",
                                           .keys = keys,
                                           .waits = true,
@@ -519,10 +522,10 @@ const struct cw_store_ops cw_store_dir = {.scheme = "dir",
                                           .fini = fini,
                                           .try = try,
                                           .create = create,
-                                          .write = cw_dir_out_write,
-                                          .sync = cw_dir_out_sync,
-                                          .commit = cw_dir_out_commit,
-                                          .abandon = cw_dir_out_abandon,
+                                          .write = cw_dir_write_piece,
+                                          .sync = cw_dir_write_sync,
+                                          .commit = cw_dir_write_commit,
+                                          .abandon = cw_dir_write_abandon,
                                           .remove = remove_file,
                                           .stat = stat_file,
                                           .list = list,

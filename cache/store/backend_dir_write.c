@@ -22,7 +22,7 @@ struct cw_dir_out {
     const char *base; /* in name */
 };
 
-int cw_dir_fail(struct cw_err *err, int sys_errno, const char *what, const char *name)
+int cw_backend_dir_fail(struct cw_err *err, int sys_errno, const char *what, const char *name)
 {
     int rc = cw_err_errno(err, sys_errno, "%s %s", what, name);
 
@@ -41,8 +41,8 @@ int cw_dir_fail(struct cw_err *err, int sys_errno, const char *what, const char 
     }
 }
 
-int cw_dir_out_create(int parent, const char *name, const char *base, bool direct, void **ret_out,
-                      struct cw_err *err)
+int cw_dir_write_create(int parent, const char *name, const char *base, bool direct, void **ret_out,
+                        struct cw_err *err)
 {
     struct cw_dir_out *out = CW_NEW(struct cw_dir_out);
 
@@ -53,7 +53,7 @@ int cw_dir_out_create(int parent, const char *name, const char *base, bool direc
     out->fd =
         openat(parent, out->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     if (out->fd < 0) {
-        int rc = cw_dir_fail(err, errno, "cannot make a file for", name);
+        int rc = cw_backend_dir_fail(err, errno, "cannot make a file for", name);
         close(parent);
         cw_mem_free(out);
         return rc;
@@ -83,14 +83,14 @@ static int write_direct(struct cw_dir_out *out, uint64_t offset, const char *p, 
         if (some < 0 && (errno == EINVAL || errno == EOPNOTSUPP))
             atomic_store_explicit(&out->is_direct, false, memory_order_relaxed);
         else if (some <= 0)
-            return cw_dir_fail(err, some < 0 ? errno : EIO, "cannot write", out->name);
+            return cw_backend_dir_fail(err, some < 0 ? errno : EIO, "cannot write", out->name);
         else
             *ret_at += (size_t)some;
     }
     return 0;
 }
 
-int cw_dir_out_write(void *arg, uint64_t offset, const void *p, size_t n, struct cw_err *err)
+int cw_dir_write_piece(void *arg, uint64_t offset, const void *p, size_t n, struct cw_err *err)
 {
     struct cw_dir_out *out = arg;
     size_t at = 0;
@@ -101,17 +101,18 @@ int cw_dir_out_write(void *arg, uint64_t offset, const void *p, size_t n, struct
         if (some < 0 && errno == EINTR)
             continue;
         if (some <= 0)
-            return cw_dir_fail(err, some < 0 ? errno : EIO, "cannot write", out->name);
+            return cw_backend_dir_fail(err, some < 0 ? errno : EIO, "cannot write", out->name);
         at += (size_t)some;
     }
     return rc;
 }
 
-int cw_dir_out_sync(void *arg, struct cw_err *err)
+int cw_dir_write_sync(void *arg, struct cw_err *err)
 {
     struct cw_dir_out *out = arg;
 
-    return fsync(out->fd) < 0 ? cw_dir_fail(err, errno, "cannot write to disk", out->name) : 0;
+    return fsync(out->fd) < 0 ? cw_backend_dir_fail(err, errno, "cannot write to disk", out->name)
+                              : 0;
 }
 
 static void end(struct cw_dir_out *out, bool removes)
@@ -126,23 +127,23 @@ static void end(struct cw_dir_out *out, bool removes)
     cw_mem_free(out);
 }
 
-int cw_dir_out_commit(void *arg, struct cw_err *err)
+int cw_dir_write_commit(void *arg, struct cw_err *err)
 {
     struct cw_dir_out *out = arg;
     int rc = 0, fd = out->fd;
 
     out->fd = -1;
     if (close(fd) < 0)
-        rc = cw_dir_fail(err, errno, "cannot close", out->name);
+        rc = cw_backend_dir_fail(err, errno, "cannot close", out->name);
     else if (renameat(out->parent, out->temp, out->parent, out->base) < 0)
-        rc = cw_dir_fail(err, errno, "cannot rename a file to", out->name);
+        rc = cw_backend_dir_fail(err, errno, "cannot rename a file to", out->name);
     else if (fsync(out->parent) < 0 && errno != EINVAL) /* some file systems cannot */
-        rc = cw_dir_fail(err, errno, "cannot write to disk the directory of", out->name);
+        rc = cw_backend_dir_fail(err, errno, "cannot write to disk the directory of", out->name);
     end(out, rc < 0);
     return rc;
 }
 
-void cw_dir_out_abandon(void *arg)
+void cw_dir_write_abandon(void *arg)
 {
     end(arg, true);
 }

@@ -13,15 +13,15 @@
 
 /* The code of a system call's error; those of a remote file system that does not answer are
  * UNAVAILABLE. */
-int cw_dir_fail(struct cw_err *err, int sys_errno, const char *what, const char *name);
+int cw_backend_dir_fail(struct cw_err *err, int sys_errno, const char *what, const char *name);
 
 /* Takes `parent`, the directory where `name` will be; `base` is the last part of `name`.
- * *ret_out is what the others take: they are functions of a store (struct cw_store_ops). */
-int cw_dir_out_create(int parent, const char *name, const char *base, bool direct, void **ret_out,
-                      struct cw_err *err);
-int cw_dir_out_write(void *out, uint64_t offset, const void *p, size_t n, struct cw_err *err);
-int cw_dir_out_sync(void *out, struct cw_err *err);
-int cw_dir_out_commit(void *out, struct cw_err *err);
-void cw_dir_out_abandon(void *out);
+ * *ret_out is what the others take: they are functions of a store (struct cw_backend). */
+int cw_dir_write_create(int parent, const char *name, const char *base, bool direct, void **ret_out,
+                        struct cw_err *err);
+int cw_dir_write_piece(void *out, uint64_t offset, const void *p, size_t n, struct cw_err *err);
+int cw_dir_write_sync(void *out, struct cw_err *err);
+int cw_dir_write_commit(void *out, struct cw_err *err);
+void cw_dir_write_abandon(void *out);
 
 #endif

@@ -31,7 +31,7 @@
 
 struct gluster {
     struct cw_gluster_address address;
-    struct cw_gluster_link *link;
+    struct cw_gluster_connection *link;
     int64_t timeout_ns;
 };
 struct file {
@@ -118,7 +118,7 @@ static void *init(const struct cw_store_url *url)
     struct gluster *gluster = CW_NEW(struct gluster);
 
     CW_ASSERT(parse(url->address, &gluster->address) == 0); /* checked */
-    gluster->link = cw_gluster_link_get(&gluster->address);
+    gluster->link = cw_gluster_connection_get(&gluster->address);
     gluster->timeout_ns = url->timeout_ns;
     return gluster;
 }
@@ -131,11 +131,11 @@ static void fini(void *self)
 
 static const struct cw_gluster_api *gf(void)
 {
-    return cw_gluster_link_api();
+    return cw_gluster_connection_api();
 }
 static glfs_t *fs_of(const struct gluster *gluster)
 {
-    return cw_gluster_link_fs(gluster->link);
+    return cw_gluster_connection_fs(gluster->link);
 }
 /* ENOTCONN and the like are UNAVAILABLE for all; these are what a volume says while it loses or
  * finds its bricks. */
@@ -236,7 +236,7 @@ static int try(void *self, struct cw_err *err)
     struct gluster *gluster = self;
     char temp[PATH_BYTES], below[PATH_BYTES];
     struct stat st;
-    int rc = cw_gluster_link_up(gluster->link, gluster->timeout_ns, err);
+    int rc = cw_gluster_connection_up(gluster->link, gluster->timeout_ns, err);
 
     if (rc < 0)
         return rc;
@@ -503,7 +503,7 @@ static void close_file(void *arg)
     cw_mem_free(file);
 }
 
-const struct cw_store_ops cw_store_gluster = {.scheme = "gluster",
+const struct cw_backend cw_backend_gluster = {.scheme = "gluster",
                                               .form =
                                                   "gluster://host[:port][,host2...]/volume/path",
                                               .waits = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every store: CW_STORE(name), the descriptor cw_store_NAME of store_NAME.c. */
-CW_STORE(dir)
-CW_STORE(gluster)
-CW_STORE(mem)
+/* Every store: CW_BACKEND(name), the descriptor cw_backend_NAME of backend_NAME.c. */
+CW_BACKEND(dir)
+CW_BACKEND(gluster)
+CW_BACKEND(mem)

@@ -305,7 +305,7 @@ static void close(void *arg)
 }
 
 static const char *const keys[] = {"bytes", NULL};
-const struct cw_store_ops cw_store_mem = {.scheme = "mem",
+const struct cw_backend cw_backend_mem = {.scheme = "mem",
                                           .form = "mem:NAME",
                                           .keys = keys,
                                           .writes = 1,

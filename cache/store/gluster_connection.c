@@ -19,8 +19,8 @@
 #define LOG_WARNING 5 /* GF_LOG_WARNING of libglusterfs; worse ones have lower numbers */
 
 enum link_state { LINK_DOWN, LINK_TRYING, LINK_UP };
-struct cw_gluster_link {
-    struct cw_gluster_link *next;
+struct cw_gluster_connection {
+    struct cw_gluster_connection *next;
     char *key;
     struct cw_gluster_address address;
     enum link_state state; /* lock */
@@ -28,11 +28,11 @@ struct cw_gluster_link {
 };
 
 static struct cw_mutex lock = CW_MUTEX_INIT;
-static struct cw_cond changed;        /* lock: of a state */
-static struct cw_gluster_link *links; /* lock; they stay */
-static struct cw_gluster_api api;     /* lock, until it is loaded */
-static bool is_loaded;                /* lock */
-static char log_path[40];             /* lock; "" = not begun */
+static struct cw_cond changed;              /* lock: of a state */
+static struct cw_gluster_connection *links; /* lock; they stay */
+static struct cw_gluster_api api;           /* lock, until it is loaded */
+static bool is_loaded;                      /* lock */
+static char log_path[40];                   /* lock; "" = not begun */
 
 /* ---- libgfapi ---- */
 
@@ -64,7 +64,7 @@ static int load(struct cw_err *err)
     is_loaded = rc == 0;
     return rc;
 }
-const struct cw_gluster_api *cw_gluster_link_api(void)
+const struct cw_gluster_api *cw_gluster_connection_api(void)
 {
     return &api;
 }
@@ -114,10 +114,10 @@ static void begin_log(void)
 
 /* ---- connections ---- */
 
-struct cw_gluster_link *cw_gluster_link_get(const struct cw_gluster_address *address)
+struct cw_gluster_connection *cw_gluster_connection_get(const struct cw_gluster_address *address)
 {
     CW_STR_AUTO key = {0};
-    struct cw_gluster_link *link;
+    struct cw_gluster_connection *link;
 
     for (size_t i = 0; i < address->hosts_n; i++)
         cw_str_addf(&key, "%s:%d,", address->hosts[i].name, address->hosts[i].port);
@@ -128,7 +128,7 @@ struct cw_gluster_link *cw_gluster_link_get(const struct cw_gluster_address *add
     for (link = links; link && !cw_str_eq(link->key, cw_str_text(&key)); link = link->next)
         ;
     if (!link) {
-        link = CW_NEW(struct cw_gluster_link);
+        link = CW_NEW(struct cw_gluster_connection);
         link->key = cw_str_take(&key);
         link->address = *address;
         link->next = links;
@@ -137,7 +137,7 @@ struct cw_gluster_link *cw_gluster_link_get(const struct cw_gluster_address *add
     cw_mutex_unlock(&lock);
     return link;
 }
-static int make_fs(struct cw_gluster_link *link, struct cw_err *err)
+static int make_fs(struct cw_gluster_connection *link, struct cw_err *err)
 {
     const struct cw_gluster_address *address = &link->address;
     glfs_t *fs = api.new(address->volume);
@@ -167,7 +167,7 @@ static int fail_to_connect(const struct cw_gluster_address *address, int sys_err
         strerror_r(sys_errno, text, sizeof(text)));
 }
 /* Without the lock: it may take long. A handle that failed can be tried again. */
-static int connect_link(struct cw_gluster_link *link, struct cw_err *err)
+static int connect_link(struct cw_gluster_connection *link, struct cw_err *err)
 {
     int rc = link->fs ? 0 : make_fs(link, err);
 
@@ -178,7 +178,8 @@ static int connect_link(struct cw_gluster_link *link, struct cw_err *err)
         return fail_to_connect(&link->address, errno ? errno : EIO, err);
     return 0;
 }
-int cw_gluster_link_up(struct cw_gluster_link *link, int64_t wait_ns, struct cw_err *err)
+int cw_gluster_connection_up(struct cw_gluster_connection *link, int64_t wait_ns,
+                             struct cw_err *err)
 {
     int64_t deadline_ns = cw_clock_ns() + wait_ns;
     int rc = 0;
@@ -202,7 +203,7 @@ int cw_gluster_link_up(struct cw_gluster_link *link, int64_t wait_ns, struct cw_
     cw_mutex_unlock(&lock);
     return rc;
 }
-glfs_t *cw_gluster_link_fs(const struct cw_gluster_link *link)
+glfs_t *cw_gluster_connection_fs(const struct cw_gluster_connection *link)
 {
     return link->fs;
 }

@@ -29,12 +29,13 @@ struct cw_gluster_address {
     char path[1024]; /* in the volume; begins with '/', does not end with one unless it is "/" */
 };
 
-struct cw_gluster_link;
-struct cw_gluster_link *cw_gluster_link_get(const struct cw_gluster_address *address);
+struct cw_gluster_connection;
+struct cw_gluster_connection *cw_gluster_connection_get(const struct cw_gluster_address *address);
 /* Connected, now or before; waits for another thread that is at it, for at most wait_ns. */
-int cw_gluster_link_up(struct cw_gluster_link *link, int64_t wait_ns, struct cw_err *err);
+int cw_gluster_connection_up(struct cw_gluster_connection *link, int64_t wait_ns,
+                             struct cw_err *err);
 /* After that. */
-glfs_t *cw_gluster_link_fs(const struct cw_gluster_link *link);
-const struct cw_gluster_api *cw_gluster_link_api(void);
+glfs_t *cw_gluster_connection_fs(const struct cw_gluster_connection *link);
+const struct cw_gluster_api *cw_gluster_connection_api(void);
 
 #endif

@@ -29,7 +29,7 @@ static bool drop_ref(struct cw_store_file *file)
 }
 static void free_file(struct cw_store_file *file)
 {
-    const struct cw_store_ops *ops = file->store->ops;
+    const struct cw_backend *ops = file->store->ops;
 
     if (file->own && file->is_out)
         ops->abandon(file->own);
@@ -112,14 +112,14 @@ const void *cw_store_file_map(struct cw_store_file *file)
 }
 bool cw_store_file_is_broken(struct cw_store_file *file, uint64_t *ret_offset)
 {
-    const struct cw_store_ops *ops = file->store->ops;
+    const struct cw_backend *ops = file->store->ops;
 
     return ops->is_broken && ops->is_broken(file->own, ret_offset);
 }
 
 bool cw_store_file_may_read_past(struct cw_store_file *file)
 {
-    const struct cw_store_ops *ops = file->store->ops;
+    const struct cw_backend *ops = file->store->ops;
 
     return file->store->has_threads && ops->may_read_past && ops->may_read_past(file->own);
 }

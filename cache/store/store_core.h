@@ -95,7 +95,7 @@ struct cw_store_meter {    /* lock */
 
 struct cw_store {
     struct cw_store_url url;
-    const struct cw_store_ops *ops;
+    const struct cw_backend *ops;
     void *self;
     bool has_threads; /* else every call is made where it is asked for */
     struct cw_mutex lock;

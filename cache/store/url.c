@@ -10,13 +10,13 @@
 #define OLD_TEMP_MS (3600 * (int64_t)1000)
 #define TIMEOUT_MAX_MS (3600 * (int64_t)1000)
 
-#define CW_STORE(name) extern const struct cw_store_ops cw_store_##name;
+#define CW_BACKEND(name) extern const struct cw_backend cw_backend_##name;
 #include "cache/store/backend_list.h"
-#undef CW_STORE
-static const struct cw_store_ops *const all[] = {
-#define CW_STORE(name) &cw_store_##name,
+#undef CW_BACKEND
+static const struct cw_backend *const all[] = {
+#define CW_BACKEND(name) &cw_backend_##name,
 #include "cache/store/backend_list.h"
-#undef CW_STORE
+#undef CW_BACKEND
 };
 
 static const char *const common_keys[] = {"timeout", "read_rate", "write_rate",

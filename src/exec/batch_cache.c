@@ -60,7 +60,7 @@ static int take(struct cw_exec_task *task, const struct cw_task_whole *whole,
 /* Asks one of them. */
 static int get(struct cw_exec_task *task, const struct cw_task_whole *whole, struct cw_err *err)
 {
-    struct cw_cache_hold hold = {.n = 0};
+    struct cw_cache_pins hold = {.n = 0};
     struct cw_element element;
     size_t above_n = task->cut.above_n;
     int rc = 0;
@@ -72,7 +72,7 @@ static int get(struct cw_exec_task *task, const struct cw_task_whole *whole, str
         task->batch = NULL;
         rc = 0;
     }
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     if (!rc)
         task->cut.above_n = above_n;
     return rc;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Records are copied when so many are held already: rows of an inner batch, of many chunks. */
-#define HOLDS_MANY (CW_CACHE_HOLDS / 2)
+#define HOLDS_MANY (CW_CACHE_PINS / 2)
 #define COPY_ALIGN ((size_t)64)
 
 /* One input, and its element's id: what stands between a node and where its ids come from. */
@@ -61,20 +61,21 @@ static bool copy_fields(struct cw_work *work, struct cw_element *element)
     return true;
 }
 
-static enum cw_cache_found get(struct cw_work *work, struct cw_cache_node *cache, uint64_t id,
+static enum cw_cache_found get(struct cw_work *work, struct cw_cache_dataset *cache, uint64_t id,
                                struct cw_element *element)
 {
     if (work->hold.n < HOLDS_MANY)
         return cw_cache_get(cache, id, &work->hold, element);
-    struct cw_cache_hold hold = {.n = 0};
+    struct cw_cache_pins hold = {.n = 0};
     enum cw_cache_found found = cw_cache_get(cache, id, &hold, element);
     if (found == CW_CACHE_HIT && !(copy_fields(work, element) && cw_cache_is_intact(&hold)))
         found = CW_CACHE_MISS;
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     return found;
 }
 
-static void push_put(struct cw_work *work, const struct cw_work_at *at, struct cw_cache_node *cache)
+static void push_put(struct cw_work *work, const struct cw_work_at *at,
+                     struct cw_cache_dataset *cache)
 {
     work->puts[work->puts_n++] =
         (struct cw_work_put){.cache = cache, .id = (uint64_t)at->pos, .begin_ns = cw_clock_ns()};
@@ -114,7 +115,7 @@ void cw_cached_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, s
             return;
         i = plan->nodes[i].inputs[0];
     }
-    cw_cache_touch(use->cache, (const uint64_t *)ids, n);
+    cw_cache_cpu_prefetch(use->cache, (const uint64_t *)ids, n);
 }
 
 /* Whether a field is only the part of an image that the next operator needs (op.h

@@ -16,10 +16,10 @@
 struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cw_turns turns;       /* lock: the queues of plans */
-    struct cw_exec_task *all;    /* lock: tasks that are not done */
-    bool stopping;               /* lock */
-    struct cw_throttle throttle; /* lock */
+    struct cw_queued_frame turns; /* lock: the queues of plans */
+    struct cw_exec_task *all;     /* lock: tasks that are not done */
+    bool stopping;                /* lock */
+    struct cw_throttle throttle;  /* lock */
     size_t threads_n;
     struct cw_thread *threads;
 };

@@ -19,7 +19,7 @@ void cw_turn_spend(struct cw_turn *turn, double ns)
     turn->spent += ns / weight_of(turn);
 }
 
-static void begin(struct cw_turns *turns, struct cw_turn *turn)
+static void begin(struct cw_queued_frame *turns, struct cw_turn *turn)
 {
     double least = turns->clock - CREDIT_NS / weight_of(turn);
     if (turn->spent < least)
@@ -31,7 +31,7 @@ static void begin(struct cw_turns *turns, struct cw_turn *turn)
     turns->first = turn;
 }
 
-static void end(struct cw_turns *turns, struct cw_turn *turn)
+static void end(struct cw_queued_frame *turns, struct cw_turn *turn)
 {
     if (turn->prev)
         turn->prev->next = turn->next;
@@ -44,7 +44,8 @@ static void end(struct cw_turns *turns, struct cw_turn *turn)
         turns->current = NULL;
 }
 
-void cw_turns_enqueue(struct cw_turns *turns, struct cw_turn *turn, struct cw_exec_task *task)
+void cw_turns_enqueue(struct cw_queued_frame *turns, struct cw_turn *turn,
+                      struct cw_exec_task *task)
 {
     if (!turn->first)
         begin(turns, turn);
@@ -57,7 +58,8 @@ void cw_turns_enqueue(struct cw_turns *turns, struct cw_turn *turn, struct cw_ex
     turn->last = task;
 }
 
-void cw_turns_dequeue(struct cw_turns *turns, struct cw_turn *turn, struct cw_exec_task *task)
+void cw_turns_dequeue(struct cw_queued_frame *turns, struct cw_turn *turn,
+                      struct cw_exec_task *task)
 {
     if (task->prev)
         task->prev->next = task->next;
@@ -80,7 +82,7 @@ static struct cw_exec_task *takeable(const struct cw_turn *turn)
     return task;
 }
 
-struct cw_exec_task *cw_turns_next(struct cw_turns *turns)
+struct cw_exec_task *cw_turns_next(struct cw_queued_frame *turns)
 {
     struct cw_turn *best =
         turns->current && turns->current->spent < turns->until ? turns->current : NULL;

@@ -17,17 +17,19 @@ struct cw_turn {                       /* of a plan; zeroed = weight 1, nothing 
     double weight;                     /* 0 = 1 */
     double spent;                      /* thread time, for its weight */
 };
-struct cw_turns { /* of a pool */
+struct cw_queued_frame { /* of a pool */
     struct cw_turn *first;
     struct cw_turn *current; /* goes on until it has spent `until` */
     double until;
     double clock; /* what whoever was chosen last had spent then */
 };
 
-void cw_turns_enqueue(struct cw_turns *turns, struct cw_turn *turn, struct cw_exec_task *task);
-void cw_turns_dequeue(struct cw_turns *turns, struct cw_turn *turn, struct cw_exec_task *task);
+void cw_turns_enqueue(struct cw_queued_frame *turns, struct cw_turn *turn,
+                      struct cw_exec_task *task);
+void cw_turns_dequeue(struct cw_queued_frame *turns, struct cw_turn *turn,
+                      struct cw_exec_task *task);
 /* The item to go on with: not one that another thread is beginning. NULL = there is none. */
-struct cw_exec_task *cw_turns_next(struct cw_turns *turns);
+struct cw_exec_task *cw_turns_next(struct cw_queued_frame *turns);
 /* Of the time that threads took for it. */
 void cw_turn_spend(struct cw_turn *turn, double ns);
 

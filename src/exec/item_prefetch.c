@@ -44,7 +44,7 @@ static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_
 }
 
 /* Asks a cache for what it has of these; the others are left. */
-static void ask(struct cw_cache_node *cache, struct cw_positions *ids)
+static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
 {
     uint64_t has[CW_POSITIONS_MAX];
     size_t has_n = 0, left = 0;

@@ -305,7 +305,7 @@ static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t 
 static bool release(struct cw_exec_task *task, struct cw_work *work, int64_t row)
 {
     bool intact = cw_cache_is_intact(&work->hold);
-    cw_cache_release(&work->hold);
+    cw_cache_unpin(&work->hold);
     if (!intact && task->kept) {
         cw_mem_free((void *)(uintptr_t)task->kept[row]);
         task->kept[row] = NULL;
@@ -355,7 +355,7 @@ static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct c
         }
         cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
         for (size_t i = 0; i < positions.n; i++, row++) {
-            if (work->caching && i % CW_CACHE_TOUCH == 0)
+            if (work->caching && i % CW_CACHE_CPU_PREFETCH == 0)
                 cw_cached_touch(task->plan, task->cut.node, &positions.pos[i], positions.n - i);
             row_at(task, row, &at);
             at.pos = positions.pos[i];

@@ -30,7 +30,7 @@ struct cw_work_pending {
     uint32_t shift; /* field i of here is field i + shift of the row */
 };
 struct cw_work_put {
-    struct cw_cache_node *cache;
+    struct cw_cache_dataset *cache;
     uint64_t id;
     int64_t begin_ns;
 };
@@ -69,7 +69,7 @@ struct cw_work {
     const uint16_t *skip;
     struct cw_work_put *puts;
     size_t puts_n;
-    struct cw_cache_hold hold;    /* what the row being computed points into */
+    struct cw_cache_pins hold;    /* what the row being computed points into */
     struct cw_work_frame *frames; /* as many as the plan's output needs */
     size_t frames_n;
     void *slot[CW_FIELDS_MAX]; /* of the row being computed; slot_bytes 0 = none */

@@ -69,7 +69,7 @@ void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_c
 /* From now on elements of the node are looked up in `cache` (read), kept there (write), both or
  * neither; changes at any time, and never changes the data. Any thread. Takes no ref of its own
  * to the caller's: the plan refs the cache until it ends. INVALID: why_not. */
-int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_node *cache, bool read,
+int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_dataset *cache, bool read,
                       bool write, struct cw_err *err);
 /* An object: source node's name -> its manifest. */
 void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value);

@@ -98,7 +98,7 @@ void cw_plan_cacheable(const struct cw_plan *plan, size_t i, struct cw_plan_cach
 }
 
 /* The use, which may have been set before: switching on and off takes no memory. Lock held. */
-static const struct cw_plan_use *find_use(struct cw_plan *plan, struct cw_cache_node *cache,
+static const struct cw_plan_use *find_use(struct cw_plan *plan, struct cw_cache_dataset *cache,
                                           bool read, bool write)
 {
     for (struct cw_plan_use *use = plan->uses; use; use = use->next)
@@ -106,12 +106,12 @@ static const struct cw_plan_use *find_use(struct cw_plan *plan, struct cw_cache_
             return use;
     struct cw_plan_use *use = CW_NEW(struct cw_plan_use);
     *use = (struct cw_plan_use){
-        .next = plan->uses, .cache = cw_cache_node_ref(cache), .read = read, .write = write};
+        .next = plan->uses, .cache = cw_cache_dataset_ref(cache), .read = read, .write = write};
     plan->uses = use;
     return use;
 }
 
-int cw_plan_set_cache(struct cw_plan *plan, size_t i, struct cw_cache_node *cache, bool read,
+int cw_plan_set_cache(struct cw_plan *plan, size_t i, struct cw_cache_dataset *cache, bool read,
                       bool write, struct cw_err *err)
 {
     if (i >= plan->n)
@@ -135,7 +135,7 @@ void cw_plan_free_uses(struct cw_plan *plan)
 {
     while (plan->uses) {
         struct cw_plan_use *next = plan->uses->next;
-        cw_cache_node_unref(plan->uses->cache);
+        cw_cache_dataset_unref(plan->uses->cache);
         cw_mem_free(plan->uses);
         plan->uses = next;
     }

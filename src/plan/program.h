@@ -25,7 +25,7 @@ enum cw_step {
 /* What is done with the cache at a node. Immutable, and stays until the plan ends. */
 struct cw_plan_use {
     struct cw_plan_use *next;
-    struct cw_cache_node *cache; /* one ref */
+    struct cw_cache_dataset *cache; /* one ref */
     bool read, write;
 };
 struct cw_plan_node {

@@ -62,7 +62,7 @@ static void on_event(void *arg, const struct cw_cache_event *event)
     if (event->kind != CW_CACHE_WRITTEN)
         die("an event that must not be", NULL);
     cw_mutex_lock(&b->lock);
-    if (cw_cache_node_key(event->node).lo == 1) /* else it is the warm-up */
+    if (cw_cache_dataset_key(event->dataset).lo == 1) /* else it is the warm-up */
         b->names[b->chunks++] = cw_mem_strdup(event->name);
     cw_mutex_unlock(&b->lock);
 }
@@ -84,7 +84,7 @@ static struct cw_cache *open_cache(struct bench *b, const char *scheme, const ch
 
 /* CPU time: the writer threads may have the other core. */
 static int64_t put_all(const struct bench *b, size_t n, struct cw_cache *cache,
-                       struct cw_cache_node *node)
+                       struct cw_cache_dataset *node)
 {
     cw_autofree unsigned char *data = cw_mem_new(b->bytes);
     struct cw_element element = {.n = 1};
@@ -108,9 +108,9 @@ static int64_t put_all(const struct bench *b, size_t n, struct cw_cache *cache,
     return ns;
 }
 
-static struct cw_cache_node *node_of(struct cw_cache *cache, const struct bench *b, uint64_t no)
+static struct cw_cache_dataset *node_of(struct cw_cache *cache, const struct bench *b, uint64_t no)
 {
-    return cw_cache_node(cache, "", (struct cw_hash){b->bytes, no}, &b->spec);
+    return cw_cache_dataset(cache, "", (struct cw_hash){b->bytes, no}, &b->spec);
 }
 
 /* Into a store in memory. The first time memory is new, and most of the cost may be to get it. */
@@ -121,12 +121,12 @@ static void measure_put(struct bench *b)
     int64_t first = 0, best = INT64_MAX;
 
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        struct cw_cache_node *node = node_of(cache, b, 2 + round);
+        struct cw_cache_dataset *node = node_of(cache, b, 2 + round);
         int64_t ns = put_all(b, n, cache, node);
 
         first = round ? first : ns;
         best = CW_MIN(best, ns);
-        cw_cache_node_unref(node);
+        cw_cache_dataset_unref(node);
     }
     printf("bench_cache: bytes=%zu put=%.0fns %.2fGB/s (%.0fns in new memory), copied once\n",
            b->bytes, (double)best / (double)n, (double)(n * b->bytes) / (double)best,
@@ -139,14 +139,14 @@ static void fill(struct bench *b)
 {
     CW_CLEANUP(cw_mem_free_at) char *rest = cw_mem_printf("%s?direct=off", b->dir);
     struct cw_cache *cache = open_cache(b, "dir:", rest, (size_t)2 << 30);
-    struct cw_cache_node *node = node_of(cache, b, 1);
+    struct cw_cache_dataset *node = node_of(cache, b, 1);
     struct cw_cache_counts counts;
 
     put_all(b, b->n, cache, node);
     cw_cache_counts(node, &counts);
     if (counts.written != b->n)
         die("not everything was written", NULL);
-    cw_cache_node_unref(node);
+    cw_cache_dataset_unref(node);
     cw_cache_free(cache, 0);
 }
 
@@ -267,10 +267,10 @@ static struct result plain_read(const struct bench *b)
 
 #define AHEAD 256 /* records that are known to come next; told in halves */
 
-static double get_all(const struct bench *b, struct cw_cache_node *node, bool ahead)
+static double get_all(const struct bench *b, struct cw_cache_dataset *node, bool ahead)
 {
     int64_t begin = cw_clock_ns();
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element element;
     size_t at = 0;
 
@@ -284,7 +284,7 @@ static double get_all(const struct bench *b, struct cw_cache_node *node, bool ah
         if (cw_cache_get(node, b->order[i], &hold, &element) != CW_CACHE_HIT)
             die("a record is not found", NULL);
         memcpy(next(b, &at), element.fields[0].data, b->bytes);
-        cw_cache_release(&hold);
+        cw_cache_unpin(&hold);
     }
     return (double)(cw_clock_ns() - begin) * 1e-9;
 }
@@ -293,15 +293,15 @@ static struct result cached(struct bench *b, bool mapped)
 {
     CW_CLEANUP(cw_mem_free_at) char *rest = cw_mem_printf("%s%s", b->dir, mapped ? "" : "?map=off");
     struct cw_cache *cache = open_cache(b, "dir:", rest, 0);
-    struct cw_cache_node *node = node_of(cache, b, 1);
+    struct cw_cache_dataset *node = node_of(cache, b, 1);
     struct result r;
 
-    cw_cache_node_add(node, (const char *const *)b->names, b->chunks);
-    while (!cw_cache_node_is_loaded(node))
+    cw_cache_dataset_add(node, (const char *const *)b->names, b->chunks);
+    while (!cw_cache_dataset_is_loaded(node))
         cw_clock_sleep_ns(100000);
     r.first = get_all(b, node, !mapped);
     r.again = get_all(b, node, !mapped);
-    cw_cache_node_unref(node);
+    cw_cache_dataset_unref(node);
     cw_cache_free(cache, 0);
     return r;
 }

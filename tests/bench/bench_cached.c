@@ -55,7 +55,7 @@ struct bench {
     void *buffers[BUFFERS];        /* lock: idle ones */
     size_t buffers_n, buffer_bytes;
     struct cw_plan *plan;
-    struct cw_cache_node *node;
+    struct cw_cache_dataset *node;
     uint64_t epoch;
 };
 
@@ -177,7 +177,7 @@ static double run_epoch(struct bench *b, struct cw_exec *exec, uint64_t epoch)
 
     b->epoch = epoch;
     b->begun = 0;
-    bool ahead_too = cw_cache_wants_ahead(b->node);
+    bool ahead_too = cw_cache_wants_prefetch(b->node);
     if (ahead_too)
         cw_thread_start(&ahead, "ahead", tell_ahead, b);
     for (uint64_t item = 0; item < cw_plan_info(b->plan)->items; item++) {
@@ -214,7 +214,7 @@ static double run_epoch(struct bench *b, struct cw_exec *exec, uint64_t epoch)
 
 struct engine {
     struct cw_cache *cache;
-    struct cw_cache_node *node;
+    struct cw_cache_dataset *node;
     struct cw_exec *exec;
 };
 
@@ -233,12 +233,12 @@ static void engine_open(struct bench *b, struct engine *e, const char *url, bool
     e->cache = cw_cache_new(store, &options);
     b->plan = plan_of(b, random);
     cw_plan_cacheable(b->plan, 1, &what);
-    e->node = cw_cache_node(e->cache, "", what.key, what.out);
+    e->node = cw_cache_dataset(e->cache, "", what.key, what.out);
     if (cw_plan_set_cache(b->plan, 1, e->node, !fills, fills, &err) != 0)
         bare_die("cache", &err);
     if (!fills)
-        cw_cache_node_add(e->node, (const char *const *)b->names, b->chunks);
-    while (!cw_cache_node_is_loaded(e->node))
+        cw_cache_dataset_add(e->node, (const char *const *)b->names, b->chunks);
+    while (!cw_cache_dataset_is_loaded(e->node))
         cw_clock_sleep_ns(1000000);
     b->node = e->node;
     e->exec = cw_exec_new(THREADS);
@@ -248,7 +248,7 @@ static void engine_close(struct bench *b, struct engine *e)
 {
     cw_exec_free(e->exec);
     cw_plan_unref(b->plan);
-    cw_cache_node_unref(e->node);
+    cw_cache_dataset_unref(e->node);
     cw_cache_free(e->cache, 0);
 }
 

@@ -148,7 +148,7 @@ static void put_all(const struct bench *b, struct cw_cache *cache, uint64_t roun
 
     if (cw_spec_add(&spec, "image", CW_DTYPE_U8, 3, dims, NULL) != 0)
         die("spec", "failed");
-    struct cw_cache_node *node = cw_cache_node(cache, "", (struct cw_hash){1, round}, &spec);
+    struct cw_cache_dataset *node = cw_cache_dataset(cache, "", (struct cw_hash){1, round}, &spec);
     element.fields[0] =
         (struct cw_view){.bytes = BYTES, .dtype = CW_DTYPE_U8, .rank = 3, .dims = {224, 224, 3}};
     for (uint64_t id = 0; id < b->n; id++) {
@@ -164,7 +164,7 @@ static void put_all(const struct bench *b, struct cw_cache *cache, uint64_t roun
     cw_cache_counts(node, &counts);
     if (counts.written != b->n)
         die("the cache", "not everything was written");
-    cw_cache_node_unref(node);
+    cw_cache_dataset_unref(node);
 }
 
 static struct cw_cache *open_cache(const struct bench *b, const char *params)

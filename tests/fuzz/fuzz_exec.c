@@ -53,7 +53,7 @@ static void must_be_equal(struct cw_batch *a, struct cw_batch *b)
 
 /* Caches at the nodes that `which` picks, as far as they may be. */
 static size_t add_caches(struct cw_plan *plan, size_t nodes, uint64_t which,
-                         struct cw_cache_node **caches)
+                         struct cw_cache_dataset **caches)
 {
     size_t n = 0;
     for (size_t i = 0; i < nodes; i++) {
@@ -69,7 +69,7 @@ static size_t add_caches(struct cw_plan *plan, size_t nodes, uint64_t which,
 
 /* Item `item` of two epochs, with bad elements left out, before and after there are caches. */
 static size_t compute_cached(struct cw_plan *plan, size_t nodes, uint64_t item, uint64_t which,
-                             struct cw_cache_node **caches)
+                             struct cw_cache_dataset **caches)
 {
     struct cw_batch *plain[2] = {run(plan, 0, item, CW_BAD_SKIP), run(plan, 1, item, CW_BAD_SKIP)};
     size_t n = add_caches(plan, nodes, which, caches);
@@ -83,7 +83,7 @@ static size_t compute_cached(struct cw_plan *plan, size_t nodes, uint64_t item, 
 }
 
 static size_t compute(struct cw_plan *plan, size_t nodes, uint64_t which,
-                      struct cw_cache_node **caches)
+                      struct cw_cache_dataset **caches)
 {
     const struct cw_plan_info *info = cw_plan_info(plan);
     if (!info->items || info->batch > ROWS_MAX || info->item_bytes > ITEM_BYTES_MAX)
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct cw_checked *checked = NULL;
     struct cw_plan *plan = NULL;
     struct cw_graph *graph = make_graph(data, n, is_harmless);
-    struct cw_cache_node *caches[NODES_MAX];
+    struct cw_cache_dataset *caches[NODES_MAX];
     size_t caches_n = 0;
     bool small = true; /* batches inside batches multiply */
 

@@ -19,7 +19,7 @@ struct record {
     void *map;
     size_t bytes;
 };
-struct cw_cache_node {
+struct cw_cache_dataset {
     struct cw_mutex mutex;
     struct cw_spec spec;
     struct record *first; /* all but spec: mutex */
@@ -27,15 +27,15 @@ struct cw_cache_node {
     int refs;
 };
 
-struct cw_cache_node *fake_cache_new(const struct cw_spec *spec)
+struct cw_cache_dataset *fake_cache_new(const struct cw_spec *spec)
 {
-    struct cw_cache_node *node = CW_NEW(struct cw_cache_node);
+    struct cw_cache_dataset *node = CW_NEW(struct cw_cache_dataset);
     cw_mutex_init(&node->mutex);
     node->spec = *spec;
     return node;
 }
 
-void fake_cache_free(struct cw_cache_node *node)
+void fake_cache_free(struct cw_cache_dataset *node)
 {
     CW_ASSERT((node->counts.held) == 0);
     CW_ASSERT((node->refs) == 0);
@@ -50,7 +50,7 @@ void fake_cache_free(struct cw_cache_node *node)
     cw_mem_free(node);
 }
 
-struct fake_counts fake_cache_counts(struct cw_cache_node *node)
+struct fake_counts fake_cache_counts(struct cw_cache_dataset *node)
 {
     cw_mutex_lock(&node->mutex);
     struct fake_counts counts = node->counts;
@@ -61,7 +61,7 @@ struct fake_counts fake_cache_counts(struct cw_cache_node *node)
     return counts;
 }
 
-void fake_cache_forget(struct cw_cache_node *node, uint64_t lo, uint64_t hi)
+void fake_cache_forget(struct cw_cache_dataset *node, uint64_t lo, uint64_t hi)
 {
     cw_mutex_lock(&node->mutex);
     for (struct record *record = node->first; record; record = record->next)
@@ -70,7 +70,7 @@ void fake_cache_forget(struct cw_cache_node *node, uint64_t lo, uint64_t hi)
     cw_mutex_unlock(&node->mutex);
 }
 
-void fake_cache_break(struct cw_cache_node *node, uint64_t lo, uint64_t hi)
+void fake_cache_break(struct cw_cache_dataset *node, uint64_t lo, uint64_t hi)
 {
     cw_mutex_lock(&node->mutex);
     for (struct record *record = node->first; record; record = record->next)
@@ -80,7 +80,7 @@ void fake_cache_break(struct cw_cache_node *node, uint64_t lo, uint64_t hi)
 }
 
 /* Lock held. */
-static struct record *find(struct cw_cache_node *node, uint64_t id)
+static struct record *find(struct cw_cache_dataset *node, uint64_t id)
 {
     for (struct record *record = node->first; record; record = record->next)
         if (record->id == id && !record->forgotten)
@@ -89,18 +89,18 @@ static struct record *find(struct cw_cache_node *node, uint64_t id)
 }
 
 /* Whose hold it is must be told on release: the ref is the node. */
-void cw_cache_release(struct cw_cache_hold *hold)
+void cw_cache_unpin(struct cw_cache_pins *hold)
 {
     for (; hold->n; hold->n--) {
-        struct cw_cache_node *node =
-            (struct cw_cache_node *)((uintptr_t)hold->refs[hold->n - 1] & ~BROKEN);
+        struct cw_cache_dataset *node =
+            (struct cw_cache_dataset *)((uintptr_t)hold->refs[hold->n - 1] & ~BROKEN);
         cw_mutex_lock(&node->mutex);
         node->counts.held--;
         cw_mutex_unlock(&node->mutex);
     }
 }
 
-bool cw_cache_is_intact(const struct cw_cache_hold *hold)
+bool cw_cache_is_intact(const struct cw_cache_pins *hold)
 {
     bool intact = true;
     for (size_t i = 0; i < hold->n; i++)
@@ -117,11 +117,11 @@ static void break_record(struct record *record)
     record->forgotten = true;
 }
 
-enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
-                                 struct cw_cache_hold *hold, struct cw_element *element)
+enum cw_cache_found cw_cache_get(struct cw_cache_dataset *node, uint64_t id,
+                                 struct cw_cache_pins *hold, struct cw_element *element)
 {
     enum cw_cache_found found = CW_CACHE_MISS;
-    CW_ASSERT(hold->n < CW_CACHE_HOLDS);
+    CW_ASSERT(hold->n < CW_CACHE_PINS);
     cw_mutex_lock(&node->mutex);
     node->counts.gets++;
     struct record *record = find(node, id);
@@ -146,7 +146,7 @@ enum cw_cache_found cw_cache_get(struct cw_cache_node *node, uint64_t id,
     return found;
 }
 
-bool cw_cache_has(struct cw_cache_node *node, uint64_t id)
+bool cw_cache_has(struct cw_cache_dataset *node, uint64_t id)
 {
     cw_mutex_lock(&node->mutex);
     bool has = find(node, id) != NULL;
@@ -154,7 +154,7 @@ bool cw_cache_has(struct cw_cache_node *node, uint64_t id)
     return has;
 }
 
-void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
+void cw_cache_prefetch(struct cw_cache_dataset *node, const uint64_t *ids, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         CW_ASSERT(cw_cache_has(node, ids[i]));
@@ -163,10 +163,10 @@ void cw_cache_prefetch(struct cw_cache_node *node, const uint64_t *ids, size_t n
     cw_mutex_unlock(&node->mutex);
 }
 
-void cw_cache_touch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
+void cw_cache_cpu_prefetch(struct cw_cache_dataset *node, const uint64_t *ids, size_t n)
 {
     cw_mutex_lock(&node->mutex);
-    for (size_t i = 0; i < CW_MIN(n, (size_t)CW_CACHE_TOUCH); i++) {
+    for (size_t i = 0; i < CW_MIN(n, (size_t)CW_CACHE_CPU_PREFETCH); i++) {
         struct record *record = find(node, ids[i]);
         if (record)
             record->touched = true;
@@ -174,7 +174,7 @@ void cw_cache_touch(struct cw_cache_node *node, const uint64_t *ids, size_t n)
     cw_mutex_unlock(&node->mutex);
 }
 
-static bool may_be_kept(const struct cw_cache_node *node, const struct cw_element *element)
+static bool may_be_kept(const struct cw_cache_dataset *node, const struct cw_element *element)
 {
     if (element->n != node->spec.n)
         return false;
@@ -219,7 +219,7 @@ static bool is_equal(const struct record *record, const struct cw_element *eleme
     return true;
 }
 
-void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_element *element,
+void cw_cache_put(struct cw_cache_dataset *node, uint64_t id, const struct cw_element *element,
                   int64_t cost_ns)
 {
     CW_ASSERT(cost_ns > 0);
@@ -244,7 +244,7 @@ void cw_cache_put(struct cw_cache_node *node, uint64_t id, const struct cw_eleme
     cw_mutex_unlock(&node->mutex);
 }
 
-struct cw_cache_node *cw_cache_node_ref(struct cw_cache_node *node)
+struct cw_cache_dataset *cw_cache_dataset_ref(struct cw_cache_dataset *node)
 {
     cw_mutex_lock(&node->mutex);
     node->refs++;
@@ -252,7 +252,7 @@ struct cw_cache_node *cw_cache_node_ref(struct cw_cache_node *node)
     return node;
 }
 
-struct cw_cache_node *cw_cache_node_unref(struct cw_cache_node *node)
+struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *node)
 {
     if (!node)
         return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cache for tests of src/exec that takes the place of cache/record/record_cache.h's functions which exec and
- * plan call: it keeps each record in pages of its own that cannot be written to, loses none, and
- * tells what happened. Several threads may use it. */
+/* A cache for tests of src/exec. It takes the place of the functions of
+ * cache/record/record_cache.h that exec and plan call: it keeps each record in pages of its own
+ * that cannot be written to, loses none, and tells what happened. Several threads may use it. */
 #ifndef CW_TESTS_FAKE_CACHE_H
 #define CW_TESTS_FAKE_CACHE_H
 
@@ -17,13 +17,13 @@ struct fake_counts {
     size_t touched; /* hits that had been touched since the one before */
     size_t records;
 };
-struct cw_cache_node *fake_cache_new(const struct cw_spec *spec);
-void fake_cache_free(struct cw_cache_node *node);
-struct fake_counts fake_cache_counts(struct cw_cache_node *node);
+struct cw_cache_dataset *fake_cache_new(const struct cw_spec *spec);
+void fake_cache_free(struct cw_cache_dataset *node);
+struct fake_counts fake_cache_counts(struct cw_cache_dataset *node);
 /* Forgets all records whose id is in [lo, hi). */
-void fake_cache_forget(struct cw_cache_node *node, uint64_t lo, uint64_t hi);
+void fake_cache_forget(struct cw_cache_dataset *node, uint64_t lo, uint64_t hi);
 /* The next get of each of these finds it, but it breaks while it is used: it is zeros then, what
  * was held is not intact, and it is found no more. */
-void fake_cache_break(struct cw_cache_node *node, uint64_t lo, uint64_t hi);
+void fake_cache_break(struct cw_cache_dataset *node, uint64_t lo, uint64_t hi);
 
 #endif

@@ -118,7 +118,7 @@ static void engage_node(struct cw_wjob *job, size_t node)
     struct cw_wcache_key *key = cw_wcache_key(w, job->cache.tenant, use->key);
     if (engaged->key == key && engaged->read == use->read && engaged->write == use->write)
         return;
-    struct cw_cache_node *cache = cw_wcache_key_use(w, key, facts.out);
+    struct cw_cache_dataset *cache = cw_wcache_key_use(w, key, facts.out);
     if (cw_plan_set_cache(job->plan, node, cache, use->read, use->write, &err) != 0) {
         cw_log_warn("worker", "job=%s node \"%s\" is not cached: %s", job->id, use->node, err.msg);
         cw_wcache_key_leave(key);
@@ -168,7 +168,8 @@ static bool is_loading(const struct cw_wjob *job)
     if (store && store->opening)
         return true;
     for (size_t i = 0; c->reads && i < job->graph->n; i++)
-        if (c->nodes[i].key && c->nodes[i].read && !cw_cache_node_is_loaded(c->nodes[i].key->node))
+        if (c->nodes[i].key && c->nodes[i].read &&
+            !cw_cache_dataset_is_loaded(c->nodes[i].key->node))
             return true;
     return false;
 }
@@ -191,7 +192,7 @@ static bool wants_ahead(const struct cw_wjob *job)
     const struct cw_wcache_job *c = &job->cache;
     for (size_t i = 0; c->reads && i < job->graph->n; i++)
         if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->node &&
-            cw_cache_wants_ahead(c->nodes[i].key->node))
+            cw_cache_wants_prefetch(c->nodes[i].key->node))
             return true;
     return false;
 }

@@ -35,7 +35,7 @@ struct cw_wcache_key *cw_wcache_key(struct cw_worker *w, const char *tenant, str
 
 static void key_free(struct cw_wcache_key *key)
 {
-    cw_cache_node_unref(key->node);
+    cw_cache_dataset_unref(key->node);
     cw_strmap_fini(&key->chunks);
     cw_mem_free(key->name);
     cw_mem_free(key->tenant);
@@ -102,7 +102,7 @@ static void remove_others(struct cw_worker *w, struct cw_wcache_key *key,
         if (!cw_strmap_get(&there, name) && !cw_wcache_wrote_lately(w, name))
             names_add(&gone, name);
     if (key->node && gone.n > 0)
-        cw_cache_node_remove(key->node, gone.v, gone.n);
+        cw_cache_dataset_remove(key->node, gone.v, gone.n);
     for (size_t i = 0; i < gone.n; i++)
         (void)cw_strmap_remove(&key->chunks, gone.v[i]);
     cw_mem_free(gone.v);
@@ -129,7 +129,7 @@ static void add_chunks(struct cw_wcache_key *key, const Cachew__V1__CacheChunks 
         names_add(&fresh, m->added[i]);
     }
     if (key->node && fresh.n > 0)
-        cw_cache_node_add(key->node, fresh.v, fresh.n);
+        cw_cache_dataset_add(key->node, fresh.v, fresh.n);
     cw_mem_free(fresh.v);
 }
 
@@ -146,7 +146,7 @@ void cw_wcache_chunks(struct cw_worker *w, const Cachew__V1__CacheChunks *m)
         remove_others(w, key, m);
     add_chunks(key, m);
     if (key->node && m->n_removed > 0)
-        cw_cache_node_remove(key->node, (const char *const *)m->removed, m->n_removed);
+        cw_cache_dataset_remove(key->node, (const char *const *)m->removed, m->n_removed);
     for (size_t i = 0; i < m->n_removed; i++)
         (void)cw_strmap_remove(&key->chunks, m->removed[i]);
     cw_log_debug("worker", "cache %s: %zu chunks", key->name, key->chunks.n);
@@ -154,20 +154,20 @@ void cw_wcache_chunks(struct cw_worker *w, const Cachew__V1__CacheChunks *m)
 
 /* ---- use ---- */
 
-struct cw_cache_node *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key,
-                                        const struct cw_spec *spec)
+struct cw_cache_dataset *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key,
+                                           const struct cw_spec *spec)
 {
     key->jobs_n++;
     if (key->node)
         return key->node;
-    key->node = cw_cache_node(w->cache.store->cache, key->tenant, key->key, spec);
+    key->node = cw_cache_dataset(w->cache.store->cache, key->tenant, key->key, spec);
     struct names all = {0};
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&key->chunks, &i, &name, &value);)
         names_add(&all, name);
     if (all.n > 0)
-        cw_cache_node_add(key->node, all.v, all.n);
+        cw_cache_dataset_add(key->node, all.v, all.n);
     cw_mem_free(all.v);
     return key->node;
 }
@@ -185,7 +185,7 @@ static void forget_node(struct cw_wcache_key *key)
     struct cw_cache_counts now;
     cw_cache_counts(key->node, &now);
     add_counts(&key->before, &now);
-    key->node = cw_cache_node_unref(key->node);
+    key->node = cw_cache_dataset_unref(key->node);
 }
 
 void cw_wcache_keys_forget_nodes(struct cw_worker *w, int64_t unused_since_ms)

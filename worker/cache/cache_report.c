@@ -43,9 +43,9 @@ void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
     event->records = e->records;
     event->bytes = e->bytes;
     event->cost_ns = e->cost_ns;
-    if (e->node) {
-        event->tenant = cw_mem_strdup(cw_cache_node_tenant(e->node));
-        event->key = cw_cache_node_key(e->node);
+    if (e->dataset) {
+        event->tenant = cw_mem_strdup(cw_cache_dataset_tenant(e->dataset));
+        event->key = cw_cache_dataset_key(e->dataset);
     }
     struct cw_wcache_event *head = atomic_load_explicit(&w->cache.happened, memory_order_relaxed);
     do

@@ -55,8 +55,8 @@ struct cw_wcache_key {
     char *name; /* TENANT/KEY */
     char *tenant;
     struct cw_hash key;
-    struct cw_strmap chunks;    /* names of those that exist */
-    struct cw_cache_node *node; /* NULL while nobody uses it */
+    struct cw_strmap chunks;       /* names of those that exist */
+    struct cw_cache_dataset *node; /* NULL while nobody uses it */
     size_t jobs_n;
     int64_t unused_ms;
     struct cw_cache_counts before, told; /* of former nodes; as the dispatcher knows it */
@@ -137,8 +137,8 @@ void cw_wcache_free(struct cw_worker *w); /* after it */
 struct cw_wcache_key *cw_wcache_key(struct cw_worker *w, const char *tenant, struct cw_hash key);
 void cw_wcache_chunks(struct cw_worker *w, const Cachew__V1__CacheChunks *message);
 /* A job begins with it: its node in the cache, with all chunks. */
-struct cw_cache_node *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key,
-                                        const struct cw_spec *spec);
+struct cw_cache_dataset *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key,
+                                           const struct cw_spec *spec);
 void cw_wcache_key_leave(struct cw_wcache_key *key);
 void cw_wcache_key_counts(const struct cw_wcache_key *key, struct cw_cache_counts *ret_counts);
 /* of keys that no job uses */

@@ -66,7 +66,7 @@ static inline uint64_t events_lost(struct events *events)
 struct fixture {
     struct events events;
     struct cw_cache *cache;
-    struct cw_cache_node *node;
+    struct cw_cache_dataset *node;
 };
 
 static inline struct cw_hash test_key(uint64_t n)
@@ -95,7 +95,7 @@ static inline void fixture_open(struct fixture *f, const char *url, struct cw_ca
     options.event_arg = &f->events;
     f->cache = cw_cache_new(store, &options);
     test_spec(&spec);
-    f->node = cw_cache_node(f->cache, "", test_key(1), &spec);
+    f->node = cw_cache_dataset(f->cache, "", test_key(1), &spec);
 }
 
 static inline void fixture_fini_events(struct fixture *f)
@@ -107,7 +107,7 @@ static inline void fixture_fini_events(struct fixture *f)
 
 static inline void fixture_close(struct fixture *f, int64_t wait_ms)
 {
-    cw_cache_node_unref(f->node);
+    cw_cache_dataset_unref(f->node);
     cw_cache_free(f->cache, wait_ms);
     fixture_fini_events(f);
 }
@@ -149,7 +149,7 @@ static inline void sample_fini(struct sample *s)
     cw_mem_free(s->bytes);
 }
 
-static inline void put_sample(struct cw_cache_node *node, uint64_t id)
+static inline void put_sample(struct cw_cache_dataset *node, uint64_t id)
 {
     struct sample s;
 
@@ -174,15 +174,15 @@ static inline bool is_sample(const struct cw_element *element, uint64_t id)
 }
 
 /* 1 found and right, 0 not found; -1 wrong */
-static inline int get_sample(struct cw_cache_node *node, uint64_t id)
+static inline int get_sample(struct cw_cache_dataset *node, uint64_t id)
 {
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element element;
     int found = 0;
 
     if (cw_cache_get(node, id, &hold, &element) == CW_CACHE_HIT)
         found = is_sample(&element, id) ? 1 : -1;
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     return found;
 }
 
@@ -198,14 +198,14 @@ static inline void settle(struct fixture *f)
 {
     cw_cache_flush(f->cache, NULL);
     WAIT_FOR(!cw_cache_is_writing(f->cache));
-    WAIT_FOR(cw_cache_node_is_loaded(f->node));
+    WAIT_FOR(cw_cache_dataset_is_loaded(f->node));
 }
 
 static inline bool is_pumping(struct cw_cache *cache)
 {
-    cw_mutex_lock(&cache->room.lock);
-    bool is = cache->room.pumping;
-    cw_mutex_unlock(&cache->room.lock);
+    cw_mutex_lock(&cache->budget.lock);
+    bool is = cache->budget.pumping;
+    cw_mutex_unlock(&cache->budget.lock);
     return is;
 }
 
@@ -217,7 +217,7 @@ static inline void wait_pumped(struct fixture *f)
     WAIT_FOR((seen = seen || !is_pumping(f->cache)));
 }
 
-static inline struct cw_cache_counts counts_of(const struct cw_cache_node *node)
+static inline struct cw_cache_counts counts_of(const struct cw_cache_dataset *node)
 {
     struct cw_cache_counts counts;
 

@@ -34,7 +34,7 @@ static int remove_scratch(void **state)
     return nftw(scratch, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void put(struct cw_cache_node *node, uint64_t id, size_t n)
+static void put(struct cw_cache_dataset *node, uint64_t id, size_t n)
 {
     cw_autofree unsigned char *bytes = cw_mem_new(n);
     struct cw_element element = {.n = 2};
@@ -52,7 +52,7 @@ static void open_filled(struct fixture *f, size_t record_bytes)
     cw_autofree char *url = cw_mem_printf("dir:%s/%zu?map=on&timeout=120s", scratch, record_bytes);
 
     fixture_open(f, url, (struct cw_cache_options){.memory = MEMORY});
-    assert_false(cw_cache_wants_ahead(f->node));
+    assert_false(cw_cache_wants_prefetch(f->node));
     for (uint64_t id = 0; id < N; id++) {
         put(f->node, id, record_bytes);
         if (id % 16 == 15) /* it has memory for a few */
@@ -102,16 +102,16 @@ static size_t resident_pages(const struct fixture *f, bool drops, size_t *ret_al
     return n;
 }
 
-static void get_all(struct cw_cache_node *node)
+static void get_all(struct cw_cache_dataset *node)
 {
     for (uint64_t id = 0; id < N; id++) {
-        struct cw_cache_hold hold = {0};
+        struct cw_cache_pins hold = {0};
         struct cw_element element;
 
         assert_int_equal(cw_cache_get(node, id, &hold, &element), CW_CACHE_HIT);
         assert_int_equal(((const unsigned char *)element.fields[0].data)[LARGE - 1],
                          (unsigned char)id);
-        cw_cache_release(&hold);
+        cw_cache_unpin(&hold);
     }
 }
 
@@ -137,7 +137,7 @@ static void test_large_records(void **state)
 
     (void)state;
     open_filled(&f, LARGE);
-    assert_true(cw_cache_wants_ahead(f.node));
+    assert_true(cw_cache_wants_prefetch(f.node));
     size_t before = resident_pages(&f, true, &all);
     if (before > all / 4 || !can_read_past(&f)) { /* a file system in memory, or one that cannot */
         fixture_close(&f, 0);
@@ -174,7 +174,7 @@ static void test_damage(void **state)
     close(fd);
     size_t missed = 0;
     for (uint64_t id = 0; id < N; id++) {
-        struct cw_cache_hold hold = {0};
+        struct cw_cache_pins hold = {0};
         struct cw_element element;
         enum cw_cache_found found = cw_cache_get(f.node, id, &hold, &element);
 
@@ -182,7 +182,7 @@ static void test_damage(void **state)
         if (found == CW_CACHE_HIT)
             assert_int_equal(((const unsigned char *)element.fields[0].data)[LARGE / 2],
                              (unsigned char)id);
-        cw_cache_release(&hold);
+        cw_cache_unpin(&hold);
     }
     assert_true(missed > 0); /* the rest of the chunk is given up with it */
     WAIT_FOR(events_of(&f.events, CW_CACHE_DAMAGED) == 1);
@@ -195,7 +195,7 @@ static void test_small_records(void **state)
 
     (void)state;
     open_filled(&f, 1000);
-    assert_false(cw_cache_wants_ahead(f.node));
+    assert_false(cw_cache_wants_prefetch(f.node));
     fixture_close(&f, 0);
 }
 

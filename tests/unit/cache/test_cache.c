@@ -9,7 +9,7 @@
 
 enum ids { IDS_SEQUENTIAL, IDS_SHUFFLED, IDS_FAR };
 struct run {
-    struct cw_cache_node *node;
+    struct cw_cache_dataset *node;
     enum ids ids;
     /* a record that is just moving from its block to a chunk may not be found; but a moment
      * later */
@@ -52,7 +52,7 @@ static void read_back(void *arg, size_t no)
     }
 }
 
-static void expect(struct cw_cache_node *node, enum ids ids, bool may_miss)
+static void expect(struct cw_cache_dataset *node, enum ids ids, bool may_miss)
 {
     struct run run = {.node = node, .ids = ids, .may_miss = may_miss};
 
@@ -61,19 +61,19 @@ static void expect(struct cw_cache_node *node, enum ids ids, bool may_miss)
     assert_int_equal(run.hits, N);
 }
 
-static void expect_all(struct cw_cache_node *node, enum ids ids)
+static void expect_all(struct cw_cache_dataset *node, enum ids ids)
 {
     expect(node, ids, false);
 }
 
-static void add_all(struct cw_cache_node *node)
+static void add_all(struct cw_cache_dataset *node)
 {
     for (size_t i = 0; i < fake_files(); i++) {
         const char *name = fake_name(i);
 
-        cw_cache_node_add(node, &name, 1);
+        cw_cache_dataset_add(node, &name, 1);
     }
-    WAIT_FOR(cw_cache_node_is_loaded(node));
+    WAIT_FOR(cw_cache_dataset_is_loaded(node));
 }
 
 static void fill_and_read(const char *url, enum ids ids, int level)
@@ -129,7 +129,7 @@ static void test_fill_and_read(void **state)
 
 static void test_left_out(void **state)
 {
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element element;
     struct fixture f;
 
@@ -148,7 +148,7 @@ static void test_left_out(void **state)
                              id % 1000 == 5 ? CW_CACHE_HIT : CW_CACHE_LEFT_OUT);
         settle(&f);
     }
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     assert_int_equal(counts_of(f.node).records, 9000);
     fixture_close(&f, 0);
 }
@@ -192,7 +192,7 @@ static void test_memory_in_open_blocks(void **state)
 {
     enum { NODES = 30 };
     struct cw_cache_options options = {.memory = 2 << 20, .chunk_bytes = 512 << 10};
-    struct cw_cache_node *nodes[NODES];
+    struct cw_cache_dataset *nodes[NODES];
     struct cw_spec spec;
     struct fixture f;
     uint64_t id = 0;
@@ -202,13 +202,13 @@ static void test_memory_in_open_blocks(void **state)
     fixture_open(&f, "fake:map", options);
     test_spec(&spec);
     for (size_t i = 0; i < NODES; i++)
-        nodes[i] = cw_cache_node(f.cache, "tenant", test_key(100 + i), &spec);
+        nodes[i] = cw_cache_dataset(f.cache, "tenant", test_key(100 + i), &spec);
     for (int64_t deadline = cw_clock_ns() + DEADLINE_NS;
          fake_files() == 0 && cw_clock_ns() < deadline; id++)
         put_sample(nodes[id % NODES], id);
     assert_true(fake_files() > 0);
     for (size_t i = 0; i < NODES; i++)
-        cw_cache_node_unref(nodes[i]);
+        cw_cache_dataset_unref(nodes[i]);
     fixture_close(&f, 60000);
 }
 
@@ -224,8 +224,8 @@ static void test_away(void **state)
     fixture_open(&other, "fake:read", (struct cw_cache_options){0});
     fake_away(true);
     const char *name = fake_name(0);
-    cw_cache_node_add(other.node, &name, 1);
-    WAIT_FOR(cw_cache_node_is_loaded(other.node));
+    cw_cache_dataset_add(other.node, &name, 1);
+    WAIT_FOR(cw_cache_dataset_is_loaded(other.node));
     assert_int_equal(get_sample(other.node, 1), 0);
     assert_int_equal(get_sample(f.node, 1), 0); /* at once: a miss */
     for (uint64_t id = 10; id < 20; id++)
@@ -259,19 +259,19 @@ static void test_full(void **state)
     cw_cache_flush(f.cache, NULL);
     for (uint64_t id = 0; id < 100; id++)
         assert_int_equal(get_sample(f.node, id), 1);
-    cw_cache_node_ref(f.node);
+    cw_cache_dataset_ref(f.node);
     cw_cache_free(f.cache, 0);
     assert_int_equal(f.events.lost, 100);
     assert_int_equal(fake_files(), 0);
     assert_int_equal(get_sample(f.node, 5), 0); /* nodes outlive the cache */
     put_sample(f.node, 5);
     assert_false(cw_cache_has(f.node, 5));
-    cw_cache_node_unref(f.node);
-    cw_cache_node_unref(f.node);
+    cw_cache_dataset_unref(f.node);
+    cw_cache_dataset_unref(f.node);
     fixture_fini_events(&f);
 }
 
-static size_t hits_of(struct cw_cache_node *node, uint64_t n)
+static size_t hits_of(struct cw_cache_dataset *node, uint64_t n)
 {
     size_t hits = 0;
 
@@ -343,10 +343,10 @@ static void test_not_there(void **state)
     (void)state;
     fake_reset();
     fixture_open(&f, "fake:map", (struct cw_cache_options){0});
-    cw_cache_node_add(f.node, names, 3);
+    cw_cache_dataset_add(f.node, names, 3);
     WAIT_FOR(events_of(&f.events, CW_CACHE_GONE) == 1);
-    WAIT_FOR(cw_cache_node_is_loaded(f.node));
-    cw_cache_node_remove(f.node, names, 3);
+    WAIT_FOR(cw_cache_dataset_is_loaded(f.node));
+    cw_cache_dataset_remove(f.node, names, 3);
     assert_int_equal(counts_of(f.node).chunks, 0);
     fixture_close(&f, 0);
 }
@@ -398,8 +398,8 @@ static void test_overlap(void **state)
         put_sample(other.node, id);
     settle(&other);
     const char *name = other.events.names[0];
-    cw_cache_node_add(f.node, &name, 1);
-    WAIT_FOR(cw_cache_node_is_loaded(f.node));
+    cw_cache_dataset_add(f.node, &name, 1);
+    WAIT_FOR(cw_cache_dataset_is_loaded(f.node));
     settle(&f);
     assert_int_equal(counts_of(f.node).written, 50);
     assert_int_equal(counts_of(f.node).records, 150);
@@ -409,8 +409,8 @@ static void test_overlap(void **state)
         put_sample(other.node, id);
     settle(&other);
     const char *mine = f.events.names[0];
-    cw_cache_node_add(other.node, &mine, 1);
-    WAIT_FOR(cw_cache_node_is_loaded(other.node));
+    cw_cache_dataset_add(other.node, &mine, 1);
+    WAIT_FOR(cw_cache_dataset_is_loaded(other.node));
     assert_int_equal(counts_of(other.node).chunks, 2); /* equal chunks: known already */
     fixture_close(&other, 0);
     fixture_close(&f, 0);
@@ -431,10 +431,10 @@ static void test_shadowed(void **state)
     settle(&a);
     settle(&b);
     const char *of_a = a.events.names[0], *of_b = b.events.names[0];
-    cw_cache_node_add(a.node, &of_b, 1);
-    WAIT_FOR(cw_cache_node_is_loaded(a.node));
+    cw_cache_dataset_add(a.node, &of_b, 1);
+    WAIT_FOR(cw_cache_dataset_is_loaded(a.node));
     assert_int_equal(hits_of(a.node, 150), 150);
-    cw_cache_node_remove(a.node, &of_a, 1);
+    cw_cache_dataset_remove(a.node, &of_a, 1);
     WAIT_FOR(counts_of(a.node).chunks == 1 && counts_of(a.node).records == 100);
     assert_int_equal(hits_of(a.node, 150), 100);
     fixture_close(&a, 0);
@@ -445,7 +445,7 @@ static void test_shadowed(void **state)
  * got. */
 static void test_many_held(void **state)
 {
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element elements[300];
     struct fixture f;
 
@@ -463,11 +463,11 @@ static void test_many_held(void **state)
     for (size_t i = 0; i < fake_files(); i++) {
         const char *name = fake_name(i);
 
-        cw_cache_node_remove(f.node, &name, 1);
+        cw_cache_dataset_remove(f.node, &name, 1);
     }
     for (uint64_t id = 0; id < 300; id++)
         assert_true(is_sample(&elements[id], id));
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     WAIT_FOR(counts_of(f.node).chunks == 0);
     WAIT_FOR(cw_cache_memory_used(f.cache) == 0);
     fixture_close(&f, 0);

@@ -17,7 +17,7 @@ static void read_on(void *arg, size_t no)
     struct churn *churn = arg;
 
     for (uint64_t i = no; !atomic_load(&churn->stop); i++) {
-        uint64_t ids[CW_CACHE_TOUCH + 1];
+        uint64_t ids[CW_CACHE_CPU_PREFETCH + 1];
         int found = get_sample(churn->f.node, cw_mix64(i) % 600);
 
         atomic_fetch_add(&churn->hits, found == 1);
@@ -27,7 +27,7 @@ static void read_on(void *arg, size_t no)
         if (i % 16 == 0)
             cw_cache_prefetch(churn->f.node, ids, 8);
         if (i % 16 == 8)
-            cw_cache_touch(churn->f.node, ids, CW_ARRAY_LEN(ids));
+            cw_cache_cpu_prefetch(churn->f.node, ids, CW_ARRAY_LEN(ids));
         if (i % 64 == 0)
             put_sample(churn->f.node, 600 + cw_mix64(i) % 600);
     }
@@ -36,7 +36,7 @@ static void read_on(void *arg, size_t no)
 static void churn_main(void *arg, size_t no)
 {
     struct churn *churn = arg;
-    struct cw_cache_node *node = churn->f.node;
+    struct cw_cache_dataset *node = churn->f.node;
 
     if (no) {
         read_on(arg, no);
@@ -45,11 +45,11 @@ static void churn_main(void *arg, size_t no)
     for (int round = 0; round < 60; round++) {
         const char *name = churn->f.events.names[round % 6];
 
-        cw_cache_node_remove(node, &name, 1);
+        cw_cache_dataset_remove(node, &name, 1);
         if (round % 3 == 0)
-            cw_cache_node_add(node, &name, 1);
+            cw_cache_dataset_add(node, &name, 1);
         cw_clock_sleep_ns(1000000);
-        cw_cache_node_add(node, &name, 1);
+        cw_cache_dataset_add(node, &name, 1);
         if (round % 7 == 0)
             cw_cache_flush(churn->f.cache, NULL);
     }
@@ -79,11 +79,11 @@ static void churn(const char *url, int level)
     assert_int_equal(churn->wrong, 0);
     assert_true(churn->hits > 0);
     settle(f);
-    WAIT_FOR(cw_cache_node_is_loaded(f->node));
+    WAIT_FOR(cw_cache_dataset_is_loaded(f->node));
     for (size_t i = 0; i < f->events.names_n; i++) {
         const char *name = f->events.names[i];
 
-        WAIT_FOR((cw_cache_node_remove(f->node, &name, 1), cw_cache_node_is_loaded(f->node)));
+        WAIT_FOR((cw_cache_dataset_remove(f->node, &name, 1), cw_cache_dataset_is_loaded(f->node)));
     }
     WAIT_FOR(counts_of(f->node).chunks == 0);
     WAIT_FOR(cw_cache_memory_used(f->cache) == 0);
@@ -106,7 +106,7 @@ static void test_churn(void **state)
 static void damage_main(void *arg, size_t no)
 {
     struct churn *churn = arg;
-    struct cw_cache_node *node = churn->f.node;
+    struct cw_cache_dataset *node = churn->f.node;
 
     if (no) {
         read_on(arg, no);
@@ -115,11 +115,11 @@ static void damage_main(void *arg, size_t no)
     for (size_t i = 0; i < 6; i++) {
         const char *name = churn->f.events.names[i];
 
-        cw_cache_node_remove(node, &name, 1);
+        cw_cache_dataset_remove(node, &name, 1);
         for (size_t k = 0; k < fake_files(); k++)
             if (strcmp(fake_name(k), name) == 0)
                 fake_damage(k, fake_bytes(k) / 2);
-        cw_cache_node_add(node, &name, 1);
+        cw_cache_dataset_add(node, &name, 1);
     }
     for (int64_t deadline = cw_clock_ns() + DEADLINE_NS;
          events_of(&churn->f.events, CW_CACHE_DAMAGED) == 0 && cw_clock_ns() < deadline;) {
@@ -127,7 +127,7 @@ static void damage_main(void *arg, size_t no)
         for (size_t i = 0; i < 6; i++) {
             const char *name = churn->f.events.names[i];
 
-            cw_cache_node_add(node, &name, 1);
+            cw_cache_dataset_add(node, &name, 1);
         }
         cw_clock_sleep_ns(1000000);
     }
@@ -165,7 +165,7 @@ static void pass_on(struct fixture *from, struct fixture *to, size_t *at)
         cw_mutex_unlock(&from->events.lock);
         if (!name)
             return;
-        cw_cache_node_add(to->node, &name, 1);
+        cw_cache_dataset_add(to->node, &name, 1);
     }
 }
 
@@ -215,7 +215,7 @@ static void test_two_workers(void **state)
     for (size_t i = 0; i < 2; i++)
         pass_on(&pair->f[i], &pair->f[1 - i], &at[i]);
     for (size_t i = 0; i < 2; i++) {
-        WAIT_FOR(cw_cache_node_is_loaded(pair->f[i].node));
+        WAIT_FOR(cw_cache_dataset_is_loaded(pair->f[i].node));
         for (uint64_t id = 0; id < 3000; id++)
             assert_int_equal(get_sample(pair->f[i].node, id), 1);
         assert_int_equal(counts_of(pair->f[i].node).records, 3000);

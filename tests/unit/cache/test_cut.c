@@ -57,8 +57,8 @@ static void world_open(struct world *w, int level, const char *options)
     assert_int_equal(stat(w->path, &st), 0);
     w->bytes = st.st_size;
     fixture_open(&w->f, url, (struct cw_cache_options){0});
-    cw_cache_node_add(w->f.node, &name, 1);
-    WAIT_FOR(cw_cache_node_is_loaded(w->f.node));
+    cw_cache_dataset_add(w->f.node, &name, 1);
+    WAIT_FOR(cw_cache_dataset_is_loaded(w->f.node));
     assert_int_equal(counts_of(w->f.node).records, N);
 }
 
@@ -69,9 +69,9 @@ static void world_close(struct world *w)
 }
 
 /* 1 right, 0 not found, or broken while it was looked at; -1 wrong */
-static int get_intact(struct cw_cache_node *node, uint64_t id)
+static int get_intact(struct cw_cache_dataset *node, uint64_t id)
 {
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element element;
     int found = 0;
 
@@ -80,11 +80,11 @@ static int get_intact(struct cw_cache_node *node, uint64_t id)
         if (!cw_cache_is_intact(&hold))
             found = 0;
     }
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     return found;
 }
 
-static int count_right(struct cw_cache_node *node)
+static int count_right(struct cw_cache_dataset *node)
 {
     int right = 0;
 
@@ -196,7 +196,7 @@ static void test_while_others_read(void **state)
 /* What one thread holds while another finds out. */
 static void test_what_is_held(void **state)
 {
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element element;
     struct world w;
 
@@ -208,7 +208,7 @@ static void test_what_is_held(void **state)
     assert_int_equal(count_right(w.f.node), 0);
     assert_false(is_sample(&element, 7));
     assert_false(cw_cache_is_intact(&hold));
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     assert_true(cw_cache_is_intact(&hold)); /* nothing is held */
     expect_given_up(&w, "bytes long, and ends at");
     world_close(&w);

@@ -106,7 +106,7 @@ static void *create(bool direct)
     void *out = NULL;
 
     assert_true(parent >= 0);
-    if (cw_dir_out_create(parent, NAME, NAME, direct, &out, &err) != 0)
+    if (cw_dir_write_create(parent, NAME, NAME, direct, &out, &err) != 0)
         fail_msg("%s", err.msg);
     return out;
 }
@@ -131,7 +131,7 @@ static int write_all(void *out, const uint8_t *p, size_t n, size_t shift, struct
     for (size_t at = 0; rc == 0 && at < n; at += MIB) {
         size_t some = n - at < MIB ? n - at : MIB;
         memcpy(piece + shift, p + at, some);
-        rc = cw_dir_out_write(out, at, piece + shift, some, err);
+        rc = cw_dir_write_piece(out, at, piece + shift, some, err);
     }
     return rc;
 }
@@ -155,8 +155,8 @@ static void write_and_check(size_t n, size_t shift)
     struct cw_err err = {0};
     void *out = create(true);
 
-    if (write_all(out, p, n, shift, &err) != 0 || cw_dir_out_sync(out, &err) != 0 ||
-        cw_dir_out_commit(out, &err) != 0)
+    if (write_all(out, p, n, shift, &err) != 0 || cw_dir_write_sync(out, &err) != 0 ||
+        cw_dir_write_commit(out, &err) != 0)
         fail_msg("%s", err.msg);
     check_file(p, n);
     assert_int_equal(directly + usually, n);
@@ -191,7 +191,7 @@ static void test_off(void **state)
 
     (void)state;
     assert_int_equal(write_all(out, p, MIB, 0, NULL), 0);
-    assert_int_equal(cw_dir_out_commit(out, NULL), 0);
+    assert_int_equal(cw_dir_write_commit(out, NULL), 0);
     check_file(p, MIB);
     assert_int_equal(directly, 0);
 }
@@ -243,7 +243,7 @@ static void test_errors(void **state)
         direct_errno = cases[i].sys_errno;
         assert_int_equal(write_all(out, p, MIB, 0, &err), cases[i].rc);
         assert_non_null(strstr(err.msg, NAME));
-        cw_dir_out_abandon(out);
+        cw_dir_write_abandon(out);
         assert_int_equal(access(path, F_OK), -1);
     }
     assert_int_equal(rmdir(scratch), 0); /* nothing is left */

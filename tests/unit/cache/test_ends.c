@@ -38,7 +38,7 @@ static void test_free_while_writing(void **state)
     assert_int_equal(counts.written + counts.lost, 600);
     assert_int_equal(counts.lost, f.events.lost);
     assert_true(counts.written > 0);
-    cw_cache_node_unref(f.node);
+    cw_cache_dataset_unref(f.node);
     fixture_fini_events(&f);
 }
 
@@ -51,7 +51,7 @@ static void test_free_with_wait(void **state)
     fixture_open(&f, "fake:read", (struct cw_cache_options){0});
     for (uint64_t id = 0; id < 600; id++)
         put_sample(f.node, id);
-    cw_cache_node_unref(f.node); /* what waits keeps the node */
+    cw_cache_dataset_unref(f.node); /* what waits keeps the node */
     cw_cache_free(f.cache, 120000);
     assert_int_equal(f.events.written, 600);
     fixture_fini_events(&f);
@@ -94,8 +94,8 @@ static void test_free_with_reads(void **state)
  * found. */
 static bool is_new(struct fixture *f, const struct cw_spec *spec)
 {
-    cw_cache_node_unref(f->node);
-    f->node = cw_cache_node(f->cache, "", test_key(1), spec);
+    cw_cache_dataset_unref(f->node);
+    f->node = cw_cache_dataset(f->cache, "", test_key(1), spec);
     return !cw_cache_has(f->node, 1);
 }
 
@@ -108,24 +108,24 @@ static void test_nodes(void **state)
     fake_reset();
     fixture_open(&f, "fake:map", (struct cw_cache_options){0});
     test_spec(&spec);
-    struct cw_cache_node *same = cw_cache_node(f.cache, "default", test_key(1), &spec);
-    struct cw_cache_node *other = cw_cache_node(f.cache, "t2", test_key(1), &spec);
+    struct cw_cache_dataset *same = cw_cache_dataset(f.cache, "default", test_key(1), &spec);
+    struct cw_cache_dataset *other = cw_cache_dataset(f.cache, "t2", test_key(1), &spec);
     assert_ptr_equal(same, f.node);
     assert_ptr_not_equal(other, f.node);
-    assert_string_equal(cw_cache_node_tenant(other), "t2");
-    assert_true(cw_hash_eq(cw_cache_node_key(other), test_key(1)));
+    assert_string_equal(cw_cache_dataset_tenant(other), "t2");
+    assert_true(cw_hash_eq(cw_cache_dataset_key(other), test_key(1)));
     put_sample(f.node, 1);
     assert_int_equal(get_sample(other, 1), 0);
     settle(&f);
     const char *name = f.events.names[0];
-    cw_cache_node_add(other, &name, 1); /* another tenant's: not ours */
-    assert_true(cw_cache_node_is_loaded(other));
+    cw_cache_dataset_add(other, &name, 1); /* another tenant's: not ours */
+    assert_true(cw_cache_dataset_is_loaded(other));
     assert_false(cw_cache_has(other, 1));
-    cw_cache_node_unref(same);
-    cw_cache_node_unref(f.node);
-    f.node = cw_cache_node(f.cache, "", test_key(1), &spec);
+    cw_cache_dataset_unref(same);
+    cw_cache_dataset_unref(f.node);
+    f.node = cw_cache_dataset(f.cache, "", test_key(1), &spec);
     WAIT_FOR(is_new(&f, &spec));
-    cw_cache_node_unref(other);
+    cw_cache_dataset_unref(other);
     fixture_close(&f, 0);
 }
 

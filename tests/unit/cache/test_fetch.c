@@ -17,7 +17,7 @@ static void fill_big(unsigned char *data, uint64_t id)
         data[i] = (unsigned char)(cw_mix64(id) >> i % 57);
 }
 
-static void put_big(struct cw_cache_node *node, uint64_t id)
+static void put_big(struct cw_cache_dataset *node, uint64_t id)
 {
     cw_autofree unsigned char *data = cw_mem_new(BIG);
     struct cw_element element = {.n = 2};
@@ -31,10 +31,10 @@ static void put_big(struct cw_cache_node *node, uint64_t id)
 }
 
 /* 1 found and right, 0 not found, -1 wrong. No cmocka assertion: threads call it. */
-static int get_big(struct cw_cache_node *node, uint64_t id)
+static int get_big(struct cw_cache_dataset *node, uint64_t id)
 {
     cw_autofree unsigned char *data = cw_mem_new(BIG);
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element element;
     int found = 0;
 
@@ -43,7 +43,7 @@ static int get_big(struct cw_cache_node *node, uint64_t id)
         found = element.fields[0].bytes == BIG && memcmp(element.fields[0].data, data, BIG) == 0
                     ? 1
                     : -1;
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     return found;
 }
 
@@ -77,8 +77,8 @@ static void open_with(struct fixture *f, size_t memory, size_t n, size_t each)
         f->events.names[i] = cw_mem_strdup(writer.events.names[i]);
         f->events.names_n++;
     }
-    cw_cache_node_add(f->node, (const char *const *)f->events.names, f->events.names_n);
-    WAIT_FOR(cw_cache_node_is_loaded(f->node));
+    cw_cache_dataset_add(f->node, (const char *const *)f->events.names, f->events.names_n);
+    WAIT_FOR(cw_cache_dataset_is_loaded(f->node));
     assert_int_equal(counts_of(f->node).records, n);
     fixture_close(&writer, 0);
 }
@@ -216,7 +216,7 @@ static void test_gone_in_line(void **state)
     for (size_t i = 1; i < f.events.names_n; i++) {
         const char *name = f.events.names[i];
 
-        cw_cache_node_remove(f.node, &name, 1);
+        cw_cache_dataset_remove(f.node, &name, 1);
     }
     fake_hold_reads(false);
     fake_release_reads(0);
@@ -363,11 +363,11 @@ static void test_got_before_its_turn(void **state)
 static void get_two_by_turns(struct fixture *f, int times)
 {
     for (int i = 0; i < 2 * times; i++) {
-        struct cw_cache_hold hold = {0};
+        struct cw_cache_pins hold = {0};
         struct cw_element element;
 
         assert_int_equal(cw_cache_get(f->node, i % 2 ? 210 : 200, &hold, &element), CW_CACHE_HIT);
-        cw_cache_release(&hold);
+        cw_cache_unpin(&hold);
     }
 }
 

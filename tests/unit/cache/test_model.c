@@ -61,12 +61,12 @@ static void model_chunk(struct model *m)
     uint64_t chunks = counts_of(m->f.node).chunks;
     assert_true(cw_chunk_name_parse(name, &parsed));
     if (cw_strmap_get(&m->loaded, name)) {
-        cw_cache_node_remove(m->f.node, &name, 1);
+        cw_cache_dataset_remove(m->f.node, &name, 1);
         WAIT_FOR(counts_of(m->f.node).chunks == chunks - 1);
         cw_strmap_remove(&m->loaded, name);
     } else {
-        cw_cache_node_add(m->f.node, &name, 1);
-        WAIT_FOR(cw_cache_node_is_loaded(m->f.node));
+        cw_cache_dataset_add(m->f.node, &name, 1);
+        WAIT_FOR(cw_cache_dataset_is_loaded(m->f.node));
         assert_int_equal(counts_of(m->f.node).chunks, chunks + 1);
         cw_strmap_set(&m->loaded, name, &m->f);
     }

@@ -77,14 +77,14 @@ static int add_one(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms
     struct fixture *f = arg;
 
     (void)bytes, (void)mtime_ms;
-    cw_cache_node_add(f->node, &name, 1);
+    cw_cache_dataset_add(f->node, &name, 1);
     return 0;
 }
 
 static void add_all(struct fixture *f)
 {
     assert_int_equal(cw_store_list(cw_cache_store(f->cache), "", add_one, f, NULL), 0);
-    WAIT_FOR(cw_cache_node_is_loaded(f->node));
+    WAIT_FOR(cw_cache_dataset_is_loaded(f->node));
 }
 
 static void write_and_read(const char *url, int level)

@@ -9,7 +9,7 @@
 #define CHUNK_BYTES ((uint64_t)RECORDS * RECORD_BYTES)
 #define NOT_TRIED 15 /* chunks, after one that was not worth it */
 
-static void put(struct cw_cache_node *node, uint64_t id, bool noise)
+static void put(struct cw_cache_dataset *node, uint64_t id, bool noise)
 {
     uint64_t words[RECORD_BYTES / 8];
     struct cw_element element = {.n = 2};

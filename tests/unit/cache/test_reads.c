@@ -70,7 +70,7 @@ static void test_prefetch_is_bounded(void **state)
 }
 
 struct one {
-    struct cw_cache_node *node;
+    struct cw_cache_dataset *node;
     uint64_t id;
 };
 

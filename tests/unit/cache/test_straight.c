@@ -72,7 +72,7 @@ static size_t memory_written(void)
     return n;
 }
 
-static void put(struct cw_cache_node *node, uint64_t id, size_t n)
+static void put(struct cw_cache_dataset *node, uint64_t id, size_t n)
 {
     cw_autofree unsigned char *bytes = cw_mem_new(n);
     struct cw_element element = {.n = 2};
@@ -86,9 +86,9 @@ static void put(struct cw_cache_node *node, uint64_t id, size_t n)
     cw_cache_put(node, id, &element, 1000);
 }
 
-static bool is_right(struct cw_cache_node *node, uint64_t id, size_t n)
+static bool is_right(struct cw_cache_dataset *node, uint64_t id, size_t n)
 {
-    struct cw_cache_hold hold = {0};
+    struct cw_cache_pins hold = {0};
     struct cw_element element;
     bool ok =
         cw_cache_get(node, id, &hold, &element) == CW_CACHE_HIT && element.fields[0].bytes == n;
@@ -96,7 +96,7 @@ static bool is_right(struct cw_cache_node *node, uint64_t id, size_t n)
     for (size_t i = 0; ok && i < n; i++)
         ok = ((const unsigned char *)element.fields[0].data)[i] ==
              (unsigned char)(cw_mix64(id) >> i % 57);
-    cw_cache_release(&hold);
+    cw_cache_unpin(&hold);
     return ok;
 }
 

@@ -75,7 +75,7 @@ struct world {
 struct worker {
     struct world *world;
     struct cw_cache *cache;
-    struct cw_cache_node *node[NODES_MAX];
+    struct cw_cache_dataset *node[NODES_MAX];
     size_t n;
 };
 
@@ -87,7 +87,7 @@ static void on_event(void *arg, const struct cw_cache_event *event)
     world->lost += event->kind == CW_CACHE_LOST;
     if (event->kind == CW_CACHE_WRITTEN && world->chunks_n < CHUNKS_MAX) {
         struct chunk *chunk = &world->chunks[world->chunks_n++];
-        chunk->key = cw_cache_node_key(event->node);
+        chunk->key = cw_cache_dataset_key(event->dataset);
         snprintf(chunk->name, sizeof(chunk->name), "%s", event->name);
     }
     cw_mutex_unlock(&world->mutex);
@@ -111,14 +111,14 @@ static void start_worker(struct world *world, const struct cw_plan *plan, const 
         cw_plan_cacheable(plan, node_of(plan, setup->cached[worker->n]), &what);
         if (what.why_not)
             fail_msg("%s: %s: %s", setup->nodes, setup->cached[worker->n], what.why_not);
-        worker->node[worker->n] = cw_cache_node(worker->cache, "", what.key, what.out);
+        worker->node[worker->n] = cw_cache_dataset(worker->cache, "", what.key, what.out);
     }
 }
 
 static void stop_worker(struct worker *worker)
 {
     for (size_t k = 0; k < worker->n; k++)
-        cw_cache_node_unref(worker->node[k]);
+        cw_cache_dataset_unref(worker->node[k]);
     cw_cache_free(worker->cache, 60000);
 }
 
@@ -158,14 +158,14 @@ static void tell(struct worker *worker, bool gone)
         for (size_t i = 0; i < chunks_n; i++) {
             const struct chunk *chunk = &worker->world->chunks[i];
             const char *name = chunk->name;
-            if (!cw_hash_eq(chunk->key, cw_cache_node_key(worker->node[k])))
+            if (!cw_hash_eq(chunk->key, cw_cache_dataset_key(worker->node[k])))
                 continue;
             if (!gone)
-                cw_cache_node_add(worker->node[k], &name, 1);
+                cw_cache_dataset_add(worker->node[k], &name, 1);
             else if (i % 2)
-                cw_cache_node_remove(worker->node[k], &name, 1);
+                cw_cache_dataset_remove(worker->node[k], &name, 1);
         }
-        while (!gone && !cw_cache_node_is_loaded(worker->node[k])) {
+        while (!gone && !cw_cache_dataset_is_loaded(worker->node[k])) {
             assert_true(cw_clock_ns() < deadline);
             cw_clock_sleep_ns(1000000);
         }

@@ -13,7 +13,7 @@ struct flow {
     double took; /* time it was given */
 };
 
-static void queue_all(struct cw_turns *turns, struct flow *flow)
+static void queue_all(struct cw_queued_frame *turns, struct flow *flow)
 {
     for (size_t i = 0; i < TASKS; i++) {
         flow->task[i].state = CW_TASK_NEW;
@@ -30,7 +30,7 @@ static struct flow *owner(struct flow *flows, size_t n, const struct cw_exec_tas
 }
 
 /* One thread that always goes where it is sent; runs of flow i take run_ns[i]. */
-static void work(struct cw_turns *turns, struct flow *flows, size_t n, const double *run_ns,
+static void work(struct cw_queued_frame *turns, struct flow *flows, size_t n, const double *run_ns,
                  double total_ns)
 {
     for (double t = 0; t < total_ns;) {
@@ -49,7 +49,7 @@ static void work(struct cw_turns *turns, struct flow *flows, size_t n, const dou
 static void test_by_weight(void **state)
 {
     (void)state;
-    struct cw_turns turns = {0};
+    struct cw_queued_frame turns = {0};
     struct flow flows[3] = {{.turn.weight = 2}, {.turn.weight = 1}, {.turn.weight = 0.25}};
     /* the second has slow elements: that gives it no more time */
     const double run_ns[] = {1e5, 5e7, 1e5};
@@ -65,7 +65,7 @@ static void test_by_weight(void **state)
 static void test_late_comer(void **state)
 {
     (void)state;
-    struct cw_turns turns = {0};
+    struct cw_queued_frame turns = {0};
     struct flow flows[2] = {{.took = 0}};
     const double run_ns[] = {1e5, 1e5};
     queue_all(&turns, &flows[0]);
@@ -86,7 +86,7 @@ static void test_late_comer(void **state)
 static void test_order(void **state)
 {
     (void)state;
-    struct cw_turns turns = {0};
+    struct cw_queued_frame turns = {0};
     struct flow a = {.took = 0}, b = {.took = 0};
     assert_null(cw_turns_next(&turns));
     queue_all(&turns, &a);

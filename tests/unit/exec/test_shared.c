@@ -16,10 +16,10 @@
 struct shelf {
     size_t n;
     struct cw_hash key[CACHES_MAX];
-    struct cw_cache_node *cache[CACHES_MAX];
+    struct cw_cache_dataset *cache[CACHES_MAX];
 };
 
-static struct cw_cache_node *cache_of(struct shelf *shelf, const struct cw_plan_cacheable *what)
+static struct cw_cache_dataset *cache_of(struct shelf *shelf, const struct cw_plan_cacheable *what)
 {
     for (size_t i = 0; i < shelf->n; i++)
         if (cw_hash_eq(shelf->key[i], what->key))

@@ -12,7 +12,7 @@
 #define EPOCHS 3
 
 struct caches {
-    struct cw_cache_node *cache[NODES_MAX];
+    struct cw_cache_dataset *cache[NODES_MAX];
     size_t n;
 };
 
@@ -174,7 +174,7 @@ static void test_partly_decoded(void **state)
         struct setup setup = {nodes, {cached[k]}, 0, false};
         struct cw_err err = {0};
         size_t node = node_of(plan, cached[k]);
-        struct cw_cache_node *cache = fake_cache_new(&plan->nodes[node].out);
+        struct cw_cache_dataset *cache = fake_cache_new(&plan->nodes[node].out);
         int rc = cw_plan_set_cache(plan, node, cache, true, true, &err);
         assert_int_equal(rc, k == 4 ? CW_E_INVALID : 0);
         for (uint64_t e = 0; e < 2; e++) {

@@ -109,7 +109,7 @@ static void test_set(void **state)
     struct cw_err err = {0};
     struct cw_plan *plan = plan_of(RANGE ",{\"op\":\"shuffle\"}," BATCH, 1);
     int some = 0;
-    struct cw_cache_node *cache = (void *)&some; /* is not looked into when it is refused */
+    struct cw_cache_dataset *cache = (void *)&some; /* is not looked into when it is refused */
     assert_int_equal(cw_plan_set_cache(plan, 3, NULL, true, true, &err), CW_E_INVALID);
     assert_int_equal(cw_plan_set_cache(plan, 2, cache, true, false, &err), CW_E_INVALID);
     assert_non_null(strstr(
