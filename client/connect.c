@@ -33,7 +33,7 @@
 /* ---- is there a dispatcher? ---- */
 
 /* One answer for cachew_connect, which waits for it, but not for longer than it was told. */
-struct cw_probe {
+struct cw_connect_probe {
     struct cachew_client *client;
     struct cw_timer *again;
     int64_t deadline_ms, pause_ms;
@@ -45,7 +45,7 @@ struct cw_probe {
 
 static void probe_send(void *arg);
 
-static void probe_end(struct cw_probe *probe)
+static void probe_end(struct cw_connect_probe *probe)
 {
     cw_mutex_lock(&probe->mutex);
     probe->done = true;
@@ -53,7 +53,7 @@ static void probe_end(struct cw_probe *probe)
     cw_mutex_unlock(&probe->mutex);
 }
 
-static void check_info(struct cw_probe *probe, struct cw_rpc_msg *reply)
+static void check_info(struct cw_connect_probe *probe, struct cw_rpc_msg *reply)
 {
     const char *address = probe->client->address;
     ProtobufCMessage *base =
@@ -87,7 +87,7 @@ static const char *short_reason(const char *address, const char *msg)
 
 static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *msg)
 {
-    struct cw_probe *probe = arg;
+    struct cw_connect_probe *probe = arg;
     const char *address = probe->client->address;
     if (reply) {
         probe->err = (struct cw_err){0}; /* of attempts before */
@@ -121,7 +121,7 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
 
 static void probe_send(void *arg)
 {
-    struct cw_probe *probe = arg;
+    struct cw_connect_probe *probe = arg;
     Cachew__V1__InfoRequest request = CACHEW__V1__INFO_REQUEST__INIT;
     struct cw_buf *buf = cw_wire_pack(&request.base);
     int64_t left = CW_MAX(probe->deadline_ms - cw_clock_ms(), 1);
@@ -133,9 +133,9 @@ static void probe_send(void *arg)
     cw_buf_unref(buf);
 }
 
-static struct cw_probe *probe_new(struct cachew_client *client, int64_t deadline_ms)
+static struct cw_connect_probe *probe_new(struct cachew_client *client, int64_t deadline_ms)
 {
-    struct cw_probe *probe = CW_NEW(struct cw_probe);
+    struct cw_connect_probe *probe = CW_NEW(struct cw_connect_probe);
     probe->client = client;
     probe->deadline_ms = deadline_ms;
     probe->pause_ms = 20;
@@ -144,7 +144,7 @@ static struct cw_probe *probe_new(struct cachew_client *client, int64_t deadline
     return probe;
 }
 
-static void probe_free(struct cw_probe *probe)
+static void probe_free(struct cw_connect_probe *probe)
 {
     if (!probe)
         return;
@@ -156,7 +156,7 @@ static void probe_free(struct cw_probe *probe)
 static int probe_dispatcher(struct cachew_client *client, int64_t deadline_ms,
                             const struct cachew_cancel *cancel, struct cw_err *err)
 {
-    struct cw_probe *probe = client->probe = probe_new(client, deadline_ms);
+    struct cw_connect_probe *probe = client->probe = probe_new(client, deadline_ms);
     int64_t give_up_ns = (deadline_ms + PROBE_LATE_MS) * 1000000;
     int rc = 0;
     cw_loop_post(client->loop, probe_send, probe);
@@ -182,14 +182,14 @@ static int probe_dispatcher(struct cachew_client *client, int64_t deadline_ms,
 
 static void on_watch(void *arg)
 {
-    cw_local_watch(arg);
+    cw_embedded_cluster_watch(arg);
 }
 
 static void loop_thread(void *arg)
 {
     struct cachew_client *client = arg;
     struct cw_timer *watch =
-        client->local ? cw_timer_new(client->loop, on_watch, client->local) : NULL;
+        client->cluster ? cw_timer_new(client->loop, on_watch, client->cluster) : NULL;
     client->rpc = cw_rpc_new(client->loop);
     client->channel = cw_channel_open(client->rpc, client->address);
     if (watch)
@@ -215,7 +215,7 @@ static void client_free(struct cachew_client *client)
     }
     probe_free(client->probe);
     cw_local_workers_finish(client);
-    cw_local_stop(client->local);
+    cw_embedded_cluster_stop(client->cluster);
     cw_recvpool_free(client->pool);
     cw_mem_free(client->address);
     client->magic = 0;
@@ -277,10 +277,10 @@ static int open_client(const char *address, const struct cachew_connect_options 
     int64_t now_ms = cw_clock_ms(), deadline_ms = now_ms + client->timeout_ms;
     if (address && strcmp(address, "local:") == 0) {
         deadline_ms = now_ms + (options->timeout_ms ? options->timeout_ms : LOCAL_TIMEOUT_MS);
-        int rc = cw_local_start(options, deadline_ms, &client->local, err);
+        int rc = cw_embedded_cluster_start(options, deadline_ms, &client->cluster, err);
         if (rc != 0)
             return rc;
-        address = cw_local_address(client->local);
+        address = cw_embedded_cluster_address(client->cluster);
     } else if (options->cache_store) {
         return cw_err_set(err, CW_E_INVALID,
                           "connect option cache_store: for local: only; here the dispatcher at %s "

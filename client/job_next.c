@@ -50,7 +50,7 @@ static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
         (job->sparse && nothing_waits(job)) ||
         job->unkicked_bytes >= atomic_load_explicit(&job->kick_bytes, memory_order_relaxed)) {
         job->unkicked_n = job->unkicked_bytes = 0;
-        cw_job_kick(job);
+        cw_client_job_kick(job);
     }
 }
 
@@ -65,14 +65,14 @@ static void note_end(struct cachew_job *job, const struct cachew_batch *end)
     atomic_store_explicit(&job->counts.epoch_batches, 0, memory_order_relaxed);
     atomic_store_explicit(&job->counts.done_items, 0, memory_order_relaxed);
     job->over = job->epochs != 0 && end->after.epoch >= job->epochs;
-    cw_job_kick(job);
+    cw_client_job_kick(job);
 }
 
 int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_batch **ret_batch,
                     struct cachew_error *error)
 {
     struct cw_err err = {0};
-    if (cw_job_check(job, &err) != 0)
+    if (cw_client_job_check(job, &err) != 0)
         return cw_public_fail(error, &err);
     if (!ret_batch)
         return cw_public_set(error, CW_E_INVALID, "cachew_job_next: ret_batch must not be NULL");
@@ -82,12 +82,12 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     if (job->over)
         return 0;
     int64_t asked_ns = cw_clock_ns();
-    cw_measure_asked(&job->measure, asked_ns);
+    cw_trainer_measure_asked(&job->measure, asked_ns);
     bool waits = !job->taken;
     /* what it lacks may wait for what it has just consumed to be told */
     if (waits && nothing_waits(job))
-        cw_job_kick(job);
-    if (!job->taken && cw_job_take(job, timeout_ms, &err) != 0)
+        cw_client_job_kick(job);
+    if (!job->taken && cw_client_job_take(job, timeout_ms, &err) != 0)
         return cw_public_fail(error, &err);
     if (!job->taken) /* woken by cachew_job_cancel */
         return cw_public_set(error, CW_E_CANCELLED, "the job was cancelled");
@@ -96,12 +96,12 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     batch->next = NULL;
     if (!batch->end) {
         note_batch(job, batch);
-        cw_measure_given(&job->measure, waits ? cw_clock_ns() : asked_ns);
+        cw_trainer_measure_given(&job->measure, waits ? cw_clock_ns() : asked_ns);
         *ret_batch = batch;
         return 1;
     }
     note_end(job, batch);
-    cw_measure_break(&job->measure);
+    cw_trainer_measure_break(&job->measure);
     cachew_batch_release(batch);
     return 0;
 }
@@ -113,7 +113,7 @@ int cachew_job_done(const struct cachew_job *job)
 
 void cachew_job_cancel(struct cachew_job *job)
 {
-    if (cw_job_check(job, NULL) != 0)
+    if (cw_client_job_check(job, NULL) != 0)
         return;
     cw_mutex_lock(&job->mutex);
     atomic_store_explicit(&job->cancelled, 1, memory_order_relaxed);

@@ -205,7 +205,7 @@ static void free_list(struct cachew_batch *list)
 
 void cachew_job_close(struct cachew_job *job)
 {
-    if (!job || cw_job_check(job, NULL) != 0)
+    if (!job || cw_client_job_check(job, NULL) != 0)
         return;
     cw_loop_post(job->client->loop, close_on_loop, job);
     wait_closed(job);

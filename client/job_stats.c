@@ -22,7 +22,7 @@ static double epoch_share(const struct cachew_job *job)
 
 int cachew_job_stats(const struct cachew_job *job, struct cachew_job_stats *ret_stats)
 {
-    if (!ret_stats || cw_job_check(job, NULL) != 0)
+    if (!ret_stats || cw_client_job_check(job, NULL) != 0)
         return CACHEW_E_STATE;
     size_t size = ret_stats->struct_size;
     if (size < sizeof(size_t) || size > 64 * sizeof(struct cachew_job_stats))

@@ -28,7 +28,7 @@ int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, siz
                      size_t *ret_bytes, struct cachew_error *error)
 {
     struct cw_err err = {0};
-    if (cw_job_check(job, &err) != 0)
+    if (cw_client_job_check(job, &err) != 0)
         return cw_public_fail(error, &err);
     if (!ret_token || !ret_bytes)
         return cw_public_set(error, CW_E_INVALID,

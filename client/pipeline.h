@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a public pipeline object holds. */
 #ifndef CW_CLIENT_PIPELINE_H
 #define CW_CLIENT_PIPELINE_H
 

@@ -2,19 +2,20 @@
 #include "client/delivery/ack_sets.h"
 
 #include "base/mem.h"
+#include "client/delivery/epoch_sets.h"
 #include "wire/wire.h"
 
 /* Local numbers to items: a run of ours stands for all between, of which only ours are meant
  * (job.proto). */
-static void to_items(const struct cw_order_conf *conf, const struct cw_set *local,
+static void to_items(const struct cw_reorder_conf *conf, const struct cw_set *local,
                      struct cw_set *ret_items)
 {
     for (size_t i = 0; i < local->n; i++)
-        cw_set_add(ret_items, cw_order_item(conf, local->v[i].lo),
-                   cw_order_item(conf, local->v[i].hi - 1) + 1);
+        cw_set_add(ret_items, cw_reorder_item(conf, local->v[i].lo),
+                   cw_reorder_item(conf, local->v[i].hi - 1) + 1);
 }
 
-static void add_set(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_order_conf *conf,
+static void add_set(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_reorder_conf *conf,
                     uint64_t epoch, const struct cw_set *local)
 {
     Cachew__V1__EpochSet *set = CW_NEW(Cachew__V1__EpochSet);
@@ -29,7 +30,7 @@ static void add_set(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_ord
     (*sets)[(*n)++] = set;
 }
 
-static void add_map(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_order_conf *conf,
+static void add_map(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_reorder_conf *conf,
                     const struct cw_map *map)
 {
     uint64_t epoch;
@@ -38,35 +39,35 @@ static void add_map(Cachew__V1__EpochSet ***sets, size_t *n, const struct cw_ord
         add_set(sets, n, conf, epoch, set);
 }
 
-void cw_report_news(struct cw_report *report, struct cw_deliver *deliver)
+void cw_ack_sets_take_new(struct cw_ack_sets *sets, struct cw_ledger *ledger)
 {
-    add_map(&report->received, &report->received_n, &deliver->order.conf, &deliver->received);
-    add_map(&report->consumed, &report->consumed_n, &deliver->order.conf, &deliver->consumed);
-    cw_sets_clear(&deliver->received);
-    cw_sets_clear(&deliver->consumed);
+    add_map(&sets->received, &sets->received_n, &ledger->reorder.conf, &ledger->received);
+    add_map(&sets->consumed, &sets->consumed_n, &ledger->reorder.conf, &ledger->consumed);
+    cw_epoch_sets_clear(&ledger->received);
+    cw_epoch_sets_clear(&ledger->consumed);
 }
 
-void cw_report_all(struct cw_report *report, struct cw_deliver *deliver)
+void cw_ack_sets_all(struct cw_ack_sets *sets, struct cw_ledger *ledger)
 {
-    const struct cw_order *order = &deliver->order;
-    uint64_t first = deliver->pos.epoch, epoch;
+    const struct cw_reorder_buffer *order = &ledger->reorder;
+    uint64_t first = ledger->pos.epoch, epoch;
     void *state;
     struct cw_set whole = {0};
     if (order->mine > 0)
         cw_set_add(&whole, 0, order->mine);
     for (epoch = first; epoch < order->epoch; epoch++)
-        add_set(&report->received, &report->received_n, &order->conf, epoch, &whole);
-    add_set(&report->received, &report->received_n, &order->conf, order->epoch,
-            cw_order_received(order, order->epoch));
+        add_set(&sets->received, &sets->received_n, &order->conf, epoch, &whole);
+    add_set(&sets->received, &sets->received_n, &order->conf, order->epoch,
+            cw_reorder_received(order, order->epoch));
     for (size_t i = 0; cw_map_next(&order->epochs, &i, &epoch, &state);)
         if (epoch > order->epoch)
-            add_set(&report->received, &report->received_n, &order->conf, epoch,
-                    cw_order_received(order, epoch));
-    add_set(&report->consumed, &report->consumed_n, &order->conf, first,
-            cw_map_get(&deliver->all_consumed, first));
+            add_set(&sets->received, &sets->received_n, &order->conf, epoch,
+                    cw_reorder_received(order, epoch));
+    add_set(&sets->consumed, &sets->consumed_n, &order->conf, first,
+            cw_map_get(&ledger->all_consumed, first));
     cw_set_fini(&whole);
-    cw_sets_clear(&deliver->received);
-    cw_sets_clear(&deliver->consumed);
+    cw_epoch_sets_clear(&ledger->received);
+    cw_epoch_sets_clear(&ledger->consumed);
 }
 
 static void free_sets(Cachew__V1__EpochSet **sets, size_t n)
@@ -78,21 +79,21 @@ static void free_sets(Cachew__V1__EpochSet **sets, size_t n)
     cw_mem_free(sets);
 }
 
-void cw_report_fini(struct cw_report *report)
+void cw_ack_sets_fini(struct cw_ack_sets *sets)
 {
-    free_sets(report->received, report->received_n);
-    free_sets(report->consumed, report->consumed_n);
-    *report = (struct cw_report){0};
+    free_sets(sets->received, sets->received_n);
+    free_sets(sets->consumed, sets->consumed_n);
+    *sets = (struct cw_ack_sets){0};
 }
 
-void cw_report_position(const struct cw_deliver *deliver, Cachew__V1__Position *ret_position)
+void cw_ack_sets_position(const struct cw_ledger *ledger, Cachew__V1__Position *ret_position)
 {
-    struct cw_pos pos = deliver->pos;
-    if (deliver->order.conf.unordered) { /* the first item not consumed */
-        const struct cw_set *consumed = cw_map_get(&deliver->all_consumed, pos.epoch);
+    struct cw_pos pos = ledger->pos;
+    if (ledger->reorder.conf.unordered) { /* the first item not consumed */
+        const struct cw_set *consumed = cw_map_get(&ledger->all_consumed, pos.epoch);
         uint64_t local = consumed ? cw_set_first_absent(consumed, 0) : 0;
-        pos.item = local >= deliver->order.mine ? deliver->order.conf.items
-                                                : local * deliver->order.conf.consumers;
+        pos.item = local >= ledger->reorder.mine ? ledger->reorder.conf.items
+                                                 : local * ledger->reorder.conf.consumers;
         pos.batches = pos.item;
     }
     cachew__v1__position__init(ret_position);

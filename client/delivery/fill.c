@@ -178,7 +178,7 @@ static int check_like(const struct cw_fill *fill, const struct cw_batch *head, s
         (unsigned long long)fill->first_item, (unsigned long long)head->item);
 }
 
-static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *rows, uint64_t lo,
+static int add_strings(struct cw_fill *fill, size_t i, const struct cw_item_rows *rows, uint64_t lo,
                        uint64_t hi, struct cw_err *err)
 {
     struct cw_fill_strings *strings = &fill->strings[i];
@@ -187,11 +187,11 @@ static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *row
     int rc = grow(&strings->ends, &strings->ends_cap,
                   (size_t)(fill->rows + hi - lo) * sizeof(int64_t), err);
     if (rc == 0)
-        rc = cw_rows_str_at(rows, i, lo, &first, err);
+        rc = cw_item_rows_str_at(rows, i, lo, &first, err);
     last = first;
     for (uint64_t r = lo; rc == 0 && r < hi; r++) {
         int64_t end = 0;
-        rc = cw_rows_str_at(rows, i, r + 1, &end, err);
+        rc = cw_item_rows_str_at(rows, i, r + 1, &end, err);
         if (rc == 0 && end < last)
             rc = cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets fall",
                             (unsigned long long)rows->item);
@@ -204,8 +204,8 @@ static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *row
     if (rc == 0)
         rc = grow(&strings->bytes, &strings->cap, strings->n + bytes, err);
     if (rc == 0 && bytes > 0)
-        rc = cw_rows_read(rows, i, table + (size_t)first, (char *)strings->bytes + strings->n,
-                          bytes, err);
+        rc = cw_item_rows_read(rows, i, table + (size_t)first, (char *)strings->bytes + strings->n,
+                               bytes, err);
     if (rc != 0)
         return rc;
     strings->n += bytes;
@@ -213,7 +213,7 @@ static int add_strings(struct cw_fill *fill, size_t i, const struct cw_rows *row
     return 0;
 }
 
-static int add_numbers(struct cw_fill *fill, size_t i, const struct cw_rows *rows, uint64_t lo,
+static int add_numbers(struct cw_fill *fill, size_t i, const struct cw_item_rows *rows, uint64_t lo,
                        uint64_t hi, struct cw_err *err)
 {
     size_t row = rows->head->tensors[i].bytes / (size_t)rows->head->elements,
@@ -223,10 +223,10 @@ static int add_numbers(struct cw_fill *fill, size_t i, const struct cw_rows *row
     fill->bytes += bytes;
     char *dst =
         (char *)fill->batch->buf->data + fill->batch->tensors[i].offset + row * (size_t)fill->rows;
-    return cw_rows_read(rows, i, row * (size_t)lo, dst, bytes, err);
+    return cw_item_rows_read(rows, i, row * (size_t)lo, dst, bytes, err);
 }
 
-int cw_fill_add(struct cw_fill *fill, const struct cw_rows *rows, uint64_t lo, uint64_t hi,
+int cw_fill_add(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t lo, uint64_t hi,
                 uint64_t most, struct cw_err *err)
 {
     if (!fill->batch)

@@ -3,10 +3,12 @@
 
 #include "base/mem.h"
 
-void cw_join_init(struct cw_join *join, const struct cw_join_conf *conf, const struct cw_pos *from,
-                  uint64_t floor, cw_join_emit_fn *emit, cw_fill_alloc_fn *alloc, void *arg)
+void cw_rebatch_init(struct cw_rebatch *join, const struct cw_rebatch_conf *conf,
+                     const struct cw_pos *from, uint64_t floor, cw_rebatch_emit_fn *emit,
+                     cw_fill_alloc_fn *alloc, void *arg)
 {
-    *join = (struct cw_join){.conf = *conf, .emit = emit, .arg = arg, .at = *from, .floor = floor};
+    *join =
+        (struct cw_rebatch){.conf = *conf, .emit = emit, .arg = arg, .at = *from, .floor = floor};
     join->filling.alloc = alloc;
     join->filling.arg = arg;
 }
@@ -18,7 +20,7 @@ static void free_set(struct cw_set *set)
     cw_mem_free(set);
 }
 
-void cw_join_fini(struct cw_join *join)
+void cw_rebatch_fini(struct cw_rebatch *join)
 {
     uint64_t epoch;
     void *set;
@@ -26,33 +28,33 @@ void cw_join_fini(struct cw_join *join)
     for (size_t i = 0; cw_map_next(&join->skips, &i, &epoch, &set);)
         free_set(set);
     cw_map_fini(&join->skips);
-    *join = (struct cw_join){0};
+    *join = (struct cw_rebatch){0};
 }
 
-static uint64_t row_limit(const struct cw_join *join)
+static uint64_t row_limit(const struct cw_rebatch *join)
 {
     const struct cw_plan_join *rules = &join->conf.rules;
     return rules->take < 0 ? UINT64_MAX : (uint64_t)rules->skip + (uint64_t)rules->take;
 }
 
-bool cw_join_is_full(const struct cw_join *join)
+bool cw_rebatch_is_full(const struct cw_rebatch *join)
 {
     return join->at.rows >= row_limit(join);
 }
 
-static bool is_mine(const struct cw_join *join)
+static bool is_mine(const struct cw_rebatch *join)
 {
     return join->at.batches >= join->floor &&
            join->at.batches % join->conf.consumers == join->conf.consumer;
 }
 
-static bool is_skipped(const struct cw_join *join)
+static bool is_skipped(const struct cw_rebatch *join)
 {
     const struct cw_set *set = join->skips.n > 0 ? cw_map_get(&join->skips, join->at.epoch) : NULL;
     return set && cw_set_has(set, join->at.batches);
 }
 
-void cw_join_skip(struct cw_join *join, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_rebatch_skip(struct cw_rebatch *join, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
     if (epoch < join->at.epoch)
         return;
@@ -85,7 +87,7 @@ static int check_rows(const struct cw_batch *head, struct cw_err *err)
 }
 
 /* Ends the batch being filled; `at` stands behind it. */
-static int finish_batch(struct cw_join *join, struct cw_err *err)
+static int finish_batch(struct cw_rebatch *join, struct cw_err *err)
 {
     struct cw_batch *batch = NULL;
     if (is_mine(join) && is_skipped(join)) {
@@ -110,8 +112,8 @@ static int finish_batch(struct cw_join *join, struct cw_err *err)
 
 /* Rows of the batch being filled, which `left` more rows would make full. Those of batches that
  * are not given out here are only counted. */
-static int add_rows(struct cw_join *join, const struct cw_rows *rows, uint64_t row, uint64_t n,
-                    uint64_t left, struct cw_err *err)
+static int add_rows(struct cw_rebatch *join, const struct cw_item_rows *rows, uint64_t row,
+                    uint64_t n, uint64_t left, struct cw_err *err)
 {
     int rc = is_mine(join) && !is_skipped(join)
                  ? cw_fill_add(&join->filling, rows, row, row + n, join->fill + left, err)
@@ -120,7 +122,7 @@ static int add_rows(struct cw_join *join, const struct cw_rows *rows, uint64_t r
     return rc;
 }
 
-static void step(struct cw_join *join, uint64_t n, uint64_t item_rows)
+static void step(struct cw_rebatch *join, uint64_t n, uint64_t item_rows)
 {
     join->at.rows += n;
     join->at.row += n;
@@ -130,7 +132,7 @@ static void step(struct cw_join *join, uint64_t n, uint64_t item_rows)
     }
 }
 
-int cw_join_item(struct cw_join *join, struct cw_rows *rows, struct cw_err *err)
+int cw_rebatch_item(struct cw_rebatch *join, struct cw_item_rows *rows, struct cw_err *err)
 {
     uint64_t n = rows ? rows->head->elements : 0, item = join->at.item;
     uint64_t skip = (uint64_t)join->conf.rules.skip, limit = row_limit(join);
@@ -163,7 +165,7 @@ int cw_join_item(struct cw_join *join, struct cw_rows *rows, struct cw_err *err)
     return 0;
 }
 
-int cw_join_end(struct cw_join *join, struct cw_err *err)
+int cw_rebatch_end(struct cw_rebatch *join, struct cw_err *err)
 {
     struct cw_pos next = {.epoch = join->at.epoch + 1};
     uint64_t over = join->at.epoch;

@@ -10,7 +10,7 @@ struct waiting {
     uint64_t local;
     void *entry;
 };
-struct cw_order_epoch {
+struct cw_reorder_epoch {
     struct cw_set got; /* came, or will not come, or was consumed before */
     uint64_t got_n;
     struct cw_set gone;   /* of these: will not come */
@@ -20,30 +20,30 @@ struct cw_order_epoch {
     bool cut;
 };
 
-uint64_t cw_order_local(const struct cw_order_conf *conf, uint64_t item)
+uint64_t cw_reorder_local(const struct cw_reorder_conf *conf, uint64_t item)
 {
     if (item <= conf->consumer)
         return 0;
     return (item - conf->consumer - 1) / conf->consumers + 1;
 }
 
-uint64_t cw_order_item(const struct cw_order_conf *conf, uint64_t local)
+uint64_t cw_reorder_item(const struct cw_reorder_conf *conf, uint64_t local)
 {
     return local * conf->consumers + conf->consumer;
 }
 
-static struct cw_order_epoch *epoch_get(struct cw_order *order, uint64_t epoch)
+static struct cw_reorder_epoch *epoch_get(struct cw_reorder_buffer *order, uint64_t epoch)
 {
-    struct cw_order_epoch *state = cw_map_get(&order->epochs, epoch);
+    struct cw_reorder_epoch *state = cw_map_get(&order->epochs, epoch);
     if (!state) {
-        state = CW_NEW(struct cw_order_epoch);
+        state = CW_NEW(struct cw_reorder_epoch);
         cw_map_set(&order->epochs, epoch, state);
     }
     return state;
 }
 
 /* Marks local numbers [lo, hi); returns how many were new. */
-static uint64_t mark(struct cw_order_epoch *state, uint64_t lo, uint64_t hi)
+static uint64_t mark(struct cw_reorder_epoch *state, uint64_t lo, uint64_t hi)
 {
     uint64_t fresh = hi - lo;
     for (size_t i = 0; i < state->got.n; i++) {
@@ -55,20 +55,20 @@ static uint64_t mark(struct cw_order_epoch *state, uint64_t lo, uint64_t hi)
     return fresh;
 }
 
-void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uint64_t epoch,
-                   uint64_t item, const struct cw_set *consumed)
+void cw_reorder_init(struct cw_reorder_buffer *order, const struct cw_reorder_conf *conf,
+                     uint64_t epoch, uint64_t item, const struct cw_set *consumed)
 {
-    *order = (struct cw_order){.conf = *conf, .epoch = epoch};
+    *order = (struct cw_reorder_buffer){.conf = *conf, .epoch = epoch};
     if (order->conf.consumers == 0)
         order->conf.consumers = 1;
-    order->mine = cw_order_local(&order->conf, order->conf.items);
-    order->next = CW_MIN(cw_order_local(&order->conf, item), order->mine);
-    struct cw_order_epoch *state = epoch_get(order, epoch);
+    order->mine = cw_reorder_local(&order->conf, order->conf.items);
+    order->next = CW_MIN(cw_reorder_local(&order->conf, item), order->mine);
+    struct cw_reorder_epoch *state = epoch_get(order, epoch);
     if (order->next > 0)
         mark(state, 0, order->next);
     for (size_t i = 0; consumed && i < consumed->n; i++) {
-        uint64_t lo = cw_order_local(&order->conf, consumed->v[i].lo),
-                 hi = cw_order_local(&order->conf, consumed->v[i].hi);
+        uint64_t lo = cw_reorder_local(&order->conf, consumed->v[i].lo),
+                 hi = cw_reorder_local(&order->conf, consumed->v[i].hi);
         hi = CW_MIN(hi, order->mine);
         if (lo < hi)
             mark(state, lo, hi);
@@ -79,8 +79,8 @@ void cw_order_init(struct cw_order *order, const struct cw_order_conf *conf, uin
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
 }
 
-static void epoch_free(struct cw_order *order, struct cw_order_epoch *state,
-                       cw_order_free_fn *free_entry, void *arg)
+static void epoch_free(struct cw_reorder_buffer *order, struct cw_reorder_epoch *state,
+                       cw_reorder_free_fn *free_entry, void *arg)
 {
     uint64_t key;
     void *entry;
@@ -99,22 +99,22 @@ static void epoch_free(struct cw_order *order, struct cw_order_epoch *state,
     cw_mem_free(state);
 }
 
-void cw_order_fini(struct cw_order *order, cw_order_free_fn *free_entry, void *arg)
+void cw_reorder_fini(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry, void *arg)
 {
     uint64_t key;
     void *state;
     for (size_t i = 0; cw_map_next(&order->epochs, &i, &key, &state);)
         epoch_free(order, state, free_entry, arg);
     cw_map_fini(&order->epochs);
-    *order = (struct cw_order){0};
+    *order = (struct cw_reorder_buffer){0};
 }
 
-bool cw_order_is_over(const struct cw_order *order)
+bool cw_reorder_is_over(const struct cw_reorder_buffer *order)
 {
     return order->conf.epochs != 0 && order->epoch >= order->conf.epochs;
 }
 
-static void fifo_push(struct cw_order_epoch *state, uint64_t local, void *entry)
+static void fifo_push(struct cw_reorder_epoch *state, uint64_t local, void *entry)
 {
     if (state->fifo_n == 0)
         state->fifo_first = 0;
@@ -124,19 +124,19 @@ static void fifo_push(struct cw_order_epoch *state, uint64_t local, void *entry)
     state->fifo_n++;
 }
 
-int cw_order_put(struct cw_order *order, uint64_t epoch, uint64_t item, void *entry,
-                 struct cw_err *err)
+int cw_reorder_put(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t item, void *entry,
+                   struct cw_err *err)
 {
-    const struct cw_order_conf *conf = &order->conf;
+    const struct cw_reorder_conf *conf = &order->conf;
     bool known = item < conf->items && (conf->epochs == 0 || epoch < conf->epochs) &&
                  item % conf->consumers == conf->consumer;
     if (!known || (epoch > order->epoch && epoch - order->epoch > EPOCHS_AHEAD_MAX))
         return cw_err_set(err, CW_E_CORRUPT,
                           "epoch %llu, item %llu is not of this job and consumer",
                           (unsigned long long)epoch, (unsigned long long)item);
-    if (epoch < order->epoch || cw_order_is_over(order))
+    if (epoch < order->epoch || cw_reorder_is_over(order))
         return 0;
-    struct cw_order_epoch *state = epoch_get(order, epoch);
+    struct cw_reorder_epoch *state = epoch_get(order, epoch);
     uint64_t local = item / conf->consumers;
     if (cw_set_has(&state->got, local))
         return 0;
@@ -150,14 +150,15 @@ int cw_order_put(struct cw_order *order, uint64_t epoch, uint64_t item, void *en
     return 1;
 }
 
-uint64_t cw_order_skip(struct cw_order *order, uint64_t epoch, uint64_t lo, uint64_t hi)
+uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
-    if (epoch < order->epoch || epoch - order->epoch > EPOCHS_AHEAD_MAX || cw_order_is_over(order))
+    if (epoch < order->epoch || epoch - order->epoch > EPOCHS_AHEAD_MAX ||
+        cw_reorder_is_over(order))
         return 0;
-    uint64_t from = cw_order_local(&order->conf, lo);
-    uint64_t to = CW_MIN(cw_order_local(&order->conf, hi), order->mine);
+    uint64_t from = cw_reorder_local(&order->conf, lo);
+    uint64_t to = CW_MIN(cw_reorder_local(&order->conf, hi), order->mine);
     uint64_t skipped = 0;
-    struct cw_order_epoch *state = epoch_get(order, epoch);
+    struct cw_reorder_epoch *state = epoch_get(order, epoch);
     /* Only what has not come is left out. */
     for (uint64_t at = from; at < to;) {
         uint64_t begin = cw_set_first_absent(&state->got, at), end = to;
@@ -172,9 +173,10 @@ uint64_t cw_order_skip(struct cw_order *order, uint64_t epoch, uint64_t lo, uint
     return skipped;
 }
 
-static struct cw_order_out take_end(struct cw_order *order, struct cw_order_epoch *state)
+static struct cw_reorder_out take_end(struct cw_reorder_buffer *order,
+                                      struct cw_reorder_epoch *state)
 {
-    struct cw_order_out out = {CW_ORDER_END, order->epoch, order->conf.items, NULL};
+    struct cw_reorder_out out = {CW_REORDER_END, order->epoch, order->conf.items, NULL};
     cw_map_remove(&order->epochs, order->epoch);
     epoch_free(order, state, NULL, NULL);
     order->epoch++;
@@ -182,30 +184,32 @@ static struct cw_order_out take_end(struct cw_order *order, struct cw_order_epoc
     return out;
 }
 
-static struct cw_order_out take_unordered(struct cw_order *order, struct cw_order_epoch *state)
+static struct cw_reorder_out take_unordered(struct cw_reorder_buffer *order,
+                                            struct cw_reorder_epoch *state)
 {
     if (state->fifo_n == 0)
-        return (struct cw_order_out){.kind = CW_ORDER_NONE};
+        return (struct cw_reorder_out){.kind = CW_REORDER_NONE};
     struct waiting first = state->fifo[state->fifo_first++];
     state->fifo_n--;
     order->held--;
-    return (struct cw_order_out){CW_ORDER_ITEM, order->epoch,
-                                 cw_order_item(&order->conf, first.local), first.entry};
+    return (struct cw_reorder_out){CW_REORDER_ITEM, order->epoch,
+                                   cw_reorder_item(&order->conf, first.local), first.entry};
 }
 
-static struct cw_order_out take_ordered(struct cw_order *order, struct cw_order_epoch *state)
+static struct cw_reorder_out take_ordered(struct cw_reorder_buffer *order,
+                                          struct cw_reorder_epoch *state)
 {
-    struct cw_order_out out = {.epoch = order->epoch,
-                               .item = cw_order_item(&order->conf, order->next)};
+    struct cw_reorder_out out = {.epoch = order->epoch,
+                                 .item = cw_reorder_item(&order->conf, order->next)};
     out.entry = cw_map_remove(&state->held, order->next);
     if (out.entry) {
-        out.kind = CW_ORDER_ITEM;
+        out.kind = CW_REORDER_ITEM;
         order->held--;
     } else if (cw_set_has(&state->gone, order->next)) {
-        out.kind = CW_ORDER_GONE;
+        out.kind = CW_REORDER_GONE;
     } else if (cw_set_has(&state->got, order->next)) { /* consumed before we began */
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
-        return cw_order_take(order);
+        return cw_reorder_take(order);
     } else {
         return out;
     }
@@ -213,11 +217,11 @@ static struct cw_order_out take_ordered(struct cw_order *order, struct cw_order_
     return out;
 }
 
-struct cw_order_out cw_order_take(struct cw_order *order)
+struct cw_reorder_out cw_reorder_take(struct cw_reorder_buffer *order)
 {
-    if (cw_order_is_over(order))
-        return (struct cw_order_out){.kind = CW_ORDER_NONE};
-    struct cw_order_epoch *state = epoch_get(order, order->epoch);
+    if (cw_reorder_is_over(order))
+        return (struct cw_reorder_out){.kind = CW_REORDER_NONE};
+    struct cw_reorder_epoch *state = epoch_get(order, order->epoch);
     bool drained = order->conf.unordered ? state->got_n == order->mine && state->fifo_n == 0
                                          : order->next >= order->mine;
     if (state->cut || drained)
@@ -225,28 +229,28 @@ struct cw_order_out cw_order_take(struct cw_order *order)
     return order->conf.unordered ? take_unordered(order, state) : take_ordered(order, state);
 }
 
-void cw_order_cut(struct cw_order *order, cw_order_free_fn *free_entry, void *arg)
+void cw_reorder_cut(struct cw_reorder_buffer *order, cw_reorder_free_fn *free_entry, void *arg)
 {
-    if (cw_order_is_over(order))
+    if (cw_reorder_is_over(order))
         return;
-    struct cw_order_epoch *old = cw_map_remove(&order->epochs, order->epoch);
+    struct cw_reorder_epoch *old = cw_map_remove(&order->epochs, order->epoch);
     if (old)
         epoch_free(order, old, free_entry, arg);
-    struct cw_order_epoch *state = epoch_get(order, order->epoch);
+    struct cw_reorder_epoch *state = epoch_get(order, order->epoch);
     if (order->mine > 0)
         mark(state, 0, order->mine);
     state->cut = true;
 }
 
-const struct cw_set *cw_order_received(const struct cw_order *order, uint64_t epoch)
+const struct cw_set *cw_reorder_received(const struct cw_reorder_buffer *order, uint64_t epoch)
 {
-    const struct cw_order_epoch *state = cw_map_get(&order->epochs, epoch);
+    const struct cw_reorder_epoch *state = cw_map_get(&order->epochs, epoch);
     return state ? &state->got : NULL;
 }
 
-uint64_t cw_order_come(const struct cw_order *order)
+uint64_t cw_reorder_first_missing(const struct cw_reorder_buffer *order)
 {
-    const struct cw_order_epoch *state;
+    const struct cw_reorder_epoch *state;
     uint64_t epoch = order->epoch, local = 0;
     while (order->mine > 0 && (state = cw_map_get(&order->epochs, epoch)) &&
            (local = cw_set_first_absent(&state->got, 0)) >= order->mine) {

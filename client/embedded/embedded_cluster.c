@@ -36,7 +36,7 @@ struct daemon {
     char *args[ARGS_MAX];
     int64_t started_ms;
 };
-struct cw_local {
+struct cw_embedded_cluster {
     char *dir;              /* mode 0700, removed at the end */
     int lock_fd;            /* held as long as this process lives */
     char *address;          /* of the dispatcher */
@@ -90,18 +90,18 @@ static void remove_left(const char *base)
 
 /* The lock gets its name once it is held, so that nobody takes the directory for one left
  * behind. */
-static int take_lock(struct cw_local *local, struct cw_err *err)
+static int take_lock(struct cw_embedded_cluster *cluster, struct cw_err *err)
 {
-    cw_autofree char *fresh = cw_mem_printf("%s/lock.new", local->dir);
-    cw_autofree char *lock = cw_mem_printf("%s/lock", local->dir);
-    local->lock_fd = open(fresh, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (local->lock_fd < 0 || flock(local->lock_fd, LOCK_EX | LOCK_NB) != 0 ||
+    cw_autofree char *fresh = cw_mem_printf("%s/lock.new", cluster->dir);
+    cw_autofree char *lock = cw_mem_printf("%s/lock", cluster->dir);
+    cluster->lock_fd = open(fresh, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (cluster->lock_fd < 0 || flock(cluster->lock_fd, LOCK_EX | LOCK_NB) != 0 ||
         rename(fresh, lock) != 0)
         return cw_err_errno(err, errno, "local: cannot lock %s", fresh);
     return 0;
 }
 
-static int make_dir(struct cw_local *local, struct cw_err *err)
+static int make_dir(struct cw_embedded_cluster *cluster, struct cw_err *err)
 {
     const char *base = getenv("TMPDIR");
     if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40) /* no room for a socket's name */
@@ -113,8 +113,8 @@ static int make_dir(struct cw_local *local, struct cw_err *err)
         cw_mem_free(dir);
         return rc;
     }
-    local->dir = dir;
-    return take_lock(local, err);
+    cluster->dir = dir;
+    return take_lock(cluster, err);
 }
 
 /* What a child last wrote to its log, to say why it did not start. */
@@ -132,11 +132,11 @@ static void last_line(const char *path, char *ret_line, size_t cap)
         fclose(file);
 }
 
-static int spawn(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+static int spawn(struct cw_embedded_cluster *cluster, struct daemon *daemon, struct cw_err *err)
 {
     char path[PATH_BYTES];
     const char *argv[ARGS_MAX + 2] = {path};
-    cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
+    cw_autofree char *log = cw_mem_printf("%s/%s.log", cluster->dir, daemon->name);
     int rc = cw_child_find(daemon->program, path, sizeof(path), err);
     for (size_t i = 0; i < ARGS_MAX && daemon->args[i]; i++)
         argv[i + 1] = daemon->args[i];
@@ -145,34 +145,35 @@ static int spawn(struct cw_local *local, struct daemon *daemon, struct cw_err *e
 }
 
 /* Waits for its line `ready ADDRESS`. */
-static int wait_ready(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+static int wait_ready(struct cw_embedded_cluster *cluster, struct daemon *daemon,
+                      struct cw_err *err)
 {
     char line[512];
     while (!cw_child_has_output(&daemon->child, CW_CANCEL_LOOK_MS)) {
-        if (cw_cancel_is_set(local->cancel))
+        if (cw_cancel_is_set(cluster->cancel))
             return cw_err_set(err, CW_E_CANCELLED, "local: the start of %s was cancelled",
                               daemon->program);
-        if (cw_clock_ms() >= local->deadline_ms)
+        if (cw_clock_ms() >= cluster->deadline_ms)
             return cw_err_set(err, CW_E_TIMEOUT, "it was not ready in time");
     }
     int rc = cw_child_read_line(&daemon->child,
-                                CW_MAX(local->deadline_ms - cw_clock_ms(), CW_CANCEL_LOOK_MS), line,
-                                sizeof(line), err);
+                                CW_MAX(cluster->deadline_ms - cw_clock_ms(), CW_CANCEL_LOOK_MS),
+                                line, sizeof(line), err);
     if (rc == 0 && !cw_str_starts(line, "ready "))
         rc = cw_err_set(err, CW_E_INTERNAL, "it said \"%s\" instead of being ready", line);
     return rc;
 }
 
-static int start(struct cw_local *local, struct daemon *daemon, struct cw_err *err)
+static int start(struct cw_embedded_cluster *cluster, struct daemon *daemon, struct cw_err *err)
 {
     char last[512];
-    int rc = spawn(local, daemon, err);
+    int rc = spawn(cluster, daemon, err);
     if (rc != 0)
         return rc;
-    rc = wait_ready(local, daemon, err);
+    rc = wait_ready(cluster, daemon, err);
     if (rc == 0 || rc == CW_E_CANCELLED)
         return rc;
-    cw_autofree char *log = cw_mem_printf("%s/%s.log", local->dir, daemon->name);
+    cw_autofree char *log = cw_mem_printf("%s/%s.log", cluster->dir, daemon->name);
     last_line(log, last, sizeof(last));
     return cw_err_set(err, CW_E_UNAVAILABLE, "local: %s did not start: %s", daemon->program,
                       last[0]              ? last
@@ -188,14 +189,14 @@ static void add_args(struct daemon *daemon, const char *const *args)
     }
 }
 
-static int describe_dispatcher(struct cw_local *local, const struct cachew_connect_options *options,
-                               struct cw_err *err)
+static int describe_dispatcher(struct cw_embedded_cluster *cluster,
+                               const struct cachew_connect_options *options, struct cw_err *err)
 {
-    struct daemon *daemon = &local->daemons[0];
+    struct daemon *daemon = &cluster->daemons[0];
     cw_autofree char *state = options->state_dir ? cw_mem_strdup(options->state_dir)
-                                                 : cw_mem_printf("%s/state", local->dir);
+                                                 : cw_mem_printf("%s/state", cluster->dir);
     cw_autofree char *quota = cw_mem_printf("%llu", (unsigned long long)options->cache_quota);
-    const char *args[ARGS_MAX + 1] = {"--listen", local->address, "--state-dir", state,
+    const char *args[ARGS_MAX + 1] = {"--listen", cluster->address, "--state-dir", state,
                                       "--exit-with-stdin"};
     size_t n = 5;
     if (options->cache_store) {
@@ -206,7 +207,7 @@ static int describe_dispatcher(struct cw_local *local, const struct cachew_conne
         args[n++] = "--cache-quota";
         args[n++] = quota;
     }
-    local->caching = options->cache_store != NULL;
+    cluster->caching = options->cache_store != NULL;
     daemon->program = "cachew-dispatcher";
     snprintf(daemon->name, sizeof(daemon->name), "dispatcher");
     add_args(daemon, args);
@@ -215,104 +216,104 @@ static int describe_dispatcher(struct cw_local *local, const struct cachew_conne
     return 0;
 }
 
-static void describe_worker(struct cw_local *local, size_t i, int threads)
+static void describe_worker(struct cw_embedded_cluster *cluster, size_t i, int threads)
 {
-    struct daemon *daemon = &local->daemons[i];
+    struct daemon *daemon = &cluster->daemons[i];
     bool told = getenv("CACHEW_WORKER_BUDGET") != NULL;
     char count[16], budget[32];
     daemon->program = "cachew-worker";
     snprintf(count, sizeof(count), "%d", threads);
     snprintf(budget, sizeof(budget), "%llu",
-             (unsigned long long)cw_host_budget(local->daemons_n - 1));
+             (unsigned long long)cw_host_budget(cluster->daemons_n - 1));
     snprintf(daemon->name, sizeof(daemon->name), "worker-%zu", i - 1);
-    cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", local->dir, daemon->name);
+    cw_autofree char *listen = cw_mem_printf("unix:%s/%s.sock", cluster->dir, daemon->name);
     const char *const args[] = {
-        "--dispatcher",      local->address,           "--listen", listen, "--threads", count,
+        "--dispatcher",      cluster->address,         "--listen", listen, "--threads", count,
         "--exit-with-stdin", told ? NULL : "--budget", budget,     NULL};
     add_args(daemon, args);
 }
 
-void cw_local_watch(struct cw_local *local)
+void cw_embedded_cluster_watch(struct cw_embedded_cluster *cluster)
 {
     struct cw_err err = {0};
-    for (size_t i = 0; i < local->daemons_n; i++) {
-        struct daemon *daemon = &local->daemons[i];
+    for (size_t i = 0; i < cluster->daemons_n; i++) {
+        struct daemon *daemon = &cluster->daemons[i];
         if (cw_clock_ms() - daemon->started_ms < AGAIN_MS ||
             (daemon->child.pid && cw_child_is_alive(&daemon->child)))
             continue;
         (void)cw_child_stop(&daemon->child, STOP_MS); /* it is dead: this closes its pipes */
-        if (spawn(local, daemon, &err) != 0)
+        if (spawn(cluster, daemon, &err) != 0)
             cw_log_debug("client", "%s cannot be started again: %s", daemon->program, err.msg);
     }
 }
 
-static int start_all(struct cw_local *local, const struct cachew_connect_options *options,
-                     struct cw_err *err)
+static int start_all(struct cw_embedded_cluster *cluster,
+                     const struct cachew_connect_options *options, struct cw_err *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = options->local_threads > 0 ? options->local_threads : (int)CW_MAX(cpus, 1);
-    int rc = make_dir(local, err);
+    int rc = make_dir(cluster, err);
     if (rc != 0)
         return rc;
-    local->address = cw_mem_printf("unix:%s/dispatcher.sock", local->dir);
-    rc = describe_dispatcher(local, options, err);
-    for (size_t i = 1; i < local->daemons_n; i++)
-        describe_worker(local, i, threads);
-    for (size_t i = 0; rc == 0 && i < local->daemons_n; i++)
-        rc = start(local, &local->daemons[i], err);
+    cluster->address = cw_mem_printf("unix:%s/dispatcher.sock", cluster->dir);
+    rc = describe_dispatcher(cluster, options, err);
+    for (size_t i = 1; i < cluster->daemons_n; i++)
+        describe_worker(cluster, i, threads);
+    for (size_t i = 0; rc == 0 && i < cluster->daemons_n; i++)
+        rc = start(cluster, &cluster->daemons[i], err);
     return rc;
 }
 
-int cw_local_start(const struct cachew_connect_options *options, int64_t deadline_ms,
-                   struct cw_local **ret_local, struct cw_err *err)
+int cw_embedded_cluster_start(const struct cachew_connect_options *options, int64_t deadline_ms,
+                              struct cw_embedded_cluster **ret_cluster, struct cw_err *err)
 {
     size_t workers = options->local_workers > 0 ? (size_t)options->local_workers : 1;
     if (workers > WORKERS_MAX)
         return cw_err_set(err, CW_E_INVALID, "connect option local_workers: %d is over %d",
                           options->local_workers, WORKERS_MAX);
-    struct cw_local *local = CW_NEW(struct cw_local);
-    local->lock_fd = -1;
-    local->deadline_ms = deadline_ms;
-    local->cancel = options->cancel;
-    local->daemons_n = workers + 1;
-    local->daemons = CW_NEW_ARRAY(struct daemon, local->daemons_n);
-    int rc = start_all(local, options, err);
+    struct cw_embedded_cluster *cluster = CW_NEW(struct cw_embedded_cluster);
+    cluster->lock_fd = -1;
+    cluster->deadline_ms = deadline_ms;
+    cluster->cancel = options->cancel;
+    cluster->daemons_n = workers + 1;
+    cluster->daemons = CW_NEW_ARRAY(struct daemon, cluster->daemons_n);
+    int rc = start_all(cluster, options, err);
     if (rc != 0)
-        cw_local_stop(local);
+        cw_embedded_cluster_stop(cluster);
     else
-        *ret_local = local;
+        *ret_cluster = cluster;
     return rc;
 }
 
-const char *cw_local_address(const struct cw_local *local)
+const char *cw_embedded_cluster_address(const struct cw_embedded_cluster *cluster)
 {
-    return local->address;
+    return cluster->address;
 }
 
-void cw_local_stop(struct cw_local *local)
+void cw_embedded_cluster_stop(struct cw_embedded_cluster *cluster)
 {
-    if (!local)
+    if (!cluster)
         return;
     /* No draining: nobody is left to receive. Workers that have a cache write what waits for it,
      * and tell the dispatcher, before they end with their standard input. */
-    for (size_t i = 1; local->caching && i < local->daemons_n; i++)
-        (void)cw_child_stop(&local->daemons[i].child, FLUSH_MS);
+    for (size_t i = 1; cluster->caching && i < cluster->daemons_n; i++)
+        (void)cw_child_stop(&cluster->daemons[i].child, FLUSH_MS);
     /* All are told first, then waited for. */
-    for (size_t i = 0; i < local->daemons_n; i++)
-        if (local->daemons[i].child.pid)
-            cw_child_kill(&local->daemons[i].child, i == 0 ? SIGTERM : SIGKILL);
-    for (size_t i = local->daemons_n; i-- > 0;) {
-        if (local->daemons[i].child.pid)
-            (void)cw_child_stop(&local->daemons[i].child, STOP_MS);
+    for (size_t i = 0; i < cluster->daemons_n; i++)
+        if (cluster->daemons[i].child.pid)
+            cw_child_kill(&cluster->daemons[i].child, i == 0 ? SIGTERM : SIGKILL);
+    for (size_t i = cluster->daemons_n; i-- > 0;) {
+        if (cluster->daemons[i].child.pid)
+            (void)cw_child_stop(&cluster->daemons[i].child, STOP_MS);
         for (size_t k = 0; k < ARGS_MAX; k++)
-            cw_mem_free(local->daemons[i].args[k]);
+            cw_mem_free(cluster->daemons[i].args[k]);
     }
-    if (local->dir)
-        remove_dir(local->dir);
-    if (local->lock_fd >= 0)
-        close(local->lock_fd);
-    cw_mem_free(local->daemons);
-    cw_mem_free(local->address);
-    cw_mem_free(local->dir);
-    cw_mem_free(local);
+    if (cluster->dir)
+        remove_dir(cluster->dir);
+    if (cluster->lock_fd >= 0)
+        close(cluster->lock_fd);
+    cw_mem_free(cluster->daemons);
+    cw_mem_free(cluster->address);
+    cw_mem_free(cluster->dir);
+    cw_mem_free(cluster);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch as the trainer holds it, and, while it is on its way there, an entry of the ready
- * queue. */
+/* A batch as the trainer holds it; on its way there, an entry of the job's queue. */
 #ifndef CW_CLIENT_BATCH_H
 #define CW_CLIENT_BATCH_H
 
@@ -10,18 +9,20 @@
 
 struct cachew_batch {
     uint32_t magic;
-    _Atomic int refs;      /* the trainer's, and one per DLPack tensor */
-    pid_t pid;             /* a forked child must not touch it */
-    bool end;              /* not a batch: the end of an epoch */
-    struct cw_batch *data; /* one ref; NULL for the end */
+    _Atomic int refs;      /* the trainer's, and one for each DLPack tensor */
+    pid_t pid;             /* of the process that received it: a forked child must not free it */
+    bool end;              /* not a batch, but the end of an epoch */
+    struct cw_batch *data; /* one ref; NULL for an end */
     uint64_t epoch, number, seed;
-    uint64_t item, lost; /* dense: its item. lost: items left out just before it */
+    uint64_t item; /* dense pipelines: the item that it is */
+    uint64_t lost; /* items left out just before it */
     struct cw_hash fingerprint;
-    struct cw_pos after; /* where one stands behind it */
-    struct cachew_batch *next;
+    struct cw_pos after;       /* the position behind it */
+    struct cachew_batch *next; /* in the queue */
 };
-struct cachew_batch *cw_public_batch_new(void) CW_MUST_CHECK; /* zeroed, refs 1 */
+struct cachew_batch *cw_public_batch_new(void) CW_MUST_CHECK; /* zeroed, with one ref */
 
+/* The recipe of a batch: all that is needed to compute it again (cachew replay). */
 /* "cachew1:<fingerprint>:<seed>:<epoch>:<number>" */
 #define CW_RECIPE_BYTES 160
 int cw_recipe_print(struct cw_hash fingerprint, uint64_t seed, uint64_t epoch, uint64_t number,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls that wait look at now and then, because it may be set in a signal handler, where
- * nobody can be woken. */
+/* Cancelling of calls that wait. A signal handler may set a struct cachew_cancel, and cannot wake
+ * a thread, so calls that wait look at it now and then. */
 #ifndef CW_CLIENT_CANCEL_H
 #define CW_CLIENT_CANCEL_H
 
@@ -9,8 +9,8 @@
 
 #define CW_CANCEL_LOOK_MS 50
 bool cw_cancel_is_set(const struct cachew_cancel *cancel); /* NULL: never */
-/* Waits for the condition until the deadline (cw_clock_ns), or a look is due: the caller asks
- * again what it waits for. */
+/* Waits for the condition until the deadline (cw_clock_ns), or until it is time to look at
+ * `cancel` (NULL = none). The caller then checks again what it waits for. */
 void cw_cancel_wait(const struct cachew_cancel *cancel, struct cw_cond *cond,
                     struct cw_mutex *mutex, int64_t deadline_ns);
 

@@ -7,14 +7,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-int cw_job_check(const struct cachew_job *job, struct cw_err *err)
+int cw_client_job_check(const struct cachew_job *job, struct cw_err *err)
 {
     if (!job || job->magic != CW_JOB_MAGIC)
         return cw_err_set(err, CW_E_STATE, "this is not an open job");
     return cw_client_check_pid(job->pid, err);
 }
 
-void cw_job_push(struct cachew_job *job, struct cachew_batch *head, struct cachew_batch *tail)
+void cw_client_job_push(struct cachew_job *job, struct cachew_batch *head,
+                        struct cachew_batch *tail)
 {
     cw_mutex_lock(&job->mutex);
     if (job->tail)
@@ -29,7 +30,7 @@ void cw_job_push(struct cachew_job *job, struct cachew_batch *head, struct cache
         cw_cond_broadcast(&job->cond);
 }
 
-void cw_job_fail(struct cachew_job *job, const struct cw_err *err)
+void cw_client_job_fail(struct cachew_job *job, const struct cw_err *err)
 {
     cw_mutex_lock(&job->mutex);
     if (job->err.code == 0)
@@ -39,7 +40,7 @@ void cw_job_fail(struct cachew_job *job, const struct cw_err *err)
     cw_cond_broadcast(&job->cond);
 }
 
-void cw_job_set_id(struct cachew_job *job, const char *id)
+void cw_client_job_set_id(struct cachew_job *job, const char *id)
 {
     char *old = atomic_exchange(&job->id, cw_mem_strdup(id));
     if (!old)
@@ -48,7 +49,7 @@ void cw_job_set_id(struct cachew_job *job, const char *id)
     job->old_ids[job->old_ids_n++] = old;
 }
 
-int cw_job_take(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err)
+int cw_client_job_take(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err)
 {
     int64_t begin = 0, deadline = 0;
     int rc = 0;
@@ -85,7 +86,7 @@ int cw_job_take(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err)
     return rc;
 }
 
-void cw_job_kick(struct cachew_job *job)
+void cw_client_job_kick(struct cachew_job *job)
 {
     if (atomic_exchange_explicit(&job->kicked, 1, memory_order_acq_rel) == 0)
         cw_loop_post_node(job->client->loop, &job->kick_node);

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job: where the trainer's thread and the client's loop thread meet. The loop puts finished
- * batches into a queue; the trainer takes the whole queue at once, and tells what it was given
- * and has consumed by two counters. So a batch costs neither side a lock or a wake-up of its
- * own, and thousands a second pass. */
+/* The state of a job that the trainer's thread and the client's loop thread share.
+ *
+ * The loop appends ready batches to a queue (cw_client_job_push); the trainer takes the whole
+ * queue at once (cw_client_job_take). So a batch costs neither side a lock or a wake-up of its
+ * own, and thousands a second can pass.
+ *
+ * What is consumed is therefore recorded twice, on purpose:
+ *   - The trainer keeps its own position (pos, last_pos, used) without any lock. A token, which
+ *     it may ask for between any two batches, is made from these alone, and is exact.
+ *   - The loop keeps a record for each entry of the queue, in the ledger (client/delivery/
+ *     ledger.h), with what the trainer needs not know: whose credit it holds, and which items it
+ *     finishes. From the ledger come credit for workers and acknowledgements for the dispatcher.
+ * The two are joined by serial numbers: the loop numbers the entries that it pushes 1, 2, 3 ...,
+ * and the trainer takes them in that order, so it only counts. It publishes two counters, with
+ * release order: `given`, the serial of the last entry that it was given, and `consumed`, the
+ * serial of the last one that it has come back from (by asking for the next). The loop reads both
+ * with acquire order in cw_ledger_settle, when it likes: every 50 ms, with each message of a
+ * worker, or when the trainer wakes it (cw_client_job_kick), which it does after a quarter of the
+ * window or an eighth of the buffer. So the ledger lags behind the trainer and never leads. */
 #ifndef CW_CLIENT_JOB_H
 #define CW_CLIENT_JOB_H
 
@@ -20,71 +35,82 @@
 
 struct cw_session;
 
-/* Counters that any thread reads; the loop thread writes them unless another is named. */
+/* Counters for cachew_job_stats. Any thread may read them; the loop thread writes them unless the
+ * trainer is named. */
 struct cw_job_counts {
-    _Atomic uint64_t batches, elements, bytes, skipped, epoch, epoch_batches, wait_ns; /* trainer */
+    /* Trainer. epoch_batches: given out of the present epoch. */
+    _Atomic uint64_t batches, elements, bytes, skipped, epoch, epoch_batches, wait_ns;
     _Atomic uint64_t duplicates, shm_batches, grpc_batches, copies, buffered_bytes, lost_items,
         reconnects;
     _Atomic uint64_t pushed;     /* serial of the last entry of the queue */
-    _Atomic uint64_t done_items; /* of the trainer's epoch, consumed */
-    _Atomic uint32_t workers;
+    _Atomic uint64_t done_items; /* trainer: items of its present epoch that are consumed */
+    _Atomic uint32_t workers;    /* that are connected */
 };
 struct cachew_job {
     uint32_t magic;
-    pid_t pid;
+    pid_t pid; /* of the process that started it: a forked child must not use it */
     struct cachew_client *client;
-    struct cw_session *session; /* loop */
+    struct cw_session *session; /* loop thread */
 
-    /* What the job is: set before cachew_job_start returns, then constant. */
-    char *_Atomic id;
-    char **old_ids; /* loop; of jobs that were begun again: who asked may still read them */
+    /* What the job is: set before cachew_job_start returns, and constant from then on. */
+    char *_Atomic id; /* but for this: a job that the dispatcher lost gets another one */
+    char **old_ids;   /* loop thread; earlier ids, kept because callers may still read them */
     size_t old_ids_n;
     struct cw_hash fingerprint;
-    uint64_t pipeline_sum, files_sum;   /* parts of it */
-    uint32_t identity;                  /* of the source files */
-    uint64_t seed, epochs, items, mine; /* mine: items of an epoch that are this consumer's */
+    uint64_t pipeline_sum, files_sum; /* parts of the fingerprint */
+    uint32_t identity;                /* enum cw_identity of the source files */
+    uint64_t seed;
+    uint64_t epochs; /* 0 = without end */
+    uint64_t items;  /* of an epoch */
+    uint64_t mine;   /* how many of them belong to this consumer */
     int64_t elements;
     bool sparse, unordered;
     uint32_t mode, consumers, consumer;
 
-    /* The trainer's (whichever thread calls cachew_job_next). */
-    struct cachew_batch *taken;  /* out of the queue, not yet given out */
-    uint64_t serial;             /* of the entry given out last */
-    bool last_pending;           /* it is a batch that has not been consumed */
-    struct cw_pos pos, last_pos; /* behind what is consumed; behind what was given out last */
-    struct cw_set used;          /* unordered: items of pos.epoch consumed */
-    uint64_t last_item;
-    _Atomic bool over;
-    uint64_t unkicked_n, unkicked_bytes;
+    /* The trainer's thread: whichever calls cachew_job_next. */
+    struct cachew_batch *taken;          /* entries taken from the queue and not yet given out */
+    uint64_t serial;                     /* of the entry given out last */
+    bool last_pending;                   /* that entry is a batch that is not consumed yet */
+    struct cw_pos pos;                   /* the position behind what is consumed */
+    struct cw_pos last_pos;              /* the position behind what was given out last */
+    struct cw_set used;                  /* unordered: items of epoch pos.epoch that are consumed */
+    uint64_t last_item;                  /* of the batch given out last */
+    _Atomic bool over;                   /* all epochs are consumed */
+    uint64_t unkicked_n, unkicked_bytes; /* given out since the loop was last woken */
 
     struct cw_mutex mutex;
     struct cw_cond cond;
     struct cachew_batch *head, *tail; /* lock: mutex; the queue */
-    bool waiting;                     /* lock: mutex; the trainer sleeps */
+    bool waiting;                     /* lock: mutex; the trainer sleeps on cond */
     bool started, closed;             /* lock: mutex */
-    int64_t start_by_ns;              /* lock: mutex; cachew_job_start gives up */
-    struct cw_err err;                /* lock: mutex; why the job failed */
-    char reason[256];                 /* lock: mutex; what it waits for */
+    int64_t start_by_ns;              /* lock: mutex; when cachew_job_start gives up */
+    struct cw_err err;                /* lock: mutex; why the job failed; the first error stays */
+    char reason[256];                 /* lock: mutex; what the job waits for, for messages */
 
-    _Atomic uint64_t given, consumed;    /* serials, written by the trainer */
-    _Atomic uint64_t kick_n, kick_bytes; /* the trainer wakes the loop after so much */
-    _Atomic int kicked, cancelled;
+    _Atomic uint64_t given, consumed; /* serials, published by the trainer: see above */
+    /* The trainer wakes the loop after so many batches or bytes; written by the loop. */
+    _Atomic uint64_t kick_n, kick_bytes;
+    _Atomic int kicked; /* a wake-up is posted and has not run */
+    _Atomic int cancelled;
     struct cw_loop_node kick_node;
     struct cw_job_counts counts;
-    struct cw_measure measure; /* trainer and loop */
+    struct cw_trainer_measure measure; /* written by the trainer, read by the loop */
 };
 
-/* Loop thread. Appends a list to the queue (takes it) and wakes the trainer if it sleeps. */
-void cw_job_push(struct cachew_job *job, struct cachew_batch *head, struct cachew_batch *tail);
+/* Loop thread. Appends a list of entries to the queue, which takes them, and wakes the trainer if
+ * it sleeps. */
+void cw_client_job_push(struct cachew_job *job, struct cachew_batch *head,
+                        struct cachew_batch *tail);
 /* Trainer. Waits until the queue has something, and moves all of it to job->taken. 0, or an error:
  * TIMEOUT, or why the job failed. 0 with nothing taken: the job was cancelled. */
-int cw_job_take(struct cachew_job *job, int64_t timeout_ms, struct cw_err *err) CW_MUST_CHECK;
-void cw_job_set_id(struct cachew_job *job, const char *id); /* loop */
-/* Ends the job with an error; the first one sticks. Any thread. */
-void cw_job_fail(struct cachew_job *job, const struct cw_err *err);
-/* 0, or STATE: not an open job, or a parent process's. */
-int cw_job_check(const struct cachew_job *job, struct cw_err *err);
-/* Makes the loop look at the counters. Any thread. */
-void cw_job_kick(struct cachew_job *job);
+int cw_client_job_take(struct cachew_job *job, int64_t timeout_ms,
+                       struct cw_err *err) CW_MUST_CHECK;
+void cw_client_job_set_id(struct cachew_job *job, const char *id); /* loop thread */
+/* Ends the job with an error; the first one stays. Any thread. */
+void cw_client_job_fail(struct cachew_job *job, const struct cw_err *err);
+/* 0, or STATE: not an open job, or one of a parent process. */
+int cw_client_job_check(const struct cachew_job *job, struct cw_err *err);
+/* Wakes the loop, which then reads `given` and `consumed`. Any thread; only posts. */
+void cw_client_job_kick(struct cachew_job *job);
 
 #endif

@@ -9,17 +9,17 @@
  * is left out of the ring's oldest end. */
 #define MARGIN 64
 
-void cw_measure_asked(struct cw_measure *m, int64_t now_ns)
+void cw_trainer_measure_asked(struct cw_trainer_measure *m, int64_t now_ns)
 {
     if (!m->asking)
         m->asked_ns = now_ns;
     m->asking = true;
 }
 
-void cw_measure_given(struct cw_measure *m, int64_t now_ns)
+void cw_trainer_measure_given(struct cw_trainer_measure *m, int64_t now_ns)
 {
     uint64_t n = atomic_load_explicit(&m->written, memory_order_relaxed);
-    struct cw_measured *record = &m->ring[n % CW_MEASURE_RING];
+    struct cw_trainer_step *record = &m->ring[n % CW_TRAINER_MEASURE_RING];
     /* step and wait of two records are mixed only beyond the margin */
     atomic_store_explicit(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1,
                           memory_order_relaxed);
@@ -30,7 +30,7 @@ void cw_measure_given(struct cw_measure *m, int64_t now_ns)
     m->asking = false;
 }
 
-void cw_measure_break(struct cw_measure *m)
+void cw_trainer_measure_break(struct cw_trainer_measure *m)
 {
     m->has_given = m->asking = false;
 }
@@ -41,17 +41,17 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void cw_measure_take(struct cw_measure *m, struct cw_measure_sum *ret)
+void cw_trainer_measure_take(struct cw_trainer_measure *m, struct cw_trainer_measure_sum *ret)
 {
-    int64_t steps[CW_MEASURE_RING];
+    int64_t steps[CW_TRAINER_MEASURE_RING];
     size_t steps_n = 0;
     uint64_t written = atomic_load_explicit(&m->written, memory_order_acquire),
              n = written - m->taken;
-    uint64_t kept = CW_MIN(n, (uint64_t)(CW_MEASURE_RING - MARGIN));
-    *ret = (struct cw_measure_sum){.batches = n};
+    uint64_t kept = CW_MIN(n, (uint64_t)(CW_TRAINER_MEASURE_RING - MARGIN));
+    *ret = (struct cw_trainer_measure_sum){.batches = n};
     m->taken = written;
     for (uint64_t i = written - kept; i < written; i++) {
-        const struct cw_measured *record = &m->ring[i % CW_MEASURE_RING];
+        const struct cw_trainer_step *record = &m->ring[i % CW_TRAINER_MEASURE_RING];
         int64_t step = atomic_load_explicit(&record->step_ns, memory_order_relaxed);
         int64_t wait = atomic_load_explicit(&record->wait_ns, memory_order_relaxed);
         ret->wait_ns += wait;

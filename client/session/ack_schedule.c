@@ -7,7 +7,7 @@
 #define GAP_NS 5000000   /* at most 200 acknowledgements a second, unless the window is tiny */
 #define TINY_WINDOW 64
 
-bool cw_ack_is_due(const struct cw_ack *ack)
+bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack)
 {
     uint64_t window = CW_MAX(ack->window, 1), quarter = CW_MAX(window / 4, 1);
     if (ack->age_ns >= ACK_NS)
@@ -17,12 +17,12 @@ bool cw_ack_is_due(const struct cw_ack *ack)
         return true;
     if (!ack->starving)
         return false;
-    if (!ack->told.starving && soon) /* the window counts otherwise from now on */
+    if (!ack->sent.starving && soon) /* the window counts otherwise from now on */
         return true;
-    uint64_t end = ack->told.unconsumed + window;
-    if (ack->told.starving)
-        end = CW_MAX(end, ack->told.come + window);
+    uint64_t end = ack->sent.unconsumed + window;
+    if (ack->sent.starving)
+        end = CW_MAX(end, ack->sent.first_missing + window);
     /* At its end nothing more comes; a quarter of it is time enough to be told of more before
      * that. */
-    return ack->come >= end || (soon && ack->come + (window - quarter) >= end);
+    return ack->first_missing >= end || (soon && ack->first_missing + (window - quarter) >= end);
 }

@@ -15,8 +15,8 @@ static void session_tick(void *arg)
 {
     struct cw_session *session = arg;
     cw_session_drop_streams(session);
-    cw_session_move(session, true);
-    if (session->begun && session->deliver.err.code == 0)
+    cw_session_advance(session, true);
+    if (session->begun && session->ledger.err.code == 0)
         cw_session_help_starving(session);
 }
 
@@ -34,7 +34,7 @@ static void session_free(struct cw_session *session)
         cw_worker_stream_close(session->streams[i]);
     cw_mem_free(session->streams);
     cw_local_workers_end(session->local);
-    cw_deliver_fini(&session->deliver);
+    cw_ledger_fini(&session->ledger);
     cw_graph_unref(session->conf.graph);
     cw_mem_free(session->conf.name);
     cw_mem_free(session->conf.autocache);
@@ -70,7 +70,7 @@ static void on_close(void *arg, int code, const char *msg)
     if (!session->begun && is_final(code)) {
         struct cw_err err = {0};
         cw_err_set(&err, code, "dispatcher %s: %s", address, msg && *msg ? msg : cw_err_text(code));
-        cw_job_fail(session->job, &err);
+        cw_client_job_fail(session->job, &err);
         return;
     }
     if (session->over)
@@ -85,11 +85,11 @@ static void on_close(void *arg, int code, const char *msg)
 
 static void session_open(void *arg)
 {
-    static const struct cw_stream_cb callbacks = {cw_session_hear, NULL, on_close};
+    static const struct cw_stream_cb callbacks = {cw_session_recv, NULL, on_close};
     struct cw_session *session = arg;
     session->stream = cw_channel_stream(session->job->client->channel, "/cachew.v1.Jobs/Attach",
                                         &callbacks, session);
-    cw_session_say_hello(session);
+    cw_session_send_hello(session);
 }
 
 struct cw_session *cw_session_new(struct cachew_job *job, struct cw_session_conf *conf)
@@ -127,9 +127,9 @@ void cw_session_close(struct cw_session *session, cw_loop_fn *done, void *arg)
         return;
     }
     if (session->begun)
-        cw_deliver_settle(&session->deliver);
-    cw_session_ack(session);
-    cw_session_say_bye(session);
+        cw_ledger_settle(&session->ledger);
+    cw_session_send_ack(session);
+    cw_session_send_bye(session);
     cw_stream_finish(session->stream, 0, NULL);
     session->bye = cw_timer_new(session->job->client->loop, on_bye_timeout, session);
     cw_timer_start(session->bye, BYE_MS, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's side of the conversation with the dispatcher (docs/protocol.md): one stream, opened
- * again for ever, over which go what was received and consumed, and come the workers to fetch
- * from. Loop thread. */
+/* The session of a job with the dispatcher (docs/protocol.md): one stream, opened again and again,
+ * on which the client reports what it has received and consumed, and the dispatcher lists the
+ * workers to fetch from. The session owns the ledger and the streams to workers. Loop thread. */
 #ifndef CW_CLIENT_SESSION_H
 #define CW_CLIENT_SESSION_H
 
@@ -10,6 +10,7 @@
 #include "graph/graph.h"
 #include "wire/token.h"
 
+/* The options of a job, and the pipeline. */
 struct cw_session_conf {
     struct cw_graph *graph;    /* one ref, taken */
     enum cw_identity identity; /* of its source files */
@@ -26,12 +27,14 @@ struct cw_session_conf {
     size_t token_n;
     struct cw_token token; /* the same, decoded */
 };
-/* Takes the parts of conf. Begins to talk at once. */
+/* Takes what conf owns, and connects. */
 struct cw_session *cw_session_new(struct cachew_job *job,
                                   struct cw_session_conf *conf) CW_MUST_CHECK;
-/* Says goodbye and frees itself; calls done(arg) when all is told (or a second has passed). */
+/* Sends the last acknowledgement and a goodbye, and frees the session; calls done(arg) when they
+ * are sent, or a second has passed. */
 void cw_session_close(struct cw_session *session, cw_loop_fn *done, void *arg);
-/* The trainer took something: settles the book, returns credit, acknowledges. */
+/* The trainer has woken the loop (cw_client_job_kick): settles the ledger, grants credit,
+ * acknowledges. */
 void cw_session_kicked(struct cw_session *session);
 
 #endif

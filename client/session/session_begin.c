@@ -78,14 +78,14 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
     job->sparse = info.sparse;
     rc = start_position(session, welcome, &from, &consumed, err);
     if (rc == 0) {
-        cw_deliver_init(&session->deliver, job, &info.join, &from, &consumed);
+        cw_ledger_init(&session->ledger, job, &info.join, &from, &consumed);
         session->begun = true;
         job->pos = job->last_pos = from;
         cw_set_copy(&job->used, &consumed);
         atomic_store(&job->counts.epoch, from.epoch);
-        const struct cw_set *had = cw_order_received(&session->deliver.order, from.epoch);
+        const struct cw_set *had = cw_reorder_received(&session->ledger.reorder, from.epoch);
         atomic_store(&job->counts.done_items, had ? cw_set_count(had) : 0);
-        job->over = cw_order_is_over(&session->deliver.order);
+        job->over = cw_reorder_is_over(&session->ledger.reorder);
     }
     cw_set_fini(&consumed);
     return rc;

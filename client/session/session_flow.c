@@ -9,26 +9,26 @@
 #define STARVED_TICKS 40
 #define STILL_MS_MAX (24 * 3600 * 1000) /* as much as timeout_ms may be */
 
-void cw_session_move(struct cw_session *session, bool all)
+void cw_session_advance(struct cw_session *session, bool all)
 {
     struct cw_err err = {0};
     if (!session->begun)
         return;
-    cw_deliver_settle(&session->deliver);
-    if (session->deliver.err.code == 0 && cw_deliver_drain(&session->deliver, &err) != 0)
-        cw_job_fail(session->job, &err);
+    cw_ledger_settle(&session->ledger);
+    if (session->ledger.err.code == 0 && cw_ledger_drain(&session->ledger, &err) != 0)
+        cw_client_job_fail(session->job, &err);
     /* A failed job stays until it is closed: what comes then would never be given out, so no
      * more is asked for. */
-    uint64_t held = session->deliver.joined / CW_MAX(session->streams_n, 1);
-    for (size_t i = 0; session->deliver.err.code == 0 && i < session->streams_n; i++)
+    uint64_t held = session->ledger.rebatched / CW_MAX(session->streams_n, 1);
+    for (size_t i = 0; session->ledger.err.code == 0 && i < session->streams_n; i++)
         cw_worker_stream_flush(session->streams[i], held, all);
     if (cw_session_ack_is_due(session))
-        cw_session_ack(session);
+        cw_session_send_ack(session);
 }
 
 void cw_session_kicked(struct cw_session *session)
 {
-    cw_session_move(session, false);
+    cw_session_advance(session, false);
 }
 
 /* The trainer has nothing, nothing has come for a while, and there is something beyond the gap:
@@ -38,10 +38,11 @@ void cw_session_kicked(struct cw_session *session)
 void cw_session_help_starving(struct cw_session *session)
 {
     struct cachew_job *job = session->job;
-    bool empty = session->deliver.serial == atomic_load_explicit(&job->given, memory_order_relaxed);
-    if (!empty || session->deliver.order.held == 0 || session->came != session->starved_came) {
+    bool empty = session->ledger.serial == atomic_load_explicit(&job->given, memory_order_relaxed);
+    if (!empty || session->ledger.reorder.held == 0 ||
+        session->messages != session->starved_messages) {
         session->starved_ticks = 0;
-        session->starved_came = session->came;
+        session->starved_messages = session->messages;
         return;
     }
     if (++session->starved_ticks % STARVED_TICKS == 0)

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the session: its parts are session.c (life and flow), session_say.c and session_hear.c
- * (messages to and from the dispatcher), session_begin.c (where a job begins), session_again.c
- * (and where it goes on when it was lost), session_links.c (the workers). Loop thread. */
+/* Inside the session. Its files, each of which calls only those before it:
+ *   session_send.c     messages to the dispatcher
+ *   session_flow.c     from what has come to the trainer, and back to credit and acknowledgements
+ *   session_workers.c  the streams to workers, and what they report
+ *   session_begin.c    the first welcome: what the job is, and where it begins
+ *   session_restart.c  a job that the dispatcher has lost is begun again
+ *   session_recv.c     messages from the dispatcher
+ *   session.c          the life of the session and of its stream
+ * Loop thread. */
 #ifndef CW_CLIENT_SESSION_INT_H
 #define CW_CLIENT_SESSION_INT_H
 
 #include "cachew/v1/job.pb-c.h"
 #include "client/session/ack_schedule.h"
-#include "client/transport/worker_stream.h"
 #include "client/session/session.h"
+#include "client/transport/worker_stream.h"
 
 #define CW_SESSION_BACKOFF_MIN_MS 50
 #define CW_SESSION_BACKOFF_MAX_MS 1000
@@ -16,73 +22,78 @@
 struct cw_session {
     struct cachew_job *job;
     struct cw_session_conf conf;
-    uint64_t client_id, generation;
-    struct cw_stream *stream;
-    bool welcome; /* on this stream */
-    bool begun;   /* there was a welcome, ever */
-    bool again;   /* the next hello begins the job again, by a token of this epoch: */
-    uint64_t again_epoch;
-    bool over; /* the job is gone, and all of it has come */
+    uint64_t client_id;       /* drawn at random; the same on every connection */
+    uint64_t generation;      /* of the dispatcher: messages of an older one are ignored */
+    struct cw_stream *stream; /* to the dispatcher; NULL between two attempts */
+    bool welcome;             /* the dispatcher has answered on this stream */
+    bool begun;               /* it has answered once, on any stream */
+    /* The job was lost: the next hello starts it anew, by a token of this epoch. */
+    bool restarting;
+    uint64_t restart_epoch;
+    bool over; /* the dispatcher does not know the job any more, and all of it has come */
     struct cw_timer *retry, *tick, *bye;
     int64_t backoff_ms;
-    struct cw_deliver deliver;
-    struct cw_worker_stream **streams;
+    struct cw_ledger ledger;
+    struct cw_worker_stream **streams; /* owned */
     size_t streams_n, streams_cap;
-    struct cw_local_workers *local; /* NULL: none were ever asked for */
-    struct cw_ack ack;              /* what is known of the next one */
-    int64_t acked_ns;
-    uint64_t acked_wait_ns, acked_bytes, acked_copies;
-    /* messages with outputs: now, and when the trainer began to starve */
-    uint64_t came, starved_came;
+    struct cw_local_workers *local; /* NULL until the dispatcher asks for some */
+    struct cw_ack_schedule ack;     /* what decides when to acknowledge next */
+    int64_t acked_ns;               /* when the last acknowledgement was sent; 0 = never */
+    uint64_t acked_wait_ns, acked_bytes, acked_copies; /* the counters that it had reported */
+    /* Messages with outputs: all so far, and how many there were when the trainer began to
+     * starve. */
+    uint64_t messages, starved_messages;
     int starved_ticks;
-    cw_loop_fn *closed;
+    cw_loop_fn *closed; /* set once the session is being closed */
     void *closed_arg;
 };
 
-/* session_flow.c */
-/* Settles the book, hands on what is next, returns credit (small change too when `all`),
- * acknowledges. */
-void cw_session_move(struct cw_session *session, bool all);
-void cw_session_set_window(struct cw_session *session, uint64_t items); /* 0 = not told */
-/* What the trainer waits for, and for how long nothing has moved, from which the limit of
- * cachew_job_start counts; CW_SESSION_STUCK: as long as before. */
-#define CW_SESSION_STUCK UINT64_MAX
-void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms);
-
-/* In a tick: the trainer may starve for want of credit. */
-void cw_session_help_starving(struct cw_session *session);
-void cw_session_set_kicks(struct cw_session *session); /* when the trainer wakes the loop */
-
-/* session_send.c */
-void cw_session_say_hello(struct cw_session *session);
-void cw_session_say_bye(struct cw_session *session);
-void cw_session_ack(struct cw_session *session); /* if there is news */
-/* false: there is no dispatcher to tell */
+/* ---- session_send.c ---- */
+void cw_session_send_hello(struct cw_session *session);
+void cw_session_send_bye(struct cw_session *session);
+void cw_session_send_ack(struct cw_session *session); /* nothing if there is no news */
+/* false: there is no dispatcher to tell. */
 bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
 void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id);
-void cw_session_say_local_failed(struct cw_session *session, const char *error);
+void cw_session_send_local_failed(struct cw_session *session, const char *error);
 bool cw_session_ack_is_due(struct cw_session *session);
-/* the dispatcher knows what has come, or is being told */
-void cw_session_note_told(struct cw_session *session, bool starving);
+/* The dispatcher knows all that has come, or is about to be sent it. */
+void cw_session_note_acked(struct cw_session *session, bool starving);
 
-/* session_recv.c */
-void cw_session_hear(void *session, struct cw_rpc_msg *msg);
+/* ---- session_flow.c ---- */
+/* Settles the ledger, pushes what is next in order to the trainer, grants credit to the workers
+ * (small amounts too when `all`), and acknowledges when it is time. */
+void cw_session_advance(struct cw_session *session, bool all);
+void cw_session_set_window(struct cw_session *session, uint64_t items); /* 0 = unchanged */
+/* How much the trainer consumes between two wake-ups of the loop. */
+void cw_session_set_kicks(struct cw_session *session);
+/* Why the trainer waits, for its error messages, and for how long nothing has moved. Whenever
+ * something moves, the time limit of cachew_job_start begins anew; CW_SESSION_STUCK: nothing has
+ * moved since the last call. */
+#define CW_SESSION_STUCK UINT64_MAX
+void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms);
+/* Once a tick: grants credit beyond the limit when the trainer starves for want of it. */
+void cw_session_help_starving(struct cw_session *session);
 
-/* session_begin.c */
-/* The first welcome: what the job is, and where it begins. */
+/* ---- session_workers.c ---- */
+void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list);
+void cw_session_count_workers(struct cw_session *session); /* sets the counter of the job */
+void cw_session_drop_streams(struct cw_session *session);  /* closes those that are over */
+
+/* ---- session_begin.c ---- */
 int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
                      struct cw_err *err);
 
-/* session_restart.c */
-/* the job is not known, says the answer to a hello: that need not be the end */
-bool cw_session_can_begin_again(const struct cw_session *session);
+/* ---- session_restart.c ---- */
+/* Whether the job can go on although the dispatcher answers a hello with "no such job". */
+bool cw_session_can_restart(const struct cw_session *session);
+/* The dispatcher has lost the job: prepares the hello that starts it anew, unless all has come. */
 int cw_session_forget_job(struct cw_session *session, const char *why, struct cw_err *err);
-int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
-                           struct cw_err *err);
+/* The welcome that answers that hello. */
+int cw_session_restart(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
+                       struct cw_err *err);
 
-/* session_workers.c */
-void cw_session_set_workers(struct cw_session *session, const Cachew__V1__Workers *list);
-void cw_session_count_workers(struct cw_session *session);
-void cw_session_drop_streams(struct cw_session *session); /* those that are over */
+/* ---- session_recv.c ---- */
+void cw_session_recv(void *session, struct cw_rpc_msg *msg); /* on_message of the stream */
 
 #endif

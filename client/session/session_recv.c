@@ -9,23 +9,23 @@ static void on_welcome(struct cw_session *session, const Cachew__V1__ClientWelco
     struct cw_err err = {0};
     bool first = !session->begun;
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
-    bool again = session->again;
+    bool again = session->restarting;
     if ((first && cw_session_begin(session, welcome, &err) != 0) ||
-        (again && cw_session_begin_again(session, welcome, &err) != 0)) {
-        cw_job_fail(session->job, &err);
+        (again && cw_session_restart(session, welcome, &err) != 0)) {
+        cw_client_job_fail(session->job, &err);
         return;
     }
     if (first)
-        cw_session_note_told(session, true);
+        cw_session_note_acked(session, true);
     session->welcome = true;
     cw_session_set_window(session, welcome->window);
     if (again)
-        cw_session_ack(session);
+        cw_session_send_ack(session);
     if (!first)
         atomic_fetch_add_explicit(&session->job->counts.reconnects, 1, memory_order_relaxed);
     for (size_t i = 0; i < session->streams_n; i++)
         cw_worker_stream_report(session->streams[i]);
-    cw_session_move(session, true);
+    cw_session_advance(session, true);
     cw_mutex_lock(&session->job->mutex);
     session->job->started = true;
     session->job->reason[0] = 0;
@@ -41,16 +41,16 @@ static void on_skipped(struct cw_session *session, const Cachew__V1__Skipped *sk
     for (size_t i = 0; i < skipped->n_items; i++) {
         const Cachew__V1__EpochSet *set = skipped->items[i];
         for (size_t k = 0; k < set->n_items; k++)
-            cw_deliver_skip(&session->deliver, set->epoch, set->items[k]->lo, set->items[k]->hi,
-                            lost);
+            cw_ledger_skip(&session->ledger, set->epoch, set->items[k]->lo, set->items[k]->hi,
+                           lost);
     }
     for (size_t i = 0; i < skipped->n_batches; i++) {
         const Cachew__V1__EpochSet *set = skipped->batches[i];
         for (size_t k = 0; k < set->n_items; k++)
-            cw_deliver_skip_batches(&session->deliver, set->epoch, set->items[k]->lo,
-                                    set->items[k]->hi);
+            cw_ledger_skip_batches(&session->ledger, set->epoch, set->items[k]->lo,
+                                   set->items[k]->hi);
     }
-    cw_session_move(session, false);
+    cw_session_advance(session, false);
 }
 
 static void on_local_failed(void *arg, const struct cw_err *err)
@@ -58,7 +58,7 @@ static void on_local_failed(void *arg, const struct cw_err *err)
     struct cw_session *session = arg;
     session->conf.local.max = 0;
     cw_log_warn("client", "job=%s %s", session->job->id ? session->job->id : "-", err->msg);
-    cw_session_say_local_failed(session, err->msg);
+    cw_session_send_local_failed(session, err->msg);
 }
 
 static void on_local_workers(struct cw_session *session, const Cachew__V1__LocalWorkers *local)
@@ -80,16 +80,16 @@ static void on_error(struct cw_session *session, const Cachew__V1__JobError *err
         cw_session_set_reason(session, error->error, CW_SESSION_STUCK);
         return;
     }
-    if (code == CW_E_NOT_FOUND && cw_session_can_begin_again(session)) {
+    if (code == CW_E_NOT_FOUND && cw_session_can_restart(session)) {
         if (cw_session_forget_job(session, error->error, &err) != 0)
-            cw_job_fail(session->job, &err);
+            cw_client_job_fail(session->job, &err);
         return;
     }
     cw_err_set(&err, code, "%s", *error->error ? error->error : cw_err_text(code));
-    cw_job_fail(session->job, &err);
+    cw_client_job_fail(session->job, &err);
 }
 
-void cw_session_hear(void *arg, struct cw_rpc_msg *msg)
+void cw_session_recv(void *arg, struct cw_rpc_msg *msg)
 {
     struct cw_session *session = arg;
     struct cw_err err = {0};

@@ -8,12 +8,13 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/delivery/epoch_sets.h"
 #include "wire/wire.h"
 
 #define TOKEN_BYTES 256
 #define GAP_BYTES 20
 
-bool cw_session_can_begin_again(const struct cw_session *session)
+bool cw_session_can_restart(const struct cw_session *session)
 {
     return session->begun && !session->welcome && !session->conf.name && session->conf.mode == 0;
 }
@@ -21,8 +22,8 @@ bool cw_session_can_begin_again(const struct cw_session *session)
 static void fill_token(const struct cw_session *session, struct cw_token *token)
 {
     const struct cachew_job *job = session->job;
-    const struct cw_deliver *deliver = &session->deliver;
-    const struct cw_pos *pos = &deliver->pos;
+    const struct cw_ledger *ledger = &session->ledger;
+    const struct cw_pos *pos = &ledger->pos;
     *token = (struct cw_token){.fingerprint = job->fingerprint,
                                .seed = job->seed,
                                .epoch = pos->epoch,
@@ -32,8 +33,8 @@ static void fill_token(const struct cw_session *session, struct cw_token *token)
                                .batches = pos->batches,
                                .mode = job->mode,
                                .consumers = job->consumers};
-    const struct cw_set *consumed = cw_map_get(&deliver->all_consumed, pos->epoch);
-    if (!deliver->order.conf.unordered)
+    const struct cw_set *consumed = cw_map_get(&ledger->all_consumed, pos->epoch);
+    if (!ledger->reorder.conf.unordered)
         return;
     token->item = token->batches = consumed ? cw_set_first_absent(consumed, 0) : 0;
     if (consumed)
@@ -65,50 +66,51 @@ int cw_session_forget_job(struct cw_session *session, const char *why, struct cw
     cw_session_count_workers(session);
     cw_local_workers_end(session->local);
     session->local = NULL;
-    cw_deliver_settle(&session->deliver);
+    cw_ledger_settle(&session->ledger);
     /* all of it is here: there is nothing to ask for */
-    session->over = cw_order_is_over(&session->deliver.order);
-    session->again = !session->over;
-    session->again_epoch = session->deliver.pos.epoch;
+    session->over = cw_reorder_is_over(&session->ledger.reorder);
+    session->restarting = !session->over;
+    session->restart_epoch = session->ledger.pos.epoch;
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
     cw_log_info("client", "job=%s %s: %s", session->job->id,
                 session->over ? "all of it has come" : "is begun again where the trainer stands",
                 why);
-    return session->again ? take_token(session, err) : 0;
+    return session->restarting ? take_token(session, err) : 0;
 }
 
-static void add_whole(struct cw_map *sets, const struct cw_order *order, uint64_t from, uint64_t to)
+static void add_whole(struct cw_map *sets, const struct cw_reorder_buffer *order, uint64_t from,
+                      uint64_t to)
 {
     for (uint64_t epoch = from; order->mine > 0 && epoch < to; epoch++)
-        cw_set_add(cw_sets_get(sets, epoch), 0, order->mine);
+        cw_set_add(cw_epoch_sets_get(sets, epoch), 0, order->mine);
 }
 
 static void copy_set(struct cw_map *sets, uint64_t epoch, const struct cw_set *set)
 {
     for (size_t i = 0; set && i < set->n; i++)
-        cw_set_add(cw_sets_get(sets, epoch), set->v[i].lo, set->v[i].hi);
+        cw_set_add(cw_epoch_sets_get(sets, epoch), set->v[i].lo, set->v[i].hi);
 }
 
 /* All that it has, and has consumed meanwhile, is news to the new job. */
 static void tell_all(struct cw_session *session)
 {
-    struct cw_deliver *deliver = &session->deliver;
-    const struct cw_order *order = &deliver->order;
+    struct cw_ledger *ledger = &session->ledger;
+    const struct cw_reorder_buffer *order = &ledger->reorder;
     uint64_t epoch;
     void *state;
-    cw_deliver_settle(deliver);
-    cw_sets_clear(&deliver->received);
-    cw_sets_clear(&deliver->consumed);
-    add_whole(&deliver->received, order, session->again_epoch, order->epoch);
+    cw_ledger_settle(ledger);
+    cw_epoch_sets_clear(&ledger->received);
+    cw_epoch_sets_clear(&ledger->consumed);
+    add_whole(&ledger->received, order, session->restart_epoch, order->epoch);
     for (size_t i = 0; cw_map_next(&order->epochs, &i, &epoch, &state);)
-        copy_set(&deliver->received, epoch, cw_order_received(order, epoch));
-    add_whole(&deliver->consumed, order, session->again_epoch, deliver->pos.epoch);
-    copy_set(&deliver->consumed, deliver->pos.epoch,
-             cw_map_get(&deliver->all_consumed, deliver->pos.epoch));
+        copy_set(&ledger->received, epoch, cw_reorder_received(order, epoch));
+    add_whole(&ledger->consumed, order, session->restart_epoch, ledger->pos.epoch);
+    copy_set(&ledger->consumed, ledger->pos.epoch,
+             cw_map_get(&ledger->all_consumed, ledger->pos.epoch));
 }
 
-int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
-                           struct cw_err *err)
+int cw_session_restart(struct cw_session *session, const Cachew__V1__ClientWelcome *welcome,
+                       struct cw_err *err)
 {
     struct cachew_job *job = session->job;
     struct cw_plan_info info;
@@ -124,8 +126,8 @@ int cw_session_begin_again(struct cw_session *session, const Cachew__V1__ClientW
                           "others by now: resume with the files "
                           "that it was started with, or start anew",
                           job->id);
-    session->again = false;
-    cw_job_set_id(job, welcome->job_id);
+    session->restarting = false;
+    cw_client_job_set_id(job, welcome->job_id);
     tell_all(session);
     return 0;
 }

@@ -40,14 +40,14 @@ static void fill_job(const struct cw_session_conf *conf, Cachew__V1__JobOptions 
     job->client_price = conf->client_price;
 }
 
-void cw_session_say_hello(struct cw_session *session)
+void cw_session_send_hello(struct cw_session *session)
 {
     struct cw_session_conf *conf = &session->conf;
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
     Cachew__V1__JobOptions job = CACHEW__V1__JOB_OPTIONS__INIT;
     Cachew__V1__Position position;
-    struct cw_report report = {0};
+    struct cw_ack_sets report = {0};
     hello.protocol = CW_PROTOCOL;
     hello.version = (char *)(uintptr_t)CW_VERSION;
     hello.client_id = session->client_id;
@@ -55,16 +55,16 @@ void cw_session_say_hello(struct cw_session *session)
     hello.host_id = session->job->client->host_id;
     hello.max_local = conf->local.max;
     hello.local_now = session->local ? cw_local_workers_wanted(session->local) : 0;
-    if (session->begun && !session->again) {
+    if (session->begun && !session->restarting) {
         hello.job_id = session->job->id;
-        cw_report_all(&report, &session->deliver);
-        cw_report_position(&session->deliver, &position);
+        cw_ack_sets_all(&report, &session->ledger);
+        cw_ack_sets_position(&session->ledger, &position);
         hello.received = report.received;
         hello.n_received = report.received_n;
         hello.consumed = report.consumed;
         hello.n_consumed = report.consumed_n;
         hello.position = &position;
-        cw_session_note_told(session, true); /* a new stream: it takes it that nothing waits */
+        cw_session_note_acked(session, true); /* a new stream: it takes it that nothing waits */
     } else {
         hello.job = &job;
         fill_job(conf, &job);
@@ -76,7 +76,7 @@ void cw_session_say_hello(struct cw_session *session)
     send(session, &message);
     if (job.graph)
         cw_wire_graph_free(job.graph);
-    cw_report_fini(&report);
+    cw_ack_sets_fini(&report);
 }
 
 static double wait_share(struct cw_session *session, int64_t now)
@@ -98,8 +98,8 @@ static uint64_t since(const _Atomic uint64_t *counter, uint64_t *told)
 
 static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_measure)
 {
-    struct cw_measure_sum sum;
-    cw_measure_take(&session->job->measure, &sum);
+    struct cw_trainer_measure_sum sum;
+    cw_trainer_measure_take(&session->job->measure, &sum);
     ret_measure->batches = sum.batches;
     ret_measure->ns = (uint64_t)sum.ns;
     ret_measure->wait_ns = (uint64_t)sum.wait_ns;
@@ -111,66 +111,66 @@ static void take_measure(struct cw_session *session, Cachew__V1__Measure *ret_me
 static bool is_starving(const struct cw_session *session)
 {
     return session->job->sparse &&
-           session->deliver.serial ==
+           session->ledger.serial ==
                atomic_load_explicit(&session->job->given, memory_order_relaxed);
 }
 
 static bool has_news(const struct cw_session *session)
 {
-    return session->deliver.received.n > 0 || session->deliver.consumed.n > 0 ||
-           session->deliver.consumed_n > 0 || (is_starving(session) && !session->ack.told.starving);
+    return session->ledger.received.n > 0 || session->ledger.consumed.n > 0 ||
+           session->ledger.consumed_n > 0 || (is_starving(session) && !session->ack.sent.starving);
 }
 
-void cw_session_note_told(struct cw_session *session, bool starving)
+void cw_session_note_acked(struct cw_session *session, bool starving)
 {
-    const struct cw_deliver *deliver = &session->deliver;
-    session->ack.told.starving = starving;
-    session->ack.told.come = cw_order_come(&deliver->order);
-    session->ack.told.unconsumed = deliver->pos.epoch * deliver->order.mine + deliver->pos.item;
+    const struct cw_ledger *ledger = &session->ledger;
+    session->ack.sent.starving = starving;
+    session->ack.sent.first_missing = cw_reorder_first_missing(&ledger->reorder);
+    session->ack.sent.unconsumed = ledger->pos.epoch * ledger->reorder.mine + ledger->pos.item;
 }
 
-void cw_session_ack(struct cw_session *session)
+void cw_session_send_ack(struct cw_session *session)
 {
     if (!session->welcome || !has_news(session))
         return;
     int64_t now = cw_clock_ns();
-    struct cw_deliver *deliver = &session->deliver;
+    struct cw_ledger *ledger = &session->ledger;
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT;
     Cachew__V1__Position position;
     Cachew__V1__Measure measure = CACHEW__V1__MEASURE__INIT;
-    struct cw_report report = {0};
+    struct cw_ack_sets report = {0};
     take_measure(session, &measure);
     ack.measure = &measure;
     /* clears them: should the stream break now, the next hello tells all */
-    cw_report_news(&report, deliver);
-    cw_report_position(deliver, &position);
+    cw_ack_sets_take_new(&report, ledger);
+    cw_ack_sets_position(ledger, &position);
     ack.received = report.received;
     ack.n_received = report.received_n;
     ack.consumed = report.consumed;
     ack.n_consumed = report.consumed_n;
     ack.wait_share = wait_share(session, now);
-    ack.buffered_bytes = cw_deliver_bytes(deliver);
-    ack.ready = deliver->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
-    cw_session_note_told(session, ack.ready == 0);
+    ack.buffered_bytes = cw_ledger_bytes(ledger);
+    ack.ready = ledger->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
+    cw_session_note_acked(session, ack.ready == 0);
     ack.position = &position;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
     message.ack = &ack;
     send(session, &message);
-    cw_report_fini(&report);
-    deliver->consumed_n = 0;
+    cw_ack_sets_fini(&report);
+    ledger->consumed_n = 0;
     session->acked_ns = now;
 }
 
 bool cw_session_ack_is_due(struct cw_session *session)
 {
-    struct cw_ack *ack = &session->ack;
+    struct cw_ack_schedule *ack = &session->ack;
     ack->age_ns = cw_clock_ns() - session->acked_ns;
-    ack->consumed_n = session->deliver.consumed_n;
+    ack->consumed_n = session->ledger.consumed_n;
     ack->starving = is_starving(session);
     if (ack->starving)
-        ack->come = cw_order_come(&session->deliver.order);
-    return cw_ack_is_due(ack);
+        ack->first_missing = cw_reorder_first_missing(&session->ledger.reorder);
+    return cw_ack_schedule_is_due(ack);
 }
 
 bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)
@@ -179,8 +179,8 @@ bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
     Cachew__V1__WorkerLost lost = CACHEW__V1__WORKER_LOST__INIT;
     if (!session->welcome)
         return false;
-    cw_deliver_settle(&session->deliver);
-    cw_session_ack(session); /* first what did come from it */
+    cw_ledger_settle(&session->ledger);
+    cw_session_send_ack(session); /* first what did come from it */
     lost.worker_id = worker_id;
     lost.error = (char *)(uintptr_t)why;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST;
@@ -201,7 +201,7 @@ void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id
     send(session, &message);
 }
 
-void cw_session_say_local_failed(struct cw_session *session, const char *error)
+void cw_session_send_local_failed(struct cw_session *session, const char *error)
 {
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__LocalFailed failed = CACHEW__V1__LOCAL_FAILED__INIT;
@@ -214,7 +214,7 @@ void cw_session_say_local_failed(struct cw_session *session, const char *error)
     send(session, &message);
 }
 
-void cw_session_say_bye(struct cw_session *session)
+void cw_session_send_bye(struct cw_session *session)
 {
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
     Cachew__V1__Bye bye = CACHEW__V1__BYE__INIT;

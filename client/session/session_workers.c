@@ -53,7 +53,7 @@ static int on_output(void *arg, struct cw_received *received, struct cw_err *err
     bool shm = received->shm;
     if (!shm && received->batch->buf)
         atomic_fetch_add_explicit(&counts->copies, 1, memory_order_relaxed);
-    int rc = cw_deliver_put(&session->deliver, received, err);
+    int rc = cw_ledger_put(&session->ledger, received, err);
     if (rc == 1) {
         atomic_fetch_add_explicit(shm ? &counts->shm_batches : &counts->grpc_batches, 1,
                                   memory_order_relaxed);
@@ -66,8 +66,8 @@ static int on_output(void *arg, struct cw_received *received, struct cw_err *err
 static void on_message(void *arg)
 {
     struct cw_session *session = arg;
-    session->came++;
-    cw_session_move(session, false);
+    session->messages++;
+    cw_session_advance(session, false);
 }
 
 static bool on_lost(void *arg, uint64_t worker_id, const char *why)
@@ -88,13 +88,13 @@ static void on_changed(void *arg)
 static void on_no_memory(void *arg, const struct cw_err *err)
 {
     const struct cw_session *session = arg;
-    cw_job_fail(session->job, err);
+    cw_client_job_fail(session->job, err);
 }
 
 static void on_released(void *arg)
 {
     const struct cw_session *session = arg;
-    cw_job_kick(session->job); /* the job outlives its streams */
+    cw_client_job_kick(session->job); /* the job outlives its streams */
 }
 
 /* ---- the list of workers ---- */

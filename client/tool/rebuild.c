@@ -138,21 +138,21 @@ static struct cw_buf *on_alloc(void *arg, size_t bytes)
 }
 
 /* Joins items until the batch is there. */
-static int join_items(struct cw_plan *plan, uint64_t epoch, struct cw_join *join,
+static int join_items(struct cw_plan *plan, uint64_t epoch, struct cw_rebatch *join,
                       struct wanted *wanted, struct cw_err *err)
 {
     uint64_t n = cw_plan_info(plan)->items;
     int rc = 0;
-    for (uint64_t item = 0; rc == 0 && item < n && !wanted->batch && !cw_join_is_full(join);
+    for (uint64_t item = 0; rc == 0 && item < n && !wanted->batch && !cw_rebatch_is_full(join);
          item++) {
         struct cw_batch *batch = NULL;
         rc = cw_exec_run(plan, epoch, item, CW_BAD_SKIP, &batch, err);
         if (rc < 0)
             return rc;
         batch->item = item;
-        struct cw_rows *rows = cw_rows_new(batch, NULL, 0);
-        rc = cw_join_item(join, rows, err);
-        cw_rows_free(rows);
+        struct cw_item_rows *rows = cw_item_rows_new(batch, NULL, 0);
+        rc = cw_rebatch_item(join, rows, err);
+        cw_item_rows_free(rows);
         CW_GROW(wanted->ends, wanted->items, wanted->ends_cap);
         wanted->ends[wanted->items++] = join->at.rows;
     }
@@ -164,18 +164,18 @@ static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, u
 {
     const struct cw_plan_info *info = cw_plan_info(plan);
     struct wanted wanted = {.number = number};
-    struct cw_join_conf conf = {.rules = info->join, .consumers = 1};
+    struct cw_rebatch_conf conf = {.rules = info->join, .consumers = 1};
     struct cw_pos from = {.epoch = epoch};
-    struct cw_join join;
+    struct cw_rebatch join;
     /* The batch before it is made too: it takes its own bad elements into account. */
-    cw_join_init(&join, &conf, &from, number > 0 ? number - 1 : 0, on_batch, on_alloc, &wanted);
+    cw_rebatch_init(&join, &conf, &from, number > 0 ? number - 1 : 0, on_batch, on_alloc, &wanted);
     int rc = join_items(plan, epoch, &join, &wanted, err);
     uint64_t batches = join.at.batches + (join.fill > 0 && !info->join.drop_remainder);
     if (rc == 0 && !wanted.batch)
-        rc = cw_join_end(&join, err);
+        rc = cw_rebatch_end(&join, err);
     if (rc == 0 && !wanted.batch)
         rc = no_such_batch(epoch, number, batches, err);
-    cw_join_fini(&join);
+    cw_rebatch_fini(&join);
     if (wanted.batch)
         set_batch(rebuilt, plan, seed, epoch, number, wanted.batch);
     for (size_t i = 0; rc == 0 && i < wanted.items; i++) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for received batches: freed buffers are kept by size class and used again, since the
- * page faults of fresh memory cost more than the copy into it. Any thread. */
+/* Memory for received batches. Freed buffers are kept by size class and reused, since the page
+ * faults of fresh memory cost more than the copy into it. Any thread. */
 #ifndef CW_CLIENT_RECVPOOL_H
 #define CW_CLIENT_RECVPOOL_H
 
 #include "base/buf.h"
 
 struct cw_recvpool;
-struct cw_recvpool *cw_recvpool_new(size_t keep_bytes /* idle memory kept at most */) CW_MUST_CHECK;
-/* Buffers that are out stay valid. Accepts NULL. */
+/* keep_bytes: how much idle memory is kept at most. */
+struct cw_recvpool *cw_recvpool_new(size_t keep_bytes) CW_MUST_CHECK;
+/* Buffers in use stay valid. Accepts NULL. */
 void cw_recvpool_free(struct cw_recvpool *pool);
-/* NULL when memory is short. */
+/* One ref; NULL when there is no memory. */
 struct cw_buf *cw_recvpool_get(struct cw_recvpool *pool, size_t bytes) CW_MUST_CHECK;
 
 #endif

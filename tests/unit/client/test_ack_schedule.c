@@ -13,52 +13,55 @@
 static void what_is_consumed_is_told_by_the_quarter(void **state)
 {
     (void)state;
-    struct cw_ack ack = {.window = 100, .consumed_n = 24, .age_ns = 10 * MS};
-    assert_false(cw_ack_is_due(&ack));
+    struct cw_ack_schedule ack = {.window = 100, .consumed_n = 24, .age_ns = 10 * MS};
+    assert_false(cw_ack_schedule_is_due(&ack));
     ack.consumed_n = 25;
-    assert_true(cw_ack_is_due(&ack));
+    assert_true(cw_ack_schedule_is_due(&ack));
     ack.age_ns = MS;
-    assert_false(cw_ack_is_due(&ack));
+    assert_false(cw_ack_schedule_is_due(&ack));
     ack.window = 8;
-    assert_true(cw_ack_is_due(&ack));
-    ack = (struct cw_ack){.window = 100, .age_ns = 200 * MS};
-    assert_true(cw_ack_is_due(&ack));
+    assert_true(cw_ack_schedule_is_due(&ack));
+    ack = (struct cw_ack_schedule){.window = 100, .age_ns = 200 * MS};
+    assert_true(cw_ack_schedule_is_due(&ack));
 }
 
 /* A dense client, or one that has a batch waiting: what comes is told when its time has come. */
 static void what_has_come_does_not_hurry_while_a_batch_waits(void **state)
 {
     (void)state;
-    struct cw_ack ack = {.window = 1, .come = 1000, .age_ns = 10 * MS};
-    assert_false(cw_ack_is_due(&ack));
+    struct cw_ack_schedule ack = {.window = 1, .first_missing = 1000, .age_ns = 10 * MS};
+    assert_false(cw_ack_schedule_is_due(&ack));
 }
 
 static void a_starving_client_tells_at_the_end_of_the_window(void **state)
 {
     (void)state;
     for (uint64_t window = 1; window <= 1000; window++) {
-        struct cw_ack ack = {.window = window, .starving = true, .told = {true, 5000, 40}};
-        ack.come = 5000 + window;
-        assert_true(cw_ack_is_due(&ack)); /* at once */
-        ack.come = 5000;
+        struct cw_ack_schedule ack = {.window = window, .starving = true, .sent = {true, 5000, 40}};
+        ack.first_missing = 5000 + window;
+        assert_true(cw_ack_schedule_is_due(&ack)); /* at once */
+        ack.first_missing = 5000;
         ack.age_ns = 199 * MS;
-        assert_false(cw_ack_is_due(&ack));
-        ack.come = 5000 + (window / 4 > 1 ? window / 4 : 1);
-        assert_true(cw_ack_is_due(&ack));
+        assert_false(cw_ack_schedule_is_due(&ack));
+        ack.first_missing = 5000 + (window / 4 > 1 ? window / 4 : 1);
+        assert_true(cw_ack_schedule_is_due(&ack));
     }
 }
 
 static void a_batch_that_was_taken_is_told(void **state)
 {
     (void)state;
-    struct cw_ack ack = {
-        .window = 1000, .starving = true, .age_ns = MS, .come = 600, .told = {false, 600, 100}};
-    assert_false(cw_ack_is_due(&ack)); /* what was told lasts for a while */
-    ack.come = 1100;
-    assert_true(cw_ack_is_due(&ack));
-    ack.come = 600;
+    struct cw_ack_schedule ack = {.window = 1000,
+                                  .starving = true,
+                                  .age_ns = MS,
+                                  .first_missing = 600,
+                                  .sent = {false, 600, 100}};
+    assert_false(cw_ack_schedule_is_due(&ack)); /* what was told lasts for a while */
+    ack.first_missing = 1100;
+    assert_true(cw_ack_schedule_is_due(&ack));
+    ack.first_missing = 600;
     ack.age_ns = 10 * MS;
-    assert_true(cw_ack_is_due(&ack));
+    assert_true(cw_ack_schedule_is_due(&ack));
 }
 
 int main(void)

@@ -97,7 +97,8 @@ static bool child_runs(bool no_shared_memory)
     struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
     options.timeout_ms = WAIT_MS;
     options.no_shared_memory = no_shared_memory;
-    if (!ok(cachew_connect(cw_local_address(parent->local), &options, &client, &error), "connect"))
+    if (!ok(cachew_connect(cw_embedded_cluster_address(parent->cluster), &options, &client, &error),
+            "connect"))
         return false;
     uint64_t sum = run_all(start(client, NULL));
     cachew_disconnect(client);
@@ -165,7 +166,8 @@ static void grandchildren_connect(void **state)
         struct cachew_client *client = NULL;
         uint64_t sum = 1;
         bool well =
-            ok(cachew_connect(cw_local_address(parent->local), NULL, &client, &error), "connect");
+            ok(cachew_connect(cw_embedded_cluster_address(parent->cluster), NULL, &client, &error),
+               "connect");
         struct cachew_job *job = well ? start(client, NULL) : NULL;
         pid_t inner = job && step(job, &sum) ? fork() : -1;
         if (inner == 0)
@@ -212,7 +214,7 @@ static void with_relay(const char *text, const char *word)
     fputs(text, file);
     assert_int_equal(fchmod(fileno(file), 0755), 0);
     assert_int_equal(fclose(file), 0);
-    const char *address = cw_local_address(parent->local);
+    const char *address = cw_embedded_cluster_address(parent->cluster);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -269,7 +271,8 @@ static bool runs_through_kills(void)
     uint64_t sum = 1;
     struct cachew_job_options few = CACHEW_JOB_OPTIONS_INIT;
     few.window = 4; /* so that most of it is still to come */
-    if (!ok(cachew_connect(cw_local_address(parent->local), &options, &client, &error), "connect"))
+    if (!ok(cachew_connect(cw_embedded_cluster_address(parent->cluster), &options, &client, &error),
+            "connect"))
         return false;
     struct cachew_job *job = start(client, &few);
     bool well = job != NULL;

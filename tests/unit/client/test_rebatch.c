@@ -21,7 +21,7 @@ static size_t text_of(int64_t v, char *text)
     return (size_t)snprintf(text, 32, "%.*s%lld", (int)(v % 5), "-----", (long long)v);
 }
 
-static struct cw_rows *item_rows(uint64_t item, int64_t first, uint64_t n)
+static struct cw_item_rows *item_rows(uint64_t item, int64_t first, uint64_t n)
 {
     struct cw_batch *batch = cw_batch_new(3);
     struct cw_err err = {0};
@@ -51,7 +51,7 @@ static struct cw_rows *item_rows(uint64_t item, int64_t first, uint64_t n)
         memcpy(out + offsets[r], text, len);
         offsets[r + 1] = offsets[r] + (int64_t)len;
     }
-    return cw_rows_new(batch, NULL, 0);
+    return cw_item_rows_new(batch, NULL, 0);
 }
 
 struct result {
@@ -110,19 +110,19 @@ static uint64_t rows_in(uint64_t item) /* some items are empty */
 }
 
 /* Runs one epoch from `from`; stops when `take` is reached, as the client does. */
-static void run(struct cw_join *join, uint64_t from)
+static void run(struct cw_rebatch *join, uint64_t from)
 {
     struct cw_err err = {0};
     int64_t first = 0;
     for (uint64_t item = 0; item < ITEMS; item++) {
-        struct cw_rows *rows =
+        struct cw_item_rows *rows =
             rows_in(item) || item % 8 == 2 ? item_rows(item, first, rows_in(item)) : NULL;
         first += (int64_t)rows_in(item);
-        if (item >= from && !cw_join_is_full(join))
-            assert_int_equal(cw_join_item(join, rows, &err), 0);
-        cw_rows_free(rows);
+        if (item >= from && !cw_rebatch_is_full(join))
+            assert_int_equal(cw_rebatch_item(join, rows, &err), 0);
+        cw_item_rows_free(rows);
     }
-    assert_int_equal(cw_join_end(join, &err), 0);
+    assert_int_equal(cw_rebatch_end(join, &err), 0);
 }
 
 static uint64_t total_rows(void)
@@ -135,11 +135,11 @@ static uint64_t total_rows(void)
 
 static void check_all(const struct cw_plan_join *rules, uint64_t consumers, uint64_t consumer)
 {
-    struct cw_join_conf conf = {.rules = *rules, .consumers = consumers, .consumer = consumer};
+    struct cw_rebatch_conf conf = {.rules = *rules, .consumers = consumers, .consumer = consumer};
     struct cw_pos zero = {0};
-    struct cw_join join;
+    struct cw_rebatch join;
     struct result result = {.n = 0}, again = {.n = 0};
-    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
     run(&join, 0);
     uint64_t size = rules->batch ? (uint64_t)rules->batch : 1;
     uint64_t begin = CW_MIN((uint64_t)rules->skip, total_rows());
@@ -157,11 +157,11 @@ static void check_all(const struct cw_plan_join *rules, uint64_t consumers, uint
     }
     assert_int_equal(k, result.n);
     assert_int_equal(join.at.epoch, 1);
-    cw_join_fini(&join);
+    cw_rebatch_fini(&join);
     /* Resumed behind each batch it goes on with the next one. */
     for (size_t i = 0; i < result.n; i++) {
-        cw_join_init(&join, &conf, &result.after[i], result.after[i].batches, on_batch, on_alloc,
-                     &again);
+        cw_rebatch_init(&join, &conf, &result.after[i], result.after[i].batches, on_batch, on_alloc,
+                        &again);
         run(&join, result.after[i].item);
         assert_int_equal(again.n, result.n - i - 1);
         for (size_t j = 0; j < again.n; j++) {
@@ -172,7 +172,7 @@ static void check_all(const struct cw_plan_join *rules, uint64_t consumers, uint
             assert_int_equal(a[0], b[0]);
         }
         clear(&again);
-        cw_join_fini(&join);
+        cw_rebatch_fini(&join);
     }
     clear(&result);
 }
@@ -196,14 +196,14 @@ static void test_model(void **arg)
 static void test_floor(void **arg)
 {
     (void)arg;
-    struct cw_join_conf conf = {.rules = {0, -1, 4, false}, .consumers = 2, .consumer = 1};
+    struct cw_rebatch_conf conf = {.rules = {0, -1, 4, false}, .consumers = 2, .consumer = 1};
     struct cw_pos zero = {0};
-    struct cw_join join;
+    struct cw_rebatch join;
     struct result result = {.n = 0};
-    cw_join_init(&join, &conf, &zero, 6, on_batch, on_alloc, &result);
+    cw_rebatch_init(&join, &conf, &zero, 6, on_batch, on_alloc, &result);
     run(&join, 0);
     assert_int_equal(result.batches[0]->item, 7);
-    cw_join_fini(&join);
+    cw_rebatch_fini(&join);
     clear(&result);
 }
 
@@ -215,9 +215,10 @@ static void on_release(void *arg, struct cw_buf *buf)
 }
 
 /* Rows whose memory counts when it is let go. */
-static struct cw_rows *counted_rows(uint64_t item, int64_t first, uint64_t n, uint64_t *released)
+static struct cw_item_rows *counted_rows(uint64_t item, int64_t first, uint64_t n,
+                                         uint64_t *released)
 {
-    struct cw_rows *rows = item_rows(item, first, n);
+    struct cw_item_rows *rows = item_rows(item, first, n);
     struct cw_buf *buf = rows->head->buf;
     void *data = cw_mem_dup(buf->data, buf->len);
     rows->head->buf = cw_buf_wrap(data, buf->len, on_release, released);
@@ -231,24 +232,24 @@ static void test_holds_nothing(void **arg)
 {
     (void)arg;
     for (uint64_t consumers = 1; consumers <= 2; consumers++) {
-        struct cw_join_conf conf = {
+        struct cw_rebatch_conf conf = {
             .rules = {0, -1, 1000, false}, .consumers = consumers, .consumer = consumers - 1};
         struct cw_pos zero = {0};
         struct cw_err err = {0};
-        struct cw_join join;
+        struct cw_rebatch join;
         struct result result = {.n = 0};
         uint64_t released = 0;
-        cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+        cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
         for (uint64_t item = 0; item < 500; item++) {
-            struct cw_rows *rows = counted_rows(item, (int64_t)(2 * item), 2, &released);
-            assert_int_equal(cw_join_item(&join, rows, &err), 0);
-            cw_rows_free(rows);
+            struct cw_item_rows *rows = counted_rows(item, (int64_t)(2 * item), 2, &released);
+            assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+            cw_item_rows_free(rows);
             assert_int_equal(released, item + 1);
             assert_true(consumers == 1 || join.filling.bytes == 0);
         }
         assert_int_equal(result.n, consumers == 1 ? 1 : 0);
         assert_int_equal(join.filling.bytes, 0);
-        cw_join_fini(&join);
+        cw_rebatch_fini(&join);
         clear(&result);
     }
 }
@@ -273,11 +274,11 @@ static void test_scarce_memory(void **arg)
     (void)arg;
     const int64_t sizes[] = {100, 1 << 20, (int64_t)1 << 50};
     for (size_t s = 0; s < CW_ARRAY_LEN(sizes); s++) {
-        struct cw_join_conf conf = {.rules = {0, -1, sizes[s], false}, .consumers = 1};
+        struct cw_rebatch_conf conf = {.rules = {0, -1, sizes[s], false}, .consumers = 1};
         struct cw_pos zero = {0};
-        struct cw_join join;
+        struct cw_rebatch join;
         struct scarce scarce = {.most = 8192};
-        cw_join_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
+        cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
         run(&join, 0);
         assert_int_equal(scarce.result.n,
                          (total_rows() + (uint64_t)sizes[s] - 1) / (uint64_t)sizes[s]);
@@ -289,15 +290,15 @@ static void test_scarce_memory(void **arg)
         }
         if (s == 0)
             assert_int_equal(scarce.asked, scarce.result.n);
-        cw_join_fini(&join);
+        cw_rebatch_fini(&join);
         clear(&scarce.result);
         struct cw_err err = {0};
         scarce.most = 16;
-        cw_join_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
-        struct cw_rows *rows = item_rows(0, 0, 5);
-        assert_int_equal(cw_join_item(&join, rows, &err), CW_E_NOMEM);
-        cw_rows_free(rows);
-        cw_join_fini(&join);
+        cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_scarce_alloc, &scarce);
+        struct cw_item_rows *rows = item_rows(0, 0, 5);
+        assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_NOMEM);
+        cw_item_rows_free(rows);
+        cw_rebatch_fini(&join);
     }
 }
 
@@ -313,20 +314,20 @@ static void test_skipped(void **arg)
     (void)arg;
     for (uint64_t consumers = 1; consumers <= 3; consumers++) {
         for (uint64_t consumer = 0; consumer < consumers; consumer++) {
-            struct cw_join_conf conf = {
+            struct cw_rebatch_conf conf = {
                 .rules = {3, -1, 7, false}, .consumers = consumers, .consumer = consumer};
             struct result whole = {.n = 0}, cut = {.n = 0};
             struct cw_pos from = {0};
-            struct cw_join join;
-            cw_join_init(&join, &conf, &from, 0, on_batch, on_alloc, &whole);
+            struct cw_rebatch join;
+            cw_rebatch_init(&join, &conf, &from, 0, on_batch, on_alloc, &whole);
             run(&join, 0);
-            cw_join_fini(&join);
+            cw_rebatch_fini(&join);
             /* from the beginning, and behind each batch */
             for (size_t begin = 0; begin <= whole.n; begin++) {
-                cw_join_init(&join, &conf, &from, from.batches, on_batch, on_alloc, &cut);
-                cw_join_skip(&join, 0, 2, 5);
-                cw_join_skip(&join, 0, 7, 8);
-                cw_join_skip(&join, 1, 0, 100);
+                cw_rebatch_init(&join, &conf, &from, from.batches, on_batch, on_alloc, &cut);
+                cw_rebatch_skip(&join, 0, 2, 5);
+                cw_rebatch_skip(&join, 0, 7, 8);
+                cw_rebatch_skip(&join, 1, 0, 100);
                 run(&join, from.item);
                 size_t k = 0;
                 uint64_t left_out = 0;
@@ -347,7 +348,7 @@ static void test_skipped(void **arg)
                 assert_int_equal(join.left_out, left_out);
                 from = begin < whole.n ? whole.after[begin] : from;
                 clear(&cut);
-                cw_join_fini(&join);
+                cw_rebatch_fini(&join);
             }
             clear(&whole);
         }
@@ -358,73 +359,73 @@ static void test_skipped(void **arg)
 static void test_skipped_when_half_full(void **arg)
 {
     (void)arg;
-    struct cw_join_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
+    struct cw_rebatch_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
     struct cw_pos zero = {0};
     struct cw_err err = {0};
-    struct cw_join join;
+    struct cw_rebatch join;
     struct result result = {.n = 0};
-    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
     for (uint64_t item = 0; item < 4; item++) {
-        struct cw_rows *rows = item_rows(item, (int64_t)(5 * item), 5);
-        assert_int_equal(cw_join_item(&join, rows, &err), 0);
-        cw_rows_free(rows);
+        struct cw_item_rows *rows = item_rows(item, (int64_t)(5 * item), 5);
+        assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+        cw_item_rows_free(rows);
         if (item == 0)
-            cw_join_skip(&join, 0, 0, 1);
+            cw_rebatch_skip(&join, 0, 0, 1);
     }
-    assert_int_equal(cw_join_end(&join, &err), 0);
+    assert_int_equal(cw_rebatch_end(&join, &err), 0);
     assert_int_equal(join.left_out, 1);
     assert_int_equal(result.n, 2);
     assert_int_equal(result.batches[0]->item, 1);
     check_batch(result.batches[0], 8, 8, false);
     check_batch(result.batches[1], 16, 4, false);
     clear(&result);
-    cw_join_fini(&join);
+    cw_rebatch_fini(&join);
 }
 
 static void test_bad_rows(void **arg)
 {
     (void)arg;
-    struct cw_join_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
+    struct cw_rebatch_conf conf = {.rules = {0, -1, 8, false}, .consumers = 1};
     struct cw_pos zero = {0};
     struct cw_err err = {0};
-    struct cw_join join;
+    struct cw_rebatch join;
     struct result result = {.n = 0};
-    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
-    struct cw_rows *rows = item_rows(0, 0, 5);
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    struct cw_item_rows *rows = item_rows(0, 0, 5);
     rows->head->tensors[1].field.dims[0] = 4;
-    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_CORRUPT);
     rows->head->tensors[1].field.dims[0] = 5;
     /* a table of strings has one dimension, or its length would be another one */
     struct cw_field *text = &rows->head->tensors[2].field;
     text->rank = 2;
     text->dims[1] = 1000;
-    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_CORRUPT);
     text->rank = 1;
     int64_t *offsets =
         (int64_t *)(void *)((char *)rows->head->buf->data + rows->head->tensors[2].offset);
     offsets[3] = 1 << 30;
-    assert_int_equal(cw_join_item(&join, rows, &err), CW_E_CORRUPT);
-    cw_join_fini(&join); /* an error ends the job */
-    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
-    cw_rows_free(rows);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_CORRUPT);
+    cw_rebatch_fini(&join); /* an error ends the job */
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    cw_item_rows_free(rows);
     rows = item_rows(0, 0, 5);
-    struct cw_rows *other = item_rows(1, 5, 5);
+    struct cw_item_rows *other = item_rows(1, 5, 5);
     other->head->tensors[0].field.name[0] = 'w';
-    assert_int_equal(cw_join_item(&join, rows, &err), 0);
-    assert_int_equal(cw_join_item(&join, other, &err), CW_E_INVALID);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+    assert_int_equal(cw_rebatch_item(&join, other, &err), CW_E_INVALID);
     assert_non_null(strstr(err.msg, "items 0 and 1 "));
     assert_non_null(strstr(err.msg, "shapes"));
-    cw_join_fini(&join);
+    cw_rebatch_fini(&join);
     conf.rules = (struct cw_plan_join){0, -1, 11, true};
-    cw_join_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
-    assert_int_equal(cw_join_item(&join, rows, &err), 0);
-    assert_int_equal(cw_join_item(&join, other, &err), 0);
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+    assert_int_equal(cw_rebatch_item(&join, other, &err), 0);
     /* left out at the end: nobody sees them together */
-    assert_int_equal(cw_join_end(&join, &err), 0);
-    cw_rows_free(rows);
-    cw_rows_free(other);
+    assert_int_equal(cw_rebatch_end(&join, &err), 0);
+    cw_item_rows_free(rows);
+    cw_item_rows_free(other);
     assert_int_equal(result.n, 0);
-    cw_join_fini(&join);
+    cw_rebatch_fini(&join);
 }
 
 int main(void)

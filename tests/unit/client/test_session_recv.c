@@ -37,7 +37,7 @@ static void hear(const Cachew__V1__ClientCommand *command)
 {
     struct cw_buf *buf = cw_wire_pack(&command->base);
     struct cw_rpc_msg *msg = cw_rpc_msg_from(buf->data, buf->len, buf->len);
-    cw_session_hear(&session, msg);
+    cw_session_recv(&session, msg);
     cw_rpc_msg_unref(msg);
     cw_buf_unref(buf);
 }
@@ -125,12 +125,12 @@ static void what_is_lost_hangs_on_no_words(void **state)
     job.elements = 100;
     job.epochs = 1;
     job.consumers = 1;
-    cw_deliver_init(&session.deliver, &job, &plan, &from, &consumed);
+    cw_ledger_init(&session.ledger, &job, &plan, &from, &consumed);
     session.begun = true;
     assert_int_equal(lost("shared", CACHEW__V1__SKIPPED__WHY__LEFT_OUT, 0, 3), 3);
     assert_int_equal(lost("of one who shared it", CACHEW__V1__SKIPPED__WHY__TAKEN, 10, 14), 0);
     assert_int_equal(lost("", CACHEW__V1__SKIPPED__WHY__LEFT_OUT, 20, 25), 5);
-    cw_deliver_fini(&session.deliver);
+    cw_ledger_fini(&session.ledger);
 }
 
 int main(void)
@@ -140,5 +140,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_limit_counts_from_the_last_step, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_lost_hangs_on_no_words, setup, teardown),
     };
-    return cmocka_run_group_tests_name("client_session_hear", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("client_session_recv", tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/delivery/rows.h"
+#include "client/delivery/item_rows.h"
 
 #include <string.h>
 #include "base/mem.h"
 #include "rpc/rpc.h"
 
-struct cw_rows *cw_rows_new(struct cw_batch *head, struct cw_rpc_msg *msg, size_t offset)
+struct cw_item_rows *cw_item_rows_new(struct cw_batch *head, struct cw_rpc_msg *msg, size_t offset)
 {
-    struct cw_rows *rows = CW_NEW(struct cw_rows);
+    struct cw_item_rows *rows = CW_NEW(struct cw_item_rows);
     rows->head = head;
     rows->msg = msg ? cw_rpc_msg_ref(msg) : NULL;
     rows->offset = offset;
@@ -15,7 +15,7 @@ struct cw_rows *cw_rows_new(struct cw_batch *head, struct cw_rpc_msg *msg, size_
     return rows;
 }
 
-void cw_rows_free(struct cw_rows *rows)
+void cw_item_rows_free(struct cw_item_rows *rows)
 {
     if (!rows)
         return;
@@ -25,7 +25,7 @@ void cw_rows_free(struct cw_rows *rows)
     cw_mem_free(rows);
 }
 
-static bool copy_bytes(const struct cw_rows *rows, const struct cw_tensor *tensor, size_t at,
+static bool copy_bytes(const struct cw_item_rows *rows, const struct cw_tensor *tensor, size_t at,
                        void *dst, size_t n)
 {
     if (at > tensor->bytes || n > tensor->bytes - at)
@@ -41,8 +41,8 @@ static bool copy_bytes(const struct cw_rows *rows, const struct cw_tensor *tenso
     return true;
 }
 
-int cw_rows_read(const struct cw_rows *rows, size_t i, size_t at, void *dst, size_t n,
-                 struct cw_err *err)
+int cw_item_rows_read(const struct cw_item_rows *rows, size_t i, size_t at, void *dst, size_t n,
+                      struct cw_err *err)
 {
     const struct cw_tensor *tensor = &rows->head->tensors[i];
     if (copy_bytes(rows, tensor, at, dst, n))
@@ -51,12 +51,12 @@ int cw_rows_read(const struct cw_rows *rows, size_t i, size_t at, void *dst, siz
                       (unsigned long long)rows->item, tensor->field.name);
 }
 
-int cw_rows_str_at(const struct cw_rows *rows, size_t i, uint64_t r, int64_t *ret_at,
-                   struct cw_err *err)
+int cw_item_rows_str_at(const struct cw_item_rows *rows, size_t i, uint64_t r, int64_t *ret_at,
+                        struct cw_err *err)
 {
     const struct cw_tensor *tensor = &rows->head->tensors[i];
     uint64_t table = (rows->head->elements + 1) * sizeof(int64_t);
-    int rc = cw_rows_read(rows, i, (size_t)r * sizeof(int64_t), ret_at, sizeof(int64_t), err);
+    int rc = cw_item_rows_read(rows, i, (size_t)r * sizeof(int64_t), ret_at, sizeof(int64_t), err);
     if (rc == 0 &&
         (*ret_at < 0 || table > tensor->bytes || (uint64_t)*ret_at > tensor->bytes - table))
         return cw_err_set(err, CW_E_CORRUPT, "item %llu: string offsets of tensor %s are not valid",

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of items by epoch: a map from an epoch's number to a struct cw_set. One thread. */
+#ifndef CW_CLIENT_EPOCH_SETS_H
+#define CW_CLIENT_EPOCH_SETS_H
+
+#include "base/interval.h"
+#include "base/map.h"
+
+/* The set of an epoch, made if there is none. Valid until it is removed. */
+struct cw_set *cw_epoch_sets_get(struct cw_map *sets, uint64_t epoch);
+void cw_epoch_sets_remove(struct cw_map *sets, uint64_t epoch);
+/* Removes all. */
+void cw_epoch_sets_clear(struct cw_map *sets);
+
+#endif
