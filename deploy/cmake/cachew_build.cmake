@@ -33,7 +33,10 @@ endif()
 add_library(cachew_warnings INTERFACE)
 set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
     -Wpointer-arith -Wwrite-strings -Wundef -Wformat=2 -Wnull-dereference -Wdouble-promotion
-    -Wconversion -Wsign-conversion -Wvla -Walloca -Wredundant-decls -Wdate-time -Werror)
+    -Wconversion -Wsign-conversion -Wvla -Walloca -Wredundant-decls -Wdate-time)
+if(CACHEW_WERROR)
+    list(APPEND warnings -Werror)
+endif()
 if(CMAKE_C_COMPILER_ID STREQUAL GNU) # -Wcast-qual: clang looks into the macros of protobuf-c, which drop const
     list(APPEND warnings -Wcast-qual -Wcast-align=strict -Wformat-signedness -Wimplicit-fallthrough=5 -Wlogical-op -Wduplicated-cond
          -Wduplicated-branches -Wjump-misses-init)
