@@ -13,12 +13,12 @@ Builds the preset coverage, runs tests and prints a table of all modules as Mark
 CTEST ARGUMENT: which tests; without any the unit tests (-L unit). "-LE lint|fuzz|slow" runs all quick ones.
 TEXT
 }
-json='' by=module
+json='' by='module'
 ctest=()
 while [ $# -gt 0 ]; do
     case "$1" in
     --json) json=${2:?--json needs a file}; shift ;;
-    --files) by=file ;;
+    --files) by='file' ;;
     -h | --help) usage; exit 0 ;;
     *) ctest+=("$1") ;;
     esac

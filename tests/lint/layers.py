@@ -4,7 +4,8 @@
 
 1. Folders include and call only folders of lower layers; third-party headers only where they belong; link lines the same.
 2. Modules (sub-folders of a folder) include and call only modules of lower levels.
-3. Files of one module do not call each other in a circle, nor do headers include each other in a circle.
+3. A header *_int.h is included by files of its own folder.
+4. Files of one module do not call each other in a circle, nor do headers include each other in a circle.
 
 Calls are read with nm from the object files of BUILD_DIR: file a calls file b when a's object refers to a global symbol that
 b's object defines. A reference to data counts as a call: a table of descriptors or a vtable names the functions that it
@@ -313,6 +314,8 @@ def offences(root, build, write):
             other = included_path(path, name, texts)
             if other:
                 includes.append((path, other))
+                if other.endswith("_int.h") and path.rpartition("/")[0] != other.rpartition("/")[0]:
+                    yield f"{path}: includes {other}, which is for its own folder"
                 yield from check_folders(path, other, "includes")
     yield from check_links(root)
     yield from check_module_names(texts)

@@ -13,6 +13,8 @@ BANNED = {
     r"\b(rand|srand|gmtime|localtime|system)\s*\(": (None, "not thread-safe, or a shell"),
     r"(?<![\w_])(malloc|calloc|realloc|free)\s*\(": (r"src/base/(mem|arena)\.c|docs/examples/|tests/|client/dlpack\.c|client/pipeline\.c", "use cw_mem_*"),
     r"\bpthread_(?!t\b|sigmask\b)\w+\s*\(": (r"src/base/thread\.[ch]|tests/", "use src/base/thread.h"),
+    r"^\s*goto\b": (r"tests/", "cleanup attributes (cw_autofree) and small functions"),
+    r"^\s*typedef\s+(struct|enum|union)\s*\w*\s*(\{|$)": (r"tests/", "structs and enums are named by their tags"),
     r"(?<![\w_])(usleep|sleep)\s*\(": (r"tests/", "events and deadlines, not sleeps"),
 }
 TOP = {"CMakeLists.txt", "proto", "src", "include", "dispatcher", "worker", "client", "cache", "policies", "deploy", "tests", "docs",
