@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcachew: input data processing for machine learning as a service. This header includes all
- * of it. */
+/* libcachew: input data processing for machine learning as a service. This header includes the
+ * whole API:
+ *
+ *   error.h     error codes and messages
+ *   tensor.h    what a tensor of a batch looks like
+ *   pipeline.h  describing what is to be computed
+ *   client.h    connecting to a service, starting a job, receiving its batches
+ *
+ * Conventions of all functions: arguments called ret_... are written on success only, unless the
+ * function says otherwise. Objects are opaque and are freed by the function that their header
+ * names; these accept NULL. Pointers that are not said to accept NULL must not be NULL. Texts are
+ * UTF-8 and NUL-terminated. docs/c-api.md shows how the functions fit together. */
 #ifndef CACHEW_H
 #define CACHEW_H
 
@@ -12,7 +22,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* "0.1.0". Any thread. */
+/* The version of the library that is linked, for example "0.1.0". The text is static. Any
+ * thread. */
 const char *cachew_version(void);
 #ifdef __cplusplus
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connect, start a job, iterate batches.
+/* Connecting to a service, starting a job, receiving its batches.
  *
- * Threads: functions on different objects may run at once; one job's functions are for one
- * thread at a time (any thread, not the same each time), except cachew_batch_release,
- * cachew_job_stats and cachew_job_cancel, which any thread may call at any time. After fork()
- * the child must not use objects of its parent: every function then returns CACHEW_E_STATE. It
- * may connect for itself (docs/c-api.md). */
+ * Threads: functions may be called for different objects at the same time. The functions of one
+ * job must be called by one thread at a time (not always the same one), except
+ * cachew_batch_release, cachew_job_stats and cachew_job_cancel, which any thread may call at any
+ * time while the job exists. After fork() the child must not use objects of its parent: functions
+ * that return a code then return CACHEW_E_STATE. It may connect for itself (docs/c-api.md). */
 #ifndef CACHEW_CLIENT_H
 #define CACHEW_CLIENT_H
 
@@ -20,33 +20,35 @@ struct cachew_client;
 struct cachew_job;
 struct cachew_batch;
 
-/* Ends calls that wait: cachew_connect and cachew_job_start that were given it in their options
- * return CACHEW_E_CANCELLED soon (a tenth of a second) after it was set, also when that was
- * before they were called. It stays set. What goes on after a start is ended by
- * cachew_job_cancel. */
+/* A switch that ends calls which wait. Give it to cachew_connect or cachew_job_start in their
+ * options: when it is set they return CACHEW_E_CANCELLED within a tenth of a second, also when it
+ * was set before the call. It stays set. (A job that has started is ended by cachew_job_cancel.) */
 struct cachew_cancel;
+/* A new switch, not set; free it with cachew_cancel_free. Never NULL. Any thread. */
 struct cachew_cancel *cachew_cancel_new(void);
-/* Any thread, and in a signal handler. NULL is accepted. */
+/* Sets the switch. Any thread, also from a signal handler. NULL is accepted. */
 void cachew_cancel_set(struct cachew_cancel *cancel);
-/* When the calls have returned that were given it. NULL is accepted. */
+/* Frees the switch. All calls that were given it must have returned. NULL is accepted. */
 void cachew_cancel_free(struct cachew_cancel *cancel);
 
-/* Options structs begin with their size: initialise with the macro, then set fields. */
+/* Options of cachew_connect. The struct begins with its size, so that it can grow in later
+ * versions: initialise it with CACHEW_CONNECT_OPTIONS_INIT, then set fields. Texts are copied. */
 struct cachew_connect_options {
     size_t struct_size;
-    /* to reach the dispatcher, and of a job's start since something last moved; 0 = 10000 (to
-     * start "local:" 30000) */
+    /* Milliseconds: how long cachew_connect tries to reach the dispatcher, and how long
+     * cachew_job_start waits without any progress. 0 = 10000, and 30000 for starting "local:". */
     int64_t timeout_ms;
-    int local_workers;    /* "local:" only: worker processes; 0 = 1 */
-    int local_threads;    /* "local:" only: threads of each; 0 = number of CPUs */
-    int no_shared_memory; /* 1 = batches always come by gRPC */
-    /* "local:" only: where the private dispatcher keeps its state; NULL = temporary */
+    int local_workers;    /* "local:" only: number of worker processes; 0 = 1 */
+    int local_threads;    /* "local:" only: threads of each worker; 0 = number of CPUs */
+    int no_shared_memory; /* 1 = batches are always transferred by gRPC */
+    /* "local:" only: directory in which the private dispatcher keeps its state; NULL = a temporary
+     * one, which is removed at the end */
     const char *state_dir;
-    /* "local:" only: where caches are kept, for example "dir:/var/cache/cachew" (docs/cache.md);
-     * NULL = nowhere */
+    /* "local:" only: the store of the cache, for example "dir:/var/cache/cachew" (docs/cache.md);
+     * NULL = there is no cache */
     const char *cache_store;
-    uint64_t cache_quota; /* "local:" only: bytes there at most; 0 = no limit of ours */
-    /* ends cachew_connect; NULL = nothing does before timeout_ms */
+    uint64_t cache_quota; /* "local:" only: most bytes in the store; 0 = what the store has */
+    /* ends cachew_connect early; NULL = only timeout_ms does */
     const struct cachew_cancel *cancel;
 };
 #define CACHEW_CONNECT_OPTIONS_INIT                                                                \
@@ -54,70 +56,90 @@ struct cachew_connect_options {
         sizeof(struct cachew_connect_options), 0, 0, 0, 0, NULL, NULL, 0, NULL                     \
     }
 
-/* address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:", which starts a private
- * dispatcher and worker on this host and stops them with cachew_disconnect (they also end when
- * this process does, however it dies). options may be NULL. */
+/* Connects to a dispatcher. address: "HOST:PORT" or "unix:/path" of a dispatcher, or "local:",
+ * which starts a private dispatcher and worker on this host; these end with cachew_disconnect, and
+ * when this process ends in whatever way. options may be NULL. The caller ends *ret_client with
+ * cachew_disconnect; the client has one thread of its own. Any thread.
+ *
+ * Errors: CACHEW_E_UNAVAILABLE (nobody answers within timeout_ms), CACHEW_E_INVALID (address or
+ * options), CACHEW_E_UNSUPPORTED (a dispatcher of another version, or something else that listens
+ * there), CACHEW_E_CANCELLED, CACHEW_E_STATE (a forked child in which gRPC cannot be used). */
 int cachew_connect(const char *address, const struct cachew_connect_options *options,
                    struct cachew_client **ret_client, struct cachew_error *error);
-/* All jobs must be closed and all batches released. NULL is accepted. */
+/* Ends the connection, and what "local:" started. All jobs of the client must be closed and all its
+ * batches released before; with open jobs it only logs an error and does nothing. NULL is
+ * accepted. */
 void cachew_disconnect(struct cachew_client *client);
 
+/* What happens at an element that cannot be computed, for example a damaged image: the job fails,
+ * or the element is left out of its batch and counted. */
 enum cachew_bad_elements { CACHEW_BAD_FAIL, CACHEW_BAD_SKIP };
+/* Who gets which batches of a job: its only consumer all of them; consumer k mod n batch k, so that
+ * all advance in step; or whichever consumer is ready the next one. */
 enum cachew_consumer_mode { CACHEW_SINGLE, CACHEW_COORDINATED, CACHEW_SHARED };
+
+/* Options of cachew_job_start. Initialise with CACHEW_JOB_OPTIONS_INIT, then set fields. Texts and
+ * the token are copied. */
 
 struct cachew_job_options {
     size_t struct_size;
-    /* NULL = anonymous: the job ends with its client. A named job that exists is joined if its
-     * function is the same. docs/tenants.md says what names of jobs and tenants may be. */
+    /* The job's name. NULL = none: the job ends with its client. If a job with this name is running
+     * and has the same pipeline, files and seed, it is joined; with others it is an error.
+     * docs/tenants.md says which names are valid. */
     const char *name;
-    uint64_t seed;
-    /* 0 = without end: an error when the pipeline is known to have no elements */
+    uint64_t seed; /* of shuffling and augmentation */
+    /* Passes over the data; 0 = without end, which is an error for a pipeline that is known to have
+     * no elements. */
     uint64_t epochs;
-    int unordered; /* 1 = batches as they are ready */
+    int unordered; /* 1 = batches come as they are ready, not in the order of their numbers */
     enum cachew_bad_elements bad_elements;
-    uint64_t buffer_bytes; /* received and not yet given out; 0 = 256 MiB */
-    /* batches computed ahead (at least one for each consumer); behind a filter: pieces of work;
-     * 0 = chosen */
+    uint64_t buffer_bytes; /* most bytes received and not yet given out; 0 = 256 MiB */
+    /* Batches that may be computed ahead, at least one for each consumer; for a pipeline with a
+     * filter, pieces of work. 0 = the dispatcher chooses. */
     uint32_t window;
     enum cachew_consumer_mode mode;
-    uint32_t consumers; /* 0 = 1 */
-    uint32_t consumer;  /* this one's number */
-    /* 1 = what a dead worker held is left out and counted, not computed again */
+    uint32_t consumers; /* number of consumers of the job; 0 = 1 */
+    uint32_t consumer;  /* number of this one, from 0 */
+    /* 1 = batches that a lost worker held are left out and counted (lost_items), not computed
+     * again */
     int at_most_once;
-    /* resume here (cachew_job_token); NULL = from the start, or where a named job stands */
+    /* Resume at this position (cachew_job_token). NULL = at the start, or, if a named job is
+     * joined, where this consumer of it stood. */
     const void *token;
     size_t token_bytes;
-    uint64_t lease_items; /* 0 = adapts; a fixed length is for tests */
-    /* what is cached of this job: "auto", "cachew", "off", "force:NODE"; NULL = as the
-     * dispatcher was told (docs/cache.md) */
+    uint64_t lease_items; /* items of one lease; 0 = the dispatcher adapts it. For tests. */
+    /* What is cached besides operators `cache`: "auto", "cachew", "off" or "force:NODE"; NULL = as
+     * the dispatcher was configured (docs/cache.md, docs/autocaching.md). */
     const char *autocache;
-    /* whose job it is: caches are shared within a tenant only; NULL = "default" */
+    /* Whose job it is; caches are shared within a tenant only. NULL = "default". */
     const char *tenant;
-    /* How many workers, and where (docs/scaling.md). 0 and NULL: as the dispatcher was told. */
-    /* "auto", "cachew", "hpa", "fixed:N", "off" (every worker that there is) */
+    /* How many workers the job gets, and where they run (docs/scaling.md): 0 and NULL mean "as the
+     * dispatcher was configured". */
+    /* "auto", "cachew", "hpa", "fixed:N", or "off" (every worker that there is) */
     const char *autoscale;
-    /* "auto", "fixed:R,L" (remote, local), "pecan", "off"; of use with local_workers */
+    /* "auto", "fixed:R,L" (R remote and L local workers), "pecan" or "off"; needs local_workers */
     const char *autoplace;
-    uint32_t min_workers, max_workers;
-    int priority;     /* jobs of a higher one are served first, above the minimum of all */
-    double weight;    /* of the tenant's share; 0 = 1 */
-    double max_stall; /* share of its time that the trainer may wait */
-    /* of this host, an hour, in the unit of the dispatcher's --worker-price */
+    uint32_t min_workers, max_workers; /* what it is entitled to; what it gets at most */
+    int priority;     /* within a tenant: above the minima, higher priorities are served first */
+    double weight;    /* share of the tenant's workers against jobs of equal priority; 0 = 1 */
+    double max_stall; /* fraction of its time that the trainer may wait, 0 to 1 */
+    /* price of this host for an hour, in the unit of the dispatcher's --worker-price */
     double client_price;
     /* Workers on this host, for this job alone: processes that are started and ended as the
      * dispatcher decides, and that end with this process. */
-    uint32_t local_workers; /* at most; 0 = none */
-    uint32_t local_threads; /* of each; 0 = number of CPUs */
-    /* 0 to 19, on top of this process's own; the trainer's own threads come first with 1 and
-     * more */
+    uint32_t local_workers; /* how many at most; 0 = none */
+    uint32_t local_threads; /* threads of each; 0 = number of CPUs */
+    /* nice level of the workers above this process's own, 0 to 19; with 1 and more the trainer's
+     * threads take precedence */
     int local_nice;
-    double local_cpus; /* CPU time that each may use, in seconds a second; 0 = no limit */
-    /* bytes that local_workers of them may hold together; 0 = a quarter of the host's */
+    double local_cpus; /* CPU seconds that each may use in a second; 0 = no limit */
+    /* Most bytes that all local workers may hold together, at least 16 MiB for each; 0 = a quarter
+     * of the host's memory. */
     uint64_t local_memory;
-    /* ends cachew_job_start; NULL = nothing does while something moves */
+    /* ends cachew_job_start early; NULL = only the time limit does */
     const struct cachew_cancel *cancel;
-    /* what tells one source file from another: "mtime", "size", "sample", "content"
-     * (docs/pipelines.md); NULL = as the pipeline says */
+    /* What tells one source file from another: "mtime", "size", "sample" or "content"
+     * (docs/pipelines.md); NULL = as the pipeline says. */
     const char *identity;
 };
 #define CACHEW_JOB_OPTIONS_INIT                                                                    \
@@ -126,78 +148,111 @@ struct cachew_job_options {
             0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL  \
     }
 
-/* Starts (or joins, or resumes) a job. The pipeline is checked by the dispatcher and prepared by
- * a worker before this returns; waits for a worker if there is none (timeout of cachew_connect).
- * The pipeline may be released afterwards. options may be NULL. */
+/* Starts, joins or resumes a job. Before it returns the dispatcher has checked the pipeline and a
+ * worker has prepared it (found and opened the source files); if there is no worker it waits for
+ * one. It gives up when nothing has moved for timeout_ms of cachew_connect. options may be NULL;
+ * the pipeline may be released afterwards. The caller ends *ret_job with cachew_job_close. Any
+ * thread.
+ *
+ * Errors: CACHEW_E_INVALID (pipeline, options, or a token of something else), CACHEW_E_NOT_FOUND
+ * and others of reading the sources, CACHEW_E_UNAVAILABLE (no dispatcher, no worker, or nothing
+ * moved), CACHEW_E_LIMIT (the tenant has no room for the job), CACHEW_E_EXISTS (the name belongs to
+ * another job, or another process holds this consumer's slot), CACHEW_E_CANCELLED. */
 int cachew_job_start(struct cachew_client *client, const struct cachew_pipeline *pipeline,
                      const struct cachew_job_options *options, struct cachew_job **ret_job,
                      struct cachew_error *error);
 
-/* The next batch: returns 1 and *ret_batch (release it), 0 at the end of an epoch (the next call
- * begins the next epoch; after the last one it returns 0 again), or an error, after which every
- * call gives the same. timeout_ms < 0 waits without limit; CACHEW_E_TIMEOUT leaves the job
- * usable. Asking for the next batch tells that the one before is consumed. */
+/* Waits for the next batch. Returns 1 and the batch in *ret_batch, which the caller releases with
+ * cachew_batch_release; or 0 at the end of an epoch, with *ret_batch unchanged: the next call then
+ * returns the first batch of the next epoch, and after the last epoch every call returns 0
+ * (cachew_job_done tells which). Calling it says that the batch before is consumed.
+ *
+ * timeout_ms: how long to wait; 0 = not at all, negative = without limit. CACHEW_E_TIMEOUT means
+ * that no batch came in that time; the job is unharmed and the call can be repeated. After any
+ * other error every call returns the same error. Batches that were complete before a job failed
+ * are given out first. */
 int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_batch **ret_batch,
                     struct cachew_error *error);
-/* Whether the last epoch has ended. */
+/* Returns 1 after the last epoch has ended, otherwise 0. */
 int cachew_job_done(const struct cachew_job *job);
-/* Makes a cachew_job_next that waits, and all later ones, return CACHEW_E_CANCELLED. Any thread. */
+/* Makes a cachew_job_next that waits, and all later calls of it, return CACHEW_E_CANCELLED. The job
+ * must still be closed. Any thread. */
 void cachew_job_cancel(struct cachew_job *job);
-/* Ends this consumer; an anonymous job ends with it. NULL is accepted. */
+/* Ends this consumer and frees the job object. A job without a name ends with it; a named one stays
+ * with the dispatcher and can be joined again. Batches that were given out stay valid until they
+ * are released. No other call for the job may be running. NULL is accepted. */
 void cachew_job_close(struct cachew_job *job);
-/* By which the dispatcher knows it. A job that is begun again after the trainer was away for
- * long has another; texts given before stay valid. */
+/* The id by which the dispatcher knows the job (`cachew jobs`). It changes if the job has to be
+ * started anew after the trainer was away for long. The text belongs to the job and stays valid
+ * until it is closed, also after a change. */
 const char *cachew_job_id(const struct cachew_job *job);
 
-/* A token that says what was consumed: save it with the trainer's own checkpoint. Consumed =
- * given out by cachew_job_next before the batch that was given out last, plus that one too when
- * `with_last` is 1. At most 200 bytes for ordered delivery; for unordered delivery 16 more for
- * every gap in what was consumed. */
+/* Most bytes of a token of a job with ordered delivery. */
 #define CACHEW_TOKEN_BYTES 200
+/* Writes a token, which says what was consumed, to ret_token (room for `cap` bytes) and its length
+ * to *ret_bytes. Save it with the trainer's checkpoint and pass it in cachew_job_options.token to
+ * continue behind it, in any process and with any number of consumers. Consumed are all batches
+ * before the one that was given out last, and also that one if with_last is 1: use 1 if the
+ * checkpoint contains the step that used it.
+ *
+ * A token has at most CACHEW_TOKEN_BYTES bytes in ordered delivery; in unordered delivery up to 16
+ * more for every gap in what was consumed. Errors: CACHEW_E_INVALID (cap is too small; the message
+ * says what is needed), CACHEW_E_UNSUPPORTED (a shared consumer has no position of its own). */
 int cachew_job_token(struct cachew_job *job, int with_last, void *ret_token, size_t cap,
                      size_t *ret_bytes, struct cachew_error *error);
 
-/* A batch's tensors, without copying. Valid until release; any thread. */
+/* What a batch is made of. Nothing is copied: names and data belong to the batch and are valid
+ * until it is released. These functions may be called by any thread, by several at once. */
+/* Number of tensors: one for each field of the pipeline's output. */
 size_t cachew_batch_tensors(const struct cachew_batch *batch);
+/* Describes tensor i, 0 to cachew_batch_tensors - 1, in *ret_tensor. CACHEW_E_NOT_FOUND if there is
+ * none, with *ret_tensor unchanged. */
 int cachew_batch_tensor(const struct cachew_batch *batch, size_t i,
                         struct cachew_tensor *ret_tensor);
-/* By name: CACHEW_E_NOT_FOUND if there is none. */
+/* The same by the name of the field. Check the result: on failure *ret_tensor is unchanged. */
 int cachew_batch_find(const struct cachew_batch *batch, const char *name,
                       struct cachew_tensor *ret_tensor);
-uint64_t cachew_batch_elements(const struct cachew_batch *batch);
-uint64_t cachew_batch_epoch(const struct cachew_batch *batch);
-uint64_t cachew_batch_number(const struct cachew_batch *batch);  /* within its epoch, from 0 */
-uint64_t cachew_batch_skipped(const struct cachew_batch *batch); /* bad elements left out of it */
-/* Text that names this batch for `cachew replay`: "cachew1:..."; NUL-terminated, at most 160
- * bytes. */
+uint64_t cachew_batch_elements(const struct cachew_batch *batch); /* number of elements in it */
+uint64_t cachew_batch_epoch(const struct cachew_batch *batch);    /* its epoch, from 0 */
+uint64_t cachew_batch_number(const struct cachew_batch *batch);   /* within its epoch, from 0 */
+uint64_t cachew_batch_skipped(const struct cachew_batch *batch);  /* bad elements left out of it */
+/* Writes a text that names this batch for the command `cachew replay` ("cachew1:...") to ret_text:
+ * NUL-terminated, at most 160 bytes. CACHEW_E_LIMIT if `cap` is too small. */
 int cachew_batch_recipe(const struct cachew_batch *batch, char *ret_text, size_t cap);
+/* Gives up the batch: its memory is reused or freed, and tensors that point into it are invalid. In
+ * any order, by any thread, also after the job was closed, but before cachew_disconnect. NULL is
+ * accepted. */
 void cachew_batch_release(struct cachew_batch *batch);
 
-/* A tensor as a DLManagedTensor (DLPack 0.8, ABI of dlpack.h; CPU device) that keeps the batch
- * alive until its deleter is called. The struct is the consumer's to delete.
- * CACHEW_E_UNSUPPORTED for strings. */
+/* Tensor i as a DLManagedTensor (DLPack 0.8; the struct is that of dlpack.h), without a copy.
+ * Device: CPU. Dtype and shape are those of the tensor; strides are NULL, which means row-major.
+ * Whoever takes it calls its deleter, from any thread; until then it keeps the batch alive, which
+ * may be released before. The memory must not be written (DLPack 0.8 cannot say so). Errors:
+ * CACHEW_E_NOT_FOUND (there is no tensor i), CACHEW_E_UNSUPPORTED (it holds strings). */
 struct DLManagedTensor;
 int cachew_batch_dlpack(struct cachew_batch *batch, size_t i, struct DLManagedTensor **ret_tensor,
                         struct cachew_error *error);
 
+/* Counters of a job as this process sees it, since it was started here. */
 struct cachew_job_stats {
-    size_t struct_size;
-    uint64_t batches, elements, bytes; /* given out */
-    uint64_t skipped;                  /* bad elements */
-    uint64_t epoch, epoch_batches;     /* the current epoch, and given out of it */
-    int64_t epoch_items;               /* batches in an epoch, -1 = depends on data */
-    int64_t epoch_elements;            /* -1 = depends on data */
-    double epoch_done;                 /* share of the epoch consumed, 0 to 1 */
-    uint64_t duplicates;               /* received twice and dropped */
-    uint64_t shm_batches, grpc_batches;
-    uint64_t copies;  /* times that batch bytes were copied in this process */
-    uint64_t wait_ns; /* time cachew_job_next waited */
-    uint64_t buffered_bytes, buffered_batches;
-    uint32_t workers;    /* connected */
-    uint64_t lost_items; /* at_most_once, or skipped by hand */
-    uint64_t reconnects;
+    size_t struct_size;                 /* set it to sizeof(struct cachew_job_stats) */
+    uint64_t batches, elements, bytes;  /* given out by cachew_job_next */
+    uint64_t skipped;                   /* bad elements that were left out of these batches */
+    uint64_t epoch, epoch_batches;      /* the current epoch, and batches given out of it */
+    int64_t epoch_items;                /* batches of an epoch; -1 = depends on data */
+    int64_t epoch_elements;             /* elements of an epoch; -1 = depends on data */
+    double epoch_done;                  /* fraction of the epoch that is consumed, 0 to 1 */
+    uint64_t duplicates;                /* outputs that came a second time and were dropped */
+    uint64_t shm_batches, grpc_batches; /* outputs that came in shared memory, and by gRPC */
+    uint64_t copies;  /* times that bytes of batches were copied in this process */
+    uint64_t wait_ns; /* nanoseconds that cachew_job_next waited */
+    uint64_t buffered_bytes, buffered_batches; /* received and not given out yet */
+    uint32_t workers;                          /* workers that are connected */
+    uint64_t lost_items;                       /* items left out: at_most_once, or `cachew skip` */
+    uint64_t reconnects; /* times that the connection to the dispatcher was made again */
 };
-/* Set struct_size before. Any thread. */
+/* Fills *stats, of which struct_size must be set. CACHEW_E_STATE (no such job) or CACHEW_E_INVALID
+ * (struct_size). Any thread. */
 int cachew_job_stats(const struct cachew_job *job, struct cachew_job_stats *stats);
 
 #ifdef __cplusplus

@@ -10,24 +10,31 @@
 extern "C" {
 #endif
 
-/* An immutable description of an input pipeline. Refcounted; any thread may use it at once.
- * Operators and their options are checked when a job is started (or by `cachew check`), where
- * the operators are known. */
+/* An immutable description of an input pipeline (docs/pipelines.md). Several threads may use it at
+ * once. The library checks the form of a pipeline only: operators and their options are checked
+ * when a job is started, by the dispatcher (or beforehand by the command `cachew check`). */
 struct cachew_pipeline;
 
-/* Reads the text form (docs/pipelines.md) from a file or from memory. The caller releases
- * *ret_pipeline. */
+/* Reads the text form (JSON, at most 64 MiB) from the file `path`. The caller releases
+ * *ret_pipeline with cachew_pipeline_release. Errors: the file cannot be read (CACHEW_E_NOT_FOUND,
+ * _DENIED, _IO), or the text is wrong (CACHEW_E_INVALID; the message names line or node). Any
+ * thread. */
 int cachew_pipeline_load(const char *path, struct cachew_pipeline **ret_pipeline,
                          struct cachew_error *error);
+/* The same from memory: `length` bytes at `json`, which need not end with NUL and may be freed
+ * afterwards. */
 int cachew_pipeline_parse(const char *json, size_t length, struct cachew_pipeline **ret_pipeline,
                           struct cachew_error *error);
-/* The text form; free() it. NULL when memory is short. */
+/* The text form of a pipeline, which the caller frees with free(). NULL if pipeline is NULL or
+ * memory is short. Any thread. */
 char *cachew_pipeline_text(const struct cachew_pipeline *pipeline);
-/* NULL is accepted. */
+/* Gives up the caller's reference. Jobs that were started with the pipeline keep their own. NULL is
+ * accepted. Any thread. */
 void cachew_pipeline_release(struct cachew_pipeline *pipeline);
 
-/* Building one in C. Calls chain; the first error sticks and cachew_builder_finish reports it.
- * One thread at a time.
+/* Building a pipeline in C, operator by operator. The functions copy all texts and arrays that they
+ * are given. They return nothing: the first error is kept, later calls do nothing, and
+ * cachew_builder_finish reports it. One builder is for one thread at a time.
  *
  *     struct cachew_builder *b = cachew_builder_new("photos");
  *     cachew_add(b, "files");         cachew_set_str(b, "pattern", "/data/photos/x.jpg");
@@ -36,18 +43,31 @@ void cachew_pipeline_release(struct cachew_pipeline *pipeline);
  *     cachew_add(b, "batch");         cachew_set_i64(b, "size", 64);
  *     cachew_builder_finish(b, &pipeline, &error); */
 struct cachew_builder;
+/* A new builder. name: of the pipeline, NULL = none. It is freed by cachew_builder_finish or
+ * cachew_builder_free. Never NULL. */
 struct cachew_builder *cachew_builder_new(const char *name);
-/* Appends an operator that reads from the one before (a source reads from none). */
+/* Appends an operator by its name, as `cachew ops` lists it. It reads from the operator that was
+ * added before it, unless cachew_add_input says otherwise; a source reads from none. */
 void cachew_add(struct cachew_builder *builder, const char *op);
-/* The following are about the operator added last. */
+/* The following functions are about the operator that was added last. */
+
+/* The name of the node, unique in the pipeline: 1 to 128 bytes without quotes or control
+ * characters. Without it the node is named after its operator. */
 void cachew_set_name(struct cachew_builder *builder, const char *name);
-/* Reads from this named operator instead of the one before; call it again for further inputs.
- * NULL: reads from none, which goes without saying for a source. */
+/* The operator reads from the node with this name instead of the one before it; call it again for
+ * further inputs. NULL: it reads from none (a source needs no such call). */
 void cachew_add_input(struct cachew_builder *builder, const char *name);
-/* Works on this named tensor only; call it again for more. */
+/* The operator works on the field with this name only, not on all that it can work on; call it
+ * again for further fields. */
 void cachew_add_field(struct cachew_builder *builder, const char *field);
+/* An optimizer must not move the operator to another place of the pipeline. */
 void cachew_set_keep_position(struct cachew_builder *builder);
+/* The node with this name must stay before the operator when an optimizer moves it; call it again
+ * for further names. */
 void cachew_add_depends_on(struct cachew_builder *builder, const char *name);
+/* Set an option of the operator, by its name: to a number, true (not 0) or false, a string, or a
+ * list of n of these. Whether the operator has this option and the value is right is found when a
+ * job is started. */
 void cachew_set_i64(struct cachew_builder *builder, const char *option, int64_t value);
 void cachew_set_f64(struct cachew_builder *builder, const char *option, double value);
 void cachew_set_bool(struct cachew_builder *builder, const char *option, int value);
@@ -58,12 +78,14 @@ void cachew_set_f64s(struct cachew_builder *builder, const char *option, const d
                      size_t n);
 void cachew_set_strs(struct cachew_builder *builder, const char *option, const char *const *values,
                      size_t n);
-/* Any JSON text. */
+/* Sets an option to any JSON value. */
 void cachew_set_json(struct cachew_builder *builder, const char *option, const char *json);
-/* Frees the builder, also on failure. */
+/* Makes the pipeline, which the caller releases with cachew_pipeline_release, and frees the
+ * builder, also on failure. Errors: the first one of the calls before; a name that is missing or
+ * there twice; nodes that read each other in a circle (CACHEW_E_INVALID). */
 int cachew_builder_finish(struct cachew_builder *builder, struct cachew_pipeline **ret_pipeline,
                           struct cachew_error *error);
-/* Gives up. NULL is accepted. */
+/* Frees a builder that is not to be finished. NULL is accepted. */
 void cachew_builder_free(struct cachew_builder *builder);
 
 #ifdef __cplusplus

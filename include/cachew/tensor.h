@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/* The type of the values of a tensor. Integers and floating-point numbers have the byte order of
+ * the host; a CACHEW_BOOL is one byte, 0 or 1; CACHEW_F16 is IEEE 754 half precision. CACHEW_STR is
+ * a string of any bytes and length. The numbers are part of the ABI. */
 enum cachew_dtype {
     CACHEW_U8,
     CACHEW_I8,
@@ -25,25 +28,32 @@ enum cachew_dtype {
     CACHEW_BOOL,
     CACHEW_STR
 };
+/* Most dimensions that a tensor can have. */
 #define CACHEW_RANK_MAX 8
 
-/* One named tensor of a batch. All pointers stay valid until the batch is released, and point at
- * memory that must not be written. data is 64-byte aligned, contiguous, row-major. CACHEW_STR:
- * data are the bytes of all strings, one behind the other; offsets has count + 1 entries, and
- * string i is data[offsets[i]] to data[offsets[i + 1]]. */
+/* One named tensor of a batch. All pointers belong to the batch and stay valid until it is
+ * released; the memory must not be written (it may be mapped read-only). Values are contiguous and
+ * row-major, and data is aligned to 64 bytes. The first dimension counts the elements of the
+ * batch, if the pipeline has an operator `batch`; otherwise there is no such dimension.
+ *
+ * CACHEW_STR: data holds the bytes of all strings, one after the other, without NUL bytes between
+ * them. offsets has one entry more than there are strings (their number is the product of dims),
+ * and string i is the bytes from data[offsets[i]] up to, not including, data[offsets[i + 1]]. Such
+ * data need not be aligned. */
 struct cachew_tensor {
-    const char *name;
+    const char *name; /* of the field, as `cachew check` prints it */
     enum cachew_dtype dtype;
-    int rank;
-    int64_t dims[CACHEW_RANK_MAX];
-    const void *data;
-    size_t bytes;
-    const int64_t *offsets; /* CACHEW_STR only, else NULL */
+    int rank;                      /* number of dimensions, 0 to CACHEW_RANK_MAX */
+    int64_t dims[CACHEW_RANK_MAX]; /* the first `rank` entries are used */
+    const void *data;              /* NULL if bytes is 0 */
+    size_t bytes;                  /* size of data */
+    const int64_t *offsets;        /* CACHEW_STR only, otherwise NULL; also NULL if data is */
 };
 
-/* "f32". Any thread. */
+/* The name of a type, for example "f32"; "unknown" for a number that is none. The text is static.
+ * Any thread. */
 const char *cachew_dtype_name(enum cachew_dtype dtype);
-/* Bytes of one value; 0 for CACHEW_STR. */
+/* Bytes of one value; 0 for CACHEW_STR and for a number that is no type. Any thread. */
 size_t cachew_dtype_bytes(enum cachew_dtype dtype);
 
 #ifdef __cplusplus
