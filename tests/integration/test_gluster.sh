@@ -59,12 +59,18 @@ end_load() {
     grep -q '"lost":0' "$work/load.out" || fail "lost: $(tail -n 2 "$work/load.out")"
 }
 
+# Whether the load has a connection to glusterd and to each of N bricks. With fewer, the death of one brick may leave no quorum.
+is_connected_to() { # N
+    [ "$(ss -Htnp state established | grep -F "pid=${pid_of[load]}," | awk '{print $4}' | sort -u | wc -l)" -gt "$1" ]
+}
+
 # Of three replicas one dies and comes back: no error, nothing lost.
 case_one_of_three_dies() {
     gluster_begin
     gluster_volume r3 3
     begin_load "$(gluster_url r3)/x?timeout=60s"
     gets_on 5
+    wait_until 120 "a connection to each brick" is_connected_to 3
     gluster_kill_brick r3 0
     gets_on 60
     no_errors
