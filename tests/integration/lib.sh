@@ -131,10 +131,19 @@ expect_error() { # NAME REGEX COMMAND...: must fail with one clear message
 }
 
 # ---- pipelines on real data ----
-# Makes photographs once per test: photos [N].
+# photos [N]: photographs in $work/photos, once per test. They are made once per build, and copied.
 # shellcheck disable=SC2120
 photos() {
-    [ -d "$work/photos" ] || /usr/bin/python3 "$(dirname "$0")/../support/make_photos.py" "$work/photos" "${1:-40}" >/dev/null || fail "make_photos"
+    [ ! -d "$work/photos" ] || return 0
+    local made=$CACHEW_TESTS/photos-${1:-40}
+    (
+        flock 9
+        if [ ! -d "$made" ]; then
+            rm -rf "$made.new"
+            /usr/bin/python3 "$(dirname "$0")/../support/make_photos.py" "$made.new" "${1:-40}" >/dev/null && mv "$made.new" "$made"
+        fi
+    ) 9>"$made.lock" || fail "make_photos"
+    cp -r "$made" "$work/photos" || fail "copy the photographs"
 }
 write_pipelines() {
     [ -r "$fashion/train-images-idx3-ubyte.gz" ] || skip "the package dataset-fashion-mnist is not here"
