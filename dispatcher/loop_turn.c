@@ -149,6 +149,7 @@ void cw_turn_end(void *dispatcher)
         return;
     collect(d);
     cw_caching_turn(d);
+    cw_clients_tell_left_out(d);
     tell_clients(d);
     cw_lease_send_stored(d);
     if (d->jobs_n > 0) {
@@ -157,6 +158,7 @@ void cw_turn_end(void *dispatcher)
             (void)cw_scaling_assign(d, cw_clock_ms());
         tell_workers(d);
         cw_lease_fill_all(d);
+        cw_clients_tell_left_out(d); /* of the epochs that were opened for that */
         for (struct cw_job *job = d->jobs; job; job = job->next)
             tell_window(d, job);
     }

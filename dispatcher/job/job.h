@@ -27,6 +27,17 @@ void cw_job_prepare(struct cw_job *job);
 void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now);
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
 
+/* ---- job_faults.c: each may fail the job ---- */
+/* The worker of the share died: what it was computing is blamed. */
+void cw_job_blame_items(struct cw_share *share);
+/* An item failed on a worker: it is retried elsewhere, a few times. */
+void cw_job_item_failed(struct cw_job *job, const struct cw_worker *worker,
+                        const Cachew__V1__ItemFailed *failed);
+/* The worker sees other files than the job was prepared with. */
+void cw_job_other_files_seen(struct cw_share *share, const char *error, int64_t now);
+/* Fails the job if no worker is left that sees its files. */
+void cw_job_judge_files(struct cw_job *job, int64_t now);
+
 /* ---- restore.c ---- */
 int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err);
 /* One of them. What is stored of it cannot be used: it fails, and the dispatcher goes on. An

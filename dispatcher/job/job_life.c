@@ -399,7 +399,10 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);
-    cw_other_files_tick(job, now);
+    if (job->status == CW_JOB_RUNNING) {
+        cw_other_files_tick(job, now);
+        cw_job_judge_files(job, now);
+    }
     cw_decide_tick(job, now);
     cw_watch_tick(job, now);
     if (job->progress_dirty || job->row_dirty || cw_usage_is_due(job, now))

@@ -6,21 +6,6 @@
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
 
-struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
-{
-    if (number < job->first_epoch || number - job->first_epoch >= CW_EPOCHS_AHEAD ||
-        (job->epochs_n > 0 && number >= job->epochs_n))
-        return NULL;
-    while (number - job->first_epoch >= job->epochs_open) {
-        struct cw_epoch *epoch = CW_NEW(struct cw_epoch);
-        cw_epoch_init(epoch, job->first_epoch + job->epochs_open, job->items, &job->layout);
-        CW_GROW(job->epochs, job->epochs_open, job->epochs_cap);
-        job->epochs[job->epochs_open++] = epoch;
-        cw_job_skips_apply(job, epoch);
-    }
-    return job->epochs[number - job->first_epoch];
-}
-
 void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
                 bool consumed)
 {
@@ -55,6 +40,7 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
 
 static void close_first_epoch(struct cw_job *job)
 {
+    cw_job_tell_left_out(job, job->epochs[0]);
     cw_epoch_fini(job->epochs[0]);
     cw_mem_free(job->epochs[0]);
     for (size_t i = 1; i < job->epochs_open; i++)

@@ -48,8 +48,8 @@ static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch,
 
 /* The lowest free run that this share may have, in the first epoch that has one below the
  * window's end. Idle: there was none but what is better done by others. */
-static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_interval *ret_run,
-                                 uint32_t *ret_consumer)
+static struct cw_epoch *find_run(struct cw_share *share, bool idle, int64_t now,
+                                 struct cw_interval *ret_run, uint32_t *ret_consumer)
 {
     struct cw_job *job = share->job;
     if (job->items == 0)
@@ -66,7 +66,7 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, struct cw_in
         uint64_t from = 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
             if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) ||
-                !cw_sibling_allows(share, epoch->number, ret_run, idle)) {
+                !cw_sibling_allows(share, epoch->number, ret_run, idle, now)) {
                 from = ret_run->hi;
                 continue;
             }
@@ -141,9 +141,9 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
         share->full = fill->free;
         return false;
     }
-    struct cw_epoch *epoch = find_run(share, false, &run, &consumer);
+    struct cw_epoch *epoch = find_run(share, false, fill->now, &run, &consumer);
     if (!epoch && share->todo_n == 0)
-        epoch = find_run(share, true, &run, &consumer);
+        epoch = find_run(share, true, fill->now, &run, &consumer);
     share->full = epoch != NULL;
     if (!epoch)
         return false;

@@ -14,6 +14,7 @@ void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_
                      const struct cw_set *items);
 
 /* ---- to_client.c ---- */
+#define CW_SKIPPED_BY_REQUEST "skipped by request"
 void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command);
 void cw_client_welcome(struct cw_client *client);
 /* The workers that it may have to fetch from; again: also if it was told the same before. */
@@ -24,6 +25,9 @@ void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set
                          const char *reason);
 void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                        uint32_t consumer);
+/* What is left out of the epoch and was not sent yet; and that of all epochs, when some is due. */
+void cw_job_tell_left_out(struct cw_job *job, struct cw_epoch *epoch);
+void cw_clients_tell_left_out(struct cw_dispatcher *d);
 void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches);
 
 #endif

@@ -105,6 +105,21 @@ void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set
             send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
 }
 
+void cw_job_tell_left_out(struct cw_job *job, struct cw_epoch *epoch)
+{
+    if (epoch->untold.n > 0)
+        cw_job_tell_skipped(job, epoch->number, &epoch->untold, CW_SKIPPED_BY_REQUEST);
+    cw_set_clear(&epoch->untold);
+}
+
+void cw_clients_tell_left_out(struct cw_dispatcher *d)
+{
+    for (struct cw_job *job = d->left_out_due ? d->jobs : NULL; job; job = job->next)
+        for (size_t i = 0; i < job->epochs_open; i++)
+            cw_job_tell_left_out(job, job->epochs[i]);
+    d->left_out_due = false;
+}
+
 static void send_taken(struct cw_client *client, uint64_t epoch, const struct cw_set *items)
 {
     send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__TAKEN, "shared");
@@ -122,7 +137,7 @@ void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struc
 {
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         if (client->job == job && client->welcomed)
-            send_batches(client, epoch, batches, "skipped by request");
+            send_batches(client, epoch, batches, CW_SKIPPED_BY_REQUEST);
 }
 
 /* The caller frees it. */

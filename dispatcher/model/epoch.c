@@ -41,6 +41,7 @@ void cw_epoch_fini(struct cw_epoch *epoch)
     cw_set_fini(&epoch->received);
     cw_set_fini(&epoch->leased);
     cw_set_fini(&epoch->skipped);
+    cw_set_fini(&epoch->untold);
     for (uint32_t i = 0; epoch->parts && i < epoch->layout.consumers; i++) {
         cw_set_fini(&epoch->parts[i].received);
         cw_set_fini(&epoch->parts[i].consumed);

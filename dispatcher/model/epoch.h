@@ -32,6 +32,7 @@ struct cw_epoch {
     uint64_t items;
     struct cw_layout layout;
     struct cw_set consumed, received, leased, skipped;
+    struct cw_set untold;        /* of the skipped: clients were not sent them yet */
     uint64_t taken_below;        /* nothing below it is free, so nobody looks there */
     struct cw_epoch_part *parts; /* to_all and shared: one per consumer, else NULL */
     bool dirty;                  /* consumed changed since it was stored */

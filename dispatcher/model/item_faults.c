@@ -3,9 +3,8 @@
  * others, a few times. When a worker dies, the items it was at are noted; one that was there at
  * several deaths is computed alone from then on, so that the next death names it, and its job
  * fails before the item has gone round the fleet. */
-#include <stdio.h>
 #include <string.h>
-#include "dispatcher/job/job.h"
+#include "dispatcher/model/model.h"
 
 #define TROUBLES_MAX 4096
 
@@ -132,43 +131,43 @@ uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch,
     return n;
 }
 
-void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
-                       const Cachew__V1__ItemFailed *failed)
+/* An error without a code is the worker's fault. */
+static int code_of(const Cachew__V1__ItemFailed *failed)
 {
-    struct cw_epoch *epoch = cw_job_epoch(job, failed->epoch);
+    return failed->code < 0 ? failed->code : CW_E_INTERNAL;
+}
+
+int cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
+                      const Cachew__V1__ItemFailed *failed, char **ret_why)
+{
+    const struct cw_epoch *epoch = cw_job_epoch(job, failed->epoch);
     if (!epoch || failed->item >= epoch->items || cw_set_has(&epoch->received, failed->item))
-        return;
-    char msg[1200];
+        return 0;
     if (failed->element) {
-        cw_job_fail(job, failed->code, failed->error);
-        return;
+        *ret_why = cw_mem_strdup(failed->error);
+        return code_of(failed);
     }
     struct cw_trouble *trouble = note(job, failed->epoch, failed->item);
     trouble->worker_id = worker->id;
-    if (++trouble->failures >= CW_ATTEMPTS_MAX) {
-        snprintf(msg, sizeof(msg),
-                 "item %llu of epoch %llu failed on %u attempts, at last on worker %s: %s",
-                 (unsigned long long)failed->item, (unsigned long long)failed->epoch,
-                 trouble->failures, worker->address, failed->error);
-        cw_job_fail(job, failed->code, msg);
-        return;
-    }
-    cw_log_warn(CW_LOG_MOD, "job=%s worker=%s epoch=%llu item=%llu is computed again: %s", job->id,
-                worker->address, (unsigned long long)failed->epoch,
-                (unsigned long long)failed->item, failed->error);
+    if (++trouble->failures < CW_ATTEMPTS_MAX)
+        return 1;
+    *ret_why =
+        cw_mem_printf("item %llu of epoch %llu failed on %u attempts, at last on worker %s: %s",
+                      (unsigned long long)failed->item, (unsigned long long)failed->epoch,
+                      trouble->failures, worker->address, failed->error);
+    return code_of(failed);
 }
 
-static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struct cw_worker *worker)
+static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struct cw_worker *worker,
+                  char **ret_why)
 {
     struct cw_trouble *trouble = note(job, epoch, item);
     if (!cw_deaths_add(&trouble->dead, worker->id) || trouble->dead.n < job->d->options.deaths_max)
         return false;
-    char msg[512];
-    snprintf(msg, sizeof(msg),
-             "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is "
-             "not tried again",
-             (unsigned long long)item, (unsigned long long)epoch, trouble->dead.n, worker->address);
-    cw_job_fail(job, CW_E_INTERNAL, msg);
+    *ret_why = cw_mem_printf(
+        "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is "
+        "not tried again",
+        (unsigned long long)item, (unsigned long long)epoch, trouble->dead.n, worker->address);
     return true;
 }
 
@@ -181,7 +180,7 @@ void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id)
     }
 }
 
-void cw_trouble_died(struct cw_share *share)
+int cw_trouble_died(struct cw_share *share, char **ret_why)
 {
     struct cw_job *job = share->job;
     bool suspects_only = holds_suspect(share);
@@ -197,9 +196,10 @@ void cw_trouble_died(struct cw_share *share)
                     continue;
                 }
                 left--;
-                if (blame(job, lease->epoch, item, share->worker))
-                    return;
+                if (blame(job, lease->epoch, item, share->worker, ret_why))
+                    return CW_E_INTERNAL;
             }
         }
     }
+    return 0;
 }

@@ -30,10 +30,12 @@ struct cw_trouble { /* of an item that failed */
 
 /* ---- item_faults.c: items that fail or kill ---- */
 struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item);
-void cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
-                       const Cachew__V1__ItemFailed *failed);
-/* its worker is gone: blames what it was computing. May fail the job. */
-void cw_trouble_died(struct cw_share *share);
+/* An item failed on a worker. Returns 1: it is retried; 0: its failure does not matter; or the code with which the
+ * job is to fail, and why, which the caller frees. */
+int cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
+                      const Cachew__V1__ItemFailed *failed, char **ret_why);
+/* The worker of the share died: blames the items that it was computing. Returns as cw_trouble_failed. */
+int cw_trouble_died(struct cw_share *share, char **ret_why);
 /* it was only its connection that died */
 void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id);
 void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dispatcher/model/model.h"
+#include "dispatcher/job/job.h"
 
 #define ENDLESS_EPOCHS 10.0 /* what is expected of a job without end */
 
@@ -84,4 +84,63 @@ void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
     cw_set_add_all(owned, items);
     if (cw_set_count(owned) != before)
         epoch->dirty = job->progress_dirty = true;
+}
+
+struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch)
+{
+    for (size_t i = 0; i < job->skips_n; i++)
+        if (job->skips[i].epoch == epoch)
+            return &job->skips[i].items;
+    CW_GROW(job->skips, job->skips_n, job->skips_cap);
+    job->skips[job->skips_n] = (struct cw_job_skip){.epoch = epoch};
+    return &job->skips[job->skips_n++].items;
+}
+
+void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
+{
+    cw_set_add_all(cw_job_skips_of(job, epoch), items);
+    cw_job_skips_apply(job, cw_job_epoch(job, epoch));
+}
+
+void cw_job_skips_free(struct cw_job *job)
+{
+    for (size_t i = 0; i < job->skips_n; i++)
+        cw_set_fini(&job->skips[i].items);
+    cw_mem_free(job->skips);
+}
+
+/* Nothing of these is leased, and the epoch stays open even when it is done: who has it consumed
+ * closes it. */
+void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
+{
+    struct cw_set fresh = {0};
+    if (job->info && job->info->sparse)
+        return;
+    for (size_t i = 0; epoch && i < job->skips_n; i++) {
+        const struct cw_set *items = &job->skips[i].items;
+        for (size_t k = 0; job->skips[i].epoch == epoch->number && k < items->n; k++)
+            cw_epoch_skip(epoch, items->v[k].lo, items->v[k].hi, &fresh);
+    }
+    if (fresh.n > 0) {
+        job->skipped_items += cw_set_count(&fresh);
+        job->progress_dirty = true;
+        cw_set_add_all(&epoch->untold, &fresh);
+        job->d->left_out_due = true;
+    }
+    cw_set_fini(&fresh);
+}
+
+struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number)
+{
+    if (number < job->first_epoch || number - job->first_epoch >= CW_EPOCHS_AHEAD ||
+        (job->epochs_n > 0 && number >= job->epochs_n))
+        return NULL;
+    while (number - job->first_epoch >= job->epochs_open) {
+        struct cw_epoch *epoch = CW_NEW(struct cw_epoch);
+        cw_epoch_init(epoch, job->first_epoch + job->epochs_open, job->items, &job->layout);
+        CW_GROW(job->epochs, job->epochs_open, job->epochs_cap);
+        job->epochs[job->epochs_open++] = epoch;
+        cw_job_skips_apply(job, epoch);
+    }
+    return job->epochs[number - job->first_epoch];
 }

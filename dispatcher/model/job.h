@@ -172,7 +172,10 @@ void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
 double cw_decide_epochs_left(const struct cw_job *job);
 double cw_decide_epoch_done(const struct cw_job *job); /* share of the current one */
 /* ---- left out by request ---- */
-/* to an epoch that was opened or set back; NULL is accepted */
+/* What is left out of an epoch; made when nothing is yet. */
+struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
+/* Leaves them out of an epoch that was opened or set back (NULL is accepted): epoch->untold has what
+ * clients must be sent (cw_clients_tell_left_out). */
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch);
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/job/job.h"
-#include "dispatcher/lease/lease.h"
+#include "dispatcher/model/model.h"
 
 #include <string.h>
 
@@ -9,12 +8,6 @@ enum cw_files_verdict cw_other_files_verdict(const struct cw_files_view *view)
     if (view->others || !view->barred)
         return CW_FILES_GO_ON;
     return view->preparer || view->none_ms >= view->grace_ms ? CW_FILES_FAIL : CW_FILES_WAIT;
-}
-
-bool cw_other_files_bar(const struct cw_job *job, const struct cw_worker *worker)
-{
-    const struct cw_share *share = job->barred_n > 0 ? cw_share_find(job, worker) : NULL;
-    return share && share->barred;
 }
 
 const char *cw_other_files_text(const struct cw_job *job, uint32_t *ret_n)
@@ -80,48 +73,34 @@ static struct cw_files_view look(struct cw_job *job, int64_t now)
     return view;
 }
 
-static void judge(struct cw_job *job, int64_t now)
+char *cw_other_files_judge(struct cw_job *job, int64_t now)
 {
     uint32_t n = 0;
     const struct cw_files_view view = look(job, now);
     if (cw_other_files_verdict(&view) != CW_FILES_FAIL)
-        return;
+        return NULL;
     const char *text = cw_other_files_text(job, &n);
-    cw_autofree char *msg =
-        n > 1 ? cw_mem_printf("no worker sees the files that the job was prepared with: %s; and %u "
-                              "more workers",
-                              text, n - 1)
-              : cw_mem_printf("no worker sees the files that the job was prepared with: %s", text);
-    cw_job_fail(job, CW_E_OTHER_FILE, msg);
+    return n > 1
+               ? cw_mem_printf(
+                     "no worker sees the files that the job was prepared with: %s; and %u "
+                     "more workers",
+                     text, n - 1)
+               : cw_mem_printf("no worker sees the files that the job was prepared with: %s", text);
 }
 
-void cw_other_files_seen(struct cw_share *share, const char *error)
+void cw_other_files_seen(struct cw_share *share, const char *error, int64_t now)
 {
-    struct cw_job *job = share->job;
     char *text = cw_mem_printf("worker %s: %s", share->worker->address, error);
-    if (!share->barred)
-        cw_log_warn(CW_LOG_MOD,
-                    "job=%s worker=%s sees other files than the job was prepared with, and gets no "
-                    "more of it: %s",
-                    job->id, share->worker->address, error);
     cw_mem_free(share->other_files);
     share->other_files = text;
-    share->barred_ms = cw_clock_ms();
+    share->barred_ms = now;
     set_barred(share, true);
-    /* there it hands back what it cannot compute, one by one: the rest may be on its way to
-     * somebody */
-    if (job->layout.mode != CW_MODE_SHARED)
-        cw_lease_free_all(share, true);
-    judge(job, cw_clock_ms());
 }
 
 void cw_other_files_tick(struct cw_job *job, int64_t now)
 {
-    if (job->status != CW_JOB_RUNNING)
-        return;
     for (struct cw_share *share = job->shares; job->barred_n > 0 && share;
          share = share->next_of_job)
         if (share->barred && now - share->barred_ms >= CW_OTHER_FILES_RETRY_MS)
             set_barred(share, false);
-    judge(job, now);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/compiler.h"
 
 struct cw_job;
 struct cw_share;
@@ -26,10 +27,13 @@ struct cw_files_view { /* of a job */
 enum cw_files_verdict { CW_FILES_GO_ON, CW_FILES_WAIT, CW_FILES_FAIL };
 enum cw_files_verdict cw_other_files_verdict(const struct cw_files_view *view);
 
-/* The worker said so of an item. May fail the job. */
-void cw_other_files_seen(struct cw_share *share, const char *error);
+/* The worker said so of an item: it gets no more of the job until it is tried again. */
+void cw_other_files_seen(struct cw_share *share, const char *error, int64_t now);
 void cw_other_files_computed(struct cw_share *share); /* it has computed something: it sees them */
-void cw_other_files_tick(struct cw_job *job, int64_t now);
+void cw_other_files_tick(struct cw_job *job, int64_t now); /* tries workers again after a while */
+/* NULL, or why the job must fail with OTHER_FILE: no worker is left that sees its files. The caller
+ * frees it. */
+char *cw_other_files_judge(struct cw_job *job, int64_t now) CW_MUST_CHECK;
 /* no leases for it */
 bool cw_other_files_bar(const struct cw_job *job, const struct cw_worker *worker);
 /* "worker ADDRESS: ..." of the first, and of how many it is said; NULL = of none. */

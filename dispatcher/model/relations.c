@@ -95,3 +95,9 @@ bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worke
     const struct cw_share *share = cw_share_find(job, worker);
     return share && (share->assigned || share->leases);
 }
+
+bool cw_other_files_bar(const struct cw_job *job, const struct cw_worker *worker)
+{
+    const struct cw_share *share = job->barred_n > 0 ? cw_share_find(job, worker) : NULL;
+    return share && share->barred;
+}

@@ -72,18 +72,19 @@ static const struct cw_set *given_of(const struct cw_share *share, uint64_t epoc
 }
 
 /* It will take the item soon; but nobody is idle while another has enough. */
-static bool can_take(const struct cw_worker *worker, const struct cw_share *asking, bool idle)
+static bool can_take(const struct cw_worker *worker, const struct cw_share *asking, bool idle,
+                     int64_t now)
 {
     if (!cw_worker_serves(worker, asking->job))
         return false;
     const struct cw_share *share = cw_share_find(asking->job, worker);
     if (!share)
         return true;
-    return share->shut_until_ms <= cw_clock_ms() && (!idle || cw_share_room(share, false) > 0);
+    return share->shut_until_ms <= now && (!idle || cw_share_room(share, false) > 0);
 }
 
 bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
-                       bool idle)
+                       bool idle, int64_t now)
 {
     const struct cw_job *job = share->job;
     if (job->sibling == job || job->troubles_n > 0 || job->layout.mode == CW_MODE_SHARED)
@@ -105,7 +106,7 @@ bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_i
                 if (s->worker == share->worker)
                     is_mine = true;
                 else
-                    is_theirs = is_theirs || can_take(s->worker, share, idle);
+                    is_theirs = is_theirs || can_take(s->worker, share, idle, now);
             } else if (cw_set_first_present(given, run->lo, &next)) {
                 cut->hi = CW_MIN(cut->hi, next);
             }

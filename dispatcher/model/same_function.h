@@ -21,6 +21,6 @@ void cw_sibling_forget(struct cw_share *share);
 /* Whether the share may have run->lo; run is cut where the answer changes. No: another worker
  * had it for a sibling. Idle: not even then, when that one has enough to do. */
 bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
-                       bool idle);
+                       bool idle, int64_t now);
 
 #endif

@@ -55,8 +55,8 @@ static void release(struct cw_worker *worker, bool died)
     }
     while (worker->shares) {
         struct cw_share *share = worker->shares;
-        if (died && share->todo_n > 0)
-            cw_trouble_died(share);
+        if (died)
+            cw_job_blame_items(share);
         if (share->job->options->at_most_once && share->job->status == CW_JOB_RUNNING)
             skip_held(share);
         cw_lease_free_all(share, false);
@@ -266,9 +266,9 @@ static void handle_failed(struct cw_worker *worker, const Cachew__V1__ItemFailed
     cw_lease_free(share, failed->epoch, &item, false);
     cw_set_fini(&item);
     if (failed->code == CW_E_OTHER_FILE)
-        cw_other_files_seen(share, failed->error);
+        cw_job_other_files_seen(share, failed->error, cw_clock_ms());
     else
-        cw_trouble_failed(share->job, worker, failed);
+        cw_job_item_failed(share->job, worker, failed);
     cw_fault_point("dispatcher.failed");
 }
 

@@ -292,7 +292,7 @@ static void an_item_that_kills_is_named(void **state)
         leased_of(share, &items, 0);
         if (cw_set_has(&items, poison)) {
             deaths++;
-            cw_trouble_died(share);
+            cw_job_blame_items(share);
             cw_lease_free_all(share, false);
             w->draining = true;
         } else { /* it computes what it has */
@@ -333,7 +333,7 @@ static void a_failing_item_is_tried_elsewhere_then_fails_the_job(void **state)
         Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
         failed.code = CW_E_NOMEM;
         failed.error = text;
-        cw_trouble_failed(job, w[holder], &failed);
+        cw_job_item_failed(job, w[holder], &failed);
         done(cw_share_find(job, w[0]), 0, 1, 4, 1000);
         done(cw_share_find(job, w[1]), 0, 1, 4, 1000);
     }
@@ -351,7 +351,7 @@ static void die_at(struct cw_job *job, struct cw_worker *worker, uint64_t item)
     cw_set_add(&cw_job_open_epoch(job, 0)->leased, item, item + 1);
     share->leases = lease;
     share->todo_n = 1;
-    cw_trouble_died(share);
+    cw_job_blame_items(share);
     cw_lease_free_all(share, false);
 }
 
@@ -438,7 +438,7 @@ static void chaos_ends_with_everything_received_once(void **state)
         uint64_t epoch = share->leases->epoch, item = share->leases->items.v[0].lo,
                  what = cw_rng_below(&rng, draw++, 10);
         if (what == 0) {
-            cw_trouble_died(share);
+            cw_job_blame_items(share);
             cw_lease_free_all(share, false);
         } else if (what == 1) {
             struct cw_set one = {0};

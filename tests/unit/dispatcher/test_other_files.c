@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers that see other files than a job was prepared with. */
+#include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "unit/dispatcher/made_up.h"
 
 #include <string.h>
+
+static void tick(struct cw_job *job, int64_t now)
+{
+    cw_other_files_tick(job, now);
+    cw_job_judge_files(job, now);
+}
 
 static void verdicts(void **state)
 {
@@ -64,7 +71,7 @@ static void another_goes_on(void **state)
     cw_lease_fill_all(&made_up);
     assert_true(leased(job, bad) > 0 && leased(job, good) > 0);
     struct cw_share *share = cw_share_find(job, bad);
-    cw_other_files_seen(share, "/data/a: its size is another one");
+    cw_job_other_files_seen(share, "/data/a: its size is another one", cw_clock_ms());
     assert_int_equal(job->status, CW_JOB_RUNNING);
     assert_int_equal(leased(job, bad), 0);
     assert_false(cw_worker_serves(bad, job));
@@ -77,9 +84,9 @@ static void another_goes_on(void **state)
     assert_int_equal(n, 1);
     cw_other_files_computed(share); /* what it had begun with before */
     assert_false(cw_worker_serves(bad, job));
-    cw_other_files_tick(job, share->barred_ms + CW_OTHER_FILES_RETRY_MS - 1);
+    tick(job, share->barred_ms + CW_OTHER_FILES_RETRY_MS - 1);
     assert_false(cw_worker_serves(bad, job));
-    cw_other_files_tick(job, share->barred_ms + CW_OTHER_FILES_RETRY_MS);
+    tick(job, share->barred_ms + CW_OTHER_FILES_RETRY_MS);
     assert_true(cw_worker_serves(bad, job));
     assert_non_null(cw_other_files_text(job, &n));
     cw_other_files_computed(share);
@@ -94,19 +101,20 @@ static void nobody_sees_them(void **state)
     struct cw_job *job = begin_job(1);
     (void)state;
     cw_lease_fill_all(&made_up);
-    cw_other_files_seen(cw_share_find(job, bad), "/data/a: its bytes are others");
+    cw_job_other_files_seen(cw_share_find(job, bad), "/data/a: its bytes are others",
+                            cw_clock_ms());
     assert_int_equal(job->status, CW_JOB_RUNNING);
     int64_t since = job->no_files_ms;
     assert_true(since > 0);
-    cw_other_files_tick(job, since + 9999);
+    tick(job, since + 9999);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     struct cw_worker *good = made_up_worker(3, 1);
-    cw_other_files_tick(job, since + 10000);
+    tick(job, since + 10000);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     assert_int_equal(job->no_files_ms, 0);
     good->draining = true;
-    cw_other_files_tick(job, since + 20000);
-    cw_other_files_tick(job, since + 30000);
+    tick(job, since + 20000);
+    tick(job, since + 30000);
     assert_int_equal(job->status, CW_JOB_FAILED);
     assert_int_equal(job->error_code, CW_E_OTHER_FILE);
     assert_non_null(strstr(job->error, "worker worker: /data/a: its bytes are others"));
@@ -119,7 +127,8 @@ static void they_changed(void **state)
     struct cw_job *job = begin_job(1);
     (void)state;
     cw_lease_fill_all(&made_up);
-    cw_other_files_seen(cw_share_find(job, only), "/data/a: its bytes are others");
+    cw_job_other_files_seen(cw_share_find(job, only), "/data/a: its bytes are others",
+                            cw_clock_ms());
     assert_int_equal(job->status, CW_JOB_FAILED);
     assert_int_equal(job->error_code, CW_E_OTHER_FILE);
 }

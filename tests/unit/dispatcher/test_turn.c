@@ -107,11 +107,11 @@ static void what_was_not_sent_kills_nobody(void **state)
     made_up_worker(1, 4);
     struct cw_job *job = shared_job();
     cw_lease_fill_all(&made_up);
-    cw_trouble_died(job->shares);
+    cw_job_blame_items(job->shares);
     assert_int_equal(job->troubles_n, 0);
     store_all();
     cw_lease_send_stored(&made_up);
-    cw_trouble_died(job->shares);
+    cw_job_blame_items(job->shares);
     assert_true(job->troubles_n > 0);
     no_client(job);
 }
