@@ -148,6 +148,7 @@ void cw_turn_end(void *dispatcher)
     if (d->exited)
         return;
     collect(d);
+    cw_clients_tell_failed(d);
     cw_caching_turn(d);
     cw_clients_tell_left_out(d);
     tell_clients(d);
@@ -219,7 +220,11 @@ static void on_tick(void *arg)
     cw_clients_tick(d, now);
     for (struct cw_job *job = d->jobs, *next; job; job = next) {
         next = job->next;
-        cw_job_tick(job, now);
+        const char *over = cw_job_is_over(job, now);
+        if (over)
+            cw_clients_end_job(job, over);
+        else
+            cw_job_tick(job, now);
     }
     cw_scaling_tick(d, now);
     if (d->expected_workers.n > 0 && now - d->started_ms > d->options.grace_ms) {

@@ -4,6 +4,7 @@
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -213,7 +214,7 @@ static void handle_remove_job(void *arg, struct cw_call *call, struct cw_rpc_msg
     if (job) {
         cw_state_forget_decisions(job->d->state, job->id);
         note_removed(job);
-        cw_job_remove(job, "it was removed by request");
+        cw_clients_end_job(job, "it was removed by request");
         Cachew__V1__RemoveJobReply answer = CACHEW__V1__REMOVE_JOB_REPLY__INIT;
         cw_svc_reply_stored(arg, call, &answer.base);
     }
@@ -236,6 +237,7 @@ static void handle_scale(void *arg, struct cw_call *call, struct cw_rpc_msg *req
     } else if (job && cw_scaling_change(job, scale->policy, scale->place, &err) != 0) {
         cw_call_fail(call, err.code, err.msg);
     } else if (job) {
+        cw_job_store_options(job);
         Cachew__V1__ScaleJobReply answer = CACHEW__V1__SCALE_JOB_REPLY__INIT;
         cw_svc_reply_stored(arg, call, &answer.base);
     }

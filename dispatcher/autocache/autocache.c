@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/autocache/autocache_int.h"
-#include "dispatcher/job/job.h"
 
 #include <string.h>
 
@@ -119,7 +118,7 @@ void cw_decide_fini(struct cw_job *job)
 
 /* It cannot be done. What the job itself asks for is its user's mistake; the dispatcher's option
  * is meant for other jobs. */
-static void refuse(struct cw_decider *decider, const struct cw_err *err)
+static int refuse(struct cw_decider *decider, const struct cw_err *err)
 {
     struct cw_job *job = decider->job;
     decider->failed = true;
@@ -127,8 +126,7 @@ static void refuse(struct cw_decider *decider, const struct cw_err *err)
     const struct cw_state_decision decision = {
         .kind = "autocache", .policy = decider->option, .reason = reason};
     cw_decision_record(job->d, job, &decision);
-    if (job->options->autocache[0] != '\0')
-        cw_job_fail(job, err->code, err->msg);
+    return job->options->autocache[0] != '\0' ? err->code : 0;
 }
 
 static bool is_news(const struct cw_decider *decider, const struct cw_autocache_decision *d)
@@ -178,19 +176,19 @@ static void carry_out(struct cw_decider *decider, const struct cw_decide_view *v
     cw_fault_point("dispatcher.decision");
 }
 
-static void ask(struct cw_decider *decider, int64_t now)
+static int ask(struct cw_decider *decider, int64_t now, struct cw_err *err)
 {
     struct cw_decide_view view;
     struct cw_autocache_decision decision = {0};
-    struct cw_err err = {0};
+    int refused = 0;
     decider->ask = false;
     decider->asked_ms = now;
     cw_decide_view_init(decider, &view);
     if (is_probing(decider->job->d->deciding, decider->job->d->options.cache_store, now))
         view.s.elements_measured = 0;
-    int rc = decider->policy->decide(&view.s, decider->argument, &decision, &err);
+    int rc = decider->policy->decide(&view.s, decider->argument, &decision, err);
     if (rc < 0)
-        refuse(decider, &err);
+        refused = refuse(decider, err);
     else if (decision.decided && is_news(decider, &decision))
         carry_out(decider, &view, &decision);
     else if (decision.decided && decider->predicted_ns <= 0)
@@ -198,18 +196,20 @@ static void ask(struct cw_decider *decider, int64_t now)
     decider->ask = rc == 0 && !decision.decided;
     cw_autocache_decision_fini(&decision);
     cw_decide_view_fini(&view);
+    return refused;
 }
 
-void cw_decide_tick(struct cw_job *job, int64_t now)
+int cw_decide_tick(struct cw_job *job, int64_t now, struct cw_err *err)
 {
     if (job->status != CW_JOB_RUNNING || job->hold_until_ms != 0)
-        return;
+        return 0;
     struct cw_decider *decider = cw_decide_of(job);
     if (!decider || decider->failed || cw_decide_epochs_left(job) <= 0)
-        return;
+        return 0;
     bool changed = cw_decide_look(decider, now);
     if (changed || (decider->ask && now - decider->asked_ms >= UNDECIDED_MS))
-        ask(decider, now);
+        return ask(decider, now, err);
+    return 0;
 }
 
 /* After a restart the last decision stands, if the same policy made it. */

@@ -61,8 +61,8 @@ void cw_deciding_close(struct cw_dispatcher *d);
 int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
 void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_decide_worker_gone(struct cw_worker *worker);
-/* may fail the job, when it asks for a node that there is not */
-void cw_decide_tick(struct cw_job *job, int64_t now);
+/* Returns 0, or the code with which the job must fail: it asks for what cannot be done. */
+int cw_decide_tick(struct cw_job *job, int64_t now, struct cw_err *err);
 /* made when it is not there; NULL: nothing is to be decided */
 struct cw_decider *cw_decide_of(struct cw_job *job);
 void cw_decide_fini(struct cw_job *job);

@@ -14,18 +14,26 @@
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
                           Cachew__V1__Graph *graph);
 void cw_job_free(struct cw_job *job);
-/* also from state and workers; its clients are failed; frees it */
+/* Also from the state directory and from workers; it has no clients any more (cw_clients_end_job). Frees it. */
 void cw_job_remove(struct cw_job *job, const char *reason);
+/* Its clients are sent the error at the end of the loop's iteration (cw_clients_tell_failed). */
 void cw_job_fail(struct cw_job *job, int code, const char *msg);
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */,
                     struct cw_err *err);
-void cw_job_tick(struct cw_job *job, int64_t now); /* may free it */
+/* Why it is to be removed now, or NULL. */
+const char *cw_job_is_over(const struct cw_job *job, int64_t now);
+void cw_job_tick(struct cw_job *job, int64_t now);
 void cw_job_clients_changed(struct cw_job *job);
+/* ---- job_prepare.c ---- */
+bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);
 /* Looks for a worker to prepare it. */
 void cw_job_prepare(struct cw_job *job);
 /* whether what it prepares comes on */
 void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now);
+/* A worker has prepared it: it runs now, or has failed; its clients are to be told. */
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
+/* Where its elements are cached is decided, if that is due. May fail the job. */
+void cw_job_decide(struct cw_job *job, int64_t now);
 
 /* ---- job_faults.c: each may fail the job ---- */
 /* The worker of the share died: what it was computing is blamed. */

@@ -10,6 +10,8 @@
 /* sets the generation */
 void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command);
 void cw_worker_retire(struct cw_worker *worker); /* it is told to drain, and leaves */
+/* It is to drop what it has of the job, which may not be known here. */
+void cw_worker_forget_job(struct cw_worker *worker, const char *job_id, const char *reason);
 void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_t epoch,
                      const struct cw_set *items);
 

@@ -36,3 +36,15 @@ void cw_lease_revoke(struct cw_worker *worker, const struct cw_job *job, uint64_
     cw_worker_send(worker, &command);
     cw_mem_free(revoke.items);
 }
+
+void cw_worker_forget_job(struct cw_worker *worker, const char *job_id, const char *reason)
+{
+    Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
+    cw_autofree char *id = cw_mem_strdup(job_id), *text = cw_mem_strdup(reason);
+    forget.job_id = id;
+    forget.reason = text;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_FORGET;
+    command.forget = &forget;
+    cw_worker_send(worker, &command);
+}

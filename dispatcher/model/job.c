@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dispatcher/job/job.h"
+#include "dispatcher/model/model.h"
 
 #define ENDLESS_EPOCHS 10.0 /* what is expected of a job without end */
 

@@ -106,6 +106,7 @@ struct cw_dispatcher {
     struct cw_http *http; /* NULL = no metrics by HTTP */
     /* there are others, or jobs have others: clients may have to be told */
     bool workers_changed;
+    bool failed_due;   /* jobs have failed, and their clients were not told */
     bool left_out_due; /* epochs have items that are left out, and clients were not told */
     bool stopping, exited;
     unsigned signals; /* that told it to stop */

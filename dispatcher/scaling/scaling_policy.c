@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatcher/job/job.h"
 #include "dispatcher/scaling/scaling_int.h"
+#include "dispatcher/state/state.h"
 
 #define LITTLE 0.05 /* of a worker: as assign.c */
 
@@ -283,7 +283,6 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     if (job->scaling)
         cw_scaling_changed(job, cw_clock_ms());
     ask_at_once(job);
-    cw_job_store_options(job);
     record_change(job, before);
     return 0;
 }

@@ -114,7 +114,7 @@ static int check_room(struct cw_dispatcher *d, struct cw_err *err)
         return cw_err_set(err, CW_E_LIMIT, "the dispatcher is full: it has %zu jobs (--max-jobs)",
                           active);
     if (d->jobs_n >= d->options.max_jobs + 100 && idle)
-        cw_job_remove(idle, "newer jobs need its place");
+        cw_clients_end_job(idle, "newer jobs need its place");
     return 0;
 }
 
@@ -383,4 +383,13 @@ void cw_client_admit(struct cw_client *client)
     client->admitted = client->welcome_due = true;
     client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
     cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
+}
+
+void cw_clients_job_changed(struct cw_job *job)
+{
+    for (struct cw_client *client = job->d->clients, *next; client; client = next) {
+        next = client->next;
+        if (client->job == job && job->status != CW_JOB_FAILED)
+            cw_client_admit(client);
+    }
 }

@@ -40,3 +40,27 @@ void cw_client_replace(struct cw_client *old)
 {
     cw_client_fail(old, CW_E_STATE, "the same client has connected again");
 }
+
+static void fail_all(const struct cw_job *job, int code, const char *msg)
+{
+    for (struct cw_client *client = job->d->clients, *next; client; client = next) {
+        next = client->next;
+        if (client->job == job)
+            cw_client_fail(client, code, msg);
+    }
+}
+
+void cw_clients_end_job(struct cw_job *job, const char *reason)
+{
+    cw_autofree char *msg = cw_mem_printf("job %s is removed: %s", job->id, reason);
+    fail_all(job, CW_E_NOT_FOUND, msg);
+    cw_job_remove(job, reason);
+}
+
+void cw_clients_tell_failed(struct cw_dispatcher *d)
+{
+    for (const struct cw_job *job = d->failed_due ? d->jobs : NULL; job; job = job->next)
+        if (job->status == CW_JOB_FAILED)
+            fail_all(job, job->error_code, job->error);
+    d->failed_due = false;
+}

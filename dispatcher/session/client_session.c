@@ -103,7 +103,7 @@ static void handle_bye(struct cw_client *client)
     client->failed = true;
     cw_stream_finish(client->stream, 0, "");
     if (job->name[0] == '\0' && !cw_job_has_clients(job))
-        cw_job_remove(job, "its client closed it");
+        cw_clients_end_job(job, "its client closed it");
     cw_fault_point("dispatcher.bye");
 }
 

@@ -25,12 +25,18 @@ void cw_client_leave(struct cw_client *client);
 int cw_client_hello(struct cw_client *client, struct cw_err *err);
 /* give it its place, if it is free */
 void cw_client_admit(struct cw_client *client);
+/* The job is prepared: those that wait for that are given their places. */
+void cw_clients_job_changed(struct cw_job *job);
 
 /* ---- client_end.c ---- */
 /* tells, and ends the stream */
 void cw_client_fail(struct cw_client *client, int code, const char *msg);
 /* its place, if it has one, is free for others; the job goes on without it */
 void cw_client_detach(struct cw_client *client);
+/* The job is removed: its clients are failed, and then it is (cw_job_remove). */
+void cw_clients_end_job(struct cw_job *job, const char *reason);
+/* Fails the clients of jobs that have failed since the last call. */
+void cw_clients_tell_failed(struct cw_dispatcher *d);
 void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
 
 /* ---- generation.c ---- */

@@ -156,17 +156,8 @@ static void set_text(char **text, const char *s)
 /* It holds work of a job that was removed while it was away. */
 static void forget_unknown(struct cw_worker *worker, const char *job_id)
 {
-    if (cw_strmap_get(&worker->d->jobs_by_id, job_id))
-        return;
-    cw_autofree char *id = cw_mem_strdup(job_id);
-    char reason[] = "the job was removed";
-    Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
-    forget.job_id = id;
-    forget.reason = reason;
-    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_FORGET;
-    command.forget = &forget;
-    cw_worker_send(worker, &command);
+    if (!cw_strmap_get(&worker->d->jobs_by_id, job_id))
+        cw_worker_forget_job(worker, job_id, "the job was removed");
 }
 
 static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
@@ -316,6 +307,16 @@ static void handle_draining(struct cw_worker *worker)
     cw_fault_point("dispatcher.draining");
 }
 
+static void prepared(struct cw_job *job, const Cachew__V1__Prepared *message)
+{
+    cw_job_prepared(job, message);
+    cw_clients_job_changed(job);
+    /* what another job has cached is read from the first element on */
+    if (job->status != CW_JOB_FAILED)
+        cw_job_decide(job, cw_clock_ms());
+    cw_fault_point("dispatcher.prepared");
+}
+
 static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
 {
     bool is_hello = message->kind_case == CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
@@ -334,7 +335,7 @@ static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *me
     case CACHEW__V1__WORKER_MESSAGE__KIND_PREPARED: {
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, message->prepared->job_id);
         if (job && job->preparing == worker)
-            cw_job_prepared(job, message->prepared);
+            prepared(job, message->prepared);
         break;
     }
     case CACHEW__V1__WORKER_MESSAGE__KIND_FAILED:

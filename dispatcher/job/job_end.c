@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a job ends: it fails, or is removed. */
+#include "dispatcher/cache/cache.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/scaling/scaling.h"
+
+static void tell_workers_forget(struct cw_job *job, const char *reason)
+{
+    if (job->preparing)
+        cw_worker_forget_job(job->preparing, job->id, reason);
+    job->preparing = NULL;
+    for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
+        if (!share->spec_sent)
+            continue;
+        cw_worker_forget_job(share->worker, job->id, reason);
+        share->spec_sent = false;
+        cw_caching_untell(share->worker);
+    }
+}
+
+void cw_job_remove(struct cw_job *job, const char *reason)
+{
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s removed: %s", job->id, job->name, reason);
+    tell_workers_forget(job, reason);
+    cw_usage_retire(job);
+    if (job->put)
+        cw_state_remove_job(job->d->state, job->id);
+    cw_job_free(job);
+}
+
+void cw_job_fail(struct cw_job *job, int code, const char *msg)
+{
+    if (job->status == CW_JOB_FAILED)
+        return;
+    job->status = CW_JOB_FAILED;
+    job->d->assign_due = true;
+    job->error_code = code < 0 ? code : CW_E_INTERNAL;
+    cw_mem_free(job->error);
+    job->error = cw_mem_strdup(msg);
+    cw_log_error(CW_LOG_MOD, "job=%s name=%s failed: %s", job->id, job->name, job->error);
+    cw_lease_free_job(job);
+    tell_workers_forget(job, job->error);
+    job->row_dirty = true;
+    cw_job_flush(job);
+    job->d->failed_due = true;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker prepares a job: it opens and indexes the sources, and says what there is. */
+#include "dispatcher/job/job.h"
+#include "dispatcher/message/message.h"
+
+#include <string.h>
+
+/* Its own local worker looks at its sources when there is no other. */
+bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job)
+{
+    return cw_worker_is_common(worker) ||
+           (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
+}
+
+static size_t preparing_n(const struct cw_worker *worker)
+{
+    size_t n = 0;
+    for (const struct cw_job *job = worker->d->jobs; job; job = job->next)
+        n += job->preparing == worker;
+    return n;
+}
+
+void cw_job_prepare(struct cw_job *job)
+{
+    struct cw_worker *best = NULL;
+    for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        if (cw_job_may_prepare(worker, job) && (!best || preparing_n(worker) < preparing_n(best)))
+            best = worker;
+    }
+    if (!best || job->status != CW_JOB_PREPARING || job->preparing)
+        return;
+    job->preparing = best;
+    job->preparing_told = false;
+    job->starved_ms = 0;
+    Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
+    prepare.job_id = job->id;
+    prepare.graph = job->graph;
+    prepare.seed = job->seed;
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_PREPARE;
+    command.prepare = &prepare;
+    cw_worker_send(best, &command);
+    cw_fault_point("dispatcher.prepare");
+}
+
+void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now)
+{
+    for (size_t i = 0; i < progress->n_preparing; i++) {
+        struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->preparing[i]->job_id);
+        if (!job || job->preparing != worker)
+            continue;
+        if (!job->preparing_told || progress->preparing[i]->steps > job->preparing_steps)
+            job->preparing_ms = now;
+        job->preparing_steps = progress->preparing[i]->steps;
+        job->preparing_told = true;
+    }
+}
+
+static Cachew__V1__PlanInfo *copy_info(const Cachew__V1__PlanInfo *info)
+{
+    struct cw_buf *buf = cw_wire_pack(&info->base);
+    Cachew__V1__PlanInfo *copy = cachew__v1__plan_info__unpack(NULL, buf->len, buf->data);
+    cw_buf_unref(buf);
+    return copy;
+}
+
+void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
+{
+    struct cw_err err = {0};
+    job->prepared_by = job->preparing ? job->preparing->id : 0;
+    job->preparing = NULL;
+    Cachew__V1__PlanInfo *info = NULL;
+    struct cw_plan_info checked;
+    if (prepared->code != 0)
+        cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s",
+                   prepared->error);
+    else if (!prepared->info || cw_wire_info_from(prepared->info, &checked, &err) != 0)
+        cw_err_set(&err, CW_E_INTERNAL, "the worker that prepared the job sent nothing valid: %s",
+                   err.msg);
+    else if (!(info = copy_info(prepared->info)) || cw_job_set_info(job, info, &err) != 0)
+        cw_err_set(&err, err.code ? err.code : CW_E_INTERNAL, "%s",
+                   err.code ? err.msg : "out of memory");
+    else if (job->items == 0 && job->epochs_n == 0)
+        cw_err_set(&err, CW_E_INVALID,
+                   "the pipeline has no elements, and the job no last epoch: it would end one "
+                   "empty epoch after the other");
+    if (err.code != 0) {
+        if (info && job->info != info)
+            cachew__v1__plan_info__free_unpacked(info, NULL);
+        cw_job_fail(job, err.code, err.msg);
+        return;
+    }
+    job->manifest = cw_buf_copy(prepared->manifest.data, prepared->manifest.len);
+    if (!job->manifest) {
+        cw_job_fail(job, CW_E_NOMEM, "out of memory for the job's manifest");
+        return;
+    }
+    job->status = CW_JOB_RUNNING;
+    job->want_fill = job->d->assign_due = true;
+    cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name,
+                (unsigned long long)job->items, (int)job->info->sparse);
+    cw_job_store(job);
+    cw_job_advance(job);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job does with time: it waits, is watched, is flushed, and is over when nobody uses it. */
+#include "dispatcher/autocache/autocache.h"
+#include "dispatcher/job/job.h"
+#include "dispatcher/message/message.h"
+
+#include <string.h>
+
+static bool has_worker(const struct cw_job *job)
+{
+    for (const struct cw_worker *worker = job->d->workers; worker; worker = worker->next) {
+        if (job->status == CW_JOB_PREPARING ? cw_job_may_prepare(worker, job)
+                                            : cw_worker_serves(worker, job))
+            return true;
+    }
+    return false;
+}
+
+/* A client is to be welcomed when what that rests on is stored. */
+static bool waits_for_disk(const struct cw_job *job)
+{
+    for (const struct cw_client *client = job->d->clients; client; client = client->next) {
+        if (client->job == job && client->welcome_due)
+            return true;
+    }
+    return false;
+}
+
+static void tell_waiting(struct cw_job *job, int64_t now)
+{
+    bool preparing = job->status == CW_JOB_PREPARING, there = has_worker(job);
+    bool unwritten = job->status == CW_JOB_RUNNING && waits_for_disk(job);
+    if ((!preparing && job->status != CW_JOB_RUNNING) || (there && !preparing && !unwritten)) {
+        job->starved_ms = 0;
+        return;
+    }
+    if (job->starved_ms == 0)
+        job->starved_ms = now;
+    if (now - job->starved_ms < 1000 || now - job->waiting_told_ms < 1000)
+        return;
+    job->waiting_told_ms = now;
+    /* Clients go on waiting for a worker's answer, however long it takes, while the worker comes
+     * on; but not for a worker to come. */
+    char preparation[] = "a worker prepares the job: it opens and indexes the sources";
+    char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher "
+                    "with its address";
+    uint32_t others_n = 0;
+    const char *others = cw_other_files_text(job, &others_n);
+    cw_autofree char *other_files =
+        others
+            ? cw_mem_printf("no worker sees the files that the job was prepared with: %s", others)
+            : NULL;
+    cw_autofree char *storing = cw_mem_printf("the dispatcher stores the job%s%s",
+                                              job->d->unwritten ? ", and tries again: " : "",
+                                              job->d->unwritten ? job->d->unwritten_why : "");
+    Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
+    waiting.stuck = unwritten ? job->d->unwritten : !there;
+    waiting.still_ms = !waiting.stuck && job->preparing && job->preparing_told
+                           ? (uint64_t)CW_MAX(now - job->preparing_ms, 0)
+                           : 0;
+    waiting.reason = unwritten ? storing : there ? preparation : other_files ? other_files : nobody;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
+    command.waiting = &waiting;
+    for (struct cw_client *client = job->d->clients; client; client = client->next) {
+        if (client->job == job && (!unwritten || client->welcome_due))
+            cw_client_send(client, &command);
+    }
+}
+
+const char *cw_job_is_over(const struct cw_job *job, int64_t now)
+{
+    if (job->alone_ms == 0)
+        return NULL;
+    const struct cw_options *options = &job->d->options;
+    if (job->status == CW_JOB_FAILED && !job->stored)
+        return "it could not be started";
+    if (job->name[0] == '\0') {
+        int64_t grace = CW_MAX(options->client_grace_ms,
+                               job->d->started_ms + options->grace_ms - job->alone_ms);
+        return now - job->alone_ms >= grace ? "its client is gone" : NULL;
+    }
+    return now - job->alone_ms >= options->job_idle_ms ? "nobody used it (--job-idle)" : NULL;
+}
+
+void cw_job_decide(struct cw_job *job, int64_t now)
+{
+    struct cw_err err = {0};
+    int code = cw_decide_tick(job, now, &err);
+    if (code != 0)
+        cw_job_fail(job, code, err.msg);
+}
+
+void cw_job_tick(struct cw_job *job, int64_t now)
+{
+    if (now - job->rate_ms >= 1000) {
+        double rate = (double)job->consumed_since * 1000 / (double)(now - job->rate_ms);
+        job->consume_rate = job->consume_rate > 0 ? (job->consume_rate + rate) / 2 : rate;
+        job->consumed_since = 0;
+        job->rate_ms = now;
+    }
+    for (uint32_t c = 0; job->layout.mode == CW_MODE_SHARED && c < job->layout.consumers; c++) {
+        struct cw_consumer *place = &job->consumers[c];
+        int64_t since =
+            place->gone_ms > 0 ? place->gone_ms : job->d->started_ms + job->d->options.grace_ms;
+        if (!place->client && place->client_id != 0 &&
+            now - since >= job->d->options.client_grace_ms) {
+            cw_job_release_consumer(job, c);
+            place->client_id = 0;
+            place->position_dirty = true;
+        }
+    }
+    if (job->alone_ms == 0) {
+        tell_waiting(job, now);
+        job->want_fill = true; /* late items, workers that may be tried again */
+        cw_job_watch_still(job, now);
+    }
+    if (job->status == CW_JOB_PREPARING && !job->preparing)
+        cw_job_prepare(job);
+    if (job->status == CW_JOB_RUNNING) {
+        cw_other_files_tick(job, now);
+        cw_job_judge_files(job, now);
+    }
+    cw_job_decide(job, now);
+    cw_watch_tick(job, now);
+    if (job->progress_dirty || job->row_dirty || cw_usage_is_due(job, now))
+        cw_job_flush(job);
+}
