@@ -373,7 +373,7 @@ static uint64_t run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 20;
+    uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : SEEDS;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1, messages = 0, whole = 0;
     for (uint64_t seed = first; seed < first + seeds; seed++) {
         uint64_t got = run(seed);
