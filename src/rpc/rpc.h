@@ -57,7 +57,17 @@ size_t cw_rpc_reader_read(struct cw_rpc_reader *reader, void *dst, size_t n);
 /* largest data message: servers send those, clients receive them */
 #define CW_RPC_DATA_MAX (2047u << 20)
 
-/* ---- streams: the same object on both sides ---- */
+/* ---- streams: the same object on both sides ----
+ *
+ * Each way messages come in the order in which they were sent, once each, and none is left out
+ * before one that came. Nothing holds between streams, not even of one channel.
+ *
+ * A good end, which is the server's status, comes after all that was sent before it; so a client
+ * that has paused hears of it when it goes on. When the connection breaks, or the peer cancels or
+ * dies, what was not taken yet is lost, on both sides, and each side hears UNAVAILABLE at its own
+ * time: at once as a rule, but a peer that falls silent is found by keepalive alone, which asks
+ * after 30 s and gives up 20 s later. What the sender's queue has let go may be lost: it is on its
+ * way, no more. */
 struct cw_stream;
 struct cw_stream_cb {
     void (*on_message)(void *arg, struct cw_rpc_msg *msg);
@@ -68,31 +78,40 @@ struct cw_stream_cb {
     void (*on_close)(void *arg, int code, const char *msg);
 };
 /* Queues one message made of the buffers (a ref of each is taken; no copy: buffers must not
- * change). Unbounded here: bound it by cw_stream_queued. */
+ * change). Unbounded here: bound it by cw_stream_queued. Nothing when the stream is over or our
+ * side is finished. A message larger than the limit ends the stream with gRPC's status 8. */
 void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
 /* memory of messages not yet accepted by flow control */
 size_t cw_stream_queued(const struct cw_stream *stream);
 /* neither is known by way of a relay: 0, and never */
 void cw_stream_set_low(struct cw_stream *stream, size_t bytes);
-/* Receiving can be held: the peer then stops by flow control. */
+/* Receiving can be held: the peer then stops by flow control. One more message may come: the one
+ * that was being waited for. */
 void cw_stream_pause(struct cw_stream *stream, bool paused);
-/* Ends our side after what is queued; a server's end carries the status. on_close still comes. */
+/* Ends our side after what is queued; a server's end carries the status. on_close still comes. Only
+ * the first call counts. When a server has taken all that a client sent before it finished, its
+ * side is finished, too, with code 0 and after what it has queued: what it sends later is
+ * dropped. */
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg);
-/* No callback comes after. Cancels if it is not over; but one that was finished before gets some
- * seconds to send what is queued, by itself. Accepts NULL. */
+/* No callback comes after. Cancels if it is not over: a client then hears CANCELLED, a server
+ * UNAVAILABLE. But one that was finished before gets some seconds to send what is queued, by
+ * itself. Accepts NULL. */
 void cw_stream_free(struct cw_stream *stream);
 const char *cw_stream_peer(const struct cw_stream *stream); /* "ipv4:127.0.0.1:1234" */
 
 /* ---- client side ---- */
 struct cw_channel;
-/* address: "host:port" or "unix:/path". Connects when first used. */
+/* address: "host:port" or "unix:/path". Connects when first used, and again when it is used after
+ * the connection broke. Calls wait for that, 10 s at most. When it failed, calls fail at once with
+ * UNAVAILABLE while it is tried again, after pauses of 0.1 s to 1 s, and a call has the next
+ * attempt begin at once: whoever calls again gets through soon after the server is back. */
 struct cw_channel *cw_channel_open(struct cw_rpc *rpc, const char *address) CW_MUST_CHECK;
 void cw_channel_close(struct cw_channel *channel); /* its streams must be freed; accepts NULL */
 /* method: "/cachew.v1.Fleet/Attach". Failure to connect comes as on_close(UNAVAILABLE). */
 struct cw_stream *cw_channel_stream(struct cw_channel *channel, const char *method,
                                     const struct cw_stream_cb *cb, void *arg) CW_MUST_CHECK;
 /* reply NULL: code and msg say why. Always called once, unless the channel is closed first (then
- * never). */
+ * never). TIMEOUT says nothing of whether the server has done it. */
 typedef void cw_unary_fn(void *arg, struct cw_rpc_msg *reply, int code, const char *msg);
 void cw_channel_unary(struct cw_channel *channel, const char *method, struct cw_buf *request,
                       int64_t timeout_ms, cw_unary_fn *fn, void *arg);
@@ -108,6 +127,7 @@ struct cw_method {
     void (*stream)(void *arg, struct cw_stream *stream);
     void *arg;
 };
+/* Answers are due also when the client is gone: it is not told here. */
 void cw_call_reply(struct cw_call *call, struct cw_buf *reply);
 void cw_call_fail(struct cw_call *call, int code, const char *msg);
 void cw_stream_accept(struct cw_stream *stream, const struct cw_stream_cb *cb, void *arg);

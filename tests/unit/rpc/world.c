@@ -130,13 +130,10 @@ static void on_guard(void *arg)
     cw_assert_failed("the test goes on", __FILE__, __LINE__);
 }
 
-void world_open(struct world *world, const char *address)
+void world_serve(struct world *world, const char *address)
 {
     struct cw_err err = {0};
-    *world = (struct world){0};
-    world->loop = cw_loop_new();
-    world->rpc = cw_rpc_new(world->loop);
-    world->guard = cw_timer_new(world->loop, on_guard, world);
+    world->stopped = false;
     world->server = cw_server_new(world->rpc);
     add_methods(world);
     cw_server_add_health(world->server);
@@ -146,6 +143,15 @@ void world_open(struct world *world, const char *address)
     if (code)
         fail_msg("%s", err.msg);
     cw_server_start(world->server);
+}
+
+void world_open(struct world *world, const char *address)
+{
+    *world = (struct world){0};
+    world->loop = cw_loop_new();
+    world->rpc = cw_rpc_new(world->loop);
+    world->guard = cw_timer_new(world->loop, on_guard, world);
+    world_serve(world, address);
     world->channel = cw_channel_open(world->rpc, world->address);
 }
 
