@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "client/model/batch.h"
-#include "client/tool/shard/tensor_file.h"
+#include "client/tool/tensor_file.h"
 
 struct dump {
     const char *dir;

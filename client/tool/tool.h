@@ -26,7 +26,7 @@ struct tool_command {
 #undef TOOL
 /* int tool_cache_NAME(int argc, char **argv) of every subcommand in cache_list.h. */
 #define TOOL(name, summary) int tool_cache_##name(int argc, char **argv);
-#include "client/tool/cache/cache_list.h"
+#include "client/tool/cache_list.h"
 #undef TOOL
 
 /* A program, or a command, that has commands: finds the one that argv[1] names and runs it;

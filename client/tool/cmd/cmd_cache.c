@@ -4,7 +4,7 @@
 
 static const struct tool_command list[] = {
 #define TOOL(name, summary) {#name, summary, tool_cache_##name},
-#include "client/tool/cache/cache_list.h"
+#include "client/tool/cache_list.h"
 #undef TOOL
 };
 

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "client/tool/shard/shard.h"
-#include "client/tool/shard/tensor_file.h"
+#include "client/tool/tensor_file.h"
 #include "ops/kernels/num.h"
 
 #define BLOCK_BYTES 512

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/tool/shard/tensor_file.h"
+#include "client/tool/tensor_file.h"
 
 #include <errno.h>
 #include <math.h>
