@@ -10,7 +10,7 @@ usage: tests/coverage.sh [--json FILE] [--files] [CTEST ARGUMENT]...
 Builds the preset coverage, runs tests and prints a table of all modules as Markdown.
   --json FILE   writes the figures as JSON as well
   --files       one row a file, not a module
-CTEST ARGUMENT: which tests; without any the unit tests (-L unit). "-LE lint|fuzz|slow" runs all quick ones.
+CTEST ARGUMENT: which tests; without any those of single libraries (-L "unit|ops").
 TEXT
 }
 json='' by='module'
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ ${#ctest[@]} -gt 0 ] || ctest=(-L unit)
+[ ${#ctest[@]} -gt 0 ] || ctest=(-L "unit|ops")
 command -v gcovr >/dev/null || { echo "coverage.sh: gcovr is not here (deploy/local/install.sh --all)" >&2; exit 1; }
 launcher=()
 if command -v ccache >/dev/null; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache); fi
@@ -33,6 +33,11 @@ cmake --preset coverage "${launcher[@]}" >&2
 cmake --build --preset coverage -j "$(nproc)" >&2
 build=build/coverage
 find $build -name '*.gcda' -delete
+# Objects of sources that are gone.
+ninja -C $build -t cleandead >&2
+find $build -name '*.gcno' -print0 | while IFS= read -r -d '' notes; do
+    [ -e "${notes%.gcno}.o" ] || rm "$notes"
+done
 # A test that fails has still run what it has run: it is reported, and the table is made.
 failed=0
 ctest --preset coverage -j "$(nproc)" "${ctest[@]}" >$build/ctest.log 2>&1 || failed=1
