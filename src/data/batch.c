@@ -85,6 +85,7 @@ int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *er
     return CW_OK;
 }
 
+/* data: at least tensor->bytes; NULL if the batch has no buffer, and then there are none. */
 static int check_strings(const struct cw_tensor *tensor, const char *data, struct cw_err *err)
 {
     int64_t count = cw_field_count(&tensor->field);
@@ -141,7 +142,8 @@ static int check_place(const struct cw_batch *batch, const struct cw_tensor *ten
                           "tensor \"%.47s\": bytes %zu to %zu of a buffer of %zu",
                           tensor->field.name, tensor->offset, tensor->offset + tensor->bytes, len);
     if (tensor->field.dtype == CW_DTYPE_STR)
-        return check_strings(tensor, (const char *)batch->buf->data + tensor->offset, err);
+        return check_strings(
+            tensor, batch->buf ? (const char *)batch->buf->data + tensor->offset : NULL, err);
     if (cw_field_bytes(&tensor->field) != (int64_t)tensor->bytes)
         return cw_err_set(err, CW_E_CORRUPT,
                           "tensor \"%.47s\": %zu bytes where dims and dtype need %" PRId64,

@@ -102,6 +102,13 @@ static void no_buffer(struct cw_batch *b)
 {
     b->buf = cw_buf_unref(b->buf);
 }
+static void strings_without_buffer(struct cw_batch *b)
+{
+    b->tensors[0] = b->tensors[1];
+    b->tensors[0].offset = b->tensors[0].bytes = 0;
+    b->n = 1;
+    b->buf = cw_buf_unref(b->buf);
+}
 static void more_strings(struct cw_batch *b)
 {
     b->tensors[1].field.dims[0] = 1000;
@@ -139,11 +146,11 @@ static void bytes_left(struct cw_batch *b)
 static void validate_finds_every_lie(void **state)
 {
     static break_fn *const breaks[] = {
-        too_many,        endless_name,      bad_name,       same_name,   bad_dtype,
-        bad_rank,        negative_rank,     other_dim,      unknown_dim, odd_offset,
-        far_offset,      wrapping_offset,   too_long,       no_buffer,   more_strings,
-        endless_strings, matrix_of_strings, first_not_zero, falling,     outside,
-        bytes_left};
+        too_many,     endless_name,    bad_name,          same_name,      bad_dtype,
+        bad_rank,     negative_rank,   other_dim,         unknown_dim,    odd_offset,
+        far_offset,   wrapping_offset, too_long,          no_buffer,      strings_without_buffer,
+        more_strings, endless_strings, matrix_of_strings, first_not_zero, falling,
+        outside,      bytes_left};
 
     (void)state;
     for (size_t i = 0; i < CW_ARRAY_LEN(breaks); i++) {
