@@ -17,7 +17,9 @@ def name_of(path, by):
     if by == "file":
         return path
     folder, module = module_of(path)
-    return folder if module == "." else f"{folder}/{module}"
+    if module == ".":
+        return folder
+    return f"{folder}/{module}" if (root / folder / module).is_dir() else f"{folder} ({module.rpartition('/')[2]})"
 
 
 def figures_of(report, by):
@@ -45,7 +47,8 @@ def print_table(figures, by):
     print(f"| {by} | files | lines | lines run | branches | branches run |\n|---|---|---|---|---|---|")
     total = {column: sum(row[column] for row in figures.values()) for column in COLUMNS}
     for name, row in [*sorted(figures.items()), ("all", total)]:
-        shown = f"`{name}`" if name != "all" else name
+        path, _, rest = name.partition(" ")
+        shown = f"`{path}` {rest}".rstrip() if name != "all" else name
         print(f"| {shown} | {row['files']} | {row['lines']} | {percent(row['lines_run'], row['lines'])} | {row['branches']} "
               f"| {percent(row['branches_run'], row['branches'])} |")
 
