@@ -192,8 +192,12 @@ void sim_mem_close(struct sim_mem *mem, size_t *ret_blocks, size_t *ret_bytes)
 }
 
 #else /* HAS_ASAN */
-#include <sanitizer/allocator_interface.h>
 #include <sys/mman.h>
+
+/* Of the sanitizer's runtime; gcc has no header for them. */
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
+                                              void (*on_free)(const volatile void *));
+size_t __sanitizer_get_allocated_size(const volatile void *p);
 
 /* Every block of every actor: open addressing, keyed by address. */
 struct entry {

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARGS_MAX 32
+#define DISPATCHER "dispatcher:7070"
+
+static struct sim_program *programs[SIM_KINDS_N];
+
+void sim_programs_open(const char *directory)
+{
+    static const char *const names[] = {"dispatcher", "worker", "trainer"};
+
+    for (size_t i = 0; i < SIM_KINDS_N; i++) {
+        size_t n = strlen(directory) + 64;
+        char *path = malloc(n);
+        if (!path)
+            abort();
+        snprintf(path, n, "%s/libsim_%s.so", directory, names[i]);
+        programs[i] = sim_program_open(path);
+    }
+}
+
+__attribute__((format(printf, 2, 3))) static void add_arg(struct sim_args *args, const char *fmt,
+                                                          ...)
+{
+    char text[256];
+    va_list list;
+
+    va_start(list, fmt);
+    int n = vsnprintf(text, sizeof(text), fmt, list);
+    va_end(list);
+    if (n < 0 || (size_t)n >= sizeof(text) || args->argc + 1 >= ARGS_MAX)
+        sim_fail("an argument is too long, or there are too many");
+    args->argv[args->argc] = sim_world_alloc((size_t)n + 1);
+    memcpy(args->argv[args->argc++], text, (size_t)n);
+}
+
+static struct sim_args *new_args(const char *program)
+{
+    struct sim_args *args = sim_world_alloc(sizeof(*args));
+
+    args->argv = sim_world_alloc(ARGS_MAX * sizeof(char *));
+    add_arg(args, "%s", program);
+    return args;
+}
+
+static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
+{
+    struct sim_args *args = new_args("cachew-dispatcher");
+
+    add_arg(args, "--listen=%s", DISPATCHER);
+    add_arg(args, "--state-dir=/state");
+    add_arg(args, "--standby");
+    add_arg(args, "--poison-deaths=1000000"); /* no item is to blame for what happens here */
+    add_arg(args, "--provisioner=none");
+    if (cluster->cache_store) {
+        add_arg(args, "--cache-store=%s", cluster->cache_store);
+        add_arg(args, "--cache-chunk-bytes=64K");
+    }
+    return args;
+}
+
+static struct sim_args *worker_args(const struct sim_seat *seat)
+{
+    struct sim_args *args = new_args("cachew-worker");
+
+    add_arg(args, "--dispatcher=%s", DISPATCHER);
+    add_arg(args, "--listen=worker%d:%d", seat->number, 8000 + seat->incarnation);
+    add_arg(args, "--threads=2");
+    add_arg(args, "--budget=16M");
+    add_arg(args, "--no-shm");
+    return args;
+}
+
+struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind, int number)
+{
+    struct sim_seat *seat = &cluster->seats[cluster->seats_n++];
+
+    *seat = (struct sim_seat){.kind = kind, .number = number, .wanted = true};
+    return seat;
+}
+
+void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
+{
+    static const char *const names[] = {"dispatcher", "worker", "trainer"};
+    char host[64], name[64];
+
+    seat->incarnation++;
+    snprintf(name, sizeof(name), "%s%d.%d", names[seat->kind], seat->number, seat->incarnation);
+    /* All dispatchers have one address. */
+    if (seat->kind == SIM_DISPATCHER)
+        snprintf(host, sizeof(host), "dispatcher");
+    else
+        snprintf(host, sizeof(host), "%s%d", names[seat->kind], seat->number);
+    switch (seat->kind) {
+    case SIM_DISPATCHER:
+        seat->actor = sim_program_spawn(programs[SIM_DISPATCHER], "sim_program_entry", host, name,
+                                        dispatcher_args(cluster));
+        break;
+    case SIM_WORKER:
+        seat->actor = sim_program_spawn(programs[SIM_WORKER], "sim_program_entry", host, name,
+                                        worker_args(seat));
+        break;
+    case SIM_TRAINER:
+    case SIM_KINDS_N:
+    default:
+        snprintf(seat->trainer->dispatcher, sizeof(seat->trainer->dispatcher), "%s", DISPATCHER);
+        seat->trainer->given.n = seat->trainer->saved_n;
+        seat->actor =
+            sim_program_spawn(programs[SIM_TRAINER], "sim_trainer_main", host, name, seat->trainer);
+        break;
+    }
+}
+
+bool sim_seat_is_alive(const struct sim_seat *seat)
+{
+    return seat->actor && sim_is_alive(seat->actor);
+}
+
+bool sim_seat_is_done(const struct sim_seat *seat)
+{
+    return seat->trainer->has_ended || seat->trainer->error != 0;
+}
+
+bool sim_cluster_is_done(const struct sim_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->seats_n; i++)
+        if (cluster->seats[i].kind == SIM_TRAINER && !sim_seat_is_done(&cluster->seats[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A service and its trainers as actors, and what each of them must see. */
+#ifndef SIM_CLUSTER_H
+#define SIM_CLUSTER_H
+
+#include "program.h"
+#include "trainer.h"
+
+#define SIM_DISPATCHERS_MAX 2
+#define SIM_WORKERS_MAX 5
+#define SIM_TRAINERS_MAX 6
+#define SIM_S INT64_C(1000000000)
+#define SIM_MS INT64_C(1000000)
+
+enum sim_kind { SIM_DISPATCHER, SIM_WORKER, SIM_TRAINER, SIM_KINDS_N };
+
+/* A place for an actor: when that dies another takes its place. */
+struct sim_seat {
+    struct sim_actor *actor; /* NULL: none yet */
+    enum sim_kind kind;
+    int number, incarnation;
+    bool wanted; /* is to be alive */
+    struct sim_trainer *trainer;
+};
+
+struct sim_cluster {
+    struct sim_seat seats[SIM_DISPATCHERS_MAX + SIM_WORKERS_MAX + SIM_TRAINERS_MAX];
+    size_t seats_n;
+    const char *cache_store; /* NULL = none */
+};
+
+void sim_programs_open(const char *directory);
+struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind, int number);
+/* Starts a new actor in the seat. */
+void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat);
+bool sim_seat_is_alive(const struct sim_seat *seat);
+/* A trainer's seat: whether it has got all that it is to get. */
+bool sim_seat_is_done(const struct sim_seat *seat);
+/* All trainers are done. */
+bool sim_cluster_is_done(const struct sim_cluster *cluster);
+
+/* ---- jobs.c ---- */
+/* What one job is; trainers of one job differ in their consumer only. */
+struct sim_job {
+    const char *label, *pipeline;
+    bool is_sparse, is_cached;
+    uint64_t seed, epochs;
+    bool unordered, at_most_once;
+    int mode, consumers; /* cachew_consumer_mode */
+    char name[64];
+};
+/* One drawn by the world's seed. `number` is the job's in this world. */
+struct sim_job sim_job_draw(int number);
+struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer);
+
+/* ---- reference.c ---- */
+/* What one consumer gets of the job, ordered, when nothing fails: computed once. Runs a world, so
+ * there must be none. */
+const struct sim_list *sim_reference(const struct sim_job *job);
+
+struct sim_verdict {
+    uint64_t lost, repeated, wrong, batches, epochs, left_out;
+};
+/* Compares what the job's trainers were given with the reference; adds to verdict. */
+void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
+               struct sim_verdict *verdict);
+
+/* ---- faults.c ---- */
+struct sim_faults {
+    uint64_t kills[SIM_KINDS_N], stops, host_crashes;
+    uint64_t kills_that_count;
+    uint64_t held[SIM_KINDS_N][SIM_HELD_N];
+};
+/* Begins to harm the cluster, until that time; then all is whole again. */
+void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults, int64_t until_ns);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEEDS 3 /* of jobs: few, so that references are found again */
+
+static const struct {
+    const char *label, *pipeline;
+    bool is_sparse, is_cached;
+} pipelines[] = {
+    {"dense",
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 600}, {\"op\": \"shuffle\"}, {\"op\": "
+     "\"eval\", \"expr\": \"x * 3 + 1\"}, {\"op\": \"sleep\", \"ms\": 1}, {\"op\": \"batch\", "
+     "\"size\": 5}]}",
+     false, false},
+    {"sparse",
+     "{\"pipeline\": [{\"op\": \"range\", \"stop\": 900}, {\"op\": \"shuffle\"}, {\"op\": "
+     "\"sleep\", \"ms\": 1}, {\"op\": \"filter\", \"expr\": \"x % 3 != 1\"}, {\"op\": \"inflate\", "
+     "\"factor\": 20}, {\"op\": \"skip\", \"count\": 7}, {\"op\": \"batch\", \"size\": 8}]}",
+     true, false},
+};
+
+struct sim_job sim_job_draw(int number)
+{
+    size_t which = (size_t)sim_below(sizeof(pipelines) / sizeof(pipelines[0]));
+    struct sim_job job = {.label = pipelines[which].label,
+                          .pipeline = pipelines[which].pipeline,
+                          .is_sparse = pipelines[which].is_sparse,
+                          .is_cached = pipelines[which].is_cached,
+                          .seed = 1 + sim_below(SEEDS),
+                          .epochs = 2,
+                          .unordered = sim_one_in(4),
+                          .at_most_once = false,
+                          .mode = 0,
+                          .consumers = 1};
+
+    if (sim_one_in(2))
+        snprintf(job.name, sizeof(job.name), "job%d", number);
+    return job;
+}
+
+struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer)
+{
+    struct sim_trainer *t = sim_world_alloc(sizeof(*t));
+
+    t->pipeline = job->pipeline;
+    t->seed = job->seed;
+    t->epochs = job->epochs;
+    t->unordered = job->unordered;
+    t->at_most_once = job->at_most_once;
+    t->mode = job->mode;
+    t->consumers = job->consumers;
+    t->consumer = consumer;
+    memcpy(t->name, job->name, sizeof(t->name));
+    return t;
+}

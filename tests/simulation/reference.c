@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What jobs must give: by a world of one worker in which nothing fails. */
+#include "cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT_NS (3600 * SIM_S)
+
+struct known {
+    struct known *next;
+    const char *pipeline;
+    uint64_t seed, epochs;
+    struct sim_list list; /* of the process */
+};
+static struct known *known;
+
+static bool is_done(void *arg)
+{
+    return sim_cluster_is_done(arg);
+}
+
+static void compute(const struct sim_job *job, struct sim_list *ret)
+{
+    struct sim_config config = {.seed = 0};
+    struct sim_cluster cluster = {.seats_n = 0};
+    struct sim_job plain = *job;
+
+    plain.unordered = plain.at_most_once = false;
+    plain.mode = 0;
+    plain.consumers = 1;
+    plain.name[0] = '\0';
+    sim_world_begin(&config);
+    struct sim_seat *dispatcher = sim_cluster_add(&cluster, SIM_DISPATCHER, 1);
+    struct sim_seat *worker = sim_cluster_add(&cluster, SIM_WORKER, 1);
+    struct sim_seat *trainer = sim_cluster_add(&cluster, SIM_TRAINER, 1);
+    trainer->trainer = sim_job_trainer(&plain, 0);
+    sim_seat_start(&cluster, dispatcher);
+    sim_seat_start(&cluster, worker);
+    sim_seat_start(&cluster, trainer);
+    if (sim_world_run(is_done, &cluster, LIMIT_NS) != SIM_END_DONE || trainer->trainer->error)
+        sim_fail("no reference: %s", trainer->trainer->message);
+    const struct sim_list *given = &trainer->trainer->given;
+    ret->n = ret->cap = given->n;
+    ret->at = malloc((given->n + 1) * sizeof(*ret->at));
+    if (!ret->at)
+        abort();
+    memcpy(ret->at, given->at, given->n * sizeof(*ret->at));
+    sim_world_end();
+}
+
+const struct sim_list *sim_reference(const struct sim_job *job)
+{
+    struct known *at = known;
+
+    while (at && (at->seed != job->seed || at->epochs != job->epochs ||
+                  strcmp(at->pipeline, job->pipeline) != 0))
+        at = at->next;
+    if (at)
+        return &at->list;
+    at = calloc(1, sizeof(*at));
+    if (!at)
+        abort();
+    at->pipeline = job->pipeline;
+    at->seed = job->seed;
+    at->epochs = job->epochs;
+    compute(job, &at->list);
+    at->next = known;
+    known = at;
+    return &at->list;
+}
+
+/* ---- comparing ---- */
+static int by_content(const void *a, const void *b)
+{
+    const struct sim_element *x = a, *y = b;
+
+    if (x->epoch != y->epoch)
+        return x->epoch < y->epoch ? -1 : 1;
+    return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+static struct sim_element *sorted(const struct sim_element *from, size_t n)
+{
+    struct sim_element *at = malloc((n + 1) * sizeof(*at));
+
+    if (!at)
+        abort();
+    if (n > 0)
+        memcpy(at, from, n * sizeof(*at));
+    qsort(at, n, sizeof(*at), by_content);
+    return at;
+}
+
+static bool is_equal(const struct sim_element *a, const struct sim_element *b)
+{
+    return a->epoch == b->epoch && a->batch == b->batch && a->hash == b->hash;
+}
+
+/* As multisets: what is missing is lost, what is too many is repeated, or wrong if it is nothing
+ * that the reference has at all. */
+static void compare_sets(const struct sim_element *want, size_t want_n,
+                         const struct sim_element *got, size_t got_n, struct sim_verdict *verdict)
+{
+    struct sim_element *w = sorted(want, want_n), *g = sorted(got, got_n);
+    size_t i = 0, j = 0;
+
+    while (i < want_n || j < got_n) {
+        int order = i == want_n ? 1 : j == got_n ? -1 : by_content(&w[i], &g[j]);
+        if (order == 0) {
+            i++;
+            j++;
+        } else if (order < 0) {
+            verdict->lost++;
+            i++;
+        } else {
+            if (bsearch(&g[j], w, want_n, sizeof(*w), by_content))
+                verdict->repeated++;
+            else
+                verdict->wrong++;
+            j++;
+        }
+    }
+    free(w);
+    free(g);
+}
+
+static void compare_lists(const struct sim_element *want, size_t want_n,
+                          const struct sim_element *got, size_t got_n, struct sim_verdict *verdict)
+{
+    size_t i = 0;
+
+    while (i < want_n && i < got_n && is_equal(&want[i], &got[i]))
+        i++;
+    if (i == want_n && i == got_n)
+        return;
+    struct sim_verdict before = *verdict;
+    compare_sets(want, want_n, got, got_n, verdict);
+    if (before.lost == verdict->lost && before.repeated == verdict->repeated &&
+        before.wrong == verdict->wrong)
+        verdict->wrong++; /* out of order, or cut differently */
+}
+
+static void judge_each(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
+                       const struct sim_list *reference, struct sim_verdict *verdict)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct sim_list *given = &trainers[i]->given;
+        struct sim_element *want = malloc((reference->n + 1) * sizeof(*want));
+        size_t want_n = 0;
+        if (!want)
+            abort();
+        for (size_t k = 0; k < reference->n; k++)
+            if (n == 1 || reference->at[k].batch % n == (uint64_t)trainers[i]->consumer)
+                want[want_n++] = reference->at[k];
+        (job->unordered ? compare_sets : compare_lists)(want, want_n, given->at, given->n, verdict);
+        free(want);
+    }
+}
+
+void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
+               struct sim_verdict *verdict)
+{
+    const struct sim_list *reference = sim_reference(job);
+
+    for (size_t i = 0; i < n; i++)
+        verdict->batches += trainers[i]->batches;
+    verdict->epochs += job->epochs;
+    judge_each(job, trainers, n, reference, verdict);
+}

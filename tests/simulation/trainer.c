@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trainer's program: a training loop on the public API. */
+#include "trainer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cachew/cachew.h"
+#include "system.h"
+
+#define AGAIN_NS INT64_C(200000000)
+#define CONNECT_MS 20000
+
+__attribute__((visibility("default"))) void sim_trainer_main(void *arg);
+
+static uint64_t mix(uint64_t hash, const void *p, size_t n)
+{
+    const unsigned char *at = p;
+
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static void add(struct sim_list *list, struct sim_element element)
+{
+    if (list->n == list->cap) {
+        size_t cap = list->cap ? 2 * list->cap : 256;
+        struct sim_element *at = sim_world_alloc(cap * sizeof(*at));
+        if (list->n > 0)
+            memcpy(at, list->at, list->n * sizeof(*at));
+        sim_world_free(list->at);
+        list->at = at;
+        list->cap = cap;
+    }
+    list->at[list->n++] = element;
+}
+
+/* A row of each tensor makes an element. */
+static uint64_t element_hash(const struct cachew_batch *batch, uint64_t row)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
+        struct cachew_tensor tensor;
+        if (cachew_batch_tensor(batch, i, &tensor) != 0 || tensor.rank < 1 || tensor.dims[0] <= 0)
+            sim_fail("a batch has no such tensor");
+        size_t bytes = tensor.bytes / (size_t)tensor.dims[0];
+        hash = mix(hash, tensor.name, strlen(tensor.name));
+        hash = mix(hash, tensor.dims + 1, (size_t)(tensor.rank - 1) * sizeof(int64_t));
+        hash = mix(hash, (const char *)tensor.data + row * bytes, bytes);
+    }
+    return hash;
+}
+
+static void take(struct sim_trainer *t, const struct cachew_batch *batch)
+{
+    uint64_t n = cachew_batch_elements(batch);
+    struct sim_element element = {.epoch = cachew_batch_epoch(batch),
+                                  .batch = cachew_batch_number(batch)};
+
+    for (uint64_t row = 0; row < n; row++) {
+        element.hash = element_hash(batch, row);
+        add(&t->given, element);
+    }
+    t->batches++;
+    t->skipped += cachew_batch_skipped(batch);
+    t->moved_ns = sim_now_ns();
+    sim_log("batch %llu of epoch %llu, %llu elements", (unsigned long long)element.batch,
+            (unsigned long long)element.epoch, (unsigned long long)n);
+}
+
+static void save(struct sim_trainer *t, struct cachew_job *job, size_t before_last)
+{
+    struct cachew_error error = CACHEW_ERROR_INIT;
+    unsigned char token[SIM_TOKEN_BYTES];
+    size_t bytes = 0;
+
+    if (cachew_job_token(job, t->with_last, token, sizeof(token), &bytes, &error) != 0)
+        sim_fail("%s: no token: %s", sim_name(sim_self()), error.message);
+    memcpy(t->token, token, bytes);
+    t->token_bytes = bytes;
+    t->saved_n = t->with_last ? t->given.n : before_last;
+    sim_log("saves after %zu elements", t->saved_n);
+}
+
+static void note_stats(struct sim_trainer *t, struct cachew_job *job)
+{
+    struct cachew_job_stats stats = {.struct_size = sizeof(stats)};
+
+    if (cachew_job_stats(job, &stats) != 0)
+        return;
+    t->lost_items = stats.lost_items;
+    t->reconnects = stats.reconnects;
+}
+
+/* Until the last epoch has ended; else the error. */
+static int train(struct sim_trainer *t, struct cachew_job *job, struct cachew_error *error)
+{
+    for (;;) {
+        struct cachew_batch *batch = NULL;
+        size_t before = t->given.n;
+        int rc = cachew_job_next(job, -1, &batch, error);
+        if (rc < 0)
+            return rc;
+        if (rc == 0) {
+            sim_log("an epoch has ended");
+            if (!cachew_job_done(job))
+                continue;
+            note_stats(t, job);
+            return 0;
+        }
+        take(t, batch);
+        if (t->step_ns > 0)
+            sim_sleep_ns(sim_between(0, t->step_ns));
+        if (t->save_every > 0 && t->batches % t->save_every == 0)
+            save(t, job, before);
+        cachew_batch_release(batch);
+    }
+}
+
+static struct cachew_job_options options_of(const struct sim_trainer *t)
+{
+    struct cachew_job_options options = CACHEW_JOB_OPTIONS_INIT;
+
+    options.name = t->name[0] ? t->name : NULL;
+    options.seed = t->seed;
+    options.epochs = t->epochs;
+    options.unordered = t->unordered;
+    options.mode = (enum cachew_consumer_mode)t->mode;
+    options.consumers = (uint32_t)t->consumers;
+    options.consumer = (uint32_t)t->consumer;
+    options.at_most_once = t->at_most_once;
+    if (t->token_bytes > 0) {
+        options.token = t->token;
+        options.token_bytes = t->token_bytes;
+    }
+    return options;
+}
+
+static int with_client(struct sim_trainer *t, struct cachew_client *client,
+                       struct cachew_error *error)
+{
+    struct cachew_pipeline *pipeline = NULL;
+    struct cachew_job *job = NULL;
+    struct cachew_job_options options = options_of(t);
+    int rc = cachew_pipeline_parse(t->pipeline, strlen(t->pipeline), &pipeline, error);
+
+    if (rc == 0)
+        rc = cachew_job_start(client, pipeline, &options, &job, error);
+    cachew_pipeline_release(pipeline);
+    if (rc != 0)
+        return rc;
+    sim_log("job %s", cachew_job_id(job));
+    t->moved_ns = sim_now_ns();
+    if (t->token_bytes == 0) /* else a named job would go on where it stands */
+        save(t, job, t->given.n);
+    rc = train(t, job, error);
+    cachew_job_close(job);
+    return rc;
+}
+
+static bool is_passing(int rc)
+{
+    return rc == CACHEW_E_UNAVAILABLE || rc == CACHEW_E_TIMEOUT || rc == CACHEW_E_AGAIN;
+}
+
+/* A job that cannot be started now is tried again; so is one that broke, from the checkpoint. */
+void sim_trainer_main(void *arg)
+{
+    struct sim_trainer *t = arg;
+
+    sim_system_init();
+    for (;;) {
+        struct cachew_error error = CACHEW_ERROR_INIT;
+        struct cachew_connect_options options = CACHEW_CONNECT_OPTIONS_INIT;
+        struct cachew_client *client = NULL;
+        options.no_shared_memory = 1;
+        options.timeout_ms = CONNECT_MS;
+        int rc = cachew_connect(t->dispatcher, &options, &client, &error);
+        if (rc == 0)
+            rc = with_client(t, client, &error);
+        cachew_disconnect(client);
+        if (rc == 0) {
+            t->has_ended = true;
+            sim_log("done: %zu elements", t->given.n);
+            return;
+        }
+        sim_log("%s: %s", cachew_code_name(rc), error.message);
+        if (!is_passing(rc)) {
+            t->error = rc;
+            snprintf(t->message, sizeof(t->message), "%s: %s", cachew_code_name(rc), error.message);
+            return;
+        }
+        t->given.n = t->saved_n;
+        sim_sleep_ns(sim_between(1, AGAIN_NS));
+    }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trainer: what it is told to do, and what it has been given. All in world memory, so it outlives
+ * the trainer; a killed one's successor goes on from the checkpoint. */
+#ifndef SIM_TRAINER_H
+#define SIM_TRAINER_H
+
+#include "sim.h"
+
+#define SIM_TOKEN_BYTES 4096
+#define SIM_TEXT_BYTES 256
+
+/* One element, in the order in which they were given. */
+struct sim_element {
+    uint64_t epoch, batch; /* the batch's number in its epoch */
+    uint64_t hash;
+};
+struct sim_list {
+    struct sim_element *at;
+    size_t n, cap;
+};
+
+struct sim_trainer {
+    /* what to do */
+    char dispatcher[SIM_TEXT_BYTES];
+    const char *pipeline; /* text */
+    char name[64];        /* of the job; "" = anonymous */
+    uint64_t seed, epochs;
+    int unordered, mode, consumers, consumer, at_most_once;
+    int64_t step_ns;     /* the longest time that it works on a batch */
+    uint64_t save_every; /* batches between checkpoints; 0 = none */
+    bool with_last;      /* the checkpoint counts the last batch as consumed */
+    /* what it has been given, and what of it is in the checkpoint */
+    struct sim_list given;
+    size_t saved_n;
+    unsigned char token[SIM_TOKEN_BYTES];
+    size_t token_bytes;
+    /* how it stands */
+    bool has_ended; /* with the last epoch */
+    int error;      /* that ended it, else 0 */
+    char message[1024];
+    uint64_t batches, skipped, lost_items, reconnects;
+    int64_t moved_ns; /* when it was last given something */
+};
+
+#endif
