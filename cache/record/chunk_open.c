@@ -41,6 +41,21 @@ void cw_cache_chunk_free(struct cw_cache_chunk *chunk)
     cw_mem_free(chunk);
 }
 
+void cw_chunk_reclaim(struct cw_cache_handle *handle)
+{
+    struct cw_cache_dataset *dataset = handle->chunk->dataset;
+
+    cw_cache_chunk_free(handle->chunk);
+    cw_dataset_handle_recycle(dataset, handle);
+}
+
+/* Not on the thread that dropped the last reference: it computes, and closing may take long. */
+static void reclaim_later(struct cw_cache_handle *handle)
+{
+    if (!cw_request_reclaim(handle->chunk->dataset->cache, handle))
+        cw_chunk_reclaim(handle);
+}
+
 /* ---- the index ---- */
 
 static int read_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_err *err)
@@ -142,7 +157,7 @@ static void enter_id(struct cw_cache_chunk *chunk, uint32_t record)
     uint64_t id = chunk->index->records[record].id, old = cw_id_map_get(&dataset->ids, id);
 
     if (old) {
-        struct cw_cache_handle *handle = cw_cache_handle_at(dataset, old);
+        struct cw_cache_handle *handle = cw_dataset_handle(dataset, old);
 
         if (handle == chunk->handle)
             return;
@@ -175,8 +190,8 @@ static bool install(struct cw_cache_chunk *chunk)
     struct cw_cache *cache = dataset->cache;
 
     cw_mutex_lock(&dataset->lock);
-    bool ok =
-        !chunk->removed && (chunk->handle = cw_cache_handle_new(dataset, chunk, NULL)) != NULL;
+    bool ok = !chunk->removed &&
+              (chunk->handle = cw_dataset_handle_new(dataset, chunk, NULL, reclaim_later)) != NULL;
     if (ok) {
         chunk->state = CW_CHUNK_LOADED;
         if (!chunk->map || are_large(chunk->index))

@@ -23,7 +23,7 @@ static void find_places(struct cw_cache_dataset *dataset, const uint64_t *ids, s
 
 static void touch_index(struct cw_cache_dataset *dataset, uint64_t place, struct way *ret_way)
 {
-    struct cw_cache_handle *handle = place ? cw_cache_handle_at(dataset, place) : NULL;
+    struct cw_cache_handle *handle = place ? cw_dataset_handle(dataset, place) : NULL;
 
     *ret_way = (struct way){NULL, place ? cw_place_record(place) : 0};
     if (!handle || !cw_cache_handle_acquire(handle))

@@ -71,6 +71,40 @@ static void unlink_node(struct cw_cache *cache, struct cw_cache_dataset *dataset
         *at = dataset->next;
 }
 
+static void memory_unref(struct cw_cache_dataset *dataset)
+{
+    if (atomic_fetch_sub_explicit(&dataset->memory_refs, 1, memory_order_acq_rel) != 1)
+        return;
+    struct cw_cache *cache = dataset->cache;
+    cw_handle_table_fini(&dataset->handles);
+    cw_id_map_fini(&dataset->ids);
+    cw_strmap_fini(&dataset->names);
+    cw_mutex_fini(&dataset->lock);
+    dataset->magic = 0;
+    cw_mem_free(dataset);
+    cw_cache_unref(cache);
+}
+
+struct cw_cache_handle *cw_dataset_handle_new(struct cw_cache_dataset *dataset,
+                                              struct cw_cache_chunk *chunk,
+                                              struct cw_write_buffer *buffer,
+                                              void (*reclaim)(struct cw_cache_handle *handle))
+{
+    struct cw_cache_handle *handle = cw_cache_handle_new(&dataset->handles, chunk, buffer, reclaim);
+
+    if (handle)
+        atomic_fetch_add(&dataset->memory_refs, 1);
+    return handle;
+}
+
+void cw_dataset_handle_recycle(struct cw_cache_dataset *dataset, struct cw_cache_handle *handle)
+{
+    cw_mutex_lock(&dataset->lock);
+    cw_cache_handle_recycle(&dataset->handles, handle);
+    cw_mutex_unlock(&dataset->lock);
+    memory_unref(dataset);
+}
+
 /* The last ref goes under the cache's lock: else it could be found in the list while it ends. */
 struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset)
 {
@@ -90,7 +124,7 @@ struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset
     cw_mutex_unlock(&cache->lock);
     if (last) {
         cw_chunk_set_drop_all(dataset);
-        cw_dataset_unhold(dataset);
+        memory_unref(dataset);
     }
     return NULL;
 }
@@ -128,21 +162,6 @@ void cw_chunk_set_drop_all(struct cw_cache_dataset *dataset)
     }
 }
 
-void cw_dataset_unhold(struct cw_cache_dataset *dataset)
-{
-    if (atomic_fetch_sub_explicit(&dataset->memory_refs, 1, memory_order_acq_rel) != 1)
-        return;
-    struct cw_cache *cache = dataset->cache;
-    for (size_t i = 0; i < CW_HANDLE_SEGMENTS; i++)
-        cw_mem_free(atomic_load_explicit(&dataset->segments[i], memory_order_relaxed));
-    cw_id_map_fini(&dataset->ids);
-    cw_strmap_fini(&dataset->names);
-    cw_mutex_fini(&dataset->lock);
-    dataset->magic = 0;
-    cw_mem_free(dataset);
-    cw_cache_unref(cache);
-}
-
 struct cw_cache_dataset **cw_dataset_all(struct cw_cache *cache, size_t *ret_n)
 {
     struct cw_cache_dataset **all = NULL;
@@ -160,7 +179,7 @@ struct cw_cache_dataset **cw_dataset_all(struct cw_cache *cache, size_t *ret_n)
 
 static bool is_of_chunk(const struct cw_cache_dataset *dataset, uint64_t place)
 {
-    return place && cw_cache_handle_at(dataset, place)->chunk;
+    return place && cw_dataset_handle(dataset, place)->chunk;
 }
 
 bool cw_dataset_set_place(struct cw_cache_dataset *dataset, uint64_t id, uint64_t place)

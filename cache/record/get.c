@@ -57,7 +57,7 @@ static enum cw_cache_found at_place(struct cw_cache_dataset *dataset, uint64_t p
                                     struct cw_cache_pins *pins, struct cw_element *element,
                                     uint32_t *ret_bytes, int64_t *wait_ns)
 {
-    struct cw_cache_handle *handle = cw_cache_handle_at(dataset, place);
+    struct cw_cache_handle *handle = cw_dataset_handle(dataset, place);
 
     if (!cw_pin_handle(pins, handle))
         return CW_CACHE_MISS;

@@ -112,7 +112,7 @@ static void bury_all(struct cw_cache_handle *list)
         struct cw_cache_handle *handle = list;
 
         list = handle->next;
-        cw_cache_handle_reclaim(handle);
+        cw_chunk_reclaim(handle);
     }
 }
 

@@ -8,7 +8,7 @@ static bool is_known(const struct cw_cache_dataset *dataset, uint64_t id)
 {
     uint64_t place = cw_id_map_get(&dataset->ids, id);
 
-    return place && cw_cache_handle_is_live(cw_cache_handle_at(dataset, place));
+    return place && cw_cache_handle_is_live(cw_dataset_handle(dataset, place));
 }
 
 bool cw_cache_has(struct cw_cache_dataset *dataset, uint64_t id)

@@ -36,6 +36,7 @@
 #include "base/mapped.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "cache/record/handle_table.h"
 #include "cache/record/record_cache.h"
 #include "format/chunk.h"
 #include "format/record.h"
@@ -67,36 +68,6 @@ static inline uint32_t cw_place_record(uint64_t place)
 {
     return (uint32_t)place & ((1u << CW_PLACE_RECORD_BITS) - 1);
 }
-
-/* ---- handle_table.c: type-stable memory while the node lives, so that a reader may touch one
- * that is gone ---- */
-#define CW_HANDLE_LIVE ((uint64_t)1 << 32) /* may be taken */
-#define CW_HANDLE_FREE ((uint64_t)1 << 33) /* nobody holds it: being taken apart, or unused */
-#define CW_HANDLES_OF_SEGMENT 256u
-#define CW_HANDLE_SEGMENTS 1024u
-
-struct cw_cache_handle {
-    _Alignas(64) _Atomic uint64_t state; /* refs in the low half */
-    struct cw_cache_dataset *dataset;
-    struct cw_cache_chunk *chunk; /* one of these two */
-    struct cw_write_buffer *buffer;
-    struct cw_cache_handle *next; /* in a list of free or of dead ones */
-    uint32_t no;
-};
-/* node->lock; NULL: none left */
-struct cw_cache_handle *cw_cache_handle_new(struct cw_cache_dataset *dataset,
-                                            struct cw_cache_chunk *chunk,
-                                            struct cw_write_buffer *buffer);
-struct cw_cache_handle *cw_cache_handle_at(const struct cw_cache_dataset *dataset, uint64_t place);
-bool cw_cache_handle_acquire(struct cw_cache_handle *handle); /* false: gone */
-/* the same, for who may hold locks and knows that it is not buried yet */
-bool cw_cache_handle_try_acquire(struct cw_cache_handle *handle);
-void cw_cache_handle_ref(struct cw_cache_handle *handle);     /* of one that is held */
-void cw_cache_handle_release(struct cw_cache_handle *handle); /* no lock may be held */
-/* nobody takes it any more; true for the first caller, who drops the owner's ref later */
-bool cw_cache_handle_invalidate(struct cw_cache_handle *handle);
-bool cw_cache_handle_is_live(const struct cw_cache_handle *handle);
-void cw_cache_handle_reclaim(struct cw_cache_handle *handle); /* frees what it kept */
 
 /* ---- chunks that are known ---- */
 struct cw_bits {
@@ -159,6 +130,8 @@ static inline bool cw_chunk_is_intact(const struct cw_cache_chunk *chunk)
 /* chunk_open.c */
 struct cw_cache_chunk *cw_cache_chunk_new(struct cw_cache_dataset *dataset, const char *name);
 void cw_cache_chunk_free(struct cw_cache_chunk *chunk); /* closes its file */
+/* Frees the chunk of a handle without references, and recycles the handle. */
+void cw_chunk_reclaim(struct cw_cache_handle *handle);
 /* state LOADING; takes chunk */
 void cw_chunk_open(struct cw_cache *cache, struct cw_cache_chunk *chunk);
 void cw_chunk_open_parked(struct cw_cache *cache);
@@ -400,8 +373,9 @@ void cw_flush_discard_all(struct cw_cache *cache, const char *why);
 /* The chunk is not to be used any more. end: the event that says so to the owner, or -1. why NULL:
  * the maintenance thread finds it out (cw_intact_explain). */
 void cw_request_retire(struct cw_cache_chunk *chunk, int end, const char *why);
-/* A slot that nobody holds any more is to be freed. */
-void cw_request_reclaim(struct cw_cache *cache, struct cw_cache_handle *handle);
+/* A chunk's handle without references is to be reclaimed on the maintenance thread, since closing
+ * its file may take long. false: that thread has ended. */
+bool cw_request_reclaim(struct cw_cache *cache, struct cw_cache_handle *handle);
 void cw_request_open(struct cw_cache *cache, struct cw_cache_chunk *chunk);
 void cw_request_flush(struct cw_cache *cache, struct cw_write_buffer *buffer);
 /* What an operation of the store returned: is the store away, or back? */
@@ -433,8 +407,9 @@ static inline void cw_counter_add(atomic_ullong *count, uint64_t n, unsigned sha
 /* ---- nodes and the cache ---- */
 struct cw_cache_dataset {
     uint32_t magic;
-    atomic_int refs;        /* users, blocks that wait; the last one goes under cache->lock */
-    atomic_int memory_refs; /* slots in use, and one for the users: keeps the memory */
+    atomic_int refs; /* users, blocks that wait; the last one goes under cache->lock */
+    /* handles in use, and one for all users together: the memory is freed with the last */
+    atomic_int memory_refs;
     struct cw_cache *cache;
     char tenant[CW_CHUNK_TENANT_BYTES];
     struct cw_hash key;
@@ -443,11 +418,9 @@ struct cw_cache_dataset {
     uint64_t frames_at;           /* where the first frame of its chunks begins */
     struct cw_id_map ids;
     struct cw_mutex lock;
-    struct cw_strmap names;       /* lock: name -> chunk */
-    struct cw_write_buffer *open; /* lock */
-    _Atomic(struct cw_cache_handle *) segments[CW_HANDLE_SEGMENTS];
-    uint32_t slots_n;               /* lock: ever made */
-    struct cw_cache_handle *unused; /* lock */
+    struct cw_strmap names;         /* lock: name -> chunk */
+    struct cw_write_buffer *open;   /* lock */
+    struct cw_handle_table handles; /* of chunks and write buffers; lock */
     atomic_size_t pending;          /* chunks to be loaded */
     atomic_bool wants_prefetch; /* one was loaded that does not map, or whose records are large */
     struct cw_counter_shard shards[CW_COUNTER_SHARDS];
@@ -503,7 +476,19 @@ static inline bool cw_write_buffer_sums(const struct cw_cache *cache,
 /* cache_ref.c */
 void cw_cache_unref(struct cw_cache *cache);
 void cw_cache_store_unref(struct cw_cache *cache);
-void cw_dataset_unhold(struct cw_cache_dataset *dataset);
+/* A handle for one of the dataset's chunks or write buffers (cw_cache_handle_new); it keeps the
+ * memory of the dataset until it is recycled. dataset->lock. */
+struct cw_cache_handle *cw_dataset_handle_new(struct cw_cache_dataset *dataset,
+                                              struct cw_cache_chunk *chunk,
+                                              struct cw_write_buffer *buffer,
+                                              void (*reclaim)(struct cw_cache_handle *handle));
+/* Takes dataset->lock; may free the dataset. */
+void cw_dataset_handle_recycle(struct cw_cache_dataset *dataset, struct cw_cache_handle *handle);
+static inline struct cw_cache_handle *cw_dataset_handle(const struct cw_cache_dataset *dataset,
+                                                        uint64_t place)
+{
+    return cw_cache_handle_at(&dataset->handles, cw_place_handle(place));
+}
 void cw_chunk_set_drop_all(struct cw_cache_dataset *dataset); /* all of them, without a word */
 /* Refs of all nodes; the caller unrefs each and frees the array. */
 struct cw_cache_dataset **cw_dataset_all(struct cw_cache *cache, size_t *ret_n);

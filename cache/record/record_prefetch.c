@@ -47,7 +47,7 @@ static bool look(struct cw_cache_dataset *dataset, uint64_t id, struct cw_cache_
                  struct want *ret_want)
 {
     uint64_t place = cw_id_map_get(&dataset->ids, id);
-    struct cw_cache_handle *handle = place ? cw_cache_handle_at(dataset, place) : NULL;
+    struct cw_cache_handle *handle = place ? cw_dataset_handle(dataset, place) : NULL;
     uint32_t no = cw_place_record(place);
 
     if (!handle || !cw_pin_handle(pins, handle) || !handle->chunk)

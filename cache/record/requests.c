@@ -30,18 +30,17 @@ void cw_request_retire(struct cw_cache_chunk *chunk, int end, const char *why)
     cw_mutex_unlock(&cache->lock);
 }
 
-void cw_request_reclaim(struct cw_cache *cache, struct cw_cache_handle *handle)
+bool cw_request_reclaim(struct cw_cache *cache, struct cw_cache_handle *handle)
 {
     cw_mutex_lock(&cache->lock);
-    bool mine = cache->maintenance_ended;
-    if (!mine) {
+    bool ok = !cache->maintenance_ended;
+    if (ok) {
         handle->next = cache->dead;
         cache->dead = handle;
         cw_cond_signal(&cache->maintenance_wake);
     }
     cw_mutex_unlock(&cache->lock);
-    if (mine)
-        cw_cache_handle_reclaim(handle);
+    return ok;
 }
 
 void cw_request_note_result(struct cw_cache *cache, int rc, const struct cw_err *err)

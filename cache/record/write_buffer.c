@@ -9,22 +9,6 @@
 
 #define PAGE_BYTES (CW_WRITE_BUFFER_PAGE * sizeof(struct cw_buffered_record))
 
-struct cw_write_buffer *cw_write_buffer_new(struct cw_cache_dataset *dataset)
-{
-    struct cw_write_buffer *buffer = CW_NEW(struct cw_write_buffer);
-
-    buffer->dataset = dataset;
-    buffer->handle = cw_cache_handle_new(dataset, NULL, buffer);
-    if (!buffer->handle) {
-        cw_mem_free(buffer);
-        return NULL;
-    }
-    buffer->file_at = dataset->frames_at;
-    cw_cache_dataset_ref(dataset);
-    atomic_init(&buffer->pending, 1);
-    return buffer;
-}
-
 static void release_segments(void *arg, struct cw_buf *buf)
 {
     (void)arg;
@@ -61,6 +45,30 @@ void cw_write_buffer_free(struct cw_write_buffer *buffer)
         cw_mem_free(atomic_load_explicit(&buffer->pages[i], memory_order_relaxed));
     cw_memory_budget_release(cache, buffer->page_bytes);
     cw_mem_free(buffer);
+}
+
+static void reclaim(struct cw_cache_handle *handle)
+{
+    struct cw_cache_dataset *dataset = handle->buffer->dataset;
+
+    cw_write_buffer_free(handle->buffer);
+    cw_dataset_handle_recycle(dataset, handle);
+}
+
+struct cw_write_buffer *cw_write_buffer_new(struct cw_cache_dataset *dataset)
+{
+    struct cw_write_buffer *buffer = CW_NEW(struct cw_write_buffer);
+
+    buffer->dataset = dataset;
+    buffer->handle = cw_dataset_handle_new(dataset, NULL, buffer, reclaim);
+    if (!buffer->handle) {
+        cw_mem_free(buffer);
+        return NULL;
+    }
+    buffer->file_at = dataset->frames_at;
+    cw_cache_dataset_ref(dataset);
+    atomic_init(&buffer->pending, 1);
+    return buffer;
 }
 
 struct cw_buffered_record *cw_write_buffer_at(const struct cw_write_buffer *buffer, uint32_t no)
