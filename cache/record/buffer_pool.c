@@ -106,8 +106,8 @@ bool cw_buffer_pool_take(struct cw_memory_budget *budget, size_t *cap, bool now,
 
         if (!span && !cw_memory_budget_is_over(budget, *cap))
             break;
-        if (!span && (cw_buffer_pool_drop(budget, garbage) ||
-                      cw_memory_budget_drop_segment(budget, garbage)))
+        if (!span &&
+            (cw_buffer_pool_drop(budget, garbage) || cw_segment_pool_drop(budget, garbage)))
             continue;
         if (!span)
             span = cw_frame_lru_evict(budget, false);

@@ -14,21 +14,6 @@ static struct cw_cache *cache_of(const struct cw_cache_chunk *chunk)
     return chunk->dataset->cache;
 }
 
-void cw_span_unref(struct cw_span *span)
-{
-    if (atomic_fetch_sub_explicit(&span->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    struct cw_memory_budget *budget = &cache_of(span->chunk)->budget;
-    struct cw_garbage garbage = {.spans = span};
-
-    cw_mutex_lock(&budget->lock);
-    cw_frame_lru_put(budget, span, CW_FRAMES_UNLISTED);
-    cw_buffer_pool_give(budget, span->data, span->cap, &garbage);
-    cw_mutex_unlock(&budget->lock);
-    span->data = NULL;
-    cw_garbage_free(&garbage);
-}
-
 /* ---- as they are stored ---- */
 
 static bool wait_for(struct cw_span *span, int64_t *wait_ns)
@@ -140,6 +125,13 @@ static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     return true;
 }
 
+/* A get came for the frame: what was kept for it may make way for reads that wait. */
+static void note_used(struct cw_span *span, uint32_t frame)
+{
+    if (cw_frame_lru_used(span, frame))
+        cw_frame_fetch_pump(cache_of(span->chunk));
+}
+
 static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t frame,
                                          struct cw_cache_pins *pins, int64_t *wait_ns)
 {
@@ -154,7 +146,7 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
     cw_pin_span(pins, span); /* it stays valid until release */
     if (!ready && !wait_for(span, wait_ns))
         return NULL;
-    cw_frame_lru_used(span, frame);
+    note_used(span, frame);
     const unsigned char *p = span->data + (f->offset - chunk->index->frames[span->first].offset);
     return check(chunk, frame, p, &span->checked, frame - span->first) ? p : NULL;
 }
@@ -250,7 +242,7 @@ static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t f
     cw_mutex_unlock(&chunk->lock);
     if (!span)
         return NULL;
-    cw_frame_lru_used(stored ? stored : span, frame);
+    note_used(stored ? stored : span, frame);
     if (stored)
         cw_span_unref(stored);
     const unsigned char *p = span->data;

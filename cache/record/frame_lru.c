@@ -166,22 +166,22 @@ void cw_frame_lru_expire(struct cw_memory_budget *budget)
     }
 }
 
-void cw_frame_lru_used(struct cw_span *span, uint32_t frame)
+bool cw_frame_lru_used(struct cw_span *span, uint32_t frame)
 {
     struct cw_cache_chunk *chunk = span->chunk;
-    struct cw_cache *cache = chunk->dataset->cache;
+    struct cw_memory_budget *budget = &chunk->dataset->cache->budget;
     unsigned n = atomic_load_explicit(&span->wanted, memory_order_relaxed);
 
     while (n && !atomic_compare_exchange_weak_explicit(&span->wanted, &n, n - 1,
                                                        memory_order_relaxed, memory_order_relaxed))
         ;
     if (n > 1 || (n == 0 && atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) == 0))
-        return;
-    cw_mutex_lock(&cache->budget.lock);
+        return false;
+    cw_mutex_lock(&budget->lock);
     if (n == 0 && atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) > 0)
-        cw_prefetch_queue_skip(&cache->budget.queue, chunk, frame); /* before its turn */
+        cw_prefetch_queue_skip(&budget->queue, chunk, frame); /* before its turn */
     else if (span->list_no == CW_FRAMES_PREFETCHED && atomic_load(&span->wanted) == 0)
-        cw_frame_lru_put(&cache->budget, span, CW_FRAMES_RECENT);
-    cw_mutex_unlock(&cache->budget.lock);
-    cw_frame_fetch_pump(cache);
+        cw_frame_lru_put(budget, span, CW_FRAMES_RECENT);
+    cw_mutex_unlock(&budget->lock);
+    return true;
 }

@@ -1,44 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory: one limit for blocks that wait to be written and frames that were read. Blocks take at
- * most three quarters, frames what is left; frames give way to both (which: frame_lru.c). A frame
- * that is needed now is read even if that exceeds the limit (what a thread holds cannot be taken
- * from it); reading ahead and filling never do. Segments of blocks are used again while there is
- * room: fresh memory costs page faults as much as copying. */
+/* One limit for the memory of write buffers, of frames that were read, and of idle buffers of
+ * both. Write buffers take at most three quarters, frames what is left; frames give way to both
+ * (which ones: frame_lru.c). A frame that is needed now is read even if that exceeds the limit
+ * (what a thread has pinned cannot be taken from it); prefetching and filling never exceed it. */
 #include "cache/record/record_int.h"
 
-#define QUIET_TICKS 40u /* of the keeper: ten seconds */
+/* of the maintenance thread, without a write or a read: ten seconds, then idle memory is freed */
+#define QUIET_TICKS 40u
 
-bool cw_memory_budget_is_over(const struct cw_memory_budget *budget, size_t bytes)
-{
-    size_t used = budget->writing + budget->frames + budget->idle;
-
-    return used > budget->limit || bytes > budget->limit - used;
-}
-
-static struct cw_segment *take_idle(struct cw_memory_budget *budget)
-{
-    struct cw_segment *segment = budget->pool;
-
-    budget->pool = segment->next;
-    budget->idle -= segment->bytes;
-    return segment;
-}
-
-bool cw_memory_budget_drop_segment(struct cw_memory_budget *budget, struct cw_garbage *garbage)
-{
-    if (!budget->pool)
-        return false;
-    struct cw_segment *segment = take_idle(budget);
-    segment->next = garbage->segments;
-    garbage->segments = segment;
-    return true;
-}
-
-bool cw_memory_budget_make_room(struct cw_memory_budget *budget, size_t bytes, bool all,
-                                struct cw_garbage *garbage)
+static bool make_room(struct cw_memory_budget *budget, size_t bytes, bool all,
+                      struct cw_garbage *garbage)
 {
     while (cw_memory_budget_is_over(budget, bytes)) {
-        if (cw_buffer_pool_drop(budget, garbage) || cw_memory_budget_drop_segment(budget, garbage))
+        if (cw_buffer_pool_drop(budget, garbage) || cw_segment_pool_drop(budget, garbage))
             continue;
         struct cw_span *span = cw_frame_lru_evict(budget, all);
         if (!span)
@@ -50,42 +24,12 @@ bool cw_memory_budget_make_room(struct cw_memory_budget *budget, size_t bytes, b
     return true;
 }
 
-void cw_segments_free(struct cw_segment *first)
-{
-    while (first) {
-        struct cw_segment *next = first->next;
-
-        cw_mem_free(first->data);
-        cw_mem_free(first);
-        first = next;
-    }
-}
-
-void cw_garbage_free(struct cw_garbage *garbage)
-{
-    while (garbage->spans) {
-        struct cw_span *next = garbage->spans->next;
-
-        cw_mem_free(garbage->spans->data);
-        cw_mem_free(garbage->spans);
-        garbage->spans = next;
-    }
-    cw_segments_free(garbage->segments);
-    garbage->segments = NULL;
-    while (garbage->pooled) {
-        struct cw_pooled_buffer *next = garbage->pooled->next;
-
-        cw_mem_free(garbage->pooled);
-        garbage->pooled = next;
-    }
-}
-
 static bool may_write(struct cw_memory_budget *budget, size_t bytes, struct cw_garbage *garbage)
 {
     size_t limit = budget->limit / 4 * 3;
 
     return budget->writing <= limit && bytes <= limit - budget->writing &&
-           cw_memory_budget_make_room(budget, bytes, true, garbage);
+           make_room(budget, bytes, true, garbage);
 }
 
 bool cw_memory_budget_reserve(struct cw_cache *cache, size_t bytes)
@@ -109,8 +53,6 @@ void cw_memory_budget_release(struct cw_cache *cache, size_t bytes)
     cw_mutex_unlock(&cache->budget.lock);
 }
 
-/* ---- segments of blocks ---- */
-
 static struct cw_segment *new_segment(size_t bytes)
 {
     struct cw_segment *segment = CW_NEW(struct cw_segment);
@@ -123,7 +65,7 @@ static struct cw_segment *new_segment(size_t bytes)
     return NULL;
 }
 
-struct cw_segment *cw_segment_pool_take(struct cw_cache *cache, size_t at_least)
+struct cw_segment *cw_memory_budget_take_segment(struct cw_cache *cache, size_t at_least)
 {
     struct cw_memory_budget *budget = &cache->budget;
     size_t bytes = CW_MAX(cache->segment_bytes, at_least);
@@ -131,9 +73,8 @@ struct cw_segment *cw_segment_pool_take(struct cw_cache *cache, size_t at_least)
     struct cw_garbage garbage = {0};
 
     cw_mutex_lock(&budget->lock);
-    if (budget->pool && bytes == cache->segment_bytes &&
-        budget->writing <= budget->limit / 4 * 3 - bytes)
-        segment = take_idle(budget);
+    if (bytes == cache->segment_bytes && budget->writing <= budget->limit / 4 * 3 - bytes)
+        segment = cw_segment_pool_pop(budget);
     bool ok = segment || may_write(budget, bytes, &garbage);
     if (ok)
         budget->writing += bytes;
@@ -144,7 +85,7 @@ struct cw_segment *cw_segment_pool_take(struct cw_cache *cache, size_t at_least)
     return segment;
 }
 
-void cw_segment_pool_give(struct cw_cache *cache, struct cw_segment *first)
+void cw_memory_budget_give_segments(struct cw_cache *cache, struct cw_segment *first)
 {
     struct cw_memory_budget *budget = &cache->budget;
     struct cw_garbage garbage = {0};
@@ -156,11 +97,10 @@ void cw_segment_pool_give(struct cw_cache *cache, struct cw_segment *first)
 
         budget->writing -= first->bytes;
         first->used = first->begin = 0;
-        first->next = keep ? budget->pool : garbage.segments;
         if (keep) {
-            budget->pool = first;
-            budget->idle += first->bytes;
+            cw_segment_pool_push(budget, first);
         } else {
+            first->next = garbage.segments;
             garbage.segments = first;
         }
         first = next;
@@ -169,7 +109,7 @@ void cw_segment_pool_give(struct cw_cache *cache, struct cw_segment *first)
     cw_garbage_free(&garbage);
 }
 
-void cw_segment_pool_abandon(struct cw_cache *cache, const struct cw_segment *first)
+void cw_memory_budget_abandon_segments(struct cw_cache *cache, const struct cw_segment *first)
 {
     for (; first; first = first->next)
         cw_memory_budget_release(cache, first->bytes);
@@ -186,12 +126,8 @@ void cw_memory_budget_trim(struct cw_cache *cache)
     budget->busy = false;
     while (budget->quiet >= QUIET_TICKS && cw_buffer_pool_drop(budget, &garbage))
         ;
-    if (budget->quiet >= QUIET_TICKS) {
-        garbage.segments = budget->pool;
-        for (const struct cw_segment *segment = budget->pool; segment; segment = segment->next)
-            budget->idle -= segment->bytes;
-        budget->pool = NULL;
-    }
+    while (budget->quiet >= QUIET_TICKS && cw_segment_pool_drop(budget, &garbage))
+        ;
     cw_mutex_unlock(&budget->lock);
     cw_garbage_free(&garbage);
 }

@@ -36,6 +36,7 @@ struct cw_cache *cw_cache_new(struct cw_store *store, const struct cw_cache_opti
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->store_refs, 1);
     cache->store = store;
+    cache->drop_chunks = cw_chunk_set_drop_all;
     cache->level = options->level;
     cache->event = options->event;
     cache->event_arg = options->event_arg;

@@ -10,12 +10,16 @@
  *   record_prefetch.c   prefetch requests of the owner
  *   cpu_prefetch.c      the same for the processor's caches
  *   chunk_open.c        opening chunks, reading their indices
+ *   chunk_set.c         which chunks a dataset has
  *   intact.c            is a mapped file still whole
  *   frame_cache.c       frames in memory
+ *   span.c              the last reference to some of them
  *   frame_fetch.c       reads of frames under way
  *   frame_lru.c         which frames stay in memory
  *   prefetch_queue.c    frames to be read, in the order of their gets
- *   memory_budget.c     the limit of memory, and segments of write buffers
+ *   memory_budget.c     the limit of memory: who gets it, who makes way
+ *   segment_pool.c      idle segments of write buffers
+ *   garbage.c           memory to be freed without locks
  *   buffer_pool.c       buffers of frames that are used again
  *   write_buffer.c      records that wait to be written
  *   flush.c             write buffers become chunks
@@ -212,6 +216,7 @@ bool cw_frame_cache_has(struct cw_cache_chunk *chunk, uint32_t frame);
 /* of a mapped chunk: in the page cache */
 bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t frame);
 void cw_frame_cache_drop_all(struct cw_cache_chunk *chunk); /* nobody holds any */
+/* span.c. No lock may be held. */
 void cw_span_unref(struct cw_span *span);
 
 /* frame_fetch.c. A get of each of these frames (they ascend, and may be there several times) will
@@ -256,25 +261,31 @@ struct cw_garbage { /* what is to be freed without the lock */
     struct cw_segment *segments;
     struct cw_pooled_buffer *pooled;
 };
-/* room.lock: makes room for so much; all: even of spans that are still wanted. What was dropped
- * must be cleared later. */
-bool cw_memory_budget_make_room(struct cw_memory_budget *budget, size_t bytes, bool all,
-                                struct cw_garbage *garbage);
-bool cw_memory_budget_is_over(const struct cw_memory_budget *budget, size_t bytes);
-/* an idle one; false: there is none */
-bool cw_memory_budget_drop_segment(struct cw_memory_budget *budget, struct cw_garbage *garbage);
-void cw_garbage_free(struct cw_garbage *garbage);
-/* NULL: memory is full */
-struct cw_segment *cw_segment_pool_take(struct cw_cache *cache, size_t at_least);
-void cw_segment_pool_give(struct cw_cache *cache, struct cw_segment *first);
-/* The same for segments that a write hangs in: they do not count any more, and are freed by
- * cw_segments_free when it has ended. */
-void cw_segment_pool_abandon(struct cw_cache *cache, const struct cw_segment *first);
-void cw_segments_free(struct cw_segment *first);
+static inline bool cw_memory_budget_is_over(const struct cw_memory_budget *budget, size_t bytes)
+{
+    size_t used = budget->writing + budget->frames + budget->idle;
+
+    return used > budget->limit || bytes > budget->limit - used;
+}
+/* Bytes for write buffers, besides segments; false: memory is full. */
 bool cw_memory_budget_reserve(struct cw_cache *cache, size_t bytes);
 void cw_memory_budget_release(struct cw_cache *cache, size_t bytes);
-void cw_memory_budget_trim(struct cw_cache *cache);
+/* NULL: memory is full */
+struct cw_segment *cw_memory_budget_take_segment(struct cw_cache *cache, size_t at_least);
+void cw_memory_budget_give_segments(struct cw_cache *cache, struct cw_segment *first);
+/* For segments which a write that was given up still reads: they do not count any more. The I/O
+ * thread frees them (cw_segments_free) when the write returns. */
+void cw_memory_budget_abandon_segments(struct cw_cache *cache, const struct cw_segment *first);
+void cw_memory_budget_trim(struct cw_cache *cache); /* each tick of the maintenance thread */
 void cw_memory_budget_fini(struct cw_memory_budget *budget);
+
+/* segment_pool.c; the budget's lock */
+struct cw_segment *cw_segment_pool_pop(struct cw_memory_budget *budget); /* NULL: it is empty */
+void cw_segment_pool_push(struct cw_memory_budget *budget, struct cw_segment *segment);
+bool cw_segment_pool_drop(struct cw_memory_budget *budget, struct cw_garbage *garbage);
+void cw_segments_free(struct cw_segment *first); /* no lock */
+/* garbage.c; no lock */
+void cw_garbage_free(struct cw_garbage *garbage);
 
 /* buffer_pool.c: buffers of spans. Memory that is new costs more than reading into it, so it is
  * used again. */
@@ -300,8 +311,9 @@ cw_frame_lru_evict_spent(struct cw_memory_budget *budget); /* one that nobody wi
 struct cw_span *cw_frame_lru_evict(struct cw_memory_budget *budget, bool all);
 /* those that were wanted, and nobody came */
 void cw_frame_lru_expire(struct cw_memory_budget *budget);
-/* somebody has the frame; without locks */
-void cw_frame_lru_used(struct cw_span *span, uint32_t frame);
+/* A get has come for the frame. Takes the lock. true: reads that wait for memory may begin now
+ * (cw_frame_fetch_pump). */
+bool cw_frame_lru_used(struct cw_span *span, uint32_t frame);
 
 /* ---- write_buffer.c: records that wait to be written ---- */
 #define CW_WRITE_BUFFER_RECORDS_MAX (1u << 20)
@@ -441,6 +453,8 @@ struct cw_cache {
     struct cw_store *store;
     size_t chunk_bytes, segment_bytes;
     int level;
+    /* Called with the last reference to a dataset: it gives up all chunks of it. */
+    void (*drop_chunks)(struct cw_cache_dataset *dataset);
     cw_cache_event_fn *event;
     void *event_arg;
     struct cw_memory_budget budget;

@@ -28,10 +28,10 @@ static void drop_segments(struct cw_write_buffer *buffer)
     struct cw_cache *cache = buffer->dataset->cache;
 
     if (buffer->pins && atomic_load_explicit(&buffer->pins->refs, memory_order_acquire) > 1) {
-        cw_segment_pool_abandon(cache, buffer->segments);
+        cw_memory_budget_abandon_segments(cache, buffer->segments);
         buffer->pins->data = buffer->segments;
     } else {
-        cw_segment_pool_give(cache, buffer->segments);
+        cw_memory_budget_give_segments(cache, buffer->segments);
     }
     cw_buf_unref(buffer->pins);
 }
@@ -103,7 +103,8 @@ static struct cw_segment *add_segment(struct cw_write_buffer *buffer, uint32_t b
 {
     struct cw_cache *cache = buffer->dataset->cache;
     bool own = bytes > cache->segment_bytes / 4;
-    struct cw_segment *segment = cw_segment_pool_take(cache, own ? bytes + CW_MEM_PAGE : 0);
+    struct cw_segment *segment =
+        cw_memory_budget_take_segment(cache, own ? bytes + CW_MEM_PAGE : 0);
 
     if (!segment)
         return NULL;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last reference of a span: its buffer goes back to the pool. */
+#include "cache/record/record_int.h"
+
+void cw_span_unref(struct cw_span *span)
+{
+    if (atomic_fetch_sub_explicit(&span->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    struct cw_memory_budget *budget = &span->chunk->dataset->cache->budget;
+    struct cw_garbage garbage = {.spans = span};
+
+    cw_mutex_lock(&budget->lock);
+    cw_frame_lru_put(budget, span, CW_FRAMES_UNLISTED);
+    cw_buffer_pool_give(budget, span->data, span->cap, &garbage);
+    cw_mutex_unlock(&budget->lock);
+    span->data = NULL;
+    cw_garbage_free(&garbage);
+}
