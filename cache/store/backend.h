@@ -24,7 +24,9 @@ struct cw_store_url {
     char values[CW_STORE_KEYS_MAX][64];
     size_t keys_n;
 };
-int cw_store_url_parse(const char *text, struct cw_store_url *ret_url, struct cw_err *err);
+/* Errors name what is wrong and what would be right. backends: NULL-terminated. */
+int cw_store_url_parse(const struct cw_backend *const *backends, const char *text,
+                       struct cw_store_url *ret_url, struct cw_err *err);
 /* of the store's own; NULL = not given */
 const char *cw_store_url_get(const struct cw_store_url *url, const char *key);
 
@@ -81,7 +83,15 @@ struct cw_backend {
     void (*close)(void *file);
 };
 
-/* ---- for stores made of directories ---- */
+/* ---- backends.c ---- */
+
+extern const struct cw_backend *const cw_backends[]; /* all of them, NULL-terminated */
+
+/* ---- file_name.c ---- */
+
+int cw_store_check_name(const char *name, struct cw_err *err);
+
+/* for backends made of directories */
 
 /* Fills "DIR/.tmp-RANDOM" of "DIR/FILE": never a name, so never seen. */
 #define CW_STORE_TEMP_BYTES 32

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cache/store/store_core.h"
 
@@ -72,17 +73,11 @@ struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *
         snprintf(job->name, sizeof(job->name), "%s", name);
     return job;
 }
-/* The file's ref is given up without the lock, and on an I/O thread where it may be. */
+/* Without the lock. is_here: on an I/O thread. */
 static void free_job(struct cw_store_job *job, bool is_here)
 {
-    if (job->file && is_here)
-        cw_store_file_unref_here(job->file);
-    else if (job->file)
-        cw_store_file_unref(job->file);
-    if (job->opened && is_here)
-        cw_store_file_unref_here(job->opened);
-    else if (job->opened)
-        cw_store_file_unref(job->opened);
+    if (job->release)
+        job->release(job, is_here);
     if (job->has_left)
         job->read->left(job->read);
     for (size_t i = 0; i < job->entries_n; i++)
@@ -118,7 +113,7 @@ static void tell(struct cw_store_job *job)
     if (job->waiter)
         cw_cond_signal(job->waiter);
     if (read) {
-        cw_store_meter_end_locked(store, &store->reading, rc < 0 ? 0 : job->n, rc);
+        cw_store_meter_end(&store->reading, job->n, rc, cw_clock_ns());
         if (rc < 0)
             read->err = job->why;
         cw_mutex_unlock(&store->lock);
@@ -130,6 +125,30 @@ static void tell(struct cw_store_job *job)
     cw_mutex_unlock(&store->lock);
     free_job(job, false);
     cw_mutex_lock(&store->lock);
+}
+void cw_store_went_away_locked(struct cw_store *store)
+{
+    cw_log_debug("store", "%s is away: %s", store->url.text, store->breaker.why.msg);
+    cw_cond_signal(&store->timer);
+}
+static int call_try(struct cw_store_job *job)
+{
+    return job->store->ops->try(job->store->self, &job->err);
+}
+/* Lock held. What its end says about the store as a whole. */
+static void note_result(const struct cw_store_job *job)
+{
+    struct cw_store *store = job->store;
+    struct cw_store_breaker *breaker = &store->breaker;
+    int64_t now = cw_clock_ns();
+
+    if (job->call != call_try || !job->is_nobodys) {
+        if (cw_store_breaker_note(breaker, job->rc, &job->why, now))
+            cw_store_went_away_locked(store);
+    } else if (cw_store_breaker_tried(breaker, job->rc, &job->why, now)) {
+        store->is_open = true;
+        cw_log_debug("store", "%s is back", store->url.text);
+    }
 }
 /* Lock held. Threads that are still inside find that it ended. The job may be gone afterwards
  * for who has no ref of his own. */
@@ -144,10 +163,7 @@ static void end(struct cw_store_job *job, int rc)
     job->rc = rc;
     job->stuck = job->inside - job->copying;
     store->stuck += (unsigned)job->stuck;
-    if (job->call == cw_store_try_call && job->is_nobodys)
-        cw_store_tried_locked(store, rc, &job->why);
-    else
-        cw_store_note_locked(store, rc, &job->why);
+    note_result(job);
     if (job->copying == 0)
         tell(job);
 }
@@ -315,7 +331,7 @@ static void leave(struct cw_store *store)
     cw_cond_broadcast(&store->quiet);
     cw_mutex_unlock(&store->lock);
     if (is_last)
-        cw_store_free(store);
+        store->on_last_thread(store);
 }
 static void io_thread(void *arg)
 {
@@ -389,9 +405,8 @@ static struct cw_store_job *find_refused(struct cw_store *store)
 }
 static void start_try(struct cw_store *store)
 {
-    struct cw_store_job *job = cw_store_job_new(store, cw_store_try_call, NULL);
+    struct cw_store_job *job = cw_store_job_new(store, call_try, NULL);
 
-    store->is_trying = true;
     job->is_nobodys = true;
     cw_mutex_unlock(&store->lock);
     cw_store_job_start(job);
@@ -410,19 +425,14 @@ static bool tick(struct cw_store *store, int64_t now, int64_t *ret_at_ns)
         start_threads(store);
         return true;
     }
-    if (!store->is_away)
+    if (store->breaker.is_away && (job = find_refused(store))) {
+        end(job, cw_store_breaker_refuse(&store->breaker, store->url.text, now, &job->why));
+        return true;
+    }
+    if (!cw_store_breaker_may_try(&store->breaker, now, ret_at_ns))
         return false;
-    if ((job = find_refused(store))) {
-        end(job, cw_store_refuse_locked(store, &job->why));
-        return true;
-    }
-    if (!store->is_trying && store->try_ns <= now) {
-        start_try(store);
-        return true;
-    }
-    if (!store->is_trying)
-        *ret_at_ns = CW_MIN(*ret_at_ns, store->try_ns);
-    return false;
+    start_try(store);
+    return true;
 }
 static void timer_thread(void *arg)
 {
@@ -500,6 +510,14 @@ int cw_store_job_run(struct cw_store_job *job, struct cw_err *err)
     cw_cond_fini(&waiter);
     return rc;
 }
+int cw_store_try(struct cw_store *store, struct cw_err *err)
+{
+    struct cw_store_job *job = cw_store_job_new(store, call_try, NULL);
+    int rc = cw_store_job_run(job, err);
+
+    cw_store_job_unref(job);
+    return rc;
+}
 void cw_store_job_progress(struct cw_store_job *job)
 {
     struct cw_store *store = job->store;
@@ -546,5 +564,5 @@ void cw_store_threads_stop(struct cw_store *store)
     if (is_left)
         return;
     each_thread(store, cw_thread_join);
-    cw_store_free(store);
+    store->on_last_thread(store);
 }

@@ -1,69 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files open for reading. */
-#include <string.h>
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cache/store/store_core.h"
 
-struct cw_store_file *cw_store_file_new(struct cw_store *store, void *own, bool is_out)
-{
-    struct cw_store_file *file = CW_NEW(struct cw_store_file);
-
-    file->store = store;
-    file->own = own;
-    file->is_out = is_out;
-    file->refs = 1;
-    return file;
-}
-struct cw_store_file *cw_store_file_ref_locked(struct cw_store_file *file)
-{
-    file->refs++;
-    return file;
-}
-static bool drop_ref(struct cw_store_file *file)
-{
-    cw_mutex_lock(&file->store->lock);
-    bool is_last = --file->refs == 0;
-    cw_mutex_unlock(&file->store->lock);
-    return is_last;
-}
-static void free_file(struct cw_store_file *file)
-{
-    const struct cw_backend *ops = file->store->ops;
-
-    if (file->own && file->is_out)
-        ops->abandon(file->own);
-    else if (file->own)
-        ops->close(file->own);
-    cw_mem_free(file);
-}
-void cw_store_file_unref_here(struct cw_store_file *file)
-{
-    if (drop_ref(file))
-        free_file(file);
-}
-static int call_close(struct cw_store_job *job)
-{
-    (void)job; /* the file goes with the job */
-    return 0;
-}
-void cw_store_file_unref(struct cw_store_file *file)
-{
-    struct cw_store *store = file->store;
-
-    if (!drop_ref(file))
-        return;
-    if (!store->has_threads || !file->own) {
-        free_file(file);
-        return;
-    }
-    struct cw_store_job *job = cw_store_job_new(store, call_close, NULL);
-    file->refs = 1;
-    job->file = file;
-    job->is_nobodys = true;
-    cw_store_job_start(job);
-    cw_store_job_unref(job);
-}
 void cw_store_file_close(struct cw_store_file *file)
 {
     if (file)
@@ -91,7 +30,7 @@ int cw_store_file_open(struct cw_store *store, const char *name, struct cw_store
         rc = cw_store_admit(store, err);
     if (rc < 0)
         return rc;
-    struct cw_store_job *job = cw_store_job_new(store, call_open, name);
+    struct cw_store_job *job = cw_store_file_job_new(store, call_open, name);
     job->has_latency = true;
     rc = cw_store_job_run(job, err);
     if (rc == 0) {
@@ -124,6 +63,13 @@ bool cw_store_file_may_read_past(struct cw_store_file *file)
     return file->store->has_threads && ops->may_read_past && ops->may_read_past(file->own);
 }
 
+static void begin_meter(struct cw_store *store)
+{
+    cw_mutex_lock(&store->lock);
+    cw_store_meter_begin(&store->reading, cw_clock_ns());
+    cw_mutex_unlock(&store->lock);
+}
+
 /* Not on an I/O thread: of a store that does not wait. */
 static int read_here(struct cw_store_file *file, uint64_t offset, void *dst, size_t n,
                      struct cw_err *err)
@@ -132,16 +78,16 @@ static int read_here(struct cw_store_file *file, uint64_t offset, void *dst, siz
     int rc = store->ops->read(file->own, offset, dst, n, err);
 
     cw_mutex_lock(&store->lock);
-    cw_store_meter_end_locked(store, &store->reading, n, rc);
+    cw_store_meter_end(&store->reading, n, rc, cw_clock_ns());
     cw_mutex_unlock(&store->lock);
     return rc;
 }
 static int refuse(struct cw_store *store, struct cw_err *err)
 {
     cw_mutex_lock(&store->lock);
-    int rc = cw_store_refuse_locked(store, err);
+    int rc = cw_store_breaker_refuse(&store->breaker, store->url.text, cw_clock_ns(), err);
     if (rc < 0)
-        cw_store_meter_end_locked(store, &store->reading, 0, rc);
+        cw_store_meter_end(&store->reading, 0, rc, cw_clock_ns());
     cw_mutex_unlock(&store->lock);
     return rc;
 }
@@ -157,7 +103,7 @@ static int check_range(struct cw_store_file *file, uint64_t offset, size_t n, st
 static struct cw_store_job *new_read(struct cw_store_file *file, uint64_t offset, void *dst,
                                      size_t n)
 {
-    struct cw_store_job *job = cw_store_job_new(file->store, NULL, NULL);
+    struct cw_store_job *job = cw_store_file_job_new(file->store, NULL, NULL);
 
     cw_mutex_lock(&file->store->lock);
     job->file = cw_store_file_ref_locked(file);
@@ -175,7 +121,7 @@ int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, s
 
     if (rc < 0 || n == 0)
         return rc;
-    cw_store_meter_begin(store, &store->reading);
+    begin_meter(store);
     if (!store->has_threads)
         return read_here(file, offset, dst, n, err);
     if ((rc = refuse(store, err)) < 0)
@@ -184,7 +130,7 @@ int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, s
     rc = cw_store_job_run(job, err);
     cw_store_job_unref(job);
     cw_mutex_lock(&store->lock);
-    cw_store_meter_end_locked(store, &store->reading, n, rc);
+    cw_store_meter_end(&store->reading, n, rc, cw_clock_ns());
     cw_mutex_unlock(&store->lock);
     return rc;
 }
@@ -205,7 +151,7 @@ void cw_store_file_read_start(struct cw_store_read *read)
         end_here(read, rc);
         return;
     }
-    cw_store_meter_begin(store, &store->reading);
+    begin_meter(store);
     if (!store->has_threads) {
         end_here(read, read_here(read->file, read->offset, read->dst, read->n, &read->err));
         return;

@@ -4,160 +4,34 @@
 
 #include <string.h>
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cache/store/store_core.h"
 
-#define FIRST_WAIT_NS ((int64_t)500000000)
-#define LAST_WAIT_NS ((int64_t)10000000000)
-
-static struct cw_store *unconst(const struct cw_store *store)
-{
-    return (struct cw_store *)(uintptr_t)store; /* for its lock */
-}
-
-/* ---- measuring ---- */
-
-void cw_store_meter_begin(struct cw_store *store, struct cw_store_meter *meter)
-{
-    cw_mutex_lock(&store->lock);
-    if (meter->under_way++ == 0)
-        meter->since_ns = cw_clock_ns();
-    cw_mutex_unlock(&store->lock);
-}
-void cw_store_meter_end_locked(struct cw_store *store, struct cw_store_meter *meter, uint64_t bytes,
-                               int rc)
-{
-    int64_t now = cw_clock_ns();
-
-    meter->ns += (uint64_t)(now - meter->since_ns);
-    meter->since_ns = now;
-    meter->under_way--;
-    if (rc < 0)
-        store->errors++;
-    else {
-        meter->n++;
-        meter->bytes += bytes;
-    }
-}
-void cw_store_rates(const struct cw_store *store, struct cw_store_rates *ret_rates)
-{
-    struct cw_store *s = unconst(store);
-
-    cw_mutex_lock(&s->lock);
-    int64_t now = cw_clock_ns();
-    *ret_rates = (struct cw_store_rates){.reads = s->reading.n,
-                                         .read_bytes = s->reading.bytes,
-                                         .read_ns = s->reading.ns,
-                                         .writes = s->writing.n,
-                                         .write_bytes = s->writing.bytes,
-                                         .write_ns = s->writing.ns,
-                                         .errors = s->errors};
-    if (s->reading.under_way)
-        ret_rates->read_ns += (uint64_t)(now - s->reading.since_ns);
-    if (s->writing.under_way)
-        ret_rates->write_ns += (uint64_t)(now - s->writing.since_ns);
-    cw_mutex_unlock(&s->lock);
-}
-
-/* ---- away ---- */
-
-static void go_away(struct cw_store *store, const struct cw_err *why)
-{
-    if (store->is_away)
-        return;
-    store->is_away = true;
-    store->away_since_ns = cw_clock_ns();
-    store->wait_ns = FIRST_WAIT_NS;
-    store->try_ns = store->away_since_ns + store->wait_ns;
-    store->why = *why;
-    cw_log_debug("store", "%s is away: %s", store->url.text, why->msg);
-    cw_cond_signal(&store->timer);
-}
-void cw_store_note_locked(struct cw_store *store, int rc, const struct cw_err *err)
-{
-    if (rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE)
-        go_away(store, err);
-}
-void cw_store_tried_locked(struct cw_store *store, int rc, const struct cw_err *err)
-{
-    store->is_trying = false;
-    if (rc == 0) {
-        store->is_open = true;
-        store->is_away = false;
-        cw_log_debug("store", "%s is back", store->url.text);
-        return;
-    }
-    store->why = *err;
-    store->wait_ns = CW_MIN(2 * store->wait_ns, LAST_WAIT_NS);
-    store->try_ns = cw_clock_ns() + store->wait_ns;
-}
-int cw_store_refuse_locked(struct cw_store *store, struct cw_err *err)
-{
-    if (!store->is_away)
-        return 0;
-    return cw_err_set(err, CW_E_UNAVAILABLE, "store %s is away since %lld s: %s", store->url.text,
-                      (long long)((cw_clock_ns() - store->away_since_ns) / 1000000000),
-                      store->why.msg);
-}
-int cw_store_try_call(struct cw_store_job *job)
-{
-    return job->store->ops->try(job->store->self, &job->err);
-}
-static int run_try(struct cw_store *store, struct cw_err *err)
-{
-    struct cw_store_job *job = cw_store_job_new(store, cw_store_try_call, NULL);
-    int rc = cw_store_job_run(job, err);
-
-    cw_store_job_unref(job);
-    return rc;
-}
-/* The first that comes opens it, the others wait for him. */
-static int open_first(struct cw_store *store, struct cw_err *err)
-{
-    struct cw_err why = {0};
-
-    store->is_opening = true;
-    cw_mutex_unlock(&store->lock);
-    int rc = run_try(store, &why);
-    cw_mutex_lock(&store->lock);
-    store->is_opening = false;
-    store->is_open = rc == 0;
-    if (rc < 0)
-        go_away(store, &why);
-    cw_cond_broadcast(&store->quiet);
-    return cw_store_refuse_locked(store, err);
-}
-int cw_store_admit(struct cw_store *store, struct cw_err *err)
-{
-    cw_mutex_lock(&store->lock);
-    while (store->is_opening)
-        cw_cond_wait(&store->quiet, &store->lock);
-    int rc = cw_store_refuse_locked(store, err);
-    if (rc == 0 && !store->is_open)
-        rc = open_first(store, err);
-    cw_mutex_unlock(&store->lock);
-    return rc;
-}
-bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why)
-{
-    struct cw_store *s = unconst(store);
-
-    cw_mutex_lock(&s->lock);
-    bool is_away = s->is_away;
-    if (is_away && ret_why)
-        *ret_why = s->why;
-    cw_mutex_unlock(&s->lock);
-    return is_away;
-}
-
 /* ---- opening, closing ---- */
+
+static void free_store(struct cw_store *store)
+{
+    cw_store_jobs_drop(store);
+    store->ops->fini(store->self);
+    cw_cond_fini(&store->work);
+    cw_cond_fini(&store->timer);
+    cw_cond_fini(&store->quiet);
+    cw_mutex_fini(&store->lock);
+    cw_mem_free(store);
+}
+
+int cw_store_url_check(const char *url, struct cw_err *err)
+{
+    struct cw_store_url parsed;
+
+    return cw_store_url_parse(cw_backends, url, &parsed, err);
+}
 
 int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw_err *err)
 {
     struct cw_store *store = CW_NEW(struct cw_store);
-    int rc = cw_store_url_parse(url, &store->url, err);
+    int rc = cw_store_url_parse(cw_backends, url, &store->url, err);
 
     if (rc < 0) {
         cw_mem_free(store);
@@ -171,6 +45,7 @@ int cw_store_open_lazily(const char *url, struct cw_store **ret_store, struct cw
     cw_cond_init(&store->work);
     cw_cond_init(&store->timer);
     cw_cond_init(&store->quiet);
+    store->on_last_thread = free_store;
     *ret_store = store;
     return 0;
 }
@@ -181,7 +56,7 @@ int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *e
 
     if (rc < 0)
         return rc;
-    rc = run_try(store, err);
+    rc = cw_store_try(store, err);
     if (rc < 0) {
         cw_store_close(store);
         return rc;
@@ -189,16 +64,6 @@ int cw_store_open(const char *url, struct cw_store **ret_store, struct cw_err *e
     store->is_open = true;
     *ret_store = store;
     return 0;
-}
-void cw_store_free(struct cw_store *store)
-{
-    cw_store_jobs_drop(store);
-    store->ops->fini(store->self);
-    cw_cond_fini(&store->work);
-    cw_cond_fini(&store->timer);
-    cw_cond_fini(&store->quiet);
-    cw_mutex_fini(&store->lock);
-    cw_mem_free(store);
 }
 void cw_store_close(struct cw_store *store)
 {
@@ -217,6 +82,39 @@ int64_t cw_store_timeout_ms(const struct cw_store *store)
 bool cw_store_verifies_always(const struct cw_store *store)
 {
     return store->url.verifies_always;
+}
+
+static struct cw_store *unconst(const struct cw_store *store)
+{
+    return (struct cw_store *)(uintptr_t)store; /* for its lock */
+}
+
+bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why)
+{
+    struct cw_store *s = unconst(store);
+
+    cw_mutex_lock(&s->lock);
+    bool is_away = s->breaker.is_away;
+    if (is_away && ret_why)
+        *ret_why = s->breaker.why;
+    cw_mutex_unlock(&s->lock);
+    return is_away;
+}
+
+void cw_store_rates(const struct cw_store *store, struct cw_store_rates *ret_rates)
+{
+    struct cw_store *s = unconst(store);
+
+    cw_mutex_lock(&s->lock);
+    int64_t now = cw_clock_ns();
+    *ret_rates = (struct cw_store_rates){.reads = s->reading.n,
+                                         .read_bytes = s->reading.bytes,
+                                         .read_ns = cw_store_meter_busy_ns(&s->reading, now),
+                                         .writes = s->writing.n,
+                                         .write_bytes = s->writing.bytes,
+                                         .write_ns = cw_store_meter_busy_ns(&s->writing, now),
+                                         .errors = s->reading.errors + s->writing.errors};
+    cw_mutex_unlock(&s->lock);
 }
 
 /* ---- calls on names ---- */

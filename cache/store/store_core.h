@@ -2,10 +2,10 @@
 /* The part of a store that is the same for all: private to store*.c except the stores
  * themselves.
  *
- *   store.c       open, close, away or not, calls        url.c   URLs and names
- *   writer.c   writing                                io_pool.c    jobs, I/O threads, the
- *                 timer
- *   reader.c  files, reading
+ *   url.c, file_name.c   URLs, names of files        breaker.c, meter.c   away or not, rates
+ *   io_pool.c            jobs, I/O threads, timer    file_handle.c        open files
+ *   admission.c          opening by the first user   reader.c, writer.c   reading, writing
+ *   backends.c           the list of backends        store.c              open, close, the rest
  *
  * Whatever a store does is a job. It runs on an I/O thread and somebody waits for it, or is told
  * (asynchronous reads). The timer thread ends jobs that take longer than the timeout: who waits
@@ -18,6 +18,8 @@
 #include "base/buf.h"
 #include "base/thread.h"
 #include "cache/store/backend.h"
+#include "cache/store/breaker.h"
+#include "cache/store/meter.h"
 
 #define CW_STORE_THREADS 8      /* I/O threads that are not stuck */
 #define CW_STORE_THREADS_MAX 16 /* with those that are */
@@ -59,7 +61,10 @@ struct cw_store_job {
     struct cw_cond *waiter;        /* of who waits; lock */
     int64_t deadline_ns;           /* lock: while it runs */
     int stuck;                     /* lock: I/O threads in it when it was given up */
-    struct cw_store_file *file;    /* a ref; or NULL */
+    /* Called once when the job is freed, without the lock: gives up what it owns. is_here: on an
+     * I/O thread, which may wait. NULL: it owns nothing but what is freed with it. */
+    void (*release)(struct cw_store_job *job, bool is_here);
+    struct cw_store_file *file; /* a ref; or NULL */
     char name[CW_STORE_NAME_MAX + 1];
     /* reads */
     uint64_t offset;
@@ -87,12 +92,6 @@ struct cw_store_queue {
     struct cw_store_job *head, *tail;
 };
 
-struct cw_store_meter {    /* lock */
-    uint64_t n, bytes, ns; /* ns: in which at least one was under way */
-    unsigned under_way;
-    int64_t since_ns;
-};
-
 struct cw_store {
     struct cw_store_url url;
     const struct cw_backend *ops;
@@ -105,22 +104,20 @@ struct cw_store {
     struct cw_store_job *running;
     struct cw_thread threads[CW_STORE_THREADS_MAX], timer_thread;
     unsigned threads_n, idle, stuck, alive, wanted; /* lock */
-    bool stopping, was_left;                        /* lock; left: the last thread frees all */
+    /* lock; was_left: the store was closed while threads were stuck */
+    bool stopping, was_left;
+    /* Called without the lock when no thread is left: frees the store. */
+    void (*on_last_thread)(struct cw_store *store);
     int64_t timer_at_ns;
-    int64_t taken_ns;                    /* lock: when an I/O thread last took something */
-    int64_t read_next_ns, write_next_ns; /* lock: throttles */
-    /* lock: away or not */
-    bool is_open, is_opening, is_away, is_trying;
-    int64_t away_since_ns, try_ns, wait_ns;
-    struct cw_err why;
+    int64_t taken_ns;                       /* lock: when an I/O thread last took something */
+    int64_t read_next_ns, write_next_ns;    /* lock: throttles */
+    bool is_open, is_opening;               /* lock: the backend; by the first who needs it */
+    struct cw_store_breaker breaker;        /* lock */
     struct cw_store_meter reading, writing; /* lock */
-    uint64_t errors;
 };
 
-/* url.c */
-int cw_store_check_name(const char *name, struct cw_err *err);
-
 /* io_pool.c */
+/* call NULL: a read */
 struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *call,
                                       const char *name);
 void cw_store_job_start(struct cw_store_job *job); /* takes another ref */
@@ -131,31 +128,28 @@ int cw_store_job_run(struct cw_store_job *job, struct cw_err *err); /* start and
 /* on its I/O thread: the timeout begins anew */
 void cw_store_job_progress(struct cw_store_job *job);
 bool cw_store_job_is_ended(struct cw_store_job *job);
-/* and free the store; or those that are stuck do */
+/* Calls the backend's `try` on an I/O thread, and waits for it. */
+int cw_store_try(struct cw_store *store, struct cw_err *err);
+/* Lock. The store is known to be away since this moment: has the timer look. */
+void cw_store_went_away_locked(struct cw_store *store);
+/* Ends the threads, or leaves those that are stuck to themselves; store->on_last_thread frees the
+ * store. */
 void cw_store_threads_stop(struct cw_store *store);
-void cw_store_jobs_drop(struct cw_store *store); /* what was never taken */
-void cw_store_free(struct cw_store *store);
+void cw_store_jobs_drop(struct cw_store *store); /* what no thread ever took */
 
-/* reader.c */
+/* file_handle.c: a reference count each for files being read and being written */
 struct cw_store_file *cw_store_file_new(struct cw_store *store, void *own, bool is_out);
 struct cw_store_file *cw_store_file_ref_locked(struct cw_store_file *file);
 /* On an I/O thread (or any, of a store that does not wait); without the lock. */
 void cw_store_file_unref_here(struct cw_store_file *file);
-/* anywhere: the last has it closed by an I/O thread */
+/* On any thread: the last one has the file closed by an I/O thread. */
 void cw_store_file_unref(struct cw_store_file *file);
+/* A job that owns a reference of its `file` and of what it `opened`. */
+struct cw_store_job *cw_store_file_job_new(struct cw_store *store, cw_store_call_fn *call,
+                                           const char *name);
 
-/* store.c: lock held */
-/* what an operation came to */
-void cw_store_note_locked(struct cw_store *store, int rc, const struct cw_err *err);
-/* while away */
-int cw_store_refuse_locked(struct cw_store *store, struct cw_err *err);
-cw_store_call_fn cw_store_try_call;
-/* a try on its own accord ended */
-void cw_store_tried_locked(struct cw_store *store, int rc, const struct cw_err *err);
-/* Opened, and not away. Not locked. */
+/* admission.c */
+/* 0: the store is open and not away; opens it if nobody has yet. Takes the lock. */
 int cw_store_admit(struct cw_store *store, struct cw_err *err);
-void cw_store_meter_begin(struct cw_store *store, struct cw_store_meter *meter);
-void cw_store_meter_end_locked(struct cw_store *store, struct cw_store_meter *meter, uint64_t bytes,
-                               int rc);
 
 #endif

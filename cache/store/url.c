@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* URLs of stores, and names of files in them. */
+/* URLs of stores: "scheme:address?key=value&...". */
 #include <stdio.h>
 #include <string.h>
-#include "base/clock.h"
-#include "base/rng.h"
 #include "base/str.h"
-#include "cache/store/store_core.h"
+#include "cache/store/backend.h"
 
-#define OLD_TEMP_MS (3600 * (int64_t)1000)
 #define TIMEOUT_MAX_MS (3600 * (int64_t)1000)
-
-#define CW_BACKEND(name) extern const struct cw_backend cw_backend_##name;
-#include "cache/store/backend_list.h"
-#undef CW_BACKEND
-static const struct cw_backend *const all[] = {
-#define CW_BACKEND(name) &cw_backend_##name,
-#include "cache/store/backend_list.h"
-#undef CW_BACKEND
-};
 
 static const char *const common_keys[] = {"timeout", "read_rate", "write_rate",
                                           "latency", "verify",    NULL};
@@ -112,23 +100,25 @@ static int parse_keys(struct cw_store_url *url, char *query, struct cw_err *err)
     }
     return 0;
 }
-static int find_scheme(struct cw_store_url *url, struct cw_err *err)
+static int find_scheme(const struct cw_backend *const *backends, struct cw_store_url *url,
+                       struct cw_err *err)
 {
     CW_STR_AUTO forms = {0};
 
-    for (size_t i = 0; i < CW_ARRAY_LEN(all); i++) {
-        size_t n = strlen(all[i]->scheme);
-        if (strncmp(url->text, all[i]->scheme, n) == 0 && url->text[n] == ':') {
-            url->ops = all[i];
+    for (const struct cw_backend *const *b = backends; *b; b++) {
+        size_t n = strlen((*b)->scheme);
+        if (strncmp(url->text, (*b)->scheme, n) == 0 && url->text[n] == ':') {
+            url->ops = *b;
             snprintf(url->address, sizeof(url->address), "%s", url->text + n + 1);
             return 0;
         }
-        cw_str_addf(&forms, "%s%s", i == 0 ? "" : ", ", all[i]->form);
+        cw_str_addf(&forms, "%s%s", b == backends ? "" : ", ", (*b)->form);
     }
     return cw_err_set(err, CW_E_INVALID, "store \"%s\": a store is one of %s", url->text,
                       cw_str_text(&forms));
 }
-int cw_store_url_parse(const char *text, struct cw_store_url *ret_url, struct cw_err *err)
+int cw_store_url_parse(const struct cw_backend *const *backends, const char *text,
+                       struct cw_store_url *ret_url, struct cw_err *err)
 {
     struct cw_store_url *url = ret_url;
     int rc;
@@ -141,7 +131,7 @@ int cw_store_url_parse(const char *text, struct cw_store_url *ret_url, struct cw
         return cw_err_set(err, CW_E_INVALID, "store: a URL has at most %d bytes",
                           CW_STORE_URL_MAX - 1);
     snprintf(url->text, sizeof(url->text), "%s", text);
-    if ((rc = find_scheme(url, err)) < 0)
+    if ((rc = find_scheme(backends, url, err)) < 0)
         return rc;
     url->timeout_ns = url->ops->timeout_ms * 1000000;
     char *query = strchr(url->address, '?');
@@ -152,56 +142,10 @@ int cw_store_url_parse(const char *text, struct cw_store_url *ret_url, struct cw
     }
     return url->ops->check(url, err);
 }
-int cw_store_url_check(const char *url, struct cw_err *err)
-{
-    struct cw_store_url parsed;
-
-    return cw_store_url_parse(url, &parsed, err);
-}
 const char *cw_store_url_get(const struct cw_store_url *url, const char *key)
 {
     for (size_t i = 0; i < url->keys_n; i++)
         if (cw_str_eq(url->keys[i], key))
             return url->values[i];
     return NULL;
-}
-
-static bool is_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-}
-/* Whether it is parts of one letter or more, none of which begins with '.'. */
-static bool is_path(const char *name)
-{
-    bool begins = true; /* a part */
-
-    for (; *name; name++) {
-        if (*name == '/' ? begins : !is_name_char(*name) || (begins && *name == '.'))
-            return false;
-        begins = *name == '/';
-    }
-    return !begins;
-}
-int cw_store_check_name(const char *name, struct cw_err *err)
-{
-    if (strnlen(name, CW_STORE_NAME_MAX + 1) > CW_STORE_NAME_MAX)
-        return cw_err_set(err, CW_E_INVALID, "store: the name %.40s... has more than %d bytes",
-                          name, CW_STORE_NAME_MAX);
-    if (!is_path(name))
-        return cw_err_set(err, CW_E_INVALID,
-                          "store: \"%s\" is no name of a file: parts of A-Z a-z 0-9 . _ -, none of "
-                          "which begins with '.'",
-                          name);
-    return 0;
-}
-
-void cw_store_temp_name(char ret_name[CW_STORE_TEMP_BYTES])
-{
-    snprintf(ret_name, CW_STORE_TEMP_BYTES, ".tmp-%016llx",
-             (unsigned long long)cw_rng_process_id());
-}
-bool cw_store_is_old_temp(const char *part, int64_t mtime_ms)
-{
-    return cw_str_starts(part, ".tmp-") && cw_clock_wall_ms() - mtime_ms > OLD_TEMP_MS;
 }

@@ -55,7 +55,7 @@ static int call_commit(struct cw_store_job *job)
 
 static struct cw_store_job *job_of(struct put *put, cw_store_call_fn *call)
 {
-    struct cw_store_job *job = cw_store_job_new(put->store, call, put->name);
+    struct cw_store_job *job = cw_store_file_job_new(put->store, call, put->name);
 
     cw_mutex_lock(&put->store->lock);
     job->file = cw_store_file_ref_locked(put->out);
@@ -216,7 +216,7 @@ static int write_all(struct put *put, struct cw_err *err)
 }
 static int create(struct put *put, struct cw_err *err)
 {
-    struct cw_store_job *job = cw_store_job_new(put->store, call_create, put->name);
+    struct cw_store_job *job = cw_store_file_job_new(put->store, call_create, put->name);
 
     job->has_latency = true;
     int rc = cw_store_job_run(job, err);
@@ -275,10 +275,12 @@ int cw_store_put_held(struct cw_store *store, const char *name, const struct iov
     for (size_t i = 0; i < parts_n; i++)
         put.total += parts[i].iov_len;
     cw_cond_init(&put.waiter);
-    cw_store_meter_begin(store, &store->writing);
+    cw_mutex_lock(&store->lock);
+    cw_store_meter_begin(&store->writing, cw_clock_ns());
+    cw_mutex_unlock(&store->lock);
     rc = run_steps(&put, err);
     cw_mutex_lock(&store->lock);
-    cw_store_meter_end_locked(store, &store->writing, put.total, rc);
+    cw_store_meter_end(&store->writing, put.total, rc, cw_clock_ns());
     cw_mutex_unlock(&store->lock);
     cw_cond_fini(&put.waiter);
     cw_buf_unref(put.pieces);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether an operation may begin: the store is not away, and open. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/store/store_core.h"
+
+static int refuse(const struct cw_store *store, struct cw_err *err)
+{
+    return cw_store_breaker_refuse(&store->breaker, store->url.text, cw_clock_ns(), err);
+}
+
+/* Lock, given up meanwhile. The first user opens the store, the others wait for it. */
+static int open_first(struct cw_store *store, struct cw_err *err)
+{
+    struct cw_err why = {0};
+
+    store->is_opening = true;
+    cw_mutex_unlock(&store->lock);
+    int rc = cw_store_try(store, &why);
+    cw_mutex_lock(&store->lock);
+    store->is_opening = false;
+    store->is_open = rc == 0;
+    if (rc < 0 && cw_store_breaker_open(&store->breaker, &why, cw_clock_ns()))
+        cw_store_went_away_locked(store);
+    cw_cond_broadcast(&store->quiet);
+    return refuse(store, err);
+}
+
+int cw_store_admit(struct cw_store *store, struct cw_err *err)
+{
+    cw_mutex_lock(&store->lock);
+    while (store->is_opening)
+        cw_cond_wait(&store->quiet, &store->lock);
+    int rc = refuse(store, err);
+    if (rc == 0 && !store->is_open)
+        rc = open_first(store, err);
+    cw_mutex_unlock(&store->lock);
+    return rc;
+}
