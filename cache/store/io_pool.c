@@ -161,8 +161,7 @@ static void end(struct cw_store_job *job, int rc)
     unlink_job(store, job);
     job->state = CW_STORE_JOB_ENDED;
     job->rc = rc;
-    job->stuck = job->inside - job->copying;
-    store->stuck += (unsigned)job->stuck;
+    store->stuck += (unsigned)(job->inside - job->copying);
     note_result(job);
     if (job->copying == 0)
         tell(job);
@@ -232,25 +231,29 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
         store->idle--;
     }
 }
-/* Without the lock: what was read into memory of the thread's own (or straight to where it
- * belongs) goes to the caller, if he still waits. */
-static void hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc,
+/* Lock held. Ends the job from a thread that is inside: that one has come back, and is not stuck. */
+static void end_from_inside(struct cw_store_job *job, int rc)
+{
+    job->inside--;
+    end(job, rc);
+    job->inside++;
+}
+/* Without the lock. What was read into memory of the thread's own (or straight to where it belongs)
+ * goes to the caller. false: the job had ended before, and this thread counts as stuck. */
+static bool hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc,
                       const struct cw_err *err)
 {
     struct cw_store *store = job->store;
 
     cw_mutex_lock(&store->lock);
-    if (job->state == CW_STORE_JOB_ENDED) {
+    bool is_in_time = job->state != CW_STORE_JOB_ENDED;
+    if (!is_in_time || rc < 0) {
+        if (is_in_time) {
+            job->why = *err;
+            end_from_inside(job, rc);
+        }
         cw_mutex_unlock(&store->lock);
-        return;
-    }
-    if (rc < 0) {
-        job->why = *err;
-        job->inside--; /* this thread is not stuck */
-        end(job, rc);
-        job->inside++;
-        cw_mutex_unlock(&store->lock);
-        return;
+        return is_in_time;
     }
     job->copying++;
     cw_mutex_unlock(&store->lock);
@@ -264,13 +267,13 @@ static void hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, siz
         if (job->copying == 0)
             tell(job);
     } else if (job->done == job->n) {
-        job->inside--;
-        end(job, 0);
-        job->inside++;
+        end_from_inside(job, 0);
     }
     cw_mutex_unlock(&store->lock);
+    return true;
 }
-static void run_piece(struct cw_store_job *job, size_t at, size_t n, void **buffer)
+/* false: the job had ended before */
+static bool run_piece(struct cw_store_job *job, size_t at, size_t n, void **buffer)
 {
     struct cw_store *store = job->store;
     struct cw_err err = {0};
@@ -289,9 +292,10 @@ static void run_piece(struct cw_store_job *job, size_t at, size_t n, void **buff
         rc = store->ops->read_past(job->file->own, offset, to += offset % CW_MEM_PAGE, n, &err);
     else
         rc = store->ops->read(job->file->own, offset, to, n, &err);
-    hand_over(job, at, to, n, rc, &err);
+    return hand_over(job, at, to, n, rc, &err);
 }
-static void run_call(struct cw_store_job *job)
+/* false: the job had ended before */
+static bool run_call(struct cw_store_job *job)
 {
     struct cw_store *store = job->store;
 
@@ -299,27 +303,24 @@ static void run_call(struct cw_store_job *job)
         cw_clock_sleep_ns(store->url.latency_ns);
     int rc = job->call(job);
     cw_mutex_lock(&store->lock);
-    if (job->state != CW_STORE_JOB_ENDED) {
+    bool is_in_time = job->state != CW_STORE_JOB_ENDED;
+    if (is_in_time) {
         job->why = job->err;
-        job->inside--; /* this thread is not stuck */
-        end(job, rc);
-        job->inside++;
+        end_from_inside(job, rc);
     }
     cw_mutex_unlock(&store->lock);
+    return is_in_time;
 }
+/* Threads that came back in time were never counted as stuck, even if the job ended while they
+ * copied: only one that came back too late leaves the count. */
 static void run(struct cw_store *store, struct cw_store_job *job, size_t at, size_t n,
                 void **buffer)
 {
-    if (job->call)
-        run_call(job);
-    else
-        run_piece(job, at, n, buffer);
+    bool is_in_time = job->call ? run_call(job) : run_piece(job, at, n, buffer);
+
     cw_mutex_lock(&store->lock);
     job->inside--;
-    if (job->stuck > 0) {
-        job->stuck--;
-        store->stuck--;
-    }
+    store->stuck -= !is_in_time;
     cw_mutex_unlock(&store->lock);
     unref_job(job, true);
 }

@@ -60,7 +60,6 @@ struct cw_store_job {
     bool is_told;                  /* lock: done was called, or who waits may go on */
     struct cw_cond *waiter;        /* of who waits; lock */
     int64_t deadline_ns;           /* lock: while it runs */
-    int stuck;                     /* lock: I/O threads in it when it was given up */
     /* Called once when the job is freed, without the lock: gives up what it owns. is_here: on an
      * I/O thread, which may wait. NULL: it owns nothing but what is freed with it. */
     void (*release)(struct cw_store_job *job, bool is_here);
