@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define PACK_BYTES_MAX ((uint64_t)64 << 20)
 #define OPEN_MAX 128
 #define FULL_NS ((int64_t)5 * 1000000000)
 
@@ -183,46 +182,6 @@ bool cw_tier_store_has(struct cw_tier_store *s, struct cw_hash key, size_t n)
     if (!has)
         atomic_store(&s->missed, true);
     return has;
-}
-
-/* ---- the whole ---- */
-
-struct cw_tier_store *cw_tier_store_new(const char *url, uint64_t quota, uint64_t queue_limit,
-                                        int64_t idle_ms)
-{
-    struct cw_tier_store *s = CW_NEW(struct cw_tier_store);
-    s->url = cw_mem_strdup(url);
-    atomic_store(&s->quota, quota);
-    s->idle_ms = idle_ms;
-    s->pack_bytes = CW_MIN(PACK_BYTES_MAX, queue_limit / 2);
-    cw_mutex_init(&s->mutex);
-    cw_mutex_init(&s->tally.mutex);
-    cw_fill_queue_init(&s->queue, queue_limit / 2);
-    cw_thread_start(&s->thread, "cachew-srcpack", cw_tier_store_work, s);
-    return s;
-}
-
-void cw_tier_store_free(struct cw_tier_store *s)
-{
-    if (!s)
-        return;
-    cw_fill_queue_stop(&s->queue);
-    cw_thread_join(&s->thread);
-    const char *name;
-    void *value;
-    cw_mutex_lock(&s->mutex);
-    for (size_t i = 0; cw_strmap_next(&s->packs, &i, &name, &value);)
-        cw_tier_store_forget(s, value);
-    cw_mutex_unlock(&s->mutex);
-    cw_strmap_fini(&s->packs);
-    cw_map_fini(&s->places);
-    cw_fill_queue_fini(&s->queue);
-    cw_mem_free(s->pending);
-    cw_store_close(s->store);
-    cw_mem_free(s->url);
-    cw_mutex_fini(&s->mutex);
-    cw_mutex_fini(&s->tally.mutex);
-    cw_mem_free(s);
 }
 
 void cw_tier_store_set_quota(struct cw_tier_store *s, uint64_t quota)

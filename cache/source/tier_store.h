@@ -73,8 +73,7 @@ void cw_tier_store_learn(struct cw_tier_store *s, const char *name, uint64_t byt
                          struct cw_source_place *places, size_t n, int64_t used_ms);
 /* Its blocks are not found any more. The lock is held. */
 void cw_tier_store_forget(struct cw_tier_store *s, struct cw_source_pack *p);
-/* Asks the store which packs there are. The thread's, as all that follows. */
+/* Asks the store which packs there are. For the tier's thread. */
 void cw_tier_store_list(struct cw_tier_store *s);
-void cw_tier_store_work(void *packs);
 
 #endif

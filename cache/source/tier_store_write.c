@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that makes room and writes packs. */
+/* The tier's life, and its thread, which makes room and writes packs. */
 #include "cache/source/tier_store.h"
 
 #include <stdio.h>
@@ -11,6 +11,7 @@
 
 /* a pack that does not get full is written after so long */
 #define LINGER_NS ((int64_t)1000 * 1000000)
+#define PACK_BYTES_MAX ((uint64_t)64 << 20)
 #define LIST_NS ((int64_t)30 * 1000000000)
 #define MARK_MS 600000
 
@@ -199,7 +200,7 @@ static void take(struct cw_tier_store *s, struct cw_fill_item *item)
     s->pending_bytes += item->buf->len;
 }
 
-void cw_tier_store_work(void *arg)
+static void work(void *arg)
 {
     struct cw_tier_store *s = arg;
     struct cw_fill_item item;
@@ -230,4 +231,44 @@ void cw_tier_store_work(void *arg)
             mark_used(s);
         }
     }
+}
+
+/* ---- life ---- */
+
+struct cw_tier_store *cw_tier_store_new(const char *url, uint64_t quota, uint64_t queue_limit,
+                                        int64_t idle_ms)
+{
+    struct cw_tier_store *s = CW_NEW(struct cw_tier_store);
+    s->url = cw_mem_strdup(url);
+    atomic_store(&s->quota, quota);
+    s->idle_ms = idle_ms;
+    s->pack_bytes = CW_MIN(PACK_BYTES_MAX, queue_limit / 2);
+    cw_mutex_init(&s->mutex);
+    cw_mutex_init(&s->tally.mutex);
+    cw_fill_queue_init(&s->queue, queue_limit / 2);
+    cw_thread_start(&s->thread, "cachew-srcpack", work, s);
+    return s;
+}
+
+void cw_tier_store_free(struct cw_tier_store *s)
+{
+    if (!s)
+        return;
+    cw_fill_queue_stop(&s->queue);
+    cw_thread_join(&s->thread);
+    const char *name;
+    void *value;
+    cw_mutex_lock(&s->mutex);
+    for (size_t i = 0; cw_strmap_next(&s->packs, &i, &name, &value);)
+        cw_tier_store_forget(s, value);
+    cw_mutex_unlock(&s->mutex);
+    cw_strmap_fini(&s->packs);
+    cw_map_fini(&s->places);
+    cw_fill_queue_fini(&s->queue);
+    cw_mem_free(s->pending);
+    cw_store_close(s->store);
+    cw_mem_free(s->url);
+    cw_mutex_fini(&s->mutex);
+    cw_mutex_fini(&s->tally.mutex);
+    cw_mem_free(s);
 }
