@@ -24,7 +24,7 @@ import shlex
 import subprocess
 import sys
 
-from structure import BESIDE, DEFENDED, LAYER, MODULES, STEMS, THIRD, UNSORTED
+from structure import BESIDE, DEFENDED, LAYER, MODULES, STEMS, THIRD
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.M)
 
@@ -187,16 +187,11 @@ def circle_in(group, edges):
     return best
 
 
-def is_unsorted(path):
-    """Whether the file's folder is still to be sorted into modules."""
-    return path.rpartition("/")[0] in UNSORTED
-
-
 def circles_of(uses):
     """Circles of files within one module, as pairs of the set of files and the edges. uses: (path, other)."""
     edges = collections.defaultdict(set)
     for path, other in uses:
-        if path != other and module_of(path) == module_of(other) and not is_unsorted(path) and not is_unsorted(other):
+        if path != other and module_of(path) == module_of(other):
             edges[path].add(other)
             edges[other]  # an entry for each node
     return [(frozenset(group), edges) for group in components(edges)]
