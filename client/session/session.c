@@ -47,13 +47,6 @@ static void session_free(struct cw_session *session)
     closed(arg);
 }
 
-static bool is_final(int code)
-{
-    return code == CW_E_INVALID || code == CW_E_DENIED || code == CW_E_UNSUPPORTED ||
-           code == CW_E_LIMIT || code == CW_E_STATE || code == CW_E_OTHER_FILE ||
-           code == CW_E_EXISTS || code == CW_E_NOT_FOUND;
-}
-
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_session *session = arg;
@@ -65,9 +58,7 @@ static void on_close(void *arg, int code, const char *msg)
         session_free(session);
         return;
     }
-    /* Once begun only a JobError ends a job: the other end may have been a dispatcher on its way
-     * out, or something between. */
-    if (!session->begun && is_final(code)) {
+    if (cw_answer_to_close(code, session->begun) == CW_ANSWER_FAIL) {
         struct cw_err err = {0};
         cw_err_set(&err, code, "dispatcher %s: %s", address, msg && *msg ? msg : cw_err_text(code));
         cw_client_job_fail(session->job, &err);

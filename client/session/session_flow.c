@@ -7,7 +7,6 @@
 #include "client/session/session_int.h"
 
 #define STARVED_TICKS 40
-#define STILL_MS_MAX (24 * 3600 * 1000) /* as much as timeout_ms may be */
 
 void cw_session_advance(struct cw_session *session, bool all)
 {
@@ -72,11 +71,8 @@ void cw_session_set_reason(struct cw_session *session, const char *reason, uint6
     struct cachew_job *job = session->job;
     cw_mutex_lock(&job->mutex);
     snprintf(job->reason, sizeof(job->reason), "%s", reason);
-    if (still_ms < CW_SESSION_STUCK)
-        job->start_by_ns =
-            CW_MAX(job->start_by_ns, cw_clock_ns() + (job->client->timeout_ms -
-                                                      (int64_t)CW_MIN(still_ms, STILL_MS_MAX)) *
-                                                         1000000);
+    job->start_by_ns =
+        cw_answer_start_limit(job->start_by_ns, cw_clock_ns(), job->client->timeout_ms, still_ms);
     cw_mutex_unlock(&job->mutex);
     cw_cond_broadcast(&job->cond);
 }

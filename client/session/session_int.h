@@ -7,12 +7,13 @@
  *   session_restart.c  a job that the dispatcher has lost is begun again
  *   session_recv.c     messages from the dispatcher
  *   session.c          the life of the session and of its stream
- * Loop thread. */
+ * ack_schedule.c and answer.c are pure decisions that these ask. Loop thread. */
 #ifndef CW_CLIENT_SESSION_INT_H
 #define CW_CLIENT_SESSION_INT_H
 
 #include "cachew/v1/job.pb-c.h"
 #include "client/session/ack_schedule.h"
+#include "client/session/answer.h"
 #include "client/session/session.h"
 #include "client/transport/worker_stream.h"
 
@@ -70,7 +71,6 @@ void cw_session_set_kicks(struct cw_session *session);
 /* Why the trainer waits, for its error messages, and for how long nothing has moved. Whenever
  * something moves, the time limit of cachew_job_start begins anew; CW_SESSION_STUCK: nothing has
  * moved since the last call. */
-#define CW_SESSION_STUCK UINT64_MAX
 void cw_session_set_reason(struct cw_session *session, const char *reason, uint64_t still_ms);
 /* Once a tick: grants credit beyond the limit when the trainer starves for want of it. */
 void cw_session_help_starving(struct cw_session *session);

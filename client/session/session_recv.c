@@ -74,19 +74,20 @@ static void on_local_workers(struct cw_session *session, const Cachew__V1__Local
 static void on_error(struct cw_session *session, const Cachew__V1__JobError *error)
 {
     struct cw_err err = {0};
-    int code = error->code < 0 && error->code > -(int)CW_ORD_N ? error->code : CW_E_INTERNAL;
-    /* the dispatcher stops, or cannot now: the stream ends, and we come again */
-    if (cw_err_is_retryable(code)) {
+    int code = cw_answer_code(error->code);
+    switch (cw_answer_to_error(code, cw_session_can_restart(session))) {
+    case CW_ANSWER_RETRY:
         cw_session_set_reason(session, error->error, CW_SESSION_STUCK);
-        return;
-    }
-    if (code == CW_E_NOT_FOUND && cw_session_can_restart(session)) {
+        break;
+    case CW_ANSWER_RESTART:
         if (cw_session_forget_job(session, error->error, &err) != 0)
             cw_client_job_fail(session->job, &err);
-        return;
+        break;
+    case CW_ANSWER_FAIL:
+    default:
+        cw_err_set(&err, code, "%s", *error->error ? error->error : cw_err_text(code));
+        cw_client_job_fail(session->job, &err);
     }
-    cw_err_set(&err, code, "%s", *error->error ? error->error : cw_err_text(code));
-    cw_client_job_fail(session->job, &err);
 }
 
 void cw_session_recv(void *arg, struct cw_rpc_msg *msg)

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ledger of a dense job: what goes in comes out once and in order, credit comes back when an
+ * entry was given out, items count as consumed when the trainer has come back from it. */
+#include "support/cm.h"
+
+#include <stdatomic.h>
+#include "base/mem.h"
+#include "client/delivery/ledger.h"
+#include "client/model/public.h"
+
+#define ITEMS 5
+#define COST 100
+
+static struct cachew_job job;
+static struct cw_ledger ledger;
+static struct cw_credit *credit;
+
+static int setup(void **state)
+{
+    const struct cw_pos from = {0};
+    (void)state;
+    job = (struct cachew_job){.items = ITEMS, .epochs = 1, .consumers = 1};
+    cw_mutex_init(&job.mutex);
+    cw_cond_init(&job.cond);
+    credit = cw_credit_new(1 << 20);
+    (void)cw_credit_begin(credit);
+    cw_ledger_init(&ledger, &job, NULL, &from, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cw_ledger_fini(&ledger);
+    assert_int_equal(credit->refs, 1); /* nobody keeps a charge */
+    while (job.head) {
+        struct cachew_batch *next = job.head->next;
+        cachew_batch_release(job.head);
+        job.head = next;
+    }
+    cw_credit_unref(credit);
+    cw_cond_fini(&job.cond);
+    cw_mutex_fini(&job.mutex);
+    return 0;
+}
+
+static struct cw_received *received(uint64_t item)
+{
+    struct cw_received *r = CW_NEW(struct cw_received);
+    r->batch = cw_batch_new(0);
+    r->batch->item = item;
+    r->charge = cw_credit_charge(credit, COST, COST);
+    return r;
+}
+
+static int put(uint64_t item)
+{
+    struct cw_err err = {0};
+    struct cw_received *r = received(item);
+    int rc = cw_ledger_put(&ledger, r, &err);
+    if (rc != 1)
+        cw_received_free(r);
+    return rc;
+}
+
+/* What is pushed to the trainer now: item numbers as digits, '.' for the end of the epoch. */
+static void drain(const char *want)
+{
+    struct cw_err err = {0};
+    assert_int_equal(cw_ledger_drain(&ledger, &err), 0);
+    for (; *want; want++) {
+        struct cachew_batch *entry = job.head;
+        assert_non_null(entry);
+        assert_int_equal(entry->end, *want == '.');
+        if (!entry->end)
+            assert_int_equal(entry->item, *want - '0');
+        job.head = entry->next;
+        cachew_batch_release(entry);
+    }
+    assert_null(job.head);
+    job.tail = NULL;
+}
+
+/* The trainer was given, and has consumed, this many entries. */
+static void trainer_is_at(uint64_t given, uint64_t consumed)
+{
+    atomic_store(&job.given, given);
+    atomic_store(&job.consumed, consumed);
+    cw_ledger_settle(&ledger);
+}
+
+static bool is_consumed(uint64_t item)
+{
+    const struct cw_set *set = cw_map_get(&ledger.consumed, 0);
+    return set && cw_set_has(set, item);
+}
+
+static void items_come_out_in_order(void **state)
+{
+    (void)state;
+    assert_int_equal(put(2), 1);
+    assert_int_equal(put(1), 1);
+    drain("");
+    assert_int_equal(put(0), 1);
+    drain("012");
+    assert_int_equal(put(4), 1);
+    assert_int_equal(put(3), 1);
+    drain("34.");
+}
+
+static void credit_comes_back_when_given_and_items_count_when_consumed(void **state)
+{
+    (void)state;
+    for (uint64_t item = 0; item < 3; item++)
+        assert_int_equal(put(item), 1);
+    drain("012");
+    assert_int_equal(credit->held, 3 * COST);
+    assert_int_equal(cw_ledger_bytes(&ledger), 3 * COST);
+    trainer_is_at(2, 1);
+    assert_int_equal(credit->held, COST);
+    assert_int_equal(cw_ledger_bytes(&ledger), COST);
+    assert_true(is_consumed(0) && !is_consumed(1) && !is_consumed(2));
+    assert_int_equal(ledger.pos.item, 1);
+    trainer_is_at(3, 3);
+    assert_int_equal(credit->held, 0);
+    assert_true(is_consumed(1) && is_consumed(2));
+    assert_int_equal(ledger.pos.item, 3);
+    assert_int_equal(ledger.consumed_n, 3);
+}
+
+static void duplicates_and_strangers_stay_the_callers(void **state)
+{
+    (void)state;
+    assert_int_equal(put(0), 1);
+    assert_int_equal(put(0), 0);
+    drain("0");
+    assert_int_equal(put(0), 0); /* also once it was given out */
+    assert_int_equal(put(ITEMS), CW_E_CORRUPT);
+    assert_int_equal(atomic_load(&job.counts.duplicates), 2);
+    assert_int_equal(cw_ledger_bytes(&ledger), COST);
+    assert_int_equal(credit->held, COST);
+}
+
+static void what_is_lost_is_passed_over(void **state)
+{
+    (void)state;
+    assert_int_equal(put(0), 1);
+    assert_int_equal(put(3), 1);
+    cw_ledger_skip(&ledger, 0, 1, 3, true);
+    drain("03");
+    assert_int_equal(atomic_load(&job.counts.lost_items), 2);
+    trainer_is_at(1, 1);
+    /* Lost items count with the entry before them, so that the position never stands in a hole. */
+    assert_true(is_consumed(0) && is_consumed(1) && is_consumed(2) && !is_consumed(3));
+}
+
+static void the_end_of_the_epoch_moves_the_position(void **state)
+{
+    (void)state;
+    for (uint64_t item = 0; item < ITEMS; item++)
+        assert_int_equal(put(item), 1);
+    drain("01234.");
+    trainer_is_at(ITEMS + 1, ITEMS + 1);
+    assert_int_equal(ledger.pos.epoch, 1);
+    assert_int_equal(ledger.pos.item, 0);
+    assert_int_equal(ledger.ends_open, 0);
+    assert_true(cw_reorder_is_over(&ledger.reorder));
+}
+
+/* What was received and never given out is freed, and its credit comes back. */
+static void nothing_is_left_behind(void **state)
+{
+    (void)state;
+    assert_int_equal(put(1), 1);
+    assert_int_equal(put(3), 1);
+    assert_int_equal(put(0), 1);
+    drain("01");
+    trainer_is_at(1, 0);
+    assert_int_equal(credit->refs, 1 + 2);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(items_come_out_in_order, setup, teardown),
+    cmocka_unit_test_setup_teardown(credit_comes_back_when_given_and_items_count_when_consumed,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(duplicates_and_strangers_stay_the_callers, setup, teardown),
+    cmocka_unit_test_setup_teardown(what_is_lost_is_passed_over, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_end_of_the_epoch_moves_the_position, setup, teardown),
+    cmocka_unit_test_setup_teardown(nothing_is_left_behind, setup, teardown)};
+CW_TESTS_MAIN(tests)
