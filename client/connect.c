@@ -26,13 +26,15 @@
 #define LOCAL_TIMEOUT_MS 30000
 #define PROBE_MS 2000
 #define PROBE_PAUSE_MAX_MS 500
-#define PROBE_LATE_MS 1000      /* for the last answer to say why, on a busy machine */
-#define WATCH_MS 250            /* "local:": are the children alive? */
-#define KEEP_BYTES (256u << 20) /* idle receive memory */
+/* How much longer than the deadline the last answer, which says why, is waited for. */
+#define PROBE_LATE_MS 1000
+#define WATCH_MS 250            /* "local:": how often to look whether the children are alive */
+#define KEEP_BYTES (256u << 20) /* how much idle memory for received batches to keep */
 
-/* ---- is there a dispatcher? ---- */
+/* ---- the first question to the dispatcher ---- */
 
-/* One answer for cachew_connect, which waits for it, but not for longer than it was told. */
+/* Asks the dispatcher for its version until it answers or the deadline has passed;
+ * cachew_connect waits for the answer. The loop thread writes it. */
 struct cw_connect_probe {
     struct cachew_client *client;
     struct cw_timer *again;
@@ -72,8 +74,8 @@ static void check_info(struct cw_connect_probe *probe, struct cw_rpc_msg *reply)
     protobuf_c_message_free_unpacked(base, NULL);
 }
 
-/* gRPC's words around the system's: "ADDRESS: failed to connect to all addresses; last error:
- * ... : Connection refused". */
+/* The system's reason without the words that gRPC puts around it: "ADDRESS: failed to connect to
+ * all addresses; last error: ... : Connection refused". */
 static const char *short_reason(const char *address, const char *msg)
 {
     size_t n = strlen(address);
@@ -90,12 +92,12 @@ static void on_info(void *arg, struct cw_rpc_msg *reply, int code, const char *m
     struct cw_connect_probe *probe = arg;
     const char *address = probe->client->address;
     if (reply) {
-        probe->err = (struct cw_err){0}; /* of attempts before */
+        probe->err = (struct cw_err){0}; /* forget the errors of earlier attempts */
         check_info(probe, reply);
         probe_end(probe);
         return;
     }
-    if (code == CW_E_STATE) { /* a forked child for which nobody can speak */
+    if (code == CW_E_STATE) { /* a forked child that has no relay */
         cw_err_set(&probe->err, code, "%s", msg);
         probe_end(probe);
         return;
@@ -126,7 +128,7 @@ static void probe_send(void *arg)
     struct cw_buf *buf = cw_wire_pack(&request.base);
     int64_t left = CW_MAX(probe->deadline_ms - cw_clock_ms(), 1);
     if (!probe->again)
-        /* the loop's, which frees it */
+        /* owned by the loop, which frees it */
         probe->again = cw_timer_new(probe->client->loop, probe_send, probe);
     cw_channel_unary(probe->client->channel, "/cachew.v1.Admin/Info", buf, CW_MIN(left, PROBE_MS),
                      on_info, probe);
@@ -226,7 +228,7 @@ void cachew_disconnect(struct cachew_client *client)
 {
     if (!client || cw_client_check(client, NULL) != 0)
         return;
-    /* its thread still serves them: better kept than freed under them */
+    /* The client's thread still serves them: it is better to leak the client than to free it. */
     if (atomic_load(&client->jobs) != 0) {
         cw_log_error("client", "cachew_disconnect: %d jobs are still open",
                      atomic_load(&client->jobs));

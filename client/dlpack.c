@@ -49,7 +49,7 @@ static void on_delete(struct DLManagedTensor *self)
     cachew_batch_release(batch);
 }
 
-/* DLPack has no const: the contract (read-only) is the consumer's to keep. */
+/* DLPack has no const: the consumer must keep to the contract that data is read-only. */
 static void *without_const(const void *p)
 {
     union {

@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "client/model/public.h"
 
-/* ---- given out and consumed ---- */
-
 static void note_consumed(struct cachew_job *job)
 {
     if (!job->last_pending)
@@ -44,8 +42,8 @@ static void note_batch(struct cachew_job *job, const struct cachew_batch *batch)
     atomic_fetch_add_explicit(&counts->skipped, batch->data->skipped, memory_order_relaxed);
     atomic_fetch_add_explicit(&counts->bytes, bytes, memory_order_relaxed);
     job->unkicked_bytes += bytes;
-    /* The last one of a sparse job: from now on the window counts from what has come, and the
-     * dispatcher is to know it. */
+    /* A sparse job that has given out its last finished batch: from now on the dispatcher may
+     * count the window from what was received, so it must be told. */
     if (++job->unkicked_n >= atomic_load_explicit(&job->kick_n, memory_order_relaxed) ||
         (job->sparse && nothing_waits(job)) ||
         job->unkicked_bytes >= atomic_load_explicit(&job->kick_bytes, memory_order_relaxed)) {
@@ -84,7 +82,7 @@ int cachew_job_next(struct cachew_job *job, int64_t timeout_ms, struct cachew_ba
     int64_t asked_ns = cw_clock_ns();
     cw_trainer_measure_asked(&job->measure, asked_ns);
     bool waits = !job->taken;
-    /* what it lacks may wait for what it has just consumed to be told */
+    /* The dispatcher may lease no more before it is told what was consumed just now. */
     if (waits && nothing_waits(job))
         cw_client_job_kick(job);
     if (!job->taken && cw_client_job_take(job, timeout_ms, &err) != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew_job_start and cachew_job_close: options checked, the session made and ended on the loop
- * thread. */
+/* cachew_job_start and cachew_job_close: they check the options, and make and end the session on
+ * the loop thread. */
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,7 +120,7 @@ static int make_conf(const struct cachew_pipeline *pipeline, const struct cachew
     }
     conf.graph = cw_graph_ref(cw_pipeline_graph(pipeline));
     conf.identity = conf.graph->identity;
-    if (o->identity) /* it was checked */
+    if (o->identity) /* check_options has checked it */
         (void)!cw_identity_parse(o->identity, "", &conf.identity, NULL);
     conf.name = dup_given(o->name);
     conf.autocache = dup_given(o->autocache);
@@ -179,7 +179,8 @@ static void close_on_loop(void *arg)
     cw_session_close(job->session, on_closed, job);
 }
 
-/* A kick that was posted must have run before its node is freed; posted calls run in order. */
+/* The job has a node for wake-ups of the loop, which may be posted still. Posted calls run in
+ * order, so once this one has run the node may be freed. */
 static void last_on_loop(void *arg)
 {
     on_closed(arg);
@@ -233,8 +234,8 @@ static int start_late(const struct cachew_job *job, struct cw_err *err)
         job->reason[0] ? "" : job->client->address, job->reason[0] ? "" : " does not answer");
 }
 
-/* Until the dispatcher has welcomed us; the time runs anew when it says that something has
- * moved. */
+/* Waits until the dispatcher has welcomed this client. The time limit begins anew whenever the
+ * dispatcher reports that something has moved. */
 static int wait_started(struct cachew_job *job, const struct cachew_cancel *cancel,
                         struct cw_err *err)
 {

@@ -4,8 +4,9 @@
 #include "client/model/public.h"
 #include "wire/token.h"
 
-/* Unordered: everything below the first item that is missing, and the runs beyond it. Items of
- * other consumers count as consumed up to where this one stands: all of them see the same step. */
+/* Unordered jobs: the token has the first item that is not consumed, and the set of items beyond
+ * it that are. Items of other coordinated consumers count as consumed up to the position of this
+ * one, since all consumers are at the same step. */
 static void token_unordered(const struct cachew_job *job, bool with_last, struct cw_token *token)
 {
     uint64_t step = job->mode == CW_MODE_COORDINATED ? job->consumers : 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines of the public API: a graph behind an opaque pointer, and the builder, which gathers
- * one node at a time and gives it to the graph's own builder when the next one begins. */
+/* Pipelines of the public API: a graph behind an opaque pointer, and the builder. The builder
+ * collects one node at a time, and hands it to the builder of src/graph when the next begins. */
 #include "client/pipeline.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 struct cachew_builder {
     struct cw_graph_builder *graph;
-    struct cw_node node; /* being described */
-    bool open;           /* there is one */
-    bool source;         /* it reads from none */
+    struct cw_node node; /* the node that is being described */
+    bool open;           /* a node is being described */
+    bool source;         /* the node has no inputs */
     char **inputs;
     size_t inputs_n, inputs_cap;
     size_t fields_cap, depends_cap;
@@ -96,7 +96,7 @@ static void flush_node(struct cachew_builder *builder)
 {
     if (!builder->open)
         return;
-    /* No list: the node before. An empty list: none. */
+    /* Without a list the input is the node before; an empty list means no input. */
     bool given = builder->inputs_n > 0 || builder->source;
     static const char *const none[] = {""};
     const char *const *inputs = builder->inputs_n ? (const char *const *)builder->inputs : none;
@@ -107,7 +107,8 @@ static void flush_node(struct cachew_builder *builder)
     builder->open = builder->source = false;
 }
 
-/* Whether there is a node to describe and the text given is there; else the first error is kept. */
+/* Checks that a node is being described and that the text is not NULL; else notes the error,
+ * unless there was one before. */
 static bool is_usable(struct cachew_builder *builder, const char *call, const void *given)
 {
     if (builder->err.code != 0)
@@ -179,7 +180,7 @@ void cachew_add_depends_on(struct cachew_builder *builder, const char *name)
     builder->node.depends_on[builder->node.depends_n++] = cw_mem_strdup(name);
 }
 
-/* The option's value to be set, or NULL when an error sticks. */
+/* The value of the option, to be set; NULL after an error. */
 static struct cw_value *option(struct cachew_builder *builder, const char *call, const char *name,
                                const void *given)
 {

@@ -5,7 +5,8 @@
 #include "client/delivery/epoch_sets.h"
 #include "wire/wire.h"
 
-/* Local numbers to items: a run of ours stands for all between, of which only ours are meant
+/* Local numbers to items. A run of this consumer's items is sent as one interval, which also
+ * covers those of other consumers between them; the dispatcher takes only this consumer's
  * (job.proto). */
 static void to_items(const struct cw_reorder_conf *conf, const struct cw_set *local,
                      struct cw_set *ret_items)

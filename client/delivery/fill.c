@@ -7,7 +7,7 @@
 #define BYTES_MAX ((size_t)1 << 40)
 #define STRINGS_SPARE ((size_t)4 << 10)
 
-/* A tensor of strings that grows: where each ends, and their bytes. */
+/* A growing tensor of strings: the end of each string, and the bytes of all. */
 struct cw_fill_strings {
     void *ends; /* int64_t */
     size_t ends_cap;
@@ -33,8 +33,8 @@ void cw_fill_clear(struct cw_fill *fill)
 
 /* ---- memory ---- */
 
-/* Places for `rows` rows: first the tensors of fixed size, then the strings with as many bytes
- * as they have now. */
+/* Sets the offsets of all tensors for `rows` rows: first those of fixed size, then the strings
+ * with as many bytes as they have now. */
 static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, size_t *ret_bytes,
                    struct cw_err *err)
 {
@@ -61,7 +61,7 @@ static int lay_out(struct cw_batch *batch, uint64_t rows, size_t *ret_fixed, siz
     return 0;
 }
 
-/* The rows that are there go from their places in `from` to those that the batch has now. */
+/* Moves the rows that are there from their places in `from` to those that the batch has now. */
 static void move_rows(const struct cw_fill *fill, const struct cw_buf *from, const size_t *at,
                       const size_t *row_bytes, struct cw_buf *to)
 {
@@ -71,8 +71,8 @@ static void move_rows(const struct cw_fill *fill, const struct cw_buf *from, con
                     (const char *)from->data + at[i], row_bytes[i] * (size_t)fill->rows);
 }
 
-/* Memory for `rows` rows and `spare` bytes behind them; fewer rows than before close up where
- * they are. The batch is as it was when there is no memory. */
+/* Gives the batch memory for `rows` rows and `spare` bytes behind them. For fewer rows than before
+ * the memory is kept, and rows close up. Without memory the batch stays as it was. */
 static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_err *err)
 {
     struct cw_batch *batch = fill->batch;
@@ -109,8 +109,8 @@ static int resize(struct cw_fill *fill, uint64_t rows, size_t spare, struct cw_e
     return 0;
 }
 
-/* Room for all rows of the batch, so that none is moved; where there is not so much memory it
- * grows with what comes. */
+/* Reserves memory for all rows of the batch, so that none has to be moved; if there is not so
+ * much memory, the batch grows with its rows. */
 static int make_room(struct cw_fill *fill, uint64_t rows, uint64_t most, struct cw_err *err)
 {
     struct cw_err none = {0};
@@ -138,7 +138,7 @@ static int grow(void **p, size_t *cap, size_t need, struct cw_err *err)
 
 /* ---- rows in ---- */
 
-/* The first row is here: the batch has its shapes. */
+/* The first row has come: the batch takes its shapes. */
 static void begin(struct cw_fill *fill, const struct cw_batch *head, uint64_t most)
 {
     double bytes = 0;
@@ -152,8 +152,8 @@ static void begin(struct cw_fill *fill, const struct cw_batch *head, uint64_t mo
         if (!fill->strings)
             fill->strings = CW_NEW_ARRAY(struct cw_fill_strings, head->n);
     }
-    /* A quarter more than strings as long as these take; only if it is not enough, the rest is
-     * moved at the end. */
+    /* A quarter more than strings of this length take. Only if that is not enough, tensors are
+     * moved when the batch is finished. */
     if (bytes > 0 && bytes < (double)BYTES_MAX / 2)
         fill->strings_room = (size_t)(bytes * 1.25) + STRINGS_SPARE;
 }

@@ -6,7 +6,7 @@
 #include "client/delivery/epoch_sets.h"
 #include "client/transport/recvpool.h"
 
-#define ENDS_OPEN_MAX 16 /* empty epochs without end must not fill the queue */
+#define ENDS_OPEN_MAX 16 /* so that endless empty epochs do not fill the queue */
 
 struct cw_ledger_record {
     uint64_t serial;         /* of the entry with which it is settled */
@@ -17,7 +17,7 @@ struct cw_ledger_record {
     uint64_t bytes;          /* sparse: of the batch, whose memory is this client's own */
 };
 
-/* Frees what was put in: its memory is not used any more. */
+/* Frees an output that was put in, and returns its credit: its memory is not used any more. */
 static void drop(void *arg, void *entry)
 {
     struct cw_ledger *ledger = arg;
@@ -146,8 +146,8 @@ static void give_item(struct cw_ledger *ledger, const struct cw_reorder_out *out
     cw_received_free(item);
 }
 
-/* Dense, ordered: an item that will not come is passed over; it counts as consumed with the
- * entry before it. */
+/* Dense ordered jobs: an item that will not come is passed over, and counts as consumed together
+ * with the entry before it. */
 static void pass_gone(struct cw_ledger *ledger, const struct cw_reorder_out *out)
 {
     struct cw_ledger_record *record = record_add(ledger);
@@ -163,7 +163,7 @@ static void give_end(struct cw_ledger *ledger, const struct cw_reorder_out *out)
     entry->after = (struct cw_pos){.epoch = out->epoch + 1};
     struct cw_ledger_record *record = record_add(ledger);
     record->epoch = out->epoch;
-    /* shared: the rest is for others to tell */
+    /* Shared consumers report only what they have had themselves. */
     record->hi = ledger->job->mode == CW_MODE_SHARED ? 0 : ledger->reorder.mine;
     record->after = entry->after;
     record->has_pos = record->end = true;
@@ -209,7 +209,7 @@ static int join_item(struct cw_ledger *ledger, const struct cw_reorder_out *out,
     }
     int rc = cw_rebatch_item(&ledger->rebatch, rows, err);
     cw_item_rows_free(rows);
-    drop(ledger, item); /* its credit comes back at once: nothing of it is held any more */
+    drop(ledger, item); /* returns its credit at once: its rows were copied */
     if (rc == 0 && cw_rebatch_is_full(&ledger->rebatch)) {
         cw_set_add(cw_epoch_sets_get(&ledger->received, out->epoch), 0, ledger->reorder.mine);
         cw_reorder_cut(&ledger->reorder, drop, ledger);

@@ -68,7 +68,7 @@ void cw_rebatch_skip(struct cw_rebatch *join, uint64_t epoch, uint64_t lo, uint6
         cw_fill_clear(&join->filling);
 }
 
-/* A peer's header is not trusted: the sizes by which rows are copied must agree with each other. */
+/* Checks the header that a worker has sent: the sizes by which rows are copied must agree. */
 static int check_rows(const struct cw_batch *head, struct cw_err *err)
 {
     for (size_t i = 0; i < head->n; i++) {
@@ -86,7 +86,7 @@ static int check_rows(const struct cw_batch *head, struct cw_err *err)
     return 0;
 }
 
-/* Ends the batch being filled; `at` stands behind it. */
+/* Finishes the batch being filled, and gives it out; join->at is the position behind it. */
 static int finish_batch(struct cw_rebatch *join, struct cw_err *err)
 {
     struct cw_batch *batch = NULL;
@@ -110,7 +110,7 @@ static int finish_batch(struct cw_rebatch *join, struct cw_err *err)
 
 /* ---- rows in ---- */
 
-/* Rows of the batch being filled, which `left` more rows would make full. Those of batches that
+/* Takes rows into the batch being filled, which is full after `left` more. Rows of batches that
  * are not given out here are only counted. */
 static int add_rows(struct cw_rebatch *join, const struct cw_item_rows *rows, uint64_t row,
                     uint64_t n, uint64_t left, struct cw_err *err)
@@ -142,7 +142,7 @@ int cw_rebatch_item(struct cw_rebatch *join, struct cw_item_rows *rows, struct c
     int checked = rows && n > 0 ? check_rows(rows->head, err) : 0;
     if (checked != 0)
         return checked;
-    if (join->at.row >= n) { /* nothing in it, or nothing left */
+    if (join->at.row >= n) { /* the item has no rows, or none that were not taken before */
         join->at.row = 0;
         join->at.item++;
         return 0;

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 
-/* a window never reaches further: a peer that says so is wrong */
+/* a window never reaches further, so a peer that sends such an item is wrong */
 #define EPOCHS_AHEAD_MAX (1u << 20)
 
 struct waiting {
@@ -11,11 +11,11 @@ struct waiting {
     void *entry;
 };
 struct cw_reorder_epoch {
-    struct cw_set got; /* came, or will not come, or was consumed before */
+    struct cw_set got; /* has come, or will not come, or was consumed before */
     uint64_t got_n;
-    struct cw_set gone;   /* of these: will not come */
+    struct cw_set gone;   /* those of `got` that will not come */
     struct cw_map held;   /* ordered: local number -> entry */
-    struct waiting *fifo; /* unordered: as they came */
+    struct waiting *fifo; /* unordered: entries in order of arrival */
     size_t fifo_first, fifo_n, fifo_cap;
     bool cut;
 };
@@ -73,8 +73,8 @@ void cw_reorder_init(struct cw_reorder_buffer *order, const struct cw_reorder_co
         if (lo < hi)
             mark(state, lo, hi);
     }
-    /* What was consumed before is not given out again: for the ordered walk it is like what will
-     * not come, but it is not told. */
+    /* What was consumed before is not given out again: an ordered job passes it over like an item
+     * that will not come, but without a GONE. */
     if (!order->conf.unordered)
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
 }
@@ -159,7 +159,7 @@ uint64_t cw_reorder_skip(struct cw_reorder_buffer *order, uint64_t epoch, uint64
     uint64_t to = CW_MIN(cw_reorder_local(&order->conf, hi), order->mine);
     uint64_t skipped = 0;
     struct cw_reorder_epoch *state = epoch_get(order, epoch);
-    /* Only what has not come is left out. */
+    /* Only items that have not come are left out. */
     for (uint64_t at = from; at < to;) {
         uint64_t begin = cw_set_first_absent(&state->got, at), end = to;
         if (begin >= to)
@@ -207,7 +207,7 @@ static struct cw_reorder_out take_ordered(struct cw_reorder_buffer *order,
         order->held--;
     } else if (cw_set_has(&state->gone, order->next)) {
         out.kind = CW_REORDER_GONE;
-    } else if (cw_set_has(&state->got, order->next)) { /* consumed before we began */
+    } else if (cw_set_has(&state->got, order->next)) { /* consumed before this session began */
         order->next = CW_MIN(cw_set_first_absent(&state->got, order->next), order->mine);
         return cw_reorder_take(order);
     } else {

@@ -25,14 +25,14 @@
 #define SOCKET_PATH_MAX 100 /* sun_path has 108 */
 #define WORKERS_MAX 64
 #define STOP_MS 5000
-#define AGAIN_MS 1000  /* a daemon that dies is started again, at most so often */
-#define FLUSH_MS 15000 /* what waits for the cache is written */
+#define AGAIN_MS 1000  /* a daemon that dies is restarted no sooner after its last start */
+#define FLUSH_MS 15000 /* for workers to write to the store what waits for it */
 #define ARGS_MAX 12
 
 struct daemon {
     struct cw_child child;
     const char *program;
-    char name[32]; /* of its log */
+    char name[32]; /* of its log file, without ".log" */
     char *args[ARGS_MAX];
     int64_t started_ms;
 };
@@ -43,7 +43,7 @@ struct cw_embedded_cluster {
     struct daemon *daemons; /* the dispatcher is the first */
     size_t daemons_n;
     bool caching;
-    /* while they start */
+    /* used only while the daemons start */
     int64_t deadline_ms;
     const struct cachew_cancel *cancel;
 };
@@ -62,7 +62,7 @@ static void remove_dir(const char *path)
     (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A directory of a process that was killed: its lock is free. */
+/* Removes a directory that a killed process has left behind: nobody holds its lock. */
 static void remove_if_left(const char *base, const char *name)
 {
     struct stat info;
@@ -88,8 +88,8 @@ static void remove_left(const char *base)
         closedir(list);
 }
 
-/* The lock gets its name once it is held, so that nobody takes the directory for one left
- * behind. */
+/* The file gets the name of a lock only once it is locked, so that no other process takes the
+ * directory for one that was left behind. */
 static int take_lock(struct cw_embedded_cluster *cluster, struct cw_err *err)
 {
     cw_autofree char *fresh = cw_mem_printf("%s/lock.new", cluster->dir);
@@ -104,7 +104,7 @@ static int take_lock(struct cw_embedded_cluster *cluster, struct cw_err *err)
 static int make_dir(struct cw_embedded_cluster *cluster, struct cw_err *err)
 {
     const char *base = getenv("TMPDIR");
-    if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40) /* no room for a socket's name */
+    if (!base || !*base || strlen(base) > SOCKET_PATH_MAX - 40) /* a socket's path is too long */
         base = "/tmp";
     remove_left(base);
     char *dir = cw_mem_printf("%s/cachew-XXXXXX", base);
@@ -117,7 +117,7 @@ static int make_dir(struct cw_embedded_cluster *cluster, struct cw_err *err)
     return take_lock(cluster, err);
 }
 
-/* What a child last wrote to its log, to say why it did not start. */
+/* The last line of a log, for the message that says why a child did not start. */
 static void last_line(const char *path, char *ret_line, size_t cap)
 {
     FILE *file = fopen(path, "re");
@@ -144,7 +144,7 @@ static int spawn(struct cw_embedded_cluster *cluster, struct daemon *daemon, str
     return rc == 0 ? cw_child_start(&daemon->child, argv, log, 0, err) : rc;
 }
 
-/* Waits for its line `ready ADDRESS`. */
+/* Waits until the daemon prints "ready ADDRESS". */
 static int wait_ready(struct cw_embedded_cluster *cluster, struct daemon *daemon,
                       struct cw_err *err)
 {
@@ -241,7 +241,7 @@ void cw_embedded_cluster_watch(struct cw_embedded_cluster *cluster)
         if (cw_clock_ms() - daemon->started_ms < AGAIN_MS ||
             (daemon->child.pid && cw_child_is_alive(&daemon->child)))
             continue;
-        (void)cw_child_stop(&daemon->child, STOP_MS); /* it is dead: this closes its pipes */
+        (void)cw_child_stop(&daemon->child, STOP_MS); /* dead already: this closes its pipes */
         if (spawn(cluster, daemon, &err) != 0)
             cw_log_debug("client", "%s cannot be started again: %s", daemon->program, err.msg);
     }
@@ -294,11 +294,11 @@ void cw_embedded_cluster_stop(struct cw_embedded_cluster *cluster)
 {
     if (!cluster)
         return;
-    /* No draining: nobody is left to receive. Workers that have a cache write what waits for it,
-     * and tell the dispatcher, before they end with their standard input. */
+    /* Workers are not drained, since nobody is left to receive. Those that have a cache write what
+     * waits for it, and report that to the dispatcher, before they end. */
     for (size_t i = 1; cluster->caching && i < cluster->daemons_n; i++)
         (void)cw_child_stop(&cluster->daemons[i].child, FLUSH_MS);
-    /* All are told first, then waited for. */
+    /* All get their signal before any is waited for. */
     for (size_t i = 0; i < cluster->daemons_n; i++)
         if (cluster->daemons[i].child.pid)
             cw_child_kill(&cluster->daemons[i].child, i == 0 ? SIGTERM : SIGKILL);

@@ -19,9 +19,9 @@
 #include "loop/child.h"
 
 #define TICK_MS 100
-#define END_MS 15000    /* to write what waits for the cache */
-#define LASTED_MS 10000 /* one that lived so long did not end because it could not begin */
-#define FAILURES_MAX 5  /* in a row, until they are given up */
+#define END_MS 15000    /* for a worker to write to the store what waits for it */
+#define LASTED_MS 10000 /* a process that ran so long has not failed to start */
+#define FAILURES_MAX 5  /* failed starts in a row, after which no more are tried */
 #define AGAIN_MAX_MS 2000
 #define BUDGET_LEAST (256ull << 20)
 
@@ -53,7 +53,8 @@ static void give_up(struct cw_local_workers *w, const struct cw_err *err)
     w->failed(w->arg, err);
 }
 
-/* Of each: all of them may hold what was asked for, or a quarter of the memory. */
+/* Memory budget of each process in bytes: its share of what the job allows, or of a quarter of the
+ * host's memory. */
 static uint64_t budget(const struct cw_local_workers *w)
 {
     if (w->conf.memory > 0)
@@ -105,8 +106,8 @@ static int start_one(struct cw_local_workers *w, struct cw_err *err)
     return 0;
 }
 
-/* One is gone. Told to drain it ends well; else the next one waits a little, and after some in a
- * row nothing more is tried. */
+/* A process has ended. One that was drained ends with success. After a failure the next start
+ * waits for a backoff, and after several failures in a row none is tried any more. */
 static void note_end(struct cw_local_workers *w, const struct process *process)
 {
     int status = process->child.status;
@@ -171,7 +172,7 @@ static void free_all(struct cw_local_workers *w)
     cw_mem_free(w);
 }
 
-/* Those of jobs that were closed, and are gone. */
+/* Frees those of closed jobs whose processes have all ended. */
 static void sweep(struct cachew_client *client)
 {
     for (struct cw_local_workers **at = &client->ending; *at;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small functions of the public headers, and errors on their way to the caller. */
+/* Small functions of the public headers, and the conversion of errors to the public struct. */
 #include "client/model/public.h"
 
 #include <stdarg.h>

@@ -5,8 +5,8 @@
 
 #include "base/compiler.h"
 
-/* A record may be overwritten while it is read when the trainer is a whole ring ahead: a margin
- * is left out of the ring's oldest end. */
+/* When the trainer is a whole ring ahead, it may overwrite a record while it is read. So this many
+ * of the oldest records in the ring are not read. */
 #define MARGIN 64
 
 void cw_trainer_measure_asked(struct cw_trainer_measure *m, int64_t now_ns)
@@ -20,7 +20,7 @@ void cw_trainer_measure_given(struct cw_trainer_measure *m, int64_t now_ns)
 {
     uint64_t n = atomic_load_explicit(&m->written, memory_order_relaxed);
     struct cw_trainer_step *record = &m->ring[n % CW_TRAINER_MEASURE_RING];
-    /* step and wait of two records are mixed only beyond the margin */
+    /* A reader could mix the step of one record with the wait of another only beyond the margin. */
     atomic_store_explicit(&record->step_ns, m->has_given ? m->asked_ns - m->given_ns : -1,
                           memory_order_relaxed);
     atomic_store_explicit(&record->wait_ns, now_ns - m->asked_ns, memory_order_relaxed);

@@ -3,8 +3,8 @@
 
 #include "base/compiler.h"
 
-#define ACK_NS 200000000 /* when there is news */
-#define GAP_NS 5000000   /* at most 200 acknowledgements a second, unless the window is tiny */
+#define ACK_NS 200000000 /* acknowledge at least so often while there is news */
+#define GAP_NS 5000000   /* and at most 200 times a second, unless the window is tiny */
 #define TINY_WINDOW 64
 
 bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack)
@@ -17,12 +17,13 @@ bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack)
         return true;
     if (!ack->starving)
         return false;
-    if (!ack->sent.starving && soon) /* the window counts otherwise from now on */
+    /* From now on the dispatcher may count the window from what has come. */
+    if (!ack->sent.starving && soon)
         return true;
     uint64_t end = ack->sent.unconsumed + window;
     if (ack->sent.starving)
         end = CW_MAX(end, ack->sent.first_missing + window);
-    /* At its end nothing more comes; a quarter of it is time enough to be told of more before
-     * that. */
+    /* At the end of the window the workers have nothing to compute. So acknowledge a quarter of
+     * it earlier. */
     return ack->first_missing >= end || (soon && ack->first_missing + (window - quarter) >= end);
 }

@@ -16,8 +16,8 @@ void cw_session_advance(struct cw_session *session, bool all)
     cw_ledger_settle(&session->ledger);
     if (session->ledger.err.code == 0 && cw_ledger_drain(&session->ledger, &err) != 0)
         cw_client_job_fail(session->job, &err);
-    /* A failed job stays until it is closed: what comes then would never be given out, so no
-     * more is asked for. */
+    /* A failed job stays until it is closed. Nothing that comes is given out any more, so workers
+     * get no more credit. */
     uint64_t held = session->ledger.rebatched / CW_MAX(session->streams_n, 1);
     for (size_t i = 0; session->ledger.err.code == 0 && i < session->streams_n; i++)
         cw_worker_stream_flush(session->streams[i], held, all);
@@ -30,10 +30,10 @@ void cw_session_kicked(struct cw_session *session)
     cw_session_advance(session, false);
 }
 
-/* The trainer has nothing, nothing has come for a while, and there is something beyond the gap:
- * should all credit be out for that, what fills the gap could never come. Workers send what
- * comes before the last that they sent without credit, so this is for the worst only; slow, so
- * that a long computation does not fill the memory. */
+/* The trainer has no batch, nothing has come for a while, and later items are in the reorder
+ * buffer. If these took all credit, the item that is missing could never be sent. Workers send
+ * items that come before the last one that they sent without credit, so this is a last resort. It
+ * acts slowly, so that a long computation does not fill the memory. */
 void cw_session_help_starving(struct cw_session *session)
 {
     struct cachew_job *job = session->job;
@@ -49,8 +49,8 @@ void cw_session_help_starving(struct cw_session *session)
             cw_worker_stream_overdraw(session->streams[i]);
 }
 
-/* The trainer wakes the loop when a quarter of the window, or an eighth of the buffer, was
- * consumed. */
+/* The trainer wakes the loop when it was given a quarter of the window or an eighth of the
+ * buffer. */
 void cw_session_set_kicks(struct cw_session *session)
 {
     uint64_t n = session->ack.window / 4;

@@ -101,7 +101,8 @@ void cw_session_recv(void *arg, struct cw_rpc_msg *msg)
         return;
     }
     const Cachew__V1__ClientCommand *command = (const Cachew__V1__ClientCommand *)(void *)base;
-    if (command->generation >= session->generation) { /* else: a dispatcher that was replaced */
+    /* Messages of a dispatcher that was replaced are ignored. */
+    if (command->generation >= session->generation) {
         session->generation = command->generation;
         switch (command->kind_case) {
         case CACHEW__V1__CLIENT_COMMAND__KIND_WELCOME:
@@ -130,7 +131,7 @@ void cw_session_recv(void *arg, struct cw_rpc_msg *msg)
             break;
         case CACHEW__V1__CLIENT_COMMAND__KIND__NOT_SET:
         default:
-            break; /* of a later version */
+            break; /* a message of a later version */
         }
     }
     protobuf_c_message_free_unpacked(base, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An anonymous job that its dispatcher does not know any more, because the trainer was away for
- * longer than it is kept (in a debugger, on a laptop asleep), or the state was lost: the trainer
- * begins it again by its own token. What it has received stays, and is told as after a
- * reconnect; what comes twice is dropped as always. So each batch is given out once, and the
- * trainer notices nothing. */
+/* Restarts an anonymous job that the dispatcher does not know any more, because the trainer was
+ * away for longer than jobs are kept (in a debugger, on a laptop asleep), or because the state was
+ * lost. The client starts the job anew with a token of its own position. What it has received
+ * stays, and is reported as after a reconnect; duplicates are dropped as always. So each batch is
+ * given out once, and the trainer notices nothing. */
 #include "client/session/session_int.h"
 
 #include "base/log.h"
@@ -42,7 +42,7 @@ static void fill_token(const struct cw_session *session, struct cw_token *token)
     cw_set_remove(&token->beyond, 0, token->item);
 }
 
-/* Where the trainer stands, as the token of the next hello. */
+/* Encodes the position of the trainer as the token of the next hello. */
 static int take_token(struct cw_session *session, struct cw_err *err)
 {
     struct cw_token token;
@@ -67,7 +67,7 @@ int cw_session_forget_job(struct cw_session *session, const char *why, struct cw
     cw_local_workers_end(session->local);
     session->local = NULL;
     cw_ledger_settle(&session->ledger);
-    /* all of it is here: there is nothing to ask for */
+    /* all items have come: nothing is left to ask for */
     session->over = cw_reorder_is_over(&session->ledger.reorder);
     session->restarting = !session->over;
     session->restart_epoch = session->ledger.pos.epoch;
@@ -91,7 +91,8 @@ static void copy_set(struct cw_map *sets, uint64_t epoch, const struct cw_set *s
         cw_set_add(cw_epoch_sets_get(sets, epoch), set->v[i].lo, set->v[i].hi);
 }
 
-/* All that it has, and has consumed meanwhile, is news to the new job. */
+/* The new job knows nothing of what this consumer has received and consumed since its token, so
+ * all of that counts as new. */
 static void tell_all(struct cw_session *session)
 {
     struct cw_ledger *ledger = &session->ledger;

@@ -64,7 +64,8 @@ void cw_session_send_hello(struct cw_session *session)
         hello.consumed = report.consumed;
         hello.n_consumed = report.consumed_n;
         hello.position = &position;
-        cw_session_note_acked(session, true); /* a new stream: it takes it that nothing waits */
+        /* On a new stream the dispatcher assumes that no batch waits for the trainer. */
+        cw_session_note_acked(session, true);
     } else {
         hello.job = &job;
         fill_job(conf, &job);
@@ -142,7 +143,7 @@ void cw_session_send_ack(struct cw_session *session)
     struct cw_ack_sets report = {0};
     take_measure(session, &measure);
     ack.measure = &measure;
-    /* clears them: should the stream break now, the next hello tells all */
+    /* The ledger forgets them: if the stream breaks now, the next hello reports all. */
     cw_ack_sets_take_new(&report, ledger);
     cw_ack_sets_position(ledger, &position);
     ack.received = report.received;
@@ -180,7 +181,7 @@ bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id,
     if (!session->welcome)
         return false;
     cw_ledger_settle(&session->ledger);
-    cw_session_send_ack(session); /* first what did come from it */
+    cw_session_send_ack(session); /* first report what has come from that worker */
     lost.worker_id = worker_id;
     lost.error = (char *)(uintptr_t)why;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_WORKER_LOST;
@@ -207,7 +208,7 @@ void cw_session_send_local_failed(struct cw_session *session, const char *error)
     Cachew__V1__LocalFailed failed = CACHEW__V1__LOCAL_FAILED__INIT;
     cw_autofree char *text = cw_mem_strdup(error);
     if (!session->stream)
-        return; /* the next hello says that it starts none */
+        return; /* the next hello says that this client starts none */
     failed.error = text;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_LOCAL_FAILED;
     message.local_failed = &failed;

@@ -35,7 +35,7 @@ static bool list_has(const Cachew__V1__Workers *list, const struct cw_worker_str
 void cw_session_drop_streams(struct cw_session *session)
 {
     size_t kept = 0, n = session->streams_n;
-    session->streams_n = 0; /* so that nothing walks a list half changed */
+    session->streams_n = 0; /* nothing may walk a list that is half changed */
     for (size_t i = 0; i < n; i++)
         if (cw_worker_stream_is_over(session->streams[i]))
             cw_worker_stream_close(session->streams[i]);

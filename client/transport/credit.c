@@ -6,13 +6,13 @@
 #define FIRST_BYTES ((uint64_t)64 << 10)
 #define WEIGHT 16 /* of the average so far, against 1 of the newest output */
 
-/* Memory that so many bytes of outputs take. */
+/* How much memory outputs of so many bytes take. */
 static double memory_of(const struct cw_credit *credit, double bytes)
 {
     return bytes * (1 + credit->more / CW_MAX(credit->bytes, 1.0));
 }
 
-/* Bytes of outputs that fit into so much memory; something, if there is any. */
+/* How many bytes of outputs fit into so much memory; at least 1. */
 static uint64_t bytes_in(const struct cw_credit *credit, double memory)
 {
     return CW_MAX((uint64_t)(memory / memory_of(credit, 1)), (uint64_t)1);

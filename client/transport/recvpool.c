@@ -4,20 +4,20 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define SMALL_BYTES (16u << 10) /* below it malloc is as good */
+#define SMALL_BYTES (16u << 10) /* smaller buffers are not kept: malloc is as good */
 #define CLASSES 128             /* four to each power of two */
 
-struct piece { /* at the start of idle memory */
+struct piece { /* a header at the start of idle memory */
     struct piece *next;
 };
 struct cw_recvpool {
     struct cw_mutex mutex;
     struct piece *idle[CLASSES];
     size_t idle_bytes, keep_bytes;
-    uint64_t refs; /* the owner and the buffers that are out */
+    uint64_t refs; /* of the owner, and of each buffer in use */
 };
 
-/* The class that holds `bytes`, and its size. */
+/* The size class for `bytes`, and its size. */
 static size_t class_of(size_t bytes, size_t *ret_size)
 {
     size_t log2 = 63 - (size_t)__builtin_clzll((unsigned long long)bytes - 1);
@@ -37,7 +37,7 @@ struct cw_recvpool *cw_recvpool_new(size_t keep_bytes)
     return pool;
 }
 
-/* Takes the last reference's pieces out under the lock, frees outside. */
+/* With the last reference: takes all idle memory under the lock, and frees it outside. */
 static void unref_locked(struct cw_recvpool *pool)
 {
     bool last = --pool->refs == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a stream from a worker, and what is sent to the worker. */
+/* The life of a stream, and the messages that are sent to the worker. */
 #include "client/transport/worker_stream_int.h"
 
 #include "base/log.h"
@@ -125,7 +125,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct cw_err err = {0};
     int rc = cw_wire_data_parse(msg, &data, &err);
     if (rc == 0 && data.head->welcome && stream->up)
-        rc = cw_err_set(&err, CW_E_CORRUPT, "it welcomed this client twice");
+        rc = cw_err_set(&err, CW_E_CORRUPT, "it sent two welcomes on one connection");
     else if (rc == 0 && data.head->welcome)
         on_welcome(stream, data.head->welcome);
     struct cw_worker_stream_payload payload = {msg, data.payload_offset, data.payload_len};
@@ -168,7 +168,7 @@ static void on_close(void *arg, int code, const char *msg)
     stream_down(stream, msg && *msg ? msg : cw_err_text(code));
 }
 
-/* What the worker sent makes no sense. */
+/* The worker sent what makes no sense: closes the connection. */
 static void stream_fail(struct cw_worker_stream *stream, const struct cw_err *err)
 {
     cw_log_warn("client", "worker %s: %s", stream->address, err->msg);

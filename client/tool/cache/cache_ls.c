@@ -157,12 +157,12 @@ static void print_store(const Cachew__V1__CacheListReply *reply)
         printf("free in the store: %s\n", cw_str_text(&space));
     }
     if (reply->away)
-        printf("the store is away: %s\n", reply->why);
+        printf("the cache store is unavailable: %s\n", reply->why);
     if (reply->scanning)
         puts("the store is being listed");
     if (reply->lost > 0)
         printf("%" PRIu64 " records could not be kept: %s\n", reply->lost,
-               *reply->lost_why ? reply->lost_why : "no reason was told");
+               *reply->lost_why ? reply->lost_why : "no reason was given");
     if (reply->damaged > 0)
         printf("%" PRIu64 " chunks were damaged, and deleted\n", reply->damaged);
 }

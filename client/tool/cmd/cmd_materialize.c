@@ -234,9 +234,10 @@ static int run_job(struct materialize *m, struct cw_err *err)
         int got = cachew_job_next(m->job, 200, &batch, &error);
         if (tool_is_interrupted()) {
             cachew_batch_release(batch);
-            return cw_err_set(err, CW_E_CANCELLED,
-                              "interrupted: the same command goes on behind shard %" PRIu64,
-                              m->state.shards);
+            return cw_err_set(
+                err, CW_E_CANCELLED,
+                "interrupted: run the same command again to continue after shard %" PRIu64,
+                m->state.shards);
         }
         show_progress(m);
         if (got == CACHEW_E_TIMEOUT)

@@ -50,7 +50,7 @@ void tool_explain_standing(const Cachew__V1__ExplainReply *reply)
                job->other_files_n, job->other_files);
     enum cw_identity identity;
     if (cw_identity_parse(job->identity, "", &identity, NULL) == 0 && cw_identity_blind(identity))
-        printf("Its files are told from others by %s: %s.\n", job->identity,
+        printf("Its source files are identified by %s: %s.\n", job->identity,
                cw_identity_blind(identity));
     if (job->batches > 0)
         printf(

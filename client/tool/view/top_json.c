@@ -38,7 +38,7 @@ void tool_top_json(const struct tool_top *top, struct cw_str *out)
     cw_str_addf(out, "{\"time_ms\":%lld", (long long)top->time_ms);
     tool_json_text(out, "dispatcher", top->address);
     if (top->lost || !top->info) {
-        tool_json_text(out, "error", top->lost ? top->lost : "nothing was heard");
+        tool_json_text(out, "error", top->lost ? top->lost : "no answer");
         cw_str_add_char(out, '}');
         return;
     }
