@@ -3,17 +3,28 @@
 #include "dispatcher/admin/admin_int.h"
 #include "dispatcher/cache/cache.h"
 
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
-struct cw_caching_waiter {
-    struct cw_caching_waiter *next; /* of the listing's */
+struct cache_call { /* whose answer waits for the store */
+    struct cw_cache_waiter waiter;
     struct cw_call *call;
-    uint64_t scan;                /* the listing that it waits for */
-    uint64_t left, chunks, bytes; /* deletions; left counts one more while they are begun */
-    int rc;
-    char why[256];
 };
+
+static struct cache_call *call_of(struct cw_cache_waiter *waiter)
+{
+    return (struct cache_call *)(void *)((char *)waiter - offsetof(struct cache_call, waiter));
+}
+
+static struct cache_call *cache_call_new(struct cw_call *call,
+                                         void (*done)(struct cw_cache_waiter *waiter))
+{
+    struct cache_call *waiting = CW_NEW(struct cache_call);
+    waiting->call = call;
+    waiting->waiter.left = 1;
+    waiting->waiter.done = done;
+    return waiting;
+}
 
 /* The cache, or NULL after the call was failed. */
 static struct cw_caching *get_caching(struct cw_dispatcher *d, struct cw_call *call)
@@ -189,77 +200,61 @@ static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
 
 /* ---- scan ---- */
 
+static void on_listed(struct cw_cache_waiter *waiter)
+{
+    struct cache_call *waiting = call_of(waiter);
+    if (waiter->rc != 0) {
+        cw_call_fail(waiting->call, waiter->rc, waiter->why);
+    } else {
+        Cachew__V1__CacheScanReply answer = CACHEW__V1__CACHE_SCAN_REPLY__INIT;
+        answer.chunks = waiter->chunks;
+        answer.bytes = waiter->bytes;
+        answer.added = waiter->added;
+        answer.removed = waiter->removed;
+        cw_svc_reply(waiting->call, &answer.base);
+    }
+    cw_mem_free(waiting);
+}
+
 static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
     (void)message;
     struct cw_caching *caching = get_caching(arg, call);
     if (!caching)
         return;
-    struct cw_caching_waiter *waiter = CW_NEW(struct cw_caching_waiter);
-    waiter->call = call;
+    struct cw_cache_waiter *waiter = &cache_call_new(call, on_listed)->waiter;
     /* A listing under way may have passed by what the caller has just changed: it waits for the
      * next. */
     waiter->scan = caching->catalogue->scan + 1;
     waiter->next = caching->scan_waiters;
     caching->scan_waiters = waiter;
-    cw_caching_store_list(caching->store);
-    cw_caching_wake(caching);
-}
-
-void cw_caching_scan_answer(struct cw_caching *caching, int rc, const char *why, uint64_t removed,
-                            bool all)
-{
-    for (struct cw_caching_waiter **at = &caching->scan_waiters; *at;) {
-        struct cw_caching_waiter *waiter = *at;
-        if (waiter->scan > caching->catalogue->scan && !all) {
-            at = &waiter->next;
-            continue;
-        }
-        *at = waiter->next;
-        if (rc != 0) {
-            cw_call_fail(waiter->call, rc, why);
-        } else {
-            Cachew__V1__CacheScanReply answer = CACHEW__V1__CACHE_SCAN_REPLY__INIT;
-            answer.chunks = caching->catalogue->chunks_n;
-            answer.bytes = caching->catalogue->bytes;
-            answer.added = caching->scan_added;
-            answer.removed = removed;
-            cw_svc_reply(waiter->call, &answer.base);
-        }
-        cw_mem_free(waiter);
-    }
+    cw_caching_list(caching);
 }
 
 /* ---- evict ---- */
 
-void cw_caching_waiter_done(struct cw_caching_waiter *waiter, int rc, const char *why)
+static void on_evicted(struct cw_cache_waiter *waiter)
 {
-    if (rc != 0 && waiter->rc == 0) {
-        waiter->rc = rc;
-        snprintf(waiter->why, sizeof(waiter->why), "%s", why);
-    }
-    if (--waiter->left > 0)
-        return;
+    struct cache_call *waiting = call_of(waiter);
     if (waiter->rc != 0) {
-        cw_call_fail(waiter->call, waiter->rc, waiter->why);
+        cw_call_fail(waiting->call, waiter->rc, waiter->why);
     } else {
         Cachew__V1__CacheEvictReply answer = CACHEW__V1__CACHE_EVICT_REPLY__INIT;
         answer.chunks = waiter->chunks;
         answer.bytes = waiter->bytes;
-        cw_svc_reply(waiter->call, &answer.base);
+        cw_svc_reply(waiting->call, &answer.base);
     }
-    cw_mem_free(waiter);
+    cw_mem_free(waiting);
 }
 
 static void evict(struct cw_caching *caching, struct cw_call *call,
                   const struct cw_catalogue_pick *pick)
 {
-    struct cw_caching_waiter *waiter = CW_NEW(struct cw_caching_waiter);
+    struct cw_cache_waiter *waiter = &cache_call_new(call, on_evicted)->waiter;
     struct cw_catalogue_chunk **chunks;
     cw_caching_count_readers(caching);
     size_t n = cw_catalogue_pick(caching->catalogue, pick, &chunks);
-    waiter->call = call;
-    waiter->left = n + 1;
+    waiter->left += n; /* one more than deletions, while they are begun */
     for (size_t i = 0; i < n; i++) {
         waiter->chunks++;
         waiter->bytes += chunks[i]->bytes;
@@ -271,7 +266,7 @@ static void evict(struct cw_caching *caching, struct cw_call *call,
     caching->quota_ms = 0;
     cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) leave by request", n,
                 (unsigned long long)waiter->bytes);
-    cw_caching_waiter_done(waiter, 0, "");
+    cw_cache_waiter_done(waiter, 0, "");
 }
 
 static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *message)

@@ -16,9 +16,19 @@
 #include "dispatcher/cache/catalogue.h"
 #include "dispatcher/model/model.h"
 
-struct cw_caching_store;  /* cache_store_io.c */
-struct cw_caching_waiter; /* who waits for a listing or a deletion (admin/svc_cache.c) */
+struct cw_caching_store; /* cache_store_io.c */
 
+/* Whoever waits for a listing or for deletions embeds one: `done` is called on the loop, once. */
+struct cw_cache_waiter {
+    struct cw_cache_waiter *next; /* of those that wait for a listing */
+    uint64_t scan;                /* number of that listing */
+    uint64_t left;                /* results that are still to come */
+    uint64_t chunks, bytes;       /* deleted; or listed, and of these: */
+    uint64_t added, removed;      /* new, and gone since the last listing */
+    int rc;                       /* of the first that failed */
+    char why[256];
+    void (*done)(struct cw_cache_waiter *waiter);
+};
 struct cw_caching {
     struct cw_dispatcher *d;
     struct cw_catalogue *catalogue;
@@ -37,7 +47,7 @@ struct cw_caching {
     int64_t scan_ms;        /* not before; grows while the store is away */
     uint64_t scan_strange, scan_added;
     uint64_t gone_since_scan;
-    struct cw_caching_waiter *scan_waiters;
+    struct cw_cache_waiter *scan_waiters;
     /* leaving */
     /* names of chunks that are deleted, until that and a listing under way are done */
     struct cw_strmap doomed;
@@ -65,7 +75,6 @@ void cw_caching_free(struct cw_dispatcher *d);
 bool cw_caching_is_blind(const struct cw_job *job, int64_t now_ms);
 void cw_caching_turn(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
 void cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key);
-void cw_caching_wake(struct cw_caching *caching); /* something is due */
 
 /* ---- cache_plans.c ---- */
 /* At this node the job's elements are cached from now on, besides those where an operator
@@ -89,21 +98,15 @@ void cw_caching_worker_gone(struct cw_worker *worker); /* also when there is no 
 void cw_caching_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 
 /* ---- cache_evict.c ---- */
+/* One result: the last one calls waiter->done. */
+void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *why);
 /* Leaves the catalogue now, and the store once workers are told. The waiter (may be NULL) counts
  * down. */
 void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk,
-                     struct cw_caching_waiter *waiter);
+                     struct cw_cache_waiter *waiter);
 /* What may be held in all: the quota, or what the store has; UINT64_MAX = not known. */
 uint64_t cw_caching_limit(const struct cw_caching *caching);
 
-/* ---- cache_store_io.c ---- */
-void cw_caching_store_list(struct cw_caching_store *store);
-
-/* ---- svc_cache.c ---- */
-/* Of the waiters: what was waited for is done, well or not. */
-void cw_caching_waiter_done(struct cw_caching_waiter *waiter, int rc, const char *why);
-/* Answers those whose listing this was; all: nobody will list any more. */
-void cw_caching_scan_answer(struct cw_caching *caching, int rc, const char *why, uint64_t removed,
-                            bool all);
+void cw_caching_list(struct cw_caching *caching); /* unless a listing is under way */
 
 #endif

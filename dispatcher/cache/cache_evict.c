@@ -6,6 +6,7 @@
  *
  * A chunk that leaves is out of the catalogue at once; workers are told at the end of the turn,
  * and then the file is deleted. */
+#include <stdio.h>
 #include <string.h>
 
 #include "dispatcher/cache/cache_int.h"
@@ -15,7 +16,7 @@
 struct doomed {
     enum { DOOM_WAITS, DOOM_SENT, DOOM_DONE } state;
     bool written; /* it came into being again while it was being deleted */
-    struct cw_caching_waiter *waiter;
+    struct cw_cache_waiter *waiter;
 };
 
 uint64_t cw_caching_limit(const struct cw_caching *caching)
@@ -31,10 +32,20 @@ uint64_t cw_caching_limit(const struct cw_caching *caching)
     return CW_MIN(limit, has > 2 * chunk ? has - 2 * chunk : 0);
 }
 
+void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *why)
+{
+    if (rc != 0 && waiter->rc == 0) {
+        waiter->rc = rc;
+        snprintf(waiter->why, sizeof(waiter->why), "%s", why);
+    }
+    if (--waiter->left == 0)
+        waiter->done(waiter);
+}
+
 /* ---- what leaves ---- */
 
 void cw_caching_doom_name(struct cw_caching *caching, const char *name,
-                          struct cw_caching_waiter *waiter)
+                          struct cw_cache_waiter *waiter)
 {
     struct doomed *doomed = CW_NEW(struct doomed);
     doomed->waiter = waiter;
@@ -45,7 +56,7 @@ void cw_caching_doom_name(struct cw_caching *caching, const char *name,
 }
 
 void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk,
-                     struct cw_caching_waiter *waiter)
+                     struct cw_cache_waiter *waiter)
 {
     cw_caching_doom_name(caching, chunk->name, waiter);
     cw_catalogue_remove(chunk);
@@ -81,7 +92,7 @@ void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, co
     if (!doomed || doomed->state != DOOM_SENT)
         return;
     if (doomed->waiter)
-        cw_caching_waiter_done(doomed->waiter, rc, why);
+        cw_cache_waiter_done(doomed->waiter, rc, why);
     doomed->waiter = NULL;
     bool away = rc == CW_E_UNAVAILABLE || rc == CW_E_TIMEOUT;
     if (rc != 0 && !away) /* the next listing has it again */
@@ -108,7 +119,7 @@ void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why
     for (size_t i = 0; cw_strmap_next(&caching->doomed, &i, &name, &value);) {
         struct doomed *doomed = value;
         if (doomed->waiter)
-            cw_caching_waiter_done(doomed->waiter, rc, why);
+            cw_cache_waiter_done(doomed->waiter, rc, why);
         doomed->waiter = NULL;
     }
 }
@@ -222,7 +233,6 @@ void cw_caching_quota(struct cw_caching *caching)
     if (any_full || full) {
         caching->quota_due = true;
         caching->quota_ms = now + RETRY_MS;
-        cw_caching_wake(caching);
     }
     if (changed)
         cw_caching_jobs_changed(caching);

@@ -144,7 +144,5 @@ void cw_caching_heard(struct cw_worker *worker, const Cachew__V1__Progress *prog
     if (progress->store)
         heard_store(caching, worker, progress->store);
     log_lost(caching);
-    if (progress->n_cache_events > 0 || progress->n_cache > 0)
-        cw_caching_wake(caching);
     cw_fault_point("dispatcher.cache_event");
 }

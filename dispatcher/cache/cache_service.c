@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache opened and closed, its timer, and what of it is kept in state.db. */
+#include <stdio.h>
+
 #include "dispatcher/cache/cache_int.h"
 
 #define TICK_MS 1000
@@ -8,6 +10,8 @@
 #define TIDY_MS 60000
 #define SILENT_MS 600000 /* a worker that tells nothing of a key for so long counts anew */
 #define SPACE_MS 5000
+#define RETRY_AWAY_MS 1000 /* the store itself says how often it really looks */
+#define RETRY_FAILED_MS 10000
 
 static uint64_t tenant_quota(void *dispatcher, const char *name)
 {
@@ -82,6 +86,129 @@ static void store_rows(struct cw_caching *caching, int64_t now)
     }
 }
 
+/* ---- the store ---- */
+
+void cw_caching_list(struct cw_caching *caching)
+{
+    if (caching->scanning)
+        return;
+    caching->scanning = true;
+    caching->scan_due = false;
+    caching->scan_strange = caching->scan_added = caching->gone_since_scan = 0;
+    cw_catalogue_scan_begin(caching->catalogue);
+    cw_caching_store_list(caching->store);
+}
+
+/* Those whose listing this was; all: nobody will list any more. */
+static void answer_listed(struct cw_caching *caching, int rc, const char *why, uint64_t removed,
+                          bool all)
+{
+    for (struct cw_cache_waiter **at = &caching->scan_waiters; *at;) {
+        struct cw_cache_waiter *waiter = *at;
+        if (waiter->scan > caching->catalogue->scan && !all) {
+            at = &waiter->next;
+            continue;
+        }
+        *at = waiter->next;
+        waiter->chunks = caching->catalogue->chunks_n;
+        waiter->bytes = caching->catalogue->bytes;
+        waiter->added = caching->scan_added;
+        waiter->removed = removed;
+        cw_cache_waiter_done(waiter, rc, why);
+    }
+}
+
+static bool is_away(int rc)
+{
+    return rc == CW_E_UNAVAILABLE || rc == CW_E_TIMEOUT;
+}
+
+static void set_away(struct cw_caching *caching, bool away, const char *why)
+{
+    snprintf(caching->why, sizeof(caching->why), "%s", away ? why : "");
+    if (caching->away == away)
+        return;
+    caching->away = away;
+    if (away)
+        cw_log_warn(CW_LOG_MOD, "the cache is away, jobs compute: %s", why);
+    else
+        cw_log_info(CW_LOG_MOD, "the cache is there again: %s", caching->d->options.cache_store);
+    caching->scan_due = true; /* when it is back: who knows what happened to it */
+    cw_caching_jobs_changed(caching);
+}
+
+static void take_files(struct cw_caching *caching, const struct cw_cache_io_result *result)
+{
+    struct cw_catalogue *catalogue = caching->catalogue;
+    for (size_t i = 0; i < result->files_n; i++) {
+        const struct cw_cache_io_file *file = &result->files[i];
+        if (cw_caching_is_doomed(caching, file->name, false))
+            continue;
+        bool known = cw_catalogue_chunk(catalogue, file->name) != NULL;
+        if (!cw_catalogue_put(catalogue, file->name, file->bytes, file->mtime_ms)) {
+            caching->scan_strange++;
+        } else if (!known) {
+            caching->scan_added++;
+        }
+    }
+}
+
+static void listed(struct cw_caching *caching, const struct cw_cache_io_result *result)
+{
+    take_files(caching, result);
+    if (result->more)
+        return;
+    caching->scanning = false;
+    caching->listed = true;
+    uint64_t removed = 0;
+    if (result->rc == 0) {
+        removed = cw_catalogue_scan_end(caching->catalogue);
+        cw_log_info(CW_LOG_MOD,
+                    "the cache has %llu chunks of %llu bytes: %llu were not known, %llu are gone "
+                    "(%llu files are none)",
+                    (unsigned long long)caching->catalogue->chunks_n,
+                    (unsigned long long)caching->catalogue->bytes,
+                    (unsigned long long)caching->scan_added, (unsigned long long)removed,
+                    (unsigned long long)caching->scan_strange);
+    } else {
+        caching->scan_due = true;
+        caching->scan_ms = cw_clock_ms() + (is_away(result->rc) ? RETRY_AWAY_MS : RETRY_FAILED_MS);
+        if (!is_away(result->rc))
+            cw_log_warn(CW_LOG_MOD, "the cache cannot be listed, it is tried again: %s",
+                        result->err.msg);
+    }
+    cw_caching_doomed_forget(caching);
+    answer_listed(caching, result->rc, result->err.msg, removed, false);
+    if (caching->scan_waiters) /* who came while it was under way */
+        cw_caching_list(caching);
+    caching->quota_due = true;
+}
+
+static void on_result(void *arg, const struct cw_cache_io_result *result)
+{
+    struct cw_caching *caching = arg;
+    if (is_away(result->rc))
+        set_away(caching, true, result->err.msg);
+    else if (!result->more && result->rc == 0)
+        set_away(caching, false, "");
+    switch (result->kind) {
+    case CW_CACHE_IO_LIST:
+        listed(caching, result);
+        break;
+    case CW_CACHE_IO_SPACE:
+        if (result->rc == 0 || !is_away(result->rc)) {
+            caching->store_total = result->total; /* 0: it does not know */
+            caching->store_free = result->free;
+        }
+        caching->quota_due = true;
+        break;
+    case CW_CACHE_IO_REMOVE:
+    default:
+        cw_caching_deleted(caching, result->name, result->rc, result->err.msg);
+        break;
+    }
+}
+
 /* ---- time ---- */
 
 static void on_tick(void *arg)
@@ -97,7 +224,7 @@ static void on_tick(void *arg)
         cw_caching_store_space(caching->store);
     }
     if (caching->scan_due && !caching->scanning && now >= caching->scan_ms)
-        cw_caching_store_list(caching->store);
+        cw_caching_list(caching);
 }
 
 /* It ticks while somebody may use the cache, or something of it is to be done. */
@@ -107,7 +234,7 @@ static bool is_busy(const struct cw_caching *caching)
            caching->scan_due || caching->scanning || caching->doomed_n > 0;
 }
 
-void cw_caching_wake(struct cw_caching *caching)
+static void wake(struct cw_caching *caching)
 {
     bool active = cw_timer_is_active(caching->timer), busy = is_busy(caching);
     if (busy && !active)
@@ -131,7 +258,7 @@ void cw_caching_turn(struct cw_dispatcher *d)
     cw_caching_tell_all(caching);
     cw_caching_hand_doomed(caching);
     store_rows(caching, cw_clock_ms());
-    cw_caching_wake(caching);
+    wake(caching);
 }
 
 void cw_caching_start(struct cw_dispatcher *d)
@@ -140,12 +267,12 @@ void cw_caching_start(struct cw_dispatcher *d)
     if (!caching)
         return;
     caching->timer = cw_timer_new(d->loop, on_tick, caching);
-    caching->store = cw_caching_store_open(caching, d->options.cache_store);
+    caching->store = cw_caching_store_open(d->loop, d->options.cache_store, on_result, caching);
     cw_caching_jobs_changed(caching);
     caching->blind_until_ms = cw_clock_ms() + FIRST_LIST_MS;
-    cw_caching_store_list(caching->store);
+    cw_caching_list(caching);
     cw_caching_store_space(caching->store);
-    cw_caching_wake(caching);
+    wake(caching);
 }
 
 void cw_caching_stop(struct cw_dispatcher *d)
@@ -154,7 +281,7 @@ void cw_caching_stop(struct cw_dispatcher *d)
     if (!d->caching)
         return;
     cw_caching_evict_answer(d->caching, CW_E_UNAVAILABLE, why);
-    cw_caching_scan_answer(d->caching, CW_E_UNAVAILABLE, why, 0, true);
+    answer_listed(d->caching, CW_E_UNAVAILABLE, why, 0, true);
 }
 
 void cw_caching_close(struct cw_dispatcher *d)
