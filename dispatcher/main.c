@@ -29,14 +29,14 @@ static void stop(struct cw_dispatcher *d)
 {
     d->stopping = true;
     cw_server_set_serving(d->server, false);
-    cw_usage_tick(d, cw_clock_ms());
+    cw_accounting_tick(d, cw_clock_ms());
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         cw_job_flush(job);
-        cw_usage_store(job, cw_clock_ms(), true);
+        cw_job_store_usage(job, cw_clock_ms(), true);
     }
-    cw_turn_last(d);
+    cw_cycle_last(d);
     cw_log_info(CW_LOG_MOD, "stopping");
-    cw_caching_stop(d);
+    cw_cache_service_stop(d);
     cw_server_stop(d->server, 0, on_stopped, d);
 }
 
@@ -104,8 +104,8 @@ static void on_written(void *loop)
 
 static int serve(struct cw_dispatcher *d, struct cw_err *err)
 {
-    const struct cw_method fleet = {"/cachew.v1.Fleet/Attach", NULL, cw_fleet_open, d};
-    const struct cw_method jobs = {"/cachew.v1.Jobs/Attach", NULL, cw_clients_open, d};
+    const struct cw_method fleet = {"/cachew.v1.Fleet/Attach", NULL, cw_worker_session_open, d};
+    const struct cw_method jobs = {"/cachew.v1.Jobs/Attach", NULL, cw_client_session_open, d};
     d->server = cw_server_new(d->rpc);
     cw_server_add(d->server, &fleet);
     cw_server_add(d->server, &jobs);
@@ -126,18 +126,18 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     if (rc != 0)
         return rc;
     cw_tenants_open(d);
-    cw_caching_open(d);
-    cw_deciding_open(d);
-    rc = cw_job_load_all(d, err);
+    cw_cache_service_open(d);
+    cw_autocache_open(d);
+    rc = cw_restore_all(d, err);
     if (rc == 0)
-        rc = cw_decisions_load(d, err);
+        rc = cw_autocache_restore(d, err);
     if (rc != 0)
         return rc;
-    cw_caching_start(d);
-    cw_deciding_start(d);
-    cw_loop_set_turn_end(d->loop, cw_turn_end, d);
+    cw_cache_service_start(d);
+    cw_autocache_start(d);
+    cw_loop_set_turn_end(d->loop, cw_cycle_end, d);
     cw_state_on_written(d->state, on_written, d->loop);
-    cw_turn_wake(d);
+    cw_cycle_wake(d);
     rc = cw_metrics_open(d, err);
     if (rc != 0)
         return rc;
@@ -174,13 +174,13 @@ static void finish(struct cw_dispatcher *d)
     cw_backup_close(d);
     cw_loop_set_turn_end(d->loop, NULL, NULL);
     cw_state_on_written(d->state, NULL, NULL);
-    cw_clients_close_all(d);
-    cw_fleet_close_all(d);
+    cw_client_sessions_close(d);
+    cw_worker_sessions_close(d);
     while (d->jobs)
         cw_job_free(d->jobs);
     cw_provision_close(d);
-    cw_caching_close(d);
-    cw_deciding_close(d);
+    cw_cache_service_close(d);
+    cw_autocache_close(d);
     cw_timer_free(d->tick);
     cw_timer_free(d->retry);
     cw_parent_unwatch(d->parent);
@@ -213,6 +213,6 @@ int main(int argc, char **argv)
     finish(&d);
     cw_rpc_free(d.rpc);
     cw_loop_free(d.loop);
-    cw_caching_free(&d);
+    cw_cache_service_free(&d);
     return 0;
 }

@@ -70,7 +70,7 @@ static int read_scaling(struct cw_options *o, const char *provisioner, struct cw
     rc = cw_scaling_check(o->autoscale, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autoscale");
-    rc = cw_placing_check(o->autoplace, err);
+    rc = cw_placement_check(o->autoplace, err);
     if (rc != 0)
         return cw_err_wrap(err, "--autoplace");
     if (o->min_workers > o->max_workers)

@@ -8,7 +8,7 @@
 #include "dispatcher/job/job.h"
 
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
-/* The same when all that was written so far is stored (cw_turn_when_stored); if it cannot be
+/* The same when all that was written so far is stored (cw_when_stored); if it cannot be
  * now, the call fails and says so. */
 void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
                          const ProtobufCMessage *message);
@@ -50,15 +50,15 @@ void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n);
 void cw_svc_lines_free(char **lines, size_t n);
 
 /* ---- job_rows.c ---- */
-void cw_watch_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);
+void cw_svc_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);
 /* Fields of JobRow from 30 on; borrows from the job. */
-void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
-                      Cachew__V1__JobRow *row);
+void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
+                          Cachew__V1__JobRow *row);
 /* Fields of WorkerRow from 15 on; row->jobs is freed by the caller. */
-void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
+void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
 /* What a job's policies about workers would say of its last window, as list of `*ret_n`; freed
- * by cw_watch_says_free. */
-Cachew__V1__Decision **cw_watch_says(const struct cw_job *job, size_t *ret_n);
-void cw_watch_says_free(Cachew__V1__Decision **says, size_t n);
+ * by cw_svc_policies_say_free. */
+Cachew__V1__Decision **cw_svc_policies_say(const struct cw_job *job, size_t *ret_n);
+void cw_svc_policies_say_free(Cachew__V1__Decision **says, size_t n);
 
 #endif

@@ -188,7 +188,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     if (backup->begun || backup->over)
         return;
     backup->begun = true;
-    cw_turn_when_stored(backup->d, begin, backup); /* what was answered before is in the copy */
+    cw_when_stored(backup->d, begin, backup); /* what was answered before is in the copy */
 }
 
 static void open_backup(void *dispatcher, struct cw_stream *stream)

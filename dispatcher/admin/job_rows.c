@@ -11,7 +11,7 @@ static char *text(const char *s) /* protobuf-c's strings are not const */
     return (char *)(uintptr_t)(s ? s : "");
 }
 
-void cw_watch_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row)
+void cw_svc_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row)
 {
     cachew__v1__trainer_window__init(ret_row);
     ret_row->at_s = window->at_s;
@@ -31,7 +31,7 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
     const char *own = job->options->autoscale;
     row->autoscale = text(!job->scaling ? "off" : own && own[0] ? own : job->d->options.autoscale);
     bool places = job->scaling && job->scaling->policy->places;
-    row->autoplace = text(places ? cw_placing_policy(job) : "off");
+    row->autoplace = text(places ? cw_placement_policy(job) : "off");
     row->wanted_local = places ? job->scaling->local_target : 0;
     row->wanted = job->scaling ? job->scaling->target : 0;
     row->granted = job->granted;
@@ -48,26 +48,26 @@ static void fill_workers(const struct cw_job *job, Cachew__V1__JobRow *row)
 
 static void fill_measured(const struct cw_job *job, Cachew__V1__JobRow *row)
 {
-    const struct cw_measured *hits = cw_watch_most_hits(job);
+    const struct cw_node_sums *hits = cw_telemetry_most_hits(job);
     if (hits) {
         row->hits = (uint64_t)hits->hits;
         row->hit_share = hits->hits / (hits->hits + hits->elements);
     }
-    if (!job->watch)
+    if (!job->telemetry)
         return;
-    row->batches = job->watch->all.batches;
-    row->taken_bytes = job->watch->all.bytes;
-    row->copies = job->watch->all.copies;
-    row->trainer_s = (double)job->watch->all.ns / 1e9;
-    row->wait_s = (double)job->watch->all.wait_ns / 1e9;
+    row->batches = job->telemetry->all.batches;
+    row->taken_bytes = job->telemetry->all.bytes;
+    row->copies = job->telemetry->all.copies;
+    row->trainer_s = (double)job->telemetry->all.ns / 1e9;
+    row->wait_s = (double)job->telemetry->all.wait_ns / 1e9;
 }
 
-void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
-                      Cachew__V1__JobRow *row)
+void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,
+                          Cachew__V1__JobRow *row)
 {
-    const struct cw_scale_window *last = cw_watch_last_window(job);
+    const struct cw_scale_window *last = cw_telemetry_last_window(job);
     if (last) {
-        cw_watch_window_row(last, window);
+        cw_svc_window_row(last, window);
         row->window = window;
     }
     fill_workers(job, row);
@@ -78,7 +78,7 @@ void cw_watch_job_row(const struct cw_job *job, Cachew__V1__TrainerWindow *windo
     row->epoch_done = job->items > 0 ? (double)row->consumed / (double)job->items : 0;
 }
 
-void cw_watch_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row)
+void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row)
 {
     row->host_cpus = worker->host_cpus;
     row->host_cpu_share = worker->host_cpu_share;
@@ -133,7 +133,7 @@ static Cachew__V1__Decision *ask(const struct cw_job *job, const struct cw_scale
     return d;
 }
 
-Cachew__V1__Decision **cw_watch_says(const struct cw_job *job, size_t *ret_n)
+Cachew__V1__Decision **cw_svc_policies_say(const struct cw_job *job, size_t *ret_n)
 {
     Cachew__V1__Decision **says = CW_NEW_ARRAY(Cachew__V1__Decision *, 1);
     *ret_n = 0;
@@ -142,7 +142,7 @@ Cachew__V1__Decision **cw_watch_says(const struct cw_job *job, size_t *ret_n)
     return says;
 }
 
-void cw_watch_says_free(Cachew__V1__Decision **says, size_t n)
+void cw_svc_policies_say_free(Cachew__V1__Decision **says, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         cw_mem_free(says[i]->choice);

@@ -27,21 +27,21 @@ METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", jobs_
 METRIC(DECISION_KIND, "cachew_decisions_total", COUNTER,
        "Decisions that were made (cachew decisions).", (double)s->d->counts.decisions[s->index])
 METRIC(CACHE, "cachew_cache_bytes", GAUGE, "What the cache holds.",
-       (double)s->d->caching->catalogue->bytes)
+       (double)s->d->cache->catalogue->bytes)
 METRIC(CACHE, "cachew_cache_chunks", GAUGE, "Files of the cache.",
-       (double)s->d->caching->catalogue->chunks_n)
+       (double)s->d->cache->catalogue->chunks_n)
 METRIC(CACHE, "cachew_cache_quota_bytes", GAUGE, "What it may hold (--cache-quota).",
-       above_zero((double)s->d->caching->catalogue->quota))
+       above_zero((double)s->d->cache->catalogue->quota))
 METRIC(CACHE, "cachew_cache_full", GAUGE, "1 while nothing more is written, for lack of room.",
-       s->d->caching->full)
+       s->d->cache->full)
 METRIC(CACHE, "cachew_cache_store_up", GAUGE, "1 while the dispatcher reaches the store.",
-       !s->d->caching->away)
+       !s->d->cache->away)
 METRIC(CACHE, "cachew_cache_evicted_chunks_total", COUNTER, "Files that left for others.",
-       (double)s->d->caching->catalogue->evicted)
+       (double)s->d->cache->catalogue->evicted)
 METRIC(CACHE, "cachew_cache_damaged_chunks_total", COUNTER, "Files that were found damaged.",
-       (double)s->d->caching->catalogue->damaged)
+       (double)s->d->cache->catalogue->damaged)
 METRIC(CACHE, "cachew_cache_lost_records_total", COUNTER,
-       "Records that workers computed and could not write.", (double)s->d->caching->lost)
+       "Records that workers computed and could not write.", (double)s->d->cache->lost)
 METRIC(TENANT, "cachew_tenant_jobs", GAUGE, "Jobs that are not over.",
        (double)cw_tenant_load(s->d, s->tenant).jobs)
 METRIC(TENANT, "cachew_tenant_worker_seconds_total", COUNTER,

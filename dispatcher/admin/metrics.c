@@ -31,7 +31,7 @@ struct cw_metric_of {
     const struct cw_tenant *tenant;
     struct cw_job *job;
     const Cachew__V1__JobRow *row; /* of JOB */
-    const struct cw_measured *node;
+    const struct cw_node_sums *node;
     const struct cw_worker *worker;
     const Cachew__V1__SourceTier *tier;
 };
@@ -233,12 +233,12 @@ static void each_node(struct page *page, struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         bool at_work =
-            job->status == CW_JOB_RUNNING && job->watch && job->info && cw_job_has_clients(job);
-        size_t n = at_work ? CW_MIN(job->watch->nodes.n, (size_t)CW_METRICS_NODES_MAX) : 0;
+            job->status == CW_JOB_RUNNING && job->telemetry && job->info && cw_job_has_clients(job);
+        size_t n = at_work ? CW_MIN(job->telemetry->nodes.n, (size_t)CW_METRICS_NODES_MAX) : 0;
         for (size_t i = 0; i < n; i++)
-            add_sample(page,
-                       &(const struct cw_metric_of){
-                           .d = d, .job = job, .index = i, .node = &job->watch->nodes.nodes[i]});
+            add_sample(
+                page, &(const struct cw_metric_of){
+                          .d = d, .job = job, .index = i, .node = &job->telemetry->nodes.nodes[i]});
     }
 }
 
@@ -264,7 +264,7 @@ static void add_metric(struct page *page, struct cw_dispatcher *d)
     case INFO:
     case ONE:
     case CACHE:
-        if (page->metric->subject != CACHE || d->caching)
+        if (page->metric->subject != CACHE || d->cache)
             add_sample(page, &(const struct cw_metric_of){.d = d});
         break;
     case WORKER_STATE:

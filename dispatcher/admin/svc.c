@@ -42,7 +42,7 @@ void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
 {
     struct stored_reply *reply = CW_NEW(struct stored_reply);
     *reply = (struct stored_reply){.call = call, .buf = cw_wire_pack(message)};
-    cw_turn_when_stored(d, on_stored, reply);
+    cw_when_stored(d, on_stored, reply);
 }
 
 static void on_readable(void *arg, const struct cw_err *err)
@@ -59,7 +59,7 @@ void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMe
 {
     struct read_call *read = CW_NEW(struct read_call);
     *read = (struct read_call){.d = d, .call = call, .message = message, .fn = fn};
-    cw_turn_when_stored(d, on_readable, read);
+    cw_when_stored(d, on_readable, read);
 }
 
 ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call,

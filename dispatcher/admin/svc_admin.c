@@ -77,7 +77,7 @@ void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *row)
     cw_svc_usage(&job->usage, &row->usage);
     r->usage = &row->usage;
     r->skipped_items = job->skipped_items;
-    cw_watch_job_row(job, &row->window, r);
+    cw_svc_telemetry_row(job, &row->window, r);
 }
 
 static void handle_list_jobs(void *arg, struct cw_call *call, struct cw_rpc_msg *request)
@@ -120,7 +120,7 @@ static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1_
     r->version = worker->version;
     r->source = worker->source;
     r->n_source = worker->source_n;
-    cw_watch_worker_row(worker, now, r);
+    cw_svc_worker_row(worker, now, r);
 }
 
 static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_msg *request)

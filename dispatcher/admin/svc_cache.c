@@ -27,13 +27,13 @@ static struct cache_call *cache_call_new(struct cw_call *call,
 }
 
 /* The cache, or NULL after the call was failed. */
-static struct cw_caching *get_caching(struct cw_dispatcher *d, struct cw_call *call)
+static struct cw_cache_service *get_caching(struct cw_dispatcher *d, struct cw_call *call)
 {
-    if (!d->caching)
+    if (!d->cache)
         cw_call_fail(call, CW_E_STATE, "the dispatcher has no cache: start it with --cache-store");
     else if (d->stopping) /* it would wait for an answer that is owed */
         cw_call_fail(call, CW_E_UNAVAILABLE, "the dispatcher is stopping");
-    return d->stopping ? NULL : d->caching;
+    return d->stopping ? NULL : d->cache;
 }
 
 static bool fits(const struct cw_catalogue_key *key, const char *prefix, const char *tenant)
@@ -43,14 +43,14 @@ static bool fits(const struct cw_catalogue_key *key, const char *prefix, const c
 }
 
 /* The one key that begins so; NULL after the call was failed. */
-static struct cw_catalogue_key *find_key(struct cw_caching *caching, struct cw_call *call,
+static struct cw_catalogue_key *find_key(struct cw_cache_service *cache, struct cw_call *call,
                                          const char *prefix, const char *tenant)
 {
     struct cw_catalogue_key *found = NULL;
     size_t n = 0;
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&caching->catalogue->keys, &i, &name, &value);) {
+    for (size_t i = 0; cw_strmap_next(&cache->catalogue->keys, &i, &name, &value);) {
         if (fits(value, prefix, tenant)) {
             found = value;
             n++;
@@ -142,43 +142,43 @@ static Cachew__V1__CacheTenant **tenant_rows(const struct cw_catalogue *catalogu
     return list;
 }
 
-static void fill_reply(struct cw_caching *caching, Cachew__V1__CacheListReply *answer)
+static void fill_reply(struct cw_cache_service *cache, Cachew__V1__CacheListReply *answer)
 {
-    const struct cw_catalogue *catalogue = caching->catalogue;
-    answer->url = (char *)(uintptr_t)caching->d->options.cache_store;
+    const struct cw_catalogue *catalogue = cache->catalogue;
+    answer->url = (char *)(uintptr_t)cache->d->options.cache_store;
     answer->bytes = catalogue->bytes;
     answer->chunks = catalogue->chunks_n;
     answer->quota = catalogue->quota;
-    answer->away = caching->away;
-    answer->why = caching->why;
-    answer->store_free = caching->store_free;
-    answer->store_total = caching->store_total;
+    answer->away = cache->away;
+    answer->why = cache->why;
+    answer->store_free = cache->store_free;
+    answer->store_total = cache->store_total;
     answer->evicted = catalogue->evicted;
     answer->damaged = catalogue->damaged;
-    answer->lost = caching->lost;
-    answer->lost_why = caching->lost_why;
-    answer->scanning = caching->scanning;
-    answer->full = caching->full;
+    answer->lost = cache->lost;
+    answer->lost_why = cache->lost_why;
+    answer->scanning = cache->scanning;
+    answer->full = cache->full;
     answer->evict = (char *)(uintptr_t)catalogue->evict->name;
-    answer->generation = caching->d->generation;
+    answer->generation = cache->d->generation;
     answer->tenants = tenant_rows(catalogue, &answer->n_tenants);
 }
 
 static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
-    struct cw_caching *caching = get_caching(arg, call);
+    struct cw_cache_service *cache = get_caching(arg, call);
     ProtobufCMessage *unpacked =
-        caching ? cw_svc_unpack(&cachew__v1__cache_list_request__descriptor, call, message) : NULL;
+        cache ? cw_svc_unpack(&cachew__v1__cache_list_request__descriptor, call, message) : NULL;
     if (!unpacked)
         return;
     const Cachew__V1__CacheListRequest *request = (const Cachew__V1__CacheListRequest *)unpacked;
-    cw_caching_count_readers(caching);
-    size_t max = caching->catalogue->keys.n, n = 0;
+    cw_cache_count_readers(cache);
+    size_t max = cache->catalogue->keys.n, n = 0;
     Cachew__V1__CacheRow *rows = CW_NEW_ARRAY(Cachew__V1__CacheRow, max + 1);
     Cachew__V1__CacheRow **list = CW_NEW_ARRAY(Cachew__V1__CacheRow *, max + 1);
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&caching->catalogue->keys, &i, &name, &value);) {
+    for (size_t i = 0; cw_strmap_next(&cache->catalogue->keys, &i, &name, &value);) {
         if (!fits(value, request->key, ""))
             continue;
         fill_row(value, request->chunks, &rows[n]);
@@ -186,7 +186,7 @@ static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *mess
         n++;
     }
     Cachew__V1__CacheListReply answer = CACHEW__V1__CACHE_LIST_REPLY__INIT;
-    fill_reply(caching, &answer);
+    fill_reply(cache, &answer);
     answer.rows = list;
     answer.n_rows = n;
     cw_svc_reply(call, &answer.base);
@@ -219,16 +219,16 @@ static void on_listed(struct cw_cache_waiter *waiter)
 static void handle_scan(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
     (void)message;
-    struct cw_caching *caching = get_caching(arg, call);
-    if (!caching)
+    struct cw_cache_service *cache = get_caching(arg, call);
+    if (!cache)
         return;
     struct cw_cache_waiter *waiter = &cache_call_new(call, on_listed)->waiter;
     /* A listing under way may have passed by what the caller has just changed: it waits for the
      * next. */
-    waiter->scan = caching->catalogue->scan + 1;
-    waiter->next = caching->scan_waiters;
-    caching->scan_waiters = waiter;
-    cw_caching_list(caching);
+    waiter->scan = cache->catalogue->scan + 1;
+    waiter->next = cache->scan_waiters;
+    cache->scan_waiters = waiter;
+    cw_cache_list(cache);
 }
 
 /* ---- evict ---- */
@@ -247,23 +247,23 @@ static void on_evicted(struct cw_cache_waiter *waiter)
     cw_mem_free(waiting);
 }
 
-static void evict(struct cw_caching *caching, struct cw_call *call,
+static void evict(struct cw_cache_service *cache, struct cw_call *call,
                   const struct cw_catalogue_pick *pick)
 {
     struct cw_cache_waiter *waiter = &cache_call_new(call, on_evicted)->waiter;
     struct cw_catalogue_chunk **chunks;
-    cw_caching_count_readers(caching);
-    size_t n = cw_catalogue_pick(caching->catalogue, pick, &chunks);
+    cw_cache_count_readers(cache);
+    size_t n = cw_catalogue_pick(cache->catalogue, pick, &chunks);
     waiter->left += n; /* one more than deletions, while they are begun */
     for (size_t i = 0; i < n; i++) {
         waiter->chunks++;
         waiter->bytes += chunks[i]->bytes;
-        caching->catalogue->evicted++;
-        cw_caching_doom(caching, chunks[i], waiter);
+        cache->catalogue->evicted++;
+        cw_cache_delete_chunk(cache, chunks[i], waiter);
     }
     cw_mem_free(chunks);
-    caching->quota_due = true; /* there may be room again */
-    caching->quota_ms = 0;
+    cache->quota_due = true; /* there may be room again */
+    cache->quota_ms = 0;
     cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) leave by request", n,
                 (unsigned long long)waiter->bytes);
     cw_cache_waiter_done(waiter, 0, "");
@@ -271,9 +271,9 @@ static void evict(struct cw_caching *caching, struct cw_call *call,
 
 static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
-    struct cw_caching *caching = get_caching(arg, call);
+    struct cw_cache_service *cache = get_caching(arg, call);
     ProtobufCMessage *unpacked =
-        caching ? cw_svc_unpack(&cachew__v1__cache_evict_request__descriptor, call, message) : NULL;
+        cache ? cw_svc_unpack(&cachew__v1__cache_evict_request__descriptor, call, message) : NULL;
     if (!unpacked)
         return;
     const Cachew__V1__CacheEvictRequest *request = (const Cachew__V1__CacheEvictRequest *)unpacked;
@@ -285,49 +285,49 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
         cw_call_fail(call, CW_E_INVALID, "what is to be evicted? a key, all, or a number of bytes");
     } else if (cw_name_check_tenant(request->tenant, &err) != 0) {
         cw_call_fail(call, err.code, err.msg);
-    } else if (caching->away) {
-        cw_autofree char *msg = cw_mem_printf("the cache is away: %s", caching->why);
+    } else if (cache->away) {
+        cw_autofree char *msg = cw_mem_printf("the cache is away: %s", cache->why);
         cw_call_fail(call, CW_E_UNAVAILABLE, msg);
     } else {
         struct cw_catalogue_key *key =
-            by_key ? find_key(caching, call, request->key, request->tenant) : NULL;
+            by_key ? find_key(cache, call, request->key, request->tenant) : NULL;
         pick.key = key;
         if (!by_key && request->tenant[0] != '\0')
-            pick.tenant = cw_catalogue_tenant(caching->catalogue, request->tenant);
+            pick.tenant = cw_catalogue_tenant(cache->catalogue, request->tenant);
         if (key && key->pinned)
             cw_call_fail(call, CW_E_STATE, "it is pinned: unpin it first");
         else if (key || !by_key)
-            evict(caching, call, &pick);
+            evict(cache, call, &pick);
     }
     protobuf_c_message_free_unpacked(unpacked, NULL);
 }
 
 /* ---- pin ---- */
 
-static void pin(struct cw_caching *caching, struct cw_call *call, struct cw_catalogue_key *key,
+static void pin(struct cw_cache_service *cache, struct cw_call *call, struct cw_catalogue_key *key,
                 bool pinned)
 {
     key->pinned = pinned;
-    cw_caching_store_key(caching, key);
-    caching->quota_due = true;
-    caching->quota_ms = 0;
+    cw_cache_store_key(cache, key);
+    cache->quota_due = true;
+    cache->quota_ms = 0;
     cw_catalogue_touch(key); /* nothing may be left of it */
     Cachew__V1__CachePinReply answer = CACHEW__V1__CACHE_PIN_REPLY__INIT;
     answer.keys = 1;
-    cw_svc_reply_stored(caching->d, call, &answer.base);
+    cw_svc_reply_stored(cache->d, call, &answer.base);
 }
 
 static void handle_pin(void *arg, struct cw_call *call, struct cw_rpc_msg *message)
 {
-    struct cw_caching *caching = get_caching(arg, call);
+    struct cw_cache_service *cache = get_caching(arg, call);
     ProtobufCMessage *unpacked =
-        caching ? cw_svc_unpack(&cachew__v1__cache_pin_request__descriptor, call, message) : NULL;
+        cache ? cw_svc_unpack(&cachew__v1__cache_pin_request__descriptor, call, message) : NULL;
     if (!unpacked)
         return;
     const Cachew__V1__CachePinRequest *request = (const Cachew__V1__CachePinRequest *)unpacked;
-    struct cw_catalogue_key *key = find_key(caching, call, request->key, request->tenant);
+    struct cw_catalogue_key *key = find_key(cache, call, request->key, request->tenant);
     if (key)
-        pin(caching, call, key, request->pin != 0);
+        pin(cache, call, key, request->pin != 0);
     protobuf_c_message_free_unpacked(unpacked, NULL);
 }
 

@@ -13,16 +13,16 @@ struct now { /* what the policy would say */
     bool decided;
 };
 
-static void think(struct cw_decider *decider, struct now *ret_now)
+static void think(struct cw_autocache_job *decider, struct now *ret_now)
 {
-    struct cw_decide_view view;
+    struct cw_autocache_view view;
     struct cw_autocache_decision d = {0};
     struct cw_err err = {0};
     CW_STR_AUTO inputs = {0};
     Cachew__V1__Decision *now = &ret_now->decision;
-    cw_decide_view_init(decider, &view);
+    cw_autocache_view_init(decider, &view);
     cw_autocache_snapshot_print(&view.s, &inputs);
-    bool over = cw_decide_epochs_left(decider->job) <= 0;
+    bool over = cw_job_epochs_left(decider->job) <= 0;
     int rc = decider->policy && !over
                  ? decider->policy->decide(&view.s, decider->argument, &d, &err)
                  : 0;
@@ -40,7 +40,7 @@ static void think(struct cw_decider *decider, struct now *ret_now)
     now->inputs = cw_str_take(&inputs);
     cw_svc_lines(cw_str_text(&d.candidates), &now->candidates, &now->n_candidates);
     cw_autocache_decision_fini(&d);
-    cw_decide_view_fini(&view);
+    cw_autocache_view_fini(&view);
 }
 
 static void now_fini(struct now *now)
@@ -62,9 +62,9 @@ static void fill_windows(const struct cw_job *job, struct measured *m)
 {
     size_t cap = 0;
     const struct cw_scale_window *w;
-    for (size_t i = 0; (w = cw_watch_window(job, i)) != NULL; i++) {
+    for (size_t i = 0; (w = cw_telemetry_window(job, i)) != NULL; i++) {
         CW_GROW(m->windows, m->windows_n, cap);
-        cw_watch_window_row(w, &m->windows[m->windows_n++]);
+        cw_svc_window_row(w, &m->windows[m->windows_n++]);
     }
     m->window_list = CW_NEW_ARRAY(Cachew__V1__TrainerWindow *, m->windows_n + 1);
     for (size_t i = 0; i < m->windows_n; i++)
@@ -81,9 +81,9 @@ static void fill_nodes(const struct cw_job *job, struct measured *m)
         cachew__v1__node_row__init(row);
         row->name = job->info->cacheable[m->nodes_n]->node;
         row->op = job->info->cacheable[m->nodes_n]->op;
-        if (!job->watch || m->nodes_n >= job->watch->nodes.n)
+        if (!job->telemetry || m->nodes_n >= job->telemetry->nodes.n)
             continue;
-        const struct cw_measured *measured = &job->watch->nodes.nodes[m->nodes_n];
+        const struct cw_node_sums *measured = &job->telemetry->nodes.nodes[m->nodes_n];
         row->elements = measured->elements;
         row->hits = measured->hits;
         row->cpu_ns = measured->cpu_ns;
@@ -103,7 +103,7 @@ static void measured_fini(struct measured *m)
 static void explain(struct cw_job *job, struct cw_call *call)
 {
     struct cw_svc_job_row row;
-    struct cw_decider *decider = cw_decide_of(job);
+    struct cw_autocache_job *decider = cw_autocache_of(job);
     struct cw_svc_decisions list = {0};
     struct now now = {0};
     struct measured measured = {0};
@@ -121,7 +121,7 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_decisions = list.n;
     answer.policy = decider ? (char *)(uintptr_t)decider->option : empty;
     if (decider) {
-        answer.hits = job->watch ? (uint64_t)job->watch->nodes.all_hits : 0;
+        answer.hits = job->telemetry ? (uint64_t)job->telemetry->nodes.all_hits : 0;
         think(decider, &now);
         answer.now = &now.decision;
         answer.decided = now.decided;
@@ -132,9 +132,9 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_windows = measured.windows_n;
     answer.nodes = measured.node_list;
     answer.n_nodes = measured.nodes_n;
-    answer.says = cw_watch_says(job, &answer.n_says);
+    answer.says = cw_svc_policies_say(job, &answer.n_says);
     cw_svc_reply(call, &answer.base);
-    cw_watch_says_free(answer.says, answer.n_says);
+    cw_svc_policies_say_free(answer.says, answer.n_says);
     measured_fini(&measured);
     cw_svc_decisions_fini(&list);
     if (decider)

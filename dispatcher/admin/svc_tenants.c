@@ -55,7 +55,7 @@ static void fill(const struct cw_dispatcher *d, const struct cw_tenant *tenant, 
         r->granted += job->granted;
     }
     const struct cw_catalogue_tenant *cached =
-        d->caching ? cw_strmap_get(&d->caching->catalogue->tenants, tenant->name) : NULL;
+        d->cache ? cw_strmap_get(&d->cache->catalogue->tenants, tenant->name) : NULL;
     r->tenant = tenant->name;
     r->weight = limits->weight;
     r->max_workers = none_is_0(limits->max_workers);
@@ -87,7 +87,7 @@ static void handle_list_tenants(void *arg, struct cw_call *call, struct cw_rpc_m
     const char *name;
     void *value;
     size_t n = 0;
-    cw_usage_tick(d, cw_clock_ms());
+    cw_accounting_tick(d, cw_clock_ms());
     for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value); n++) {
         fill(d, value, &rows[n]);
         list[n] = &rows[n].row;

@@ -9,67 +9,67 @@
 
 /* ---- the dispatcher's part ---- */
 
-void cw_deciding_open(struct cw_dispatcher *d)
+void cw_autocache_open(struct cw_dispatcher *d)
 {
-    if (d->caching)
-        d->deciding = CW_NEW(struct cw_deciding);
+    if (d->cache)
+        d->deciding = CW_NEW(struct cw_autocache_service);
 }
 
-void cw_deciding_start(struct cw_dispatcher *d)
+void cw_autocache_start(struct cw_dispatcher *d)
 {
     if (!d->deciding)
         return;
-    d->deciding->probe = cw_probe_start(d->options.cache_store);
+    d->deciding->probe = cw_store_benchmark_start(d->options.cache_store);
     d->deciding->probe_ms = cw_clock_ms();
 }
 
-void cw_deciding_close(struct cw_dispatcher *d)
+void cw_autocache_close(struct cw_dispatcher *d)
 {
     if (!d->deciding)
         return;
-    cw_probe_free(d->deciding->probe);
-    cw_measure_cache_fini(&d->deciding->cache);
+    cw_store_benchmark_free(d->deciding->probe);
+    cw_cache_rates_fini(&d->deciding->cache);
     cw_profiles_free(d->deciding);
     cw_mem_free(cw_steal(&d->deciding));
 }
 
-static bool is_probing(struct cw_deciding *deciding, const char *url, int64_t now)
+static bool is_probing(struct cw_autocache_service *deciding, const char *url, int64_t now)
 {
-    const struct cw_probe_result *result = cw_probe_result(deciding->probe);
+    const struct cw_store_benchmark_result *result = cw_store_benchmark_result(deciding->probe);
     if (!result)
         return now - deciding->probe_ms < PROBE_WAIT_MS;
     if (result->points_n == 0 && now - deciding->probe_ms > PROBE_AGAIN_MS) {
         cw_log_debug(CW_LOG_MOD, "the cache's store could not be tried: %s", result->err.msg);
-        cw_probe_free(deciding->probe);
-        deciding->probe = cw_probe_start(url);
+        cw_store_benchmark_free(deciding->probe);
+        deciding->probe = cw_store_benchmark_start(url);
         deciding->probe_ms = now;
     }
     return false;
 }
 
-void cw_decide_worker_gone(struct cw_worker *worker)
+void cw_autocache_worker_gone(struct cw_worker *worker)
 {
     if (worker->d->deciding)
-        cw_measure_cache_forget(&worker->d->deciding->cache, worker->id);
+        cw_cache_rates_forget(&worker->d->deciding->cache, worker->id);
 }
 
 /* ---- what workers tell ---- */
 
-void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress)
+void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
     struct cw_dispatcher *d = worker->d;
     if (!d->deciding)
         return;
-    cw_measure_cache_add(&d->deciding->cache, worker->id, worker->threads, progress, cw_clock_ms());
+    cw_cache_rates_add(&d->deciding->cache, worker->id, worker->threads, progress, cw_clock_ms());
     size_t near = 0;
     for (size_t i = 0; i < progress->n_counts; i++) {
         const Cachew__V1__NodeCounts *counts = progress->counts[i];
         struct cw_job *job = cw_strmap_get(&d->jobs_by_id, counts->job_id);
-        struct cw_decider *decider = job ? cw_decide_of(job) : NULL;
-        size_t node = decider ? cw_watch_node(job, counts->node, near) : 0;
+        struct cw_autocache_job *decider = job ? cw_autocache_of(job) : NULL;
+        size_t node = decider ? cw_job_node(job, counts->node, near) : 0;
         if (!decider || node == job->info->n_cacheable)
             continue;
-        cw_measure_add(&decider->measure, worker->id, node, counts);
+        cw_node_counters_add(&decider->measure, worker->id, node, counts);
         near = node + 1;
         decider->ask = decider->ask || !decider->standing;
     }
@@ -77,14 +77,14 @@ void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progr
 
 /* ---- a job's part ---- */
 
-struct cw_decider *cw_decide_of(struct cw_job *job)
+struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
 {
     struct cw_dispatcher *d = job->d;
     if (job->decider || !d->deciding || !job->info || job->info->n_cacheable == 0 ||
         job->info->n_cacheable != job->graph->n_nodes ||
         job->info->n_cacheable > CW_POLICY_NODES_MAX)
         return job->decider;
-    struct cw_decider *decider = CW_NEW(struct cw_decider);
+    struct cw_autocache_job *decider = CW_NEW(struct cw_autocache_job);
     struct cw_err err = {0};
     decider->job = job;
     decider->option =
@@ -93,9 +93,9 @@ struct cw_decider *cw_decide_of(struct cw_job *job)
     decider->node_ns = CW_NEW_ARRAY(double, job->info->n_cacheable);
     decider->epoch = job->first_epoch;
     decider->began_ms = cw_clock_ms();
-    decider->whole = cw_decide_epoch_done(job) <= 0 && job->alone_ms == 0;
+    decider->whole = cw_job_epoch_done(job) <= 0 && job->alone_ms == 0;
     decider->ask = true;
-    cw_measure_init(&decider->measure, job->info->n_cacheable);
+    cw_node_counters_init(&decider->measure, job->info->n_cacheable);
     if (cw_autocache_find(decider->option, &decider->policy, &decider->argument, &err) < 0) {
         cw_log_warn(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, err.msg);
         decider->failed = true;
@@ -105,12 +105,12 @@ struct cw_decider *cw_decide_of(struct cw_job *job)
     return decider;
 }
 
-void cw_decide_fini(struct cw_job *job)
+void cw_autocache_free(struct cw_job *job)
 {
-    struct cw_decider *decider = cw_steal(&job->decider);
+    struct cw_autocache_job *decider = cw_steal(&job->decider);
     if (!decider)
         return;
-    cw_measure_fini(&decider->measure);
+    cw_node_counters_fini(&decider->measure);
     cw_mem_free(decider->begins_with);
     cw_mem_free(decider->node_ns);
     cw_mem_free(decider);
@@ -118,7 +118,7 @@ void cw_decide_fini(struct cw_job *job)
 
 /* It cannot be done. What the job itself asks for is its user's mistake; the dispatcher's option
  * is meant for other jobs. */
-static int refuse(struct cw_decider *decider, const struct cw_err *err)
+static int refuse(struct cw_autocache_job *decider, const struct cw_err *err)
 {
     struct cw_job *job = decider->job;
     decider->failed = true;
@@ -129,7 +129,7 @@ static int refuse(struct cw_decider *decider, const struct cw_err *err)
     return job->options->autocache[0] != '\0' ? err->code : 0;
 }
 
-static bool is_news(const struct cw_decider *decider, const struct cw_autocache_decision *d)
+static bool is_news(const struct cw_autocache_job *decider, const struct cw_autocache_decision *d)
 {
     /* The same again is news when it is said after a measured epoch, and promises something
      * else. */
@@ -139,7 +139,7 @@ static bool is_news(const struct cw_decider *decider, const struct cw_autocache_
            (other && d->epoch_ns > 0 && decider->epoch_ns > 0);
 }
 
-static void carry_out(struct cw_decider *decider, const struct cw_decide_view *view,
+static void carry_out(struct cw_autocache_job *decider, const struct cw_autocache_view *view,
                       const struct cw_autocache_decision *d)
 {
     struct cw_job *job = decider->job;
@@ -176,14 +176,14 @@ static void carry_out(struct cw_decider *decider, const struct cw_decide_view *v
     cw_fault_point("dispatcher.decision");
 }
 
-static int ask(struct cw_decider *decider, int64_t now, struct cw_err *err)
+static int ask(struct cw_autocache_job *decider, int64_t now, struct cw_err *err)
 {
-    struct cw_decide_view view;
+    struct cw_autocache_view view;
     struct cw_autocache_decision decision = {0};
     int refused = 0;
     decider->ask = false;
     decider->asked_ms = now;
-    cw_decide_view_init(decider, &view);
+    cw_autocache_view_init(decider, &view);
     if (is_probing(decider->job->d->deciding, decider->job->d->options.cache_store, now))
         view.s.elements_measured = 0;
     int rc = decider->policy->decide(&view.s, decider->argument, &decision, err);
@@ -195,18 +195,18 @@ static int ask(struct cw_decider *decider, int64_t now, struct cw_err *err)
         decider->predicted_ns = decision.epoch_ns; /* with the present workers */
     decider->ask = rc == 0 && !decision.decided;
     cw_autocache_decision_fini(&decision);
-    cw_decide_view_fini(&view);
+    cw_autocache_view_fini(&view);
     return refused;
 }
 
-int cw_decide_tick(struct cw_job *job, int64_t now, struct cw_err *err)
+int cw_autocache_tick(struct cw_job *job, int64_t now, struct cw_err *err)
 {
     if (job->status != CW_JOB_RUNNING || job->hold_until_ms != 0)
         return 0;
-    struct cw_decider *decider = cw_decide_of(job);
-    if (!decider || decider->failed || cw_decide_epochs_left(job) <= 0)
+    struct cw_autocache_job *decider = cw_autocache_of(job);
+    if (!decider || decider->failed || cw_job_epochs_left(job) <= 0)
         return 0;
-    bool changed = cw_decide_look(decider, now);
+    bool changed = cw_autocache_look(decider, now);
     if (changed || (decider->ask && now - decider->asked_ms >= UNDECIDED_MS))
         return ask(decider, now, err);
     return 0;
@@ -217,7 +217,7 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
 {
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, row->job);
-    struct cw_decider *decider = job ? cw_decide_of(job) : NULL;
+    struct cw_autocache_job *decider = job ? cw_autocache_of(job) : NULL;
     if (!decider)
         return 0;
     decider->standing = strcmp(row->policy, decider->option) == 0;
@@ -245,7 +245,7 @@ static int on_profile(void *arg, const char *key, const char *job, const char *i
     return 0;
 }
 
-int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err)
+int cw_autocache_restore(struct cw_dispatcher *d, struct cw_err *err)
 {
     return d->deciding
                ? cw_state_load_decisions(d->state, "autocache", on_profile, on_decision, d, err)

@@ -17,7 +17,7 @@
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/model/model.h"
 
-struct cw_decider { /* of a job */
+struct cw_autocache_job { /* of a job */
     struct cw_job *job;
     const struct cw_autocache_policy *policy;
     const char *argument; /* into the option's text */
@@ -25,7 +25,7 @@ struct cw_decider { /* of a job */
     bool failed; /* it cannot decide for this job: not asked again */
     bool ask;    /* at the next tick */
     int64_t asked_ms;
-    struct cw_measure measure;
+    struct cw_node_counters measure;
     char *begins_with; /* whose measurements it began with; NULL once it is told */
     /* the standing decision */
     bool standing;
@@ -46,39 +46,39 @@ struct cw_decider { /* of a job */
     double trainer_ns, trainer_batches;
 };
 
-struct cw_deciding { /* of the dispatcher */
-    struct cw_measure_cache cache;
-    struct cw_probe *probe;
+struct cw_autocache_service { /* of the dispatcher */
+    struct cw_cache_rates cache;
+    struct cw_store_benchmark *probe;
     int64_t probe_ms;
     struct cw_strmap profiles; /* TENANT/FINGERPRINT -> cw_profile */
 };
 
 /* ---- autocache.c ---- */
 /* before state is loaded; nothing without a store */
-void cw_deciding_open(struct cw_dispatcher *d);
-void cw_deciding_start(struct cw_dispatcher *d);
-void cw_deciding_close(struct cw_dispatcher *d);
-int cw_decisions_load(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
-void cw_decide_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
-void cw_decide_worker_gone(struct cw_worker *worker);
+void cw_autocache_open(struct cw_dispatcher *d);
+void cw_autocache_start(struct cw_dispatcher *d);
+void cw_autocache_close(struct cw_dispatcher *d);
+int cw_autocache_restore(struct cw_dispatcher *d, struct cw_err *err); /* after the jobs */
+void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress);
+void cw_autocache_worker_gone(struct cw_worker *worker);
 /* Returns 0, or the code with which the job must fail: it asks for what cannot be done. */
-int cw_decide_tick(struct cw_job *job, int64_t now, struct cw_err *err);
+int cw_autocache_tick(struct cw_job *job, int64_t now, struct cw_err *err);
 /* made when it is not there; NULL: nothing is to be decided */
-struct cw_decider *cw_decide_of(struct cw_job *job);
-void cw_decide_fini(struct cw_job *job);
+struct cw_autocache_job *cw_autocache_of(struct cw_job *job);
+void cw_autocache_free(struct cw_job *job);
 
 /* ---- epoch_timing.c ---- */
-void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure); /* may be NULL */
+void cw_autocache_ack(struct cw_job *job, const Cachew__V1__Measure *measure); /* may be NULL */
 /* its first_epoch was `before`, and has moved */
-void cw_decide_epochs(struct cw_job *job, uint64_t before);
+void cw_autocache_epochs_moved(struct cw_job *job, uint64_t before);
 
 /* ---- snapshot.c ---- */
-struct cw_decide_view {
+struct cw_autocache_view {
     struct cw_autocache_snapshot s;
     struct cw_autocache_node *nodes;
     size_t *inputs;
 };
-void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view);
-void cw_decide_view_fini(struct cw_decide_view *view);
+void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocache_view *view);
+void cw_autocache_view_fini(struct cw_autocache_view *view);
 
 #endif

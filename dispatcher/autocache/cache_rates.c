@@ -22,16 +22,16 @@ struct key_totals {
     uint64_t hits, hit_bytes, get_ns, wait_ns, written_bytes, lost;
 };
 struct worker_rate {
-    struct cw_measure_rate rate;
+    struct cw_cache_rate rate;
     int64_t since_ms;
     double read_bytes, write_bytes, wait_ns, lost; /* since then */
 };
 
-void cw_measure_cache_fini(struct cw_measure_cache *cache)
+void cw_cache_rates_fini(struct cw_cache_rates *cache)
 {
     cw_map_fini_free(&cache->keys);
     cw_map_fini_free(&cache->workers);
-    *cache = (struct cw_measure_cache){0};
+    *cache = (struct cw_cache_rates){0};
 }
 
 static void *value_of(struct cw_map *map, uint64_t key, size_t bytes)
@@ -44,22 +44,22 @@ static void *value_of(struct cw_map *map, uint64_t key, size_t bytes)
     return value;
 }
 
-static void add_key(struct cw_measure_cache *cache, struct worker_rate *rate, uint64_t worker_id,
+static void add_key(struct cw_cache_rates *cache, struct worker_rate *rate, uint64_t worker_id,
                     const Cachew__V1__CacheCounts *counts)
 {
     uint64_t key = cw_hash_u64(counts->key.data, counts->key.len) ^ cw_mix64(worker_id);
     struct key_totals *last = value_of(&cache->keys, key, sizeof(*last));
     last->worker_id = worker_id;
-    double bytes = cw_measure_fresh(&last->hit_bytes, counts->hit_bytes),
-           wait_ns = cw_measure_fresh(&last->wait_ns, counts->wait_ns);
-    double get_ns = cw_measure_fresh(&last->get_ns, counts->get_ns);
-    cache->hits += cw_measure_fresh(&last->hits, counts->hits);
+    double bytes = cw_counter_fresh(&last->hit_bytes, counts->hit_bytes),
+           wait_ns = cw_counter_fresh(&last->wait_ns, counts->wait_ns);
+    double get_ns = cw_counter_fresh(&last->get_ns, counts->get_ns);
+    cache->hits += cw_counter_fresh(&last->hits, counts->hits);
     cache->hit_bytes += bytes;
     cache->get_ns += CW_MAX(get_ns - wait_ns, 0);
     rate->read_bytes += bytes;
     rate->wait_ns += wait_ns;
-    rate->write_bytes += cw_measure_fresh(&last->written_bytes, counts->written_bytes);
-    rate->lost += cw_measure_fresh(&last->lost, counts->lost);
+    rate->write_bytes += cw_counter_fresh(&last->written_bytes, counts->written_bytes);
+    rate->lost += cw_counter_fresh(&last->lost, counts->lost);
     if (cache->hits > SUMS_MAX) {
         cache->hits /= 2;
         cache->hit_bytes /= 2;
@@ -76,14 +76,14 @@ static void learn(double *limit, double *seen, double rate, bool limited)
         *limit = CW_MAX(*limit, rate);
 }
 
-static void add_up(struct cw_measure_cache *cache, int64_t now_ms)
+static void add_up(struct cw_cache_rates *cache, int64_t now_ms)
 {
     double read = 0, write = 0;
     bool read_limited = false, write_limited = false;
     uint64_t id;
     void *value;
     for (size_t i = 0; cw_map_next(&cache->workers, &i, &id, &value);) {
-        const struct cw_measure_rate *rate = &((struct worker_rate *)value)->rate;
+        const struct cw_cache_rate *rate = &((struct worker_rate *)value)->rate;
         if (now_ms - rate->at_ms > RATE_KEPT_MS)
             continue;
         read += rate->read_bytes_s;
@@ -95,8 +95,8 @@ static void add_up(struct cw_measure_cache *cache, int64_t now_ms)
     learn(&cache->write_bytes_s, &cache->write_seen, write, write_limited);
 }
 
-void cw_measure_cache_add(struct cw_measure_cache *cache, uint64_t worker_id, uint32_t threads,
-                          const Cachew__V1__Progress *progress, int64_t now_ms)
+void cw_cache_rates_add(struct cw_cache_rates *cache, uint64_t worker_id, uint32_t threads,
+                        const Cachew__V1__Progress *progress, int64_t now_ms)
 {
     if (!progress->store)
         return;
@@ -107,7 +107,7 @@ void cw_measure_cache_add(struct cw_measure_cache *cache, uint64_t worker_id, ui
     if (ms < WINDOW_MS)
         return;
     bool began = rate->since_ms > 0;
-    rate->rate = (struct cw_measure_rate){
+    rate->rate = (struct cw_cache_rate){
         .read_bytes_s = rate->read_bytes / ms * 1e3,
         .write_bytes_s = rate->write_bytes / ms * 1e3,
         .read_limited = rate->read_bytes > 0 && rate->wait_ns > LIMITED_SHARE * ms * 1e6 * threads,
@@ -120,7 +120,7 @@ void cw_measure_cache_add(struct cw_measure_cache *cache, uint64_t worker_id, ui
         add_up(cache, now_ms);
 }
 
-void cw_measure_cache_forget(struct cw_measure_cache *cache, uint64_t worker_id)
+void cw_cache_rates_forget(struct cw_cache_rates *cache, uint64_t worker_id)
 {
     uint64_t key;
     void *value;
@@ -131,8 +131,8 @@ void cw_measure_cache_forget(struct cw_measure_cache *cache, uint64_t worker_id)
     }
 }
 
-void cw_measure_cache_rates(const struct cw_measure_cache *cache, double workers,
-                            double probe_bytes_s, struct cw_autocache_store *ret_store)
+void cw_cache_rates_read(const struct cw_cache_rates *cache, double workers, double probe_bytes_s,
+                         struct cw_autocache_store *ret_store)
 {
     double factor = 1;
     bool measured = cache->hits >= HITS_MIN;

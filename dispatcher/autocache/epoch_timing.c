@@ -10,7 +10,7 @@
 #define TRAINER_BATCHES 1000.0 /* more, and older ones count half */
 #define SOON_DONE 0.05         /* of an epoch: less says nothing of its length */
 
-static double share_of_current(const struct cw_decider *decider)
+static double share_of_current(const struct cw_autocache_job *decider)
 {
     const struct cw_job *job = decider->job;
     if (decider->current == CW_POLICY_NONE)
@@ -20,7 +20,7 @@ static double share_of_current(const struct cw_decider *decider)
     double records = c->ids > 0 && !c->whole && (elements <= 0 || (double)c->ids < elements)
                          ? (double)c->ids
                          : elements;
-    return records > 0 ? fmin(1, cw_decide_cached(job, decider->current) / records) : 0;
+    return records > 0 ? fmin(1, cw_autocache_cached(job, decider->current) / records) : 0;
 }
 
 static double mean(double before, double now)
@@ -28,20 +28,20 @@ static double mean(double before, double now)
     return before > 0 ? (before + now) / 2 : now;
 }
 
-static void note_length(struct cw_decider *decider, double ns)
+static void note_length(struct cw_autocache_job *decider, double ns)
 {
     if (decider->current == CW_POLICY_NONE)
         decider->compute_ns = mean(decider->compute_ns, ns);
-    else if (decider->begun_share >= FULL_SHARE && !decider->job->d->caching->away)
+    else if (decider->begun_share >= FULL_SHARE && !decider->job->d->cache->away)
         decider->node_ns[decider->current] = mean(decider->node_ns[decider->current], ns);
     else
         return;
     decider->epoch_ns = decider->standing ? ns : 0;
 }
 
-void cw_decide_epochs(struct cw_job *job, uint64_t before)
+void cw_autocache_epochs_moved(struct cw_job *job, uint64_t before)
 {
-    struct cw_decider *decider = job->decider;
+    struct cw_autocache_job *decider = job->decider;
     if (!decider)
         return;
     int64_t now = cw_clock_ms();
@@ -52,13 +52,13 @@ void cw_decide_epochs(struct cw_job *job, uint64_t before)
     decider->began_ms = now;
     decider->begun_share = share_of_current(decider);
     decider->ask = true;
-    cw_measure_halve(&decider->measure);
+    cw_node_counters_halve(&decider->measure);
     cw_profile_put(decider);
 }
 
-void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
+void cw_autocache_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
 {
-    struct cw_decider *decider = job->decider;
+    struct cw_autocache_job *decider = job->decider;
     if (!decider || !measure || measure->batches == 0 || measure->ns < measure->wait_ns)
         return;
     double n = (double)measure->batches;
@@ -73,7 +73,7 @@ void cw_decide_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
 }
 
 /* Other workers: what was measured of whole epochs is not true any more. */
-static bool look_at_workers(struct cw_decider *decider)
+static bool look_at_workers(struct cw_autocache_job *decider)
 {
     double threads = 0;
     for (const struct cw_worker *worker = decider->job->d->workers; worker; worker = worker->next)
@@ -93,10 +93,9 @@ static bool look_at_workers(struct cw_decider *decider)
 }
 
 /* An epoch that is read takes much longer than was said: no need to wait for its end. */
-static bool look_at_length(struct cw_decider *decider, int64_t now)
+static bool look_at_length(struct cw_autocache_job *decider, int64_t now)
 {
-    double done = cw_decide_epoch_done(decider->job),
-           so_far = (double)(now - decider->began_ms) * 1e6;
+    double done = cw_job_epoch_done(decider->job), so_far = (double)(now - decider->began_ms) * 1e6;
     bool steady = decider->standing && decider->whole && decider->predicted_ns > 0 &&
                   (decider->current == CW_POLICY_NONE || decider->begun_share >= FULL_SHARE);
     if (!steady || done < SOON_DONE ||
@@ -107,7 +106,7 @@ static bool look_at_length(struct cw_decider *decider, int64_t now)
     return true;
 }
 
-bool cw_decide_look(struct cw_decider *decider, int64_t now)
+bool cw_autocache_look(struct cw_autocache_job *decider, int64_t now)
 {
     struct cw_job *job = decider->job;
     if (job->alone_ms != 0 || job->starved_ms != 0)

@@ -34,7 +34,7 @@ void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, 
     profile_free(cw_strmap_set(&d->deciding->profiles, key, profile));
 }
 
-void cw_profiles_free(struct cw_deciding *deciding)
+void cw_profiles_free(struct cw_autocache_service *deciding)
 {
     const char *key;
     void *value;
@@ -51,7 +51,7 @@ static bool is_of(const struct cw_job *job, const struct cw_autocache_snapshot *
     return same;
 }
 
-void cw_profile_begin(struct cw_decider *decider)
+void cw_profile_begin(struct cw_autocache_job *decider)
 {
     struct cw_job *job = decider->job;
     cw_autofree char *key = key_of(job);
@@ -67,23 +67,23 @@ void cw_profile_begin(struct cw_decider *decider)
         return;
     }
     if (is_of(job, s) && s->elements_measured > 0) {
-        cw_measure_begin_with(&decider->measure, s);
+        cw_node_counters_begin_with(&decider->measure, s);
         decider->begins_with = cw_mem_strdup(profile->job);
     }
     cw_autocache_snapshot_free(s);
 }
 
-void cw_profile_put(struct cw_decider *decider)
+void cw_profile_put(struct cw_autocache_job *decider)
 {
     struct cw_job *job = decider->job;
-    struct cw_decide_view view;
+    struct cw_autocache_view view;
     CW_STR_AUTO inputs = {0};
-    cw_decide_view_init(decider, &view);
+    cw_autocache_view_init(decider, &view);
     bool measured = view.s.elements_measured > 0;
     for (size_t i = 0; i < view.s.n; i++)
         measured = measured && view.s.nodes[i].samples > 0;
     cw_autocache_snapshot_print(&view.s, &inputs);
-    cw_decide_view_fini(&view);
+    cw_autocache_view_fini(&view);
     if (!measured)
         return;
     cw_autofree char *key = key_of(job);

@@ -25,10 +25,10 @@ static struct cw_catalogue_key *key_of(const struct cw_job *job, size_t node)
     const Cachew__V1__Cacheable *c = job->info->cacheable[node];
     if (c->why_not[0] != '\0' || !cw_wire_hash_from(c->key, &hash))
         return NULL;
-    return cw_catalogue_find(job->d->caching->catalogue, cw_job_tenant(job), hash);
+    return cw_catalogue_find(job->d->cache->catalogue, cw_job_tenant(job), hash);
 }
 
-double cw_decide_cached(const struct cw_job *job, size_t node)
+double cw_autocache_cached(const struct cw_job *job, size_t node)
 {
     const struct cw_catalogue_key *key = key_of(job, node);
     return key ? (double)key->records : 0;
@@ -44,9 +44,9 @@ static double dense_elements(const struct cw_job *job, size_t node)
 }
 
 /* Sparse: as many as were seen, where the first node has all positions of the epoch. */
-static double sparse_elements(const struct cw_decider *decider, size_t node)
+static double sparse_elements(const struct cw_autocache_job *decider, size_t node)
 {
-    const struct cw_measure *m = &decider->measure;
+    const struct cw_node_counters *m = &decider->measure;
     double most = 0;
     for (size_t i = 0; i < m->n; i++)
         most = fmax(most, m->computed[i]);
@@ -57,7 +57,7 @@ static double sparse_elements(const struct cw_decider *decider, size_t node)
 
 /* The node whose elements count as outputs: the last one that workers compute. (Of a sparse
  * pipeline the client cuts the batches.) */
-static size_t output_of(const struct cw_decider *decider)
+static size_t output_of(const struct cw_autocache_job *decider)
 {
     size_t last = decider->measure.n - 1;
     if (!decider->job->info->sparse)
@@ -70,10 +70,10 @@ static size_t output_of(const struct cw_decider *decider)
 
 /* ---- nodes ---- */
 
-static void fill_measured(const struct cw_decider *decider, size_t i, double outputs,
+static void fill_measured(const struct cw_autocache_job *decider, size_t i, double outputs,
                           struct cw_autocache_node *node)
 {
-    const struct cw_measured *m = &decider->measure.nodes[i];
+    const struct cw_node_sums *m = &decider->measure.nodes[i];
     double hits = 0;
     for (size_t k = 0; k < decider->measure.n; k++)
         hits += decider->measure.nodes[k].hits;
@@ -87,7 +87,7 @@ static void fill_measured(const struct cw_decider *decider, size_t i, double out
     }
 }
 
-static void fill_node(const struct cw_decider *decider, size_t i, size_t output,
+static void fill_node(const struct cw_autocache_job *decider, size_t i, size_t output,
                       struct cw_autocache_node *node)
 {
     const struct cw_job *job = decider->job;
@@ -103,12 +103,12 @@ static void fill_node(const struct cw_decider *decider, size_t i, size_t output,
     node->per_output = outputs > 0 ? node->elements_n / outputs : 0;
     node->records =
         c->ids > 0 && !c->whole ? fmin((double)c->ids, node->elements_n) : node->elements_n;
-    node->cached = node->why_not ? 0 : cw_decide_cached(job, i);
+    node->cached = node->why_not ? 0 : cw_autocache_cached(job, i);
     node->epoch_ns = decider->node_ns[i];
     fill_measured(decider, i, decider->measure.all_outputs, node);
 }
 
-static void fill_inputs(const struct cw_job *job, struct cw_decide_view *view)
+static void fill_inputs(const struct cw_job *job, struct cw_autocache_view *view)
 {
     size_t all = 0;
     for (size_t i = 0; i < view->s.n; i++)
@@ -133,17 +133,17 @@ static void fill_inputs(const struct cw_job *job, struct cw_decide_view *view)
 /* What is free, and what nobody reads: that would leave for what is used. */
 static double free_bytes(const struct cw_job *job)
 {
-    struct cw_caching *caching = job->d->caching;
-    uint64_t limit = cw_caching_limit(caching);
-    const struct cw_catalogue *catalogue = caching->catalogue;
+    struct cw_cache_service *cache = job->d->cache;
+    uint64_t limit = cw_cache_limit(cache);
+    const struct cw_catalogue *catalogue = cache->catalogue;
     const struct cw_catalogue_tenant *tenant =
-        cw_catalogue_tenant(caching->catalogue, cw_job_tenant(job));
+        cw_catalogue_tenant(cache->catalogue, cw_job_tenant(job));
     if (limit == UINT64_MAX && tenant->quota == 0)
         return -1;
     double idle = 0, idle_tenant = 0;
     const char *name;
     void *value;
-    cw_caching_count_readers(caching);
+    cw_cache_count_readers(cache);
     for (size_t i = 0; cw_strmap_next(&catalogue->keys, &i, &name, &value);) {
         const struct cw_catalogue_key *key = value;
         bool mine = false;
@@ -160,12 +160,11 @@ static double free_bytes(const struct cw_job *job)
     return fmax(0, room);
 }
 
-static void fill_store(const struct cw_decider *decider, struct cw_autocache_snapshot *s)
+static void fill_store(const struct cw_autocache_job *decider, struct cw_autocache_snapshot *s)
 {
-    const struct cw_deciding *deciding = decider->job->d->deciding;
-    const struct cw_probe_result *probe = cw_probe_result(deciding->probe);
-    cw_measure_cache_rates(&deciding->cache, s->workers, probe ? probe->read_bytes_s : 0,
-                           &s->store);
+    const struct cw_autocache_service *deciding = decider->job->d->deciding;
+    const struct cw_store_benchmark_result *probe = cw_store_benchmark_result(deciding->probe);
+    cw_cache_rates_read(&deciding->cache, s->workers, probe ? probe->read_bytes_s : 0, &s->store);
     s->store.free_bytes = free_bytes(decider->job);
     if (probe && probe->points_n > 0) {
         s->store.points = probe->points;
@@ -173,10 +172,10 @@ static void fill_store(const struct cw_decider *decider, struct cw_autocache_sna
     }
 }
 
-void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view)
+void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocache_view *view)
 {
     const struct cw_job *job = decider->job;
-    *view = (struct cw_decide_view){0};
+    *view = (struct cw_autocache_view){0};
     struct cw_autocache_snapshot *s = &view->s;
     s->n = decider->measure.n;
     view->nodes = CW_NEW_ARRAY(struct cw_autocache_node, s->n);
@@ -192,7 +191,7 @@ void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view
         s->threads += worker->threads;
     }
     fill_store(decider, s);
-    s->epochs_left = cw_decide_epochs_left(job);
+    s->epochs_left = cw_job_epochs_left(job);
     s->elements_measured = decider->measure.all_outputs;
     s->epoch_ns = decider->epoch_ns;
     s->wait_share = -1;
@@ -211,7 +210,7 @@ void cw_decide_view_init(struct cw_decider *decider, struct cw_decide_view *view
                         (double)job->layout.consumers;
 }
 
-void cw_decide_view_fini(struct cw_decide_view *view)
+void cw_autocache_view_fini(struct cw_autocache_view *view)
 {
     cw_mem_free(view->nodes);
     cw_mem_free(view->inputs);

@@ -19,11 +19,11 @@
 static const size_t sizes[CW_PROBE_POINTS] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)512 << 10,
                                               (size_t)2 << 20};
 
-struct cw_probe {
+struct cw_store_benchmark {
     char *url;
     struct cw_thread thread;
     _Atomic bool done;
-    struct cw_probe_result result; /* the thread's, until done */
+    struct cw_store_benchmark_result result; /* the thread's, until done */
 };
 struct pieces { /* reads under way */
     struct cw_mutex mutex;
@@ -88,7 +88,7 @@ static int time_all(struct cw_store_file *file, char *buffer, double *ret_bytes_
 }
 
 static int time_file(struct cw_store *store, const char *name, char *buffer,
-                     struct cw_probe_result *result)
+                     struct cw_store_benchmark_result *result)
 {
     struct cw_store_file *file = NULL;
     uint64_t bytes = 0;
@@ -103,7 +103,7 @@ static int time_file(struct cw_store *store, const char *name, char *buffer,
     return rc;
 }
 
-static int try_store(const char *url, struct cw_probe_result *result)
+static int try_store(const char *url, struct cw_store_benchmark_result *result)
 {
     char host[64] = "", name[CW_STORE_NAME_MAX];
     (void)gethostname(host, sizeof(host) - 1);
@@ -139,8 +139,8 @@ static int try_store(const char *url, struct cw_probe_result *result)
 
 static void run(void *arg)
 {
-    struct cw_probe *probe = arg;
-    struct cw_probe_result *result = &probe->result;
+    struct cw_store_benchmark *probe = arg;
+    struct cw_store_benchmark_result *result = &probe->result;
     if (try_store(probe->url, result) == 0) {
         cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms",
                     result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
@@ -152,21 +152,22 @@ static void run(void *arg)
     atomic_store_explicit(&probe->done, true, memory_order_release);
 }
 
-struct cw_probe *cw_probe_start(const char *url)
+struct cw_store_benchmark *cw_store_benchmark_start(const char *url)
 {
-    struct cw_probe *probe = CW_NEW(struct cw_probe);
+    struct cw_store_benchmark *probe = CW_NEW(struct cw_store_benchmark);
     probe->url = cw_mem_strdup(url);
     cw_thread_start(&probe->thread, "probe", run, probe);
     return probe;
 }
 
-const struct cw_probe_result *cw_probe_result(const struct cw_probe *probe)
+const struct cw_store_benchmark_result *
+cw_store_benchmark_result(const struct cw_store_benchmark *probe)
 {
     return probe && atomic_load_explicit(&probe->done, memory_order_acquire) ? &probe->result
                                                                              : NULL;
 }
 
-void cw_probe_free(struct cw_probe *probe)
+void cw_store_benchmark_free(struct cw_store_benchmark *probe)
 {
     if (!probe)
         return;

@@ -9,16 +9,17 @@
 
 #define CW_PROBE_POINTS 4
 
-struct cw_probe;
-struct cw_probe_result {
+struct cw_store_benchmark;
+struct cw_store_benchmark_result {
     struct cw_autocache_point points[CW_PROBE_POINTS];
     size_t points_n;     /* 0 = it could not be tried */
     double read_bytes_s; /* several reads at once */
     struct cw_err err;
 };
-struct cw_probe *cw_probe_start(const char *url) CW_MUST_CHECK;
+struct cw_store_benchmark *cw_store_benchmark_start(const char *url) CW_MUST_CHECK;
 /* NULL: it is not done; accepts NULL */
-const struct cw_probe_result *cw_probe_result(const struct cw_probe *probe);
-void cw_probe_free(struct cw_probe *probe); /* waits for it; accepts NULL */
+const struct cw_store_benchmark_result *
+cw_store_benchmark_result(const struct cw_store_benchmark *probe);
+void cw_store_benchmark_free(struct cw_store_benchmark *probe); /* waits for it; accepts NULL */
 
 #endif

@@ -16,7 +16,7 @@
 #include "dispatcher/cache/catalogue.h"
 #include "dispatcher/model/model.h"
 
-struct cw_caching_store; /* cache_store_io.c */
+struct cw_cache_io; /* cache_store_io.c */
 
 /* Whoever waits for a listing or for deletions embeds one: `done` is called on the loop, once. */
 struct cw_cache_waiter {
@@ -29,14 +29,14 @@ struct cw_cache_waiter {
     char why[256];
     void (*done)(struct cw_cache_waiter *waiter);
 };
-struct cw_caching {
+struct cw_cache_service {
     struct cw_dispatcher *d;
     struct cw_catalogue *catalogue;
     struct cw_timer *timer;
     int64_t tidy_ms, space_ms; /* when next */
     int64_t rows_ms;
     /* the store, as the dispatcher sees it */
-    struct cw_caching_store *store;
+    struct cw_cache_io *store;
     bool away;
     char why[256];
     uint64_t store_total, store_free; /* total 0 = not known */
@@ -64,17 +64,18 @@ struct cw_caching {
 
 /* ---- cache_service.c ---- */
 /* d->options say whether there is one; before state is loaded */
-void cw_caching_open(struct cw_dispatcher *d);
-void cw_caching_start(struct cw_dispatcher *d); /* after it */
-void cw_caching_stop(struct cw_dispatcher *d);  /* answers who waits: before the server stops */
+void cw_cache_service_open(struct cw_dispatcher *d);
+void cw_cache_service_start(struct cw_dispatcher *d); /* after it */
+void cw_cache_service_stop(
+    struct cw_dispatcher *d); /* answers who waits: before the server stops */
 /* Ends threads; free, when the loop is gone. Accept that there is none. */
-void cw_caching_close(struct cw_dispatcher *d);
-void cw_caching_free(struct cw_dispatcher *d);
+void cw_cache_service_close(struct cw_dispatcher *d);
+void cw_cache_service_free(struct cw_dispatcher *d);
 /* Right after the start it is not known yet what there is: a job that reads the cache waits for
  * that, but not for long. */
-bool cw_caching_is_blind(const struct cw_job *job, int64_t now_ms);
-void cw_caching_turn(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
-void cw_caching_store_key(struct cw_caching *caching, const struct cw_catalogue_key *key);
+bool cw_cache_is_unlisted(const struct cw_job *job, int64_t now_ms);
+void cw_cache_cycle_end(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
+void cw_cache_store_key(struct cw_cache_service *cache, const struct cw_catalogue_key *key);
 
 /* ---- cache_plans.c ---- */
 /* At this node the job's elements are cached from now on, besides those where an operator
@@ -85,28 +86,28 @@ void cw_job_cache_changed(struct cw_job *job);
 void cw_job_cache_fini(struct cw_job *job);
 /* Uses for a message: pointers, uses and keys in one allocation, freed with cw_mem_free. */
 Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n) CW_MUST_CHECK;
-void cw_caching_count_readers(struct cw_caching *caching); /* key->readers */
+void cw_cache_count_readers(struct cw_cache_service *cache); /* key->readers */
 
 /* ---- cache_notify.c ---- */
 /* the chunks of what its job reads, before the job or its plan is told */
-void cw_caching_tell_share(struct cw_share *share);
-void cw_caching_untell(struct cw_worker *worker); /* keys that none of its jobs reads any more */
-void cw_caching_worker_gone(struct cw_worker *worker); /* also when there is no cache */
+void cw_cache_subscribe(struct cw_share *share);
+void cw_cache_unsubscribe(struct cw_worker *worker); /* keys that none of its jobs reads any more */
+void cw_cache_worker_gone(struct cw_worker *worker); /* also when there is no cache */
 
 /* ---- cache_reports.c ---- */
 /* ---- cache_reports.c ---- */
-void cw_caching_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress);
+void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 
 /* ---- cache_evict.c ---- */
 /* One result: the last one calls waiter->done. */
 void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *why);
 /* Leaves the catalogue now, and the store once workers are told. The waiter (may be NULL) counts
  * down. */
-void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk,
-                     struct cw_cache_waiter *waiter);
+void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_chunk *chunk,
+                           struct cw_cache_waiter *waiter);
 /* What may be held in all: the quota, or what the store has; UINT64_MAX = not known. */
-uint64_t cw_caching_limit(const struct cw_caching *caching);
+uint64_t cw_cache_limit(const struct cw_cache_service *cache);
 
-void cw_caching_list(struct cw_caching *caching); /* unless a listing is under way */
+void cw_cache_list(struct cw_cache_service *cache); /* unless a listing is under way */
 
 #endif

@@ -19,16 +19,15 @@ struct doomed {
     struct cw_cache_waiter *waiter;
 };
 
-uint64_t cw_caching_limit(const struct cw_caching *caching)
+uint64_t cw_cache_limit(const struct cw_cache_service *cache)
 {
-    uint64_t limit = caching->catalogue->quota > 0 ? caching->catalogue->quota : UINT64_MAX;
-    if (caching->store_total == 0)
+    uint64_t limit = cache->catalogue->quota > 0 ? cache->catalogue->quota : UINT64_MAX;
+    if (cache->store_total == 0)
         return limit;
     /* What the disk has left, but for two chunks that may be on their way. */
-    uint64_t chunk = caching->d->options.cache_chunk_bytes > 0
-                         ? caching->d->options.cache_chunk_bytes
-                         : (uint64_t)64 << 20;
-    uint64_t has = caching->catalogue->bytes + caching->store_free;
+    uint64_t chunk = cache->d->options.cache_chunk_bytes > 0 ? cache->d->options.cache_chunk_bytes
+                                                             : (uint64_t)64 << 20;
+    uint64_t has = cache->catalogue->bytes + cache->store_free;
     return CW_MIN(limit, has > 2 * chunk ? has - 2 * chunk : 0);
 }
 
@@ -44,51 +43,51 @@ void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *wh
 
 /* ---- what leaves ---- */
 
-void cw_caching_doom_name(struct cw_caching *caching, const char *name,
+void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
                           struct cw_cache_waiter *waiter)
 {
     struct doomed *doomed = CW_NEW(struct doomed);
     doomed->waiter = waiter;
-    struct doomed *old = cw_strmap_set(&caching->doomed, name, doomed);
+    struct doomed *old = cw_strmap_set(&cache->doomed, name, doomed);
     cw_mem_free(old); /* of one that is deleted already */
-    caching->doomed_n++;
-    cw_catalogue_names_add(&caching->doom, name);
+    cache->doomed_n++;
+    cw_catalogue_names_add(&cache->doom, name);
 }
 
-void cw_caching_doom(struct cw_caching *caching, struct cw_catalogue_chunk *chunk,
-                     struct cw_cache_waiter *waiter)
+void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_chunk *chunk,
+                           struct cw_cache_waiter *waiter)
 {
-    cw_caching_doom_name(caching, chunk->name, waiter);
+    cw_cache_delete_name(cache, chunk->name, waiter);
     cw_catalogue_remove(chunk);
 }
 
-bool cw_caching_is_doomed(struct cw_caching *caching, const char *name, bool written)
+bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written)
 {
-    struct doomed *doomed = cw_strmap_get(&caching->doomed, name);
+    struct doomed *doomed = cw_strmap_get(&cache->doomed, name);
     if (!doomed || (doomed->state == DOOM_DONE && written))
         return false;
     doomed->written = doomed->written || written;
     return true;
 }
 
-void cw_caching_hand_doomed(struct cw_caching *caching)
+void cw_cache_send_deletes(struct cw_cache_service *cache)
 {
-    if (caching->doom.n == 0 || caching->away)
+    if (cache->doom.n == 0 || cache->away)
         return;
     cw_fault_point("dispatcher.before_evict");
-    for (size_t i = 0; i < caching->doom.n; i++) {
-        struct doomed *doomed = cw_strmap_get(&caching->doomed, caching->doom.v[i]);
+    for (size_t i = 0; i < cache->doom.n; i++) {
+        struct doomed *doomed = cw_strmap_get(&cache->doomed, cache->doom.v[i]);
         if (!doomed || doomed->state != DOOM_WAITS)
             continue;
         doomed->state = DOOM_SENT;
-        cw_caching_store_remove(caching->store, caching->doom.v[i]);
+        cw_cache_io_remove(cache->store, cache->doom.v[i]);
     }
-    cw_catalogue_names_clear(&caching->doom);
+    cw_catalogue_names_clear(&cache->doom);
 }
 
-void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, const char *why)
+void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, const char *why)
 {
-    struct doomed *doomed = cw_strmap_get(&caching->doomed, name);
+    struct doomed *doomed = cw_strmap_get(&cache->doomed, name);
     if (!doomed || doomed->state != DOOM_SENT)
         return;
     if (doomed->waiter)
@@ -99,24 +98,24 @@ void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, co
         cw_log_warn(CW_LOG_MOD, "chunk %s cannot be deleted: %s", name, why);
     if (away) { /* again when the store is back */
         doomed->state = DOOM_WAITS;
-        cw_catalogue_names_add(&caching->doom, name);
+        cw_catalogue_names_add(&cache->doom, name);
         return;
     }
     doomed->state = DOOM_DONE;
-    caching->doomed_n--;
+    cache->doomed_n--;
     if (doomed->written) /* before or after it was deleted: only the store knows */
-        caching->scan_due = true;
-    if (caching->scanning) /* the listing may have it still */
+        cache->scan_due = true;
+    if (cache->scanning) /* the listing may have it still */
         return;
-    cw_strmap_remove(&caching->doomed, name);
+    cw_strmap_remove(&cache->doomed, name);
     cw_mem_free(doomed);
 }
 
-void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why)
+void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why)
 {
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&caching->doomed, &i, &name, &value);) {
+    for (size_t i = 0; cw_strmap_next(&cache->doomed, &i, &name, &value);) {
         struct doomed *doomed = value;
         if (doomed->waiter)
             cw_cache_waiter_done(doomed->waiter, rc, why);
@@ -124,22 +123,22 @@ void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why
     }
 }
 
-void cw_caching_doomed_forget(struct cw_caching *caching)
+void cw_cache_forget_deletes(struct cw_cache_service *cache)
 {
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&caching->doomed, &i, &name, &value);) {
+    for (size_t i = 0; cw_strmap_next(&cache->doomed, &i, &name, &value);) {
         struct doomed *doomed = value;
         if (doomed->state != DOOM_DONE)
             continue;
-        cw_strmap_remove(&caching->doomed, name);
+        cw_strmap_remove(&cache->doomed, name);
         cw_mem_free(doomed);
     }
 }
 
 /* ---- how much ---- */
 
-static void record(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+static void record(struct cw_cache_service *cache, const struct cw_catalogue_tenant *tenant,
                    size_t chunks, uint64_t freed, uint64_t bytes, uint64_t limit)
 {
     CW_STR_AUTO inputs = {0};
@@ -157,17 +156,17 @@ static void record(struct cw_caching *caching, const struct cw_catalogue_tenant 
                       (unsigned long long)bytes, (unsigned long long)limit,
                       tenant ? "of tenant " : "of the cache", tenant ? tenant->name : "");
     const struct cw_state_decision row = {.kind = "evict",
-                                          .policy = caching->catalogue->evict->name,
+                                          .policy = cache->catalogue->evict->name,
                                           .choice = choice,
                                           .reason = reason,
                                           .inputs = cw_str_text(&inputs)};
-    cw_decision_record(caching->d, NULL, &row);
+    cw_decision_record(cache->d, NULL, &row);
 }
 
-static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+static uint64_t evict(struct cw_cache_service *cache, const struct cw_catalogue_tenant *tenant,
                       uint64_t bytes, uint64_t limit)
 {
-    struct cw_catalogue *catalogue = caching->catalogue;
+    struct cw_catalogue *catalogue = cache->catalogue;
     const struct cw_catalogue_pick pick = {.tenant = tenant,
                                            .bytes = cw_catalogue_excess(bytes, limit),
                                            .wall_ms = cw_clock_wall_ms()};
@@ -177,23 +176,23 @@ static uint64_t evict(struct cw_caching *caching, const struct cw_catalogue_tena
     for (; i < n && (chunks[i]->key->readers == 0 || bytes - freed > limit); i++) {
         freed += chunks[i]->bytes;
         catalogue->evicted++;
-        cw_caching_doom(caching, chunks[i], NULL);
+        cw_cache_delete_chunk(cache, chunks[i], NULL);
     }
     cw_mem_free(chunks);
     if (i > 0)
-        record(caching, tenant, i, freed, bytes, limit);
+        record(cache, tenant, i, freed, bytes, limit);
     return freed;
 }
 
 /* Returns whether it is full: too much is there, and stays. */
-static bool obey(struct cw_caching *caching, const struct cw_catalogue_tenant *tenant,
+static bool obey(struct cw_cache_service *cache, const struct cw_catalogue_tenant *tenant,
                  uint64_t limit)
 {
-    const uint64_t *bytes = tenant ? &tenant->bytes : &caching->catalogue->bytes;
+    const uint64_t *bytes = tenant ? &tenant->bytes : &cache->catalogue->bytes;
     if (limit == UINT64_MAX || cw_catalogue_excess(*bytes, limit) == 0)
         return false;
-    cw_caching_count_readers(caching);
-    evict(caching, tenant, *bytes, limit);
+    cw_cache_count_readers(cache);
+    evict(cache, tenant, *bytes, limit);
     return cw_catalogue_excess(*bytes, limit) > 0;
 }
 
@@ -212,28 +211,28 @@ static void set_full(bool *full, bool now, const char *tenant, bool *ret_changed
                     tenant ? tenant : "");
 }
 
-void cw_caching_quota(struct cw_caching *caching)
+void cw_cache_obey_quotas(struct cw_cache_service *cache)
 {
-    struct cw_catalogue *catalogue = caching->catalogue;
+    struct cw_catalogue *catalogue = cache->catalogue;
     int64_t now = cw_clock_ms();
-    if (!caching->quota_due || now < caching->quota_ms)
+    if (!cache->quota_due || now < cache->quota_ms)
         return;
-    caching->quota_due = false;
+    cache->quota_due = false;
     bool changed = false, any_full = false;
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&catalogue->tenants, &i, &name, &value);) {
         struct cw_catalogue_tenant *tenant = value;
-        bool full = tenant->quota > 0 && obey(caching, tenant, tenant->quota);
+        bool full = tenant->quota > 0 && obey(cache, tenant, tenant->quota);
         set_full(&tenant->full, full, tenant->name, &changed);
         any_full = any_full || full;
     }
-    bool full = obey(caching, NULL, cw_caching_limit(caching));
-    set_full(&caching->full, full, NULL, &changed);
+    bool full = obey(cache, NULL, cw_cache_limit(cache));
+    set_full(&cache->full, full, NULL, &changed);
     if (any_full || full) {
-        caching->quota_due = true;
-        caching->quota_ms = now + RETRY_MS;
+        cache->quota_due = true;
+        cache->quota_ms = now + RETRY_MS;
     }
     if (changed)
-        cw_caching_jobs_changed(caching);
+        cw_cache_jobs_changed(cache);
 }

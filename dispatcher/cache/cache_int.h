@@ -6,23 +6,24 @@
 #include "dispatcher/cache/cache.h"
 
 /* ---- cache_plans.c ---- */
-void cw_caching_jobs_changed(struct cw_caching *caching); /* the same of all jobs */
+void cw_cache_jobs_changed(struct cw_cache_service *cache); /* the same of all jobs */
 
 /* ---- cache_notify.c ---- */
-void cw_caching_tell_all(struct cw_caching *caching); /* what was added and removed this turn */
+void cw_cache_notify_all(struct cw_cache_service *cache); /* what was added and removed this turn */
 
 /* ---- cache_evict.c ---- */
 /* ---- cache_evict.c ---- */
-void cw_caching_quota(struct cw_caching *caching); /* end of turn: evicts what is too much */
-void cw_caching_doom_name(struct cw_caching *caching, const char *name,
+void cw_cache_obey_quotas(
+    struct cw_cache_service *cache); /* end of turn: evicts what is too much */
+void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
                           struct cw_cache_waiter *waiter);
 /* written: it has been, again */
-bool cw_caching_is_doomed(struct cw_caching *caching, const char *name, bool written);
-void cw_caching_hand_doomed(struct cw_caching *caching);
-void cw_caching_deleted(struct cw_caching *caching, const char *name, int rc, const char *why);
+bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written);
+void cw_cache_send_deletes(struct cw_cache_service *cache);
+void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, const char *why);
 /* to all that wait for deletions */
-void cw_caching_evict_answer(struct cw_caching *caching, int rc, const char *why);
-void cw_caching_doomed_forget(struct cw_caching *caching); /* a listing is done */
+void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why);
+void cw_cache_forget_deletes(struct cw_cache_service *cache); /* a listing is done */
 
 /* ---- cache_store_io.c ---- */
 /* ---- cache_store_io.c ---- */
@@ -34,7 +35,7 @@ struct cw_cache_io_file {
     int64_t mtime_ms;
 };
 struct cw_cache_io_result {
-    struct cw_caching_store *store;
+    struct cw_cache_io *store;
     enum cw_cache_io_kind kind;
     bool more; /* of a listing: there is more to come */
     int rc;
@@ -46,12 +47,12 @@ struct cw_cache_io_result {
 };
 /* Called on the loop with each result; it is freed afterwards. */
 typedef void cw_cache_io_fn(void *arg, const struct cw_cache_io_result *result);
-struct cw_caching_store *cw_caching_store_open(struct cw_loop *loop, const char *url,
-                                               cw_cache_io_fn *on_result, void *arg);
-void cw_caching_store_close(struct cw_caching_store *store); /* waits for what is under way */
-void cw_caching_store_free(struct cw_caching_store *store);  /* when the loop is gone */
-void cw_caching_store_list(struct cw_caching_store *store);
-void cw_caching_store_space(struct cw_caching_store *store);
-void cw_caching_store_remove(struct cw_caching_store *store, const char *name);
+struct cw_cache_io *cw_cache_io_open(struct cw_loop *loop, const char *url,
+                                     cw_cache_io_fn *on_result, void *arg);
+void cw_cache_io_close(struct cw_cache_io *store); /* waits for what is under way */
+void cw_cache_io_free(struct cw_cache_io *store);  /* when the loop is gone */
+void cw_cache_io_list(struct cw_cache_io *store);
+void cw_cache_io_space(struct cw_cache_io *store);
+void cw_cache_io_remove(struct cw_cache_io *store, const char *name);
 
 #endif

@@ -50,7 +50,7 @@ static bool is_told(const struct cw_worker *worker, const struct cw_catalogue_ke
     return false;
 }
 
-void cw_caching_tell_share(struct cw_share *share)
+void cw_cache_subscribe(struct cw_share *share)
 {
     struct cw_worker *worker = share->worker;
     for (size_t i = 0; i < share->job->uses_n; i++) {
@@ -86,7 +86,7 @@ static bool reads(const struct cw_worker *worker, const struct cw_catalogue_key 
     return false;
 }
 
-void cw_caching_untell(struct cw_worker *worker)
+void cw_cache_unsubscribe(struct cw_worker *worker)
 {
     for (size_t i = 0; i < worker->cache_keys_n;) {
         struct cw_catalogue_key *key = worker->cache_keys[i];
@@ -130,9 +130,9 @@ static void tell(struct cw_catalogue_key *key)
     key->tell_due = false;
 }
 
-void cw_caching_tell_all(struct cw_caching *caching)
+void cw_cache_notify_all(struct cw_cache_service *cache)
 {
-    struct cw_catalogue *catalogue = caching->catalogue;
+    struct cw_catalogue *catalogue = cache->catalogue;
     while (catalogue->tell_first) {
         struct cw_catalogue_key *key = catalogue->tell_first;
         catalogue->tell_first = key->next_tell;
@@ -140,7 +140,7 @@ void cw_caching_tell_all(struct cw_caching *caching)
     }
 }
 
-void cw_caching_worker_gone(struct cw_worker *worker)
+void cw_cache_worker_gone(struct cw_worker *worker)
 {
     for (size_t i = 0; i < worker->cache_keys_n; i++)
         forget_told(worker->cache_keys[i], worker);

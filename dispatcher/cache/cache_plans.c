@@ -16,7 +16,7 @@ static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
 /* The uses as they should be now. */
 static struct cw_cache_use *work_out(struct cw_job *job, size_t *ret_n)
 {
-    struct cw_caching *caching = job->d->caching;
+    struct cw_cache_service *cache = job->d->cache;
     const Cachew__V1__PlanInfo *info = job->info;
     struct cw_cache_use *uses = CW_NEW_ARRAY(struct cw_cache_use, info->n_cacheable + 1);
     size_t n = 0;
@@ -24,9 +24,8 @@ static struct cw_cache_use *work_out(struct cw_job *job, size_t *ret_n)
         struct cw_hash hash;
         if (!is_used(job, info->cacheable[i], &hash))
             continue;
-        struct cw_catalogue_key *key =
-            cw_catalogue_key(caching->catalogue, cw_job_tenant(job), hash);
-        bool room = !caching->away && !caching->full && !key->tenant->full;
+        struct cw_catalogue_key *key = cw_catalogue_key(cache->catalogue, cw_job_tenant(job), hash);
+        bool room = !cache->away && !cache->full && !key->tenant->full;
         uses[n++] = (struct cw_cache_use){.node = cw_mem_strdup(info->cacheable[i]->node),
                                           .key = key,
                                           .read = true,
@@ -97,16 +96,16 @@ static void tell_workers(struct cw_job *job)
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
         if (!share->spec_sent)
             continue;
-        cw_caching_tell_share(share);
+        cw_cache_subscribe(share);
         cw_worker_send(share->worker, &command);
-        cw_caching_untell(share->worker);
+        cw_cache_unsubscribe(share->worker);
     }
     cw_mem_free(plan.cache);
 }
 
 void cw_job_cache_changed(struct cw_job *job)
 {
-    if (!job->d->caching || !job->info)
+    if (!job->d->cache || !job->info)
         return;
     size_t n = 0;
     struct cw_cache_use *uses = work_out(job, &n);
@@ -131,19 +130,19 @@ void cw_job_cache_fini(struct cw_job *job)
     cw_mem_free(cw_steal(&job->cached_node));
 }
 
-void cw_caching_jobs_changed(struct cw_caching *caching)
+void cw_cache_jobs_changed(struct cw_cache_service *cache)
 {
-    for (struct cw_job *job = caching->d->jobs; job; job = job->next)
+    for (struct cw_job *job = cache->d->jobs; job; job = job->next)
         cw_job_cache_changed(job);
 }
 
-void cw_caching_count_readers(struct cw_caching *caching)
+void cw_cache_count_readers(struct cw_cache_service *cache)
 {
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&caching->catalogue->keys, &i, &name, &value);)
+    for (size_t i = 0; cw_strmap_next(&cache->catalogue->keys, &i, &name, &value);)
         ((struct cw_catalogue_key *)value)->readers = 0;
-    for (const struct cw_job *job = caching->d->jobs; job; job = job->next) {
+    for (const struct cw_job *job = cache->d->jobs; job; job = job->next) {
         bool runs = job->status == CW_JOB_RUNNING && job->alone_ms == 0;
         for (size_t i = 0; runs && i < job->uses_n; i++)
             job->uses[i].key->readers++;

@@ -25,21 +25,21 @@ static const char *pipeline_of(const struct cw_job *job)
     return job->name[0] != '\0' ? job->name : job->id;
 }
 
-static void set_builder(struct cw_caching *caching, struct cw_catalogue_key *key,
+static void set_builder(struct cw_cache_service *cache, struct cw_catalogue_key *key,
                         const Cachew__V1__CacheEvent *event)
 {
-    const struct cw_job *job = cw_strmap_get(&caching->d->jobs_by_id, event->job_id);
+    const struct cw_job *job = cw_strmap_get(&cache->d->jobs_by_id, event->job_id);
     const Cachew__V1__Cacheable *node = find_node(job, event->node);
     if (node)
         cw_catalogue_set_builder(key, pipeline_of(job), node->node, node->op, node->ids);
 }
 
-static void heard_written(struct cw_caching *caching, const Cachew__V1__CacheEvent *event)
+static void heard_written(struct cw_cache_service *cache, const Cachew__V1__CacheEvent *event)
 {
-    struct cw_catalogue *catalogue = caching->catalogue;
+    struct cw_catalogue *catalogue = cache->catalogue;
     /* Again, by another worker or after a reconnect: what it cost was counted. */
     bool known = cw_catalogue_chunk(catalogue, event->name) != NULL;
-    if (cw_caching_is_doomed(caching, event->name, true))
+    if (cw_cache_is_pending_delete(cache, event->name, true))
         return;
     struct cw_catalogue_chunk *chunk =
         cw_catalogue_put(catalogue, event->name, event->bytes, cw_clock_wall_ms());
@@ -48,60 +48,60 @@ static void heard_written(struct cw_caching *caching, const Cachew__V1__CacheEve
         return;
     }
     struct cw_catalogue_key *key = chunk->key;
-    set_builder(caching, key, event);
+    set_builder(cache, key, event);
     if (!known && event->cost_ns > 0 && event->records > 0) {
         key->cost_ns += event->cost_ns;
         key->cost_records += event->records;
     }
     cw_catalogue_touch(key);
-    caching->quota_due = true;
+    cache->quota_due = true;
 }
 
-static void heard_bad(struct cw_caching *caching, const struct cw_worker *worker,
+static void heard_bad(struct cw_cache_service *cache, const struct cw_worker *worker,
                       const Cachew__V1__CacheEvent *event)
 {
-    struct cw_catalogue *catalogue = caching->catalogue;
+    struct cw_catalogue *catalogue = cache->catalogue;
     struct cw_catalogue_chunk *chunk = cw_catalogue_chunk(catalogue, event->name);
     struct cw_chunk_name parts;
     if (event->kind == CACHEW__V1__CACHE_EVENT__KIND__GONE) {
         catalogue->gone += chunk != NULL;
-        caching->gone_since_scan += chunk != NULL;
-        caching->scan_due = caching->scan_due || caching->gone_since_scan > GONE_FEW;
+        cache->gone_since_scan += chunk != NULL;
+        cache->scan_due = cache->scan_due || cache->gone_since_scan > GONE_FEW;
         if (chunk)
             cw_catalogue_remove(chunk);
         return;
     }
-    if (cw_caching_is_doomed(caching, event->name, false) ||
+    if (cw_cache_is_pending_delete(cache, event->name, false) ||
         !cw_chunk_name_parse(event->name, &parts))
         return;
     catalogue->damaged++;
     cw_log_warn(CW_LOG_MOD, "chunk %s is damaged, it is deleted: %s (worker %s)", event->name,
                 event->why, worker->address);
     if (chunk)
-        cw_caching_doom(caching, chunk, NULL);
+        cw_cache_delete_chunk(cache, chunk, NULL);
     else
-        cw_caching_doom_name(caching, event->name, NULL);
+        cw_cache_delete_name(cache, event->name, NULL);
 }
 
-static void heard_counts(struct cw_caching *caching, const struct cw_worker *worker,
+static void heard_counts(struct cw_cache_service *cache, const struct cw_worker *worker,
                          const Cachew__V1__CacheCounts *counts)
 {
     struct cw_hash hash;
     if (!cw_wire_hash_from(counts->key, &hash) || cw_name_check_tenant(counts->tenant, NULL) != 0)
         return;
-    struct cw_catalogue_key *key = cw_catalogue_find(caching->catalogue, counts->tenant, hash);
+    struct cw_catalogue_key *key = cw_catalogue_find(cache->catalogue, counts->tenant, hash);
     if (!key)
         return;
     const struct cw_catalogue_seen totals = {counts->hits, counts->misses, counts->lost,
                                              cw_clock_ms()};
-    caching->lost += cw_catalogue_count(key, worker->id, &totals, worker->counted_before);
+    cache->lost += cw_catalogue_count(key, worker->id, &totals, worker->counted_before);
 }
 
-static void heard_store(struct cw_caching *caching, struct cw_worker *worker,
+static void heard_store(struct cw_cache_service *cache, struct cw_worker *worker,
                         const Cachew__V1__StoreState *state)
 {
     if (state->lost_why[0] != '\0')
-        snprintf(caching->lost_why, sizeof(caching->lost_why), "%s", state->lost_why);
+        snprintf(cache->lost_why, sizeof(cache->lost_why), "%s", state->lost_why);
     bool was_away = worker->store && worker->store->away;
     if (state->away && !was_away)
         cw_log_warn(CW_LOG_MOD, "worker=%s cannot reach the cache, it computes: %s",
@@ -115,34 +115,34 @@ static void heard_store(struct cw_caching *caching, struct cw_worker *worker,
     cw_buf_unref(packed);
 }
 
-static void log_lost(struct cw_caching *caching)
+static void log_lost(struct cw_cache_service *cache)
 {
     int64_t now = cw_clock_ms();
-    if (caching->lost == caching->lost_logged || now < caching->lost_logged_ms + LOST_LOG_MS)
+    if (cache->lost == cache->lost_logged || now < cache->lost_logged_ms + LOST_LOG_MS)
         return;
     cw_log_warn(CW_LOG_MOD, "%llu records were computed and could not be kept in the cache: %s",
-                (unsigned long long)(caching->lost - caching->lost_logged),
-                caching->lost_why[0] ? caching->lost_why : "their worker did not say why");
-    caching->lost_logged = caching->lost;
-    caching->lost_logged_ms = now;
+                (unsigned long long)(cache->lost - cache->lost_logged),
+                cache->lost_why[0] ? cache->lost_why : "their worker did not say why");
+    cache->lost_logged = cache->lost;
+    cache->lost_logged_ms = now;
 }
 
-void cw_caching_heard(struct cw_worker *worker, const Cachew__V1__Progress *progress)
+void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
-    struct cw_caching *caching = worker->d->caching;
-    if (!caching)
+    struct cw_cache_service *cache = worker->d->cache;
+    if (!cache)
         return;
     for (size_t i = 0; i < progress->n_cache_events; i++) {
         const Cachew__V1__CacheEvent *event = progress->cache_events[i];
         if (event->kind == CACHEW__V1__CACHE_EVENT__KIND__WRITTEN)
-            heard_written(caching, event);
+            heard_written(cache, event);
         else
-            heard_bad(caching, worker, event);
+            heard_bad(cache, worker, event);
     }
     for (size_t i = 0; i < progress->n_cache; i++)
-        heard_counts(caching, worker, progress->cache[i]);
+        heard_counts(cache, worker, progress->cache[i]);
     if (progress->store)
-        heard_store(caching, worker, progress->store);
-    log_lost(caching);
+        heard_store(cache, worker, progress->store);
+    log_lost(cache);
     cw_fault_point("dispatcher.cache_event");
 }

@@ -18,12 +18,12 @@ struct task {
     char name[];
 };
 struct lane {
-    struct cw_caching_store *store;
+    struct cw_cache_io *store;
     struct cw_thread thread;
     struct cw_cond cond;
     struct task *first, *last; /* lock: mutex */
 };
-struct cw_caching_store {
+struct cw_cache_io {
     cw_cache_io_fn *on_result; /* loop */
     void *arg;
     struct cw_loop *loop;
@@ -49,7 +49,7 @@ static void result_free(struct cw_cache_io_result *result)
 static void deliver(void *arg)
 {
     struct cw_cache_io_result *result = arg;
-    struct cw_caching_store *store = result->store;
+    struct cw_cache_io *store = result->store;
     if (!store->closed) {
         store->space_asked = store->space_asked && result->kind != CW_CACHE_IO_SPACE;
         store->on_result(store->arg, result);
@@ -59,8 +59,7 @@ static void deliver(void *arg)
 
 /* ---- on the threads ---- */
 
-static struct cw_cache_io_result *result_new(struct cw_caching_store *store,
-                                             enum cw_cache_io_kind kind)
+static struct cw_cache_io_result *result_new(struct cw_cache_io *store, enum cw_cache_io_kind kind)
 {
     struct cw_cache_io_result *result = CW_NEW(struct cw_cache_io_result);
     result->store = store;
@@ -68,7 +67,7 @@ static struct cw_cache_io_result *result_new(struct cw_caching_store *store,
     return result;
 }
 
-static struct cw_store *get_store(struct cw_caching_store *store, struct cw_err *err)
+static struct cw_store *get_store(struct cw_cache_io *store, struct cw_err *err)
 {
     cw_mutex_lock(&store->opening);
     if (!store->store && cw_store_open_lazily(store->url, &store->store, err) != 0)
@@ -79,14 +78,14 @@ static struct cw_store *get_store(struct cw_caching_store *store, struct cw_err 
 }
 
 struct listing {
-    struct cw_caching_store *store;
+    struct cw_cache_io *store;
     struct cw_cache_io_result *result;
 };
 
 static int on_file(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
 {
     struct listing *listing = arg;
-    struct cw_caching_store *store = listing->store;
+    struct cw_cache_io *store = listing->store;
     if (atomic_load(&store->stop))
         return CW_E_CANCELLED;
     struct cw_cache_io_result *result = listing->result;
@@ -100,7 +99,7 @@ static int on_file(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms
     return 0;
 }
 
-static struct cw_cache_io_result *run(struct cw_caching_store *store, const struct task *task)
+static struct cw_cache_io_result *run(struct cw_cache_io *store, const struct task *task)
 {
     struct listing listing = {store, result_new(store, task->kind)};
     struct cw_cache_io_result *result = listing.result;
@@ -134,7 +133,7 @@ static struct cw_cache_io_result *run(struct cw_caching_store *store, const stru
 static void lane_run(void *arg)
 {
     struct lane *lane = arg;
-    struct cw_caching_store *store = lane->store;
+    struct cw_cache_io *store = lane->store;
     cw_mutex_lock(&store->mutex);
     while (!atomic_load(&store->stop)) {
         struct task *task = lane->first;
@@ -153,7 +152,7 @@ static void lane_run(void *arg)
 
 /* ---- from the loop ---- */
 
-static void push(struct cw_caching_store *store, enum cw_cache_io_kind kind, const char *name)
+static void push(struct cw_cache_io *store, enum cw_cache_io_kind kind, const char *name)
 {
     struct lane *lane = &store->lanes[kind == CW_CACHE_IO_LIST ? LANE_LIST : LANE_WORK];
     size_t n = strlen(name) + 1;
@@ -167,11 +166,11 @@ static void push(struct cw_caching_store *store, enum cw_cache_io_kind kind, con
     cw_mutex_unlock(&store->mutex);
 }
 
-struct cw_caching_store *cw_caching_store_open(struct cw_loop *loop, const char *url,
-                                               cw_cache_io_fn *on_result, void *arg)
+struct cw_cache_io *cw_cache_io_open(struct cw_loop *loop, const char *url,
+                                     cw_cache_io_fn *on_result, void *arg)
 {
     static const char *const names[LANES_N] = {"cachew-list", "cachew-evict"};
-    struct cw_caching_store *store = CW_NEW(struct cw_caching_store);
+    struct cw_cache_io *store = CW_NEW(struct cw_cache_io);
     store->on_result = on_result;
     store->arg = arg;
     store->loop = loop;
@@ -186,12 +185,12 @@ struct cw_caching_store *cw_caching_store_open(struct cw_loop *loop, const char 
     return store;
 }
 
-void cw_caching_store_list(struct cw_caching_store *store)
+void cw_cache_io_list(struct cw_cache_io *store)
 {
     push(store, CW_CACHE_IO_LIST, "");
 }
 
-void cw_caching_store_space(struct cw_caching_store *store)
+void cw_cache_io_space(struct cw_cache_io *store)
 {
     if (store->space_asked)
         return;
@@ -199,12 +198,12 @@ void cw_caching_store_space(struct cw_caching_store *store)
     push(store, CW_CACHE_IO_SPACE, "");
 }
 
-void cw_caching_store_remove(struct cw_caching_store *store, const char *name)
+void cw_cache_io_remove(struct cw_cache_io *store, const char *name)
 {
     push(store, CW_CACHE_IO_REMOVE, name);
 }
 
-void cw_caching_store_close(struct cw_caching_store *store)
+void cw_cache_io_close(struct cw_cache_io *store)
 {
     if (!store || store->closed)
         return;
@@ -219,11 +218,11 @@ void cw_caching_store_close(struct cw_caching_store *store)
     cw_store_close(cw_steal(&store->store));
 }
 
-void cw_caching_store_free(struct cw_caching_store *store)
+void cw_cache_io_free(struct cw_cache_io *store)
 {
     if (!store)
         return;
-    cw_caching_store_close(store);
+    cw_cache_io_close(store);
     for (int i = 0; i < LANES_N; i++) {
         for (struct task *task = store->lanes[i].first, *next; task; task = next) {
             next = task->next;

@@ -52,7 +52,7 @@ static void add_reason(struct cw_job *job, struct cw_str *out)
     }
 }
 
-bool cw_job_stands(struct cw_job *job, struct cw_str *ret_reason)
+bool cw_job_is_idle(struct cw_job *job, struct cw_str *ret_reason)
 {
     if (job->status != CW_JOB_RUNNING || job->workers_n == 0 || job->hold_until_ms > 0 ||
         has_leases(job) || !somebody_waits(job))
@@ -61,10 +61,10 @@ bool cw_job_stands(struct cw_job *job, struct cw_str *ret_reason)
     return true;
 }
 
-void cw_job_watch_still(struct cw_job *job, int64_t now)
+void cw_job_watch_idle(struct cw_job *job, int64_t now)
 {
     struct cw_str reason = {0};
-    if (!cw_job_stands(job, &reason)) {
+    if (!cw_job_is_idle(job, &reason)) {
         job->still_ms = 0;
     } else if (job->still_ms == 0) {
         job->still_ms = now;

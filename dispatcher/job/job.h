@@ -47,19 +47,19 @@ void cw_job_other_files_seen(struct cw_share *share, const char *error, int64_t 
 void cw_job_judge_files(struct cw_job *job, int64_t now);
 
 /* ---- restore.c ---- */
-int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err);
+int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
 /* One of them. What is stored of it cannot be used: it fails, and the dispatcher goes on. An
  * error: there is no memory for it. */
-int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err);
+int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err);
 
 /* ---- persist.c ---- */
 void cw_job_store(struct cw_job *job);         /* its row */
 void cw_job_store_options(struct cw_job *job); /* these have changed */
 /* With what people read of the job (telemetry.h), which is stored at the same time: when it has not
  * been for some time (all: if it changed at all). */
-void cw_usage_store(struct cw_job *job, int64_t now, bool all);
-bool cw_usage_is_unstored(const struct cw_job *job);         /* changed since */
-bool cw_usage_is_due(const struct cw_job *job, int64_t now); /* changed, and long not stored */
+void cw_job_store_usage(struct cw_job *job, int64_t now, bool all);
+bool cw_job_usage_is_unstored(const struct cw_job *job);         /* changed since */
+bool cw_job_usage_is_due(const struct cw_job *job, int64_t now); /* changed, and long not stored */
 
 /* ---- progress.c ---- */
 void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
@@ -83,8 +83,8 @@ uint64_t cw_job_batches_most(const struct cw_job *job);
 
 /* ---- idle_watch.c ---- */
 /* idle_watch.c: each tick; says once in the log that nothing is leased, when that lasts. */
-void cw_job_watch_still(struct cw_job *job, int64_t now);
+void cw_job_watch_idle(struct cw_job *job, int64_t now);
 /* idle_watch.c: it has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
-bool cw_job_stands(struct cw_job *job, struct cw_str *ret_reason);
+bool cw_job_is_idle(struct cw_job *job, struct cw_str *ret_reason);
 
 #endif

@@ -16,7 +16,7 @@ static void tell_workers_forget(struct cw_job *job, const char *reason)
             continue;
         cw_worker_forget_job(share->worker, job->id, reason);
         share->spec_sent = false;
-        cw_caching_untell(share->worker);
+        cw_cache_unsubscribe(share->worker);
     }
 }
 
@@ -24,7 +24,7 @@ void cw_job_remove(struct cw_job *job, const char *reason)
 {
     cw_log_info(CW_LOG_MOD, "job=%s name=%s removed: %s", job->id, job->name, reason);
     tell_workers_forget(job, reason);
-    cw_usage_retire(job);
+    cw_accounting_retire(job);
     if (job->put)
         cw_state_remove_job(job->d->state, job->id);
     cw_job_free(job);

@@ -7,7 +7,7 @@
 void cw_job_blame_items(struct cw_share *share)
 {
     cw_autofree char *why = NULL;
-    int code = share->todo_n > 0 ? cw_trouble_died(share, &why) : 0;
+    int code = share->todo_n > 0 ? cw_item_faults_died(share, &why) : 0;
     if (code != 0)
         cw_job_fail(share->job, code, why);
 }
@@ -16,7 +16,7 @@ void cw_job_item_failed(struct cw_job *job, const struct cw_worker *worker,
                         const Cachew__V1__ItemFailed *failed)
 {
     cw_autofree char *why = NULL;
-    int code = cw_trouble_failed(job, worker, failed, &why);
+    int code = cw_item_faults_failed(job, worker, failed, &why);
     if (code < 0)
         cw_job_fail(job, code, why);
     else if (code > 0)

@@ -21,7 +21,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
 {
     struct cw_job *job = CW_NEW(struct cw_job);
     job->d = d;
-    job->sibling = job;
+    job->next_same = job;
     job->id = cw_mem_strdup(id);
     job->name = cw_mem_strdup(options->name);
     job->options = options;
@@ -46,7 +46,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
 void cw_job_free(struct cw_job *job)
 {
     struct cw_dispatcher *d = job->d;
-    cw_sibling_leave(job);
+    cw_same_function_leave(job);
     while (job->shares)
         cw_share_remove(job->shares);
     for (struct cw_job **at = &d->jobs; *at; at = &(*at)->next) {
@@ -64,12 +64,12 @@ void cw_job_free(struct cw_job *job)
     }
     cw_mem_free(job->epochs);
     cw_job_skips_free(job);
-    cw_decide_fini(job);
+    cw_autocache_free(job);
     cw_job_cache_fini(job);
     cw_scaling_free(job);
-    cw_watch_free(job);
+    cw_telemetry_free(job);
     cw_mem_free(job->consumers);
-    cw_trouble_free_all(job);
+    cw_item_faults_free(job);
     cachew__v1__job_options__free_unpacked(job->options, NULL);
     cachew__v1__graph__free_unpacked(job->graph, NULL);
     if (job->info)
@@ -83,7 +83,7 @@ void cw_job_free(struct cw_job *job)
 
 void cw_job_clients_changed(struct cw_job *job)
 {
-    cw_usage_tick(job->d, cw_clock_ms());
+    cw_accounting_tick(job->d, cw_clock_ms());
     job->d->assign_due = true;
     if (cw_job_has_clients(job))
         job->alone_ms = 0;
@@ -107,7 +107,7 @@ int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_er
         info->sparse && job->layout.mode == CW_MODE_COORDINATED && job->layout.consumers > 1;
     job->item_bytes = info->item_bytes > 0 ? (double)info->item_bytes : 0;
     job->window = cw_window_items(job, 1);
-    cw_sibling_join(job);
+    cw_same_function_join(job);
     cw_job_cache_changed(job);
     return 0;
 }

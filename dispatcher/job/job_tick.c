@@ -86,7 +86,7 @@ const char *cw_job_is_over(const struct cw_job *job, int64_t now)
 void cw_job_decide(struct cw_job *job, int64_t now)
 {
     struct cw_err err = {0};
-    int code = cw_decide_tick(job, now, &err);
+    int code = cw_autocache_tick(job, now, &err);
     if (code != 0)
         cw_job_fail(job, code, err.msg);
 }
@@ -113,7 +113,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     if (job->alone_ms == 0) {
         tell_waiting(job, now);
         job->want_fill = true; /* late items, workers that may be tried again */
-        cw_job_watch_still(job, now);
+        cw_job_watch_idle(job, now);
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);
@@ -122,7 +122,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         cw_job_judge_files(job, now);
     }
     cw_job_decide(job, now);
-    cw_watch_tick(job, now);
-    if (job->progress_dirty || job->row_dirty || cw_usage_is_due(job, now))
+    cw_telemetry_tick(job, now);
+    if (job->progress_dirty || job->row_dirty || cw_job_usage_is_due(job, now))
         cw_job_flush(job);
 }

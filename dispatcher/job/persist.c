@@ -53,25 +53,25 @@ void cw_job_store_options(struct cw_job *job)
 static bool is_changed(const struct cw_job *job)
 {
     return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 ||
-           cw_watch_is_changed(job);
+           cw_telemetry_is_changed(job);
 }
 
-bool cw_usage_is_unstored(const struct cw_job *job)
+bool cw_job_usage_is_unstored(const struct cw_job *job)
 {
     return job->put && is_changed(job);
 }
 
-bool cw_usage_is_due(const struct cw_job *job, int64_t now)
+bool cw_job_usage_is_due(const struct cw_job *job, int64_t now)
 {
     return job->put && now - job->usage_stored_ms >= STORE_ALONE_MS && is_changed(job);
 }
 
-void cw_usage_store(struct cw_job *job, int64_t now, bool all)
+void cw_job_store_usage(struct cw_job *job, int64_t now, bool all)
 {
     if (!job->put || (!all && now - job->usage_stored_ms < STORE_MS) || !is_changed(job))
         return;
     cw_state_put_usage(job->d->state, job->id, &job->usage);
-    cw_watch_store(job);
+    cw_telemetry_store(job);
     job->usage_stored = job->usage;
     job->usage_stored_ms = now;
 }

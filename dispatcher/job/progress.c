@@ -69,8 +69,8 @@ void cw_job_advance(struct cw_job *job)
     }
     if (!moved)
         return;
-    cw_decide_epochs(job, before);
-    cw_trouble_forget(job, job->first_epoch);
+    cw_autocache_epochs_moved(job, before);
+    cw_item_faults_forget(job, job->first_epoch);
     job->row_dirty = job->progress_dirty = job->want_fill = true;
     if (job->status == CW_JOB_FINISHED)
         cw_job_flush(job);
@@ -80,7 +80,7 @@ void cw_job_flush(struct cw_job *job)
 {
     if (!job->put)
         return;
-    cw_usage_store(job, cw_clock_ms(), job->row_dirty);
+    cw_job_store_usage(job, cw_clock_ms(), job->row_dirty);
     if (job->row_dirty)
         cw_state_set_job(job->d->state, job->id, job->status, job->first_epoch, job->error_code,
                          job->error);

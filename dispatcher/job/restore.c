@@ -76,7 +76,7 @@ static int read_info(struct cw_job *job, const struct cw_state_job *row, struct 
     return rc;
 }
 
-int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err)
+int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err)
 {
     struct cw_err unusable = {0};
     struct cw_job *job = NULL;
@@ -106,7 +106,7 @@ int cw_job_load(struct cw_dispatcher *d, const struct cw_state_job *row, struct 
 
 static int on_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
 {
-    return cw_job_load(arg, row, err);
+    return cw_restore_job(arg, row, err);
 }
 
 static int on_progress(void *arg, const char *id, uint64_t number, int consumer,
@@ -178,8 +178,8 @@ static int on_cache_key(void *arg, const struct cw_state_cache_key *row, struct 
 {
     (void)err;
     struct cw_dispatcher *d = arg;
-    if (d->caching)
-        cw_catalogue_load_row(d->caching->catalogue, row);
+    if (d->cache)
+        cw_catalogue_load_row(d->cache->catalogue, row);
     return 0;
 }
 
@@ -205,7 +205,7 @@ static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n
     (void)err;
     struct cw_job *job = cw_strmap_get(&((struct cw_dispatcher *)arg)->jobs_by_id, id);
     if (job)
-        cw_watch_restore(job, counts, n);
+        cw_telemetry_restore(job, counts, n);
     return 0;
 }
 
@@ -223,7 +223,7 @@ static void disown_consumed(struct cw_job *job)
     }
 }
 
-int cw_job_load_all(struct cw_dispatcher *d, struct cw_err *err)
+int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err)
 {
     static const struct cw_state_reader reader = {on_job,    on_progress, on_skipped,   on_position,
                                                   on_worker, on_left_out, on_cache_key, on_usage,

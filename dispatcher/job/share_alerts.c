@@ -65,7 +65,7 @@ static void tell(const struct cw_job *job, double share)
         share > 0
             ? cw_mem_printf(
                   "It wants %.0f; all jobs together want %.0f, and there are no more than %.0f.",
-                  wanted, all, cw_provision_possible(job->d))
+                  wanted, all, cw_workers_possible(job->d))
             : cw_mem_printf("It has all that it wants again.");
     const struct cw_state_decision row = {.kind = "share",
                                           .policy = "fair",
@@ -75,9 +75,9 @@ static void tell(const struct cw_job *job, double share)
     cw_decision_record(job->d, job, &row);
 }
 
-void cw_watch_share(struct cw_job *job, int64_t now)
+void cw_share_alerts_tick(struct cw_job *job, int64_t now)
 {
-    struct cw_watch *watch = job->watch;
+    struct cw_telemetry *watch = job->telemetry;
     if (!wants(job)) {
         watch->share_told = 0;
         watch->share_since_ms = 0;

@@ -32,7 +32,7 @@ static size_t gather(const struct cw_job *job, uint64_t *counts)
     counts[SKIPPED] = job->skipped;
     counts[SKIPPED_ITEMS] = job->skipped_items;
     size_t n = FIXED_N;
-    const struct cw_watch *watch = job->watch;
+    const struct cw_telemetry *watch = job->telemetry;
     if (watch) {
         counts[BATCHES] = watch->all.batches;
         counts[TAKEN_BYTES] = watch->all.bytes;
@@ -41,7 +41,7 @@ static size_t gather(const struct cw_job *job, uint64_t *counts)
         counts[WAIT_NS] = watch->all.wait_ns;
     }
     for (size_t i = 0; watch && i < watch->nodes.n && n + OF_NODE <= CW_STATE_COUNTS_MAX; i++) {
-        const struct cw_measured *m = &watch->nodes.nodes[i];
+        const struct cw_node_sums *m = &watch->nodes.nodes[i];
         const double sums[OF_NODE] = {m->elements, m->hits, m->cpu_ns, m->wall_ns, m->bytes};
         for (size_t k = 0; k < OF_NODE; k++)
             counts[n++] = (uint64_t)sums[k];
@@ -56,27 +56,27 @@ static struct cw_hash hash_of(const uint64_t *counts, size_t n)
     return cw_hash_bytes(counts, n * sizeof(counts[0]));
 }
 
-bool cw_watch_is_changed(const struct cw_job *job)
+bool cw_telemetry_is_changed(const struct cw_job *job)
 {
     uint64_t counts[CW_STATE_COUNTS_MAX] = {0};
     size_t n = gather(job, counts);
     static const uint64_t nothing[FIXED_N];
-    if (!job->watch || !job->watch->is_stored)
+    if (!job->telemetry || !job->telemetry->is_stored)
         return n > FIXED_N || memcmp(counts, nothing, sizeof(nothing)) != 0;
-    return !cw_hash_eq(job->watch->stored, hash_of(counts, n));
+    return !cw_hash_eq(job->telemetry->stored, hash_of(counts, n));
 }
 
-void cw_watch_store(struct cw_job *job)
+void cw_telemetry_store(struct cw_job *job)
 {
     uint64_t counts[CW_STATE_COUNTS_MAX] = {0};
     size_t n = gather(job, counts);
-    struct cw_watch *watch = cw_watch_of(job);
+    struct cw_telemetry *watch = cw_telemetry_of(job);
     cw_state_put_counts(job->d->state, job->id, counts, n);
     watch->stored = hash_of(counts, n);
     watch->is_stored = true;
 }
 
-void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n)
+void cw_telemetry_restore(struct cw_job *job, const uint64_t *counts, size_t n)
 {
     if (n < FIXED_N)
         return;
@@ -85,7 +85,7 @@ void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n)
     job->shared = counts[SHARED];
     job->skipped = counts[SKIPPED];
     job->skipped_items = counts[SKIPPED_ITEMS];
-    struct cw_watch *watch = cw_watch_of(job);
+    struct cw_telemetry *watch = cw_telemetry_of(job);
     watch->restored = true;
     watch->all.batches = counts[BATCHES];
     watch->all.bytes = counts[TAKEN_BYTES];
@@ -97,11 +97,11 @@ void cw_watch_restore(struct cw_job *job, const uint64_t *counts, size_t n)
     size_t nodes = job->info ? job->info->n_cacheable : 0;
     if (n <= FIXED_N || nodes == 0)
         return;
-    cw_measure_init(&watch->nodes, nodes);
+    cw_node_counters_init(&watch->nodes, nodes);
     for (size_t i = 0; i < nodes && FIXED_N + (i + 1) * OF_NODE <= n; i++) {
         const uint64_t *v = &counts[FIXED_N + i * OF_NODE];
-        watch->nodes.nodes[i] = (struct cw_measured){(double)v[0], (double)v[1], (double)v[2],
-                                                     (double)v[3], (double)v[4]};
+        watch->nodes.nodes[i] = (struct cw_node_sums){(double)v[0], (double)v[1], (double)v[2],
+                                                      (double)v[3], (double)v[4]};
         watch->nodes.all_hits += (double)v[1];
     }
 }

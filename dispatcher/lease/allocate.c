@@ -66,12 +66,12 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, int64_t now,
         uint64_t from = 0;
         while (cw_epoch_free_run(epoch, from, limit - base, UINT64_MAX, ret_run)) {
             if ((shared && !find_owner(job, epoch, ret_run, ret_consumer)) ||
-                !cw_sibling_allows(share, epoch->number, ret_run, idle, now)) {
+                !cw_same_function_allows(share, epoch->number, ret_run, idle, now)) {
                 from = ret_run->hi;
                 continue;
             }
-            uint64_t n =
-                job->troubles_n > 0 ? cw_trouble_allows(share, epoch->number, ret_run) : UINT64_MAX;
+            uint64_t n = job->faults_n > 0 ? cw_item_faults_allow(share, epoch->number, ret_run)
+                                           : UINT64_MAX;
             if (n > 0) {
                 if (ret_run->hi - ret_run->lo > n)
                     ret_run->hi = ret_run->lo + n;
@@ -227,7 +227,7 @@ static void end_fill(struct cw_job *job)
 static bool is_ready(const struct cw_job *job, int64_t now)
 {
     return job->want_fill && job->status == CW_JOB_RUNNING && job->stored &&
-           job->hold_until_ms <= now && !cw_caching_is_blind(job, now);
+           job->hold_until_ms <= now && !cw_cache_is_unlisted(job, now);
 }
 
 void cw_lease_fill_all(struct cw_dispatcher *d)

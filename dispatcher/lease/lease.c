@@ -25,9 +25,9 @@ void cw_share_remove(struct cw_share *share)
     while (*at != share)
         at = &(*at)->next_of_worker;
     *at = share->next_of_worker;
-    cw_sibling_forget(share);
+    cw_same_function_forget(share);
     cw_other_files_forget(share);
-    cw_caching_untell(share->worker);
+    cw_cache_unsubscribe(share->worker);
     while (share->leases) {
         struct cw_lease *lease = share->leases;
         share->leases = lease->next;
@@ -95,7 +95,7 @@ struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch,
     cw_set_add_all(&lease->items, items);
     cw_set_add_all(&lease->todo, items);
     cw_set_add_all(&epoch->leased, items);
-    cw_sibling_note(share, epoch->number, items);
+    cw_same_function_note(share, epoch->number, items);
     share->todo_n += cw_set_count(items);
     job->leased_n += cw_set_count(items);
     return lease;
@@ -115,8 +115,8 @@ void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *
         }
         drop_empty(share);
     }
-    if (job->troubles_n > 0)
-        cw_trouble_settled(job, epoch, items);
+    if (job->faults_n > 0)
+        cw_item_faults_settled(job, epoch, items);
     job->want_fill = true;
 }
 

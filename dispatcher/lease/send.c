@@ -8,7 +8,7 @@
 static void send_spec(struct cw_share *share)
 {
     const struct cw_job *job = share->job;
-    cw_caching_tell_share(share);
+    cw_cache_subscribe(share);
     Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
     spec.job_id = job->id;
     spec.graph = job->graph;
@@ -21,7 +21,7 @@ static void send_spec(struct cw_share *share)
     spec.shared = job->layout.mode == CW_MODE_SHARED;
     spec.tenant = (char *)(uintptr_t)cw_job_tenant(job);
     spec.cache = cw_job_cache_uses(job, &spec.n_cache);
-    spec.part = share->part_told = cw_share_part(share);
+    spec.part = share->slice_sent = cw_share_slice(share);
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
     command.kind_case = CACHEW__V1__WORKER_COMMAND__KIND_JOB;
     command.job = &spec;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/model/model.h"
 
-void cw_trainer_add(struct cw_trainer_sums *sums, const Cachew__V1__Measure *m, uint64_t ready)
+void cw_demand_add(struct cw_demand_sums *sums, const Cachew__V1__Measure *m, uint64_t ready)
 {
     sums->batches += m->batches;
     sums->bytes += m->bytes;
@@ -32,8 +32,8 @@ static void add_workers(const struct cw_job *job, struct cw_scale_window *w)
     w->rate = n > 0 && job->item_busy_ns > 0 ? threads / n * 1e9 / job->item_busy_ns : 0;
 }
 
-struct cw_scale_window cw_trainer_window(const struct cw_job *job, const struct cw_trainer_sums *s,
-                                         int64_t begin_ms, int64_t now)
+struct cw_scale_window cw_demand_window(const struct cw_job *job, const struct cw_demand_sums *s,
+                                        int64_t begin_ms, int64_t now)
 {
     double all = job->layout.consumers, consumers = job->layout.to_all ? 1 : all;
     struct cw_scale_window w = {

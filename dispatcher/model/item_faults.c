@@ -28,59 +28,59 @@ static void forgive(struct cw_deaths *deaths, uint64_t worker_id)
 /* The last one takes its place. */
 static void drop(struct cw_job *job, size_t i)
 {
-    cw_mem_free(job->troubles[i].dead.v);
-    job->troubles[i] = job->troubles[--job->troubles_n];
+    cw_mem_free(job->faults[i].dead.v);
+    job->faults[i] = job->faults[--job->faults_n];
 }
 
-void cw_trouble_free_all(struct cw_job *job)
+void cw_item_faults_free(struct cw_job *job)
 {
-    while (job->troubles_n > 0)
+    while (job->faults_n > 0)
         drop(job, 0);
-    cw_mem_free(job->troubles);
+    cw_mem_free(job->faults);
     cw_mem_free(job->prepare_dead.v);
 }
 
-struct cw_trouble *cw_trouble_find(const struct cw_job *job, uint64_t epoch, uint64_t item)
+struct cw_item_fault *cw_item_faults_find(const struct cw_job *job, uint64_t epoch, uint64_t item)
 {
-    for (size_t i = 0; i < job->troubles_n; i++) {
-        if (job->troubles[i].epoch == epoch && job->troubles[i].item == item)
-            return &job->troubles[i];
+    for (size_t i = 0; i < job->faults_n; i++) {
+        if (job->faults[i].epoch == epoch && job->faults[i].item == item)
+            return &job->faults[i];
     }
     return NULL;
 }
 
-static struct cw_trouble *note(struct cw_job *job, uint64_t epoch, uint64_t item)
+static struct cw_item_fault *note(struct cw_job *job, uint64_t epoch, uint64_t item)
 {
-    struct cw_trouble *trouble = cw_trouble_find(job, epoch, item);
-    if (trouble)
-        return trouble;
-    if (job->troubles_n >= TROUBLES_MAX) { /* the oldest makes room */
-        cw_mem_free(job->troubles[0].dead.v);
-        memmove(job->troubles, job->troubles + 1, --job->troubles_n * sizeof(*job->troubles));
+    struct cw_item_fault *fault = cw_item_faults_find(job, epoch, item);
+    if (fault)
+        return fault;
+    if (job->faults_n >= TROUBLES_MAX) { /* the oldest makes room */
+        cw_mem_free(job->faults[0].dead.v);
+        memmove(job->faults, job->faults + 1, --job->faults_n * sizeof(*job->faults));
     }
-    CW_GROW(job->troubles, job->troubles_n, job->troubles_cap);
-    trouble = &job->troubles[job->troubles_n++];
-    *trouble = (struct cw_trouble){.epoch = epoch, .item = item};
-    return trouble;
+    CW_GROW(job->faults, job->faults_n, job->faults_cap);
+    fault = &job->faults[job->faults_n++];
+    *fault = (struct cw_item_fault){.epoch = epoch, .item = item};
+    return fault;
 }
 
-static bool is_suspect(const struct cw_job *job, const struct cw_trouble *trouble)
+static bool is_suspect(const struct cw_job *job, const struct cw_item_fault *fault)
 {
-    return trouble->dead.n > 0 && trouble->dead.n + 1 >= job->d->options.deaths_max;
+    return fault->dead.n > 0 && fault->dead.n + 1 >= job->d->options.deaths_max;
 }
 
-void cw_trouble_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
+void cw_item_faults_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
 {
-    for (size_t i = job->troubles_n; i-- > 0;) {
-        if (job->troubles[i].epoch == epoch && cw_set_has(items, job->troubles[i].item))
+    for (size_t i = job->faults_n; i-- > 0;) {
+        if (job->faults[i].epoch == epoch && cw_set_has(items, job->faults[i].item))
             drop(job, i);
     }
 }
 
-void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch)
+void cw_item_faults_forget(struct cw_job *job, uint64_t below_epoch)
 {
-    for (size_t i = job->troubles_n; i-- > 0;) {
-        if (job->troubles[i].epoch < below_epoch)
+    for (size_t i = job->faults_n; i-- > 0;) {
+        if (job->faults[i].epoch < below_epoch)
             drop(job, i);
     }
 }
@@ -88,12 +88,12 @@ void cw_trouble_forget(struct cw_job *job, uint64_t below_epoch)
 static bool holds_suspect(const struct cw_share *share)
 {
     const struct cw_job *job = share->job;
-    for (size_t i = 0; i < job->troubles_n; i++) {
-        if (!is_suspect(job, &job->troubles[i]))
+    for (size_t i = 0; i < job->faults_n; i++) {
+        if (!is_suspect(job, &job->faults[i]))
             continue;
         for (const struct cw_lease *lease = share->leases; lease; lease = lease->next) {
-            if (lease->epoch == job->troubles[i].epoch &&
-                cw_set_has(&lease->todo, job->troubles[i].item))
+            if (lease->epoch == job->faults[i].epoch &&
+                cw_set_has(&lease->todo, job->faults[i].item))
                 return true;
         }
     }
@@ -109,13 +109,13 @@ static bool others_serve(const struct cw_share *share)
     return false;
 }
 
-uint64_t cw_trouble_allows(const struct cw_share *share, uint64_t epoch,
-                           const struct cw_interval *run)
+uint64_t cw_item_faults_allow(const struct cw_share *share, uint64_t epoch,
+                              const struct cw_interval *run)
 {
     const struct cw_job *job = share->job;
     uint64_t n = run->hi - run->lo;
-    for (size_t i = 0; i < job->troubles_n; i++) {
-        const struct cw_trouble *t = &job->troubles[i];
+    for (size_t i = 0; i < job->faults_n; i++) {
+        const struct cw_item_fault *t = &job->faults[i];
         if (t->epoch != epoch || t->item < run->lo || t->item >= run->lo + n)
             continue;
         bool not_here =
@@ -137,8 +137,8 @@ static int code_of(const Cachew__V1__ItemFailed *failed)
     return failed->code < 0 ? failed->code : CW_E_INTERNAL;
 }
 
-int cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
-                      const Cachew__V1__ItemFailed *failed, char **ret_why)
+int cw_item_faults_failed(struct cw_job *job, const struct cw_worker *worker,
+                          const Cachew__V1__ItemFailed *failed, char **ret_why)
 {
     const struct cw_epoch *epoch = cw_job_epoch(job, failed->epoch);
     if (!epoch || failed->item >= epoch->items || cw_set_has(&epoch->received, failed->item))
@@ -147,40 +147,40 @@ int cw_trouble_failed(struct cw_job *job, const struct cw_worker *worker,
         *ret_why = cw_mem_strdup(failed->error);
         return code_of(failed);
     }
-    struct cw_trouble *trouble = note(job, failed->epoch, failed->item);
-    trouble->worker_id = worker->id;
-    if (++trouble->failures < CW_ATTEMPTS_MAX)
+    struct cw_item_fault *fault = note(job, failed->epoch, failed->item);
+    fault->worker_id = worker->id;
+    if (++fault->failures < CW_ATTEMPTS_MAX)
         return 1;
     *ret_why =
         cw_mem_printf("item %llu of epoch %llu failed on %u attempts, at last on worker %s: %s",
                       (unsigned long long)failed->item, (unsigned long long)failed->epoch,
-                      trouble->failures, worker->address, failed->error);
+                      fault->failures, worker->address, failed->error);
     return code_of(failed);
 }
 
 static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struct cw_worker *worker,
                   char **ret_why)
 {
-    struct cw_trouble *trouble = note(job, epoch, item);
-    if (!cw_deaths_add(&trouble->dead, worker->id) || trouble->dead.n < job->d->options.deaths_max)
+    struct cw_item_fault *fault = note(job, epoch, item);
+    if (!cw_deaths_add(&fault->dead, worker->id) || fault->dead.n < job->d->options.deaths_max)
         return false;
     *ret_why = cw_mem_printf(
         "item %llu of epoch %llu: %zu workers died while computing it, the last was %s; it is "
         "not tried again",
-        (unsigned long long)item, (unsigned long long)epoch, trouble->dead.n, worker->address);
+        (unsigned long long)item, (unsigned long long)epoch, fault->dead.n, worker->address);
     return true;
 }
 
-void cw_trouble_alive(struct cw_dispatcher *d, uint64_t worker_id)
+void cw_item_faults_alive(struct cw_dispatcher *d, uint64_t worker_id)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         forgive(&job->prepare_dead, worker_id);
-        for (size_t i = 0; i < job->troubles_n; i++)
-            forgive(&job->troubles[i].dead, worker_id);
+        for (size_t i = 0; i < job->faults_n; i++)
+            forgive(&job->faults[i].dead, worker_id);
     }
 }
 
-int cw_trouble_died(struct cw_share *share, char **ret_why)
+int cw_item_faults_died(struct cw_share *share, char **ret_why)
 {
     struct cw_job *job = share->job;
     bool suspects_only = holds_suspect(share);
@@ -189,7 +189,7 @@ int cw_trouble_died(struct cw_share *share, char **ret_why)
         for (size_t i = 0; lease->after_seq == 0 && i < lease->todo.n && left > 0; i++) {
             for (uint64_t item = lease->todo.v[i].lo; item < lease->todo.v[i].hi && left > 0;
                  item++) {
-                const struct cw_trouble *t = cw_trouble_find(job, lease->epoch, item);
+                const struct cw_item_fault *t = cw_item_faults_find(job, lease->epoch, item);
                 if (suspects_only && !(t && is_suspect(job, t))) {
                     if (lease->todo.v[i].hi - item > 64)
                         break; /* suspects are leased alone: not in a long run */

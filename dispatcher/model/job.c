@@ -52,7 +52,7 @@ struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number)
     return job->epochs[number - job->first_epoch];
 }
 
-size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near)
+size_t cw_job_node(const struct cw_job *job, const char *name, size_t near)
 {
     size_t n = job->info->n_cacheable;
     for (size_t i = 0; i < n; i++)
@@ -61,15 +61,15 @@ size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near)
     return n;
 }
 
-double cw_decide_epochs_left(const struct cw_job *job)
+double cw_job_epochs_left(const struct cw_job *job)
 {
     if (job->epochs_n == 0)
         return ENDLESS_EPOCHS;
     double left = (double)job->epochs_n - (double)CW_MIN(job->first_epoch, job->epochs_n);
-    return fmax(0, left - cw_decide_epoch_done(job));
+    return fmax(0, left - cw_job_epoch_done(job));
 }
 
-double cw_decide_epoch_done(const struct cw_job *job)
+double cw_job_epoch_done(const struct cw_job *job)
 {
     if (job->epochs_open == 0 || job->items == 0)
         return 0;

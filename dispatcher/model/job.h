@@ -13,12 +13,12 @@
 
 struct cw_catalogue_key; /* cache/catalogue.h */
 struct cw_client;
-struct cw_decider; /* autocache/autocache.h */
+struct cw_autocache_job; /* autocache/autocache.h */
 struct cw_dispatcher;
 struct cw_scaling; /* scaling/scaling.h */
 struct cw_share;
 struct cw_tenant;
-struct cw_watch; /* job/telemetry.h */
+struct cw_telemetry; /* job/telemetry.h */
 struct cw_worker;
 
 /* Job states as stored: never renumber. */
@@ -102,12 +102,12 @@ struct cw_job {
     double slot; /* of each of these, about */
     /* it gets one worker more, since it finds too little time on those that make up its share */
     bool has_extra;
-    struct cw_scaling *scaling; /* NULL: it uses every worker */
-    struct cw_watch *watch;     /* telemetry.h; NULL: nothing was measured yet */
+    struct cw_scaling *scaling;     /* NULL: it uses every worker */
+    struct cw_telemetry *telemetry; /* telemetry.h; NULL: nothing was measured yet */
     /* ring of the jobs of the same function; itself when there is no other */
-    struct cw_job *sibling;
-    struct cw_trouble *troubles;
-    size_t troubles_n, troubles_cap;
+    struct cw_job *next_same;
+    struct cw_item_fault *faults;
+    size_t faults_n, faults_cap;
     struct cw_job_skip *skips; /* asked for, whichever epochs are open */
     size_t skips_n, skips_cap;
     uint64_t window, window_told;
@@ -135,8 +135,8 @@ struct cw_job {
     /* cache */
     struct cw_cache_use *uses;
     size_t uses_n;
-    struct cw_decider *decider; /* NULL: nothing is to be decided, or not yet */
-    char *cached_node;          /* what a policy chose (cw_job_set_cached_node); NULL = none */
+    struct cw_autocache_job *decider; /* NULL: nothing is to be decided, or not yet */
+    char *cached_node; /* what a policy chose (cw_job_set_cached_node); NULL = none */
 };
 
 /* also one that is over: the latest of that name */
@@ -157,9 +157,9 @@ uint64_t cw_job_most_workers(const struct cw_job *job);
 /* no policy, no limit: it uses every worker, each for a part of its time */
 bool cw_job_is_everywhere(const struct cw_job *job);
 /* Whether the worker is one of the job's. */
-bool cw_scaling_uses(const struct cw_job *job, const struct cw_worker *worker);
+bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
 /* Workers that there could be. */
-double cw_provision_possible(const struct cw_dispatcher *d);
+double cw_workers_possible(const struct cw_dispatcher *d);
 /* ---- epochs ---- */
 /* NULL: done, or too far ahead */
 struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
@@ -169,8 +169,8 @@ struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number);
  * stored. */
 void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
                 const struct cw_set *items);
-double cw_decide_epochs_left(const struct cw_job *job);
-double cw_decide_epoch_done(const struct cw_job *job); /* share of the current one */
+double cw_job_epochs_left(const struct cw_job *job);
+double cw_job_epoch_done(const struct cw_job *job); /* share of the current one */
 /* ---- left out by request ---- */
 /* What is left out of an epoch; made when nothing is yet. */
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
@@ -182,6 +182,6 @@ void cw_job_skips_free(struct cw_job *job);
 /* ---- nodes ---- */
 /* The place of a node of a job that is prepared; n_cacheable when there is none. It is looked
  * for from `near` on, since workers tell of them in order. */
-size_t cw_watch_node(const struct cw_job *job, const char *name, size_t near);
+size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);
 
 #endif

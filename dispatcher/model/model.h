@@ -13,7 +13,7 @@
  *
  * One loop thread owns all of it, so there are no locks. Handlers change the model, write what must
  * outlive the process (state/state.h), and mark what is due; the end of the loop's iteration
- * (loop_turn.c) does what is due. */
+ * (cycle.c) does what is due. */
 #ifndef CW_DISPATCHER_MODEL_H
 #define CW_DISPATCHER_MODEL_H
 
@@ -47,13 +47,13 @@
 #include "wire/token.h"
 #include "wire/wire.h"
 
-struct cw_backup;        /* admin/backup.c */
-struct cw_caching;       /* cache/cache.h */
-struct cw_deciding;      /* autocache/autocache.h */
-struct cw_http;          /* src/daemon */
-struct cw_parent_watch;  /* src/loop */
-struct cw_state;         /* state/state.h */
-struct cw_stored_waiter; /* state/when_stored.c */
+struct cw_backup;            /* admin/backup.c */
+struct cw_cache_service;     /* cache/cache.h */
+struct cw_autocache_service; /* autocache/autocache.h */
+struct cw_http;              /* src/daemon */
+struct cw_parent_watch;      /* src/loop */
+struct cw_state;             /* state/state.h */
+struct cw_stored_waiter;     /* state/when_stored.c */
 
 struct cw_provision { /* provisioner.h */
     const struct cw_provisioner *kind;
@@ -88,8 +88,8 @@ struct cw_dispatcher {
     struct cw_map expected_workers;      /* by id: attached before the restart */
     struct cw_provision provision;
     struct cw_parent_watch *parent;
-    struct cw_caching *caching;   /* NULL = it has no cache */
-    struct cw_deciding *deciding; /* NULL: the same */
+    struct cw_cache_service *cache;        /* NULL = it has no cache */
+    struct cw_autocache_service *deciding; /* NULL: the same */
     struct cw_timer *tick;
     int64_t tick_ms;   /* its period now; 0 = stopped */
     int64_t ticked_ms; /* the last time, or when it was started */
@@ -111,7 +111,7 @@ struct cw_dispatcher {
     bool stopping, exited;
     unsigned signals; /* that told it to stop */
     /* who has which workers, and how much of them, may change (scaling.h) */
-    bool assign_due, parts_due;
+    bool assign_due, slices_due;
     char address[512];
 };
 

@@ -14,29 +14,29 @@ struct seen { /* of a worker */
     struct totals nodes[];
 };
 
-void cw_measure_init(struct cw_measure *measure, size_t nodes_n)
+void cw_node_counters_init(struct cw_node_counters *measure, size_t nodes_n)
 {
-    *measure = (struct cw_measure){.n = nodes_n,
-                                   .nodes = CW_NEW_ARRAY(struct cw_measured, nodes_n),
-                                   .computed = CW_NEW_ARRAY(double, nodes_n)};
+    *measure = (struct cw_node_counters){.n = nodes_n,
+                                         .nodes = CW_NEW_ARRAY(struct cw_node_sums, nodes_n),
+                                         .computed = CW_NEW_ARRAY(double, nodes_n)};
 }
 
-void cw_measure_fini(struct cw_measure *measure)
+void cw_node_counters_fini(struct cw_node_counters *measure)
 {
     cw_map_fini_free(&measure->workers);
     cw_mem_free(measure->nodes);
     cw_mem_free(measure->computed);
-    *measure = (struct cw_measure){0};
+    *measure = (struct cw_node_counters){0};
 }
 
-double cw_measure_fresh(uint64_t *last, uint64_t now)
+double cw_counter_fresh(uint64_t *last, uint64_t now)
 {
     uint64_t d = now >= *last ? now - *last : now;
     *last = now;
     return (double)d;
 }
 
-static struct seen *seen_of(struct cw_measure *measure, uint64_t worker_id)
+static struct seen *seen_of(struct cw_node_counters *measure, uint64_t worker_id)
 {
     struct seen *seen = cw_map_get(&measure->workers, worker_id);
     if (!seen) {
@@ -47,31 +47,31 @@ static struct seen *seen_of(struct cw_measure *measure, uint64_t worker_id)
     return seen;
 }
 
-bool cw_measure_knows(const struct cw_measure *measure, uint64_t worker_id, size_t node)
+bool cw_node_counters_know(const struct cw_node_counters *measure, uint64_t worker_id, size_t node)
 {
     const struct seen *seen = cw_map_get(&measure->workers, worker_id);
     return seen && (seen->nodes[node].elements > 0 || seen->nodes[node].hits > 0);
 }
 
-void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node,
-                         const Cachew__V1__NodeCounts *counts)
+void cw_node_counters_begin_at(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
+                               const Cachew__V1__NodeCounts *counts)
 {
     seen_of(measure, worker_id)->nodes[node] = (struct totals){
         counts->elements, counts->hits, counts->cpu_ns, counts->wall_ns, counts->element_bytes};
 }
 
-void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node,
-                    const Cachew__V1__NodeCounts *counts)
+void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
+                          const Cachew__V1__NodeCounts *counts)
 {
     struct totals *last = &seen_of(measure, worker_id)->nodes[node];
-    struct cw_measured *sum = &measure->nodes[node];
-    double elements = cw_measure_fresh(&last->elements, counts->elements),
-           hits = cw_measure_fresh(&last->hits, counts->hits);
+    struct cw_node_sums *sum = &measure->nodes[node];
+    double elements = cw_counter_fresh(&last->elements, counts->elements),
+           hits = cw_counter_fresh(&last->hits, counts->hits);
     sum->elements += elements;
     sum->hits += hits;
-    sum->cpu_ns += cw_measure_fresh(&last->cpu_ns, counts->cpu_ns);
-    sum->wall_ns += cw_measure_fresh(&last->wall_ns, counts->wall_ns);
-    sum->bytes += cw_measure_fresh(&last->bytes, counts->element_bytes);
+    sum->cpu_ns += cw_counter_fresh(&last->cpu_ns, counts->cpu_ns);
+    sum->wall_ns += cw_counter_fresh(&last->wall_ns, counts->wall_ns);
+    sum->bytes += cw_counter_fresh(&last->bytes, counts->element_bytes);
     measure->all_hits += hits;
     if (node + 1 == measure->n)
         measure->all_outputs += elements + hits;
@@ -85,10 +85,10 @@ void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node,
         measure->outputs += elements;
 }
 
-void cw_measure_halve(struct cw_measure *measure)
+void cw_node_counters_halve(struct cw_node_counters *measure)
 {
     for (size_t i = 0; i < measure->n; i++) {
-        struct cw_measured *m = &measure->nodes[i];
+        struct cw_node_sums *m = &measure->nodes[i];
         m->elements /= 2;
         m->hits /= 2;
         m->cpu_ns /= 2;
@@ -97,15 +97,16 @@ void cw_measure_halve(struct cw_measure *measure)
     }
 }
 
-void cw_measure_begin_with(struct cw_measure *measure, const struct cw_autocache_snapshot *snapshot)
+void cw_node_counters_begin_with(struct cw_node_counters *measure,
+                                 const struct cw_autocache_snapshot *snapshot)
 {
     for (size_t i = 0; i < measure->n; i++) {
         const struct cw_autocache_node *node = &snapshot->nodes[i];
         double n = CW_MIN(node->samples, PRIOR_SAMPLES);
-        measure->nodes[i] = (struct cw_measured){.elements = n,
-                                                 .cpu_ns = n * node->cpu_ns,
-                                                 .wall_ns = n * node->wall_ns,
-                                                 .bytes = n * node->bytes};
+        measure->nodes[i] = (struct cw_node_sums){.elements = n,
+                                                  .cpu_ns = n * node->cpu_ns,
+                                                  .wall_ns = n * node->wall_ns,
+                                                  .bytes = n * node->bytes};
         measure->computed[i] = node->per_output * snapshot->elements_measured;
     }
     measure->outputs = measure->all_outputs = snapshot->elements_measured;

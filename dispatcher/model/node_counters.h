@@ -11,14 +11,14 @@
 #include "policies/policy.h"
 
 /* What is new in a total since *last, which becomes it; one that went down began again. */
-double cw_measure_fresh(uint64_t *last, uint64_t now);
+double cw_counter_fresh(uint64_t *last, uint64_t now);
 
-struct cw_measured { /* sums; older ones weigh less */
+struct cw_node_sums { /* sums; older ones weigh less */
     double elements, hits, cpu_ns, wall_ns, bytes;
 };
-struct cw_measure {
+struct cw_node_counters {
     size_t n; /* nodes, in the graph's order */
-    struct cw_measured *nodes;
+    struct cw_node_sums *nodes;
     /* elements of each, not read and not weighed down, while nothing was read from a cache ... */
     double *computed;
     double outputs;        /* ... of that many outputs: how many elements an output needs */
@@ -26,19 +26,20 @@ struct cw_measure {
     double all_hits;       /* elements that came from a cache, at any node: the same */
     struct cw_map workers; /* id -> totals that it sent last */
 };
-void cw_measure_init(struct cw_measure *measure, size_t nodes_n);
-void cw_measure_fini(struct cw_measure *measure); /* accepts zeroed */
+void cw_node_counters_init(struct cw_node_counters *measure, size_t nodes_n);
+void cw_node_counters_fini(struct cw_node_counters *measure); /* accepts zeroed */
 /* One worker's counts of one node. */
-void cw_measure_add(struct cw_measure *measure, uint64_t worker_id, size_t node,
-                    const Cachew__V1__NodeCounts *counts);
+void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
+                          const Cachew__V1__NodeCounts *counts);
 /* Totals that were counted elsewhere: only what comes on top of them counts. For a worker's node
  * of which nothing has come yet. */
-void cw_measure_begin_at(struct cw_measure *measure, uint64_t worker_id, size_t node,
-                         const Cachew__V1__NodeCounts *counts);
-bool cw_measure_knows(const struct cw_measure *measure, uint64_t worker_id, size_t node);
-void cw_measure_halve(struct cw_measure *measure); /* what was measured so far counts half */
+void cw_node_counters_begin_at(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
+                               const Cachew__V1__NodeCounts *counts);
+bool cw_node_counters_know(const struct cw_node_counters *measure, uint64_t worker_id, size_t node);
+void cw_node_counters_halve(
+    struct cw_node_counters *measure); /* what was measured so far counts half */
 /* Begins with what a job of the same pipeline has measured: `snapshot` has as many nodes. */
-void cw_measure_begin_with(struct cw_measure *measure,
-                           const struct cw_autocache_snapshot *snapshot);
+void cw_node_counters_begin_with(struct cw_node_counters *measure,
+                                 const struct cw_autocache_snapshot *snapshot);
 
 #endif

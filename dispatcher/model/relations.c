@@ -19,10 +19,10 @@ bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
     return cw_worker_is_usable(worker) &&
            (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) &&
-           cw_scaling_uses(job, worker) && !cw_other_files_bar(job, worker);
+           cw_job_uses_worker(job, worker) && !cw_other_files_bar(job, worker);
 }
 
-bool cw_scaling_uses(const struct cw_job *job, const struct cw_worker *worker)
+bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker)
 {
     if (cw_job_is_everywhere(job) || worker->only_job[0] != '\0')
         return true;
@@ -68,12 +68,12 @@ bool cw_share_is_used(const struct cw_share *share)
     return cw_job_wants_workers(share->job) && cw_share_serves(share);
 }
 
-double cw_share_part(const struct cw_share *share)
+double cw_share_slice(const struct cw_share *share)
 {
-    return share->part > 0 ? share->part : 1;
+    return share->slice > 0 ? share->slice : 1;
 }
 
-double cw_provision_possible(const struct cw_dispatcher *d)
+double cw_workers_possible(const struct cw_dispatcher *d)
 {
     const struct cw_provision *p = &d->provision;
     double n = 0;

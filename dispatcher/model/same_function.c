@@ -15,28 +15,28 @@ static bool is_same_function(const struct cw_job *a, const struct cw_job *b)
            a->options->skip_bad == b->options->skip_bad;
 }
 
-void cw_sibling_leave(struct cw_job *job)
+void cw_same_function_leave(struct cw_job *job)
 {
     struct cw_job *before = job;
-    while (before->sibling != job)
-        before = before->sibling;
-    before->sibling = job->sibling;
-    job->sibling = job;
+    while (before->next_same != job)
+        before = before->next_same;
+    before->next_same = job->next_same;
+    job->next_same = job;
 }
 
-void cw_sibling_join(struct cw_job *job)
+void cw_same_function_join(struct cw_job *job)
 {
-    cw_sibling_leave(job);
+    cw_same_function_leave(job);
     for (struct cw_job *other = job->d->jobs; other; other = other->next) {
         if (other == job || !is_same_function(job, other))
             continue;
-        job->sibling = other->sibling;
-        other->sibling = job;
+        job->next_same = other->next_same;
+        other->next_same = job;
         return;
     }
 }
 
-void cw_sibling_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items)
+void cw_same_function_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items)
 {
     struct cw_given *given = &share->given[0];
     for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++) {
@@ -57,7 +57,7 @@ void cw_sibling_note(struct cw_share *share, uint64_t epoch, const struct cw_set
         cw_set_remove(&given->items, given->items.v[0].lo, given->items.v[0].hi);
 }
 
-void cw_sibling_forget(struct cw_share *share)
+void cw_same_function_forget(struct cw_share *share)
 {
     for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++)
         cw_set_fini(&share->given[i].items);
@@ -83,17 +83,17 @@ static bool can_take(const struct cw_worker *worker, const struct cw_share *aski
     return share->shut_until_ms <= now && (!idle || cw_share_room(share, false) > 0);
 }
 
-bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
-                       bool idle, int64_t now)
+bool cw_same_function_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
+                             bool idle, int64_t now)
 {
     const struct cw_job *job = share->job;
-    if (job->sibling == job || job->troubles_n > 0 || job->layout.mode == CW_MODE_SHARED)
+    if (job->next_same == job || job->faults_n > 0 || job->layout.mode == CW_MODE_SHARED)
         return true;
     struct cw_interval mine = *run, theirs = *run;
     bool is_mine = false, is_theirs = false;
     size_t asked = 0;
-    for (const struct cw_job *other = job->sibling; other != job && asked < SIBLINGS_ASKED;
-         other = other->sibling, asked++) {
+    for (const struct cw_job *other = job->next_same; other != job && asked < SIBLINGS_ASKED;
+         other = other->next_same, asked++) {
         for (const struct cw_share *s = other->status == CW_JOB_RUNNING ? other->shares : NULL; s;
              s = s->next_of_job) {
             const struct cw_set *given = given_of(s, epoch);

@@ -13,14 +13,14 @@ struct cw_share;
 
 /* same_function.c: jobs of the same function, whose items a worker computes once
  * (worker/compute/batch_dedup.h) */
-void cw_sibling_join(struct cw_job *job); /* the function is known */
-void cw_sibling_leave(struct cw_job *job);
+void cw_same_function_join(struct cw_job *job); /* the function is known */
+void cw_same_function_leave(struct cw_job *job);
 /* leased */
-void cw_sibling_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items);
-void cw_sibling_forget(struct cw_share *share);
+void cw_same_function_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items);
+void cw_same_function_forget(struct cw_share *share);
 /* Whether the share may have run->lo; run is cut where the answer changes. No: another worker
  * had it for a sibling. Idle: not even then, when that one has enough to do. */
-bool cw_sibling_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
-                       bool idle, int64_t now);
+bool cw_same_function_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
+                             bool idle, int64_t now);
 
 #endif

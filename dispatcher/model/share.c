@@ -20,7 +20,8 @@ struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
 
 uint64_t cw_share_target(const struct cw_share *share)
 {
-    return CW_MAX((uint64_t)((double)share->target * cw_share_part(share)), share->worker->threads);
+    return CW_MAX((uint64_t)((double)share->target * cw_share_slice(share)),
+                  share->worker->threads);
 }
 
 /* How many items the share may get: up to its target when it has less than half of that; and

@@ -47,8 +47,8 @@ struct cw_share { /* of a worker in a job */
     bool assigned;           /* scaling.h: the worker is one of the job's */
     double time;             /* of the worker's, as much as its share needs */
     /* of the worker's time and memory, of those jobs that use it; 0 = not known yet */
-    double part;
-    double part_told;
+    double slice;
+    double slice_sent;
     uint64_t assigned_done_n; /* done_n then */
     double rate;              /* items per second, 0 = unknown */
     int64_t done_ms;          /* when it last reported something */
@@ -64,7 +64,7 @@ struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker);
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker);
 bool cw_share_serves(const struct cw_share *share);  /* the worker is one of the job's */
 bool cw_share_is_used(const struct cw_share *share); /* and the job wants workers now */
-double cw_share_part(const struct cw_share *share);
+double cw_share_slice(const struct cw_share *share);
 /* Items that it should have to do, of the part of the worker's time that is the job's. */
 uint64_t cw_share_target(const struct cw_share *share);
 /* allocate.c: how many items the share may get now. Hole: they were lost elsewhere. */

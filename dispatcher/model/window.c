@@ -75,7 +75,7 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
     if (done->busy_ns > 0 && computed_n > 0)
         job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);
     if (job->item_ns <= 0) /* another job of the function computes them all */
-        job->item_ns = job->sibling->item_ns;
+        job->item_ns = job->next_same->item_ns;
     /* Observed while it was busy; and what one item's time promises when they are not
      * overlapped. */
     int64_t took_ms = share->done_ms > 0 ? CW_MAX(now - share->done_ms, 1) : 0;

@@ -21,13 +21,13 @@ static void charge_worker(struct cw_worker *worker, double seconds)
     double hour_price = local ? 0 : worker->d->options.worker_price, parts = 0;
     for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker)
         if (cw_share_is_used(share))
-            parts += cw_share_part(share);
+            parts += cw_share_slice(share);
     for (struct cw_share *share = worker->shares; share && parts > 0;
          share = share->next_of_worker) {
         if (!cw_share_is_used(share))
             continue;
         struct cw_usage *usage = &share->job->usage;
-        double own = seconds * cw_share_part(share) / parts;
+        double own = seconds * cw_share_slice(share) / parts;
         *(local ? &usage->local_s : &usage->remote_s) += own;
         usage->cost += own / 3600 * hour_price;
     }
@@ -45,7 +45,7 @@ static void charge_clients(struct cw_job *job, double seconds)
     }
 }
 
-void cw_usage_tick(struct cw_dispatcher *d, int64_t now)
+void cw_accounting_tick(struct cw_dispatcher *d, int64_t now)
 {
     double seconds = d->usage_ms > 0 && now > d->usage_ms ? (double)(now - d->usage_ms) / 1000 : 0;
     d->usage_ms = now;
@@ -58,7 +58,7 @@ void cw_usage_tick(struct cw_dispatcher *d, int64_t now)
         charge_clients(job, seconds);
 }
 
-void cw_usage_retire(struct cw_job *job)
+void cw_accounting_retire(struct cw_job *job)
 {
     cw_usage_add(&job->tenant->past, &job->usage);
     job->usage = (struct cw_usage){0};

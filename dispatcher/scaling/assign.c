@@ -26,7 +26,7 @@ static void assign(struct cw_job *job, struct cw_worker *w, bool on, int64_t now
     if (job->scaling)
         cw_scaling_changed(job, now);
     job->want_fill = true;
-    job->d->parts_due = job->d->workers_changed = true;
+    job->d->slices_due = job->d->workers_changed = true;
 }
 
 static bool is_assigned(const struct cw_job *job, const struct cw_worker *w)
@@ -164,10 +164,10 @@ static void notice_short(struct cw_dispatcher *d)
 {
     double spare = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        spare = CW_MAX(spare, cw_worker_is_common(w) ? 1 - cw_parts_time_on(w) : 0);
+        spare = CW_MAX(spare, cw_worker_is_common(w) ? 1 - cw_time_slices_on(w) : 0);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         if (!job->scaling || job->has_extra || spare <= LITTLE ||
-            job->granted - cw_parts_time_of(job) <= LITTLE)
+            job->granted - cw_time_slices_of(job) <= LITTLE)
             continue;
         job->has_extra = d->assign_due = true;
     }
@@ -175,9 +175,9 @@ static void notice_short(struct cw_dispatcher *d)
 
 double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
 {
-    d->parts_due = d->parts_due || d->assign_due;
+    d->slices_due = d->slices_due || d->assign_due;
     d->assign_due = false;
-    double wanted = cw_shares_make(d);
+    double wanted = cw_fair_shares_make(d);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         uint32_t due = due_of(job);
         job->slot = due > 0 ? CW_MIN(job->granted / due, 1) : 0;
@@ -187,10 +187,10 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
         take(job, due_of(job), now);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         move(job, now);
-    if (d->parts_due) {
-        cw_parts_make(d);
+    if (d->slices_due) {
+        cw_time_slices_make(d);
         notice_short(d);
     }
-    d->parts_due = false;
+    d->slices_due = false;
     return wanted;
 }

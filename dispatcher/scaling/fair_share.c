@@ -62,7 +62,7 @@ static double tidy(double workers)
     return fabs(workers - whole) < WHOLE ? whole : workers;
 }
 
-double cw_shares_make(struct cw_dispatcher *d)
+double cw_fair_shares_make(struct cw_dispatcher *d)
 {
     size_t n = 0, have = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
@@ -79,7 +79,7 @@ double cw_shares_make(struct cw_dispatcher *d)
     n = 0;
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         double granted = cw_job_wants_workers(job) ? tidy(shares[n++]) : 0;
-        d->parts_due = d->parts_due || granted != job->granted;
+        d->slices_due = d->slices_due || granted != job->granted;
         job->has_extra = job->has_extra && granted == job->granted;
         job->granted = granted;
         if (job->scaling)

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-const char *cw_placing_policy(const struct cw_job *job)
+const char *cw_placement_policy(const struct cw_job *job)
 {
     const Cachew__V1__JobOptions *own = job->options;
-    if (cw_placing_most(job) == 0)
+    if (cw_placement_most(job) == 0)
         return "off";
     if (own->autoplace[0] != '\0')
         return own->autoplace;
@@ -22,7 +22,7 @@ static bool counts(const struct cw_client *client, const struct cw_job *job)
     return client->job == job && !client->failed && client->max_local > 0;
 }
 
-uint32_t cw_placing_most(const struct cw_job *job)
+uint32_t cw_placement_most(const struct cw_job *job)
 {
     uint32_t n = 0;
     for (const struct cw_client *client = job->d->clients; client; client = client->next)
@@ -50,7 +50,7 @@ static void ask(struct cw_client *client, uint32_t n)
 /* Evenly: each round gives one to every client that may have one more. */
 static void share_out(struct cw_job *job, uint32_t wanted)
 {
-    uint32_t left = CW_MIN(wanted, cw_placing_most(job));
+    uint32_t left = CW_MIN(wanted, cw_placement_most(job));
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         client->local_share = client->job == job ? 0 : client->local_share;
     while (left > 0) {
@@ -114,7 +114,7 @@ static void greet(struct cw_job *job, int64_t now)
     }
 }
 
-bool cw_placing_is_used(const struct cw_dispatcher *d)
+bool cw_placement_is_used(const struct cw_dispatcher *d)
 {
     for (const struct cw_client *client = d->clients; client; client = client->next)
         if (client->max_local > 0)
@@ -125,10 +125,10 @@ bool cw_placing_is_used(const struct cw_dispatcher *d)
     return false;
 }
 
-void cw_placing_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
+void cw_placement_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
 {
     bool places = job->scaling && job->scaling->policy->places;
-    if (!places && cw_placing_most(job) == 0)
+    if (!places && cw_placement_most(job) == 0)
         return;
     share_out(job, wanted); /* none, when it is not placed any more */
     drain_surplus(job);
@@ -136,7 +136,7 @@ void cw_placing_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
         greet(job, now);
 }
 
-void cw_placing_tick(struct cw_dispatcher *d)
+void cw_placement_tick(struct cw_dispatcher *d)
 {
     for (struct cw_worker *w = d->workers; w; w = w->next)
         if (cw_worker_is_usable(w) && w->only_job[0] != '\0' &&

@@ -7,7 +7,7 @@
 static void begin_window(struct cw_scaling *s, int64_t now)
 {
     s->begin_ms = now;
-    s->sums = (struct cw_trainer_sums){0};
+    s->sums = (struct cw_demand_sums){0};
 }
 
 void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
@@ -16,7 +16,7 @@ void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
     const Cachew__V1__Measure *m = ack->measure;
     if (!s || !m)
         return;
-    cw_trainer_add(&s->sums, m, ack->ready);
+    cw_demand_add(&s->sums, m, ack->ready);
 }
 
 static bool is_full(const struct cw_scaling *s, const struct cw_options *o, int64_t now)
@@ -31,7 +31,7 @@ static void decide(struct cw_job *job, int64_t now)
     struct cw_scaling *s = job->scaling;
     struct cw_scale_decision decision = {0};
     struct cw_err err = {0};
-    const struct cw_scale_window window = cw_trainer_window(job, &s->sums, s->begin_ms, now);
+    const struct cw_scale_window window = cw_demand_window(job, &s->sums, s->begin_ms, now);
     struct cw_scale_inputs inputs;
     cw_scaling_inputs(job, &window, &inputs);
     s->last = window;
@@ -77,18 +77,18 @@ static uint32_t local_wanted(const struct cw_job *job)
     const struct cw_scaling *s = job->scaling;
     if (!s || !s->policy->places || !cw_job_has_clients(job))
         return 0;
-    return s->local_target < 1 && cw_provision_possible(job->d) < 1 ? 1 : (uint32_t)s->local_target;
+    return s->local_target < 1 && cw_workers_possible(job->d) < 1 ? 1 : (uint32_t)s->local_target;
 }
 
 void cw_scaling_tick(struct cw_dispatcher *d, int64_t now)
 {
-    bool placing = cw_placing_is_used(d);
+    bool placing = cw_placement_is_used(d);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         tick_job(job, now);
         if (placing)
-            cw_placing_carry_out(job, local_wanted(job), now);
+            cw_placement_carry_out(job, local_wanted(job), now);
     }
     if (placing)
-        cw_placing_tick(d);
+        cw_placement_tick(d);
     cw_provision_want(d, cw_scaling_assign(d, now), now);
 }

@@ -32,13 +32,13 @@ struct cw_scaling { /* of a job */
     unsigned settling; /* rounds of that still to go */
     /* the window under way */
     int64_t begin_ms;
-    struct cw_trainer_sums sums;
+    struct cw_demand_sums sums;
     struct cw_scale_window last; /* the last whole one */
 };
 
 /* "" = as the dispatcher was told. INVALID: there is no such policy. */
 int cw_scaling_check(const char *policy, struct cw_err *err);
-int cw_placing_check(const char *policy, struct cw_err *err);
+int cw_placement_check(const char *policy, struct cw_err *err);
 void cw_scaling_begin(struct cw_job *job); /* a job is made */
 /* By request, in the middle of a job: another policy for its workers, or (place) for where they
  * run. INVALID: there is no such policy. */
@@ -71,7 +71,7 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now);
 
 /* ---- placement.c ---- */
 /* Whether a placement policy, and which, is to decide about the job; "off" if none. */
-const char *cw_placing_policy(const struct cw_job *job);
+const char *cw_placement_policy(const struct cw_job *job);
 
 /* ---- provisioner.c ---- */
 /* external, none, process. INVALID names those that there are. */
@@ -89,9 +89,9 @@ void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *work
  * nobody. Local workers run on the trainer's host, which is charged as client. */
 void cw_usage_add(struct cw_usage *to, const struct cw_usage *more);
 /* Of the time until now. */
-void cw_usage_tick(struct cw_dispatcher *d, int64_t now);
+void cw_accounting_tick(struct cw_dispatcher *d, int64_t now);
 /* The job is removed: what it used is its tenant's. */
-void cw_usage_retire(struct cw_job *job);
+void cw_accounting_retire(struct cw_job *job);
 /* Writes the sums of tenants that have changed (state/state.h). */
 void cw_tenants_store(struct cw_dispatcher *d);
 

@@ -47,7 +47,7 @@ int cw_scaling_check(const char *policy, struct cw_err *err)
     return check(cw_autoscale_find, policy, err);
 }
 
-int cw_placing_check(const char *policy, struct cw_err *err)
+int cw_placement_check(const char *policy, struct cw_err *err)
 {
     return check(cw_autoplace_find, policy, err);
 }
@@ -72,7 +72,7 @@ static struct cw_scale_options make_options(const struct cw_job *job)
 static const struct cw_scale_policy *choose(const struct cw_job *job, const char **ret_argument)
 {
     const struct cw_scale_policy *policy = NULL;
-    const char *place = cw_placing_policy(job), *scale = wanted_policy(job);
+    const char *place = cw_placement_policy(job), *scale = wanted_policy(job);
     /* A policy that is not known was stored by another version: the job then uses what there is. */
     if (!is_off(place) && cw_autoplace_find(place, &policy, ret_argument, NULL) == 0)
         return policy;
@@ -196,8 +196,8 @@ void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *w
                        struct cw_scale_inputs *ret_inputs)
 {
     *ret_inputs = (struct cw_scale_inputs){.window = *window,
-                                           .available = {.remote = cw_provision_possible(job->d),
-                                                         .local = cw_placing_most(job),
+                                           .available = {.remote = cw_workers_possible(job->d),
+                                                         .local = cw_placement_most(job),
                                                          .granted = granted_of(job)},
                                            .options = job->scaling->options,
                                            .state = job->scaling->state};
@@ -212,7 +212,7 @@ void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision 
     cw_scale_inputs_print(inputs, &text);
     const struct cw_state_decision row = {
         .kind = cw_scaling_kind(job),
-        .policy = job->scaling->policy->places ? cw_placing_policy(job) : wanted_policy(job),
+        .policy = job->scaling->policy->places ? cw_placement_policy(job) : wanted_policy(job),
         .choice = choice,
         .reason = cw_str_text(&decision->reason),
         .inputs = cw_str_text(&text),
@@ -236,7 +236,7 @@ static void record_change(struct cw_job *job, const char *before)
                                           .local = job->scaling ? job->scaling->local_target : 0};
     cw_autofree char *choice =
         job->scaling ? cw_scaling_choice(job, &now) : cw_mem_strdup("all workers");
-    const char *policy = places ? cw_placing_policy(job) : wanted_policy(job);
+    const char *policy = places ? cw_placement_policy(job) : wanted_policy(job);
     cw_autofree char *reason =
         cw_mem_printf("by request the policy is %s from now on; it was %s", policy, before);
     const struct cw_state_decision row = {.kind = places ? "autoplace" : "autoscale",
@@ -268,14 +268,15 @@ static void ask_at_once(struct cw_job *job)
 
 int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct cw_err *err)
 {
-    int rc = place ? cw_placing_check(policy, err) : cw_scaling_check(policy, err);
+    int rc = place ? cw_placement_check(policy, err) : cw_scaling_check(policy, err);
     if (rc != 0)
         return rc;
-    if (place && !is_off(policy) && cw_job_has_clients(job) && cw_placing_most(job) == 0)
+    if (place && !is_off(policy) && cw_job_has_clients(job) && cw_placement_most(job) == 0)
         return cw_err_set(err, CW_E_STATE,
                           "no trainer of this job allows workers beside it (--local-workers)");
     const bool placed = job->scaling && job->scaling->policy->places;
-    cw_autofree char *before = cw_mem_strdup(placed ? cw_placing_policy(job) : wanted_policy(job));
+    cw_autofree char *before =
+        cw_mem_strdup(placed ? cw_placement_policy(job) : wanted_policy(job));
     set_text(place ? &job->options->autoplace : &job->options->autoscale, policy);
     if (!place) /* it is to count: no policy of placement is in its way */
         set_text(&job->options->autoplace, "off");

@@ -23,7 +23,7 @@ static bool is_divided(const struct cw_share *share)
     return share->worker->only_job[0] == '\0' && cw_share_is_used(share);
 }
 
-double cw_parts_time_on(const struct cw_worker *w)
+double cw_time_slices_on(const struct cw_worker *w)
 {
     double sum = 0;
     for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
@@ -31,7 +31,7 @@ double cw_parts_time_on(const struct cw_worker *w)
     return sum;
 }
 
-double cw_parts_time_of(const struct cw_job *job)
+double cw_time_slices_of(const struct cw_job *job)
 {
     double sum = 0;
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
@@ -57,7 +57,7 @@ static bool limit_workers(struct cw_dispatcher *d)
 {
     bool any = false;
     for (struct cw_worker *w = d->workers; w; w = w->next) {
-        double sum = cw_parts_time_on(w);
+        double sum = cw_time_slices_on(w);
         if (sum <= 1 + NEAR)
             continue;
         any = true;
@@ -70,7 +70,7 @@ static bool limit_workers(struct cw_dispatcher *d)
 static void raise_jobs(struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        double sum = cw_parts_time_of(job);
+        double sum = cw_time_slices_of(job);
         for (struct cw_share *share = job->shares; sum > 0 && sum < job->granted && share;
              share = share->next_of_job)
             share->time *= job->granted / sum;
@@ -91,7 +91,7 @@ static void tell(struct cw_worker *w)
     bool news = false;
     for (const struct cw_share *share = w->shares; share; share = share->next_of_worker) {
         n += share->spec_sent;
-        news = news || (share->spec_sent && fabs(share->part - share->part_told) > NEWS);
+        news = news || (share->spec_sent && fabs(share->slice - share->slice_sent) > NEWS);
     }
     if (!news)
         return;
@@ -105,7 +105,7 @@ static void tell(struct cw_worker *w)
         Cachew__V1__JobPart *row = &rows[parts.n_parts];
         cachew__v1__job_part__init(row);
         row->job_id = share->job->id;
-        row->part = share->part_told = share->part;
+        row->part = share->slice_sent = share->slice;
         list[parts.n_parts++] = row;
     }
     Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
@@ -114,7 +114,7 @@ static void tell(struct cw_worker *w)
     cw_worker_send(w, &command);
 }
 
-void cw_parts_make(struct cw_dispatcher *d)
+void cw_time_slices_make(struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next)
         spread(job);
@@ -126,7 +126,7 @@ void cw_parts_make(struct cw_dispatcher *d)
         for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
             sum += is_divided(share) ? CW_MAX(share->time, LEAST) : 0;
         for (struct cw_share *share = w->shares; share; share = share->next_of_worker)
-            share->part =
+            share->slice =
                 is_divided(share) ? CW_MAX(share->time, LEAST) / sum : part_of_other(share);
         tell(w);
     }

@@ -22,7 +22,7 @@ static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *
     if (rc == 0)
         rc = cw_scaling_check(options->autoscale, err);
     if (rc == 0)
-        rc = cw_placing_check(options->autoplace, err);
+        rc = cw_placement_check(options->autoplace, err);
     if (rc != 0)
         return rc;
     if (options->max_workers > 0 && options->min_workers > options->max_workers)

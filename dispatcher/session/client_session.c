@@ -42,9 +42,9 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     place->ready = ack->ready;
     /* what one consumer received, or took from its queue, moves the window */
     job->want_fill |= job->info->sparse;
-    cw_decide_ack(job, ack->measure);
+    cw_autocache_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
-    cw_watch_measured(job, ack);
+    cw_telemetry_measured(job, ack);
     if (ack->position) {
         const Cachew__V1__Position *p = ack->position;
         place->position =
@@ -120,8 +120,8 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
                         "copy (its log says what to do)",
                         (unsigned long long)client->d->generation,
                         (unsigned long long)message->generation);
-        cw_turn_note_generation(client->d, message->generation, "client",
-                                cw_stream_peer(client->stream));
+        cw_session_note_generation(client->d, message->generation, "client",
+                                   cw_stream_peer(client->stream));
     }
     if (rc == 0)
         rc = cw_client_hello(client, &err);
@@ -206,7 +206,7 @@ static void on_close(void *arg, int code, const char *msg)
     client_free(client);
 }
 
-void cw_clients_open(void *dispatcher, struct cw_stream *stream)
+void cw_client_session_open(void *dispatcher, struct cw_stream *stream)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
     struct cw_dispatcher *d = dispatcher;
@@ -226,7 +226,7 @@ void cw_clients_open(void *dispatcher, struct cw_stream *stream)
         cw_client_fail(client, CW_E_UNAVAILABLE, "the dispatcher is stopping");
 }
 
-void cw_clients_tick(struct cw_dispatcher *d, int64_t now)
+void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now)
 {
     for (struct cw_client *client = d->clients, *next; client; client = next) {
         next = client->next;
@@ -239,7 +239,7 @@ void cw_clients_tick(struct cw_dispatcher *d, int64_t now)
     }
 }
 
-void cw_clients_close_all(struct cw_dispatcher *d)
+void cw_client_sessions_close(struct cw_dispatcher *d)
 {
     while (d->clients)
         client_free(d->clients);

@@ -3,8 +3,8 @@
 #include "dispatcher/session/session.h"
 #include "dispatcher/state/state.h"
 
-void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
-                             const char *address)
+void cw_session_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
+                                const char *address)
 {
     if (seen <= d->generation_seen || seen >= CW_GENERATION_MAX)
         return;

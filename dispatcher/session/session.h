@@ -7,15 +7,16 @@
 
 /* ---- worker_session.c ---- */
 /* ---- worker_session.c ---- */
-void cw_fleet_open(void *dispatcher, struct cw_stream *stream); /* method /cachew.v1.Fleet/Attach */
-void cw_fleet_tick(struct cw_dispatcher *d, int64_t now);
-void cw_fleet_close_all(struct cw_dispatcher *d);
+void cw_worker_session_open(void *dispatcher,
+                            struct cw_stream *stream); /* method /cachew.v1.Fleet/Attach */
+void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now);
+void cw_worker_sessions_close(struct cw_dispatcher *d);
 
 /* ---- client_session.c ---- */
 /* method /cachew.v1.Jobs/Attach */
-void cw_clients_open(void *dispatcher, struct cw_stream *stream);
-void cw_clients_tick(struct cw_dispatcher *d, int64_t now);
-void cw_clients_close_all(struct cw_dispatcher *d);
+void cw_client_session_open(void *dispatcher, struct cw_stream *stream);
+void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now);
+void cw_client_sessions_close(struct cw_dispatcher *d);
 /* It does not come back: its place is free, and with it whatever of a shared job was only its
  * own. One that had no place gives up none. */
 void cw_client_leave(struct cw_client *client);
@@ -41,7 +42,7 @@ void cw_client_replace(struct cw_client *old); /* its own next connection takes 
 
 /* ---- generation.c ---- */
 /* A peer has seen a higher generation than this dispatcher's: says so in the log, once for each. */
-void cw_turn_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
-                             const char *address);
+void cw_session_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
+                                const char *address);
 
 #endif

@@ -42,7 +42,7 @@ static void skip_held(struct cw_share *share)
 static void release(struct cw_worker *worker, bool died)
 {
     struct cw_dispatcher *d = worker->d;
-    cw_usage_tick(d, cw_clock_ms());
+    cw_accounting_tick(d, cw_clock_ms());
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         if (job->preparing != worker)
             continue;
@@ -70,8 +70,8 @@ static void release(struct cw_worker *worker, bool died)
         d->workers_changed = true;
     }
     worker->hello = false;
-    cw_caching_worker_gone(worker);
-    cw_decide_worker_gone(worker);
+    cw_cache_worker_gone(worker);
+    cw_autocache_worker_gone(worker);
     jobs_want_fill(d);
 }
 
@@ -84,7 +84,7 @@ static void worker_free(struct cw_worker *worker)
             break;
         }
     }
-    cw_caching_worker_gone(worker);
+    cw_cache_worker_gone(worker);
     cw_stream_free(worker->stream);
     cw_mem_free(worker->address);
     cw_mem_free(worker->host_id);
@@ -134,8 +134,8 @@ static bool check_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessag
                  "state of this one is an older copy (its log says what to do)",
                  (unsigned long long)worker->d->generation,
                  (unsigned long long)message->generation);
-        cw_turn_note_generation(worker->d, message->generation, "worker",
-                                cw_stream_peer(worker->stream));
+        cw_session_note_generation(worker->d, message->generation, "worker",
+                                   cw_stream_peer(worker->stream));
         fail(worker, CW_E_STATE, msg, false);
         return false;
     }
@@ -177,11 +177,11 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->threads = hello->threads;
     worker->pid = hello->pid;
     worker->budget_bytes = hello->budget_bytes;
-    cw_usage_tick(d, cw_clock_ms());
+    cw_accounting_tick(d, cw_clock_ms());
     worker->hello = true;
     d->workers_n++;
     d->workers_changed = true;
-    cw_trouble_alive(d, worker->id);
+    cw_item_faults_alive(d, worker->id);
     worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);
     cw_provision_attached(d, worker);
@@ -192,7 +192,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     welcome.silence_ms = (uint32_t)d->options.silence_ms;
     welcome.heartbeat_ms = (uint32_t)CW_MAX(d->options.silence_ms / 4, 50);
     Cachew__V1__CacheStore store = CACHEW__V1__CACHE_STORE__INIT;
-    if (d->caching) {
+    if (d->cache) {
         store.url = (char *)(uintptr_t)d->options.cache_store;
         store.chunk_bytes = d->options.cache_chunk_bytes;
         store.level = d->options.cache_level;
@@ -240,9 +240,9 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
         if (share)
             cw_lease_done(share, progress->done[i]);
     }
-    cw_caching_heard(worker, progress);
-    cw_decide_heard(worker, progress);
-    cw_watch_heard(worker, progress);
+    cw_cache_take_report(worker, progress);
+    cw_autocache_take_counts(worker, progress);
+    cw_telemetry_take_counts(worker, progress);
     cw_job_preparing(worker, progress, cw_clock_ms());
     cw_fault_point("dispatcher.progress");
 }
@@ -380,7 +380,7 @@ static void on_close(void *arg, int code, const char *msg)
     worker_free(worker);
 }
 
-void cw_fleet_open(void *dispatcher, struct cw_stream *stream)
+void cw_worker_session_open(void *dispatcher, struct cw_stream *stream)
 {
     static const struct cw_stream_cb callbacks = {.on_message = on_message, .on_close = on_close};
     struct cw_dispatcher *d = dispatcher;
@@ -404,7 +404,7 @@ void cw_fleet_open(void *dispatcher, struct cw_stream *stream)
         fail(worker, CW_E_LIMIT, "the dispatcher has as many workers as it takes", false);
 }
 
-void cw_fleet_tick(struct cw_dispatcher *d, int64_t now)
+void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now)
 {
     for (struct cw_worker *worker = d->workers, *next; worker; worker = next) {
         next = worker->next;
@@ -415,7 +415,7 @@ void cw_fleet_tick(struct cw_dispatcher *d, int64_t now)
     }
 }
 
-void cw_fleet_close_all(struct cw_dispatcher *d)
+void cw_worker_sessions_close(struct cw_dispatcher *d)
 {
     while (d->workers) {
         while (d->workers->shares)

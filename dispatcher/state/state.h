@@ -181,10 +181,10 @@ int cw_state_load(struct cw_state *state, const struct cw_state_reader *reader, 
  * attempt (err says why; the writes are kept, and tried again until they are stored). At once,
  * if there is nothing to wait for. */
 typedef void cw_stored_fn(void *arg, const struct cw_err *err);
-void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
+void cw_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
 /* Calls those whose writes are stored by now; err: all of them, since what they wait for is not
  * stored, and may not be for long. */
-void cw_turn_answer_waiters(struct cw_dispatcher *d, const struct cw_err *err);
+void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err);
 
 /* ---- decision_log.c ---- */
 /* What was decided, by whom, of what, and why: every decision goes through here, into the log

@@ -9,7 +9,7 @@ struct cw_stored_waiter {
     void *arg;
 };
 
-void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg)
+void cw_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg)
 {
     if (d->stopping) { /* nobody would answer */
         struct cw_err err = {0};
@@ -28,7 +28,7 @@ void cw_turn_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg)
     d->waiters_end = &waiter->next;
 }
 
-void cw_turn_answer_waiters(struct cw_dispatcher *d, const struct cw_err *err)
+void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err)
 {
     while (d->waiters && (err || cw_state_is_stored(d->state, d->waiters->seq))) {
         struct cw_stored_waiter *waiter = d->waiters;

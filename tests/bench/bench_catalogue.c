@@ -62,8 +62,8 @@ static void tell(uint64_t n, bool counts)
         progress.n_cache_events = !counts;
         progress.cache = all;
         progress.n_cache = counts;
-        cw_caching_heard(&worker, &progress);
-        cw_caching_quota(d.caching);
+        cw_cache_take_report(&worker, &progress);
+        cw_cache_obey_quotas(d.cache);
     }
 }
 
@@ -77,8 +77,8 @@ int main(int argc, char **argv)
     d.options.cache_store = "mem:bench";
     d.options.cache_evict = cw_evict_find("benefit");
     d.options.cache_quota = (uint64_t)1 << 60;
-    cw_caching_open(&d);
-    d.caching->timer = cw_timer_new(d.loop, NULL, NULL);
+    cw_cache_service_open(&d);
+    d.cache->timer = cw_timer_new(d.loop, NULL, NULL);
     worker = (struct cw_worker){.d = &d, .id = 1, .address = address};
     make_names();
     int64_t begin = cw_clock_ns();
@@ -92,23 +92,23 @@ int main(int argc, char **argv)
     double counts = us_since(begin, n);
     begin = cw_clock_ns();
     for (uint64_t i = 0; i < n; i++)
-        if (!cw_catalogue_put(d.caching->catalogue, names[i % CHUNKS], (uint64_t)64 << 20, 1))
+        if (!cw_catalogue_put(d.cache->catalogue, names[i % CHUNKS], (uint64_t)64 << 20, 1))
             return 1;
     double list = us_since(begin, n);
     struct cw_catalogue_chunk **chunks;
     const struct cw_catalogue_pick pick = {
-        .bytes = d.caching->catalogue->bytes / 10, .young = true, .wall_ms = cw_clock_wall_ms()};
+        .bytes = d.cache->catalogue->bytes / 10, .young = true, .wall_ms = cw_clock_wall_ms()};
     begin = cw_clock_ns();
-    size_t picked = cw_catalogue_pick(d.caching->catalogue, &pick, &chunks);
+    size_t picked = cw_catalogue_pick(d.cache->catalogue, &pick, &chunks);
     double ms = us_since(begin, 1000);
     cw_mem_free(chunks);
     printf("bench_catalogue: chunks=%llu written_us=%.2f again_us=%.2f counts_us=%.2f list_us=%.2f "
            "pick_ms=%.1f picked=%zu\n",
-           (unsigned long long)d.caching->catalogue->chunks_n, written, again, counts, list, ms,
+           (unsigned long long)d.cache->catalogue->chunks_n, written, again, counts, list, ms,
            picked);
-    cw_timer_free(d.caching->timer);
+    cw_timer_free(d.cache->timer);
     cw_loop_free(d.loop);
-    cw_caching_free(&d);
+    cw_cache_service_free(&d);
     cw_mem_free(names);
     return 0;
 }

@@ -25,24 +25,24 @@ int made_up_begin_caching(void **state)
     made_up_begin(state);
     made_up.options.cache_store = "mem:test";
     made_up.options.cache_evict = cw_evict_find("lru");
-    cw_caching_open(&made_up);
-    made_up.caching->timer = cw_timer_new(made_up.loop, NULL, NULL);
+    cw_cache_service_open(&made_up);
+    made_up.cache->timer = cw_timer_new(made_up.loop, NULL, NULL);
     return 0;
 }
 
 int made_up_end(void **state)
 {
     (void)state;
-    cw_fleet_close_all(&made_up);
+    cw_worker_sessions_close(&made_up);
     while (made_up.jobs)
         cw_job_free(made_up.jobs);
     cw_timer_free(made_up.tick);
-    if (made_up.caching)
-        cw_timer_free(made_up.caching->timer);
+    if (made_up.cache)
+        cw_timer_free(made_up.cache->timer);
     cw_strmap_fini(&made_up.jobs_by_id);
     cw_tenants_close(&made_up);
     cw_loop_free(made_up.loop);
-    cw_caching_free(&made_up);
+    cw_cache_service_free(&made_up);
     return 0;
 }
 
@@ -87,8 +87,8 @@ const char *made_up_name(const char *tenant, struct cw_hash key, unsigned n)
 struct cw_catalogue_chunk *made_up_chunk(const char *tenant, struct cw_hash key, unsigned n,
                                          uint64_t bytes, int64_t created_ms)
 {
-    struct cw_catalogue_chunk *chunk = cw_catalogue_put(
-        made_up.caching->catalogue, made_up_name(tenant, key, n), bytes, created_ms);
+    struct cw_catalogue_chunk *chunk =
+        cw_catalogue_put(made_up.cache->catalogue, made_up_name(tenant, key, n), bytes, created_ms);
     assert_non_null(chunk);
     return chunk;
 }

@@ -60,8 +60,8 @@ static void jobs_use_what_was_asked_and_chosen(void **state)
     struct cw_hash key;
     assert_true(cw_wire_hash_from(uses[0]->key, &key) && cw_hash_eq(key, KEY_2));
     cw_mem_free(uses);
-    made_up.caching->full = true;
-    cw_caching_jobs_changed(made_up.caching);
+    made_up.cache->full = true;
+    cw_cache_jobs_changed(made_up.cache);
     assert_true(job->uses[0].read && !job->uses[0].write);
 }
 
@@ -72,16 +72,16 @@ static void workers_are_told_of_what_their_jobs_read(void **state)
     made_up_chunk("default", KEY_2, 0, 10, WALL);
     struct cw_job *job = add_job("j", ""), *other = add_job("k", "");
     cw_lease_fill_all(&made_up);
-    struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "default", KEY_2);
+    struct cw_catalogue_key *key = cw_catalogue_find(made_up.cache->catalogue, "default", KEY_2);
     assert_int_equal(key->told_n, 2);
     assert_int_equal(w1->cache_keys_n, 1);
     made_up_chunk("default", KEY_2, 1, 10, WALL);
     made_up_chunk("default", KEY_1, 1, 10, WALL); /* nobody reads it */
     assert_true(key->tell_due && key->added.n == 1);
-    assert_false(cw_catalogue_find(made_up.caching->catalogue, "default", KEY_1)->tell_due);
+    assert_false(cw_catalogue_find(made_up.cache->catalogue, "default", KEY_1)->tell_due);
     cw_catalogue_remove(
-        cw_catalogue_chunk(made_up.caching->catalogue, made_up_name("default", KEY_2, 1)));
-    cw_caching_tell_all(made_up.caching);
+        cw_catalogue_chunk(made_up.cache->catalogue, made_up_name("default", KEY_2, 1)));
+    cw_cache_notify_all(made_up.cache);
     assert_false(key->tell_due);
     assert_int_equal(key->added.n + key->removed.n, 0);
     cw_job_set_cached_node(job, "read");
@@ -101,9 +101,9 @@ static void a_worker_that_went_is_forgotten(void **state)
     struct cw_worker *worker = made_up_worker(1, 1);
     add_job("j", "");
     cw_lease_fill_all(&made_up);
-    struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "default", KEY_2);
+    struct cw_catalogue_key *key = cw_catalogue_find(made_up.cache->catalogue, "default", KEY_2);
     assert_int_equal(key->told_n, 1);
-    cw_caching_worker_gone(worker);
+    cw_cache_worker_gone(worker);
     assert_int_equal(key->told_n, 0);
     made_up_chunk("default", KEY_2, 1, 10, WALL);
     assert_false(key->tell_due);
@@ -137,60 +137,60 @@ static void what_workers_tell(void **state)
     struct cw_worker *worker = made_up_worker(1, 1);
     add_job("j", "");
     const char *name = made_up_name("default", KEY_2, 0);
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
+    cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
     /* again after a reconnect */
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
-    struct cw_catalogue_key *key = cw_catalogue_find(made_up.caching->catalogue, "default", KEY_2);
+    cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
+    struct cw_catalogue_key *key = cw_catalogue_find(made_up.cache->catalogue, "default", KEY_2);
     assert_true(key->bytes == 77 && key->cost_ns == 1000 && key->cost_records == 10 &&
                 key->ids == 100);
     assert_string_equal(key->node, "cached");
     assert_string_equal(key->op, "decode");
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, "../../etc/passwd", 77));
-    assert_int_equal(made_up.caching->catalogue->chunks_n, 1);
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__GONE, name, 0));
-    assert_true(made_up.caching->catalogue->chunks_n == 0 && made_up.caching->catalogue->gone == 1);
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, name, 0));
-    assert_int_equal(made_up.caching->catalogue->chunks_n, 0);
-    assert_int_equal(made_up.caching->doom.n, 1);
-    cw_caching_heard(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, "etc/passwd", 0));
-    assert_int_equal(made_up.caching->doom.n, 1); /* such a file is never deleted */
+    cw_cache_take_report(worker,
+                         event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, "../../etc/passwd", 77));
+    assert_int_equal(made_up.cache->catalogue->chunks_n, 1);
+    cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__GONE, name, 0));
+    assert_true(made_up.cache->catalogue->chunks_n == 0 && made_up.cache->catalogue->gone == 1);
+    cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
+    cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, name, 0));
+    assert_int_equal(made_up.cache->catalogue->chunks_n, 0);
+    assert_int_equal(made_up.cache->doom.n, 1);
+    cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, "etc/passwd", 0));
+    assert_int_equal(made_up.cache->doom.n, 1); /* such a file is never deleted */
 }
 
 static void quotas_are_kept(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("j", "team");
-    made_up.caching->catalogue->quota = 1000;
-    cw_catalogue_tenant(made_up.caching->catalogue, "team")->quota = 500;
+    made_up.cache->catalogue->quota = 1000;
+    cw_catalogue_tenant(made_up.cache->catalogue, "team")->quota = 500;
     for (unsigned n = 0; n < 5; n++)
         made_up_chunk("team", KEY_1, n, 100, WALL);
-    made_up.caching->quota_due = true;
-    cw_caching_quota(made_up.caching);
-    assert_int_equal(cw_catalogue_tenant(made_up.caching->catalogue, "team")->bytes, 400);
+    made_up.cache->quota_due = true;
+    cw_cache_obey_quotas(made_up.cache);
+    assert_int_equal(cw_catalogue_tenant(made_up.cache->catalogue, "team")->bytes, 400);
     assert_true(job->uses[0].write);
     /* What is left is pinned: nothing can leave, nothing is written. */
-    cw_catalogue_find(made_up.caching->catalogue, "team", KEY_1)->pinned = true;
+    cw_catalogue_find(made_up.cache->catalogue, "team", KEY_1)->pinned = true;
     made_up_chunk("team", KEY_2, 0, 100, cw_clock_wall_ms());
-    made_up.caching->quota_due = true;
-    cw_caching_quota(made_up.caching);
-    assert_true(cw_catalogue_tenant(made_up.caching->catalogue, "team")->full &&
-                !made_up.caching->full);
+    made_up.cache->quota_due = true;
+    cw_cache_obey_quotas(made_up.cache);
+    assert_true(cw_catalogue_tenant(made_up.cache->catalogue, "team")->full &&
+                !made_up.cache->full);
     assert_true(job->uses[0].read && !job->uses[0].write);
-    cw_catalogue_find(made_up.caching->catalogue, "team", KEY_1)->pinned = false;
-    made_up.caching->quota_ms = 0;
-    cw_caching_quota(made_up.caching);
-    assert_int_equal(cw_catalogue_tenant(made_up.caching->catalogue, "team")->bytes, 400);
-    assert_true(!cw_catalogue_tenant(made_up.caching->catalogue, "team")->full &&
-                job->uses[0].write);
+    cw_catalogue_find(made_up.cache->catalogue, "team", KEY_1)->pinned = false;
+    made_up.cache->quota_ms = 0;
+    cw_cache_obey_quotas(made_up.cache);
+    assert_int_equal(cw_catalogue_tenant(made_up.cache->catalogue, "team")->bytes, 400);
+    assert_true(!cw_catalogue_tenant(made_up.cache->catalogue, "team")->full && job->uses[0].write);
     /* All tenants together. */
     for (unsigned n = 0; n < 6; n++)
         made_up_chunk("other", KEY_1, n, 100, WALL);
-    made_up.caching->quota_due = true;
-    cw_caching_quota(made_up.caching);
-    assert_int_equal(made_up.caching->catalogue->bytes, 800);
-    assert_int_equal(made_up.caching->doomed_n, 4);
-    assert_int_equal(made_up.caching->catalogue->evicted, 4);
+    made_up.cache->quota_due = true;
+    cw_cache_obey_quotas(made_up.cache);
+    assert_int_equal(made_up.cache->catalogue->bytes, 800);
+    assert_int_equal(made_up.cache->doomed_n, 4);
+    assert_int_equal(made_up.cache->catalogue->evicted, 4);
 }
 
 /* A job that fills the quota with what it reads keeps it: only what is above the quota itself
@@ -199,18 +199,18 @@ static void what_is_in_use_is_not_written_over_and_over(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("j", "");
-    made_up.caching->catalogue->quota = 1000;
+    made_up.cache->catalogue->quota = 1000;
     for (unsigned n = 0; n < 12; n++)
         made_up_chunk("default", KEY_2, n, 100, WALL);
-    made_up.caching->quota_due = true;
-    cw_caching_quota(made_up.caching);
-    assert_int_equal(made_up.caching->catalogue->bytes, 1000);
-    assert_true(made_up.caching->full && !job->uses[0].write);
+    made_up.cache->quota_due = true;
+    cw_cache_obey_quotas(made_up.cache);
+    assert_int_equal(made_up.cache->catalogue->bytes, 1000);
+    assert_true(made_up.cache->full && !job->uses[0].write);
     job->alone_ms = 5; /* nobody runs it any more */
-    made_up.caching->quota_ms = 0;
-    cw_caching_quota(made_up.caching);
-    assert_int_equal(made_up.caching->catalogue->bytes, 800);
-    assert_true(!made_up.caching->full && job->uses[0].write);
+    made_up.cache->quota_ms = 0;
+    cw_cache_obey_quotas(made_up.cache);
+    assert_int_equal(made_up.cache->catalogue->bytes, 800);
+    assert_true(!made_up.cache->full && job->uses[0].write);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin_caching, made_up_end)

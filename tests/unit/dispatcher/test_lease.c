@@ -95,8 +95,8 @@ static void siblings_go_to_the_same_worker(void **state)
     assert_int_equal(leased_of(cw_share_find(first, w2), &b, 0), 4);
     ack(first, 0, 0, 2, true); /* who computed it is still known */
     struct cw_job *second = add_job("b", 100, 1, 6);
-    assert_ptr_equal(second->sibling, first);
-    assert_ptr_equal(first->sibling, second);
+    assert_ptr_equal(second->next_same, first);
+    assert_ptr_equal(first->next_same, second);
     struct cw_set a2 = {0}, b2 = {0};
     cw_lease_fill_all(&made_up);
     uint64_t n =
@@ -113,7 +113,7 @@ static void siblings_go_to_the_same_worker(void **state)
     cw_lease_fill_all(&made_up);
     assert_int_equal(leased_of(cw_share_find(second, w2), &b2, 0), 6);
     cw_job_free(first);
-    assert_ptr_equal(second->sibling, second);
+    assert_ptr_equal(second->next_same, second);
     cw_set_fini(&a);
     cw_set_fini(&b);
     cw_set_fini(&a2);
@@ -325,7 +325,7 @@ static void a_failing_item_is_tried_elsewhere_then_fails_the_job(void **state)
         }
         assert_int_not_equal(holder, -1);
         if (attempt > 0)
-            assert_int_not_equal(w[holder]->id, cw_trouble_find(job, 0, 0)->worker_id);
+            assert_int_not_equal(w[holder]->id, cw_item_faults_find(job, 0, 0)->worker_id);
         struct cw_set item = {0};
         cw_set_add(&item, 0, 1);
         cw_lease_free(cw_share_find(job, w[holder]), 0, &item, false);
@@ -370,7 +370,7 @@ static void all_deaths_are_remembered(void **state)
             die_at(job, workers[i], 7);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     for (size_t i = 0; i < MAX - 1; i += 2)
-        cw_trouble_alive(&made_up, workers[i]->id);
+        cw_item_faults_alive(&made_up, workers[i]->id);
     die_at(job, workers[MAX - 1], 7);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     for (size_t i = 0; i < MAX - 1; i += 2)

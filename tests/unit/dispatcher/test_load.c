@@ -53,7 +53,7 @@ static Cachew__V1__PlanInfo good_info(Cachew__V1__Spec *out)
 static struct cw_job *load(const struct row *row)
 {
     struct cw_err err = {0};
-    if (cw_job_load(&made_up, &row->job, &err) != 0)
+    if (cw_restore_job(&made_up, &row->job, &err) != 0)
         fail_msg("%s", err.msg);
     struct cw_job *job = cw_job_find(&made_up, "j1");
     assert_non_null(job);
@@ -167,7 +167,7 @@ static void no_memory_for_the_manifest_is_an_error(void **state)
     struct row row;
     begin_row(&row, &options, &info);
     row.job.manifest.n = SIZE_MAX / 2;
-    assert_int_equal(cw_job_load(&made_up, &row.job, &err), CW_E_NOMEM);
+    assert_int_equal(cw_restore_job(&made_up, &row.job, &err), CW_E_NOMEM);
     assert_non_null(strstr(err.msg, "j1"));
     end_row(&row);
 }

@@ -19,11 +19,11 @@ static Cachew__V1__NodeCounts counts(uint64_t elements, uint64_t hits, uint64_t 
     c.element_bytes = 100 * elements;
     return c;
 }
-static void add(struct cw_measure *m, uint64_t worker, size_t node, uint64_t elements,
+static void add(struct cw_node_counters *m, uint64_t worker, size_t node, uint64_t elements,
                 uint64_t hits, uint64_t cpu_ns)
 {
     Cachew__V1__NodeCounts c = counts(elements, hits, cpu_ns);
-    cw_measure_add(m, worker, node, &c);
+    cw_node_counters_add(m, worker, node, &c);
 }
 static bool near(double a, double b)
 {
@@ -33,8 +33,8 @@ static bool near(double a, double b)
 static void totals_become_sums(void **state)
 {
     (void)state;
-    struct cw_measure m;
-    cw_measure_init(&m, 2);
+    struct cw_node_counters m;
+    cw_node_counters_init(&m, 2);
     add(&m, 1, 0, 10, 0, 1000);
     add(&m, 1, 1, 5, 0, 50);
     add(&m, 1, 0, 30, 0, 3000);
@@ -44,24 +44,24 @@ static void totals_become_sums(void **state)
     assert_true(near(m.all_outputs, 5) && near(m.outputs, 5) && near(m.computed[0], 37));
     add(&m, 1, 0, 4, 0, 400); /* it was given the job anew: counts from zero */
     assert_true(near(m.nodes[0].elements, 41) && near(m.nodes[0].cpu_ns, 4100));
-    cw_measure_halve(&m);
+    cw_node_counters_halve(&m);
     assert_true(near(m.nodes[0].elements, 20.5) && near(m.nodes[0].cpu_ns, 2050) &&
                 near(m.all_outputs, 5));
-    cw_measure_fini(&m);
+    cw_node_counters_fini(&m);
 }
 
 static void hits_are_outputs_but_no_work(void **state)
 {
     (void)state;
-    struct cw_measure m;
-    cw_measure_init(&m, 2);
+    struct cw_node_counters m;
+    cw_node_counters_init(&m, 2);
     add(&m, 1, 0, 10, 0, 1000);
     add(&m, 1, 1, 10, 0, 10);
     add(&m, 1, 1, 12, 8, 12);
     assert_true(near(m.all_outputs, 20) && near(m.all_hits, 8));
     /* how many elements an output needs does not show any more */
     assert_true(near(m.outputs, 10) && near(m.computed[1], 10));
-    cw_measure_fini(&m);
+    cw_node_counters_fini(&m);
 }
 
 static void another_jobs_measurements(void **state)
@@ -71,20 +71,20 @@ static void another_jobs_measurements(void **state)
         {.name = "a", .samples = 1000, .cpu_ns = 5, .wall_ns = 7, .bytes = 9, .per_output = 4},
         {.name = "b", .samples = 10, .cpu_ns = 1, .wall_ns = 1, .bytes = 1, .per_output = 1}};
     const struct cw_autocache_snapshot s = {.n = 2, .nodes = nodes, .elements_measured = 300};
-    struct cw_measure m;
-    cw_measure_init(&m, 2);
-    cw_measure_begin_with(&m, &s);
+    struct cw_node_counters m;
+    cw_node_counters_init(&m, 2);
+    cw_node_counters_begin_with(&m, &s);
     assert_true(near(m.nodes[0].cpu_ns / m.nodes[0].elements, 5) &&
                 near(m.nodes[0].wall_ns / m.nodes[0].elements, 7));
     assert_true(m.nodes[0].elements < 100); /* what is measured now soon weighs more */
     assert_true(near(m.all_outputs, 300));
-    cw_measure_fini(&m);
+    cw_node_counters_fini(&m);
 }
 
 struct window { /* what one worker tells */
     uint64_t hits, bytes, get_ns, wait_ns;
 };
-static void tell(struct cw_measure_cache *cache, const struct window *w, int64_t now_ms)
+static void tell(struct cw_cache_rates *cache, const struct window *w, int64_t now_ms)
 {
     uint8_t key[16] = {1};
     Cachew__V1__CacheCounts c = CACHEW__V1__CACHE_COUNTS__INIT, *list[] = {&c};
@@ -99,34 +99,34 @@ static void tell(struct cw_measure_cache *cache, const struct window *w, int64_t
     progress.cache = list;
     progress.n_cache = 1;
     progress.store = &store;
-    cw_measure_cache_add(cache, 7, 1, &progress, now_ms);
+    cw_cache_rates_add(cache, 7, 1, &progress, now_ms);
 }
 
 static void rates_of_the_store(void **state)
 {
     (void)state;
-    struct cw_measure_cache cache = {0};
+    struct cw_cache_rates cache = {0};
     struct cw_autocache_store s = {0};
-    cw_measure_cache_rates(&cache, 2, 0, &s);
+    cw_cache_rates_read(&cache, 2, 0, &s);
     assert_true(s.read_bytes_s <= 0 && s.assumed != NULL && near(s.read_ns, 2000));
-    cw_measure_cache_rates(&cache, 2, 1e6, &s);
+    cw_cache_rates_read(&cache, 2, 1e6, &s);
     assert_true(near(s.read_bytes_s, 2e6)); /* what one got alone, for two */
     tell(&cache, &(struct window){0, 0, 0, 0}, 1000);
     /* it waited little: the store may have more */
     tell(&cache, &(struct window){100, 1000000, 5000000, 1000000}, 2000);
-    cw_measure_cache_rates(&cache, 1, 5e5, &s);
+    cw_cache_rates_read(&cache, 1, 5e5, &s);
     assert_true(near(s.read_bytes_s, 1e6));
     assert_null(s.assumed);
     /* time without waiting, shared out */
     assert_true(near(s.read_ns * 100 + s.read_byte_ns * 1000000, 4000000));
     /* it waited nearly all the time: that is all there is */
     tell(&cache, &(struct window){150, 1400000, 905000000, 900000000}, 3000);
-    cw_measure_cache_rates(&cache, 1, 5e9, &s);
+    cw_cache_rates_read(&cache, 1, 5e9, &s);
     assert_true(near(s.read_bytes_s, 4e5));
-    cw_measure_cache_forget(&cache, 7);
+    cw_cache_rates_forget(&cache, 7);
     assert_int_equal(cache.keys.n, 0);
     assert_int_equal(cache.workers.n, 0);
-    cw_measure_cache_fini(&cache);
+    cw_cache_rates_fini(&cache);
 }
 
 int main(void)

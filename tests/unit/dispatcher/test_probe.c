@@ -9,11 +9,11 @@
 #include "dispatcher/autocache/autocache.h"
 #include "support/cm.h"
 
-static const struct cw_probe_result *wait_for(const struct cw_probe *probe)
+static const struct cw_store_benchmark_result *wait_for(const struct cw_store_benchmark *probe)
 {
-    const struct cw_probe_result *result = NULL;
+    const struct cw_store_benchmark_result *result = NULL;
     for (int64_t deadline = cw_clock_ms() + 120000;
-         !(result = cw_probe_result(probe)) && cw_clock_ms() < deadline;)
+         !(result = cw_store_benchmark_result(probe)) && cw_clock_ms() < deadline;)
         usleep(2000);
     if (!result)
         abort(); /* (not cmocka's: the compiler must see that it does not return) */
@@ -37,13 +37,13 @@ static void nothing_is_left(void **state)
     (void)state;
     assert_non_null(mkdtemp(path));
     snprintf(url, sizeof(url), "dir:%s", path);
-    struct cw_probe *probe = cw_probe_start(url);
-    const struct cw_probe_result *result = wait_for(probe);
+    struct cw_store_benchmark *probe = cw_store_benchmark_start(url);
+    const struct cw_store_benchmark_result *result = wait_for(probe);
     assert_int_equal(result->points_n, CW_PROBE_POINTS);
     for (size_t i = 0; i < CW_PROBE_POINTS; i++)
         assert_true(result->points[i].bytes > 0 && result->points[i].ns > 0);
     assert_true(result->read_bytes_s > 0);
-    cw_probe_free(probe);
+    cw_store_benchmark_free(probe);
     assert_int_equal(entries_in(path), 0);
     assert_int_equal(rmdir(path), 0);
 }
@@ -51,11 +51,11 @@ static void nothing_is_left(void **state)
 static void a_store_that_is_not_there(void **state)
 {
     (void)state;
-    struct cw_probe *probe = cw_probe_start("dir:/proc/no/such");
-    const struct cw_probe_result *result = wait_for(probe);
+    struct cw_store_benchmark *probe = cw_store_benchmark_start("dir:/proc/no/such");
+    const struct cw_store_benchmark_result *result = wait_for(probe);
     assert_int_equal(result->points_n, 0);
     assert_true(result->err.msg[0] != '\0');
-    cw_probe_free(probe);
+    cw_store_benchmark_free(probe);
 }
 
 int main(void)

@@ -56,7 +56,7 @@ static double time_of(const struct cw_job *job)
 {
     double sum = 0;
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
-        sum += cw_share_is_used(share) ? share->part : 0;
+        sum += cw_share_is_used(share) ? share->slice : 0;
     return sum;
 }
 
@@ -90,7 +90,7 @@ static void test_off_shares_time(void **state)
     check(a, 2, 3);
     check(b, 1, 3);
     for (const struct cw_share *share = b->shares; share; share = share->next_of_job)
-        assert_float_equal(share->part, 1. / 3, 0.02);
+        assert_float_equal(share->slice, 1. / 3, 0.02);
     b->alone_ms = 1; /* its trainer has gone */
     settle();
     check(a, 3, 3);
@@ -239,7 +239,7 @@ static void check_all(void)
     for (const struct cw_worker *w = made_up.workers; w; w = w->next) {
         double sum = 0;
         for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
-            sum += cw_share_is_used(share) ? share->part : 0;
+            sum += cw_share_is_used(share) ? share->slice : 0;
         if (sum != 0 && fabs(sum - 1) > 1e-6)
             fail_msg("a worker's parts are %g together", sum);
     }

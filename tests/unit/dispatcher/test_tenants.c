@@ -162,25 +162,25 @@ static void test_usage(void **state)
                      *own = made_up_worker(3, 1);
     cw_mem_free(own->only_job);
     own->only_job = cw_mem_strdup("a");
-    cw_share_get(a, w1)->part = 0.75;
-    cw_share_get(b, w1)->part = 0.25;
+    cw_share_get(a, w1)->slice = 0.75;
+    cw_share_get(b, w1)->slice = 0.25;
     cw_share_get(b, w2);
     cw_share_get(a, own);
     struct cw_client client = {.d = &made_up};
     a->consumers[0].client = &client;
-    cw_usage_tick(&made_up, 1000);
+    cw_accounting_tick(&made_up, 1000);
     check(a, 0, 0, 0, 0); /* that was the beginning */
-    cw_usage_tick(&made_up, 5000);
+    cw_accounting_tick(&made_up, 5000);
     check(a, 3, 4, 4, 3 + 2); /* a worker beside the trainer has no price of its own */
     check(b, 5, 0, 0, 5);
     /* A job without clients has no workers; the other has all of it. A price of its own. */
     b->alone_ms = 1;
     a->options->client_price = 7200;
-    cw_usage_tick(&made_up, 6000);
+    cw_accounting_tick(&made_up, 6000);
     check(a, 4, 5, 5, 5 + 1 + 2);
     check(b, 5, 0, 0, 5);
-    cw_usage_tick(&made_up, 6000);
-    cw_usage_tick(&made_up, 5000); /* a clock that stands, and one that goes back */
+    cw_accounting_tick(&made_up, 6000);
+    cw_accounting_tick(&made_up, 5000); /* a clock that stands, and one that goes back */
     check(a, 4, 5, 5, 8);
     struct cw_usage sum = {.elements = 1, .cost = 2};
     cw_usage_add(&sum, &a->usage);

@@ -108,11 +108,11 @@ static void what_was_not_sent_kills_nobody(void **state)
     struct cw_job *job = shared_job();
     cw_lease_fill_all(&made_up);
     cw_job_blame_items(job->shares);
-    assert_int_equal(job->troubles_n, 0);
+    assert_int_equal(job->faults_n, 0);
     store_all();
     cw_lease_send_stored(&made_up);
     cw_job_blame_items(job->shares);
-    assert_true(job->troubles_n > 0);
+    assert_true(job->faults_n > 0);
     no_client(job);
 }
 
@@ -163,14 +163,14 @@ static void who_waits_is_told_when_it_is_stored(void **state)
 {
     (void)state;
     int first = 0, second = 0, third = 0;
-    cw_turn_when_stored(&made_up, on_stored, &first);
+    cw_when_stored(&made_up, on_stored, &first);
     assert_int_equal(first, 1); /* there was nothing to wait for */
     cw_state_put_worker(made_up.state, 1, "x");
-    cw_turn_when_stored(&made_up, on_stored, &second);
+    cw_when_stored(&made_up, on_stored, &second);
     cw_state_put_worker(made_up.state, 2, "y");
-    cw_turn_when_stored(&made_up, on_stored, &third);
+    cw_when_stored(&made_up, on_stored, &third);
     assert_true(second == 0 && third == 0);
-    cw_turn_last(&made_up);
+    cw_cycle_last(&made_up);
     assert_true(second == 1 && third == 1);
 }
 
@@ -182,7 +182,7 @@ static void the_dispatchers_own_time_is_nobodys_silence(void **state)
     } rows[] = {{250, 250, 0},   {0, 250, 0},       {260, 250, 0},    {500, 250, 0},
                 {501, 250, 251}, {5250, 250, 5000}, {5050, 50, 5000}, {100, 50, 0}};
     for (size_t i = 0; i < CW_ARRAY_LEN(rows); i++)
-        assert_int_equal(cw_turn_lost_ms(rows[i].passed, rows[i].period), rows[i].lost);
+        assert_int_equal(cw_cycle_lost_ms(rows[i].passed, rows[i].period), rows[i].lost);
 }
 
 /* ---- what people read of a job ---- */
@@ -219,7 +219,7 @@ static void hear_hits(struct cw_worker *worker, uint64_t hits)
     counts.hits = hits;
     progress.counts = list;
     progress.n_counts = 1;
-    cw_watch_heard(worker, &progress);
+    cw_telemetry_take_counts(worker, &progress);
 }
 
 static int no_job(void *arg, const struct cw_state_job *row, struct cw_err *err)
@@ -231,7 +231,7 @@ static int read_counts(void *arg, const char *id, const uint64_t *counts, size_t
                        struct cw_err *err)
 {
     (void)id, (void)err;
-    cw_watch_restore(arg, counts, n);
+    cw_telemetry_restore(arg, counts, n);
     return 0;
 }
 
@@ -240,10 +240,10 @@ static uint64_t stored_hits(struct cw_job *job)
 {
     static const struct cw_state_reader reader = {.job = no_job, .counts = read_counts};
     struct cw_err err = {0};
-    cw_watch_free(job);
+    cw_telemetry_free(job);
     if (cw_state_load(made_up.state, &reader, job, &err) != 0)
         fail_msg("%s", err.msg);
-    const struct cw_measured *m = cw_watch_most_hits(job);
+    const struct cw_node_sums *m = cw_telemetry_most_hits(job);
     return m ? (uint64_t)m->hits : 0;
 }
 
@@ -257,24 +257,24 @@ static void counts_are_stored_by_themselves(void **state)
     struct cw_job *job = cached_job();
     int64_t now = 1000000;
     job->usage.elements = 100;
-    cw_usage_store(job, now, true);
+    cw_job_store_usage(job, now, true);
     store_all();
-    assert_false(cw_usage_is_due(job, now + 3600000));
+    assert_false(cw_job_usage_is_due(job, now + 3600000));
     /* a dispatcher that stops stores what it was told last */
     hear_hits(worker, 70);
-    cw_usage_store(job, now + 1, true);
+    cw_job_store_usage(job, now + 1, true);
     store_all();
     assert_int_equal(stored_hits(job), 70);
     worker->counted_before = true;
     hear_hits(worker, 70);
     /* what was read back, and is told again, is stored */
-    assert_false(cw_usage_is_due(job, now + 3600000));
+    assert_false(cw_job_usage_is_due(job, now + 3600000));
     /* and one that does not stop stores it some seconds later */
     hear_hits(worker, 90);
-    assert_false(cw_usage_is_due(job, now + 9000));
-    assert_true(cw_usage_is_due(job, now + 11000));
-    cw_usage_store(job, now + 11000, false);
-    assert_false(cw_usage_is_due(job, now + 3600000));
+    assert_false(cw_job_usage_is_due(job, now + 9000));
+    assert_true(cw_job_usage_is_due(job, now + 11000));
+    cw_job_store_usage(job, now + 11000, false);
+    assert_false(cw_job_usage_is_due(job, now + 3600000));
     store_all();
     assert_int_equal(stored_hits(job), 90);
 }
@@ -288,12 +288,12 @@ static void what_is_to_be_stored_keeps_the_clock(void **state)
     struct cw_job *job = cached_job();
     job->status = CW_JOB_FINISHED;
     hear_hits(worker, 70);
-    cw_fleet_close_all(&made_up);
+    cw_worker_sessions_close(&made_up);
     made_up.workers_n = 0;
-    cw_turn_wake(&made_up);
+    cw_cycle_wake(&made_up);
     assert_true(made_up.tick_ms > 0);
-    cw_usage_store(job, cw_clock_ms(), true);
-    cw_turn_wake(&made_up);
+    cw_job_store_usage(job, cw_clock_ms(), true);
+    cw_cycle_wake(&made_up);
     assert_int_equal(made_up.tick_ms, 0);
 }
 

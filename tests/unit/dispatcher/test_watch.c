@@ -44,7 +44,7 @@ static void measured(struct cw_job *job, uint64_t batches, uint64_t ns, uint64_t
     measure.step_ns = step_ns;
     ack.measure = &measure;
     ack.ready = 3;
-    cw_watch_measured(job, &ack);
+    cw_telemetry_measured(job, &ack);
 }
 
 static void windows(void **state)
@@ -53,12 +53,12 @@ static void windows(void **state)
     struct cw_job *job = begin_job();
     (void)made_up_worker(1, 2);
     int64_t now = cw_clock_ms();
-    cw_watch_tick(job, now); /* it has a worker now: begins */
+    cw_telemetry_tick(job, now); /* it has a worker now: begins */
     measured(job, 10, 2000, 500, 150);
-    cw_watch_tick(job, now + 99);
-    assert_null(cw_watch_last_window(job));
-    cw_watch_tick(job, now + 100);
-    const struct cw_scale_window *w = cw_watch_last_window(job);
+    cw_telemetry_tick(job, now + 99);
+    assert_null(cw_telemetry_last_window(job));
+    cw_telemetry_tick(job, now + 100);
+    const struct cw_scale_window *w = cw_telemetry_last_window(job);
     assert_non_null(w);
     assert_true(w->batches == 10 && w->seconds == 2000 / 1e9 && w->wait_share == 0.25 &&
                 w->queue == 3 && w->remote == 1 && w->local == 0);
@@ -66,29 +66,29 @@ static void windows(void **state)
     /* another worker in the middle: what was measured before it is left out */
     measured(job, 10, 2000, 500, 150);
     (void)made_up_worker(2, 2);
-    cw_watch_tick(job, now + 150);
+    cw_telemetry_tick(job, now + 150);
     measured(job, 7, 1000, 0, 0);
-    cw_watch_tick(job, now + 220);
-    assert_ptr_equal(cw_watch_window(job, 1), NULL);
-    cw_watch_tick(job, now + 250);
-    w = cw_watch_window(job, 1);
+    cw_telemetry_tick(job, now + 220);
+    assert_ptr_equal(cw_telemetry_window(job, 1), NULL);
+    cw_telemetry_tick(job, now + 250);
+    w = cw_telemetry_window(job, 1);
     assert_true(w && w->batches == 7 && w->remote == 2 && w->wait_share == 0 && w->step_s == 0);
     /* nothing is made of no batches */
-    cw_watch_tick(job, now + 250 + 5 * 100);
-    assert_null(cw_watch_window(job, 2));
-    assert_true(job->watch->all.batches == 27);
+    cw_telemetry_tick(job, now + 250 + 5 * 100);
+    assert_null(cw_telemetry_window(job, 2));
+    assert_true(job->telemetry->all.batches == 27);
     /* the latest are kept, the oldest first */
     for (int i = 1; i <= CW_WINDOWS_KEPT + 5; i++) {
         measured(job, (uint64_t)i, 10, 1, 0);
-        cw_watch_tick(job, now + 1000 + 100 * i);
+        cw_telemetry_tick(job, now + 1000 + 100 * i);
     }
-    assert_true(cw_watch_window(job, 0)->batches == 6);
-    assert_true(cw_watch_window(job, CW_WINDOWS_KEPT - 1)->batches == CW_WINDOWS_KEPT + 5);
-    assert_ptr_equal(cw_watch_window(job, CW_WINDOWS_KEPT - 1), cw_watch_last_window(job));
-    assert_null(cw_watch_window(job, CW_WINDOWS_KEPT));
+    assert_true(cw_telemetry_window(job, 0)->batches == 6);
+    assert_true(cw_telemetry_window(job, CW_WINDOWS_KEPT - 1)->batches == CW_WINDOWS_KEPT + 5);
+    assert_ptr_equal(cw_telemetry_window(job, CW_WINDOWS_KEPT - 1), cw_telemetry_last_window(job));
+    assert_null(cw_telemetry_window(job, CW_WINDOWS_KEPT));
     end_client();
-    cw_watch_tick(job, now + 100000); /* nobody trains */
-    assert_true(job->watch->now.batches == 0);
+    cw_telemetry_tick(job, now + 100000); /* nobody trains */
+    assert_true(job->telemetry->now.batches == 0);
 }
 
 static void nodes(void **state)
@@ -109,15 +109,15 @@ static void nodes(void **state)
     }
     progress.counts = list;
     progress.n_counts = 3;
-    assert_null(cw_watch_most_hits(job));
-    cw_watch_heard(a, &progress);
-    cw_watch_heard(a, &progress); /* totals: nothing new */
-    cw_watch_heard(b, &progress);
-    const struct cw_measured *m = cw_watch_most_hits(job);
+    assert_null(cw_telemetry_most_hits(job));
+    cw_telemetry_take_counts(a, &progress);
+    cw_telemetry_take_counts(a, &progress); /* totals: nothing new */
+    cw_telemetry_take_counts(b, &progress);
+    const struct cw_node_sums *m = cw_telemetry_most_hits(job);
     assert_true(m && m->elements == 60 && m->hits == 20);
     Cachew__V1__JobRow row = CACHEW__V1__JOB_ROW__INIT;
     Cachew__V1__TrainerWindow window;
-    cw_watch_job_row(job, &window, &row);
+    cw_svc_telemetry_row(job, &window, &row);
     assert_true(row.hits == 20 && row.hit_share == 0.25 && row.assigned == 2 && !row.window);
     assert_string_equal(row.autoscale, "off");
     end_client();

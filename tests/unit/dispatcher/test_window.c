@@ -263,7 +263,7 @@ static void replace(struct sim *sim, uint32_t c, bool token)
     sim->job->consumers[c].client = NULL;
 }
 
-static void trouble(struct sim *sim)
+static void fault(struct sim *sim)
 {
     uint32_t c = (uint32_t)(sim->steps / 97 % sim->shape->consumers);
     if (sim->steps % 97 == 0 && sim->t[c].consumed.epoch < EPOCHS)
@@ -334,7 +334,7 @@ static bool step(struct sim *sim)
     cw_job_advance(sim->job);
     sim->steps++;
     if (sim->shape->troubled)
-        trouble(sim);
+        fault(sim);
     return any;
 }
 
@@ -611,18 +611,18 @@ static void a_job_that_stands_says_why(void **state)
     made_up_worker(1, 8);
     sim.job->consumers[0].client = &here;
     cw_lease_fill_all(&made_up);
-    assert_false(cw_job_stands(sim.job, &reason)); /* the worker is at it */
+    assert_false(cw_job_is_idle(sim.job, &reason)); /* the worker is at it */
     for (uint32_t c = 0; c < 2; c++)
         say(&sim, c, 0, 4, false);
     say(&sim, 0, 0, 4, true);
     cw_lease_fill_all(&made_up);
     say(&sim, 0, 4, 5, false);
     cw_lease_fill_all(&made_up);
-    assert_true(cw_job_stands(sim.job, &reason));
+    assert_true(cw_job_is_idle(sim.job, &reason));
     assert_non_null(
         strstr(cw_str_text(&reason), "1 is the lowest that is not consumed; consumer 1 is away"));
     sim.job->consumers[0].ready = 1;
-    assert_false(cw_job_stands(sim.job, &reason));
+    assert_false(cw_job_is_idle(sim.job, &reason));
     cw_str_fini(&reason);
     sim.job->consumers[0].client = NULL;
 }

@@ -44,7 +44,7 @@ static void on_not_stored(struct cw_dispatcher *d, const struct cw_err *err)
     d->unwritten = true;
     snprintf(d->unwritten_why, sizeof(d->unwritten_why), "%.*s", (int)sizeof(d->unwritten_why) - 1,
              err->msg);
-    cw_turn_answer_waiters(d, err);
+    cw_stored_waiters_answer(d, err);
 }
 
 static void on_stored(struct cw_dispatcher *d)
@@ -55,7 +55,7 @@ static void on_stored(struct cw_dispatcher *d)
     d->unwritten = false;
     for (struct cw_job *job = d->jobs; job; job = job->next)
         job->stored = job->put && cw_state_is_stored(d->state, job->put_seq);
-    cw_turn_answer_waiters(d, NULL);
+    cw_stored_waiters_answer(d, NULL);
 }
 
 static void collect(struct cw_dispatcher *d)
@@ -76,7 +76,7 @@ static void commit(struct cw_dispatcher *d)
     (void)cw_state_submit(d->state);
 }
 
-void cw_turn_last(struct cw_dispatcher *d)
+void cw_cycle_last(struct cw_dispatcher *d)
 {
     struct cw_err err = {0};
     if (cw_state_commit(d->state, &err) == 0) {
@@ -84,7 +84,7 @@ void cw_turn_last(struct cw_dispatcher *d)
         return;
     }
     cw_log_error(CW_LOG_MOD, "the last progress is not stored: %s", err.msg);
-    cw_turn_answer_waiters(d, &err);
+    cw_stored_waiters_answer(d, &err);
 }
 
 static void tell_clients(struct cw_dispatcher *d)
@@ -142,14 +142,14 @@ static void release_held(struct cw_dispatcher *d, int64_t now)
     }
 }
 
-void cw_turn_end(void *dispatcher)
+void cw_cycle_end(void *dispatcher)
 {
     struct cw_dispatcher *d = dispatcher;
     if (d->exited)
         return;
     collect(d);
     cw_clients_tell_failed(d);
-    cw_caching_turn(d);
+    cw_cache_cycle_end(d);
     cw_clients_tell_left_out(d);
     tell_clients(d);
     cw_lease_send_stored(d);
@@ -165,12 +165,12 @@ void cw_turn_end(void *dispatcher)
     }
     cw_lease_send_stored(d);
     commit(d);
-    cw_turn_wake(d);
+    cw_cycle_wake(d);
 }
 
 /* ---- time ---- */
 
-int64_t cw_turn_lost_ms(int64_t passed_ms, int64_t period_ms)
+int64_t cw_cycle_lost_ms(int64_t passed_ms, int64_t period_ms)
 {
     return passed_ms > 2 * period_ms ? passed_ms - period_ms : 0;
 }
@@ -204,7 +204,7 @@ static void forgive(struct cw_dispatcher *d, int64_t lost_ms, int64_t now)
 
 static void note_stood(struct cw_dispatcher *d, int64_t now)
 {
-    int64_t lost_ms = d->tick_ms > 0 ? cw_turn_lost_ms(now - d->ticked_ms, d->tick_ms) : 0;
+    int64_t lost_ms = d->tick_ms > 0 ? cw_cycle_lost_ms(now - d->ticked_ms, d->tick_ms) : 0;
     d->ticked_ms = now;
     if (lost_ms > 0)
         forgive(d, lost_ms, now);
@@ -215,9 +215,9 @@ static void on_tick(void *arg)
     struct cw_dispatcher *d = arg;
     int64_t now = cw_clock_ms();
     note_stood(d, now);
-    cw_usage_tick(d, now);
-    cw_fleet_tick(d, now);
-    cw_clients_tick(d, now);
+    cw_accounting_tick(d, now);
+    cw_worker_sessions_tick(d, now);
+    cw_client_sessions_tick(d, now);
     for (struct cw_job *job = d->jobs, *next; job; job = next) {
         next = job->next;
         const char *over = cw_job_is_over(job, now);
@@ -237,7 +237,7 @@ static void on_tick(void *arg)
     }
 }
 
-void cw_turn_wake(struct cw_dispatcher *d)
+void cw_cycle_wake(struct cw_dispatcher *d)
 {
     bool watches =
         d->workers || d->clients || d->expected_workers.n > 0 || !d->provision.kind->fixed;
@@ -247,7 +247,7 @@ void cw_turn_wake(struct cw_dispatcher *d)
                      (job->status == CW_JOB_FAILED && !job->stored);
         if (job->alone_ms == 0)
             want = TICK_BUSY_MS;
-        else if (want == 0 && (waits || cw_usage_is_unstored(job)))
+        else if (want == 0 && (waits || cw_job_usage_is_unstored(job)))
             want = TICK_CALM_MS;
     }
     /* A worker's silence is noticed within a quarter of the limit. */
