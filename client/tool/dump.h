@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a replay writes to disk: DIR/elementNNN/NN_node.ext for each result of each operator,
- * DIR/batch/field.ext for the batch, and DIR/index.json, which says what each file is. Images
- * are PNG (floats scaled, and exactly beside as .npy), other numbers .npy (NumPy format 1.0),
- * strings .bin. */
+/* The files that `cachew replay` writes to a directory: DIR/elementNNN/NN_node.ext for each result
+ * of each operator, DIR/batch/field.ext for the batch, and DIR/index.json, which says what each
+ * file is. Images are PNG (floats are scaled; their exact values lie beside as .npy), other
+ * numbers .npy (NumPy format 1.0), strings .bin. */
 #ifndef CW_TOOL_DUMP_H
 #define CW_TOOL_DUMP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job as its dispatcher describes it: what rebuilds its batches. */
+/* A job as its dispatcher describes it: all that is needed to compute its batches again. */
 #ifndef CW_TOOL_JOB_H
 #define CW_TOOL_JOB_H
 
@@ -21,10 +21,10 @@ int tool_job_get(const char *dispatcher, const char *name, struct tool_job *ret_
 /* Any job of this fingerprint and seed: NOT_FOUND when the dispatcher knows none. */
 int tool_job_find(const char *dispatcher, struct cw_hash fingerprint, uint64_t seed,
                   struct tool_job *ret_job, struct cw_err *err);
-/* STATE when a source file is not what the manifest says: size, time of change. */
+/* STATE when a source file has another size or time of change than the manifest says. */
 int tool_job_check_files(const struct cw_value *manifest, struct cw_err *err);
 void tool_job_fini(struct tool_job *job);
-/* The epoch that it is in; of a job that is over, the last. */
+/* The present epoch of the job; if the job is over, its last. */
 uint64_t tool_job_epoch(const struct tool_job *job);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One batch again, in this process: what a worker and the client's join would make of it, and
- * which elements it has. */
+/* Computes one batch again, in this process, as a worker and the client would, and finds which
+ * elements are in it. */
 #ifndef CW_TOOL_REBUILD_H
 #define CW_TOOL_REBUILD_H
 
@@ -18,13 +18,14 @@ struct tool_rebuilt {
     struct tool_row *rows; /* in their order in the batch */
     size_t rows_n, rows_cap;
 };
-/* Bad elements are left out: a job that does not do so has no batch with bad ones. */
+/* Bad elements are left out: a job that does not skip them has failed at the first one, so none of
+ * its batches has any. */
 int tool_rebuild(struct cw_plan *plan, uint64_t seed, uint64_t epoch, uint64_t number,
                  struct tool_rebuilt *ret_rebuilt, struct cw_err *err);
 void tool_rebuilt_fini(struct tool_rebuilt *rebuilt);
 
-/* What each operator made of each element of the batch; i = the element's number in it, -1 = of
- * the batch as a whole. */
+/* Called with the result of each operator for each element of the batch; i = number of the element
+ * in the batch, -1 = the batch as a whole. */
 typedef int tool_trace_fn(void *arg, int64_t i, const struct cw_node *node,
                           const struct cw_spec *spec, const struct cw_element *element,
                           struct cw_err *err);

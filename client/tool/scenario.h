@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scenario files of `cachew simulate` (docs/simulate.md), and the plot of what came of them. */
+/* Scenario files of `cachew simulate` (docs/simulate.md), and the plot of the results. */
 #ifndef CW_TOOL_SCENARIO_H
 #define CW_TOOL_SCENARIO_H
 
@@ -10,7 +10,7 @@ struct scenario {
     char *name;
     struct cw_str_list policies; /* "auto", "place:pecan", ... */
     struct cw_sim_scenario sim;
-    /* what sim points into */
+    /* memory that sim points into */
     struct scenario_file *file;
     struct cw_sim_job_spec *jobs;
     struct cw_share_tenant *tenants;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The step of an emulated trainer, which may change: "200" ms, or "200,100@20s,200@60s": 100
- * from 20 seconds after the first batch on, and so on. */
+/* How long the steps of an emulated trainer take, in milliseconds: "200", or, if it changes,
+ * "200,100@20s,200@60s": 100 from 20 seconds after the first batch on, and so on. */
 #ifndef CW_TOOL_STEPS_H
 #define CW_TOOL_STEPS_H
 

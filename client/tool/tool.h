@@ -71,15 +71,15 @@ bool tool_parse_words(const struct cw_args_spec *spec, int argc, char **argv, co
 int tool_fail(const char *fmt, ...) CW_PRINTF(1, 2);
 int tool_fail_err(const struct cw_err *err);
 struct cachew_error;
-/* silent when that is what a signal asked for */
+/* Prints nothing when a signal has ended the call. */
 int tool_fail_cachew(const struct cachew_error *error);
 
-/* SIGINT and SIGTERM from now on only make tool_is_interrupted true, and what waits give up:
- * what is under way is then ended properly. Another one a second later or more ends the program
- * at once. */
+/* From now on SIGINT and SIGTERM set tool_is_interrupted and cancel calls that wait, so that the
+ * command can end in good order. Another signal, a second later or more, ends the program at
+ * once. */
 void tool_catch_signals(void);
 struct cachew_cancel;
-/* for cachew_connect and cachew_job_start; NULL before tool_catch_signals */
+/* Pass this to cachew_connect and cachew_job_start. NULL before tool_catch_signals. */
 const struct cachew_cancel *tool_cancel(void);
 bool tool_is_interrupted(void);
 
@@ -110,12 +110,12 @@ struct tool_table {
     size_t cells_n, cap;
 };
 void tool_table_init(struct tool_table *table, size_t columns, const char *const *heads);
-/* the next cell */
+/* Appends a cell: row by row. */
 void tool_table_add(struct tool_table *table, const char *fmt, ...) CW_PRINTF(2, 3);
 void tool_table_print(struct tool_table *table, FILE *out);
 void tool_table_fini(struct tool_table *table);
 
-/* What a reply lists, on stdout: a table, or a JSON object a line. */
+/* How to print a reply that is a list: as a table, or one JSON object a line. */
 struct tool_listing {
     const char *const *heads;
     size_t columns;
@@ -124,20 +124,21 @@ struct tool_listing {
 };
 void tool_listing_print(const struct tool_listing *listing, const void *reply, size_t n, bool json);
 
-/* One unary call to a dispatcher's Admin service, from start to end. request is packed; the
- * reply is unpacked by the given protobuf-c descriptor and freed by
+/* Makes one unary call to the Admin service of a dispatcher, and waits for the reply, 10 s at most.
+ * The reply has the type of the given protobuf-c descriptor; the caller frees it with
  * protobuf_c_message_free_unpacked. */
 struct ProtobufCMessage;
 struct ProtobufCMessageDescriptor;
 int tool_admin_call(const char *address, const char *method, const struct ProtobufCMessage *request,
                     const struct ProtobufCMessageDescriptor *reply_type,
                     struct ProtobufCMessage **ret_reply, struct cw_err *err);
-/* The same for what is answered when the dispatcher has stored it, which a slow disk makes late. */
+/* The same for changes, which the dispatcher answers once they are stored: waits longer, since the
+ * disk may be slow. */
 int tool_admin_change(const char *address, const char *method,
                       const struct ProtobufCMessage *request,
                       const struct ProtobufCMessageDescriptor *reply_type,
                       struct ProtobufCMessage **ret_reply, struct cw_err *err);
-/* The same for what may take longer than 10 s. */
+/* The same with another time limit. */
 int tool_admin_call_within(const char *address, const char *method, int64_t timeout_ms,
                            const struct ProtobufCMessage *request,
                            const struct ProtobufCMessageDescriptor *reply_type,

@@ -37,7 +37,7 @@ struct tool_source_sum {
     uint64_t cached, memory, dir, store; /* bytes: in the tier that counts; in each */
     uint64_t read;                       /* from the files, to load them */
 };
-/* Called for each piece of news; a number other than 0 ends the run. */
+/* Called for each report of a worker; a result other than 0 ends the run. */
 typedef int tool_source_news_fn(void *arg, const struct tool_source_sum *sum);
 struct tool_source_run {
     const char *dispatcher;
@@ -58,7 +58,7 @@ struct tool_source_tier {
 enum { TOOL_TIERS = 4 };
 struct tool_source_fleet {
     struct tool_source_tier tiers[TOOL_TIERS]; /* memory, dir, store, source */
-    /* of the dispatcher, with a source cache or without */
+    /* all workers, with a source cache or without */
     size_t workers;
     size_t hosts; /* of those with a directory */
     Cachew__V1__ListWorkersReply *reply;
@@ -67,7 +67,7 @@ int tool_source_fleet(const char *dispatcher, struct tool_source_fleet *ret_flee
                       struct cw_err *err);
 void tool_source_fleet_fini(struct tool_source_fleet *fleet);
 /* The tier that decides whether a block is cached: the store, else the directory, else memory.
- * 0: nobody has a source cache. */
+ * 0: no worker has a source cache. */
 unsigned tool_source_counts(const struct tool_source_fleet *fleet);
 const char *tool_source_counts_name(unsigned tier);
 double tool_source_percent(uint64_t part, uint64_t whole);

@@ -10,7 +10,7 @@
 
 #define TOOL_TOKEN_MAX 4096
 
-/* How far it is: written after each shard, so that shards with lower numbers are all there. */
+/* The progress, which is saved after each shard: all shards with lower numbers are there. */
 struct tool_output_state {
     struct cw_hash id; /* of what is written; zero = nothing is there */
     uint64_t shards, elements, bytes;
@@ -27,7 +27,7 @@ struct tool_output {
 /* "chunks:URL", "chunks:DIR", "DIR", "NAME.tfrecord", "NAME.tar". Makes directories. */
 int tool_output_open(struct tool_output *output, const char *out, struct cw_err *err);
 void tool_output_close(struct tool_output *output); /* accepts zeroed */
-/* What is there. EXISTS when there are shards but no state: they are somebody else's. */
+/* Reads the progress. EXISTS when there are shards but no state, so they are of another origin. */
 int tool_output_load(struct tool_output *output, struct tool_output_state *ret_state,
                      struct cw_err *err);
 /* Removes state and shards. */

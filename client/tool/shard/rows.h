@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Delivered batches as elements again. */
+/* Splits delivered batches into elements again. */
 #ifndef CW_TOOL_ROWS_H
 #define CW_TOOL_ROWS_H
 
 #include "cachew/cachew.h"
 #include "data/element.h"
 
-/* What the elements of a pipeline's output are, as far as it can be told without running it. */
+/* What the elements of a pipeline's output are, as far as is known without running it. */
 struct tool_rows {
     bool unbatch; /* an element is a row of each tensor */
     bool known;   /* spec is what the pipeline says; else the first batch decides */
@@ -14,7 +14,8 @@ struct tool_rows {
 };
 /* Looks at the pipeline in a file; keep: batches are the elements. */
 int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct cw_err *err);
-/* The spec from a batch, when the pipeline did not say it (its source is not readable here). */
+/* Takes the spec from a batch, when the pipeline did not give it (because its source cannot be
+ * read here). */
 int tool_rows_learn(struct tool_rows *rows, const struct cachew_batch *batch, struct cw_err *err);
 uint64_t tool_rows_n(const struct tool_rows *rows, const struct cachew_batch *batch);
 /* Element i: views of the batch. Lists of strings are given in the layout of data/batch.h, in

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that `cachew materialize` writes. A shard is put together in memory and put as a whole;
- * one file a format, and a line in shard.c. */
+/* The formats of files that `cachew materialize` writes: one source file each, and a line in
+ * shard.c. A shard is put together in memory, and written as a whole. */
 #ifndef CW_TOOL_SHARD_H
 #define CW_TOOL_SHARD_H
 
@@ -35,13 +35,13 @@ struct tool_shard_format {
 };
 extern const struct tool_shard_format tool_shard_chunks, tool_shard_tfrecord, tool_shard_tar;
 
-/* Growing bytes whose size data decide. Zero-initialise. */
+/* A growing array of bytes whose size depends on data. Zero-initialise. */
 struct tool_bytes {
     char *p;
     size_t n, cap;
 };
 void tool_bytes_fini(struct tool_bytes *bytes);
-/* Appends; what is NULL: zeros. NOMEM. */
+/* Appends n bytes; p = NULL: zeros. NOMEM. */
 int tool_bytes_add(struct tool_bytes *bytes, const void *p, size_t n, struct cw_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a dispatcher says of its decisions: shared by `cachew explain`, `cachew decisions` and
- * `cachew top`. */
+/* How decisions of a dispatcher are fetched and printed: shared by `cachew explain`,
+ * `cachew decisions` and `cachew top`. */
 #ifndef CW_TOOL_DECISION_H
 #define CW_TOOL_DECISION_H
 

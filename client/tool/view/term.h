@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole terminal for a live view: the alternate screen, keys without Enter, and all of it
- * given back. One a process. */
+/* The whole terminal for a live view: the alternate screen, and keys without Enter. Both are given
+ * back at the end. One a process. */
 #ifndef CW_TOOL_TERM_H
 #define CW_TOOL_TERM_H
 
@@ -13,7 +13,7 @@
 bool tool_term_is_there(void);
 /* Returns a descriptor to read keys from, non-blocking and its own; -1: keys cannot be read. */
 int tool_term_open(void);
-void tool_term_close(void); /* as it was before; when it is not open, nothing. Async-signal-safe */
+void tool_term_close(void); /* restores the terminal, if it is open; async-signal-safe */
 void tool_term_size(size_t *ret_columns, size_t *ret_rows);
 /* Rewrites the screen: lines, of which those that begin with `head` are shown as heads. */
 void tool_term_show(const char *lines, char head);

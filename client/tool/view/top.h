@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `cachew top` shows, made of what a dispatcher answers: lines of text for a screen of any
- * size, or a JSON object. Pure. */
+/* What `cachew top` shows, made from replies of a dispatcher: lines of text for a screen of any
+ * size, or a JSON object. Pure functions. */
 #ifndef CW_TOOL_TOP_H
 #define CW_TOOL_TOP_H
 
@@ -16,8 +16,8 @@ struct tool_top {
     const Cachew__V1__ListJobsReply *jobs;
     const Cachew__V1__ListWorkersReply *workers;
     const Cachew__V1__ListDecisionsReply *decisions;
-    int64_t time_ms;  /* wall: when they came */
-    const char *lost; /* why nothing came since; NULL = it did */
+    int64_t time_ms;  /* wall clock: when they were received */
+    const char *lost; /* why no reply has come since; NULL = one has */
 };
 /* Lines, each ended by '\n', at most `columns` wide; heads begin with TOOL_TOP_HEAD if `heads`.
  * At most `rows` of them; 0 = as many as it takes. */

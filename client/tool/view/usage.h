@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jobs and tenants have used. NULL = nothing. */
+/* CPU time, worker time and cost of jobs and tenants, as cells and members. usage NULL = none. */
 #ifndef CW_TOOL_USAGE_H
 #define CW_TOOL_USAGE_H
 
@@ -8,7 +8,7 @@
 
 #define TOOL_USAGE_HEADS "CPU", "WORKER TIME", "COST"
 void tool_usage_cells(struct tool_table *table, const Cachew__V1__Usage *usage);
-/* Each after a comma. */
+/* Each member with a comma before it. */
 void tool_usage_members(struct cw_str *out, const Cachew__V1__Usage *usage);
 
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `cachew run`. */
+#ifndef CW_TOOL_RUN_OPTIONS_H
+#define CW_TOOL_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* By the names of the options; strings are borrowed from argv, NULL = not given. */
+struct tool_run_options {
+    const char *dispatcher, *name, *batches_path, *save_token, *resume, *mode, *cache_store,
+        *autocache, *tenant, *autoscale, *autoplace, *step_ms, *identity;
+    uint64_t cache_quota, seed, epochs, buffer, lease_items, stop_after, local_memory;
+    int64_t workers, threads, window, timeout_ms, consumers, consumer;
+    int64_t min_workers, max_workers, priority, local_workers, local_threads, local_nice;
+    double weight, max_stall, client_price, local_cpus;
+    bool no_order, json, skip_bad, no_hash, no_shm, quiet, at_most_once, stats, recipes;
+};
+
+/* Parses the command line. True when the command should run, with the pipeline's file; else
+ * *ret_exit is the exit code, and help or an error was printed. */
+bool tool_run_options_parse(int argc, char **argv, struct tool_run_options *o,
+                            const char **ret_file, int *ret_exit);
+
+#endif
