@@ -68,6 +68,10 @@ struct load {
     struct load_samples attach, lease, lag;
 };
 
+/* What every job of the fleet computes: fills graph, message, info and manifest. */
+int load_plan(struct load *load, struct cw_err *err);
+void load_unplan(struct load *load);
+
 void load_worker_start(struct load *load, struct load_worker *worker, uint64_t id);
 void load_worker_tick(struct load_worker *worker, int64_t now_ms); /* every few milliseconds */
 void load_worker_stop(struct load_worker *worker);

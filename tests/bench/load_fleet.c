@@ -21,16 +21,6 @@
 #define TICK_MS 5
 #define ATTACH_MS 180000
 
-static const char pipeline[] =
-    "{\"pipeline\": [{\"op\": \"range\", \"name\": \"numbers\", \"stop\": 64000000000}, {\"op\": "
-    "\"shuffle\", \"name\": \"order\"},"
-    "{\"op\": \"mark\", \"name\": \"source\"}, {\"op\": \"sleep\", \"name\": \"read\", \"ms\": 1}, "
-    "{\"op\": \"sleep\", \"name\": \"decode\", \"ms\": 1},"
-    "{\"op\": \"sleep\", \"name\": \"crop\", \"ms\": 1}, {\"op\": \"mark\", \"name\": \"small\"}, "
-    "{\"op\": \"sleep\", \"name\": \"flip\", \"ms\": 1},"
-    "{\"op\": \"sleep\", \"name\": \"normalize\", \"ms\": 1}, {\"op\": \"batch\", \"name\": "
-    "\"batches\", \"size\": 64}]}";
-
 static void die(const char *what)
 {
     fprintf(stderr, "load_fleet: %s\n", what);
@@ -78,30 +68,6 @@ struct fleet {
     size_t started_n;
     double cpu_s;
 };
-
-static void plan(struct load *load)
-{
-    struct cw_err err = {0};
-    struct cw_checked *checked = NULL;
-    struct cw_plan *made = NULL;
-    struct cw_value manifest = {0};
-    if (cw_graph_parse(pipeline, strlen(pipeline), "pipeline", &load->graph, &err) < 0 ||
-        cw_graph_check(load->graph, &checked, &err) < 0 ||
-        cw_plan_new(checked, 0, NULL, &made, &err) < 0)
-        die(err.msg);
-    struct cw_plan_cacheable *nodes = CW_NEW_ARRAY(struct cw_plan_cacheable, load->graph->n);
-    for (size_t i = 0; i < load->graph->n; i++)
-        cw_plan_cacheable(made, i, &nodes[i]);
-    cw_plan_manifest(made, &manifest);
-    load->manifest = cw_wire_manifest_pack(&manifest);
-    load->info = cw_wire_info_to(cw_plan_info(made));
-    cw_wire_cacheable_to(load->graph, nodes, load->info);
-    load->message = cw_wire_graph_to(load->graph);
-    cw_value_fini(&manifest);
-    cw_mem_free(nodes);
-    cw_plan_unref(made);
-    cw_checked_unref(checked);
-}
 
 static double cpu_s(void)
 {
@@ -193,7 +159,9 @@ static void on_tick(void *arg)
 static int run_fleet(struct fleet *f)
 {
     struct load *load = &f->load;
-    plan(load);
+    struct cw_err err = {0};
+    if (load_plan(load, &err) != 0)
+        die(err.msg);
     load->loop = cw_loop_new();
     load->rpc = cw_rpc_new(load->loop);
     load->workers_n = f->workers;
@@ -212,10 +180,7 @@ static int run_fleet(struct fleet *f)
         load_worker_stop(&load->workers[i]);
     cw_rpc_free(load->rpc);
     cw_loop_free(load->loop);
-    cw_wire_graph_free(load->message);
-    cw_wire_info_free(load->info);
-    cw_buf_unref(load->manifest);
-    cw_graph_unref(load->graph);
+    load_unplan(load);
     cw_mem_free(load->workers);
     cw_mem_free(load->trainers);
     cw_mem_free(load->attach.v);
