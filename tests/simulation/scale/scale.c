@@ -254,7 +254,7 @@ static int run(uint64_t workers)
     return ended == SIM_END_DONE ? 0 : 1;
 }
 
-/* A process for each: the dispatcher's program has statics. */
+/* A process for each: the dispatcher's program has static variables. */
 static bool run_apart(uint64_t workers, struct cost *ret_cost)
 {
     int fds[2], status;
