@@ -57,6 +57,12 @@ function(cw_library name)
     add_library(cw_${name} STATIC ${arg_SOURCES})
     target_include_directories(cw_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/generated")
     target_link_libraries(cw_${name} PUBLIC ${arg_LINK} PRIVATE cachew_warnings ${arg_PRIVATE} Threads::Threads)
+    if(CMAKE_C_COMPILER_ID STREQUAL GNU) # clang sees an enumerator more, which protobuf-c adds for the size
+        target_compile_options(cw_${name} PRIVATE -Wswitch-enum)
+        if(NOT CACHEW_SANITIZE) # sanitizers put guards between variables
+            target_compile_options(cw_${name} PRIVATE -Wstack-usage=16384)
+        endif()
+    endif()
 endfunction()
 
 # cw_program(NAME SOURCES ... LINK ...): an executable in bin/.

@@ -255,7 +255,8 @@ static void run_message(struct cw_client *c, const Cachew__V1__FetchMessage *m)
         cw_handover_answer(c, m->shm_ready->ok);
         cw_serve_pump(c);
         break;
-    default:
+    case CACHEW__V1__FETCH_MESSAGE__KIND__NOT_SET:
+    default: /* from a newer client */
         break;
     }
 }

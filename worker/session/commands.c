@@ -106,6 +106,8 @@ void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *comma
     case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS:
         cw_wcache_chunks(w, command->cache_chunks);
         break;
+    case CACHEW__V1__WORKER_COMMAND__KIND_WELCOME: /* handled when the session begins */
+    case CACHEW__V1__WORKER_COMMAND__KIND__NOT_SET:
     default: /* a newer dispatcher's */
         cw_log_debug("worker", "command %d is not known here", (int)command->kind_case);
     }
