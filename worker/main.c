@@ -23,7 +23,7 @@
 
 struct program {
     struct cw_loop *loop;
-    struct cw_worker *worker;
+    struct cw_worker_state *worker;
     struct cw_parent_watch *parent;
     int signals;
 };

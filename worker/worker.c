@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Putting a worker together, and taking it apart in the reverse order. */
-#include "worker/model/state.h"
+#include "worker/worker.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -13,7 +13,18 @@
 #include "base/memlimit.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "worker/cache/cache_store.h"
 #include "worker/cache/source.h"
+#include "worker/cache/worker_cache.h"
+#include "worker/compute/tasks.h"
+#include "worker/job/job_life.h"
+#include "worker/job/plan_loader.h"
+#include "worker/model/state.h"
+#include "worker/serve/client_streams.h"
+#include "worker/serve/shm_transport.h"
+#include "worker/session/dispatcher_session.h"
+#include "worker/session/drain.h"
+#include "worker/session/report.h"
 
 #define DRAIN_LIMIT_MS 30000
 
@@ -26,7 +37,7 @@ static size_t default_threads(void)
 }
 
 /* A worker that listens everywhere is reached by its host's name. */
-static void choose_address(struct cw_worker *w, const char *listening, const char *advertise)
+static void choose_address(struct cw_worker_state *w, const char *listening, const char *advertise)
 {
     const char *colon = strrchr(listening, ':');
     bool wildcard = cw_str_starts(listening, "0.0.0.0:") || cw_str_starts(listening, "[::]:") ||
@@ -42,8 +53,26 @@ static void choose_address(struct cw_worker *w, const char *listening, const cha
     }
 }
 
+/* Exec has finished tasks: their outputs may be sent, and the memory of others may be free. */
+static void on_tasks_done(void *arg)
+{
+    struct cw_worker_state *w = arg;
+    cw_tasks_collect(w);
+    if (w->closing)
+        return;
+    cw_wclients_pump_all(w);
+    cw_tasks_pump(w);
+    if (w->tasks_n == 0)
+        cw_report_now(w);
+}
+
+static void on_cache_changed(void *arg)
+{
+    cw_tasks_pump(arg);
+}
+
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
-                  struct cw_worker **ret_worker, struct cw_err *err)
+                  struct cw_worker_state **ret_worker, struct cw_err *err)
 {
     char listening[CW_WORKER_ADDRESS_BYTES];
     uint64_t wanted = o->budget ? o->budget : cw_host_budget(1), budget = cw_memlimit_lower(wanted);
@@ -61,15 +90,15 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
             err, CW_E_INVALID,
             "option --cache-memory: %llu bytes of a budget of %llu leave nothing for items",
             (unsigned long long)cache_memory, (unsigned long long)budget);
-    struct cw_worker *w = CW_NEW(struct cw_worker);
+    struct cw_worker_state *w = CW_NEW(struct cw_worker_state);
     w->loop = loop;
-    w->shm_listen_fd = -1;
+    w->shm.listen_fd = -1;
     w->rpc = cw_rpc_new(loop);
     w->server = cw_server_new(w->rpc);
-    cw_serve_add_methods(w);
+    cw_wclients_add_methods(w);
     int rc = cw_server_listen(w->server, o->listen, listening, sizeof(listening), err);
     if (rc == 0)
-        rc = cw_wsource_start(w, o, err);
+        rc = cw_wsource_start(w, o->source_memory, o->source_dir, o->source_dir_bytes, err);
     if (rc != 0) {
         w->closing = true;
         cw_worker_free(w);
@@ -82,51 +111,68 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->only_job = cw_mem_strdup(o->only_job);
     w->threads = o->threads ? o->threads : default_threads();
     w->budget = (size_t)budget;
-    w->drain_limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
+    w->drain.limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
     uint64_t shm_limit = o->shm_limit ? o->shm_limit : w->budget;
     w->pool = cw_shm_pool_new((size_t)shm_limit);
     /* What is kept holds slots that others then lack. */
     uint64_t quarter = CW_MIN(shm_limit, (uint64_t)w->budget) / 4;
-    w->shared_items.limit =
+    w->dedup.limit =
         (size_t)(o->share_window == UINT64_MAX ? quarter
                                                : CW_MIN(o->share_window, (uint64_t)w->budget));
     w->exec = cw_exec_new(w->threads);
     cw_exec_limit_cpu(w->exec, o->cpus);
-    w->done_node = (struct cw_loop_node){.fn = cw_tasks_collect, .arg = w};
-    cw_open_start(w);
-    cw_handover_start(w, !o->no_shm);
+    w->done_node = (struct cw_loop_node){.fn = on_tasks_done, .arg = w};
+    w->loader.opened = cw_wjob_opened;
+    cw_loader_start(w);
+    cw_shm_transport_start(w, !o->no_shm);
     cw_report_start(w);
-    cw_wcache_start(w, (size_t)cache_memory);
+    cw_wcache_start(w, (size_t)cache_memory, on_cache_changed);
     cw_server_start(w->server);
     cw_server_set_serving(w->server, true);
-    cw_attend_start(w);
+    cw_wsession_start(w);
     *ret_worker = w;
     return 0;
 }
 
-const char *cw_worker_address(const struct cw_worker *w)
+const char *cw_worker_address(const struct cw_worker_state *w)
 {
     return w->address;
 }
 
-bool cw_worker_is_opening(const struct cw_worker *w)
+bool cw_worker_is_opening(const struct cw_worker_state *w)
 {
-    return w->openings_n > 0;
+    return w->loader.running_n > 0;
 }
 
-bool cw_worker_is_held_up(const struct cw_worker *w)
+bool cw_worker_is_held_up(const struct cw_worker_state *w)
 {
-    return w->openings_n > 0 || w->tasks_n > 0 || cw_wcache_is_writing(w);
+    return w->loader.running_n > 0 || w->tasks_n > 0 || cw_wcache_is_writing(w);
 }
 
-int64_t cw_worker_drain_limit_ms(const struct cw_worker *w)
+int64_t cw_worker_drain_limit_ms(const struct cw_worker_state *w)
 {
-    return w->drain_limit_ms;
+    return w->drain.limit_ms;
 }
 
-bool cw_worker_is_caching(const struct cw_worker *w)
+bool cw_worker_is_caching(const struct cw_worker_state *w)
 {
     return cw_wcache_is_busy(w);
+}
+
+void cw_worker_on_drained(struct cw_worker_state *w, cw_loop_fn *fn, void *arg)
+{
+    w->drain.fn = fn;
+    w->drain.arg = arg;
+}
+
+void cw_worker_drain(struct cw_worker_state *w, cw_loop_fn *fn, void *arg)
+{
+    cw_drain_start(w, fn, arg);
+}
+
+void cw_worker_abandon(struct cw_worker_state *w, cw_loop_fn *fn, void *arg)
+{
+    cw_drain_abandon(w, fn, arg);
 }
 
 static void on_server_stopped(void *arg)
@@ -134,37 +180,37 @@ static void on_server_stopped(void *arg)
     cw_loop_stop(arg);
 }
 
-void cw_worker_free(struct cw_worker *w)
+void cw_worker_free(struct cw_worker_state *w)
 {
     if (!w)
         return;
     w->closing = true;
-    cw_attend_stop(w);
+    cw_wsession_stop(w);
     cw_report_stop(w);
-    cw_timer_free(w->drain_timer);
-    cw_open_stop(w);
-    while (w->openings_n > 0)
+    cw_timer_free(w->drain.timer);
+    cw_loader_stop(w);
+    while (w->loader.running_n > 0)
         cw_loop_run(w->loop); /* open.c stops it */
     cw_wcache_stop(w);
-    while (w->turn_n > 0) {
-        struct cw_wjob *job = w->turn[0];
+    while (w->jobs.n > 0) {
+        struct cw_wjob *job = w->jobs.list[0];
         /* The last task frees it, and with it goes its plan. */
         cw_wjob_forget(job, NULL);
     }
     cw_exec_free(w->exec);
     cw_tasks_collect(w);
     cw_wcache_free(w);
-    cw_serve_close_all(w);
-    cw_handover_stop(w);
+    cw_wclients_close_all(w);
+    cw_shm_transport_stop(w);
     cw_server_stop(w->server, 0, on_server_stopped, w->loop);
     cw_loop_run(w->loop);
     cw_rpc_free(w->rpc);
-    cw_map_fini(&w->handed);
+    cw_map_fini(&w->shm.lent);
     cw_shm_pool_free(w->pool);
     cw_wsource_stop(w);
-    cw_mem_free(w->source_dir);
-    cw_strmap_fini(&w->jobs);
-    cw_mem_free(w->turn);
+    cw_mem_free(w->source.dir);
+    cw_strmap_fini(&w->jobs.by_id);
+    cw_mem_free(w->jobs.list);
     cw_mem_free(w->dispatcher);
     cw_mem_free(w->only_job);
     cw_mem_free(w);

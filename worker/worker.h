@@ -8,7 +8,7 @@
 #include "loop/loop.h"
 #include "rpc/rpc.h"
 
-struct cw_worker;
+struct cw_worker_state;
 struct cw_worker_options {
     const char *dispatcher; /* "HOST:PORT" or "unix:/path" */
     const char *listen;     /* port 0 = any */
@@ -34,25 +34,25 @@ struct cw_worker_options {
 };
 /* Listens, begins to serve, and begins to reach the dispatcher. Options are copied. */
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
-                  struct cw_worker **ret_worker, struct cw_err *err);
-const char *cw_worker_address(const struct cw_worker *worker); /* advertised */
+                  struct cw_worker_state **ret_worker, struct cw_err *err);
+const char *cw_worker_address(const struct cw_worker_state *worker); /* advertised */
 /* fn is called once when the dispatcher has told it to drain, and it has. */
-void cw_worker_on_drained(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
+void cw_worker_on_drained(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
 /* Takes no new leases, hands back what is not begun, serves the rest, then calls fn (once). */
-void cw_worker_drain(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
+void cw_worker_drain(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
 /* The same for a worker that nobody wants anything of any more: items are dropped, and only what
  * waits for the cache's store is written. */
-void cw_worker_abandon(struct cw_worker *worker, cw_loop_fn *fn, void *arg);
+void cw_worker_abandon(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
 /* Whether something waits to be written into the cache. */
-bool cw_worker_is_caching(const struct cw_worker *worker);
+bool cw_worker_is_caching(const struct cw_worker_state *worker);
 /* Whether a plan is being opened, which cw_worker_free waits for and which may take minutes. */
-bool cw_worker_is_opening(const struct cw_worker *worker);
+bool cw_worker_is_opening(const struct cw_worker_state *worker);
 /* Whether cw_worker_free would wait for what may never end: a plan being opened, a read of an
  * item, a write to a store. */
-bool cw_worker_is_held_up(const struct cw_worker *worker);
-int64_t cw_worker_drain_limit_ms(const struct cw_worker *worker);
+bool cw_worker_is_held_up(const struct cw_worker_state *worker);
+int64_t cw_worker_drain_limit_ms(const struct cw_worker_state *worker);
 /* Waits for the items being computed; runs the loop until calls and servers are closed. Accepts
  * NULL. */
-void cw_worker_free(struct cw_worker *worker);
+void cw_worker_free(struct cw_worker_state *worker);
 
 #endif

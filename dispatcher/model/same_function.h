@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of the same function, whose items a worker computes once (worker/shared.h): an item is leased to the
+/* Jobs of the same function, whose items a worker computes once (worker/model/batch_dedup.h): an item is leased to the
  * worker that has it for the other job. */
 #ifndef CW_DISPATCHER_SAME_FUNCTION_H
 #define CW_DISPATCHER_SAME_FUNCTION_H
@@ -12,7 +12,7 @@ struct cw_job;
 struct cw_share;
 
 /* same_function.c: jobs of the same function, whose items a worker computes once
- * (worker/compute/batch_dedup.h) */
+ * (worker/model/batch_dedup.h) */
 void cw_same_function_join(struct cw_job *job); /* the function is known */
 void cw_same_function_leave(struct cw_job *job);
 /* leased */

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "exec/element_cache.h"
+#include "exec/item_batch.h"
 #include "exec/positions.h"
 #include <stdatomic.h>
 
@@ -16,11 +17,11 @@ static void find_uses(struct cw_exec_task *task)
     size_t above = 0, at = plan->output;
     for (;;) {
         const struct cw_plan_node *node = &plan->nodes[at];
-        const struct cw_plan_use *use = cw_cached_use(node);
+        const struct cw_plan_use *use = cw_element_cache_use(node);
         if (use) {
             task->whole = cw_mem_grow(task->whole, task->whole_n + 1, sizeof(*task->whole));
             task->whole[task->whole_n++] =
-                (struct cw_task_whole){.use = use, .node = at, .above_n = above};
+                (struct cw_batch_cache_use){.use = use, .node = at, .above_n = above};
         }
         if (node->step == CW_STEP_GROUP)
             return;
@@ -31,34 +32,36 @@ static void find_uses(struct cw_exec_task *task)
 }
 
 /* A batch of the record; 0 = it does not fit after all, and is computed. */
-static int take(struct cw_exec_task *task, const struct cw_task_whole *whole,
+static int take(struct cw_exec_task *task, const struct cw_batch_cache_use *whole,
                 const struct cw_element *element, struct cw_err *err)
 {
     const struct cw_spec *spec = &task->plan->nodes[whole->node].out;
     const struct cw_view *row = element->fields;
-    struct cw_rows rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
+    struct cw_row_batch rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
     struct cw_err ignored = {0};
     struct cw_batch *batch = cw_batch_new(spec->n);
     size_t bad = 0;
     task->cut.above_n = whole->above_n;
-    int rc = element->n == spec->n ? cw_rows_measure(&rows, batch, &bad, &ignored) : CW_E_CORRUPT;
+    int rc =
+        element->n == spec->n ? cw_row_batch_measure(&rows, batch, &bad, &ignored) : CW_E_CORRUPT;
     if (rc < 0) {
         cw_batch_unref(batch);
         return 0;
     }
-    rc = cw_task_alloc(task, !whole->above_n, batch, err);
+    rc = cw_exec_batch_alloc(task, !whole->above_n, batch, err);
     if (rc < 0) {
         cw_batch_unref(batch);
         return rc;
     }
     if (batch->buf)
-        cw_rows_copy(&rows, batch, batch->buf->data);
+        cw_row_batch_copy(&rows, batch, batch->buf->data);
     task->batch = batch;
     return 1;
 }
 
 /* Asks one of them. */
-static int get(struct cw_exec_task *task, const struct cw_task_whole *whole, struct cw_err *err)
+static int get(struct cw_exec_task *task, const struct cw_batch_cache_use *whole,
+               struct cw_err *err)
 {
     struct cw_cache_pins hold = {.n = 0};
     struct cw_element element;
@@ -78,9 +81,9 @@ static int get(struct cw_exec_task *task, const struct cw_task_whole *whole, str
     return rc;
 }
 
-int cw_whole_find(struct cw_exec_task *task, struct cw_err *err)
+int cw_batch_cache_find(struct cw_exec_task *task, struct cw_err *err)
 {
-    if (task->uncached || task->cut.group == SIZE_MAX || !cw_cached_any(task->plan))
+    if (task->uncached || task->cut.group == SIZE_MAX || !cw_element_cache_any(task->plan))
         return 0;
     find_uses(task);
     for (size_t k = 0; k < task->whole_n; k++) {
@@ -98,7 +101,7 @@ int cw_whole_find(struct cw_exec_task *task, struct cw_err *err)
     return 0;
 }
 
-bool cw_whole_wants(const struct cw_exec_task *task, size_t above_n)
+bool cw_batch_cache_wants(const struct cw_exec_task *task, size_t above_n)
 {
     for (size_t k = 0; k < task->whole_n; k++)
         if (task->whole[k].use->write && task->whole[k].above_n == above_n)
@@ -106,7 +109,8 @@ bool cw_whole_wants(const struct cw_exec_task *task, size_t above_n)
     return false;
 }
 
-void cw_whole_put(const struct cw_exec_task *task, size_t above_n, const struct cw_element *element)
+void cw_batch_cache_put(const struct cw_exec_task *task, size_t above_n,
+                        const struct cw_element *element)
 {
     int64_t ns = atomic_load_explicit(&task->run_ns, memory_order_relaxed);
     for (size_t k = 0; k < task->whole_n; k++)

@@ -15,10 +15,10 @@ static bool keeps_ids(const struct cw_plan_node *node)
            (node->step == CW_STEP_INDEX && node->inputs_n == 1);
 }
 
-bool cw_cached_below(const struct cw_plan *plan, size_t i)
+bool cw_element_cache_below(const struct cw_plan *plan, size_t i)
 {
     for (;; i = plan->nodes[i].inputs[0]) {
-        if (cw_cached_use(&plan->nodes[i]))
+        if (cw_element_cache_use(&plan->nodes[i]))
             return true;
         if (!keeps_ids(&plan->nodes[i]))
             return false;
@@ -26,14 +26,14 @@ bool cw_cached_below(const struct cw_plan *plan, size_t i)
 }
 
 /* Goes on with the positions down to where ids come from: the position there is the id. */
-static void find_id(struct cw_work *work, struct cw_work_at *at)
+static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
 {
     if (at->mapped)
         return;
     for (size_t i = at->node; keeps_ids(&work->plan->nodes[i]);) {
         const struct cw_plan_node *node = &work->plan->nodes[i];
         if (node->step == CW_STEP_INDEX) {
-            cw_work_add(&work->nodes[i].count.elements, 1);
+            cw_tally_add(&work->nodes[i].count.elements, 1);
             i = cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep);
         } else {
             i = node->inputs[0];
@@ -43,7 +43,7 @@ static void find_id(struct cw_work *work, struct cw_work_at *at)
 }
 
 /* Into the arena. false = no memory. */
-static bool copy_fields(struct cw_work *work, struct cw_element *element)
+static bool copy_fields(struct cw_thread_context *work, struct cw_element *element)
 {
     size_t bytes = 0;
     for (size_t k = 0; k < element->n; k++)
@@ -61,8 +61,8 @@ static bool copy_fields(struct cw_work *work, struct cw_element *element)
     return true;
 }
 
-static enum cw_cache_found get(struct cw_work *work, struct cw_cache_dataset *cache, uint64_t id,
-                               struct cw_element *element)
+static enum cw_cache_found get(struct cw_thread_context *work, struct cw_cache_dataset *cache,
+                               uint64_t id, struct cw_element *element)
 {
     if (work->hold.n < HOLDS_MANY)
         return cw_cache_get(cache, id, &work->hold, element);
@@ -74,21 +74,22 @@ static enum cw_cache_found get(struct cw_work *work, struct cw_cache_dataset *ca
     return found;
 }
 
-static void push_put(struct cw_work *work, const struct cw_work_at *at,
+static void push_put(struct cw_thread_context *work, const struct cw_walk_at *at,
                      struct cw_cache_dataset *cache)
 {
     work->puts[work->puts_n++] =
-        (struct cw_work_put){.cache = cache, .id = (uint64_t)at->pos, .begin_ns = cw_clock_ns()};
+        (struct cw_pending_put){.cache = cache, .id = (uint64_t)at->pos, .begin_ns = cw_clock_ns()};
     work->pending[work->pending_n++] =
-        (struct cw_work_pending){.node = (uint32_t)at->node, .put = (uint32_t)work->puts_n};
+        (struct cw_walk_pending){.node = (uint32_t)at->node, .put = (uint32_t)work->puts_n};
 }
 
-enum cw_cached cw_cached_find(struct cw_work *work, struct cw_work_at *at,
-                              struct cw_element *element)
+enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *work,
+                                                   struct cw_walk_at *at,
+                                                   struct cw_element *element)
 {
-    const struct cw_plan_use *use = cw_cached_use(&work->plan->nodes[at->node]);
+    const struct cw_plan_use *use = cw_element_cache_use(&work->plan->nodes[at->node]);
     if (!use)
-        return CW_CACHED_NOT;
+        return CW_ELEMENT_CACHE_MISS;
     find_id(work, at);
     enum cw_cache_found found = CW_CACHE_MISS;
     if (use->read)
@@ -96,21 +97,21 @@ enum cw_cached cw_cached_find(struct cw_work *work, struct cw_work_at *at,
     if (found == CW_CACHE_MISS) {
         if (use->write)
             push_put(work, at, use->cache);
-        return CW_CACHED_NOT;
+        return CW_ELEMENT_CACHE_MISS;
     }
-    cw_work_add(&work->nodes[at->node].count.hits, 1);
+    cw_tally_add(&work->nodes[at->node].count.hits, 1);
     if (found == CW_CACHE_LEFT_OUT)
-        return CW_CACHED_LEFT_OUT;
+        return CW_ELEMENT_CACHE_DROPPED;
     element->id = (uint64_t)at->pos;
     element->rep = at->rep;
-    return CW_CACHED_FOUND;
+    return CW_ELEMENT_CACHE_HIT;
 }
 
 /* The topmost that is read: those below it are asked for what it has not. */
-void cw_cached_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, size_t n)
+void cw_element_cache_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, size_t n)
 {
     const struct cw_plan_use *use;
-    while (!(use = cw_cached_use(&plan->nodes[i])) || !use->read) {
+    while (!(use = cw_element_cache_use(&plan->nodes[i])) || !use->read) {
         if (!keeps_ids(&plan->nodes[i]))
             return;
         i = plan->nodes[i].inputs[0];
@@ -131,7 +132,7 @@ static bool is_partial(const struct cw_element *element)
 /* Whether an element that was made from records of another cache may be kept. It may still have
  * views of them, so it is copied first, and then they are asked whether they stayed what they
  * were. */
-static bool is_sound(struct cw_work *work, const struct cw_element *element,
+static bool is_sound(struct cw_thread_context *work, const struct cw_element *element,
                      struct cw_element *copy)
 {
     if (element) {
@@ -142,10 +143,10 @@ static bool is_sound(struct cw_work *work, const struct cw_element *element,
     return cw_cache_is_intact(&work->hold);
 }
 
-void cw_cached_put(struct cw_work *work, const struct cw_work_pending *pending,
-                   const struct cw_element *element)
+void cw_element_cache_put(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                          const struct cw_element *element)
 {
-    const struct cw_work_put *put = &work->puts[pending->put - 1];
+    const struct cw_pending_put *put = &work->puts[pending->put - 1];
     int64_t ns = cw_clock_ns() - put->begin_ns;
     struct cw_element copy;
     bool may = !element || !is_partial(element);
@@ -158,11 +159,11 @@ void cw_cached_put(struct cw_work *work, const struct cw_work_pending *pending,
     work->puts_n = pending->put - 1;
 }
 
-void cw_cached_drop(struct cw_work *work, size_t base)
+void cw_element_cache_drop(struct cw_thread_context *work, size_t base)
 {
     while (work->pending_n > base) {
-        const struct cw_work_pending *pending = &work->pending[--work->pending_n];
+        const struct cw_walk_pending *pending = &work->pending[--work->pending_n];
         if (pending->put)
-            cw_cached_put(work, pending, NULL);
+            cw_element_cache_put(work, pending, NULL);
     }
 }

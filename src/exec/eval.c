@@ -9,7 +9,7 @@
 
 /* Puts an element operator on the stack; what stands below it must no longer write into the slots
  * that it fills. */
-static void push_pending(struct cw_work *work, struct cw_work_at *at)
+static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
     uint32_t mine, below;
@@ -24,14 +24,14 @@ static void push_pending(struct cw_work *work, struct cw_work_at *at)
         below = 0;
     }
     work->pending[work->pending_n++] =
-        (struct cw_work_pending){.node = (uint32_t)at->node, .live = mine, .shift = at->shift};
+        (struct cw_walk_pending){.node = (uint32_t)at->node, .live = mine, .shift = at->shift};
     at->live = below;
     at->node = work->skip[node->inputs[0]];
 }
 
 /* Sets *at to the input that the frame waits for. */
-static void enter_input(const struct cw_work *work, const struct cw_work_frame *frame,
-                        struct cw_work_at *at)
+static void enter_input(const struct cw_thread_context *work, const struct cw_walk_frame *frame,
+                        struct cw_walk_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[frame->node];
     at->rep = frame->rep;
@@ -46,13 +46,13 @@ static void enter_input(const struct cw_work *work, const struct cw_work_frame *
     at->node = work->skip[node->inputs[frame->next]];
     at->pos = frame->pos;
     at->shift = frame->shift + (uint32_t)before;
-    at->live = (frame->live >> before) & cw_work_mask(work->plan->nodes[at->node].out.n);
+    at->live = (frame->live >> before) & cw_field_mask(work->plan->nodes[at->node].out.n);
 }
 
-static int push_frame(struct cw_work *work, struct cw_work_at *at, struct cw_err *err)
+static int push_frame(struct cw_thread_context *work, struct cw_walk_at *at, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
-    struct cw_work_frame *frame = &work->frames[work->frames_n];
+    struct cw_walk_frame *frame = &work->frames[work->frames_n];
     frame->node = at->node;
     frame->pos = at->pos;
     frame->rep = at->rep;
@@ -73,27 +73,27 @@ static int push_frame(struct cw_work *work, struct cw_work_at *at, struct cw_err
 }
 
 /* Down to a source or to what a cache has; element operators stay on the stack. */
-static int descend(struct cw_work *work, struct cw_work_at *at, struct cw_element *element,
-                   struct cw_err *err)
+static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
+                   struct cw_element *element, struct cw_err *err)
 {
     for (;;) {
         const struct cw_plan_node *node = &work->plan->nodes[at->node];
         int rc = 0;
         if (CW_UNLIKELY(work->caching)) {
-            enum cw_cached found = cw_cached_find(work, at, element);
-            if (found != CW_CACHED_NOT)
-                return found == CW_CACHED_FOUND ? 0 : CW_EVAL_DROP;
+            enum cw_element_cache_answer found = cw_element_cache_find(work, at, element);
+            if (found != CW_ELEMENT_CACHE_MISS)
+                return found == CW_ELEMENT_CACHE_HIT ? 0 : CW_EVAL_DROP;
         }
         switch (node->step) {
         case CW_STEP_SOURCE:
-            return cw_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
-                                element, err);
+            return cw_op_call_read(work, at, !work->pending_n && !work->frames_n && !work->trace,
+                                   element, err);
         case CW_STEP_INDEX:
             if (at->mapped) {
                 at->node = work->skip[node->inputs[0]];
                 break;
             }
-            cw_work_add(&work->nodes[at->node].count.elements, 1);
+            cw_tally_add(&work->nodes[at->node].count.elements, 1);
             at->node = work->skip[cw_plan_map(work->plan, node, work->epoch, &at->pos, &at->rep)];
             break;
         case CW_STEP_PASS:
@@ -120,7 +120,7 @@ static uint64_t mix_ids(uint64_t a, uint64_t b)
     return a == b ? a : cw_mix64(a + cw_mix64(b + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-static int merge_input(struct cw_work_frame *frame, const struct cw_element *element,
+static int merge_input(struct cw_walk_frame *frame, const struct cw_element *element,
                        struct cw_err *err)
 {
     struct cw_element *whole = &frame->element;
@@ -138,7 +138,7 @@ static int merge_input(struct cw_work_frame *frame, const struct cw_element *ele
     return 0;
 }
 
-static int keep_row(struct cw_work *work, struct cw_work_frame *frame,
+static int keep_row(struct cw_thread_context *work, struct cw_walk_frame *frame,
                     const struct cw_element *element, struct cw_err *err)
 {
     size_t bytes = element->n * sizeof(element->fields[0]);
@@ -152,52 +152,52 @@ static int keep_row(struct cw_work *work, struct cw_work_frame *frame,
 }
 
 /* The frame has all inputs: *element becomes the merged element or the group. */
-static int close_frame(struct cw_work *work, struct cw_work_frame *frame,
+static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *frame,
                        struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[frame->node];
-    struct cw_work_node *mine = &work->nodes[frame->node];
+    struct cw_node_context *mine = &work->nodes[frame->node];
     int rc = 0;
     if (node->step == CW_STEP_MERGE) {
         *element = frame->element;
     } else {
-        struct cw_rows rows = {.row = frame->rows,
-                               .n = (size_t)frame->n,
-                               .spec = node->in,
-                               .out = &node->out,
-                               .lead = true};
-        rc = cw_rows_to_element(&rows, work->arena, element, err);
+        struct cw_row_batch rows = {.row = frame->rows,
+                                    .n = (size_t)frame->n,
+                                    .spec = node->in,
+                                    .out = &node->out,
+                                    .lead = true};
+        rc = cw_row_batch_to_element(&rows, work->arena, element, err);
         element->id = (uint64_t)frame->pos;
         element->rep = frame->rep;
     }
     if (rc < 0)
         work->failed = frame->node;
-    cw_work_add(&mine->count.elements, 1);
-    cw_work_add(&mine->count.element_bytes, rc == 0 ? cw_element_bytes(element) : 0);
-    return rc == 0 && work->trace ? cw_call_trace(work, frame->node, element, err) : rc;
+    cw_tally_add(&mine->count.elements, 1);
+    cw_tally_add(&mine->count.element_bytes, rc == 0 ? cw_element_bytes(element) : 0);
+    return rc == 0 && work->trace ? cw_op_call_trace(work, frame->node, element, err) : rc;
 }
 
 /* Up through the pending operators of the innermost frame (or of the whole walk). */
-static int ascend(struct cw_work *work, struct cw_element *element, struct cw_err *err)
+static int ascend(struct cw_thread_context *work, struct cw_element *element, struct cw_err *err)
 {
     size_t base = work->frames_n ? work->frames[work->frames_n - 1].base : 0;
     while (work->pending_n > base) {
-        const struct cw_work_pending *pending = &work->pending[--work->pending_n];
+        const struct cw_walk_pending *pending = &work->pending[--work->pending_n];
         if (CW_UNLIKELY(pending->put)) {
-            cw_cached_put(work, pending, element);
+            cw_element_cache_put(work, pending, element);
             continue;
         }
-        int rc = cw_call_apply(work, pending, element, err);
+        int rc = cw_op_call_apply(work, pending, element, err);
         if (rc)
             return rc;
     }
     return 0;
 }
 
-static int eval(struct cw_work *work, const struct cw_work_at *from, struct cw_element *element,
-                struct cw_err *err)
+static int eval(struct cw_thread_context *work, const struct cw_walk_at *from,
+                struct cw_element *element, struct cw_err *err)
 {
-    struct cw_work_at at = *from;
+    struct cw_walk_at at = *from;
     at.node = work->skip[at.node];
     work->pending_n = work->frames_n = work->puts_n = 0;
     for (;;) {
@@ -208,7 +208,7 @@ static int eval(struct cw_work *work, const struct cw_work_at *from, struct cw_e
             rc = ascend(work, element, err);
             if (rc || !work->frames_n)
                 return rc;
-            struct cw_work_frame *frame = &work->frames[work->frames_n - 1];
+            struct cw_walk_frame *frame = &work->frames[work->frames_n - 1];
             bool group = work->plan->nodes[frame->node].step == CW_STEP_GROUP;
             rc = group ? keep_row(work, frame, element, err) : merge_input(frame, element, err);
             if (rc) {
@@ -232,11 +232,11 @@ static int eval(struct cw_work *work, const struct cw_work_at *from, struct cw_e
     }
 }
 
-int cw_eval(struct cw_work *work, const struct cw_work_at *from, struct cw_element *element,
-            struct cw_err *err)
+int cw_eval(struct cw_thread_context *work, const struct cw_walk_at *from,
+            struct cw_element *element, struct cw_err *err)
 {
     int rc = eval(work, from, element, err);
     if (rc == CW_EVAL_DROP && work->puts_n)
-        cw_cached_drop(work, work->frames_n ? work->frames[work->frames_n - 1].base : 0);
+        cw_element_cache_drop(work, work->frames_n ? work->frames[work->frames_n - 1].base : 0);
     return rc;
 }

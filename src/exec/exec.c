@@ -16,10 +16,10 @@
 struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cw_queued_frame turns; /* lock: the queues of plans */
-    struct cw_exec_task *all;     /* lock: tasks that are not done */
-    bool stopping;                /* lock */
-    struct cw_throttle throttle;  /* lock */
+    struct cw_fair_queue turns;  /* lock: the queues of plans */
+    struct cw_exec_task *all;    /* lock: tasks that are not done */
+    bool stopping;               /* lock */
+    struct cw_throttle throttle; /* lock */
     size_t threads_n;
     struct cw_thread *threads;
 };
@@ -32,9 +32,9 @@ struct job {
     double expected_ns; /* its plan's turn was charged that much: the rest when it is done */
 };
 
-static struct cw_turn *turn_of(const struct cw_exec_task *task)
+static struct cw_fair_flow *turn_of(const struct cw_exec_task *task)
 {
-    return &cw_share_of(task->plan)->turn;
+    return &cw_plan_exec_of(task->plan)->turn;
 }
 
 static void shut(struct cw_exec *exec, struct cw_exec_task *task)
@@ -42,20 +42,21 @@ static void shut(struct cw_exec *exec, struct cw_exec_task *task)
     if (task->state == CW_TASK_SHUT)
         return;
     task->state = CW_TASK_SHUT;
-    cw_turns_dequeue(&exec->turns, turn_of(task), task);
+    cw_fair_queue_remove(&exec->turns, turn_of(task), task);
 }
 
 /* About RUN_NS of rows, by what rows of this plan took so far; one while nothing is known. */
 static int64_t run_length(const struct cw_exec_task *task)
 {
-    uint64_t row_ns = atomic_load_explicit(&cw_share_of(task->plan)->row_ns, memory_order_relaxed);
+    uint64_t row_ns =
+        atomic_load_explicit(&cw_plan_exec_of(task->plan)->row_ns, memory_order_relaxed);
     int64_t n = row_ns ? (int64_t)(RUN_NS / row_ns) : 1;
     return CW_MIN(CW_MAX(n, 1), task->rows - task->next_row);
 }
 
 static void learn(struct cw_plan *plan, int64_t ns, int64_t rows)
 {
-    _Atomic uint64_t *row_ns = &cw_share_of(plan)->row_ns;
+    _Atomic uint64_t *row_ns = &cw_plan_exec_of(plan)->row_ns;
     uint64_t old = atomic_load_explicit(row_ns, memory_order_relaxed);
     uint64_t now = (uint64_t)CW_MAX(ns / CW_MAX(rows, 1), 1);
     atomic_store_explicit(row_ns, old ? (3 * old + now + 3) / 4 : now, memory_order_relaxed);
@@ -68,9 +69,10 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct jo
     job->what = JOB_ROWS;
     job->lo = task->next_row;
     job->hi = task->next_row = job->lo + run_length(task);
-    uint64_t row_ns = atomic_load_explicit(&cw_share_of(task->plan)->row_ns, memory_order_relaxed);
+    uint64_t row_ns =
+        atomic_load_explicit(&cw_plan_exec_of(task->plan)->row_ns, memory_order_relaxed);
     job->expected_ns = (double)row_ns * (double)(job->hi - job->lo);
-    cw_turn_spend(turn_of(task), job->expected_ns);
+    cw_fair_flow_spend(turn_of(task), job->expected_ns);
     if (task->next_row >= task->rows)
         shut(exec, task);
 }
@@ -78,7 +80,7 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct jo
 /* Lock held. */
 static bool find_job(struct cw_exec *exec, struct job *job)
 {
-    struct cw_exec_task *task = cw_turns_next(&exec->turns);
+    struct cw_exec_task *task = cw_fair_queue_next(&exec->turns);
     if (!task)
         return false;
     task->running++;
@@ -123,7 +125,7 @@ static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_
     unlink_task(exec, task);
     item->task = NULL;
     cw_mutex_unlock(&exec->mutex);
-    cw_task_free(task);
+    cw_exec_task_free(task);
     item->done(item, batch, err);
 }
 
@@ -146,9 +148,10 @@ static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *
         return NULL;
     }
     int64_t begin = cw_clock_thread_cpu_ns();
-    struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch, &task->stop);
-    struct cw_batch *batch = cw_task_finish(task, work, err);
-    cw_work_put(work);
+    struct cw_thread_context *work =
+        cw_thread_context_get(task->plan, arena, task->item->epoch, &task->stop);
+    struct cw_batch *batch = cw_exec_task_finish(task, work, err);
+    cw_thread_context_put(work);
     int64_t used = cw_clock_thread_cpu_ns() - begin;
     task->item->cpu_ns += used;
     task->item->busy_ns += at_least(exec, used, used);
@@ -185,10 +188,10 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
     cw_mutex_unlock(&exec->mutex);
     int64_t cpu = cw_clock_thread_cpu_ns();
     task->begin_ns = cw_clock_ns();
-    int rc = cw_task_begin(task, &err);
+    int rc = cw_exec_task_begin(task, &err);
     int64_t busy_ns = cw_clock_ns() - task->begin_ns;
     cw_mutex_lock(&exec->mutex);
-    cw_turn_spend(turn_of(task), (double)busy_ns);
+    cw_fair_flow_spend(turn_of(task), (double)busy_ns);
     if (rc < 0)
         fail_task(task, &err);
     task->state = CW_TASK_OPEN;
@@ -204,16 +207,17 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
 {
     struct cw_exec_task *task = job->task;
     int64_t cpu = cw_clock_thread_cpu_ns(), wall = cw_clock_ns();
-    struct cw_work *work = cw_work_get(task->plan, arena, task->item->epoch, &task->stop);
-    cw_task_run(task, work, job->lo, job->hi);
-    cw_work_put(work);
+    struct cw_thread_context *work =
+        cw_thread_context_get(task->plan, arena, task->item->epoch, &task->stop);
+    cw_exec_task_run(task, work, job->lo, job->hi);
+    cw_thread_context_put(work);
     wall = cw_clock_ns() - wall;
     learn(task->plan, wall, job->hi - job->lo);
     cw_mutex_lock(&task->mutex);
     bool failed = task->failed_row != INT64_MAX; /* rows before the failed one are taken already */
     cw_mutex_unlock(&task->mutex);
     cw_mutex_lock(&exec->mutex);
-    cw_turn_spend(turn_of(task), (double)wall - job->expected_ns);
+    cw_fair_flow_spend(turn_of(task), (double)wall - job->expected_ns);
     if (failed)
         shut(exec, task);
     leave(exec, task, arena, cpu, wall);
@@ -222,7 +226,7 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
 /* Others may still be at rows of it. Lock held on entry, not on return. */
 static void cancel_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena)
 {
-    cw_task_cancel(task);
+    cw_exec_task_cancel(task);
     leave(exec, task, arena, cw_clock_thread_cpu_ns(), 0);
 }
 
@@ -312,12 +316,12 @@ void cw_exec_free(struct cw_exec *exec)
 
 void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item)
 {
-    struct cw_exec_task *task = cw_task_new(item);
+    struct cw_exec_task *task = cw_exec_task_new(item);
     cw_mutex_lock(&exec->mutex);
     if (exec->stopping)
         cw_stop_set(&task->stop);
     link_task(exec, task);
-    cw_turns_enqueue(&exec->turns, turn_of(task), task);
+    cw_fair_queue_add(&exec->turns, turn_of(task), task);
     cw_cond_signal(&exec->cond);
     cw_mutex_unlock(&exec->mutex);
 }
@@ -325,6 +329,6 @@ void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item)
 void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight)
 {
     cw_mutex_lock(&exec->mutex);
-    cw_share_of(plan)->turn.weight = weight;
+    cw_plan_exec_of(plan)->turn.weight = weight;
     cw_mutex_unlock(&exec->mutex);
 }

@@ -9,17 +9,17 @@
  * the processor. */
 #define CREDIT_NS 1e8
 
-static double weight_of(const struct cw_turn *turn)
+static double weight_of(const struct cw_fair_flow *turn)
 {
     return turn->weight > 0 ? turn->weight : 1;
 }
 
-void cw_turn_spend(struct cw_turn *turn, double ns)
+void cw_fair_flow_spend(struct cw_fair_flow *turn, double ns)
 {
     turn->spent += ns / weight_of(turn);
 }
 
-static void begin(struct cw_queued_frame *turns, struct cw_turn *turn)
+static void begin(struct cw_fair_queue *turns, struct cw_fair_flow *turn)
 {
     double least = turns->clock - CREDIT_NS / weight_of(turn);
     if (turn->spent < least)
@@ -31,7 +31,7 @@ static void begin(struct cw_queued_frame *turns, struct cw_turn *turn)
     turns->first = turn;
 }
 
-static void end(struct cw_queued_frame *turns, struct cw_turn *turn)
+static void end(struct cw_fair_queue *turns, struct cw_fair_flow *turn)
 {
     if (turn->prev)
         turn->prev->next = turn->next;
@@ -44,8 +44,8 @@ static void end(struct cw_queued_frame *turns, struct cw_turn *turn)
         turns->current = NULL;
 }
 
-void cw_turns_enqueue(struct cw_queued_frame *turns, struct cw_turn *turn,
-                      struct cw_exec_task *task)
+void cw_fair_queue_add(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+                       struct cw_exec_task *task)
 {
     if (!turn->first)
         begin(turns, turn);
@@ -58,8 +58,8 @@ void cw_turns_enqueue(struct cw_queued_frame *turns, struct cw_turn *turn,
     turn->last = task;
 }
 
-void cw_turns_dequeue(struct cw_queued_frame *turns, struct cw_turn *turn,
-                      struct cw_exec_task *task)
+void cw_fair_queue_remove(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+                          struct cw_exec_task *task)
 {
     if (task->prev)
         task->prev->next = task->next;
@@ -74,7 +74,7 @@ void cw_turns_dequeue(struct cw_queued_frame *turns, struct cw_turn *turn,
         end(turns, turn);
 }
 
-static struct cw_exec_task *takeable(const struct cw_turn *turn)
+static struct cw_exec_task *takeable(const struct cw_fair_flow *turn)
 {
     struct cw_exec_task *task = turn->first;
     while (task && task->state == CW_TASK_BEGINNING)
@@ -82,14 +82,14 @@ static struct cw_exec_task *takeable(const struct cw_turn *turn)
     return task;
 }
 
-struct cw_exec_task *cw_turns_next(struct cw_queued_frame *turns)
+struct cw_exec_task *cw_fair_queue_next(struct cw_fair_queue *turns)
 {
-    struct cw_turn *best =
+    struct cw_fair_flow *best =
         turns->current && turns->current->spent < turns->until ? turns->current : NULL;
     struct cw_exec_task *task = best ? takeable(best) : NULL;
     if (task)
         return task;
-    for (struct cw_turn *turn = turns->first; turn; turn = turn->next) {
+    for (struct cw_fair_flow *turn = turns->first; turn; turn = turn->next) {
         struct cw_exec_task *first = !task || turn->spent < best->spent ? takeable(turn) : NULL;
         if (!first)
             continue;

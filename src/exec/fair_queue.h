@@ -11,26 +11,26 @@
 #include <stdint.h>
 
 struct cw_exec_task;
-struct cw_turn {                       /* of a plan; zeroed = weight 1, nothing queued */
-    struct cw_turn *next, *prev;       /* of the pool: plans with something queued */
+struct cw_fair_flow {                  /* of a plan; zeroed = weight 1, nothing queued */
+    struct cw_fair_flow *next, *prev;  /* of the pool: plans with something queued */
     struct cw_exec_task *first, *last; /* begun items with rows left, then those not begun */
     double weight;                     /* 0 = 1 */
     double spent;                      /* thread time, for its weight */
 };
-struct cw_queued_frame { /* of a pool */
-    struct cw_turn *first;
-    struct cw_turn *current; /* goes on until it has spent `until` */
+struct cw_fair_queue { /* of a pool */
+    struct cw_fair_flow *first;
+    struct cw_fair_flow *current; /* goes on until it has spent `until` */
     double until;
     double clock; /* what whoever was chosen last had spent then */
 };
 
-void cw_turns_enqueue(struct cw_queued_frame *turns, struct cw_turn *turn,
-                      struct cw_exec_task *task);
-void cw_turns_dequeue(struct cw_queued_frame *turns, struct cw_turn *turn,
-                      struct cw_exec_task *task);
+void cw_fair_queue_add(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+                       struct cw_exec_task *task);
+void cw_fair_queue_remove(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+                          struct cw_exec_task *task);
 /* The item to go on with: not one that another thread is beginning. NULL = there is none. */
-struct cw_exec_task *cw_turns_next(struct cw_queued_frame *turns);
+struct cw_exec_task *cw_fair_queue_next(struct cw_fair_queue *turns);
 /* Of the time that threads took for it. */
-void cw_turn_spend(struct cw_turn *turn, double ns);
+void cw_fair_flow_spend(struct cw_fair_flow *turn, double ns);
 
 #endif

@@ -68,7 +68,7 @@ static void work_off(struct prefetch *prefetch, struct todo *todo)
     struct cw_positions *ids = &todo->positions;
     size_t base = cw_positions_map(plan, prefetch->epoch, NULL, todo->node, ids);
     for (size_t at = todo->node; ids->n; at = plan->nodes[at].inputs[0]) {
-        const struct cw_plan_use *use = cw_cached_use(&plan->nodes[at]);
+        const struct cw_plan_use *use = cw_element_cache_use(&plan->nodes[at]);
         if (use && use->read)
             ask(use->cache, ids);
         if (at == base)
@@ -96,7 +96,7 @@ static bool has_whole(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
     uint64_t rep = 0, id = (uint64_t)cut->group_pos;
     for (size_t at = plan->output;;) {
         const struct cw_plan_node *node = &plan->nodes[at];
-        const struct cw_plan_use *use = cw_cached_use(node);
+        const struct cw_plan_use *use = cw_element_cache_use(node);
         if (use && use->read && cw_cache_has(use->cache, id)) {
             cw_cache_prefetch(use->cache, &id, 1);
             return true;
@@ -112,7 +112,7 @@ void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item)
 {
     struct prefetch prefetch = {.plan = plan, .epoch = epoch};
     struct cw_plan_item cut;
-    if (!cw_cached_any(plan) || item >= plan->info.items)
+    if (!cw_element_cache_any(plan) || item >= plan->info.items)
         return;
     cw_plan_item(plan, epoch, item, &cut);
     if (cut.group != SIZE_MAX && has_whole(plan, epoch, item, &cut))

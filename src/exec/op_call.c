@@ -14,7 +14,7 @@ struct sample {
     int64_t wall_ns;
 };
 
-static inline struct sample sample_begin(struct cw_work_node *node)
+static inline struct sample sample_begin(struct cw_node_context *node)
 {
     if (node->left > 1) {
         node->left--;
@@ -24,13 +24,13 @@ static inline struct sample sample_begin(struct cw_work_node *node)
     return (struct sample){cw_clock_thread_cpu_ns(), wall_ns};
 }
 
-static void sample_end(struct cw_work_node *node, struct sample begin, int64_t clock_ns)
+static void sample_end(struct cw_node_context *node, struct sample begin, int64_t clock_ns)
 {
     int64_t ns = CW_MAX(cw_clock_thread_cpu_ns() - begin.cpu_ns - clock_ns, 1);
     int64_t wall_ns = CW_MAX(cw_clock_ns() - begin.wall_ns - 2 * clock_ns, ns);
     uint32_t stride = node->stride ? node->stride : 1;
-    cw_work_add(&node->count.cpu_ns, (uint64_t)ns * stride);
-    cw_work_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
+    cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * stride);
+    cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
     next = CW_MIN(
         CW_MAX(next, 1),
@@ -38,8 +38,8 @@ static void sample_end(struct cw_work_node *node, struct sample begin, int64_t c
     node->stride = node->left = (uint32_t)next;
 }
 
-int cw_call_trace(struct cw_work *work, size_t i, const struct cw_element *element,
-                  struct cw_err *err)
+int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,
+                     struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[i];
     work->trace_rc = work->trace(work->trace_arg, work->trace_row, node->node, &node->out, element,
@@ -47,7 +47,7 @@ int cw_call_trace(struct cw_work *work, size_t i, const struct cw_element *eleme
     return work->trace_rc;
 }
 
-static void set_stream(const struct cw_work *work, const struct cw_plan_node *node,
+static void set_stream(const struct cw_thread_context *work, const struct cw_plan_node *node,
                        struct cw_op_ctx *ctx, uint64_t id, uint64_t rep)
 {
     if (node->frozen)
@@ -56,8 +56,8 @@ static void set_stream(const struct cw_work *work, const struct cw_plan_node *no
         cw_rng_init(&ctx->rng, work->plan->seed, node->tag, work->epoch, rep, id);
 }
 
-static void set_slot(const struct cw_work *work, struct cw_op_ctx *ctx, uint32_t live, size_t field,
-                     uint32_t shift)
+static void set_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx, uint32_t live,
+                     size_t field, uint32_t shift)
 {
     bool has = (live >> field) & 1;
     ctx->slot = has ? work->slot[field + shift] : NULL;
@@ -68,16 +68,16 @@ static void set_slot(const struct cw_work *work, struct cw_op_ctx *ctx, uint32_t
 static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
                     struct cw_err *err)
 {
-    struct cw_work *work =
-        (struct cw_work *)(uintptr_t)ctx->next_want_arg; /* const only on its way through ctx */
+    struct cw_thread_context *work = (struct cw_thread_context *)(uintptr_t)
+                                         ctx->next_want_arg; /* const only on its way through ctx */
     size_t i = work->want_node;
     const struct cw_plan_node *node = &work->plan->nodes[i];
     set_stream(work, node, &work->nodes[i].ctx, work->want_element->id, work->want_element->rep);
     return node->op->want(&work->nodes[i].ctx, node->opts, h, w, ret_rect, err);
 }
 
-static void set_want(struct cw_work *work, const struct cw_plan_node *node, struct cw_op_ctx *ctx,
-                     const struct cw_element *element)
+static void set_want(struct cw_thread_context *work, const struct cw_plan_node *node,
+                     struct cw_op_ctx *ctx, const struct cw_element *element)
 {
     /* Between the operator and the crop there are only caches that shall be given the image. */
     size_t above = work->pending_n;
@@ -91,11 +91,11 @@ static void set_want(struct cw_work *work, const struct cw_plan_node *node, stru
     ctx->prefers_whole = has && (work->trace || above < work->pending_n);
 }
 
-static int apply_fields(struct cw_work *work, const struct cw_work_pending *pending,
+static int apply_fields(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                         struct cw_element *element, uint64_t *bytes, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_work_node *mine = &work->nodes[pending->node];
+    struct cw_node_context *mine = &work->nodes[pending->node];
     for (size_t k = 0; k < node->fields_n; k++) {
         struct cw_view *view = &element->fields[node->fields[k]];
         struct cw_view in = *view;
@@ -109,20 +109,20 @@ static int apply_fields(struct cw_work *work, const struct cw_work_pending *pend
     return 0;
 }
 
-static int apply_whole(struct cw_work *work, const struct cw_work_pending *pending,
+static int apply_whole(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                        struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_work_node *mine = &work->nodes[pending->node];
+    struct cw_node_context *mine = &work->nodes[pending->node];
     set_slot(work, &mine->ctx, pending->live, 0, pending->shift);
     return node->op->apply(&mine->ctx, node->opts, node->state, mine->scratch, element, err);
 }
 
-int cw_call_apply(struct cw_work *work, const struct cw_work_pending *pending,
-                  struct cw_element *element, struct cw_err *err)
+int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                     struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[pending->node];
-    struct cw_work_node *mine = &work->nodes[pending->node];
+    struct cw_node_context *mine = &work->nodes[pending->node];
     uint64_t bytes = 0;
     struct sample begin = sample_begin(mine);
     set_stream(work, node, &mine->ctx, element->id, element->rep);
@@ -132,21 +132,21 @@ int cw_call_apply(struct cw_work *work, const struct cw_work_pending *pending,
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns);
     uint64_t all = rc == 0 ? cw_element_bytes(element) : 0;
-    cw_work_add(&mine->count.elements, 1);
-    cw_work_add(&mine->count.bytes_out, node->op->apply_field ? bytes : all);
-    cw_work_add(&mine->count.element_bytes, all);
+    cw_tally_add(&mine->count.elements, 1);
+    cw_tally_add(&mine->count.bytes_out, node->op->apply_field ? bytes : all);
+    cw_tally_add(&mine->count.element_bytes, all);
     if (rc == 0 && work->trace)
-        rc = cw_call_trace(work, pending->node, element, err);
+        rc = cw_op_call_trace(work, pending->node, element, err);
     if (rc < 0)
         work->failed = pending->node;
     return rc;
 }
 
-int cw_call_read(struct cw_work *work, const struct cw_work_at *at, bool bare,
-                 struct cw_element *element, struct cw_err *err)
+int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at, bool bare,
+                    struct cw_element *element, struct cw_err *err)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
-    struct cw_work_node *mine = &work->nodes[at->node];
+    struct cw_node_context *mine = &work->nodes[at->node];
     uint64_t bytes = 0;
     struct sample begin = sample_begin(mine);
     int rc;
@@ -169,11 +169,11 @@ int cw_call_read(struct cw_work *work, const struct cw_work_at *at, bool bare,
     }
     if (begin.cpu_ns)
         sample_end(mine, begin, work->clock_ns);
-    cw_work_add(&mine->count.elements, 1);
-    cw_work_add(&mine->count.bytes_out, bytes);
-    cw_work_add(&mine->count.element_bytes, bytes);
+    cw_tally_add(&mine->count.elements, 1);
+    cw_tally_add(&mine->count.bytes_out, bytes);
+    cw_tally_add(&mine->count.element_bytes, bytes);
     if (rc == 0 && work->trace)
-        rc = cw_call_trace(work, at->node, element, err);
+        rc = cw_op_call_trace(work, at->node, element, err);
     if (rc < 0)
         work->failed = at->node;
     return rc;

@@ -7,13 +7,13 @@
 
 /* Reads a source; bare: nothing stands between it and the row, so numbers may go straight into the
  * slot (CW_EVAL_IN_SLOT). */
-int cw_call_read(struct cw_work *work, const struct cw_work_at *at, bool bare,
-                 struct cw_element *element, struct cw_err *err);
+int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at, bool bare,
+                    struct cw_element *element, struct cw_err *err);
 /* Applies an element operator; CW_EVAL_DROP when it leaves the element out. */
-int cw_call_apply(struct cw_work *work, const struct cw_work_pending *pending,
-                  struct cw_element *element, struct cw_err *err);
+int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
+                     struct cw_element *element, struct cw_err *err);
 /* Shows what node i made to cw_exec_trace's caller. */
-int cw_call_trace(struct cw_work *work, size_t i, const struct cw_element *element,
-                  struct cw_err *err);
+int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,
+                     struct cw_err *err);
 
 #endif

@@ -41,8 +41,8 @@ static void map_runs(const struct cw_plan *plan, uint64_t epoch, const struct cw
     }
 }
 
-size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_work *work, size_t at,
-                        struct cw_positions *positions)
+size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_thread_context *work,
+                        size_t at, struct cw_positions *positions)
 {
     for (; goes_on(&plan->nodes[at]); at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_node *node = &plan->nodes[at];
@@ -53,7 +53,7 @@ size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_wo
         else
             map_one_by_one(plan, epoch, node, positions);
         if (work)
-            cw_work_add(&work->nodes[at].count.elements, positions->n);
+            cw_tally_add(&work->nodes[at].count.elements, positions->n);
     }
     return at;
 }

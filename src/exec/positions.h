@@ -17,7 +17,7 @@ struct cw_positions {
 bool cw_positions_help(const struct cw_plan *plan, size_t node);
 /* Takes positions of the node's elements down through its index operators, as far as it does not
  * branch: to the node that is returned. Counts in `work`, unless NULL. */
-size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_work *work,
+size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_thread_context *work,
                         size_t node, struct cw_positions *positions);
 
 #endif

@@ -20,7 +20,7 @@ static bool same_shape(const struct cw_view *a, const struct cw_view *b)
            !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0]));
 }
 
-bool cw_rows_fits(const struct cw_view *view, const struct cw_field *field)
+bool cw_row_batch_fits(const struct cw_view *view, const struct cw_field *field)
 {
     if (view->dtype != field->dtype || view->rank != field->rank)
         return false;
@@ -36,7 +36,7 @@ bool cw_rows_fits(const struct cw_view *view, const struct cw_field *field)
     return !view->rank || view->bytes / sizeof(int64_t) > (uint64_t)n;
 }
 
-void cw_rows_print_shape(const struct cw_view *view, struct cw_str *out)
+void cw_row_batch_print_shape(const struct cw_view *view, struct cw_str *out)
 {
     cw_str_add(out, cw_dtype_name(view->dtype));
     cw_str_add(out, "[");
@@ -52,7 +52,7 @@ static size_t str_payload(const struct cw_view *view)
                       : view->bytes;
 }
 
-static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor *tensor,
+static int measure_field(const struct cw_row_batch *rows, size_t f, struct cw_tensor *tensor,
                          size_t *ret_row, struct cw_err *err)
 {
     const struct cw_field *spec = &rows->spec->fields[f];
@@ -62,9 +62,9 @@ static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor 
     for (size_t r = 0; r < rows->n; r++) {
         const struct cw_view *view = &rows->row[r][f];
         *ret_row = r;
-        if (!cw_rows_fits(view, spec)) {
+        if (!cw_row_batch_fits(view, spec)) {
             CW_STR_AUTO shape = {0};
-            cw_rows_print_shape(view, &shape);
+            cw_row_batch_print_shape(view, &shape);
             return cw_err_set(err, CW_E_INTERNAL,
                               "field \"%s\" came as %s, which is not what its operator said",
                               spec->name, cw_str_text(&shape));
@@ -89,16 +89,16 @@ static int measure_field(const struct cw_rows *rows, size_t f, struct cw_tensor 
     return 0;
 }
 
-int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row,
-                    struct cw_err *err)
+int cw_row_batch_measure(const struct cw_row_batch *rows, struct cw_batch *batch, size_t *ret_row,
+                         struct cw_err *err)
 {
     CW_ASSERT(batch->n == rows->spec->n);
     for (size_t f = 0; f < batch->n; f++) {
         int rc = measure_field(rows, f, &batch->tensors[f], ret_row, err);
         if (rc == CW_E_INVALID) {
             CW_STR_AUTO a = {0}, b = {0};
-            cw_rows_print_shape(&rows->row[*ret_row][f], &a);
-            cw_rows_print_shape(&rows->row[0][f], &b);
+            cw_row_batch_print_shape(&rows->row[*ret_row][f], &a);
+            cw_row_batch_print_shape(&rows->row[0][f], &b);
             return cw_err_set(err, CW_E_INVALID,
                               "field \"%s\" is %s here and %s in the first element: elements of a "
                               "batch must have one shape",
@@ -110,7 +110,7 @@ int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *
     return 0;
 }
 
-static void copy_strings(const struct cw_rows *rows, size_t f, int64_t strings, uint8_t *dst)
+static void copy_strings(const struct cw_row_batch *rows, size_t f, int64_t strings, uint8_t *dst)
 {
     int64_t *offsets = (int64_t *)(void *)dst;
     uint8_t *bytes = dst + ((size_t)strings + 1) * sizeof(int64_t);
@@ -137,7 +137,7 @@ static void copy_strings(const struct cw_rows *rows, size_t f, int64_t strings, 
     }
 }
 
-void cw_rows_copy(const struct cw_rows *rows, const struct cw_batch *batch, void *base)
+void cw_row_batch_copy(const struct cw_row_batch *rows, const struct cw_batch *batch, void *base)
 {
     for (size_t f = 0; f < batch->n; f++) {
         const struct cw_tensor *tensor = &batch->tensors[f];
@@ -155,7 +155,7 @@ void cw_rows_copy(const struct cw_rows *rows, const struct cw_batch *batch, void
     }
 }
 
-void cw_rows_view(const struct cw_batch *batch, void *base, struct cw_element *element)
+void cw_row_batch_view(const struct cw_batch *batch, void *base, struct cw_element *element)
 {
     element->n = batch->n;
     for (size_t f = 0; f < batch->n; f++) {
@@ -169,13 +169,13 @@ void cw_rows_view(const struct cw_batch *batch, void *base, struct cw_element *e
     }
 }
 
-int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena,
-                       struct cw_element *element, struct cw_err *err)
+int cw_row_batch_to_element(const struct cw_row_batch *rows, struct cw_arena *arena,
+                            struct cw_element *element, struct cw_err *err)
 {
     struct cw_batch *batch = cw_batch_new(rows->spec->n);
     size_t row = 0, bytes = 0;
     void *base = NULL;
-    int rc = cw_rows_measure(rows, batch, &row, err);
+    int rc = cw_row_batch_measure(rows, batch, &row, err);
     if (rc < 0)
         rc = cw_err_wrap(err, "row %zu", row);
     if (rc >= 0)
@@ -183,8 +183,8 @@ int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena,
     if (rc >= 0 && !(base = cw_arena_alloc(arena, bytes)))
         rc = cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
     if (rc >= 0) {
-        cw_rows_copy(rows, batch, base);
-        cw_rows_view(batch, base, element);
+        cw_row_batch_copy(rows, batch, base);
+        cw_row_batch_view(batch, base, element);
         rc = 0;
     }
     cw_batch_unref(batch);

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "data/batch.h"
 
-struct cw_rows {
+struct cw_row_batch {
     const struct cw_view *const *row; /* n rows, each the views of one element */
     size_t n;
     const struct cw_spec *spec; /* of a row */
@@ -16,17 +16,17 @@ struct cw_rows {
 };
 /* Sets names, dtypes, dims and bytes of the tensors; the batch has as many as the rows have
  * fields. Unequal shapes are an error; *ret_row is then the row that differs from row 0. */
-int cw_rows_measure(const struct cw_rows *rows, struct cw_batch *batch, size_t *ret_row,
-                    struct cw_err *err);
+int cw_row_batch_measure(const struct cw_row_batch *rows, struct cw_batch *batch, size_t *ret_row,
+                         struct cw_err *err);
 /* Copies; the batch was laid out, base is its buffer's data. */
-void cw_rows_copy(const struct cw_rows *rows, const struct cw_batch *batch, void *base);
+void cw_row_batch_copy(const struct cw_row_batch *rows, const struct cw_batch *batch, void *base);
 /* Both, into the arena. */
-int cw_rows_to_element(const struct cw_rows *rows, struct cw_arena *arena,
-                       struct cw_element *element, struct cw_err *err);
+int cw_row_batch_to_element(const struct cw_row_batch *rows, struct cw_arena *arena,
+                            struct cw_element *element, struct cw_err *err);
 /* A laid-out batch as an element whose views point into base. */
-void cw_rows_view(const struct cw_batch *batch, void *base, struct cw_element *element);
+void cw_row_batch_view(const struct cw_batch *batch, void *base, struct cw_element *element);
 /* Whether the view is what the spec says, as far as that is known. */
-bool cw_rows_fits(const struct cw_view *view, const struct cw_field *field);
-void cw_rows_print_shape(const struct cw_view *view, struct cw_str *out);
+bool cw_row_batch_fits(const struct cw_view *view, const struct cw_field *field);
+void cw_row_batch_print_shape(const struct cw_view *view, struct cw_str *out);
 
 #endif

@@ -14,23 +14,23 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
     struct cw_err local = {0};
     err = err ? err : &local;
     struct cw_arena *arena = cw_arena_new((size_t)1 << 20);
-    struct cw_exec_task *task = cw_task_new(item);
-    struct cw_work *work = cw_work_get(plan, arena, item->epoch, &task->stop);
+    struct cw_exec_task *task = cw_exec_task_new(item);
+    struct cw_thread_context *work = cw_thread_context_get(plan, arena, item->epoch, &task->stop);
     struct cw_batch *batch = NULL;
     work->trace = trace ? trace->fn : NULL;
     work->trace_arg = trace ? trace->arg : NULL;
     work->trace_rc = 0;
     if (trace) /* shows what operators do */
         task->uncached = true, work->caching = false, work->skip = plan->passing;
-    int rc = cw_task_begin(task, err);
+    int rc = cw_exec_task_begin(task, err);
     if (rc >= 0) {
-        cw_task_run(task, work, 0, task->rows);
-        batch = cw_task_finish(task, work, err);
+        cw_exec_task_run(task, work, 0, task->rows);
+        batch = cw_exec_task_finish(task, work, err);
         rc = batch ? 0 : err->code;
     }
     work->trace_rc = 0;
-    cw_work_put(work);
-    cw_task_free(task);
+    cw_thread_context_put(work);
+    cw_exec_task_free(task);
     cw_arena_free(arena);
     if (rc >= 0 && ret_batch)
         *ret_batch = batch;

@@ -15,15 +15,15 @@ static void describe_source(const struct cw_plan_node *node, int64_t pos, struct
         cw_str_addf(out, "%s %lld", node->node->name, (long long)pos);
 }
 
-void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_work_at *at,
+void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct cw_walk_at *at,
                       int64_t *ret_id, struct cw_str *out)
 {
-    struct cw_work_at todo[SOURCES_MAX + 1];
+    struct cw_walk_at todo[SOURCES_MAX + 1];
     size_t n = 0, sources = 0;
     todo[n++] = *at;
     *ret_id = -1;
     while (n) {
-        struct cw_work_at here = todo[--n];
+        struct cw_walk_at here = todo[--n];
         const struct cw_plan_node *node = &plan->nodes[here.node];
         if (node->step == CW_STEP_SOURCE) {
             *ret_id = sources ? -1 : here.pos;

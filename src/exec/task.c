@@ -3,14 +3,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "exec/element_cache.h"
-#include "exec/positions.h"
 #include "exec/batch_cache.h"
+#include "exec/element_cache.h"
+#include "exec/item_batch.h"
+#include "exec/positions.h"
 #include <string.h>
 
 #define KEPT_ALIGN ((size_t)64)
 
-struct cw_exec_task *cw_task_new(struct cw_exec_item *item)
+struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item)
 {
     struct cw_exec_task *task = CW_NEW(struct cw_exec_task);
     task->item = item;
@@ -23,7 +24,7 @@ struct cw_exec_task *cw_task_new(struct cw_exec_item *item)
     return task;
 }
 
-void cw_task_free(struct cw_exec_task *task)
+void cw_exec_task_free(struct cw_exec_task *task)
 {
     if (!task)
         return;
@@ -35,31 +36,6 @@ void cw_task_free(struct cw_exec_task *task)
     cw_batch_unref(task->batch);
     cw_mutex_fini(&task->mutex);
     cw_mem_free(task);
-}
-
-int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch,
-                  struct cw_err *err)
-{
-    size_t bytes = 0;
-    int rc = cw_batch_layout(batch, &bytes, err);
-    if (rc < 0) {
-        size_t group = task->cut.group;
-        const struct cw_node *node =
-            task->plan->nodes[group != SIZE_MAX ? group : task->cut.node].node;
-        return cw_err_wrap(err, "node \"%s\" (%s), item %llu", node->name, node->op,
-                           (unsigned long long)task->item->item);
-    }
-    if (!bytes)
-        return 0;
-    if (final && task->item->alloc)
-        batch->buf = task->item->alloc(task->item->alloc_arg, bytes, err);
-    else
-        batch->buf = cw_buf_new(bytes);
-    if (batch->buf)
-        return 0;
-    if (!final || !task->item->alloc || !err->code)
-        cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
-    return err->code;
 }
 
 static bool all_fixed(const struct cw_spec *spec)
@@ -105,10 +81,10 @@ static int make_batch(struct cw_exec_task *task, struct cw_err *err)
             return cw_err_set(err, CW_E_LIMIT, "field \"%s\" is too large", spec->name);
         task->row_bytes[f] = (size_t)bytes;
     }
-    return cw_task_alloc(task, !task->cut.above_n, batch, err);
+    return cw_exec_batch_alloc(task, !task->cut.above_n, batch, err);
 }
 
-int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
+int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
 {
     const struct cw_plan *plan = task->plan;
     if (task->item->item >= plan->info.items)
@@ -122,14 +98,14 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->spec = &plan->nodes[task->cut.node].out;
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
     task->fixed = all_fixed(task->spec);
-    int rc = cw_whole_find(task, err);
+    int rc = cw_batch_cache_find(task, err);
     if (rc) {
         task->rows = 0;
         return rc < 0 ? rc : 0;
     }
     task->mapped = cw_positions_help(plan, task->cut.node);
     task->affine = task->fixed && is_affine(plan, task->cut.node) &&
-                   !(cw_cached_any(plan) && cw_cached_below(plan, task->cut.node));
+                   !(cw_element_cache_any(plan) && cw_element_cache_below(plan, task->cut.node));
     task->dropped = cw_mem_try((size_t)task->rows);
     if (!task->dropped)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)task->rows);
@@ -145,23 +121,23 @@ int cw_task_begin(struct cw_exec_task *task, struct cw_err *err)
 
 /* What is left out may not depend on the worker: memory, a disk, a file that is not there or has
  * changed may be otherwise on another one. */
-bool cw_task_may_skip(const struct cw_exec_task *task, int code)
+bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code)
 {
     return task->item->bad == CW_BAD_SKIP && cw_err_is_of_data(code);
 }
 
-static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_work_at *at)
+static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_walk_at *at)
 {
-    *at = (struct cw_work_at){
+    *at = (struct cw_walk_at){
         .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
 }
 
 /* Only the lowest failed row counts: it is the same whatever the threads did. */
-static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int64_t row,
+static void fail_row(struct cw_exec_task *task, const struct cw_thread_context *work, int64_t row,
                      struct cw_err *err)
 {
     const struct cw_plan_node *node = &task->plan->nodes[work->failed];
-    struct cw_work_at at;
+    struct cw_walk_at at;
     CW_STR_AUTO source = {0};
     int64_t id;
     row_at(task, row, &at);
@@ -176,7 +152,7 @@ static void fail_row(struct cw_exec_task *task, const struct cw_work *work, int6
     cw_mutex_unlock(&task->mutex);
 }
 
-void cw_task_cancel(struct cw_exec_task *task)
+void cw_exec_task_cancel(struct cw_exec_task *task)
 {
     cw_mutex_lock(&task->mutex);
     task->failed_row = -1;
@@ -187,16 +163,16 @@ void cw_task_cancel(struct cw_exec_task *task)
 static int check_field(const struct cw_exec_task *task, size_t f, const struct cw_view *view,
                        struct cw_err *err)
 {
-    if (cw_rows_fits(view, &task->spec->fields[f]))
+    if (cw_row_batch_fits(view, &task->spec->fields[f]))
         return 0;
     CW_STR_AUTO shape = {0};
-    cw_rows_print_shape(view, &shape);
+    cw_row_batch_print_shape(view, &shape);
     return cw_err_set(err, CW_E_INTERNAL, "gave field \"%s\" as %s, which is not what it said",
                       task->spec->fields[f].name, cw_str_text(&shape));
 }
 
 /* Puts the row where it belongs, unless its last operators have done so. */
-static int store_fixed(struct cw_exec_task *task, struct cw_work *work,
+static int store_fixed(struct cw_exec_task *task, struct cw_thread_context *work,
                        const struct cw_element *element, struct cw_err *err)
 {
     for (size_t f = 0; f < task->spec->n; f++) {
@@ -236,11 +212,12 @@ static int store_kept(struct cw_exec_task *task, int64_t row, const struct cw_el
     return 0;
 }
 
-static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct cw_work_at *at,
-                       struct cw_element *element, int64_t row, struct cw_err *err)
+static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work,
+                       struct cw_walk_at *at, struct cw_element *element, int64_t row,
+                       struct cw_err *err)
 {
     if (task->fixed) {
-        at->live = cw_work_mask(task->spec->n);
+        at->live = cw_field_mask(task->spec->n);
         for (size_t f = 0; f < task->spec->n; f++)
             work->slot[f] = task->batch->buf ? (uint8_t *)task->batch->buf->data +
                                                    task->batch->tensors[f].offset +
@@ -271,15 +248,16 @@ static int compute_row(struct cw_exec_task *task, struct cw_work *work, struct c
 }
 
 /* false = not possible here: compute them one by one. */
-static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
+static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
+                       int64_t hi)
 {
-    struct cw_work_at a, b;
+    struct cw_walk_at a, b;
     row_at(task, lo, &a);
     row_at(task, lo + 1, &b);
     const struct cw_plan_node *node = &task->plan->nodes[a.node];
     while (node->step != CW_STEP_SOURCE) {
         if (node->step == CW_STEP_INDEX) {
-            cw_work_add(&work->nodes[a.node].count.elements, (uint64_t)(hi - lo));
+            cw_tally_add(&work->nodes[a.node].count.elements, (uint64_t)(hi - lo));
             a.node = cw_plan_map(task->plan, node, task->item->epoch, &a.pos, &a.rep);
             cw_plan_map(task->plan, node, task->item->epoch, &b.pos, &b.rep);
         } else {
@@ -291,18 +269,18 @@ static bool run_affine(struct cw_exec_task *task, struct cw_work *work, int64_t 
         return false;
     uint8_t *dst = (uint8_t *)task->batch->buf->data + task->batch->tensors[0].offset +
                    (size_t)lo * task->row_bytes[0];
-    struct cw_work_count *count = &work->nodes[a.node].count;
+    struct cw_node_tally *count = &work->nodes[a.node].count;
     if (node->op->read_run(node->opts, node->state, a.pos, b.pos - a.pos, hi - lo, dst) < 0)
         return false;
-    cw_work_add(&count->elements, (uint64_t)(hi - lo));
-    cw_work_add(&count->bytes_out, (uint64_t)(hi - lo) * task->row_bytes[0]);
-    cw_work_add(&count->element_bytes, (uint64_t)(hi - lo) * task->row_bytes[0]);
+    cw_tally_add(&count->elements, (uint64_t)(hi - lo));
+    cw_tally_add(&count->bytes_out, (uint64_t)(hi - lo) * task->row_bytes[0]);
+    cw_tally_add(&count->element_bytes, (uint64_t)(hi - lo) * task->row_bytes[0]);
     return true;
 }
 
 /* The row is where it belongs, so what the cache gave for it is let go. false = that broke while
  * it was used: what came of it, a row or an error, is dropped. */
-static bool release(struct cw_exec_task *task, struct cw_work *work, int64_t row)
+static bool release(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row)
 {
     bool intact = cw_cache_is_intact(&work->hold);
     cw_cache_unpin(&work->hold);
@@ -314,14 +292,14 @@ static bool release(struct cw_exec_task *task, struct cw_work *work, int64_t row
 }
 
 /* false = the item has failed. */
-static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_work_at *at,
-                    struct cw_element *element, int64_t row)
+static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
+                    struct cw_walk_at *at, struct cw_element *element, int64_t row)
 {
     struct cw_err err;
     err.code = 0;
     err.msg[0] = 0;
     if (CW_UNLIKELY(cw_stop_is_set(&task->stop))) {
-        cw_task_cancel(task);
+        cw_exec_task_cancel(task);
         return false;
     }
     int rc = compute_row(task, work, at, element, row, &err);
@@ -333,7 +311,7 @@ static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_w
         return true;
     if (rc > 0) {
         task->dropped[row] = CW_ROW_FILTERED;
-    } else if (cw_task_may_skip(task, rc) && !work->trace_rc) {
+    } else if (cw_exec_task_may_skip(task, rc) && !work->trace_rc) {
         task->dropped[row] = CW_ROW_BAD;
     } else {
         fail_row(task, work, row, &err);
@@ -342,11 +320,11 @@ static bool run_row(struct cw_exec_task *task, struct cw_work *work, struct cw_w
     return true;
 }
 
-static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct cw_element *element,
-                       int64_t lo, int64_t hi)
+static void run_mapped(struct cw_exec_task *task, struct cw_thread_context *work,
+                       struct cw_element *element, int64_t lo, int64_t hi)
 {
     struct cw_positions positions;
-    struct cw_work_at at;
+    struct cw_walk_at at;
     for (int64_t row = lo; row < hi;) {
         positions.n = (size_t)CW_MIN(hi - row, CW_POSITIONS_MAX);
         for (size_t i = 0; i < positions.n; i++) {
@@ -356,7 +334,8 @@ static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct c
         cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
         for (size_t i = 0; i < positions.n; i++, row++) {
             if (work->caching && i % CW_CACHE_CPU_PREFETCH == 0)
-                cw_cached_touch(task->plan, task->cut.node, &positions.pos[i], positions.n - i);
+                cw_element_cache_touch(task->plan, task->cut.node, &positions.pos[i],
+                                       positions.n - i);
             row_at(task, row, &at);
             at.pos = positions.pos[i];
             at.rep = positions.rep[i];
@@ -367,12 +346,12 @@ static void run_mapped(struct cw_exec_task *task, struct cw_work *work, struct c
     }
 }
 
-static void run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
+static void run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo, int64_t hi)
 {
     if (task->affine && !work->trace && run_affine(task, work, lo, hi))
         return;
     struct cw_element element;
-    struct cw_work_at at;
+    struct cw_walk_at at;
     for (size_t f = 0; f < task->spec->n; f++)
         work->slot_bytes[f] = task->fixed ? task->row_bytes[f] : 0;
     if (task->mapped && !work->trace) {
@@ -386,7 +365,8 @@ static void run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int
     }
 }
 
-void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi)
+void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
+                      int64_t hi)
 {
     if (lo >= hi)
         return;

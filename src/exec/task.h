@@ -14,7 +14,7 @@ enum cw_task_state {
     CW_TASK_SHUT       /* all rows are taken, or it has failed */
 };
 /* A cache of whole batches on the item's way. */
-struct cw_task_whole {
+struct cw_batch_cache_use {
     const struct cw_plan_use *use;
     size_t node;
     size_t above_n; /* operators of the cut between it and the output */
@@ -30,7 +30,7 @@ struct cw_exec_task {
     size_t running;           /* pool lock: threads in it */
     int64_t begin_ns;
 
-    /* set by cw_task_begin, read by all */
+    /* set by cw_exec_task_begin, read by all */
     struct cw_plan_item cut;
     const struct cw_spec *spec; /* of a row */
     const struct cw_spec *out;  /* of the rows together: names */
@@ -41,7 +41,7 @@ struct cw_exec_task {
     int64_t rows;
     struct cw_batch *batch;
     size_t row_bytes[CW_FIELDS_MAX];
-    struct cw_task_whole *whole; /* topmost first */
+    struct cw_batch_cache_use *whole; /* topmost first */
     size_t whole_n;
     bool uncached;          /* caches are not asked */
     size_t whole_hit;       /* the node whose cache had the batch: no rows; SIZE_MAX = none */
@@ -57,22 +57,20 @@ struct cw_exec_task {
     struct cw_err err;
 };
 
-struct cw_exec_task *cw_task_new(struct cw_exec_item *item);
-void cw_task_free(struct cw_exec_task *task);
+struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item);
+void cw_exec_task_free(struct cw_exec_task *task);
 /* Finds the rows and gets the buffer. One thread. */
-int cw_task_begin(struct cw_exec_task *task, struct cw_err *err);
+int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err);
 /* Computes rows [lo, hi). Several threads. */
-void cw_task_run(struct cw_exec_task *task, struct cw_work *work, int64_t lo, int64_t hi);
+void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
+                      int64_t hi);
 /* Its stop is set: it has failed. */
-void cw_task_cancel(struct cw_exec_task *task);
+void cw_exec_task_cancel(struct cw_exec_task *task);
 /* When all rows are computed: the batch (the caller's ref), or NULL and err. One thread. */
-struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work,
-                                struct cw_err *err);
+struct cw_batch *cw_exec_task_finish(struct cw_exec_task *task, struct cw_thread_context *work,
+                                     struct cw_err *err);
 
-/* Memory for the finished batch. 0 bytes give no buffer. */
-int cw_task_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch,
-                  struct cw_err *err);
-bool cw_task_may_skip(const struct cw_exec_task *task, int code);
+bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code);
 enum cw_row_fate { CW_ROW_KEPT = 0, CW_ROW_FILTERED = 1, CW_ROW_BAD = 2 };
 
 #endif

@@ -2,9 +2,10 @@
 /* From computed rows to a batch: rows that were left out are closed up, kept ones put together,
  * operators behind the batch applied. */
 #include "base/mem.h"
+#include "exec/batch_cache.h"
+#include "exec/item_batch.h"
 #include "exec/op_call.h"
 #include "exec/task.h"
-#include "exec/batch_cache.h"
 #include <string.h>
 
 #define SPARE_PART 8 /* of an output's memory so much may be left unused */
@@ -76,7 +77,7 @@ static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 static int wrap_shape(const struct cw_exec_task *task, int64_t row, struct cw_err *err)
 {
     size_t group = task->cut.group != SIZE_MAX ? task->cut.group : task->cut.node;
-    struct cw_work_at at = {
+    struct cw_walk_at at = {
         .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
     CW_STR_AUTO source = {0};
     int64_t id;
@@ -91,53 +92,54 @@ static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     cw_autofree const struct cw_view **row = cw_mem_try(((size_t)left + 1) * sizeof(*row));
     if (!row)
         return cw_err_set(err, CW_E_NOMEM, "no memory for %lld rows", (long long)left);
-    struct cw_rows rows = {.row = row, .spec = task->spec, .out = task->out, .lead = task->lead};
+    struct cw_row_batch rows = {
+        .row = row, .spec = task->spec, .out = task->out, .lead = task->lead};
     for (int64_t r = 0; r < task->rows; r++)
         if (!task->dropped[r])
             row[rows.n++] = task->kept[r];
     struct cw_batch *batch = task->batch = cw_batch_new(task->spec->n);
     size_t bad = 0;
-    int rc = cw_rows_measure(&rows, batch, &bad, err);
+    int rc = cw_row_batch_measure(&rows, batch, &bad, err);
     if (rc < 0) {
         int64_t r = 0;
         for (size_t n = 0; n <= bad && r < task->rows; r++)
             n += !task->dropped[r];
         return wrap_shape(task, r - 1, err);
     }
-    rc = cw_task_alloc(task, !task->cut.above_n, batch, err);
+    rc = cw_exec_batch_alloc(task, !task->cut.above_n, batch, err);
     if (rc >= 0 && batch->buf)
-        cw_rows_copy(&rows, batch, batch->buf->data);
+        cw_row_batch_copy(&rows, batch, batch->buf->data);
     return rc;
 }
 
 /* Element operators behind the batch, on the whole of it; then what they made is packed. */
-static int apply_above(struct cw_exec_task *task, struct cw_work *work, bool keep,
+static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work, bool keep,
                        struct cw_err *err)
 {
     struct cw_batch *below = task->batch;
     struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
     cw_arena_reset(work->arena);
-    cw_rows_view(below, below->buf ? below->buf->data : NULL, &element);
+    cw_row_batch_view(below, below->buf ? below->buf->data : NULL, &element);
     work->trace_row = -1;
     work->pending_n = 0;
     for (size_t k = task->cut.above_n; k > 0; k--) {
-        struct cw_work_pending pending = {.node = task->cut.above[k - 1]};
-        int rc = cw_call_apply(work, &pending, &element, err);
+        struct cw_walk_pending pending = {.node = task->cut.above[k - 1]};
+        int rc = cw_op_call_apply(work, &pending, &element, err);
         if (rc < 0)
             return wrap_shape(task, 0, err);
         if (keep)
-            cw_whole_put(task, k - 1, &element);
+            cw_batch_cache_put(task, k - 1, &element);
     }
     const struct cw_view *row = element.fields;
     const struct cw_spec *spec = &task->plan->nodes[task->plan->output].out;
-    struct cw_rows rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
+    struct cw_row_batch rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
     struct cw_batch *batch = cw_batch_new(spec->n);
     size_t bad = 0;
-    int rc = cw_rows_measure(&rows, batch, &bad, err);
+    int rc = cw_row_batch_measure(&rows, batch, &bad, err);
     if (rc >= 0)
-        rc = cw_task_alloc(task, true, batch, err);
+        rc = cw_exec_batch_alloc(task, true, batch, err);
     if (rc >= 0 && batch->buf)
-        cw_rows_copy(&rows, batch, batch->buf->data);
+        cw_row_batch_copy(&rows, batch, batch->buf->data);
     if (rc < 0) {
         cw_batch_unref(batch);
         return rc;
@@ -152,10 +154,10 @@ static void keep_batch(const struct cw_exec_task *task)
 {
     const struct cw_batch *batch = task->batch;
     struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
-    if (!cw_whole_wants(task, task->cut.above_n))
+    if (!cw_batch_cache_wants(task, task->cut.above_n))
         return;
-    cw_rows_view(batch, batch->buf ? batch->buf->data : NULL, &element);
-    cw_whole_put(task, task->cut.above_n, &element);
+    cw_row_batch_view(batch, batch->buf ? batch->buf->data : NULL, &element);
+    cw_batch_cache_put(task, task->cut.above_n, &element);
 }
 
 /* Rows to the batch that they make. */
@@ -175,8 +177,8 @@ static void make_empty(struct cw_exec_task *task)
     task->batch = cw_batch_new(0);
 }
 
-static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left, int64_t *bad,
-                  struct cw_err *err)
+static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int64_t *left,
+                  int64_t *bad, struct cw_err *err)
 {
     *bad = count_fate(task, CW_ROW_BAD);
     *left = task->whole_hit == SIZE_MAX ? count_fate(task, CW_ROW_KEPT) : task->cut.rows;
@@ -191,7 +193,7 @@ static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left
     if (rc < 0 || !task->cut.above_n)
         return rc;
     rc = apply_above(task, work, keep, err);
-    if (rc < 0 && cw_task_may_skip(task, rc) && !work->trace_rc) {
+    if (rc < 0 && cw_exec_task_may_skip(task, rc) && !work->trace_rc) {
         *bad += *left;
         *left = 0;
         make_empty(task);
@@ -200,7 +202,8 @@ static int finish(struct cw_exec_task *task, struct cw_work *work, int64_t *left
     return rc;
 }
 
-struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work, struct cw_err *err)
+struct cw_batch *cw_exec_task_finish(struct cw_exec_task *task, struct cw_thread_context *work,
+                                     struct cw_err *err)
 {
     int64_t left = 0, bad = 0;
     if (task->failed_row != INT64_MAX) {
@@ -216,13 +219,13 @@ struct cw_batch *cw_task_finish(struct cw_exec_task *task, struct cw_work *work,
     batch->elements = (uint64_t)left;
     batch->skipped = (uint64_t)bad;
     if (task->whole_hit != SIZE_MAX) {
-        cw_work_add(&work->nodes[task->whole_hit].count.hits, 1);
+        cw_tally_add(&work->nodes[task->whole_hit].count.hits, 1);
     } else if (task->cut.group != SIZE_MAX) {
-        struct cw_work_count *count = &work->nodes[task->cut.group].count;
-        cw_work_add(&count->elements, 1);
-        cw_work_add(&count->bytes_out, batch->buf ? batch->buf->len : 0);
+        struct cw_node_tally *count = &work->nodes[task->cut.group].count;
+        cw_tally_add(&count->elements, 1);
+        cw_tally_add(&count->bytes_out, batch->buf ? batch->buf->len : 0);
         for (size_t f = 0; f < batch->n; f++)
-            cw_work_add(&count->element_bytes, batch->tensors[f].bytes);
+            cw_tally_add(&count->element_bytes, batch->tensors[f].bytes);
     }
     return batch;
 }

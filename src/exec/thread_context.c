@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include <stdatomic.h>
 
-static void work_free(struct cw_work *work)
+static void work_free(struct cw_thread_context *work)
 {
     for (size_t i = 0; i < work->plan->n; i++)
         if (work->nodes[i].scratch && work->plan->nodes[i].op->scratch_free)
@@ -20,9 +20,9 @@ static void work_free(struct cw_work *work)
 
 static void share_free(void *arg)
 {
-    struct cw_share *share = arg;
+    struct cw_plan_exec *share = arg;
     while (share->all) {
-        struct cw_work *next = share->all->next_all;
+        struct cw_thread_context *next = share->all->next_all;
         work_free(share->all);
         share->all = next;
     }
@@ -30,12 +30,12 @@ static void share_free(void *arg)
     cw_mem_free(share);
 }
 
-struct cw_share *cw_share_of(struct cw_plan *plan)
+struct cw_plan_exec *cw_plan_exec_of(struct cw_plan *plan)
 {
     void *have = atomic_load_explicit(&plan->exec, memory_order_acquire);
     if (have)
         return have;
-    struct cw_share *share = CW_NEW(struct cw_share);
+    struct cw_plan_exec *share = CW_NEW(struct cw_plan_exec);
     cw_mutex_init(&share->mutex);
     atomic_store(&plan->exec_free, share_free);
     if (atomic_compare_exchange_strong(&plan->exec, &have, share))
@@ -54,15 +54,15 @@ static int64_t clock_cost(void)
     return least;
 }
 
-static struct cw_work *work_new(struct cw_plan *plan)
+static struct cw_thread_context *work_new(struct cw_plan *plan)
 {
-    struct cw_work *work = CW_NEW(struct cw_work);
+    struct cw_thread_context *work = CW_NEW(struct cw_thread_context);
     work->plan = plan;
     work->clock_ns = clock_cost();
-    work->nodes = CW_NEW_ARRAY(struct cw_work_node, plan->n);
-    work->pending = CW_NEW_ARRAY(struct cw_work_pending, 2 * plan->n + 1);
-    work->puts = CW_NEW_ARRAY(struct cw_work_put, plan->n + 1);
-    work->frames = CW_NEW_ARRAY(struct cw_work_frame, plan->nodes[plan->n - 1].frames + 1);
+    work->nodes = CW_NEW_ARRAY(struct cw_node_context, plan->n);
+    work->pending = CW_NEW_ARRAY(struct cw_walk_pending, 2 * plan->n + 1);
+    work->puts = CW_NEW_ARRAY(struct cw_pending_put, plan->n + 1);
+    work->frames = CW_NEW_ARRAY(struct cw_walk_frame, plan->nodes[plan->n - 1].frames + 1);
     for (size_t i = 0; i < plan->n; i++) {
         const struct cw_plan_node *node = &plan->nodes[i];
         struct cw_op_ctx *ctx = &work->nodes[i].ctx;
@@ -76,12 +76,12 @@ static struct cw_work *work_new(struct cw_plan *plan)
     return work;
 }
 
-struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch,
-                            const struct cw_stop *stop)
+struct cw_thread_context *cw_thread_context_get(struct cw_plan *plan, struct cw_arena *arena,
+                                                uint64_t epoch, const struct cw_stop *stop)
 {
-    struct cw_share *share = cw_share_of(plan);
+    struct cw_plan_exec *share = cw_plan_exec_of(plan);
     cw_mutex_lock(&share->mutex);
-    struct cw_work *work = share->idle;
+    struct cw_thread_context *work = share->idle;
     if (work)
         share->idle = work->next_idle;
     cw_mutex_unlock(&share->mutex);
@@ -105,9 +105,9 @@ struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64
     return work;
 }
 
-void cw_work_put(struct cw_work *work)
+void cw_thread_context_put(struct cw_thread_context *work)
 {
-    struct cw_share *share = cw_share_of(work->plan);
+    struct cw_plan_exec *share = cw_plan_exec_of(work->plan);
     work->trace = NULL;
     cw_mutex_lock(&share->mutex);
     work->next_idle = share->idle;
@@ -120,7 +120,7 @@ static uint64_t load(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void add_counts(const struct cw_work_count *count, struct cw_exec_count *sum)
+static void add_counts(const struct cw_node_tally *count, struct cw_exec_count *sum)
 {
     sum->elements += load(&count->elements);
     sum->cpu_ns += load(&count->cpu_ns);
@@ -146,11 +146,11 @@ void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts
 {
     for (size_t i = 0; i < plan->n; i++)
         ret_counts[i] = (struct cw_exec_count){0};
-    struct cw_share *share = atomic_load_explicit(&plan->exec, memory_order_acquire);
+    struct cw_plan_exec *share = atomic_load_explicit(&plan->exec, memory_order_acquire);
     if (!share)
         return;
     cw_mutex_lock(&share->mutex);
-    for (const struct cw_work *work = share->all; work; work = work->next_all)
+    for (const struct cw_thread_context *work = share->all; work; work = work->next_all)
         for (size_t i = 0; i < plan->n; i++)
             add_counts(&work->nodes[i].count, &ret_counts[i]);
     cw_mutex_unlock(&share->mutex);

@@ -11,31 +11,31 @@
 #include "plan/program.h"
 #include <stdatomic.h>
 
-struct cw_work_count {
+struct cw_node_tally {
     /* written by the thread that has the work, read by any */
     _Atomic uint64_t elements, cpu_ns, wall_ns, bytes_out, element_bytes, hits;
 };
-struct cw_work_node {
+struct cw_node_context {
     struct cw_op_ctx ctx;
     void *scratch;
-    struct cw_work_count count;
+    struct cw_node_tally count;
     uint32_t stride, left; /* the clock is read at every stride-th element */
 };
 /* An element operator met on the way down, to be applied on the way up; or a cache, which gets the
  * element of its node then. */
-struct cw_work_pending {
+struct cw_walk_pending {
     uint32_t node;
     uint32_t put;   /* puts[put - 1] says what; 0 = an operator */
     uint32_t live;  /* fields whose finished value belongs into the row's slot */
     uint32_t shift; /* field i of here is field i + shift of the row */
 };
-struct cw_work_put {
+struct cw_pending_put {
     struct cw_cache_dataset *cache;
     uint64_t id;
     int64_t begin_ns;
 };
 /* A merge or inner group that waits for its inputs. */
-struct cw_work_frame {
+struct cw_walk_frame {
     size_t node;
     int64_t pos;
     uint64_t rep;
@@ -46,7 +46,7 @@ struct cw_work_frame {
     const struct cw_view **rows;
 };
 /* Where the walk is. */
-struct cw_work_at {
+struct cw_walk_at {
     size_t node;
     int64_t pos;
     uint64_t rep;
@@ -54,23 +54,23 @@ struct cw_work_at {
     bool
         mapped; /* pos is that of the next source, merge or group below: index operators are done */
 };
-struct cw_work {
+struct cw_thread_context {
     struct cw_plan *plan; /* no ref: the plan owns the work */
-    struct cw_work *next_all, *next_idle;
+    struct cw_thread_context *next_all, *next_idle;
     struct cw_arena *arena; /* the borrowing thread's */
     uint64_t epoch;
     const struct cw_stop *stop; /* the task's */
     int64_t clock_ns; /* what a reading of the clock takes, to be left out of what is measured */
-    struct cw_work_node *nodes;
-    struct cw_work_pending *pending;
+    struct cw_node_context *nodes;
+    struct cw_walk_pending *pending;
     size_t pending_n;
     bool caching; /* some node may have a cache */
     /* of a node: where the walk goes on instead, past nodes that do nothing */
     const uint16_t *skip;
-    struct cw_work_put *puts;
+    struct cw_pending_put *puts;
     size_t puts_n;
     struct cw_cache_pins hold;    /* what the row being computed points into */
-    struct cw_work_frame *frames; /* as many as the plan's output needs */
+    struct cw_walk_frame *frames; /* as many as the plan's output needs */
     size_t frames_n;
     void *slot[CW_FIELDS_MAX]; /* of the row being computed; slot_bytes 0 = none */
     size_t slot_bytes[CW_FIELDS_MAX];
@@ -84,20 +84,20 @@ struct cw_work {
     int trace_rc;
 };
 /* What exec keeps with a plan. */
-struct cw_share {
+struct cw_plan_exec {
     struct cw_mutex mutex;
-    struct cw_work *all, *idle;
-    _Atomic uint64_t row_ns; /* a row's usual time, 0 = not known yet */
-    struct cw_turn turn;     /* the pool's lock */
+    struct cw_thread_context *all, *idle;
+    _Atomic uint64_t row_ns;  /* a row's usual time, 0 = not known yet */
+    struct cw_fair_flow turn; /* the pool's lock */
 };
 
-struct cw_share *cw_share_of(struct cw_plan *plan);
-struct cw_work *cw_work_get(struct cw_plan *plan, struct cw_arena *arena, uint64_t epoch,
-                            const struct cw_stop *stop);
-void cw_work_put(struct cw_work *work);
+struct cw_plan_exec *cw_plan_exec_of(struct cw_plan *plan);
+struct cw_thread_context *cw_thread_context_get(struct cw_plan *plan, struct cw_arena *arena,
+                                                uint64_t epoch, const struct cw_stop *stop);
+void cw_thread_context_put(struct cw_thread_context *work);
 
 /* A bit for each of so many fields: `live`. */
-static inline uint32_t cw_work_mask(size_t fields)
+static inline uint32_t cw_field_mask(size_t fields)
 {
     return fields >= 32 ? UINT32_MAX : (1u << fields) - 1;
 }
@@ -110,7 +110,7 @@ static inline uint64_t cw_element_bytes(const struct cw_element *element)
     return bytes;
 }
 
-static inline void cw_work_add(_Atomic uint64_t *counter, uint64_t n)
+static inline void cw_tally_add(_Atomic uint64_t *counter, uint64_t n)
 {
     /* one writer: no read-modify-write needed */
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,

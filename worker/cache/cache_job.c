@@ -8,7 +8,7 @@
  * computed. But loading gets a head start, or a second job would compute again what is there to
  * be read. It is short, because a store that is slow must not keep a trainer waiting: an epoch
  * later all is known anyway. */
-#include "worker/cache/worker_cache.h"
+#include "worker/cache/cache_job.h"
 
 #include <string.h>
 
@@ -19,7 +19,9 @@
 #include "base/name.h"
 #include "base/str.h"
 #include "wire/wire.h"
-#include "worker/model/state.h"
+#include "worker/cache/cache_keys.h"
+#include "worker/cache/cache_prefetch.h"
+#include "worker/cache/cache_store.h"
 
 #define HEAD_START_MS 200
 #define LOOK_MS 5
@@ -38,7 +40,7 @@ static void free_uses(struct cw_wcache_job *c)
     c->uses_n = 0;
 }
 
-void cw_wcache_job_told(struct cw_wjob *job, Cachew__V1__CacheUse *const *uses, size_t n)
+void cw_wcache_job_set(struct cw_wjob *job, Cachew__V1__CacheUse *const *uses, size_t n)
 {
     struct cw_wcache_job *c = &job->cache;
     free_uses(c);
@@ -106,7 +108,7 @@ static void leave_node(struct cw_wjob *job, size_t node)
 
 static void engage_node(struct cw_wjob *job, size_t node)
 {
-    struct cw_worker *w = job->worker;
+    struct cw_worker_state *w = job->worker;
     struct cw_wcache_engaged *engaged = &job->cache.nodes[node];
     const struct cw_wcache_use *use = use_of(job, node);
     struct cw_plan_cacheable facts;
@@ -206,10 +208,10 @@ static void read_ahead(struct cw_wjob *job, uint64_t epoch, uint64_t item)
     if (cw_set_has(&c->ahead, item))
         return;
     cw_set_add(&c->ahead, item, item + 1);
-    cw_wcache_ahead_add(job->worker, job->plan, epoch, item);
+    cw_wcache_prefetch_add(job->worker, job->plan, epoch, item);
 }
 
-void cw_wcache_job_begun(struct cw_wjob *job, struct cw_task *task)
+void cw_wcache_job_begun(struct cw_wjob *job, struct cw_wtask *task)
 {
     struct cw_wcache_job *c = &job->cache;
     task->store = cw_wcache_use(job->worker);
@@ -221,7 +223,7 @@ void cw_wcache_job_begun(struct cw_wjob *job, struct cw_task *task)
         return;
     read_ahead(job, task->exec.epoch, task->exec.item);
     uint64_t epoch = 0, next = 0;
-    if (!cw_lease_peek(job, &epoch, &next) || epoch != task->exec.epoch)
+    if (!cw_wlease_peek(job, &epoch, &next) || epoch != task->exec.epoch)
         return;
     uint64_t end = CW_MIN(job->leases[0].pending.v[0].hi, next + AHEAD_ITEMS);
     for (; next < end; next++)
@@ -244,14 +246,14 @@ void cw_wcache_job_flush(struct cw_wjob *job)
 
 static bool has_earlier(const struct cw_wjob *job, uint64_t epoch)
 {
-    for (const struct cw_task *t = job->tasks; t; t = t->next)
+    for (const struct cw_wtask *t = job->tasks; t; t = t->next)
         if (t->exec.epoch < epoch)
             return true;
     return false;
 }
 
 /* The task is in the job's list no more. */
-void cw_wcache_job_done(struct cw_wjob *job, struct cw_task *task)
+void cw_wcache_job_done(struct cw_wjob *job, struct cw_wtask *task)
 {
     struct cw_wcache_job *c = &job->cache;
     cw_wcache_release(task->store);

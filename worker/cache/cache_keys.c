@@ -2,7 +2,7 @@
 /* Keys of the cache: which chunks the dispatcher says there are, kept also for keys whose job is
  * not open yet, and the node of the cache while a job uses it, or did a moment ago: the next job
  * of the same pipeline finds its indices loaded. */
-#include "worker/cache/worker_cache.h"
+#include "worker/cache/cache_keys.h"
 
 #include "base/clock.h"
 #include "base/fault.h"
@@ -10,12 +10,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "wire/wire.h"
-#include "worker/model/state.h"
 
 #define TENANT_DEFAULT "default"
 #define CHUNKS_MAX 10000000
 
-struct cw_wcache_key *cw_wcache_key(struct cw_worker *w, const char *tenant, struct cw_hash hash)
+struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, const char *tenant,
+                                    struct cw_hash hash)
 {
     char hex[CW_HASH_TEXT_BYTES];
     cw_hash_text(hash, hex);
@@ -87,9 +87,19 @@ static void names_add(struct names *names, const char *name)
     names->v[names->n++] = name;
 }
 
+/* Whether we wrote the chunk, and the dispatcher may not know it yet. */
+static bool wrote_lately(const struct cw_worker_state *w, const char *name)
+{
+    for (size_t i = 0; i < w->cache.events_n; i++)
+        if (w->cache.events[i]->kind == CW_CACHE_WRITTEN &&
+            cw_str_eq(w->cache.events[i]->name, name))
+            return true;
+    return false;
+}
+
 /* What the dispatcher does not name is gone, but for what we have written and it may not have
  * heard of. */
-static void remove_others(struct cw_worker *w, struct cw_wcache_key *key,
+static void remove_others(struct cw_worker_state *w, struct cw_wcache_key *key,
                           const Cachew__V1__CacheChunks *m)
 {
     struct cw_strmap there = {0};
@@ -99,7 +109,7 @@ static void remove_others(struct cw_worker *w, struct cw_wcache_key *key,
     for (size_t i = 0; i < m->n_added; i++)
         (void)cw_strmap_set(&there, m->added[i], key);
     for (size_t i = 0; cw_strmap_next(&key->chunks, &i, &name, &value);)
-        if (!cw_strmap_get(&there, name) && !cw_wcache_wrote_lately(w, name))
+        if (!cw_strmap_get(&there, name) && !wrote_lately(w, name))
             names_add(&gone, name);
     if (key->node && gone.n > 0)
         cw_cache_dataset_remove(key->node, gone.v, gone.n);
@@ -133,13 +143,11 @@ static void add_chunks(struct cw_wcache_key *key, const Cachew__V1__CacheChunks 
     cw_mem_free(fresh.v);
 }
 
-void cw_wcache_chunks(struct cw_worker *w, const Cachew__V1__CacheChunks *m)
+const char *cw_wcache_chunks(struct cw_worker_state *w, const Cachew__V1__CacheChunks *m)
 {
     struct cw_hash hash;
-    if (!cw_wire_hash_from(m->key, &hash)) {
-        cw_attend_leave(w, "it sent chunks of the cache without a key");
-        return;
-    }
+    if (!cw_wire_hash_from(m->key, &hash))
+        return "it sent chunks of the cache without a key";
     cw_fault_point("cache.chunks");
     struct cw_wcache_key *key = cw_wcache_key(w, m->tenant, hash);
     if (m->reset)
@@ -150,11 +158,12 @@ void cw_wcache_chunks(struct cw_worker *w, const Cachew__V1__CacheChunks *m)
     for (size_t i = 0; i < m->n_removed; i++)
         (void)cw_strmap_remove(&key->chunks, m->removed[i]);
     cw_log_debug("worker", "cache %s: %zu chunks", key->name, key->chunks.n);
+    return NULL;
 }
 
 /* ---- use ---- */
 
-struct cw_cache_dataset *cw_wcache_key_use(struct cw_worker *w, struct cw_wcache_key *key,
+struct cw_cache_dataset *cw_wcache_key_use(struct cw_worker_state *w, struct cw_wcache_key *key,
                                            const struct cw_spec *spec)
 {
     key->jobs_n++;
@@ -188,7 +197,7 @@ static void forget_node(struct cw_wcache_key *key)
     key->node = cw_cache_dataset_unref(key->node);
 }
 
-void cw_wcache_keys_forget_nodes(struct cw_worker *w, int64_t unused_since_ms)
+void cw_wcache_keys_forget_nodes(struct cw_worker_state *w, int64_t unused_since_ms)
 {
     const char *name;
     void *value;
@@ -199,7 +208,7 @@ void cw_wcache_keys_forget_nodes(struct cw_worker *w, int64_t unused_since_ms)
     }
 }
 
-void cw_wcache_keys_retire(struct cw_worker *w)
+void cw_wcache_keys_retire(struct cw_worker_state *w)
 {
     const char *name;
     void *value;
@@ -212,7 +221,7 @@ void cw_wcache_keys_retire(struct cw_worker *w)
     }
 }
 
-void cw_wcache_keys_fini(struct cw_worker *w)
+void cw_wcache_keys_fini(struct cw_worker_state *w)
 {
     const char *name;
     void *value;

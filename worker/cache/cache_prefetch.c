@@ -2,11 +2,11 @@
 /* Which records of the cache an item needs is known long before it is computed. Finding that out
  * takes microseconds for small items and much more for large ones: so a thread does it, in the
  * order in which items will be begun. */
-#include "worker/cache/worker_cache.h"
+#include "worker/cache/cache_prefetch.h"
 
 #include "base/fault.h"
 #include "base/mem.h"
-#include "worker/model/state.h"
+#include "worker/cache/cache_store.h"
 
 #define QUEUE_MAX 256
 
@@ -15,7 +15,7 @@ struct entry {
     struct cw_wcache_store *store;
     uint64_t epoch, item;
 };
-struct cw_wcache_ahead {
+struct cw_wcache_prefetch {
     struct cw_thread thread;
     struct cw_mutex mutex;
     struct cw_cond cond;
@@ -30,7 +30,7 @@ static void entry_fini(struct entry *entry)
     cw_wcache_release(entry->store);
 }
 
-static bool take(struct cw_wcache_ahead *a, struct entry *ret_entry)
+static bool take(struct cw_wcache_prefetch *a, struct entry *ret_entry)
 {
     cw_mutex_lock(&a->mutex);
     while (a->n == 0 && !a->stopping)
@@ -47,7 +47,7 @@ static bool take(struct cw_wcache_ahead *a, struct entry *ret_entry)
 
 static void run(void *arg)
 {
-    struct cw_wcache_ahead *a = arg;
+    struct cw_wcache_prefetch *a = arg;
     struct entry entry;
     while (take(a, &entry)) {
         cw_fault_point("cache.ahead");
@@ -56,9 +56,9 @@ static void run(void *arg)
     }
 }
 
-static struct cw_wcache_ahead *ahead_new(void)
+static struct cw_wcache_prefetch *prefetch_new(void)
 {
-    struct cw_wcache_ahead *a = CW_NEW(struct cw_wcache_ahead);
+    struct cw_wcache_prefetch *a = CW_NEW(struct cw_wcache_prefetch);
     cw_mutex_init(&a->mutex);
     cw_cond_init(&a->cond);
     cw_thread_start(&a->thread, "cachew-ahead", run, a);
@@ -66,12 +66,13 @@ static struct cw_wcache_ahead *ahead_new(void)
 }
 
 /* When there is too much to do already, the item is read when it is computed. */
-void cw_wcache_ahead_add(struct cw_worker *w, struct cw_plan *plan, uint64_t epoch, uint64_t item)
+void cw_wcache_prefetch_add(struct cw_worker_state *w, struct cw_plan *plan, uint64_t epoch,
+                            uint64_t item)
 {
     struct entry entry = {cw_plan_ref(plan), cw_wcache_use(w), epoch, item};
-    if (!w->cache.ahead)
-        w->cache.ahead = ahead_new();
-    struct cw_wcache_ahead *a = w->cache.ahead;
+    if (!w->cache.prefetch)
+        w->cache.prefetch = prefetch_new();
+    struct cw_wcache_prefetch *a = w->cache.prefetch;
     cw_mutex_lock(&a->mutex);
     bool room = a->n < QUEUE_MAX;
     if (room)
@@ -82,10 +83,10 @@ void cw_wcache_ahead_add(struct cw_worker *w, struct cw_plan *plan, uint64_t epo
         entry_fini(&entry);
 }
 
-void cw_wcache_ahead_stop(struct cw_worker *w)
+void cw_wcache_prefetch_stop(struct cw_worker_state *w)
 {
-    struct cw_wcache_ahead *a = w->cache.ahead;
-    w->cache.ahead = NULL;
+    struct cw_wcache_prefetch *a = w->cache.prefetch;
+    w->cache.prefetch = NULL;
     if (!a)
         return;
     cw_mutex_lock(&a->mutex);

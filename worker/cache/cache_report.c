@@ -1,205 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dispatcher is told of the cache. Events come from threads of the store and are taken
- * in on the loop. A chunk that was written is known to nobody else, so it is told until it can
- * be taken for heard: on the present stream, and a while ago. Whoever hears twice of it knows it
- * by its name; and if nobody hears, a scan of the store finds it. */
-#include "worker/cache/worker_cache.h"
+/* A chunk that was written is known to nobody else, so its event is sent until the dispatcher can be
+ * taken to know it: it was sent on the present stream, and that a while ago. A dispatcher that gets
+ * an event twice recognizes the chunk by its name; if it gets none, a scan of the store finds the
+ * chunk. */
+#include "worker/cache/cache_report.h"
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "wire/wire.h"
-#include "worker/model/state.h"
+#include "worker/cache/cache_events.h"
+#include "worker/cache/cache_keys.h"
 
-#define EVENTS_MAX 100000
 #define MESSAGE_EVENTS 1000
-#define HEARD_MS 30000 /* a stream that lives so long after it has brought the message */
+#define HEARD_MS 30000 /* a stream that lives so long after a message has delivered it */
 
-static void event_free(struct cw_wcache_event *event)
-{
-    if (!event)
-        return;
-    cw_mem_free(event->name);
-    cw_mem_free(event->tenant);
-    cw_mem_free(event->why);
-    cw_mem_free(event->job_id);
-    cw_mem_free(event->node);
-    cw_mem_free(event);
-}
-
-/* ---- from the store's threads ---- */
-
-void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
-{
-    struct cw_wcache_store *store = arg;
-    struct cw_worker *w = store->worker;
-    struct cw_wcache_event *event = CW_NEW(struct cw_wcache_event);
-    event->store = store;
-    event->kind = e->kind;
-    event->name = cw_mem_strdup(e->name);
-    event->why = cw_mem_strdup(e->why);
-    event->records = e->records;
-    event->bytes = e->bytes;
-    event->cost_ns = e->cost_ns;
-    if (e->dataset) {
-        event->tenant = cw_mem_strdup(cw_cache_dataset_tenant(e->dataset));
-        event->key = cw_cache_dataset_key(e->dataset);
-    }
-    struct cw_wcache_event *head = atomic_load_explicit(&w->cache.happened, memory_order_relaxed);
-    do
-        event->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&w->cache.happened, &head, event,
-                                                  memory_order_acq_rel, memory_order_relaxed));
-    if (!head)
-        cw_loop_post_node(w->loop, &w->cache.happened_node);
-}
-
-/* ---- taken in ---- */
-
-/* Who has it written: a job that is here, or the last one that was. */
-static void name_writer(struct cw_worker *w, struct cw_wcache_key *key,
-                        struct cw_wcache_event *event)
-{
-    for (size_t i = 0; i < w->turn_n; i++) {
-        const struct cw_wjob *job = w->turn[i];
-        for (size_t k = 0; job->cache.nodes && k < job->graph->n; k++) {
-            if (job->cache.nodes[k].key != key || !job->cache.nodes[k].write)
-                continue;
-            event->job_id = cw_mem_strdup(job->id);
-            event->node = cw_mem_strdup(job->graph->nodes[k].name);
-            return;
-        }
-    }
-    event->job_id = cw_mem_strdup(key->job_id);
-    event->node = cw_mem_strdup(key->job_node);
-}
-
-static void keep(struct cw_worker *w, struct cw_wcache_event *event)
-{
-    struct cw_wcache *c = &w->cache;
-    if (c->events_n >= EVENTS_MAX) {
-        cw_log_warn("worker",
-                    "the dispatcher is away for so long that it will not hear of chunk %s",
-                    event->name);
-        event_free(event);
-        return;
-    }
-    CW_GROW(c->events, c->events_n, c->events_cap);
-    c->events[c->events_n++] = event;
-    cw_report_soon(w);
-}
-
-static void take_chunk(struct cw_worker *w, struct cw_wcache_event *event)
-{
-    struct cw_wcache_key *key = cw_wcache_key(w, event->tenant, event->key);
-    if (event->kind == CW_CACHE_WRITTEN) {
-        (void)cw_strmap_set(&key->chunks, event->name, key);
-        name_writer(w, key, event);
-        cw_log_debug("worker", "chunk %s: %llu records, %llu bytes", event->name,
-                     (unsigned long long)event->records, (unsigned long long)event->bytes);
-    } else {
-        (void)cw_strmap_remove(&key->chunks, event->name);
-        cw_log_warn("worker", "chunk %s is not used any more: %s", event->name,
-                    event->why ? event->why : "it is gone");
-    }
-    keep(w, event);
-}
-
-static void take_lost(struct cw_worker *w, struct cw_wcache_event *event)
-{
-    w->cache.lost += event->records;
-    if (!cw_str_eq(w->cache.lost_why, event->why))
-        cw_log_warn("worker", "%llu records were not cached: %s",
-                    (unsigned long long)event->records, event->why ? event->why : "unknown reason");
-    cw_mem_free(w->cache.lost_why);
-    w->cache.lost_why = cw_steal(&event->why);
-    event_free(event);
-}
-
-static void take_away(struct cw_worker *w, struct cw_wcache_event *event)
-{
-    bool back = event->kind == CW_CACHE_BACK;
-    if (back)
-        cw_log_info("worker", "the cache's store %s is back", event->store->url);
-    else
-        cw_log_warn("worker", "the cache's store %s is away: %s", event->store->url,
-                    event->why ? event->why : "it does not answer");
-    cw_mem_free(w->cache.away_why);
-    w->cache.away_why = back ? NULL : cw_mem_strdup(event->why ? event->why : "it does not answer");
-    event_free(event);
-    cw_report_soon(w);
-}
-
-static void take(struct cw_worker *w, struct cw_wcache_event *event)
-{
-    if (event->store != w->cache.store || w->closing) {
-        event_free(event);
-        return;
-    }
-    cw_fault_point("cache.event");
-    switch (event->kind) {
-    case CW_CACHE_LOST:
-        take_lost(w, event);
-        break;
-    case CW_CACHE_AWAY:
-    case CW_CACHE_BACK:
-        take_away(w, event);
-        break;
-    case CW_CACHE_WRITTEN:
-    case CW_CACHE_DAMAGED:
-    case CW_CACHE_GONE:
-    default:
-        take_chunk(w, event);
-    }
-}
-
-void cw_wcache_take_events(void *worker)
-{
-    struct cw_worker *w = worker;
-    struct cw_wcache_event *list = atomic_exchange_explicit(&w->cache.happened, NULL,
-                                                            memory_order_acq_rel),
-                           *oldest = NULL;
-    while (list) {
-        struct cw_wcache_event *next = list->next;
-        list->next = oldest;
-        oldest = list;
-        list = next;
-    }
-    while (oldest) {
-        struct cw_wcache_event *next = oldest->next;
-        take(w, oldest);
-        oldest = next;
-    }
-}
-
-void cw_wcache_drop_events(struct cw_worker *w)
-{
-    for (size_t i = 0; i < w->cache.events_n; i++)
-        event_free(w->cache.events[i]);
-    w->cache.events_n = w->cache.sent_n = 0;
-    cw_mem_free(w->cache.away_why);
-    w->cache.away_why = NULL;
-}
-
-bool cw_wcache_is_told(const struct cw_worker *w)
-{
-    return w->cache.sent_n == w->cache.events_n;
-}
-
-bool cw_wcache_wrote_lately(const struct cw_worker *w, const char *name)
-{
-    for (size_t i = 0; i < w->cache.events_n; i++)
-        if (w->cache.events[i]->kind == CW_CACHE_WRITTEN &&
-            cw_str_eq(w->cache.events[i]->name, name))
-            return true;
-    return false;
-}
-
-/* ---- told ---- */
-
-void cw_wcache_report_away(struct cw_worker *w)
+void cw_wcache_report_detached(struct cw_worker_state *w)
 {
     w->cache.sent_n = 0;
     const char *name;
@@ -212,7 +28,7 @@ static void forget_heard(struct cw_wcache *c, int64_t now_ms)
 {
     size_t n = 0;
     while (n < c->sent_n && now_ms - c->events[n]->sent_ms > HEARD_MS)
-        event_free(c->events[n++]);
+        cw_wcache_event_free(c->events[n++]);
     for (size_t i = n; i < c->events_n; i++)
         c->events[i - n] = c->events[i];
     c->events_n -= n;
@@ -279,7 +95,7 @@ static bool is_same(const struct cw_cache_counts *a, const struct cw_cache_count
            a->damaged == b->damaged && a->wait_ns == b->wait_ns;
 }
 
-static void add_counts(struct cw_worker *w, Cachew__V1__Progress *progress)
+static void add_counts(struct cw_worker_state *w, Cachew__V1__Progress *progress)
 {
     const char *name;
     void *value;
@@ -295,7 +111,7 @@ static void add_counts(struct cw_worker *w, Cachew__V1__Progress *progress)
     }
 }
 
-static Cachew__V1__StoreState *state_to(struct cw_worker *w)
+static Cachew__V1__StoreState *state_to(struct cw_worker_state *w)
 {
     static char empty[] = "";
     Cachew__V1__StoreState *to = CW_NEW(Cachew__V1__StoreState);
@@ -319,7 +135,7 @@ static Cachew__V1__StoreState *state_to(struct cw_worker *w)
     return to;
 }
 
-void cw_wcache_report(struct cw_worker *w, Cachew__V1__Progress *progress, bool with_counts)
+void cw_wcache_report(struct cw_worker_state *w, Cachew__V1__Progress *progress, bool with_counts)
 {
     if (!w->cache.store)
         return;

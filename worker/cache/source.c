@@ -2,52 +2,52 @@
 /* The source cache of this worker (cache/source/block_cache.h): there when an option asks for it, or
  * the dispatcher gives it room in the cluster's store. Operators reach it by the hook of
  * format/source_file.h. */
-#include "worker/model/state.h"
+#include "worker/cache/source.h"
 
 #include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "worker/cache/source.h"
 
-int cw_wsource_start(struct cw_worker *w, const struct cw_worker_options *o, struct cw_err *err)
+int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir,
+                     uint64_t dir_bytes, struct cw_err *err)
 {
-    w->source_dir = cw_mem_strdup(o->source_dir);
-    w->source_options = (struct cw_source_cache_options){
-        .memory = o->source_memory, .dir = w->source_dir, .dir_bytes = o->source_dir_bytes};
-    if (!o->source_dir && o->source_dir_bytes > 0)
+    w->source.dir = cw_mem_strdup(dir);
+    w->source.options = (struct cw_source_cache_options){
+        .memory = memory, .dir = w->source.dir, .dir_bytes = dir_bytes};
+    if (!dir && dir_bytes > 0)
         return cw_err_set(err, CW_E_INVALID,
                           "option --source-cache-dir-bytes: goes with --source-cache-dir only");
-    if (!o->source_dir && o->source_memory == 0)
+    if (!dir && memory == 0)
         return 0;
-    int rc = cw_source_cache_new(&w->source_options, &w->source, err);
+    int rc = cw_source_cache_new(&w->source.options, &w->source.cache, err);
     if (rc == 0)
-        cw_source_hook_set(cw_source_cache_hook(w->source));
+        cw_source_hook_set(cw_source_cache_hook(w->source.cache));
     return rc;
 }
 
-void cw_wsource_welcome(struct cw_worker *w, const Cachew__V1__CacheStore *store)
+void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *store)
 {
     struct cw_err err = {0};
     if (!store || store->source_bytes == 0)
         return;
-    if (!w->source) {
-        if (cw_source_cache_new(&w->source_options, &w->source, &err) < 0) {
+    if (!w->source.cache) {
+        if (cw_source_cache_new(&w->source.options, &w->source.cache, &err) < 0) {
             cw_log_warn("worker", "no source cache: %s", err.msg);
             return;
         }
-        cw_source_hook_set(cw_source_cache_hook(w->source));
+        cw_source_hook_set(cw_source_cache_hook(w->source.cache));
     }
-    cw_source_cache_set_store(w->source, store->url, store->source_bytes);
+    cw_source_cache_set_store(w->source.cache, store->url, store->source_bytes);
 }
 
-void cw_wsource_stop(struct cw_worker *w)
+void cw_wsource_stop(struct cw_worker_state *w)
 {
-    if (!w->source)
+    if (!w->source.cache)
         return;
     cw_source_hook_set(NULL);
-    cw_source_cache_free(w->source);
-    w->source = NULL;
+    cw_source_cache_free(w->source.cache);
+    w->source.cache = NULL;
 }
 
 /* ---- what the dispatcher is told ---- */
@@ -68,13 +68,13 @@ static void fill_tier(Cachew__V1__SourceTier *t, const struct cw_source_counts *
     t->trouble = cw_mem_strdup(c->trouble);
 }
 
-void cw_wsource_report(struct cw_worker *w, Cachew__V1__Progress *progress)
+void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress)
 {
-    if (!w->source)
+    if (!w->source.cache)
         return;
     cw_autofree struct cw_source_counts *counts =
         CW_NEW_ARRAY(struct cw_source_counts, CW_SOURCE_TIERS_N);
-    cw_source_cache_counts(w->source, counts);
+    cw_source_cache_counts(w->source.cache, counts);
     progress->source = CW_NEW_ARRAY(Cachew__V1__SourceTier *, CW_SOURCE_TIERS_N);
     for (int i = 0; i < CW_SOURCE_TIERS_N; i++) {
         if (!counts[i].there)

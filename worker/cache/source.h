@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source cache of this worker. Loop thread. */
+/* The cache of source files of this worker (cache/source/block_cache.h). Loop thread. */
 #ifndef CW_WORKER_CACHE_SOURCE_H
 #define CW_WORKER_CACHE_SOURCE_H
 
 #include "cachew/v1/fleet.pb-c.h"
-#include "worker/worker.h"
+#include "worker/model/state.h"
 
-int cw_wsource_start(struct cw_worker *w, const struct cw_worker_options *o, struct cw_err *err);
-/* NULL = the cluster has none */
-void cw_wsource_welcome(struct cw_worker *w, const Cachew__V1__CacheStore *store);
-void cw_wsource_stop(struct cw_worker *w); /* no plan may be open */
-void cw_wsource_report(struct cw_worker *w, Cachew__V1__Progress *progress);
+/* memory, dir_bytes: bytes, 0 = none or a default; dir: NULL = no tier on a local disk. */
+int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir,
+                     uint64_t dir_bytes, struct cw_err *err);
+/* The dispatcher names the cluster's store, which may have room for source blocks; NULL = none. */
+void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *store);
+/* Frees the cache. No plan may be open. */
+void cw_wsource_stop(struct cw_worker_state *w);
+/* Adds the counters of each tier to a Progress message. */
+void cw_wsource_report(struct cw_worker_state *w, Cachew__V1__Progress *progress);
+/* Frees what cw_wsource_report has added. */
 void cw_wsource_report_free(Cachew__V1__Progress *progress);
 
 #endif

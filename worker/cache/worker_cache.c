@@ -2,15 +2,20 @@
 /* The store of this worker: opened on a thread when the dispatcher names one, replaced when it
  * names another. The former one is closed, on a thread too, when no item is left that may read
  * or write it. */
-#include <string.h>
 #include "worker/cache/worker_cache.h"
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "worker/model/state.h"
+#include "worker/cache/cache_events.h"
+#include "worker/cache/cache_job.h"
+#include "worker/cache/cache_keys.h"
+#include "worker/cache/cache_prefetch.h"
+#include "worker/message/report_timer.h"
 
 #define CLOSE_MS 10000       /* what waits for a store that was replaced is written for so long */
 #define NODE_UNUSED_MS 60000 /* indices of a key that no job uses stay so long */
@@ -37,7 +42,7 @@ static void unlink_retired(struct cw_wcache *c, struct cw_wcache_store *store)
 static void on_closed(void *arg)
 {
     struct cw_wcache_store *store = arg;
-    struct cw_worker *w = store->worker;
+    struct cw_worker_state *w = store->worker;
     w->cache.threads_n--;
     store_free(store);
     if (w->closing)
@@ -52,7 +57,7 @@ static void run_close(void *arg)
     cw_loop_post_node(store->worker->loop, &store->node);
 }
 
-static void close_unused(struct cw_worker *w)
+static void close_unused(struct cw_worker_state *w)
 {
     for (struct cw_wcache_store *store = w->cache.retired, *next; store; store = next) {
         next = store->next;
@@ -66,17 +71,17 @@ static void close_unused(struct cw_worker *w)
 
 /* ---- opening ---- */
 
-static void engage_all(struct cw_worker *w)
+static void engage_all(struct cw_worker_state *w)
 {
-    for (size_t i = 0; i < w->turn_n; i++)
-        cw_wcache_job_engage(w->turn[i]);
+    for (size_t i = 0; i < w->jobs.n; i++)
+        cw_wcache_job_engage(w->jobs.list[i]);
 }
 
 /* loop */
 static void on_opened(void *arg)
 {
     struct cw_wcache_store *store = arg;
-    struct cw_worker *w = store->worker;
+    struct cw_worker_state *w = store->worker;
     cw_thread_join(&store->thread); /* this call was the last that it did */
     store->thread = (struct cw_thread){0};
     w->cache.threads_n--;
@@ -99,7 +104,7 @@ static void on_opened(void *arg)
         w->cache.away_why = cw_mem_strdup(store->error.msg);
     }
     cw_report_soon(w);
-    cw_tasks_pump(w);
+    w->cache.may_begin(w);
 }
 
 static void run_open(void *arg)
@@ -118,15 +123,15 @@ static void run_open(void *arg)
     cw_loop_post_node(store->worker->loop, &store->node);
 }
 
-static void retire(struct cw_worker *w)
+static void retire(struct cw_worker_state *w)
 {
     struct cw_wcache_store *store = w->cache.store;
     w->cache.store = NULL;
     if (!store)
         return;
     cw_log_info("worker", "the cache at %s is left", store->url);
-    for (size_t i = 0; i < w->turn_n; i++)
-        cw_wcache_job_disengage(w->turn[i]);
+    for (size_t i = 0; i < w->jobs.n; i++)
+        cw_wcache_job_disengage(w->jobs.list[i]);
     cw_wcache_keys_retire(w);
     cw_wcache_drop_events(w);
     store->retired = true;
@@ -143,7 +148,7 @@ static bool is_same(const struct cw_wcache_store *store, const Cachew__V1__Cache
            store->level == told->level;
 }
 
-void cw_wcache_welcome(struct cw_worker *w, const Cachew__V1__CacheStore *told)
+void cw_wcache_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *told)
 {
     if (told && told->url[0] == '\0')
         told = NULL;
@@ -165,100 +170,34 @@ void cw_wcache_welcome(struct cw_worker *w, const Cachew__V1__CacheStore *told)
     cw_thread_start(&store->thread, "cachew-store", run_open, store);
 }
 
-/* ---- the present one ---- */
-
-static struct cw_cache *cache_of(const struct cw_worker *w)
-{
-    const struct cw_wcache_store *store = w->cache.store;
-    return store && !store->opening ? store->cache : NULL;
-}
-
-size_t cw_wcache_reserved(const struct cw_worker *w)
-{
-    return w->cache.store ? w->cache.memory : 0;
-}
-
-size_t cw_wcache_used(const struct cw_worker *w)
-{
-    return cache_of(w) ? cw_cache_memory_used(cache_of(w)) : 0;
-}
-
-void cw_wcache_flush(struct cw_worker *w)
-{
-    if (cache_of(w))
-        cw_cache_flush(cache_of(w), NULL);
-}
-
-bool cw_wcache_is_writing(const struct cw_worker *w)
-{
-    return cache_of(w) && cw_cache_is_writing(cache_of(w));
-}
-
-void cw_wcache_say_lost(const struct cw_worker *w)
-{
-    struct cw_err why = {0};
-    if (!cw_wcache_is_writing(w))
-        return;
-    bool away = cw_store_is_away(cw_cache_store(cache_of(w)), &why);
-    cw_log_warn("worker", "what waits for the cache's store at %s is lost%s%s", w->cache.store->url,
-                away ? ", which is away: " : ": it is not written yet", away ? why.msg : "");
-}
-
-bool cw_wcache_is_busy(const struct cw_worker *w)
-{
-    /* Nobody waits for a store that is away. */
-    bool writes = cw_wcache_is_writing(w) && !cw_store_is_away(cw_cache_store(cache_of(w)), NULL);
-    return writes || atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||
-           (w->welcomed && !cw_wcache_is_told(w));
-}
-
-struct cw_wcache_store *cw_wcache_use(struct cw_worker *w)
-{
-    struct cw_wcache_store *store = w->cache.store;
-    if (!store || store->opening || !store->cache)
-        return NULL;
-    atomic_fetch_add_explicit(&store->refs, 1, memory_order_relaxed);
-    return store;
-}
-
-void cw_wcache_release(struct cw_wcache_store *store)
-{
-    if (store)
-        atomic_fetch_sub_explicit(&store->refs, 1, memory_order_release);
-}
-
-void cw_wcache_beat(struct cw_worker *w)
+void cw_wcache_beat(struct cw_worker_state *w)
 {
     int64_t now = cw_clock_ms();
-    for (size_t i = 0; i < w->turn_n; i++)
-        cw_wcache_job_beat(w->turn[i], now);
+    for (size_t i = 0; i < w->jobs.n; i++)
+        cw_wcache_job_beat(w->jobs.list[i], now);
     cw_wcache_keys_forget_nodes(w, now - NODE_UNUSED_MS);
     close_unused(w);
 }
 
 /* ---- beginning and end ---- */
 
-static void on_timer(void *arg)
+void cw_wcache_start(struct cw_worker_state *w, size_t memory, cw_loop_fn *may_begin)
 {
-    cw_tasks_pump(arg);
-}
-
-void cw_wcache_start(struct cw_worker *w, size_t memory)
-{
+    w->cache.may_begin = may_begin;
     w->cache.memory = memory;
     w->cache.happened_node = (struct cw_loop_node){.fn = cw_wcache_take_events, .arg = w};
-    w->cache.timer = cw_timer_new(w->loop, on_timer, w);
+    w->cache.timer = cw_timer_new(w->loop, may_begin, w);
 }
 
-void cw_wcache_stop(struct cw_worker *w)
+void cw_wcache_stop(struct cw_worker_state *w)
 {
-    cw_wcache_ahead_stop(w);
+    cw_wcache_prefetch_stop(w);
     while (w->cache.threads_n > 0)
         cw_loop_run(w->loop); /* on_opened and on_closed stop it */
 }
 
 /* Exec is gone: nobody reads or writes. What a drained worker had to write is written. */
-void cw_wcache_free(struct cw_worker *w)
+void cw_wcache_free(struct cw_worker_state *w)
 {
     struct cw_wcache_store *store = w->cache.store;
     if (store) {

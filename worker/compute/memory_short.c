@@ -5,13 +5,16 @@
  * quarter of its outputs), makes do with less from then on, and begins the item again. What it
  * allows itself grows again with each item that succeeds. Only an item for which there is no
  * memory with nothing else in hand has failed. */
-#include "worker/model/state.h"
+#include "worker/compute/memory_short.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "worker/compute/outputs.h"
+#include "worker/message/to_dispatcher.h"
+#include "worker/model/budget.h"
 
 /* With nothing in hand, but bytes or slots with clients that may come back. */
 #define ALONE_MS 20000
@@ -21,7 +24,7 @@ static int compare_last_first(const void *pa, const void *pb)
     const struct cw_output *a = *(struct cw_output *const *)pa, *b = *(struct cw_output *const *)pb;
     if (a == b)
         return 0;
-    return cw_outq_before(a->epoch, a->item, b->epoch, b->item) ? 1 : -1;
+    return cw_item_before(a->epoch, a->item, b->epoch, b->item) ? 1 : -1;
 }
 
 struct cut {
@@ -32,9 +35,9 @@ struct cut {
 static bool drop_from(void *arg, struct cw_output *output)
 {
     const struct cut *cut = arg;
-    if (cw_outq_before(output->epoch, output->item, cut->epoch, cut->item))
+    if (cw_item_before(output->epoch, output->item, cut->epoch, cut->item))
         return false;
-    cw_outq_left(cut->job, output);
+    cw_output_release(cut->job, output);
     return true;
 }
 
@@ -63,7 +66,7 @@ static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_
     for (uint32_t c = 0; v && c < job->consumers; c++)
         for (size_t i = 0; i < job->queues[c].n; i++) {
             struct cw_output *o = job->queues[c].v[i];
-            if (!first || cw_outq_before(first->epoch, first->item, o->epoch, o->item))
+            if (!first || cw_item_before(first->epoch, first->item, o->epoch, o->item))
                 v[n++] = o;
         }
     if (n == 0)
@@ -80,13 +83,13 @@ static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_
 
 /* Gives back what can be; `task`: for which there was no memory, or NULL. Returns the bytes of
  * outputs. */
-static size_t shed(struct cw_worker *w, const struct cw_task *task)
+static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
 {
-    size_t freed = 0, before = w->bytes + cw_tasks_stream_bytes(w);
-    w->allowed = CW_MAX(before / 4 * 3, (size_t)1);
-    cw_shared_trim(&w->shared_items, 0);
-    for (size_t i = 0; i < w->turn_n && !w->draining; i++) {
-        struct cw_wjob *job = w->turn[i];
+    size_t freed = 0, before = w->memory.bytes + cw_budget_stream_bytes(w);
+    w->memory.allowed = CW_MAX(before / 4 * 3, (size_t)1);
+    cw_dedup_trim(&w->dedup, 0);
+    for (size_t i = 0; i < w->jobs.n && !w->drain.active; i++) {
+        struct cw_wjob *job = w->jobs.list[i];
         freed += drop_last(job, CW_MAX(job->bytes / 4, (size_t)1),
                            task && task->job == job ? &task->exec : NULL);
     }
@@ -95,56 +98,47 @@ static size_t shed(struct cw_worker *w, const struct cw_task *task)
     cw_log_warn("worker",
                 "memory is short with %zu bytes in hand of a budget of %zu: goes on with %zu; give "
                 "the worker a smaller --budget or more memory",
-                before, w->budget, w->allowed);
+                before, w->budget, w->memory.allowed);
     return freed;
 }
 
-bool cw_short_again(struct cw_wjob *job, struct cw_task *task)
+bool cw_memory_retry(struct cw_wjob *job, struct cw_wtask *task)
 {
-    struct cw_worker *w = job->worker;
-    bool others = w->bytes > 0 || w->tasks_n > 0, kept = w->shared_items.bytes > 0;
-    if (!others && !kept && cw_tasks_stream_bytes(w) == 0)
+    struct cw_worker_state *w = job->worker;
+    bool others = w->memory.bytes > 0 || w->tasks_n > 0, kept = w->dedup.bytes > 0;
+    if (!others && !kept && cw_budget_stream_bytes(w) == 0)
         return false;
     int64_t now = cw_clock_ms();
-    if (w->alone_ms == 0 || others || kept)
-        w->alone_ms = now;
-    if (now - w->alone_ms > ALONE_MS)
+    if (w->memory.alone_ms == 0 || others || kept)
+        w->memory.alone_ms = now;
+    if (now - w->memory.alone_ms > ALONE_MS)
         return false;
     size_t freed = shed(w, task);
-    w->waits = freed == 0 && !kept;
-    if (w->draining) {
-        struct cw_set item = {0};
-        cw_set_add(&item, task->exec.item, task->exec.item + 1);
-        cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
-        cw_report_hand_back(w, job->id, task->exec.epoch, &item);
-        cw_set_fini(&item);
+    w->memory.waits = freed == 0 && !kept;
+    if (w->drain.active) {
+        cw_wjob_release_item(job, task->exec.epoch, task->exec.item);
+        cw_report_hand_back_item(w, job->id, task->exec.epoch, task->exec.item);
     } else {
-        cw_lease_put_back(job, task);
+        cw_wlease_put_back(job, task);
     }
     return true;
 }
 
-void cw_short_given_back(struct cw_worker *w)
+void cw_memory_made(struct cw_worker_state *w, size_t bytes)
 {
-    w->waits = false;
-}
-
-void cw_short_made(struct cw_worker *w, size_t bytes)
-{
-    w->alone_ms = 0;
-    if (w->allowed == 0)
+    w->memory.alone_ms = 0;
+    if (w->memory.allowed == 0)
         return;
-    w->allowed += bytes / 8 + 1;
-    if (w->allowed >= w->budget)
-        w->allowed = 0;
+    w->memory.allowed += bytes / 8 + 1;
+    if (w->memory.allowed >= w->budget)
+        w->memory.allowed = 0;
 }
 
-void cw_short_beat(struct cw_worker *w)
+bool cw_memory_beat(struct cw_worker_state *w)
 {
     if (cw_mem_is_short())
         (void)shed(w, NULL);
-    if (w->waits || w->allowed > 0) {
-        w->waits = false;
-        cw_tasks_pump(w);
-    }
+    bool may_begin = w->memory.waits || w->memory.allowed > 0;
+    w->memory.waits = false;
+    return may_begin;
 }

@@ -3,12 +3,19 @@
  * their time (src/exec/fair_queue.h). A job whose client does not read fills its part of the budget
  * (budget.c) and then stops; a job with nothing in hand always gets one item, and so does one
  * whose next item comes before all it has queued, since its client may be waiting for just that. */
-#include "worker/model/state.h"
+#include "worker/compute/tasks.h"
 
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "worker/cache/cache_job.h"
+#include "worker/compute/batch_alloc.h"
+#include "worker/compute/memory_short.h"
+#include "worker/compute/outputs.h"
+#include "worker/message/report_timer.h"
+#include "worker/message/to_dispatcher.h"
+#include "worker/model/budget.h"
 
 /* Exec is given what keeps its threads busy for so long, and no more: what it has cannot be
  * taken back. */
@@ -20,12 +27,12 @@
 static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
                          const struct cw_err *err)
 {
-    struct cw_task *task = exec->arg;
-    struct cw_worker *w = task->job->worker;
+    struct cw_wtask *task = exec->arg;
+    struct cw_worker_state *w = task->job->worker;
     task->batch = batch;
     if (!batch)
         task->error = cw_mem_dup(err, sizeof(*err));
-    struct cw_task *head = atomic_load_explicit(&w->done, memory_order_relaxed);
+    struct cw_wtask *head = atomic_load_explicit(&w->done, memory_order_relaxed);
     do
         task->done_next = head;
     while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel,
@@ -34,7 +41,7 @@ static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
         cw_loop_post_node(w->loop, &w->done_node);
 }
 
-static void task_link(struct cw_wjob *job, struct cw_task *task)
+static void task_link(struct cw_wjob *job, struct cw_wtask *task)
 {
     task->next = job->tasks;
     if (task->next)
@@ -44,7 +51,7 @@ static void task_link(struct cw_wjob *job, struct cw_task *task)
     job->worker->tasks_n++;
 }
 
-static void task_unlink(struct cw_wjob *job, struct cw_task *task)
+static void task_unlink(struct cw_wjob *job, struct cw_wtask *task)
 {
     if (task->prev)
         task->prev->next = task->next;
@@ -58,18 +65,18 @@ static void task_unlink(struct cw_wjob *job, struct cw_task *task)
 
 /* Its result comes from exec, from another job's task, or from what is kept of them; all through
  * the list of what is done. */
-static void start(struct cw_wjob *job, struct cw_task *task)
+static void start(struct cw_wjob *job, struct cw_wtask *task)
 {
-    struct cw_worker *w = job->worker;
-    switch (cw_shared_ask(&w->shared_items, job->function, &job->member, task)) {
-    case CW_SHARED_WAIT:
+    struct cw_worker_state *w = job->worker;
+    switch (cw_dedup_ask(&w->dedup, job->function, &job->member, task)) {
+    case CW_DEDUP_WAIT:
         job->waiting_n++;
         break;
-    case CW_SHARED_HAVE:
+    case CW_DEDUP_KEPT:
         task->shared = true;
         on_item_done(&task->exec, cw_steal(&task->batch), NULL);
         break;
-    case CW_SHARED_COMPUTE:
+    case CW_DEDUP_COMPUTE:
     default:
         cw_wcache_job_begun(job, task);
         cw_exec_submit(w->exec, &task->exec);
@@ -85,17 +92,17 @@ static size_t in_hand_bytes(const struct cw_wjob *job)
 
 static void submit(struct cw_wjob *job)
 {
-    struct cw_worker *w = job->worker;
-    struct cw_task *task = CW_NEW(struct cw_task);
+    struct cw_worker_state *w = job->worker;
+    struct cw_wtask *task = CW_NEW(struct cw_wtask);
     task->job = job;
-    cw_lease_take(job, task);
+    cw_wlease_take(job, task);
     task->bytes = in_hand_bytes(job);
     job->bytes += task->bytes;
-    w->bytes += task->bytes;
+    w->memory.bytes += task->bytes;
     task_link(job, task);
     task->exec.plan = job->plan;
     task->exec.bad = job->skip_bad ? CW_BAD_SKIP : CW_BAD_FAIL;
-    task->exec.alloc = cw_handover_alloc;
+    task->exec.alloc = cw_wtask_batch_alloc;
     task->exec.alloc_arg = w;
     task->exec.done = on_item_done;
     task->exec.arg = task;
@@ -106,14 +113,14 @@ static void submit(struct cw_wjob *job)
 static bool next_is_lowest(const struct cw_wjob *job)
 {
     uint64_t epoch = 0, item = 0;
-    if (!cw_lease_peek(job, &epoch, &item))
+    if (!cw_wlease_peek(job, &epoch, &item))
         return false;
-    for (const struct cw_task *t = job->tasks; t; t = t->next)
-        if (!t->revoked && cw_outq_before(t->exec.epoch, t->exec.item, epoch, item))
+    for (const struct cw_wtask *t = job->tasks; t; t = t->next)
+        if (!t->revoked && cw_item_before(t->exec.epoch, t->exec.item, epoch, item))
             return false;
     for (uint32_t i = 0; i < job->consumers; i++) {
         const struct cw_output *first = cw_outq_first(&job->queues[i]);
-        if (first && cw_outq_before(first->epoch, first->item, epoch, item))
+        if (first && cw_item_before(first->epoch, first->item, epoch, item))
             return false;
     }
     return true;
@@ -123,7 +130,7 @@ enum may { MAY_NOT, MAY, MAY_WITH_ROOM /* others have more than their part */ };
 
 static enum may may_submit(struct cw_wjob *job, size_t used)
 {
-    const struct cw_worker *w = job->worker;
+    const struct cw_worker_state *w = job->worker;
     if (job->state != CW_WJOB_READY || job->leases_n == 0 || !cw_wcache_job_may_begin(job))
         return MAY_NOT;
     if (job->bytes == 0)
@@ -144,23 +151,15 @@ static size_t ahead(const struct cw_wjob *job)
     return n;
 }
 
-size_t cw_tasks_stream_bytes(const struct cw_worker *w)
-{
-    size_t bytes = w->handed_bytes;
-    for (const struct cw_client *c = w->clients; c; c = c->next)
-        bytes += c->stream ? cw_stream_queued(c->stream) : 0;
-    return bytes;
-}
-
 /* Submits what may be; returns the bytes for which room must be made for the next item of a job
  * that has not its part. */
-static size_t submit_all(struct cw_worker *w, size_t streams)
+static size_t submit_all(struct cw_worker_state *w, size_t streams)
 {
     size_t refused = 0, room = 0;
-    while (refused < w->turn_n && !w->waits) {
-        struct cw_wjob *job = w->turn[w->turn_next++ % w->turn_n];
+    while (refused < w->jobs.n && !w->memory.waits) {
+        struct cw_wjob *job = w->jobs.list[w->jobs.next++ % w->jobs.n];
         enum may may = job->tasks_n - job->waiting_n < ahead(job)
-                           ? may_submit(job, w->bytes + streams)
+                           ? may_submit(job, w->memory.bytes + streams)
                            : MAY_NOT;
         if (may == MAY) {
             submit(job);
@@ -171,30 +170,30 @@ static size_t submit_all(struct cw_worker *w, size_t streams)
         if (may == MAY_WITH_ROOM)
             room = CW_MAX(room, in_hand_bytes(job));
     }
-    size_t wanted = w->bytes + streams + room;
+    size_t wanted = w->memory.bytes + streams + room;
     return room > 0 && wanted > cw_budget(w) ? wanted - cw_budget(w) : 0;
 }
 
-void cw_tasks_pump(struct cw_worker *w)
+void cw_tasks_pump(struct cw_worker_state *w)
 {
-    size_t streams = cw_tasks_stream_bytes(w), room;
+    size_t streams = cw_budget_stream_bytes(w), room;
     /* What is kept for other jobs has what is left of the budget. */
-    cw_shared_trim(&w->shared_items, cw_budget(w) - CW_MIN(w->bytes + streams, cw_budget(w)));
+    cw_dedup_trim(&w->dedup, cw_budget(w) - CW_MIN(w->memory.bytes + streams, cw_budget(w)));
     do
         room = submit_all(w, streams);
-    while (room > 0 && cw_budget_make_room(w, room));
+    while (room > 0 && cw_outputs_make_room(w, room));
 }
 
-static void keep_output(struct cw_wjob *job, struct cw_task *task)
+static void keep_output(struct cw_wjob *job, struct cw_wtask *task)
 {
     task->batch->epoch = task->exec.epoch; /* of a shared one: the same again */
     task->batch->item = task->exec.item;
     struct cw_output *output = cw_output_new(cw_steal(&task->batch), task->lease);
     job->item_bytes = CW_MAX(job->item_bytes, output->held);
     job->bytes += output->held;
-    job->worker->bytes += output->held;
+    job->worker->memory.bytes += output->held;
     job->queued_n++;
-    cw_short_made(job->worker, output->held);
+    cw_memory_made(job->worker, output->held);
     uint32_t lo = job->to_all ? 0 : task->consumer,
              hi = job->to_all ? job->consumers : task->consumer + 1;
     output->copies = hi - lo;
@@ -202,10 +201,10 @@ static void keep_output(struct cw_wjob *job, struct cw_task *task)
         cw_outq_push(&job->queues[i], output);
 }
 
-static void finish_task(struct cw_worker *w, struct cw_task *task);
+static void finish_task(struct cw_worker_state *w, struct cw_wtask *task);
 
 /* When the job that computed it failed or was forgotten, this one goes on by itself. */
-static void finish_waiter(struct cw_worker *w, struct cw_task *task, struct cw_batch *batch)
+static void finish_waiter(struct cw_worker_state *w, struct cw_wtask *task, struct cw_batch *batch)
 {
     task->job->waiting_n--;
     if (!batch && !task->revoked && !w->closing) {
@@ -219,75 +218,68 @@ static void finish_waiter(struct cw_worker *w, struct cw_task *task, struct cw_b
 }
 
 /* What there was no memory for is, while other items have it. */
-static bool is_begun_again(struct cw_wjob *job, struct cw_task *task)
+static bool is_begun_again(struct cw_wjob *job, struct cw_wtask *task)
 {
-    return task->error->code == CW_E_NOMEM && !job->worker->closing && cw_short_again(job, task);
+    return task->error->code == CW_E_NOMEM && !job->worker->closing && cw_memory_retry(job, task);
 }
 
-static void finish_task(struct cw_worker *w, struct cw_task *task)
+static void finish_task(struct cw_worker_state *w, struct cw_wtask *task)
 {
     struct cw_wjob *job = task->job;
-    struct cw_task *waiters = cw_shared_made(&w->shared_items, task), *next;
+    struct cw_wtask *waiters = cw_dedup_made(&w->dedup, task), *next;
     for (; waiters; waiters = next) {
         next = waiters->wait_next;
         finish_waiter(w, waiters, task->batch);
     }
     task_unlink(job, task);
     cw_wcache_job_done(job, task);
-    w->computed = true;
+    w->report.computed = true;
     job->bytes -= task->bytes;
-    w->bytes -= task->bytes;
-    cw_short_given_back(w);
+    w->memory.bytes -= task->bytes;
+    cw_memory_freed(w);
     /* Of an item that waits (for storage, in operator sleep) the CPU time says too little. */
     int64_t item_ns = CW_MAX(task->exec.cpu_ns, task->exec.wall_ns);
     if (item_ns > 0)
         job->item_ns = job->item_ns ? (7 * job->item_ns + item_ns) / 8 : item_ns;
     if (!task->revoked && task->batch) {
-        struct cw_epoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
+        struct cw_wepoch *epoch = cw_wjob_epoch(job, task->exec.epoch);
         cw_report_done(w, epoch, task);
         keep_output(job, task);
     } else if (!task->revoked && task->error && task->error->code != CW_E_CANCELLED &&
                !is_begun_again(job, task)) {
         cw_report_failed(w, job, task->lease, task->exec.epoch, task->exec.item, task->error);
-        cw_wjob_let_go(job, task->exec.epoch, task->exec.item);
+        cw_wjob_release_item(job, task->exec.epoch, task->exec.item);
     }
     cw_batch_unref(task->batch);
     cw_mem_free(task->error);
     cw_mem_free(task);
-    cw_wjob_free_if_idle(job);
+    if (job->forgotten && job->tasks_n == 0)
+        job->release(job);
 }
 
-void cw_tasks_collect(void *worker)
+void cw_tasks_collect(struct cw_worker_state *w)
 {
-    struct cw_worker *w = worker;
     cw_fault_point("worker.collect");
-    struct cw_task *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acq_rel),
-                   *oldest = NULL;
+    struct cw_wtask *list = atomic_exchange_explicit(&w->done, NULL, memory_order_acq_rel),
+                    *oldest = NULL;
     while (list) {
-        struct cw_task *next = list->done_next;
+        struct cw_wtask *next = list->done_next;
         list->done_next = oldest;
         oldest = list;
         list = next;
     }
     while (oldest) {
-        struct cw_task *next = oldest->done_next;
+        struct cw_wtask *next = oldest->done_next;
         finish_task(w, oldest);
         oldest = next;
     }
-    if (w->closing)
-        return;
-    for (struct cw_client *c = w->clients; c; c = c->next)
-        cw_serve_pump(c);
-    cw_tasks_pump(w);
-    if (w->tasks_n == 0)
-        cw_report_now(w);
 }
 
 /* Its job does not want it any more; computing it ends, unless another job waits for it. */
-static bool cancel(struct cw_task *task)
+static bool cancel(struct cw_wtask *task)
 {
     task->revoked = true;
-    if (cw_shared_is_awaited(task))
+    if (cw_dedup_is_awaited(task))
         return false;
     cw_exec_cancel(task->job->worker->exec, &task->exec);
     return true;
@@ -296,16 +288,16 @@ static bool cancel(struct cw_task *task)
 bool cw_tasks_cancel_all(struct cw_wjob *job)
 {
     bool all = true;
-    for (struct cw_task *t = job->tasks; t; t = t->next)
+    for (struct cw_wtask *t = job->tasks; t; t = t->next)
         all &= cancel(t);
     return all;
 }
 
 void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
-    for (struct cw_task *t = job->tasks; t; t = t->next)
+    for (struct cw_wtask *t = job->tasks; t; t = t->next)
         if (!t->revoked && t->exec.epoch == epoch && t->exec.item >= lo && t->exec.item < hi) {
             (void)cancel(t);
-            cw_wjob_let_go(job, epoch, t->exec.item);
+            cw_wjob_release_item(job, epoch, t->exec.item);
         }
 }

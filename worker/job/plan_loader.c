@@ -6,7 +6,7 @@
  * A few at a time: those that take long do not count, so that a slow file system or pattern
  * holds up no other job. One that nobody wants any more is told to stop, and does so unless it
  * hangs in the kernel; then its thread is left to itself, and what it finds is dropped. */
-#include "worker/model/state.h"
+#include "worker/job/plan_loader.h"
 
 #include <string.h>
 
@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "wire/wire.h"
+#include "worker/message/to_dispatcher.h"
 
 #define QUICK_AT_ONCE 4
 #define SLOW_MS 500     /* from then on it does not count */
@@ -32,9 +33,9 @@ struct cw_prepared {
     struct cw_plan *plan;
 };
 
-struct cw_opening {
-    struct cw_opening *next; /* waiting, or running */
-    struct cw_worker *worker;
+struct cw_loading {
+    struct cw_loading *next; /* waiting, or running */
+    struct cw_worker_state *worker;
     struct cw_thread thread;
     struct cw_loop_node node;
     char *job_id;
@@ -54,9 +55,9 @@ struct cw_opening {
     struct cw_err error;
 };
 
-static void start_next(struct cw_worker *w);
+static void start_next(struct cw_worker_state *w);
 
-static void opening_free(struct cw_opening *o)
+static void opening_free(struct cw_loading *o)
 {
     cw_thread_join(&o->thread);
     cw_stop_unref(o->stop);
@@ -76,20 +77,20 @@ static void prepared_fini(struct cw_prepared *p)
     *p = (struct cw_prepared){0};
 }
 
-static void keep_prepared(struct cw_worker *w, const struct cw_opening *o)
+static void keep_prepared(struct cw_worker_state *w, const struct cw_loading *o)
 {
-    if (!w->prepared)
-        w->prepared = CW_NEW_ARRAY(struct cw_prepared, PREPARED_MAX);
-    struct cw_prepared *p = &w->prepared[w->prepared_next++ % PREPARED_MAX];
+    if (!w->loader.prepared)
+        w->loader.prepared = CW_NEW_ARRAY(struct cw_prepared, PREPARED_MAX);
+    struct cw_prepared *p = &w->loader.prepared[w->loader.prepared_next++ % PREPARED_MAX];
     prepared_fini(p);
     *p = (struct cw_prepared){cw_mem_strdup(o->job_id), o->seed, cw_buf_ref(o->manifest_out),
                               cw_plan_ref(o->plan)};
 }
 
-struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob *job)
+struct cw_plan *cw_loader_take_prepared(struct cw_worker_state *w, const struct cw_wjob *job)
 {
-    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++) {
-        struct cw_prepared *p = &w->prepared[i];
+    for (size_t i = 0; w->loader.prepared && i < PREPARED_MAX; i++) {
+        struct cw_prepared *p = &w->loader.prepared[i];
         if (!p->job_id || strcmp(p->job_id, job->id) != 0)
             continue;
         bool same = p->seed == job->seed && p->manifest->len == job->manifest->len &&
@@ -101,7 +102,7 @@ struct cw_plan *cw_open_take_prepared(struct cw_worker *w, const struct cw_wjob 
     return NULL;
 }
 
-static int open_plan(struct cw_opening *o)
+static int open_plan(struct cw_loading *o)
 {
     struct cw_checked *checked = NULL;
     struct cw_value manifest = {0};
@@ -126,14 +127,14 @@ static int open_plan(struct cw_opening *o)
     return rc;
 }
 
-static void unlink_opening(struct cw_opening **list, const struct cw_opening *o)
+static void unlink_opening(struct cw_loading **list, const struct cw_loading *o)
 {
     while (*list != o)
         list = &(*list)->next;
     *list = o->next;
 }
 
-static void deliver(struct cw_worker *w, struct cw_opening *o)
+static void deliver(struct cw_worker_state *w, struct cw_loading *o)
 {
     bool failed = o->error.code != 0;
     if (o->prepare) {
@@ -146,17 +147,17 @@ static void deliver(struct cw_worker *w, struct cw_opening *o)
     } else {
         struct cw_wjob *job = cw_wjob_get(w, o->job_id);
         if (job && job->open_serial == o->serial)
-            cw_wjob_opened(job, failed ? NULL : (struct cw_plan *)cw_steal(&o->plan), &o->error);
+            w->loader.opened(job, failed ? NULL : (struct cw_plan *)cw_steal(&o->plan), &o->error);
     }
 }
 
 /* loop */
 static void on_opened(void *arg)
 {
-    struct cw_opening *o = arg;
-    struct cw_worker *w = o->worker;
-    unlink_opening(&w->openings, o);
-    w->openings_n--;
+    struct cw_loading *o = arg;
+    struct cw_worker_state *w = o->worker;
+    unlink_opening(&w->loader.running, o);
+    w->loader.running_n--;
     cw_fault_point("worker.opened");
     if (w->closing)
         cw_loop_stop(w->loop);
@@ -169,7 +170,7 @@ static void on_opened(void *arg)
 
 static void run(void *arg)
 {
-    struct cw_opening *o = arg;
+    struct cw_loading *o = arg;
     int rc = open_plan(o);
     if (rc != 0 && o->error.code == 0)
         o->error.code = rc;
@@ -178,18 +179,19 @@ static void run(void *arg)
 }
 
 /* Whether one more may run; else *ret_wait_ms says when to look again, -1 = when one has ended. */
-static bool has_room(const struct cw_worker *w, int64_t now_ms, int64_t *ret_wait_ms)
+static bool has_room(const struct cw_worker_state *w, int64_t now_ms, int64_t *ret_wait_ms)
 {
     size_t quick = 0;
     int64_t first_ms = now_ms;
-    for (const struct cw_opening *o = w->openings; o; o = o->next) {
+    for (const struct cw_loading *o = w->loader.running; o; o = o->next) {
         bool counts = !o->unwanted && now_ms - o->began_ms < SLOW_MS;
         quick += counts;
         if (counts)
             first_ms = CW_MIN(first_ms, o->began_ms);
     }
-    *ret_wait_ms = w->openings_n < THREADS_MAX && quick > 0 ? first_ms + SLOW_MS - now_ms : -1;
-    return w->openings_n < THREADS_MAX && quick < QUICK_AT_ONCE;
+    *ret_wait_ms =
+        w->loader.running_n < THREADS_MAX && quick > 0 ? first_ms + SLOW_MS - now_ms : -1;
+    return w->loader.running_n < THREADS_MAX && quick < QUICK_AT_ONCE;
 }
 
 static void on_slow(void *arg)
@@ -197,32 +199,32 @@ static void on_slow(void *arg)
     start_next(arg);
 }
 
-static void start_next(struct cw_worker *w)
+static void start_next(struct cw_worker_state *w)
 {
     int64_t wait_ms = -1;
-    while (w->openings_waiting && has_room(w, cw_clock_ms(), &wait_ms)) {
-        struct cw_opening *o = w->openings_waiting;
-        w->openings_waiting = o->next;
-        o->next = w->openings;
-        w->openings = o;
-        w->openings_n++;
+    while (w->loader.waiting && has_room(w, cw_clock_ms(), &wait_ms)) {
+        struct cw_loading *o = w->loader.waiting;
+        w->loader.waiting = o->next;
+        o->next = w->loader.running;
+        w->loader.running = o;
+        w->loader.running_n++;
         o->began_ms = cw_clock_ms();
         cw_thread_start(&o->thread, "cachew-open", run, o);
     }
-    if (!w->openings_waiting)
+    if (!w->loader.waiting)
         return;
     if (wait_ms < 0)
         cw_log_warn("worker", "job=%s waits to be opened: %zu others are, and take long",
-                    w->openings_waiting->job_id, w->openings_n);
+                    w->loader.waiting->job_id, w->loader.running_n);
     else
-        cw_timer_start(w->openings_timer, wait_ms + 1, 0);
+        cw_timer_start(w->loader.timer, wait_ms + 1, 0);
 }
 
-static void begin(struct cw_worker *w, struct cw_opening *o)
+static void begin(struct cw_worker_state *w, struct cw_loading *o)
 {
     o->worker = w;
     o->stop = cw_stop_new();
-    struct cw_opening **at = &w->openings_waiting;
+    struct cw_loading **at = &w->loader.waiting;
     while (*at)
         at = &(*at)->next;
     *at = o;
@@ -232,43 +234,44 @@ static void begin(struct cw_worker *w, struct cw_opening *o)
 /* ---- what nobody wants any more ---- */
 
 /* It may be freed, or not. */
-static void give_up(struct cw_opening *o)
+static void give_up(struct cw_loading *o)
 {
-    struct cw_worker *w = o->worker;
+    struct cw_worker_state *w = o->worker;
     if (o->unwanted)
         return;
     o->unwanted = true;
     cw_stop_set(o->stop);
     if (o->began_ms == 0) {
-        unlink_opening(&w->openings_waiting, o);
+        unlink_opening(&w->loader.waiting, o);
         opening_free(o);
     }
 }
 
 /* job_id NULL: all. */
-static void give_up_those(struct cw_worker *w, const char *job_id, bool orphans_only)
+static void give_up_those(struct cw_worker_state *w, const char *job_id, bool orphans_only)
 {
-    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    struct cw_loading *const lists[] = {w->loader.running, w->loader.waiting};
     for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
-        for (struct cw_opening *o = lists[i], *next; o; o = next) {
+        for (struct cw_loading *o = lists[i], *next; o; o = next) {
             next = o->next;
             if ((!job_id || strcmp(o->job_id, job_id) == 0) && (o->orphan || !orphans_only))
                 give_up(o);
         }
 }
 
-void cw_open_forget(struct cw_worker *w, const char *job_id)
+void cw_loader_forget(struct cw_worker_state *w, const char *job_id)
 {
     give_up_those(w, job_id, false);
-    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++)
-        if (w->prepared[i].job_id && (!job_id || strcmp(w->prepared[i].job_id, job_id) == 0))
-            prepared_fini(&w->prepared[i]);
+    for (size_t i = 0; w->loader.prepared && i < PREPARED_MAX; i++)
+        if (w->loader.prepared[i].job_id &&
+            (!job_id || strcmp(w->loader.prepared[i].job_id, job_id) == 0))
+            prepared_fini(&w->loader.prepared[i]);
     start_next(w);
 }
 
-static void report_those(const struct cw_opening *list, Cachew__V1__Progress *progress, size_t *cap)
+static void report_those(const struct cw_loading *list, Cachew__V1__Progress *progress, size_t *cap)
 {
-    for (const struct cw_opening *o = list; o; o = o->next) {
+    for (const struct cw_loading *o = list; o; o = o->next) {
         if (!o->prepare || o->unwanted)
             continue;
         Cachew__V1__Progress__Preparing *preparing = CW_NEW(Cachew__V1__Progress__Preparing);
@@ -280,14 +283,14 @@ static void report_those(const struct cw_opening *list, Cachew__V1__Progress *pr
     }
 }
 
-void cw_open_report(const struct cw_worker *w, Cachew__V1__Progress *progress)
+void cw_loader_report(const struct cw_worker_state *w, Cachew__V1__Progress *progress)
 {
     size_t cap = 0;
-    report_those(w->openings, progress, &cap);
-    report_those(w->openings_waiting, progress, &cap);
+    report_those(w->loader.running, progress, &cap);
+    report_those(w->loader.waiting, progress, &cap);
 }
 
-void cw_open_report_free(Cachew__V1__Progress *progress)
+void cw_loader_report_free(Cachew__V1__Progress *progress)
 {
     for (size_t i = 0; i < progress->n_preparing; i++)
         cw_mem_free(progress->preparing[i]);
@@ -296,27 +299,27 @@ void cw_open_report_free(Cachew__V1__Progress *progress)
 
 static void on_orphans(void *arg)
 {
-    struct cw_worker *w = arg;
+    struct cw_worker_state *w = arg;
     give_up_those(w, NULL, true);
     start_next(w);
 }
 
-void cw_open_away(struct cw_worker *w)
+void cw_loader_detached(struct cw_worker_state *w)
 {
-    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    struct cw_loading *const lists[] = {w->loader.running, w->loader.waiting};
     for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
-        for (struct cw_opening *o = lists[i]; o; o = o->next)
+        for (struct cw_loading *o = lists[i]; o; o = o->next)
             o->orphan = o->prepare;
     if (!w->closing)
-        cw_timer_start(w->orphans_timer, ORPHAN_MS, 0);
+        cw_timer_start(w->loader.orphans_timer, ORPHAN_MS, 0);
 }
 
 /* The dispatcher was away, and asks again for what is under way. */
-static bool adopt(struct cw_worker *w, const char *job_id, uint64_t seed)
+static bool adopt(struct cw_worker_state *w, const char *job_id, uint64_t seed)
 {
-    struct cw_opening *const lists[] = {w->openings, w->openings_waiting};
+    struct cw_loading *const lists[] = {w->loader.running, w->loader.waiting};
     for (size_t i = 0; i < CW_ARRAY_LEN(lists); i++)
-        for (struct cw_opening *o = lists[i]; o; o = o->next)
+        for (struct cw_loading *o = lists[i]; o; o = o->next)
             if (o->prepare && !o->unwanted && o->seed == seed && strcmp(o->job_id, job_id) == 0) {
                 o->orphan = false;
                 return true;
@@ -326,13 +329,14 @@ static bool adopt(struct cw_worker *w, const char *job_id, uint64_t seed)
 
 /* ---- beginning and end ---- */
 
-void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *graph, uint64_t seed)
+void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_graph *graph,
+                       uint64_t seed)
 {
     if (adopt(w, job_id, seed)) {
         cw_graph_unref(graph);
         return;
     }
-    struct cw_opening *o = CW_NEW(struct cw_opening);
+    struct cw_loading *o = CW_NEW(struct cw_loading);
     o->job_id = cw_mem_strdup(job_id);
     o->graph = graph;
     o->seed = seed;
@@ -340,38 +344,38 @@ void cw_open_prepare(struct cw_worker *w, const char *job_id, struct cw_graph *g
     begin(w, o);
 }
 
-void cw_open_job(struct cw_wjob *job)
+void cw_loader_open(struct cw_wjob *job)
 {
-    struct cw_worker *w = job->worker;
+    struct cw_worker_state *w = job->worker;
     if (job->graph->identity == CW_IDENTITY_CONTENT)
         cw_log_info("worker",
                     "job=%s: all bytes of its files are compared with what it was prepared with "
                     "(identity content)",
                     job->id);
-    struct cw_opening *o = CW_NEW(struct cw_opening);
+    struct cw_loading *o = CW_NEW(struct cw_loading);
     o->job_id = cw_mem_strdup(job->id);
     o->graph = cw_graph_ref(job->graph);
     o->seed = job->seed;
     o->manifest_in = cw_buf_ref(job->manifest);
-    o->serial = job->open_serial = ++w->open_serial;
+    o->serial = job->open_serial = ++w->loader.serial;
     job->state = CW_WJOB_OPENING;
     begin(w, o);
 }
 
-void cw_open_start(struct cw_worker *w)
+void cw_loader_start(struct cw_worker_state *w)
 {
-    w->openings_timer = cw_timer_new(w->loop, on_slow, w);
-    w->orphans_timer = cw_timer_new(w->loop, on_orphans, w);
+    w->loader.timer = cw_timer_new(w->loop, on_slow, w);
+    w->loader.orphans_timer = cw_timer_new(w->loop, on_orphans, w);
 }
 
-void cw_open_stop(struct cw_worker *w)
+void cw_loader_stop(struct cw_worker_state *w)
 {
     give_up_those(w, NULL, false);
-    for (size_t i = 0; w->prepared && i < PREPARED_MAX; i++)
-        prepared_fini(&w->prepared[i]);
-    cw_mem_free(w->prepared);
-    w->prepared = NULL;
-    cw_timer_free(w->openings_timer);
-    cw_timer_free(w->orphans_timer);
-    w->openings_timer = w->orphans_timer = NULL;
+    for (size_t i = 0; w->loader.prepared && i < PREPARED_MAX; i++)
+        prepared_fini(&w->loader.prepared[i]);
+    cw_mem_free(w->loader.prepared);
+    w->loader.prepared = NULL;
+    cw_timer_free(w->loader.timer);
+    cw_timer_free(w->loader.orphans_timer);
+    w->loader.timer = w->loader.orphans_timer = NULL;
 }

@@ -2,22 +2,23 @@
 /* Items that a job was leased and that are not begun. Leases are kept by their lowest item, and
  * the lowest item of all is begun first: the client gives outputs out in order, so nothing else
  * helps it more. */
-#include "worker/model/state.h"
+#include "worker/model/lease.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "worker/model/state.h"
 
-static bool lease_before(const struct cw_lease *a, const struct cw_lease *b)
+static bool lease_before(const struct cw_wlease *a, const struct cw_wlease *b)
 {
-    return cw_outq_before(a->epoch, a->pending.v[0].lo, b->epoch, b->pending.v[0].lo);
+    return cw_item_before(a->epoch, a->pending.v[0].lo, b->epoch, b->pending.v[0].lo);
 }
 
 /* Moves lease i before those of [0, i), which are in order, that begin later. */
 static void settle_down(struct cw_wjob *job, size_t i)
 {
-    struct cw_lease lease = job->leases[i];
+    struct cw_wlease lease = job->leases[i];
     for (; i > 0 && lease_before(&lease, &job->leases[i - 1]); i--)
         job->leases[i] = job->leases[i - 1];
     job->leases[i] = lease;
@@ -26,7 +27,7 @@ static void settle_down(struct cw_wjob *job, size_t i)
 /* The first lease begins later than before; the others are in order. */
 static void settle_first(struct cw_wjob *job)
 {
-    struct cw_lease lease = job->leases[0];
+    struct cw_wlease lease = job->leases[0];
     size_t i = 0;
     for (; i + 1 < job->leases_n && lease_before(&job->leases[i + 1], &lease); i++)
         job->leases[i] = job->leases[i + 1];
@@ -54,12 +55,12 @@ static void add_absent(struct cw_set *set, const struct cw_set *held, uint64_t l
     }
 }
 
-void cw_lease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
+void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
 {
-    struct cw_lease lease = {.epoch = m->epoch, .consumer = m->consumer};
+    struct cw_wlease lease = {.epoch = m->epoch, .consumer = m->consumer};
     if (m->lease)
         lease.id = (struct cw_lease_id){m->lease->generation, m->lease->counter};
-    struct cw_epoch *epoch = cw_wjob_epoch(job, m->epoch);
+    struct cw_wepoch *epoch = cw_wjob_epoch(job, m->epoch);
     uint64_t items = job->state == CW_WJOB_READY ? cw_plan_info(job->plan)->items : UINT64_MAX;
     for (size_t i = 0; i < m->n_items; i++) {
         uint64_t lo = m->items[i]->lo, hi = m->items[i]->hi;
@@ -79,11 +80,11 @@ void cw_lease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
     settle_down(job, job->leases_n - 1);
 }
 
-void cw_lease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
-    struct cw_epoch *e = cw_wjob_epoch(job, epoch);
+    struct cw_wepoch *e = cw_wjob_epoch(job, epoch);
     for (size_t i = job->leases_n; i-- > 0;) {
-        struct cw_lease *lease = &job->leases[i];
+        struct cw_wlease *lease = &job->leases[i];
         if (lease->epoch != epoch)
             continue;
         /* Held goes with pending: what is computed or queued is looked after by tasks.c and
@@ -101,7 +102,7 @@ void cw_lease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t 
         settle_down(job, i);
 }
 
-bool cw_lease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item)
+bool cw_wlease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item)
 {
     if (job->leases_n == 0)
         return false;
@@ -110,9 +111,9 @@ bool cw_lease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret
     return true;
 }
 
-void cw_lease_take(struct cw_wjob *job, struct cw_task *task)
+void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task)
 {
-    struct cw_lease *lease = &job->leases[0];
+    struct cw_wlease *lease = &job->leases[0];
     uint64_t item = lease->pending.v[0].lo;
     task->exec.epoch = lease->epoch;
     task->exec.item = item;
@@ -126,9 +127,9 @@ void cw_lease_take(struct cw_wjob *job, struct cw_task *task)
         settle_first(job);
 }
 
-void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task)
+void cw_wlease_put_back(struct cw_wjob *job, const struct cw_wtask *task)
 {
-    struct cw_lease lease = {
+    struct cw_wlease lease = {
         .id = task->lease, .epoch = task->exec.epoch, .consumer = task->consumer};
     cw_set_add(&lease.pending, task->exec.item, task->exec.item + 1);
     CW_GROW(job->leases, job->leases_n, job->leases_cap);
@@ -136,7 +137,7 @@ void cw_lease_put_back(struct cw_wjob *job, const struct cw_task *task)
     settle_down(job, job->leases_n - 1);
 }
 
-void cw_lease_clear(struct cw_wjob *job)
+void cw_wlease_clear(struct cw_wjob *job)
 {
     for (size_t i = 0; i < job->leases_n; i++)
         cw_set_fini(&job->leases[i].pending);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finished outputs, and the queue of one consumer: a binary heap by (epoch, item). Revoking is
  * rare and walks all of it. */
-#include "worker/model/state.h"
+#include "worker/model/output_queue.h"
 
 #include "base/mem.h"
 
@@ -45,14 +45,9 @@ void cw_output_free(struct cw_output *output)
     cw_mem_free(output);
 }
 
-bool cw_outq_before(uint64_t epoch_a, uint64_t item_a, uint64_t epoch_b, uint64_t item_b)
-{
-    return epoch_a != epoch_b ? epoch_a < epoch_b : item_a < item_b;
-}
-
 static bool before(const struct cw_output *a, const struct cw_output *b)
 {
-    return cw_outq_before(a->epoch, a->item, b->epoch, b->item);
+    return cw_item_before(a->epoch, a->item, b->epoch, b->item);
 }
 
 static void sift_up(struct cw_outq *q, size_t i)
@@ -114,48 +109,4 @@ void cw_outq_filter(struct cw_outq *q, cw_outq_drop_fn *drop, void *arg)
     q->n = kept;
     for (size_t i = kept / 2; i-- > 0;)
         sift_down(q, i);
-}
-
-void cw_outq_left(struct cw_wjob *job, struct cw_output *output)
-{
-    if (--output->copies > 0)
-        return;
-    job->queued_n--;
-    job->bytes -= output->held;
-    job->worker->bytes -= output->held;
-    cw_short_given_back(job->worker);
-    cw_wjob_let_go(job, output->epoch, output->item);
-    cw_output_free(output);
-}
-
-struct revoked {
-    struct cw_wjob *job;
-    uint64_t epoch, lo, hi;
-};
-
-static bool drop_revoked(void *arg, struct cw_output *output)
-{
-    const struct revoked *r = arg;
-    if (output->epoch != r->epoch || output->item < r->lo || output->item >= r->hi)
-        return false;
-    cw_outq_left(r->job, output);
-    return true;
-}
-
-void cw_outq_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
-{
-    struct revoked r = {job, epoch, lo, hi};
-    for (uint32_t i = 0; i < job->consumers && job->queued_n > 0; i++)
-        cw_outq_filter(&job->queues[i], drop_revoked, &r);
-}
-
-void cw_outq_clear(struct cw_wjob *job)
-{
-    for (uint32_t i = 0; i < job->consumers; i++) {
-        struct cw_outq *q = &job->queues[i];
-        while (q->n > 0)
-            cw_outq_left(job, q->v[--q->n]);
-        cw_mem_free(q->v);
-        *q = (struct cw_outq){0};
-    }
 }

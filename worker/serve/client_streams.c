@@ -3,7 +3,7 @@
  * first, under the client's credit in bytes; many small ones share a message. What was sent is
  * forgotten but for its number: when the stream ends, numbers that the dispatcher has not called
  * received are handed back to it. */
-#include "worker/model/state.h"
+#include "worker/serve/client_streams.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +15,10 @@
 #include "base/version.h"
 #include "proto/descriptors.h"
 #include "wire/wire.h"
+#include "worker/compute/outputs.h"
+#include "worker/compute/tasks.h"
+#include "worker/message/to_dispatcher.h"
+#include "worker/serve/shm_transport.h"
 
 #define MESSAGE_OUTPUTS 256
 #define MESSAGE_BYTES ((size_t)256 << 10)
@@ -24,12 +28,20 @@
 #define SENT_EPOCHS_MAX 64
 #define CREDIT_MAX (INT64_MAX / 4)
 
-static void client_free(struct cw_client *c)
+/* The client that a callback was registered with. */
+static struct cw_wclient *client_of(void *arg)
 {
-    struct cw_worker *w = c->worker;
+    struct cw_wclient *c = arg;
+    CW_ASSERT(c && c->magic == CW_WCLIENT_MAGIC);
+    return c;
+}
+
+static void client_free(struct cw_wclient *c)
+{
+    struct cw_worker_state *w = c->worker;
     if (c->job && c->job->clients[c->consumer] == c)
         c->job->clients[c->consumer] = NULL;
-    cw_handover_end(c);
+    cw_shm_transport_end(c);
     if (c->prev)
         c->prev->next = c->next;
     else
@@ -50,7 +62,7 @@ static void client_free(struct cw_client *c)
 }
 
 /* Ends a stream of our own will; on_close frees the client. */
-static void turn_away(struct cw_client *c, int code, const char *why)
+static void turn_away(struct cw_wclient *c, int code, const char *why)
 {
     cw_log_warn("worker", "client %s: %s", cw_stream_peer(c->stream), why);
     cw_stream_finish(c->stream, code, why);
@@ -58,7 +70,7 @@ static void turn_away(struct cw_client *c, int code, const char *why)
 
 /* ---- sending ---- */
 
-static struct cw_set *sent_of(struct cw_client *c, uint64_t epoch)
+static struct cw_set *sent_of(struct cw_wclient *c, uint64_t epoch)
 {
     for (size_t i = c->sent_n; i-- > 0;)
         if (c->sent[i].epoch == epoch)
@@ -84,17 +96,17 @@ static struct cw_set *sent_of(struct cw_client *c, uint64_t epoch)
 
 /* An output that comes before one that the client has already may be what it waits for with its
  * buffer full of later ones: it needs no credit. */
-static bool may_send(const struct cw_client *c, const struct cw_output *o)
+static bool may_send(const struct cw_wclient *c, const struct cw_output *o)
 {
     return c->credit > 0 ||
-           (c->sent_any && cw_outq_before(o->epoch, o->item, c->last_epoch, c->last_item));
+           (c->sent_any && cw_item_before(o->epoch, o->item, c->last_epoch, c->last_item));
 }
 
-static void note_sent(struct cw_client *c, const struct cw_output *o)
+static void note_sent(struct cw_wclient *c, const struct cw_output *o)
 {
     c->credit -= (int64_t)o->bytes;
     cw_set_add(sent_of(c, o->epoch), o->item, o->item + 1);
-    if (!c->sent_any || cw_outq_before(c->last_epoch, c->last_item, o->epoch, o->item)) {
+    if (!c->sent_any || cw_item_before(c->last_epoch, c->last_item, o->epoch, o->item)) {
         c->sent_any = true;
         c->last_epoch = o->epoch;
         c->last_item = o->item;
@@ -102,7 +114,7 @@ static void note_sent(struct cw_client *c, const struct cw_output *o)
 }
 
 /* One message; false when there is nothing that may go. */
-static bool send_some(struct cw_client *c, struct cw_outq *q)
+static bool send_some(struct cw_wclient *c, struct cw_outq *q)
 {
     struct cw_wire_outbox *box = NULL;
     struct cw_wjob *job = c->job;
@@ -116,12 +128,12 @@ static bool send_some(struct cw_client *c, struct cw_outq *q)
         if (!box)
             box = cw_wire_outbox_new();
         if (o->batch)
-            cw_wire_outbox_add(box, o->batch, cw_handover_slot(c, o->batch));
+            cw_wire_outbox_add(box, o->batch, cw_shm_transport_lend(c, o->batch));
         else
             cw_wire_outbox_add_packed(box, o->size, o->packed);
         n++;
         bytes += o->bytes;
-        cw_outq_left(job, o);
+        cw_output_release(job, o);
     }
     if (!box)
         return false;
@@ -130,19 +142,25 @@ static bool send_some(struct cw_client *c, struct cw_outq *q)
     return true;
 }
 
-void cw_serve_pump(struct cw_client *c)
+void cw_wclient_pump(struct cw_wclient *c)
 {
-    if (!c->job || !c->stream || cw_handover_is_pending(c))
+    if (!c->job || !c->stream || cw_shm_transport_is_pending(c))
         return;
     struct cw_outq *q = &c->job->queues[c->consumer];
     while (cw_stream_queued(c->stream) < STREAM_LOW && send_some(c, q)) {
     }
 }
 
-void cw_serve_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+void cw_wclients_pump_all(struct cw_worker_state *w)
+{
+    for (struct cw_wclient *c = w->clients; c; c = c->next)
+        cw_wclient_pump(c);
+}
+
+void cw_wclients_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
 {
     for (uint32_t i = 0; i < job->consumers; i++) {
-        struct cw_client *c = job->clients[i];
+        struct cw_wclient *c = job->clients[i];
         for (size_t k = 0; c && k < c->sent_n; k++)
             if (c->sent[k].epoch == epoch)
                 cw_set_remove(&c->sent[k].items, lo, hi);
@@ -151,37 +169,37 @@ void cw_serve_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_
 
 static void on_low(void *arg)
 {
-    struct cw_client *c = arg;
-    cw_serve_pump(c);
+    struct cw_wclient *c = client_of(arg);
+    cw_wclient_pump(c);
     cw_tasks_pump(c->worker);
 }
 
 /* ---- jobs that come and go ---- */
 
-static void bind(struct cw_client *c, struct cw_wjob *job)
+static void bind(struct cw_wclient *c, struct cw_wjob *job)
 {
     if (c->consumer >= job->consumers) {
         turn_away(c, CW_E_INVALID, "the job has no such consumer");
         return;
     }
-    struct cw_client *former = job->clients[c->consumer];
+    struct cw_wclient *former = job->clients[c->consumer];
     c->job = job;
     job->clients[c->consumer] = c;
     if (former) {
         former->job = NULL;
         turn_away(former, CW_E_STATE, "another stream of this consumer took its place");
     }
-    cw_serve_pump(c);
+    cw_wclient_pump(c);
 }
 
-void cw_serve_bind(struct cw_wjob *job)
+void cw_wclients_bind(struct cw_wjob *job)
 {
-    for (struct cw_client *c = job->worker->clients; c; c = c->next)
+    for (struct cw_wclient *c = job->worker->clients; c; c = c->next)
         if (!c->job && c->job_id && strcmp(c->job_id, job->id) == 0)
             bind(c, job);
 }
 
-void cw_serve_unbind(struct cw_wjob *job)
+void cw_wclients_unbind(struct cw_wjob *job)
 {
     for (uint32_t i = 0; i < job->consumers; i++) {
         if (!job->clients[i])
@@ -195,9 +213,9 @@ void cw_serve_unbind(struct cw_wjob *job)
 
 /* ---- what clients say ---- */
 
-static void on_hello(struct cw_client *c, const Cachew__V1__FetchHello *hello)
+static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
 {
-    struct cw_worker *w = c->worker;
+    struct cw_worker_state *w = c->worker;
     if (c->job_id) {
         turn_away(c, CW_E_INVALID, "a second hello");
         return;
@@ -220,7 +238,7 @@ static void on_hello(struct cw_client *c, const Cachew__V1__FetchHello *hello)
     Cachew__V1__DataWelcome welcome = CACHEW__V1__DATA_WELCOME__INIT;
     welcome.worker_id = w->id;
     if (hello->want_shm && strcmp(hello->host_id, w->host_id) == 0)
-        cw_handover_offer(c, &welcome);
+        cw_shm_transport_offer(c, &welcome);
     Cachew__V1__DataMessage m = CACHEW__V1__DATA_MESSAGE__INIT;
     m.welcome = &welcome;
     cw_wire_send(c->stream, &m.base);
@@ -231,7 +249,7 @@ static void on_hello(struct cw_client *c, const Cachew__V1__FetchHello *hello)
         bind(c, job);
 }
 
-static void run_message(struct cw_client *c, const Cachew__V1__FetchMessage *m)
+static void run_message(struct cw_wclient *c, const Cachew__V1__FetchMessage *m)
 {
     if (m->kind_case != CACHEW__V1__FETCH_MESSAGE__KIND_HELLO && !c->job_id) {
         turn_away(c, CW_E_INVALID, "the first message is not a hello");
@@ -244,16 +262,16 @@ static void run_message(struct cw_client *c, const Cachew__V1__FetchMessage *m)
     case CACHEW__V1__FETCH_MESSAGE__KIND_CREDIT:
         c->credit += (int64_t)CW_MIN(m->credit->bytes,
                                      (uint64_t)(CREDIT_MAX - CW_MAX(c->credit, (int64_t)0)));
-        cw_serve_pump(c);
+        cw_wclient_pump(c);
         cw_tasks_pump(c->worker);
         break;
     case CACHEW__V1__FETCH_MESSAGE__KIND_RELEASE:
         for (size_t i = 0; i < m->release->n_slots; i++)
-            cw_handover_release(c, m->release->slots[i]);
+            cw_shm_transport_release(c, m->release->slots[i]);
         break;
     case CACHEW__V1__FETCH_MESSAGE__KIND_SHM_READY:
-        cw_handover_answer(c, m->shm_ready->ok);
-        cw_serve_pump(c);
+        cw_shm_transport_answer(c, m->shm_ready->ok);
+        cw_wclient_pump(c);
         break;
     case CACHEW__V1__FETCH_MESSAGE__KIND__NOT_SET:
     default: /* from a newer client */
@@ -263,7 +281,7 @@ static void run_message(struct cw_client *c, const Cachew__V1__FetchMessage *m)
 
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
-    struct cw_client *c = arg;
+    struct cw_wclient *c = client_of(arg);
     struct cw_err err = {0};
     Cachew__V1__FetchMessage *m = (Cachew__V1__FetchMessage *)cw_wire_unpack(
         &cachew__v1__fetch_message__descriptor, msg, &err);
@@ -277,7 +295,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 
 static void on_close(void *arg, int code, const char *msg)
 {
-    struct cw_client *c = arg;
+    struct cw_wclient *c = client_of(arg);
     cw_log_debug("worker", "job=%s client of consumer %u left: %s %s", c->job_id ? c->job_id : "-",
                  c->consumer, code ? cw_err_name(code) : "ended", msg ? msg : "");
     client_free(c);
@@ -287,9 +305,9 @@ static void handle_fetch(void *arg, struct cw_stream *stream)
 {
     static const struct cw_stream_cb cb = {
         .on_message = on_message, .on_low = on_low, .on_close = on_close};
-    struct cw_worker *w = arg;
-    struct cw_client *c = CW_NEW(struct cw_client);
-    c->magic = CW_CLIENT_MAGIC;
+    struct cw_worker_state *w = arg;
+    struct cw_wclient *c = CW_NEW(struct cw_wclient);
+    c->magic = CW_WCLIENT_MAGIC;
     c->worker = w;
     c->stream = stream;
     c->shm_fd = -1;
@@ -300,11 +318,11 @@ static void handle_fetch(void *arg, struct cw_stream *stream)
     w->clients_n++;
     cw_stream_accept(stream, &cb, c);
     cw_stream_set_low(stream, STREAM_LOW / 2);
-    if (w->clients_n > CW_SERVE_CLIENTS_MAX)
+    if (w->clients_n > CW_WCLIENTS_MAX)
         turn_away(c, CW_E_LIMIT, "too many clients on this worker");
 }
 
-void cw_serve_add_methods(struct cw_worker *w)
+void cw_wclients_add_methods(struct cw_worker_state *w)
 {
     cw_server_add(
         w->server,
@@ -313,10 +331,10 @@ void cw_serve_add_methods(struct cw_worker *w)
     cw_server_add_reflection(w->server, cw_proto_descriptors, cw_proto_descriptors_n);
 }
 
-void cw_serve_close_all(struct cw_worker *w)
+void cw_wclients_close_all(struct cw_worker_state *w)
 {
     while (w->clients) {
-        if (w->drained)
+        if (w->drain.done)
             cw_stream_finish(w->clients->stream, 0, NULL);
         client_free(w->clients);
     }

@@ -5,7 +5,7 @@
  *
  * A slot that the client holds belongs to it until it is released; if the client goes without
  * releasing it, its process may still read it, so that slot is never written again. */
-#include "worker/model/state.h"
+#include "worker/serve/shm_transport.h"
 
 #include <unistd.h>
 
@@ -14,26 +14,26 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "wire/wire.h"
+#include "worker/model/budget.h"
 
-#define SLOT_MIN ((size_t)32 << 10)
 #define ANSWER_MS 2000
 #define HANDSHAKES_MAX 64
 
 /* A connection whose token has not come. */
 struct cw_handshake {
     struct cw_handshake *next;
-    struct cw_worker *worker;
+    struct cw_worker_state *worker;
     struct cw_poll *poll;
     int fd;
 };
 
 static void handshake_end(struct cw_handshake *h)
 {
-    struct cw_handshake **at = &h->worker->handshakes;
+    struct cw_handshake **at = &h->worker->shm.handshakes;
     while (*at != h)
         at = &(*at)->next;
     *at = h->next;
-    h->worker->handshakes_n--;
+    h->worker->shm.handshakes_n--;
     cw_poll_free(h->poll);
     if (h->fd >= 0)
         close(h->fd);
@@ -50,7 +50,7 @@ static void on_token(void *arg)
         return;
     if (rc != 0)
         cw_log_warn("worker", "%s", err.msg);
-    for (struct cw_client *c = h->worker->clients; rc == 0 && c; c = c->next)
+    for (struct cw_wclient *c = h->worker->clients; rc == 0 && c; c = c->next)
         if (c->shm_offered && c->shm_fd < 0 && c->shm_token == token) {
             c->shm_fd = h->fd;
             h->fd = -1;
@@ -61,11 +61,11 @@ static void on_token(void *arg)
 
 static void on_connection(void *arg)
 {
-    struct cw_worker *w = arg;
+    struct cw_worker_state *w = arg;
     for (;;) {
         int fd = -1;
         struct cw_err err = {0};
-        int rc = cw_shm_accept(w->shm_listen_fd, &fd, &err);
+        int rc = cw_shm_accept(w->shm.listen_fd, &fd, &err);
         if (rc == CW_E_AGAIN)
             return;
         if (rc != 0) {
@@ -75,67 +75,56 @@ static void on_connection(void *arg)
         struct cw_handshake *h = CW_NEW(struct cw_handshake);
         h->worker = w;
         h->fd = fd;
-        h->next = w->handshakes;
-        w->handshakes = h;
-        w->handshakes_n++;
+        h->next = w->shm.handshakes;
+        w->shm.handshakes = h;
+        w->shm.handshakes_n++;
         h->poll = cw_poll_new(w->loop, fd, on_token, h, &err);
-        if (!h->poll || w->handshakes_n > HANDSHAKES_MAX)
+        if (!h->poll || w->shm.handshakes_n > HANDSHAKES_MAX)
             handshake_end(h);
         else
             on_token(h); /* usually there already */
     }
 }
 
-void cw_handover_start(struct cw_worker *w, bool offered)
+void cw_shm_transport_start(struct cw_worker_state *w, bool offered)
 {
     struct cw_err err = {0};
-    w->shm_listen_fd = -1;
+    w->shm.listen_fd = -1;
     if (!offered)
         return;
-    if (cw_shm_listen(w->shm_name, sizeof(w->shm_name), &w->shm_listen_fd, &err) == 0) {
-        w->shm_poll = cw_poll_new(w->loop, w->shm_listen_fd, on_connection, w, &err);
-        if (w->shm_poll)
+    if (cw_shm_listen(w->shm.name, sizeof(w->shm.name), &w->shm.listen_fd, &err) == 0) {
+        w->shm.poll = cw_poll_new(w->loop, w->shm.listen_fd, on_connection, w, &err);
+        if (w->shm.poll)
             return;
-        close(w->shm_listen_fd);
-        w->shm_listen_fd = -1;
+        close(w->shm.listen_fd);
+        w->shm.listen_fd = -1;
     }
     cw_log_warn("worker", "no shared memory for clients: %s", err.msg);
 }
 
-void cw_handover_stop(struct cw_worker *w)
+void cw_shm_transport_stop(struct cw_worker_state *w)
 {
-    while (w->handshakes)
-        handshake_end(w->handshakes);
-    cw_poll_free(w->shm_poll);
-    w->shm_poll = NULL;
-    if (w->shm_listen_fd >= 0)
-        close(w->shm_listen_fd);
-    w->shm_listen_fd = -1;
+    while (w->shm.handshakes)
+        handshake_end(w->shm.handshakes);
+    cw_poll_free(w->shm.poll);
+    w->shm.poll = NULL;
+    if (w->shm.listen_fd >= 0)
+        close(w->shm.listen_fd);
+    w->shm.listen_fd = -1;
 }
 
-struct cw_buf *cw_handover_alloc(void *worker, size_t bytes, struct cw_err *err)
+void cw_shm_transport_offer(struct cw_wclient *c, Cachew__V1__DataWelcome *welcome)
 {
-    struct cw_worker *w = worker;
-    struct cw_buf *buf = bytes >= SLOT_MIN ? cw_shm_pool_get(w->pool, bytes, NULL) : NULL;
-    if (!buf)
-        buf = cw_buf_new(bytes);
-    if (!buf)
-        cw_err_set(err, CW_E_NOMEM, "no memory for a batch of %zu bytes", bytes);
-    return buf;
-}
-
-void cw_handover_offer(struct cw_client *c, Cachew__V1__DataWelcome *welcome)
-{
-    if (c->worker->shm_listen_fd < 0)
+    if (c->worker->shm.listen_fd < 0)
         return;
     c->shm_offered = true;
     c->shm_offered_ms = cw_clock_ms();
     c->shm_token = cw_rng_process_id();
-    welcome->shm_name = c->worker->shm_name;
+    welcome->shm_name = c->worker->shm.name;
     welcome->shm_token = c->shm_token;
 }
 
-void cw_handover_answer(struct cw_client *c, bool ok)
+void cw_shm_transport_answer(struct cw_wclient *c, bool ok)
 {
     if (!c->shm_offered)
         return;
@@ -147,12 +136,12 @@ void cw_handover_answer(struct cw_client *c, bool ok)
                      c->consumer);
 }
 
-bool cw_handover_is_pending(const struct cw_client *c)
+bool cw_shm_transport_is_pending(const struct cw_wclient *c)
 {
     return c->shm_offered && !c->shm_answered && cw_clock_ms() - c->shm_offered_ms < ANSWER_MS;
 }
 
-static bool send_descriptor(struct cw_client *c, const struct cw_buf *buf)
+static bool send_descriptor(struct cw_wclient *c, const struct cw_buf *buf)
 {
     struct cw_err err = {0};
     size_t cap = 0;
@@ -171,27 +160,27 @@ static bool send_descriptor(struct cw_client *c, const struct cw_buf *buf)
 }
 
 /* A slot that clients have is ours until the last of them gives it back. */
-static void note_held(struct cw_worker *w, const struct cw_buf *buf, intptr_t change)
+static void note_held(struct cw_worker_state *w, const struct cw_buf *buf, intptr_t change)
 {
-    intptr_t before = (intptr_t)cw_map_get(&w->handed, buf->tag), now = before + change;
+    intptr_t before = (intptr_t)cw_map_get(&w->shm.lent, buf->tag), now = before + change;
     if (before == 0)
-        w->handed_bytes += buf->cap;
+        w->shm.lent_bytes += buf->cap;
     if (now != 0) {
-        cw_map_set(&w->handed, buf->tag, (void *)now);
+        cw_map_set(&w->shm.lent, buf->tag, (void *)now);
         return;
     }
-    (void)cw_map_remove(&w->handed, buf->tag);
-    w->handed_bytes -= buf->cap;
+    (void)cw_map_remove(&w->shm.lent, buf->tag);
+    w->shm.lent_bytes -= buf->cap;
 }
 
 /* What clients have cannot be called back, so half of the budget stays for what others need;
  * beyond it bytes are sent. */
-static bool is_too_much(const struct cw_worker *w, const struct cw_buf *buf)
+static bool is_too_much(const struct cw_worker_state *w, const struct cw_buf *buf)
 {
-    return w->handed_bytes > 0 && w->handed_bytes + buf->cap > cw_budget(w) / 2;
+    return w->shm.lent_bytes > 0 && w->shm.lent_bytes + buf->cap > cw_budget(w) / 2;
 }
 
-uint64_t cw_handover_slot(struct cw_client *c, struct cw_batch *batch)
+uint64_t cw_shm_transport_lend(struct cw_wclient *c, struct cw_batch *batch)
 {
     struct cw_buf *buf = batch->buf;
     if (!c->shm_ok || !buf || buf->tag == 0 || cw_map_get(&c->slots_held, buf->tag) ||
@@ -204,17 +193,17 @@ uint64_t cw_handover_slot(struct cw_client *c, struct cw_batch *batch)
     return buf->tag;
 }
 
-void cw_handover_release(struct cw_client *c, uint64_t slot)
+void cw_shm_transport_release(struct cw_wclient *c, uint64_t slot)
 {
     struct cw_buf *buf = cw_map_remove(&c->slots_held, slot);
     if (!buf)
         return;
     note_held(c->worker, buf, -1);
     cw_buf_unref(buf);
-    cw_short_given_back(c->worker);
+    cw_memory_freed(c->worker);
 }
 
-void cw_handover_end(struct cw_client *c)
+void cw_shm_transport_end(struct cw_wclient *c)
 {
     uint64_t slot;
     void *buf;
@@ -231,7 +220,7 @@ void cw_handover_end(struct cw_client *c)
     c->shm_ok = false;
 }
 
-static void tell_client(struct cw_client *c, const uint64_t *gone, size_t n)
+static void tell_client(struct cw_wclient *c, const uint64_t *gone, size_t n)
 {
     uint64_t known[64];
     size_t known_n = 0;
@@ -248,11 +237,11 @@ static void tell_client(struct cw_client *c, const uint64_t *gone, size_t n)
     cw_wire_send(c->stream, &m.base);
 }
 
-void cw_handover_tell_gone(struct cw_worker *w)
+void cw_shm_transport_notify_gone(struct cw_worker_state *w)
 {
     uint64_t gone[64];
     size_t n;
     while ((n = cw_shm_pool_take_gone(w->pool, gone, CW_ARRAY_LEN(gone))) > 0)
-        for (struct cw_client *c = w->clients; c; c = c->next)
+        for (struct cw_wclient *c = w->clients; c; c = c->next)
             tell_client(c, gone, n);
 }

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the dispatcher tells a worker. */
-#include "worker/model/state.h"
+#include "worker/session/commands.h"
 
 #include <string.h>
 
 #include "base/fault.h"
 #include "base/log.h"
 #include "wire/wire.h"
+#include "worker/cache/cache_job.h"
+#include "worker/cache/cache_keys.h"
+#include "worker/compute/outputs.h"
+#include "worker/compute/tasks.h"
+#include "worker/job/job_life.h"
+#include "worker/job/plan_loader.h"
+#include "worker/message/to_dispatcher.h"
+#include "worker/serve/client_streams.h"
+#include "worker/session/drain.h"
 
-static void run_prepare(struct cw_worker *w, const Cachew__V1__Prepare *prepare)
+static void run_prepare(struct cw_worker_state *w, const Cachew__V1__Prepare *prepare)
 {
     struct cw_graph *graph = NULL;
     struct cw_err err = {0};
@@ -19,10 +28,10 @@ static void run_prepare(struct cw_worker *w, const Cachew__V1__Prepare *prepare)
         return;
     }
     cw_log_info("worker", "job=%s is being prepared", prepare->job_id);
-    cw_open_prepare(w, prepare->job_id, graph, prepare->seed);
+    cw_loader_prepare(w, prepare->job_id, graph, prepare->seed);
 }
 
-static void hand_back_all(struct cw_worker *w, const char *job_id, uint64_t epoch,
+static void hand_back_all(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
                           Cachew__V1__Interval *const *items, size_t n)
 {
     struct cw_set set = {0};
@@ -32,10 +41,10 @@ static void hand_back_all(struct cw_worker *w, const char *job_id, uint64_t epoc
     cw_set_fini(&set);
 }
 
-static void run_lease(struct cw_worker *w, const Cachew__V1__Lease *lease)
+static void run_lease(struct cw_worker_state *w, const Cachew__V1__Lease *lease)
 {
     struct cw_wjob *job = cw_wjob_get(w, lease->job_id);
-    if (!job || w->draining) {
+    if (!job || w->drain.active) {
         hand_back_all(w, lease->job_id, lease->epoch, lease->items, lease->n_items);
         return;
     }
@@ -43,7 +52,7 @@ static void run_lease(struct cw_worker *w, const Cachew__V1__Lease *lease)
     cw_tasks_pump(w);
 }
 
-static void run_revoke(struct cw_worker *w, const Cachew__V1__Revoke *revoke)
+static void run_revoke(struct cw_worker_state *w, const Cachew__V1__Revoke *revoke)
 {
     struct cw_wjob *job = cw_wjob_get(w, revoke->job_id);
     if (!job)
@@ -52,23 +61,22 @@ static void run_revoke(struct cw_worker *w, const Cachew__V1__Revoke *revoke)
         uint64_t lo = revoke->items[i]->lo, hi = revoke->items[i]->hi;
         if (lo >= hi)
             continue;
-        cw_serve_received(job, revoke->epoch, lo, hi);
-        cw_lease_revoke(job, revoke->epoch, lo, hi);
+        cw_wclients_received(job, revoke->epoch, lo, hi);
+        cw_wlease_revoke(job, revoke->epoch, lo, hi);
         cw_tasks_revoke(job, revoke->epoch, lo, hi);
-        cw_outq_revoke(job, revoke->epoch, lo, hi);
+        cw_outputs_revoke(job, revoke->epoch, lo, hi);
     }
     cw_tasks_pump(w);
 }
 
-void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *command)
+const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerCommand *command)
 {
     switch (command->kind_case) {
     case CACHEW__V1__WORKER_COMMAND__KIND_PREPARE:
         run_prepare(w, command->prepare);
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_JOB:
-        cw_wjob_add(w, command->job);
-        break;
+        return cw_wjob_add(w, command->job);
     case CACHEW__V1__WORKER_COMMAND__KIND_LEASE:
         cw_fault_point("worker.lease");
         run_lease(w, command->lease);
@@ -81,34 +89,33 @@ void cw_commands_run(struct cw_worker *w, const Cachew__V1__WorkerCommand *comma
         if (job)
             cw_wjob_forget(job, command->forget->reason);
         else
-            cw_open_forget(w, command->forget->job_id); /* it was only prepared here */
+            cw_loader_forget(w, command->forget->job_id); /* it was only prepared here */
         cw_tasks_pump(w);
         break;
     }
     case CACHEW__V1__WORKER_COMMAND__KIND_DRAIN:
-        if (!w->draining)
-            cw_worker_drain(w, NULL, NULL);
+        cw_drain_start(w, NULL, NULL);
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_PLAN: {
         struct cw_wjob *job = cw_wjob_get(w, command->cache_plan->job_id);
         if (job)
-            cw_wcache_job_told(job, command->cache_plan->cache, command->cache_plan->n_cache);
+            cw_wcache_job_set(job, command->cache_plan->cache, command->cache_plan->n_cache);
         break;
     }
     case CACHEW__V1__WORKER_COMMAND__KIND_PARTS:
         for (size_t i = 0; i < command->parts->n_parts; i++) {
             struct cw_wjob *job = cw_wjob_get(w, command->parts->parts[i]->job_id);
             if (job)
-                cw_wjob_weigh(job, command->parts->parts[i]->part);
+                cw_wjob_set_weight(job, command->parts->parts[i]->part);
         }
         cw_tasks_pump(w);
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS:
-        cw_wcache_chunks(w, command->cache_chunks);
-        break;
+        return cw_wcache_chunks(w, command->cache_chunks);
     case CACHEW__V1__WORKER_COMMAND__KIND_WELCOME: /* handled when the session begins */
     case CACHEW__V1__WORKER_COMMAND__KIND__NOT_SET:
     default: /* a newer dispatcher's */
         cw_log_debug("worker", "command %d is not known here", (int)command->kind_case);
     }
+    return NULL;
 }

@@ -2,7 +2,7 @@
 /* The stream to the dispatcher. It is opened again for ever, with backoff; meanwhile the leases
  * that are here go on. The first message of each stream says what is held, so a dispatcher that
  * was started anew knows it too. */
-#include "worker/model/state.h"
+#include "worker/session/dispatcher_session.h"
 
 #include <unistd.h>
 
@@ -11,41 +11,40 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "wire/wire.h"
+#include "worker/cache/cache_report.h"
 #include "worker/cache/source.h"
+#include "worker/cache/worker_cache.h"
+#include "worker/job/plan_loader.h"
+#include "worker/session/commands.h"
+#include "worker/session/drain.h"
+#include "worker/session/report.h"
 
 #define RETRY_CAP_MS 2000
 #define WELCOME_MS 10000
-/* What waits for a dispatcher that does not read is bounded: then we leave it. */
-#define QUEUED_MAX ((size_t)256 << 20)
 
-void cw_attend_send(struct cw_worker *w, Cachew__V1__WorkerMessage *message)
+static void come_back_later(struct cw_worker_state *w)
 {
-    if (!w->stream || !w->welcomed)
-        return;
-    message->generation = w->generation;
-    cw_wire_send(w->stream, &message->base);
-    if (cw_stream_queued(w->stream) > QUEUED_MAX)
-        cw_attend_leave(w, "it does not read");
+    w->session.attached = false;
+    cw_report_detached(w);
+    cw_wcache_report_detached(w);
+    cw_loader_detached(w);
+    if (!w->closing && !w->drain.done)
+        cw_timer_start(w->session.retry, cw_backoff_next_ms(&w->session.backoff), 0);
 }
 
-static void come_back_later(struct cw_worker *w)
+static void leave(struct cw_worker_state *w, const char *why)
 {
-    w->welcomed = false;
-    cw_report_away(w);
-    cw_wcache_report_away(w);
-    cw_open_away(w);
-    if (!w->closing && !w->drained)
-        cw_timer_start(w->retry, cw_backoff_next_ms(&w->backoff), 0);
-}
-
-void cw_attend_leave(struct cw_worker *w, const char *why)
-{
-    if (!w->stream)
+    if (!w->session.stream)
         return;
     cw_log_warn("worker", "leaving dispatcher %s: %s", w->dispatcher, why);
-    cw_stream_free(w->stream);
-    w->stream = NULL;
+    cw_stream_free(w->session.stream);
+    w->session.stream = NULL;
     come_back_later(w);
+}
+
+static void on_overflow(struct cw_worker_state *w)
+{
+    leave(w, "it does not read what it is sent");
 }
 
 /* ---- what is held ---- */
@@ -88,7 +87,7 @@ static void add_held(struct held_list *list, const struct cw_wjob *job)
     for (size_t i = 0; i < job->leases_n; i++)
         cw_set_add_all(held_of(list, job, job->leases[i].id, job->leases[i].epoch),
                        &job->leases[i].pending);
-    for (const struct cw_task *t = job->tasks; t; t = t->next)
+    for (const struct cw_wtask *t = job->tasks; t; t = t->next)
         if (!t->revoked)
             cw_set_add(held_of(list, job, t->lease, t->exec.epoch), t->exec.item, t->exec.item + 1);
     for (uint32_t q = 0; q < job->consumers; q++)
@@ -98,7 +97,7 @@ static void add_held(struct held_list *list, const struct cw_wjob *job)
         }
 }
 
-static void send_hello(struct cw_worker *w)
+static void send_hello(struct cw_worker_state *w)
 {
     Cachew__V1__WorkerHello hello = CACHEW__V1__WORKER_HELLO__INIT;
     char version[] = CW_VERSION;
@@ -113,17 +112,17 @@ static void send_hello(struct cw_worker *w)
     hello.pid = (uint32_t)getpid();
     hello.only_job = w->only_job ? w->only_job : none;
     struct held_list list = {0};
-    for (size_t i = 0; i < w->turn_n; i++)
-        add_held(&list, w->turn[i]);
+    for (size_t i = 0; i < w->jobs.n; i++)
+        add_held(&list, w->jobs.list[i]);
     for (size_t i = 0; i < list.n; i++)
         list.v[i]->items = cw_wire_set_to(&list.sets[i], &list.v[i]->n_items);
     hello.held = list.v;
     hello.n_held = list.n;
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
-    m.generation = w->generation;
+    m.generation = w->session.generation;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
     m.hello = &hello;
-    cw_wire_send(w->stream, &m.base);
+    cw_wire_send(w->session.stream, &m.base);
     for (size_t i = 0; i < list.n; i++) {
         cw_mem_free(list.v[i]->items);
         cw_mem_free(list.v[i]->lease);
@@ -136,93 +135,97 @@ static void send_hello(struct cw_worker *w)
 
 /* ---- the stream ---- */
 
-static void on_welcome(struct cw_worker *w, const Cachew__V1__WorkerWelcome *welcome)
+static void on_welcome(struct cw_worker_state *w, const Cachew__V1__WorkerWelcome *welcome)
 {
-    w->welcomed = true;
-    w->said_unreachable = false;
-    cw_timer_stop(w->retry);
-    cw_backoff_reset(&w->backoff);
-    w->beat_ms = welcome->heartbeat_ms ? CW_MAX((int64_t)welcome->heartbeat_ms, (int64_t)20) : 250;
-    w->idle_beat_ms =
-        welcome->silence_ms ? CW_MAX((int64_t)welcome->silence_ms / 4, w->beat_ms) : w->beat_ms;
+    w->session.attached = true;
+    w->session.logged_unreachable = false;
+    cw_timer_stop(w->session.retry);
+    cw_backoff_reset(&w->session.backoff);
+    w->report.beat_ms =
+        welcome->heartbeat_ms ? CW_MAX((int64_t)welcome->heartbeat_ms, (int64_t)20) : 250;
+    w->report.idle_beat_ms = welcome->silence_ms
+                                 ? CW_MAX((int64_t)welcome->silence_ms / 4, w->report.beat_ms)
+                                 : w->report.beat_ms;
     cw_log_info("worker", "attached to dispatcher %s, generation %llu", w->dispatcher,
-                (unsigned long long)w->generation);
-    cw_wsource_welcome(w, welcome->store);
-    cw_wcache_welcome(w, welcome->store);
-    cw_report_welcome(w);
-    if (w->draining)
-        cw_drain_begin(w);
+                (unsigned long long)w->session.generation);
+    cw_wsource_set_store(w, welcome->store);
+    cw_wcache_set_store(w, welcome->store);
+    cw_report_attached(w);
+    if (w->drain.active)
+        cw_drain_announce(w);
 }
 
 static void on_message(void *arg, struct cw_rpc_msg *msg)
 {
-    struct cw_worker *w = arg;
+    struct cw_worker_state *w = arg;
     struct cw_err err = {0};
     cw_fault_point("worker.command");
     Cachew__V1__WorkerCommand *command = (Cachew__V1__WorkerCommand *)cw_wire_unpack(
         &cachew__v1__worker_command__descriptor, msg, &err);
     if (!command) {
-        cw_attend_leave(w, err.msg);
+        leave(w, err.msg);
         return;
     }
-    if (command->generation < w->generation) {
-        cw_attend_leave(w, "its generation is lower than one seen before");
+    if (command->generation < w->session.generation) {
+        leave(w, "its generation is lower than one seen before");
     } else {
-        w->generation = command->generation;
+        const char *why;
+        w->session.generation = command->generation;
         if (command->kind_case == CACHEW__V1__WORKER_COMMAND__KIND_WELCOME)
             on_welcome(w, command->welcome);
-        else if (!w->welcomed)
-            cw_attend_leave(w, "its first message is not a welcome");
-        else
-            cw_commands_run(w, command);
+        else if (!w->session.attached)
+            leave(w, "its first message is not a welcome");
+        else if ((why = cw_commands_run(w, command)) != NULL)
+            leave(w, why);
     }
     protobuf_c_message_free_unpacked(&command->base, NULL);
 }
 
 static void on_close(void *arg, int code, const char *msg)
 {
-    struct cw_worker *w = arg;
-    if (!w->said_unreachable)
+    struct cw_worker_state *w = arg;
+    if (!w->session.logged_unreachable)
         cw_log_warn("worker", "dispatcher %s: %s%s%s; trying again", w->dispatcher,
                     code ? cw_err_name(code) : "stream ended", msg && msg[0] ? ": " : "",
                     msg ? msg : "");
-    w->said_unreachable = true;
-    cw_stream_free(w->stream);
-    w->stream = NULL;
+    w->session.logged_unreachable = true;
+    cw_stream_free(w->session.stream);
+    w->session.stream = NULL;
     come_back_later(w);
 }
 
 static void attach(void *arg)
 {
     static const struct cw_stream_cb cb = {.on_message = on_message, .on_close = on_close};
-    struct cw_worker *w = arg;
-    if (w->stream) {
-        cw_attend_leave(w, "it does not answer");
+    struct cw_worker_state *w = arg;
+    if (w->session.stream) {
+        leave(w, "it does not answer");
         return;
     }
     cw_fault_point("worker.attach");
-    w->stream = cw_channel_stream(w->channel, "/cachew.v1.Fleet/Attach", &cb, w);
+    w->session.stream = cw_channel_stream(w->session.channel, "/cachew.v1.Fleet/Attach", &cb, w);
     send_hello(w);
-    cw_timer_start(w->retry, WELCOME_MS, 0);
+    cw_timer_start(w->session.retry, WELCOME_MS, 0);
 }
 
-void cw_attend_start(struct cw_worker *w)
+void cw_wsession_start(struct cw_worker_state *w)
 {
-    w->channel = cw_channel_open(w->rpc, w->dispatcher);
-    cw_backoff_init(&w->backoff, RETRY_CAP_MS);
-    w->retry = cw_timer_new(w->loop, attach, w);
+    w->session.channel = cw_channel_open(w->rpc, w->dispatcher);
+    w->session.overflow = on_overflow;
+    cw_backoff_init(&w->session.backoff, RETRY_CAP_MS);
+    w->session.retry = cw_timer_new(w->loop, attach, w);
     attach(w);
 }
 
-void cw_attend_stop(struct cw_worker *w)
+void cw_wsession_stop(struct cw_worker_state *w)
 {
-    cw_timer_free(w->retry);
-    w->retry = NULL;
-    if (w->stream && w->drained)
-        cw_stream_finish(w->stream, 0, NULL); /* what was handed back is still sent */
-    cw_stream_free(w->stream);
-    w->stream = NULL;
-    w->welcomed = false;
-    cw_channel_close(w->channel);
-    w->channel = NULL;
+    cw_timer_free(w->session.retry);
+    w->session.retry = NULL;
+    if (w->session.stream && w->drain.done)
+        cw_stream_finish(w->session.stream, 0, NULL); /* what was handed back is still sent */
+    cw_stream_free(w->session.stream);
+    w->session.stream = NULL;
+    w->session.attached = false;
+    cw_channel_close(w->session.channel);
+    w->session.channel = NULL;
 }

@@ -8,16 +8,16 @@
 #define TASKS 3
 
 struct flow {
-    struct cw_turn turn;
+    struct cw_fair_flow turn;
     struct cw_exec_task task[TASKS];
     double took; /* time it was given */
 };
 
-static void queue_all(struct cw_queued_frame *turns, struct flow *flow)
+static void queue_all(struct cw_fair_queue *turns, struct flow *flow)
 {
     for (size_t i = 0; i < TASKS; i++) {
         flow->task[i].state = CW_TASK_NEW;
-        cw_turns_enqueue(turns, &flow->turn, &flow->task[i]);
+        cw_fair_queue_add(turns, &flow->turn, &flow->task[i]);
     }
 }
 
@@ -30,17 +30,17 @@ static struct flow *owner(struct flow *flows, size_t n, const struct cw_exec_tas
 }
 
 /* One thread that always goes where it is sent; runs of flow i take run_ns[i]. */
-static void work(struct cw_queued_frame *turns, struct flow *flows, size_t n, const double *run_ns,
+static void work(struct cw_fair_queue *turns, struct flow *flows, size_t n, const double *run_ns,
                  double total_ns)
 {
     for (double t = 0; t < total_ns;) {
-        struct flow *flow = owner(flows, n, cw_turns_next(turns));
+        struct flow *flow = owner(flows, n, cw_fair_queue_next(turns));
         if (!flow) {
             fail_msg("nobody is sent anywhere");
             return;
         }
         double ns = run_ns[flow - flows];
-        cw_turn_spend(&flow->turn, ns);
+        cw_fair_flow_spend(&flow->turn, ns);
         flow->took += ns;
         t += ns;
     }
@@ -49,7 +49,7 @@ static void work(struct cw_queued_frame *turns, struct flow *flows, size_t n, co
 static void test_by_weight(void **state)
 {
     (void)state;
-    struct cw_queued_frame turns = {0};
+    struct cw_fair_queue turns = {0};
     struct flow flows[3] = {{.turn.weight = 2}, {.turn.weight = 1}, {.turn.weight = 0.25}};
     /* the second has slow elements: that gives it no more time */
     const double run_ns[] = {1e5, 5e7, 1e5};
@@ -65,7 +65,7 @@ static void test_by_weight(void **state)
 static void test_late_comer(void **state)
 {
     (void)state;
-    struct cw_queued_frame turns = {0};
+    struct cw_fair_queue turns = {0};
     struct flow flows[2] = {{.took = 0}};
     const double run_ns[] = {1e5, 1e5};
     queue_all(&turns, &flows[0]);
@@ -74,7 +74,7 @@ static void test_late_comer(void **state)
     work(&turns, flows, 2, run_ns, 2e9);
     assert_float_equal(flows[0].took, 5.95e9, 1e7);
     for (size_t i = 0; i < TASKS; i++) /* and it goes and comes again: the same */
-        cw_turns_dequeue(&turns, &flows[1].turn, &flows[1].task[i]);
+        cw_fair_queue_remove(&turns, &flows[1].turn, &flows[1].task[i]);
     work(&turns, flows, 2, run_ns, 5e9);
     queue_all(&turns, &flows[1]);
     work(&turns, flows, 2, run_ns, 2e9);
@@ -86,28 +86,28 @@ static void test_late_comer(void **state)
 static void test_order(void **state)
 {
     (void)state;
-    struct cw_queued_frame turns = {0};
+    struct cw_fair_queue turns = {0};
     struct flow a = {.took = 0}, b = {.took = 0};
-    assert_null(cw_turns_next(&turns));
+    assert_null(cw_fair_queue_next(&turns));
     queue_all(&turns, &a);
-    assert_ptr_equal(cw_turns_next(&turns), &a.task[0]);
+    assert_ptr_equal(cw_fair_queue_next(&turns), &a.task[0]);
     a.task[0].state = CW_TASK_BEGINNING;
-    assert_ptr_equal(cw_turns_next(&turns), &a.task[1]);
+    assert_ptr_equal(cw_fair_queue_next(&turns), &a.task[1]);
     a.task[1].state = a.task[2].state = CW_TASK_BEGINNING;
-    assert_null(cw_turns_next(&turns));
+    assert_null(cw_fair_queue_next(&turns));
     queue_all(&turns, &b);
-    cw_turn_spend(&b.turn, 1e9); /* others have spent less, but have nothing to take */
-    assert_ptr_equal(cw_turns_next(&turns), &b.task[0]);
+    cw_fair_flow_spend(&b.turn, 1e9); /* others have spent less, but have nothing to take */
+    assert_ptr_equal(cw_fair_queue_next(&turns), &b.task[0]);
     a.task[1].state = CW_TASK_OPEN;
-    assert_ptr_equal(cw_turns_next(&turns), &b.task[0]); /* it is in its turn */
-    cw_turn_spend(&b.turn, 2e6);
-    assert_ptr_equal(cw_turns_next(&turns), &a.task[1]);
-    cw_turns_dequeue(&turns, &a.turn, &a.task[1]);
-    cw_turns_dequeue(&turns, &a.turn, &a.task[0]);
-    cw_turns_dequeue(&turns, &a.turn, &a.task[2]);
+    assert_ptr_equal(cw_fair_queue_next(&turns), &b.task[0]); /* it is in its turn */
+    cw_fair_flow_spend(&b.turn, 2e6);
+    assert_ptr_equal(cw_fair_queue_next(&turns), &a.task[1]);
+    cw_fair_queue_remove(&turns, &a.turn, &a.task[1]);
+    cw_fair_queue_remove(&turns, &a.turn, &a.task[0]);
+    cw_fair_queue_remove(&turns, &a.turn, &a.task[2]);
     for (size_t i = 0; i < TASKS; i++)
-        cw_turns_dequeue(&turns, &b.turn, &b.task[i]);
-    assert_null(cw_turns_next(&turns));
+        cw_fair_queue_remove(&turns, &b.turn, &b.task[i]);
+    assert_null(cw_fair_queue_next(&turns));
     assert_null(turns.first);
     assert_null(turns.current);
 }

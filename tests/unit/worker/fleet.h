@@ -45,7 +45,7 @@ struct fleet {
     struct cw_stream *stream; /* to the worker, or NULL */
     uint64_t generation;
     bool welcome; /* answer hellos */
-    struct cw_worker *worker;
+    struct cw_worker_state *worker;
     size_t hellos;
     struct cw_set held; /* of the last hello */
     char host_id[128];

@@ -39,7 +39,7 @@ static void test_order(void **state)
     for (size_t i = 0; q.n > 0; i++) {
         assert_ptr_equal(cw_outq_first(&q), q.v[0]);
         struct cw_output *o = cw_outq_pop(&q);
-        assert_true(i == 0 || cw_outq_before(epoch, item, o->epoch, o->item));
+        assert_true(i == 0 || cw_item_before(epoch, item, o->epoch, o->item));
         epoch = o->epoch;
         item = o->item;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "worker/compute/batch_dedup.h"
+#include "worker/model/batch_dedup.h"
 
 #include "base/mem.h"
 #include "worker/model/state.h"
@@ -10,19 +10,19 @@ static uint64_t number_of(uint64_t epoch, uint64_t item)
     return cw_mix64(epoch + 1) + item;
 }
 
-static struct cw_shared_item *find(const struct cw_function *function, uint64_t epoch,
-                                   uint64_t item)
+static struct cw_dedup_item *find(const struct cw_dedup_function *function, uint64_t epoch,
+                                  uint64_t item)
 {
     return cw_map_get(&function->items, number_of(epoch, item));
 }
 
-static void forget(struct cw_shared_item *it)
+static void forget(struct cw_dedup_item *it)
 {
     (void)cw_map_remove(&it->function->items, number_of(it->epoch, it->item));
     cw_mem_free(it);
 }
 
-static void keep(struct cw_shared_items *items, struct cw_shared_item *it, struct cw_batch *batch)
+static void keep(struct cw_dedup *items, struct cw_dedup_item *it, struct cw_batch *batch)
 {
     it->batch = cw_batch_ref(batch);
     it->older = items->newest;
@@ -34,7 +34,7 @@ static void keep(struct cw_shared_items *items, struct cw_shared_item *it, struc
     items->bytes += it->bytes;
 }
 
-static void drop(struct cw_shared_items *items, struct cw_shared_item *it)
+static void drop(struct cw_dedup *items, struct cw_dedup_item *it)
 {
     if (it->older)
         it->older->newer = it->newer;
@@ -49,40 +49,40 @@ static void drop(struct cw_shared_items *items, struct cw_shared_item *it)
     forget(it);
 }
 
-void cw_shared_trim(struct cw_shared_items *items, size_t bytes)
+void cw_dedup_trim(struct cw_dedup *items, size_t bytes)
 {
     while (items->oldest && items->bytes > bytes)
         drop(items, items->oldest);
 }
 
-struct cw_function *cw_shared_join(struct cw_shared_items *items, struct cw_hash key,
-                                   struct cw_member *member)
+struct cw_dedup_function *cw_dedup_join(struct cw_dedup *items, struct cw_hash key,
+                                        struct cw_dedup_member *member)
 {
-    struct cw_function *function = items->functions;
+    struct cw_dedup_function *function = items->functions;
     while (function && !cw_hash_eq(function->key, key))
         function = function->next;
     if (!function) {
-        function = CW_NEW(struct cw_function);
+        function = CW_NEW(struct cw_dedup_function);
         function->key = key;
         function->next = items->functions;
         items->functions = function;
     }
     function->refs++;
     function->members_n++;
-    *member = (struct cw_member){.next = function->members};
+    *member = (struct cw_dedup_member){.next = function->members};
     function->members = member;
     return function;
 }
 
-void cw_shared_leave(struct cw_shared_items *items, struct cw_function *function,
-                     struct cw_member *member)
+void cw_dedup_leave(struct cw_dedup *items, struct cw_dedup_function *function,
+                    struct cw_dedup_member *member)
 {
-    struct cw_member **at = &function->members;
+    struct cw_dedup_member **at = &function->members;
     while (*at != member)
         at = &(*at)->next;
     *at = member->next;
     function->members_n--;
-    for (struct cw_shared_item *it = items->oldest, *next; function->members_n < 2 && it;
+    for (struct cw_dedup_item *it = items->oldest, *next; function->members_n < 2 && it;
          it = next) {
         next = it->newer;
         if (it->function == function)
@@ -90,12 +90,12 @@ void cw_shared_leave(struct cw_shared_items *items, struct cw_function *function
     }
 }
 
-void cw_shared_unref(struct cw_shared_items *items, struct cw_function *function)
+void cw_dedup_unref(struct cw_dedup *items, struct cw_dedup_function *function)
 {
     if (!function || --function->refs > 0)
         return;
     CW_ASSERT(function->items.n == 0);
-    struct cw_function **at = &items->functions;
+    struct cw_dedup_function **at = &items->functions;
     while (*at != function)
         at = &(*at)->next;
     *at = function->next;
@@ -103,34 +103,34 @@ void cw_shared_unref(struct cw_shared_items *items, struct cw_function *function
     cw_mem_free(function);
 }
 
-static void add_waiter(struct cw_shared_item *it, struct cw_task *task)
+static void add_waiter(struct cw_dedup_item *it, struct cw_wtask *task)
 {
-    struct cw_task **at = &it->waiters;
+    struct cw_wtask **at = &it->waiters;
     while (*at)
         at = &(*at)->wait_next;
     task->wait_next = NULL;
     *at = task;
 }
 
-static void note_begun(struct cw_member *member, const struct cw_task *task)
+static void note_begun(struct cw_dedup_member *member, const struct cw_wtask *task)
 {
     if (member->began &&
-        !cw_outq_before(member->epoch, member->item, task->exec.epoch, task->exec.item))
+        !cw_item_before(member->epoch, member->item, task->exec.epoch, task->exec.item))
         return;
     member->began = true;
     member->epoch = task->exec.epoch;
     member->item = task->exec.item;
 }
 
-enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_function *function,
-                                    struct cw_member *member, struct cw_task *task)
+enum cw_dedup_answer cw_dedup_ask(struct cw_dedup *items, struct cw_dedup_function *function,
+                                  struct cw_dedup_member *member, struct cw_wtask *task)
 {
     note_begun(member, task);
     if (function->members_n < 2)
-        return CW_SHARED_COMPUTE;
-    struct cw_shared_item *it = find(function, task->exec.epoch, task->exec.item);
+        return CW_DEDUP_COMPUTE;
+    struct cw_dedup_item *it = find(function, task->exec.epoch, task->exec.item);
     if (!it) {
-        it = CW_NEW(struct cw_shared_item);
+        it = CW_NEW(struct cw_dedup_item);
         it->function = function;
         it->epoch = task->exec.epoch;
         it->item = task->exec.item;
@@ -138,46 +138,47 @@ enum cw_shared_answer cw_shared_ask(struct cw_shared_items *items, struct cw_fun
         it->given = 1;
         task->making = it;
         (void)cw_map_set(&function->items, number_of(it->epoch, it->item), it);
-        return CW_SHARED_COMPUTE;
+        return CW_DEDUP_COMPUTE;
     }
     if (it->epoch != task->exec.epoch || it->item != task->exec.item)
-        return CW_SHARED_COMPUTE;
+        return CW_DEDUP_COMPUTE;
     it->given++;
     if (it->maker) {
         add_waiter(it, task);
-        return CW_SHARED_WAIT;
+        return CW_DEDUP_WAIT;
     }
     task->batch = cw_batch_ref(it->batch);
     if (it->given >= function->members_n)
         drop(items, it);
-    return CW_SHARED_HAVE;
+    return CW_DEDUP_KEPT;
 }
 
-bool cw_shared_is_awaited(const struct cw_task *task)
+bool cw_dedup_is_awaited(const struct cw_wtask *task)
 {
-    for (const struct cw_task *t = task->making ? task->making->waiters : NULL; t; t = t->wait_next)
+    for (const struct cw_wtask *t = task->making ? task->making->waiters : NULL; t;
+         t = t->wait_next)
         if (!t->revoked)
             return true;
     return false;
 }
 
 /* Some job has not come to it yet. One that began a later item has had it, here or elsewhere. */
-static bool is_wanted(const struct cw_shared_item *it)
+static bool is_wanted(const struct cw_dedup_item *it)
 {
     if (it->given >= it->function->members_n)
         return false;
-    for (const struct cw_member *m = it->function->members; m; m = m->next)
-        if (!m->began || cw_outq_before(m->epoch, m->item, it->epoch, it->item))
+    for (const struct cw_dedup_member *m = it->function->members; m; m = m->next)
+        if (!m->began || cw_item_before(m->epoch, m->item, it->epoch, it->item))
             return true;
     return false;
 }
 
-struct cw_task *cw_shared_made(struct cw_shared_items *items, struct cw_task *task)
+struct cw_wtask *cw_dedup_made(struct cw_dedup *items, struct cw_wtask *task)
 {
-    struct cw_shared_item *it = task->making;
+    struct cw_dedup_item *it = task->making;
     if (!it)
         return NULL;
-    struct cw_task *waiters = it->waiters;
+    struct cw_wtask *waiters = it->waiters;
     it->waiters = NULL;
     it->maker = NULL;
     task->making = NULL;
@@ -187,6 +188,6 @@ struct cw_task *cw_shared_made(struct cw_shared_items *items, struct cw_task *ta
         return waiters;
     }
     keep(items, it, task->batch);
-    cw_shared_trim(items, items->limit);
+    cw_dedup_trim(items, items->limit);
     return waiters;
 }

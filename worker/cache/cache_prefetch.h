@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prefetches the records of items that will be computed soon, on a thread of its own. */
+#ifndef CW_WORKER_CACHE_CACHE_PREFETCH_H
+#define CW_WORKER_CACHE_CACHE_PREFETCH_H
+
+#include "worker/model/state.h"
+
+/* Queues an item. When the queue is full the item is dropped, and read when it is computed. Loop
+ * thread. */
+void cw_wcache_prefetch_add(struct cw_worker_state *w, struct cw_plan *plan, uint64_t epoch,
+                            uint64_t item);
+/* Ends the thread, and drops what is queued. Loop thread. */
+void cw_wcache_prefetch_stop(struct cw_worker_state *w);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of several jobs. Each may fill its share of the budget, and what others do not use may be
+ * used by the rest, so that a job whose trainer stands still takes nothing from them. A job that
+ * was alone may have all of it; when another comes, the first hands back the outputs that it needs
+ * last, and they are computed again when their time comes. */
+#include "worker/compute/outputs.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "worker/message/to_dispatcher.h"
+#include "worker/model/budget.h"
+
+void cw_output_release(struct cw_wjob *job, struct cw_output *output)
+{
+    if (--output->copies > 0)
+        return;
+    job->queued_n--;
+    job->bytes -= output->held;
+    job->worker->memory.bytes -= output->held;
+    cw_memory_freed(job->worker);
+    cw_wjob_release_item(job, output->epoch, output->item);
+    cw_output_free(output);
+}
+
+struct revoked {
+    struct cw_wjob *job;
+    uint64_t epoch, lo, hi;
+};
+
+static bool drop_revoked(void *arg, struct cw_output *output)
+{
+    const struct revoked *r = arg;
+    if (output->epoch != r->epoch || output->item < r->lo || output->item >= r->hi)
+        return false;
+    cw_output_release(r->job, output);
+    return true;
+}
+
+void cw_outputs_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    struct revoked r = {job, epoch, lo, hi};
+    for (uint32_t i = 0; i < job->consumers && job->queued_n > 0; i++)
+        cw_outq_filter(&job->queues[i], drop_revoked, &r);
+}
+
+void cw_outputs_clear(struct cw_wjob *job)
+{
+    for (uint32_t i = 0; i < job->consumers; i++) {
+        struct cw_outq *q = &job->queues[i];
+        while (q->n > 0)
+            cw_output_release(job, q->v[--q->n]);
+        cw_mem_free(q->v);
+        *q = (struct cw_outq){0};
+    }
+}
+
+/* What the client asks for last; NULL when nothing is queued. */
+static struct cw_output *last_output(const struct cw_wjob *job)
+{
+    struct cw_output *last = NULL;
+    for (uint32_t c = 0; c < job->consumers; c++) {
+        const struct cw_outq *q = &job->queues[c];
+        for (size_t i = 0; i < q->n; i++)
+            if (!last || cw_item_before(last->epoch, last->item, q->v[i]->epoch, q->v[i]->item))
+                last = q->v[i];
+    }
+    return last;
+}
+
+/* Of an item that goes to all consumers some may have it already. */
+static struct cw_wjob *find_greedy(const struct cw_worker_state *w)
+{
+    struct cw_wjob *worst = NULL;
+    double most = 1;
+    for (size_t i = 0; i < w->jobs.n; i++) {
+        struct cw_wjob *job = w->jobs.list[i];
+        double fill = (double)job->bytes / CW_MAX((double)cw_budget_of(job), 1.0);
+        if (fill > most && job->queued_n > 0 && !job->to_all) {
+            most = fill;
+            worst = job;
+        }
+    }
+    return worst;
+}
+
+bool cw_outputs_make_room(struct cw_worker_state *w, size_t bytes)
+{
+    size_t freed = 0;
+    while (freed < bytes && !w->drain.active) {
+        struct cw_wjob *job = find_greedy(w);
+        const struct cw_output *last = job ? last_output(job) : NULL;
+        if (!last)
+            return false;
+        uint64_t epoch = last->epoch, item = last->item;
+        freed += last->held;
+        cw_log_debug("worker", "job=%s has more than its part of the memory: item %llu goes back",
+                     job->id, (unsigned long long)item);
+        cw_outputs_revoke(job, epoch, item, item + 1);
+        cw_report_hand_back_item(w, job->id, epoch, item);
+    }
+    return freed >= bytes;
+}

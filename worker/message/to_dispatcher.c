@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/message/to_dispatcher.h"
+
+#include "base/mem.h"
+#include "wire/wire.h"
+
+/* Bytes that may wait for a dispatcher that does not read. */
+#define QUEUED_MAX ((size_t)256 << 20)
+
+void cw_dispatcher_send(struct cw_worker_state *w, Cachew__V1__WorkerMessage *message)
+{
+    if (!w->session.stream || !w->session.attached)
+        return;
+    message->generation = w->session.generation;
+    cw_wire_send(w->session.stream, &message->base);
+    if (cw_stream_queued(w->session.stream) > QUEUED_MAX)
+        w->session.overflow(w);
+}
+
+void cw_report_failed(struct cw_worker_state *w, const struct cw_wjob *job,
+                      struct cw_lease_id lease, uint64_t epoch, uint64_t item,
+                      const struct cw_err *error)
+{
+    Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
+    id.generation = lease.generation;
+    id.counter = lease.counter;
+    char *msg = cw_mem_strdup(error->msg); /* protobuf-c's strings are not const */
+    Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
+    failed.lease = &id;
+    failed.job_id = job->id;
+    failed.epoch = epoch;
+    failed.item = item;
+    failed.code = error->code;
+    failed.error = msg;
+    failed.element = job->state == CW_WJOB_READY && cw_err_is_of_data(error->code);
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_FAILED;
+    m.failed = &failed;
+    cw_dispatcher_send(w, &m);
+    cw_mem_free(msg);
+}
+
+void cw_report_hand_back(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
+                         const struct cw_set *items)
+{
+    if (items->n == 0)
+        return;
+    char *id = cw_mem_strdup(job_id);
+    Cachew__V1__HandBack back = CACHEW__V1__HAND_BACK__INIT;
+    back.job_id = id;
+    back.epoch = epoch;
+    back.items = cw_wire_set_to(items, &back.n_items);
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK;
+    m.hand_back = &back;
+    cw_dispatcher_send(w, &m);
+    cw_mem_free(back.items);
+    cw_mem_free(id);
+}
+
+void cw_report_hand_back_item(struct cw_worker_state *w, const char *job_id, uint64_t epoch,
+                              uint64_t item)
+{
+    struct cw_set one = {0};
+    cw_set_add(&one, item, item + 1);
+    cw_report_hand_back(w, job_id, epoch, &one);
+    cw_set_fini(&one);
+}
+
+static void add_cacheable(Cachew__V1__PlanInfo *info, const struct cw_graph *graph,
+                          const struct cw_plan *plan)
+{
+    struct cw_plan_cacheable *nodes = CW_NEW_ARRAY(struct cw_plan_cacheable, graph->n);
+    for (size_t i = 0; i < graph->n; i++)
+        cw_plan_cacheable(plan, i, &nodes[i]);
+    cw_wire_cacheable_to(graph, nodes, info);
+    cw_mem_free(nodes);
+}
+
+void cw_report_prepared(struct cw_worker_state *w, const char *job_id, const struct cw_graph *graph,
+                        const struct cw_plan *plan, struct cw_buf *manifest,
+                        const struct cw_err *error)
+{
+    char *id = cw_mem_strdup(job_id), *msg = cw_mem_strdup(plan ? "" : error->msg);
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+    prepared.job_id = id;
+    prepared.error = msg;
+    prepared.code = plan ? 0 : error->code;
+    prepared.info = plan ? cw_wire_info_to(cw_plan_info(plan)) : NULL;
+    if (plan) {
+        add_cacheable(prepared.info, graph, plan);
+        prepared.manifest = (ProtobufCBinaryData){manifest->len, manifest->data};
+    }
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_PREPARED;
+    m.prepared = &prepared;
+    cw_dispatcher_send(w, &m);
+    cw_wire_info_free(prepared.info);
+    cw_mem_free(id);
+    cw_mem_free(msg);
+}
+
+void cw_report_draining(struct cw_worker_state *w)
+{
+    Cachew__V1__Draining draining = CACHEW__V1__DRAINING__INIT;
+    Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
+    m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_DRAINING;
+    m.draining = &draining;
+    cw_dispatcher_send(w, &m);
+}

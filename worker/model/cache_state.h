@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of this worker's cache, and of what its jobs do with it (docs/cache.md). Everything
+ * belongs to the loop thread, except the fields that name another owner. No call waits for a store:
+ * one is opened and closed on threads. */
+#ifndef CW_WORKER_MODEL_CACHE_STATE_H
+#define CW_WORKER_MODEL_CACHE_STATE_H
+
+#include <stdatomic.h>
+
+#include "base/interval.h"
+#include "base/map.h"
+#include "base/thread.h"
+#include "cache/record/record_cache.h"
+#include "loop/loop.h"
+
+struct cw_worker_state;
+struct cw_wcache_prefetch;
+
+/* A cache on one store. */
+struct cw_wcache_store {
+    struct cw_worker_state *worker;
+    struct cw_wcache_store *next; /* cw_wcache.retired */
+    char *url;
+    uint64_t chunk_bytes;
+    int level;
+    size_t memory;          /* bytes */
+    bool retired;           /* another store replaced it */
+    bool opening;           /* its thread runs */
+    _Atomic size_t refs;    /* any thread: tasks and prefetches that may use it */
+    struct cw_cache *cache; /* NULL: not open yet, or failed */
+    struct cw_err error;
+    struct cw_thread thread;
+    struct cw_loop_node node;
+};
+
+/* At which node the dispatcher wants a job to be cached. */
+struct cw_wcache_use {
+    char *node;
+    bool read, write;
+    struct cw_hash key;
+};
+/* The records that a tenant has of one key. */
+struct cw_wcache_key {
+    char *name; /* TENANT/KEY */
+    char *tenant;
+    struct cw_hash key;
+    struct cw_strmap chunks;       /* names of the chunks that exist */
+    struct cw_cache_dataset *node; /* NULL while nobody uses it */
+    size_t jobs_n;                 /* jobs that use it */
+    int64_t unused_ms;             /* when jobs_n became 0 */
+    struct cw_cache_counts before; /* counters of nodes that were released */
+    struct cw_cache_counts told;   /* the sum that the dispatcher was sent last */
+    char *job_id, *job_node;       /* the last job, and its node, that wrote it */
+};
+/* What a node of a job's plan uses now. */
+struct cw_wcache_engaged {
+    struct cw_wcache_key *key; /* NULL = nothing is cached at this node */
+    bool read, write;
+};
+struct cw_wcache_job {
+    char *tenant;
+    struct cw_wcache_use *uses; /* as the dispatcher said last */
+    size_t uses_n;
+    struct cw_wcache_engaged *nodes; /* one per node of the graph; NULL before the plan is open */
+    bool reads;                      /* some node is read */
+    int64_t waits_ms;    /* since when items wait for indices to be loaded; 0 = they do not */
+    bool fresh;          /* items were finished since the last flush */
+    int64_t idle_ms;     /* since when there is nothing to do; 0 = there is something */
+    int64_t patience_ms; /* how long to be idle before the next flush */
+    uint64_t epoch;      /* the highest that was begun */
+    bool turning;        /* items of an earlier epoch are still being computed */
+    struct cw_set ahead; /* items of ahead_epoch that were prefetched */
+    uint64_t ahead_epoch;
+};
+
+/* An event that a thread of a store has raised. */
+struct cw_wcache_event {
+    struct cw_wcache_event *next;
+    struct cw_wcache_store *store;
+    enum cw_cache_event_kind kind;
+    char *name, *tenant, *why;
+    struct cw_hash key;
+    uint64_t records, bytes, cost_ns;
+    char *job_id, *node; /* set on the loop thread */
+    int64_t sent_ms;     /* when it was reported to the dispatcher */
+};
+
+struct cw_wcache {
+    size_t memory; /* bytes of the budget that are the cache's while it has a store */
+    struct cw_wcache_store *store;              /* the present one, or NULL */
+    struct cw_wcache_store *retired;            /* list */
+    size_t threads_n;                           /* stores being opened or closed */
+    struct cw_strmap keys;                      /* TENANT/KEY -> cw_wcache_key */
+    struct cw_timer *timer;                     /* items wait for indices */
+    cw_loop_fn *may_begin;                      /* of the worker: items that waited may begin now */
+    struct cw_wcache_prefetch *prefetch;        /* NULL before the first */
+    _Atomic(struct cw_wcache_event *) happened; /* any thread: newest first */
+    struct cw_loop_node happened_node;
+    /* to be reported, oldest first; [0, sent_n) were sent on the present stream */
+    struct cw_wcache_event **events;
+    size_t events_n, events_cap, sent_n;
+    uint64_t lost; /* records that were not cached */
+    char *lost_why;
+    char *away_why; /* why the store is unavailable; NULL: it answers */
+};
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client's stream, as the other modules see it. Loop thread. */
+#ifndef CW_WORKER_MODEL_CLIENT_H
+#define CW_WORKER_MODEL_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/interval.h"
+#include "base/map.h"
+#include "rpc/rpc.h"
+
+#define CW_WCLIENTS_MAX 1024
+
+struct cw_worker_state;
+struct cw_wjob;
+
+struct cw_epoch_set {
+    uint64_t epoch;
+    struct cw_set items;
+};
+struct cw_wclient {
+    uint32_t magic; /* CW_WCLIENT_MAGIC: asserted where a callback gets it as void * */
+    struct cw_worker_state *worker;
+    struct cw_wclient *prev, *next; /* worker->clients */
+    struct cw_stream *stream;
+    char *job_id;        /* NULL before its FetchHello */
+    struct cw_wjob *job; /* NULL while the worker does not have the job */
+    uint64_t client_id;
+    uint32_t consumer;
+    int64_t credit; /* bytes that may still be sent; negative after a large output */
+    bool sent_any;
+    uint64_t last_epoch, last_item; /* the highest output sent */
+    struct cw_epoch_set *sent;      /* sent, and not reported as received by the dispatcher yet */
+    size_t sent_n, sent_cap;
+    /* serve/shm_transport.c */
+    bool shm_offered, shm_answered, shm_ok;
+    uint64_t shm_token;        /* the client proves with it that a connection is its own */
+    int64_t shm_offered_ms;    /* cw_clock_ms */
+    int shm_fd;                /* socket for descriptors of slots; -1 = none */
+    struct cw_map slots_known; /* slot id -> any: the client has its descriptor */
+    struct cw_map slots_held;  /* slot id -> cw_buf: lent to the client */
+};
+#define CW_WCLIENT_MAGIC 0x57434c49u
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The streams of clients, which fetch outputs. Loop thread. */
+#ifndef CW_WORKER_SERVE_CLIENT_STREAMS_H
+#define CW_WORKER_SERVE_CLIENT_STREAMS_H
+
+#include "worker/model/state.h"
+
+/* Adds the RPC methods of a worker to its server. */
+void cw_wclients_add_methods(struct cw_worker_state *w);
+/* The job exists now: gives it the clients that wait for it. */
+void cw_wclients_bind(struct cw_wjob *job);
+/* The job goes: its clients stay connected, and wait for it to come again. */
+void cw_wclients_unbind(struct cw_wjob *job);
+/* Sends what the client has credit for, and what its stream accepts. */
+void cw_wclient_pump(struct cw_wclient *client);
+void cw_wclients_pump_all(struct cw_worker_state *w);
+/* The dispatcher knows that clients have received items [lo, hi) of the epoch. */
+void cw_wclients_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+/* Ends all streams. */
+void cw_wclients_close_all(struct cw_worker_state *w);
+
+#endif
