@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What epochs cost when elements are cached at a node: shared by the policies, pure. */
+/* Predicts what epochs cost when elements are cached at a node. Pure; shared by the policies. */
 #ifndef CW_POLICIES_AUTOCACHE_MODEL_H
 #define CW_POLICIES_AUTOCACHE_MODEL_H
 
 #include "policies/policy.h"
 
 struct cw_plan_cost {
-    bool known;      /* false: it needs nodes of which nothing was measured */
-    double epoch_ns; /* of an epoch when the cache is as full as it gets */
-    double total_ns; /* of all epochs left, the filling ones included */
+    bool known;      /* false: depends on nodes that were not measured yet; the rest is unset */
+    double epoch_ns; /* length of an epoch once the cache is as full as it gets */
+    double total_ns; /* length of all epochs left, including those that fill the cache */
     double cpu_ns;   /* CPU time of all of them */
-    double bytes;    /* what the cache takes when it is as full as it gets */
-    double share;    /* of the records that it can hold, 0 to 1 */
-    double cached;   /* share that is there now */
-    double first_ns; /* of a whole epoch as things are now: nothing cached that is not there yet */
-    bool by_trainer; /* an epoch takes as long as the trainer needs */
-    bool by_store;   /* an epoch takes as long as the store needs */
+    double bytes;    /* size of the cache once it is as full as it gets */
+    double share;    /* share of the records that it can hold, 0 to 1 */
+    double cached;   /* share of the records that it holds now */
+    double first_ns; /* length of an epoch with the records that are cached now, and no more */
+    bool by_trainer; /* the trainer limits the speed of an epoch */
+    bool by_store;   /* the store limits the speed of an epoch */
 };
 /* node: CW_POLICY_NONE = no node but those that are asked for. overhead_ns is added to each
  * epoch. */

@@ -20,42 +20,42 @@
  * lies above it). */
 struct cw_autocache_node {
     const char *name, *op;
-    const char *why_not; /* it cannot be cached; NULL = it can */
-    /* an operator `cache`: it is cached whatever a policy says, so policies see it as given */
+    const char *why_not; /* why it cannot be cached; NULL = it can */
+    /* an operator `cache`: it is cached whatever the policy decides */
     bool asked;
-    const char *mark; /* name of its mark, or NULL */
+    const char *mark; /* name of the `mark` at it, or NULL */
     size_t inputs_n;
     const size_t *inputs; /* indices of earlier nodes */
-    /* elements of it that one element of the output needs (batch of 32 behind it: 32) */
+    /* number of its elements that one element of the output needs (a batch of 32 behind it: 32) */
     double per_output;
-    double elements_n; /* elements of it in an epoch */
-    /* different ones among them: what a cache of it would hold; 0 = all of them */
+    double elements_n; /* number of its elements in an epoch */
+    /* number of different ones among them, which a cache of it would hold; 0 = all are different */
     double records;
     /* elements measured; 0 = nothing is known of the rest. Of an operator that does no work of
      * its own: as its output's */
     double samples;
     double cpu_ns, wall_ns;
-    double bytes;  /* of an element as the node leaves it */
-    double cached; /* records already in the cache, 0 to elements_n */
+    double bytes;  /* size of an element that the node outputs */
+    double cached; /* number of records already in the cache, 0 to elements_n */
     /* measured length of an epoch that was read from here (almost) alone, with the present
      * workers; 0 = none */
     double epoch_ns;
 };
 struct cw_autocache_point {
-    double bytes, ns; /* reading a record of so many bytes took so long */
+    double bytes, ns; /* time to read a record of so many bytes */
 };
 struct cw_autocache_store { /* as measured, or (samples 0) assumed by the caller */
-    /* reading a record of b bytes takes a thread read_ns + b * read_byte_ns */
+    /* a thread reads a record of b bytes in read_ns + b * read_byte_ns */
     double read_ns, read_byte_ns;
-    double write_ns, write_byte_ns; /* keeping one in the cache: CPU time of a worker */
-    double write_bytes_s;           /* what the store takes of all workers together; 0 = unknown */
-    double read_bytes_s;            /* what it gives, all workers together; 0 = unknown */
+    double write_ns, write_byte_ns; /* CPU time of a worker to put a record, the same formula */
+    double write_bytes_s;           /* write throughput of the store for all workers; 0 = unknown */
+    double read_bytes_s;            /* read throughput of the store for all workers; 0 = unknown */
     double samples;
-    double free_bytes; /* within quota and store; < 0 = no limit */
-    /* measured by reading alone, ascending bytes; what the published policy asks */
+    double free_bytes; /* space left in the quota and the store; < 0 = no limit */
+    /* read times measured without other load, by ascending size; used by the published policy */
     const struct cw_autocache_point *points;
     size_t points_n;
-    /* what of this was not measured in use but assumed, and from what; NULL = nothing */
+    /* names the values that were assumed instead of measured, and from what; NULL = none */
     const char *assumed;
 };
 struct cw_autocache_snapshot {
@@ -64,27 +64,27 @@ struct cw_autocache_snapshot {
     const struct cw_autocache_node *nodes;
     struct cw_autocache_store store;
     double workers, threads; /* now; threads of all workers together */
-    double epochs_left;      /* expected, this one included */
+    double epochs_left;      /* expected number, including this one */
     /* outputs (as per_output counts them) measured so far, over all epochs */
     double elements_measured;
     double epoch_ns;     /* measured length of the last whole epoch; 0 = none yet */
-    double wait_share;   /* of the trainer's time, 0 to 1; < 0 = unknown */
+    double wait_share;   /* share of its time that the trainer waits, 0 to 1; < 0 = unknown */
     size_t current;      /* the node cached now, or CW_POLICY_NONE */
-    double predicted_ns; /* what the standing decision said an epoch would take; 0 = none */
-    bool standing;       /* there is a decision: `current`, be it none */
+    double predicted_ns; /* epoch length that the present decision predicted; 0 = none */
+    bool standing;       /* a decision was made already: `current`, which may be no node */
     /* measured length of an epoch that was computed without the policy's cache, with the present
      * workers; 0 = none */
     double compute_ns;
-    /* what the trainer itself needs for an epoch, without its waiting; 0 = unknown */
+    /* time that the trainer itself needs for an epoch, without waiting; 0 = unknown */
     double trainer_ns;
 };
 struct cw_autocache_decision {
-    bool decided;         /* false: not enough is known yet; ask again */
-    size_t node;          /* CW_POLICY_NONE = compute */
-    double epoch_ns;      /* predicted, of an epoch read from the cache */
-    double total_ns;      /* predicted, of all epochs left; both are 0 when nothing was predicted */
+    bool decided;         /* false: too little was measured yet; ask again later */
+    size_t node;          /* where to cache; CW_POLICY_NONE = nowhere */
+    double epoch_ns;      /* predicted length of an epoch that is read from the cache; 0 = none */
+    double total_ns;      /* predicted length of all epochs left; 0 = none */
     struct cw_str reason; /* one sentence */
-    struct cw_str candidates; /* one line each, '\n' between */
+    struct cw_str candidates; /* one line per node that was considered, separated by '\n' */
 };
 void cw_autocache_decision_fini(struct cw_autocache_decision *decision);
 
@@ -112,7 +112,7 @@ int cw_autocache_snapshot_from(const struct cw_value *value,
                                struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err);
 int cw_autocache_snapshot_parse(const char *text, size_t n,
                                 struct cw_autocache_snapshot **ret_snapshot, struct cw_err *err);
-/* of parse; accepts NULL */
+/* Frees what parse has made. Accepts NULL. */
 void cw_autocache_snapshot_free(struct cw_autocache_snapshot *snapshot);
 
 /* ---- evict: which chunks leave when a quota is reached ---- */
@@ -122,13 +122,13 @@ struct cw_evict_entry {
     double saved_ns; /* CPU time that its hits have saved so far */
     double cost_ns;  /* CPU time to compute it again */
     double hits;
-    double idle_s; /* since it was used last */
-    bool pinned;   /* stays */
-    bool used;     /* a running job reads its node */
+    double idle_s; /* seconds since it was last used */
+    bool pinned;   /* is never evicted */
+    bool used;     /* a running job reads the node that it belongs to */
 };
 struct cw_evict_policy {
     const char *name, *summary;
-    /* Lower leaves first. */
+    /* The chunk with the lowest value is evicted first. */
     double (*worth)(const struct cw_evict_entry *entry);
 };
 /* "benefit" (default), "lru"; NULL */

@@ -18,23 +18,23 @@
 #define CW_SCALE_HISTORY 20
 
 struct cw_scale_window {
-    double at_s;       /* its end, on the caller's clock */
-    double seconds;    /* its length */
-    double batches;    /* that the trainer took in it */
-    double wait_share; /* of its time the trainer waited for a batch, 0 to 1 */
-    double queue;      /* batches that lay ready, mean */
+    double at_s;       /* end of the window, on the caller's clock */
+    double seconds;    /* length of the window */
+    double batches;    /* number of batches that the trainer consumed in it */
+    double wait_share; /* share of its time that the trainer waited for a batch, 0 to 1 */
+    double queue;      /* mean number of batches that were ready for the trainer */
     /* the trainer's own time between two batches without waiting, median; 0 = unknown */
     double step_s;
-    /* batches a second of one worker of this job when nothing holds it up; 0 = unknown */
+    /* batches per second that one worker of this job computes at full speed; 0 = unknown */
     double rate;
     double cpu;           /* share of the workers' CPU that was used, 0 to 1 */
-    double remote, local; /* workers that served all through it */
+    double remote, local; /* workers that served during the whole window */
 };
-/* Zero: the default, which is named. */
+/* 0 means the default, which the comment names. */
 struct cw_scale_options {
     double min_workers, max_workers; /* 1; no limit */
     double max_local;                /* 10 */
-    double max_stall;                /* share of its time that the trainer may wait: 0.05 */
+    double max_stall;                /* share of its time that the trainer may wait (0.05) */
     /* per hour; unless both are known, auto does not count cost */
     double client_price, worker_price;
     /* published constants */
@@ -64,47 +64,48 @@ enum cw_scale_phase {
     CW_SCALE_STABLE
 };
 
-/* What a policy remembers; zeroed for a new job, but for the target of one that goes on. Plain:
+/* What a policy remembers between decisions. Zeroed for a new job; for one that goes on after a
+ * restart the target is set. Plain:
  * it can be stored. */
 struct cw_scale_state {
     enum cw_scale_phase phase;
-    double remote, local;                             /* the standing target; 0, 0 = none yet */
+    double remote, local;                             /* the present target; 0, 0 = none yet */
     struct cw_scale_window history[CW_SCALE_HISTORY]; /* oldest first */
     size_t history_n;
     struct cw_scale_window converged;
-    double calm; /* windows since it is stable */
-    /* pecan: workers when the phase began. auto: how often it was tried again */
+    double calm; /* number of windows since the state is stable */
+    /* pecan: workers when the phase began. auto: number of retries */
     double phase_count;
     /* auto */
-    double demand;            /* batches a second that the trainer takes when it does not wait */
-    double floor;             /* so many workers were seen not to be enough for this demand */
-    double worker_rate, loss; /* of one worker alone; part of it that each further worker costs */
+    double demand;            /* batches per second that the trainer consumes without waiting */
+    double floor;             /* this many workers were too few for the demand */
+    double worker_rate, loss; /* rate of one worker alone; share lost with each further worker */
     /* placement: 1 = there are no remote workers to be had, and remote stands for local */
     double here;
     /* windows in a row that speak against the target; -1: one that says it is not enough,
      * against what is known */
     double doubt;
     /* autoplace auto */
-    double needed;      /* workers that should do in all */
-    double enough;      /* remote ones that did, beside phase_count local ones; -1: not known */
-    double local_floor; /* so many local ones slowed the trainer down */
-    double patience;    /* trials in a row, since it is stable, that changed nothing */
-    struct cw_scale_window rest; /* medians since it is stable; 0 seconds: none yet */
+    double needed;      /* number of workers that should suffice */
+    double enough;      /* remote workers that sufficed with phase_count local ones; -1: unknown */
+    double local_floor; /* this many local workers slowed the trainer down */
+    double patience;    /* trials in a row, while stable, that changed nothing */
+    struct cw_scale_window rest; /* medians while stable; 0 seconds: none yet */
 };
 struct cw_scale_decision {
-    double remote, local; /* workers it should have */
-    bool changed;         /* from the target before */
-    bool settled;         /* nothing more to find out for now */
-    struct cw_str reason; /* one sentence; kept empty while nothing is decided */
+    double remote, local; /* how many workers the job should have */
+    bool changed;         /* the target differs from the one before */
+    bool settled;         /* the policy has nothing to try for now */
+    struct cw_str reason; /* one sentence; empty while nothing is decided */
 };
 void cw_scale_decision_fini(struct cw_scale_decision *decision);
 
 struct cw_scale_policy {
     const char *name, *summary;
-    bool places; /* decides about local workers too */
-    /* needs no window: it may be asked before anything is measured, with one of zeroes */
+    bool places; /* it also decides about local workers */
+    /* it needs no measurements: it may be asked at once, with a zeroed window */
     bool at_once;
-    /* argument: what stands behind ':' ("fixed:4"), NULL = nothing. */
+    /* argument: the part of the option behind ':' ("fixed:4"), or NULL. */
     int (*decide)(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
                   struct cw_scale_state *state, struct cw_scale_decision *ret_decision,

@@ -16,9 +16,10 @@
 #include "loop/parent.h"
 #include "worker/worker.h"
 
-/* For what is left after draining: closing streams and files. */
+/* Time allowed after draining to close streams and files. */
 #define CLOSE_MS 10000
-/* For small things when large ones have taken all: those of the worker, and of gRPC. */
+/* Reserve for small allocations, of the worker and of gRPC, when large ones have used up the
+ * memory. */
 #define RESERVE_BYTES ((size_t)16 << 20)
 
 struct program {
@@ -36,7 +37,7 @@ static void guard(void *arg)
     _exit(0);
 }
 
-/* Ends the process then, whatever its other threads wait for. */
+/* Ends the process after so long, whatever its other threads wait for. */
 static void leave_within(int64_t ms)
 {
     struct cw_thread thread = {0};
@@ -62,7 +63,8 @@ static void on_signal(void *arg, int signum)
     cw_worker_drain(p->worker, on_drained, p);
 }
 
-/* What we compute is for nobody now. But for the cache. */
+/* The process that started us has exited, so no client will read our outputs. Leave at once,
+ * unless cache writes are pending. */
 static void on_parent_gone(void *arg)
 {
     struct program *p = arg;
@@ -73,7 +75,7 @@ static void on_parent_gone(void *arg)
     cw_worker_abandon(p->worker, on_drained, p);
 }
 
-/* Descriptors are needed for shared memory, files and clients: as many as are allowed. */
+/* Raises the limit of descriptors as far as allowed: shared memory, files and clients need them. */
 static void raise_files_limit(void)
 {
     struct rlimit files;
@@ -174,8 +176,8 @@ int main(int argc, char **argv)
             "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 --threads 8\n",
         .env_prefix = "CACHEW_WORKER",
     };
-    /* Large buffers go back to the system when they are freed: kept by the allocator they would
-     * escape the budget. */
+    /* Makes the allocator return large buffers to the system when they are freed; what it keeps
+     * would not count in the budget. */
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     cw_mem_reserve(RESERVE_BYTES);
     struct cw_err err = {0};

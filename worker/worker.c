@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Putting a worker together, and taking it apart in the reverse order. */
+/* Puts a worker together, and takes it apart in the reverse order. */
 #include "worker/worker.h"
 
 #include <sched.h>
@@ -36,7 +36,7 @@ static size_t default_threads(void)
     return 1;
 }
 
-/* A worker that listens everywhere is reached by its host's name. */
+/* A worker that listens on all addresses is reached by the name of its host. */
 static void choose_address(struct cw_worker_state *w, const char *listening, const char *advertise)
 {
     const char *colon = strrchr(listening, ':');
@@ -114,7 +114,8 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->drain.limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
     uint64_t shm_limit = o->shm_limit ? o->shm_limit : w->budget;
     w->pool = cw_shm_pool_new((size_t)shm_limit);
-    /* What is kept holds slots that others then lack. */
+    /* Batches kept for other jobs occupy slots of shared memory, so they get a quarter of it at
+     * most. */
     uint64_t quarter = CW_MIN(shm_limit, (uint64_t)w->budget) / 4;
     w->dedup.limit =
         (size_t)(o->share_window == UINT64_MAX ? quarter
@@ -190,11 +191,11 @@ void cw_worker_free(struct cw_worker_state *w)
     cw_timer_free(w->drain.timer);
     cw_loader_stop(w);
     while (w->loader.running_n > 0)
-        cw_loop_run(w->loop); /* open.c stops it */
+        cw_loop_run(w->loop); /* plan_loader.c stops it */
     cw_wcache_stop(w);
     while (w->jobs.n > 0) {
         struct cw_wjob *job = w->jobs.list[0];
-        /* The last task frees it, and with it goes its plan. */
+        /* The job's last task frees it, and its plan. */
         cw_wjob_forget(job, NULL);
     }
     cw_exec_free(w->exec);

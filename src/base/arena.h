@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bump allocator for one thread: what one element needs while it is computed. Reset keeps the
- * memory (at most `keep` bytes of it), so a steady state allocates nothing. */
+/* Bump allocator for one thread, for the memory that one element needs while it is computed. Reset
+ * keeps the memory (at most `keep_bytes` of it), so a steady state allocates nothing. */
 #ifndef CW_BASE_ARENA_H
 #define CW_BASE_ARENA_H
 

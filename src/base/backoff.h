@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long to wait before the next attempt: doubles up to a cap, with jitter of half to one and a
- * half, so that many peers of one that died do not come back in step. */
+/* Exponential backoff: how long to wait before the next attempt. The wait doubles up to a cap,
+ * times a random factor of 0.5 to 1.5, so that the many peers of a process that died do not
+ * reconnect all at once. */
 #ifndef CW_BASE_BACKOFF_H
 #define CW_BASE_BACKOFF_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How busy the host is, by all that runs on it: from /proc/stat and /proc/loadavg. Where those
- * cannot be read, nothing is known. And what memory it has. */
+/* How busy the host is with all its processes, from /proc/stat and /proc/loadavg, and how much
+ * memory it has. Where these files cannot be read, all values are 0. */
 #ifndef CW_BASE_HOSTLOAD_H
 #define CW_BASE_HOSTLOAD_H
 
@@ -10,19 +10,19 @@
 
 struct cw_hostload {
     uint32_t cpus;        /* of the host; 0 = nothing is known */
-    double cpu_share;     /* used between the last two looks, 0 to 1; 0 after the first */
-    double load;          /* processes that run or want to, of the last minute, per CPU */
-    uint64_t busy, total; /* ticks at the last look */
+    double cpu_share;     /* CPU use between the last two calls, 0 to 1; 0 after the first call */
+    double load;          /* load average of the last minute, per CPU */
+    uint64_t busy, total; /* ticks at the last call */
 };
-/* Looks again. False, and all zero, where nothing can be read. */
+/* Measures again. Returns false, and zeroes *load, where nothing can be read. */
 bool cw_hostload_look(struct cw_hostload *load);
-/* The same from the texts of the two files. */
+/* The same from the texts of the two files, for tests. */
 bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload *load);
-/* Bytes of memory, or of the limit of this process where that is less (memlimit.h); 0 = not
+/* Bytes of memory of the host, or the limit of this process if that is less (memlimit.h); 0 = not
  * known. */
 uint64_t cw_host_ram(void);
-/* What one of `workers` on this host may hold that is not told: a quarter of the memory, at most
- * 8 GiB; all of them half of it; at least 64 MiB. */
+/* The default budget, in bytes, of one of `workers` workers on this host: a quarter of the
+ * memory and at most 8 GiB, half of the memory for all workers together, and at least 64 MiB. */
 uint64_t cw_host_budget(uint64_t workers);
 
 #endif

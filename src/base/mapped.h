@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in memory whose pages may turn out to be unreadable: the file is cut short, or its disk
- * fails. The kernel says so by SIGBUS to whoever touches such a page. Here a handler of that
- * signal puts zeros in the place of the whole mapping, so the thread goes on and the process
- * lives; the user looks at the mapping after each use (cw_mapped_is_broken) and drops what was
- * made from it.
+/* Memory-mapped files whose pages may become unreadable, because the file is truncated or its disk
+ * fails. The kernel then sends SIGBUS to the thread that touches such a page. The handler of that
+ * signal replaces the whole mapping by zeros, so the thread goes on and the process lives. The user
+ * checks the mapping after each use (cw_mapped_is_broken), and drops what was made from it.
  *
  * The handler is installed with the first mapping of the process, so a process that maps nothing
  * has none. A SIGBUS at any other address goes to the handler that was there before, or ends the
@@ -17,17 +16,18 @@
 #include "base/compiler.h"
 
 struct cw_mapped;
-/* The first `bytes` bytes of a file, to be read. NULL: the kernel does not map it, or too many
- * are mapped. */
+/* Maps the first `bytes` bytes of a file for reading. NULL: the kernel cannot map it, or too many
+ * files are mapped. */
 struct cw_mapped *cw_mapped_new(int fd, size_t bytes) CW_MUST_CHECK;
-void cw_mapped_free(struct cw_mapped *mapped); /* nobody touches it any more; accepts NULL */
+/* No thread may use the memory any more. Accepts NULL. */
+void cw_mapped_free(struct cw_mapped *mapped);
 const void *cw_mapped_data(const struct cw_mapped *mapped);
-/* Whether a page could not be read, so that all of it is zeros now; *ret_offset: where that was
- * found. */
+/* Whether a page could not be read, so that the whole mapping is zeros now. *ret_offset: the offset
+ * that was touched. */
 bool cw_mapped_is_broken(const struct cw_mapped *mapped, size_t *ret_offset /* may be NULL */);
 
-/* What the caller read before this is older than what it reads after it: for who looks whether
- * bytes that were used are good. */
+/* Orders the caller's reads before it against those after it (acquire): to be called between using
+ * the bytes and checking cw_mapped_is_broken. */
 static inline void cw_mapped_fence(void)
 {
 #if defined(__SANITIZE_THREAD__)

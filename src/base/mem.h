@@ -14,31 +14,32 @@ void *cw_mem_new(size_t bytes) CW_MUST_CHECK; /* zeroed, never NULL */
 /* zeroed, overflow-checked, never NULL */
 void *cw_mem_new_array(size_t n, size_t size) CW_MUST_CHECK;
 void *cw_mem_grow(void *p, size_t n, size_t size) CW_MUST_CHECK; /* realloc to n*size, never NULL */
-/* not zeroed; NULL when there is none */
+/* not zeroed; NULL when there is no memory */
 void *cw_mem_try(size_t bytes) CW_MUST_CHECK;
-/* realloc; NULL when there is none: p stays */
+/* realloc; NULL when there is no memory: p stays valid */
 void *cw_mem_try_grow(void *p, size_t bytes) CW_MUST_CHECK;
 void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
-/* For much data: begins at a page, in huge pages if it has a whole number of them (fewer page
- * faults, and devices take longer pieces). */
+/* For large data: aligned to a page, and in huge pages if the size is a multiple of them (fewer
+ * page faults, and longer transfers of devices). */
 #define CW_MEM_PAGE ((size_t)4096)
 void *cw_mem_try_pages(size_t bytes) CW_MUST_CHECK;
-/* What the allocator takes for a piece of so many bytes: its own head, and sizes in steps; large
- * ones in pages. */
+/* Bytes that the allocator uses for an allocation of so many bytes: with its header, rounded up
+ * to its step, or to pages for large ones. */
 size_t cw_mem_cost(size_t bytes);
 void cw_mem_free(void *p); /* also for try_aligned and try_pages; accepts NULL */
 char *cw_mem_strdup(const char *s) CW_MUST_CHECK; /* NULL gives NULL */
 char *cw_mem_strndup(const char *s, size_t n) CW_MUST_CHECK;
 void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;
-/* memcpy of what is not read again soon: much of it goes past the processor's caches, which keep
- * what they have, and dst is not read first. */
+/* memcpy for data that are not read again soon: larger pieces bypass the processor's caches, whose
+ * content stays, and dst is not read first (non-temporal stores). */
 void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n);
 char *cw_mem_printf(const char *fmt, ...) CW_PRINTF(1, 2) CW_MUST_CHECK;
 
-/* Sets so much aside. When there is no memory for something, large or small, that is let go,
- * once: small things go on, and whoever asks cw_mem_is_short gives memory back and then has it
- * set aside again by cw_mem_give_back, which also returns to the system what the allocator has
- * idle. Any thread. */
+/* A reserve for emergencies. cw_mem_reserve sets so many bytes aside. When an allocation, large
+ * or small, finds no memory, the reserve is freed, once, so that small allocations go on
+ * succeeding. Whoever polls cw_mem_is_short then frees memory, and calls cw_mem_give_back, which
+ * sets the reserve aside again and returns the allocator's idle memory to the system. Any
+ * thread. */
 void cw_mem_reserve(size_t bytes);
 bool cw_mem_is_short(void);
 void cw_mem_give_back(void);

@@ -12,7 +12,7 @@ struct cw_rng {
     uint32_t ctr[3]; /* the fourth counter word is the draw */
 };
 
-/* The stream's name: tag says which operator, where = (epoch, repetition), id which element. */
+/* Names the stream: tag is the operator, (epoch, rep) the pass over the data, id the element. */
 void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep,
                  uint64_t id);
 uint64_t cw_rng_u64(const struct cw_rng *rng, uint32_t draw);
@@ -32,10 +32,10 @@ struct cw_perm {
 void cw_perm_init(struct cw_perm *perm, uint64_t n, uint64_t seed, uint64_t tag, uint64_t epoch,
                   uint64_t rep);
 uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i); /* i < n */
-/* n of them in place, faster */
+/* Maps n positions in place; faster than one by one. */
 void cw_perm_run(const struct cw_perm *perm, uint64_t *i, size_t n);
 
-/* One block of Philox4x32-10, and what names a stream or a permutation as 64 bits. */
+/* One block of Philox4x32-10; and the 64-bit key of a stream or a permutation. */
 void cw_philox(const uint32_t key[2], const uint32_t ctr[4], uint32_t ret_words[4]);
 uint64_t cw_rng_key(uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep);
 

@@ -16,7 +16,7 @@ typedef void cw_thread_fn(void *arg);
 /* name: at most 15 characters, shown by ps -L. Signals are blocked in the new thread. */
 void cw_thread_start(struct cw_thread *thread, const char *name, cw_thread_fn *fn, void *arg);
 void cw_thread_join(struct cw_thread *thread); /* accepts one that was never started */
-/* nobody will join it: stuck in a call that may never return */
+/* The thread will not be joined: it may hang in a call that never returns. */
 void cw_thread_detach(struct cw_thread *thread);
 
 struct cw_mutex {

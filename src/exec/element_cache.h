@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the walk does at nodes that are cached: takes elements from there, and puts there what was
- * not. A walk that came to such a node and found nothing has an entry on its stack, which is
- * reached on the way up when the node's element is complete. */
+/* Caches of single elements, as the walk of eval.c uses them. At a node with a cache the walk
+ * looks the element up. On a miss it leaves an entry on its stack, which is reached on the way
+ * up when the node's element is complete, and the element is put into the cache. */
 #ifndef CW_EXEC_ELEMENT_CACHE_H
 #define CW_EXEC_ELEMENT_CACHE_H
 
@@ -12,18 +12,21 @@ enum cw_element_cache_answer {
     CW_ELEMENT_CACHE_HIT = 1,
     CW_ELEMENT_CACHE_DROPPED = 2
 };
-/* At a node on the way down. FOUND: *element is its element. */
+/* Looks the node's element up, on the way down. HIT: *element is it. DROPPED: the cache knows that
+ * a filter leaves it out. */
 enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *work,
                                                    struct cw_walk_at *at,
                                                    struct cw_element *element);
-/* Elements with these ids will be asked for next, at a node or below it. */
+/* Prefetches into the processor's cache what lookups of these ids, at the node or below it, will
+ * read. */
 void cw_element_cache_touch(const struct cw_plan *plan, size_t node, const int64_t *ids, size_t n);
-/* At an entry on the way up. */
+/* Puts the element of a stack entry into its cache, on the way up. */
 void cw_element_cache_put(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                           const struct cw_element *element);
-/* The element was left out: so it is to all that wait for it on the stack from base on. */
+/* A filter has left the element out: the caches that have entries on the stack from base on note
+ * that. */
 void cw_element_cache_drop(struct cw_thread_context *work, size_t base);
-/* Whether a cache is used at one of the nodes from here down to where ids come from. */
+/* Whether a cache is used at the node, or at one below it down to the source, merge or batch. */
 bool cw_element_cache_below(const struct cw_plan *plan, size_t node);
 
 static inline const struct cw_plan_use *cw_element_cache_use(const struct cw_plan_node *node)

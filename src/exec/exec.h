@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread pool that computes items (docs/architecture.md). Threads take (item, run of
- * elements), run the whole chain for an element while it is in their cache, and the last
- * operator writes into the element's slot of the batch buffer. The element that finishes last
- * completes the item, whose done is called on an exec thread (post to your loop there). */
+/* The thread pool that computes items (docs/architecture.md). A thread takes a run of an item's
+ * elements and applies all operators to one element while it is in the processor's cache; the last
+ * operator writes into the element's slot of the batch buffer. The thread that finishes the last
+ * element completes the item and calls its `done`, which should post to the caller's loop. */
 #ifndef CW_EXEC_EXEC_H
 #define CW_EXEC_EXEC_H
 
@@ -10,10 +10,11 @@
 
 struct cw_exec;
 
-enum cw_bad_elements { CW_BAD_FAIL, CW_BAD_SKIP }; /* what a bad element does to its job */
+/* What a bad element does: fails its item, or is left out. */
+enum cw_bad_elements { CW_BAD_FAIL, CW_BAD_SKIP };
 
-/* Where batch buffers come from: heap, or shared memory. Called by exec threads. NULL = none now
- * (set err). */
+/* Allocates the buffer of a batch, from the heap or from shared memory. Called by exec threads.
+ * Returns NULL and sets err when there is no memory. */
 typedef struct cw_buf *cw_exec_alloc_fn(void *arg, size_t bytes, struct cw_err *err);
 
 struct cw_exec_item {
@@ -22,53 +23,54 @@ struct cw_exec_item {
     enum cw_bad_elements bad;
     cw_exec_alloc_fn *alloc; /* NULL = cw_buf_new */
     void *alloc_arg;
-    /* Exactly one call per submitted item. batch: the callee's ref, or NULL with err set
-     * (CANCELLED too). */
+    /* Called exactly once for each submitted item, on an exec thread. batch: the callee gets the
+     * ref; NULL with err set if the item failed or was cancelled. */
     void (*done)(struct cw_exec_item *item, struct cw_batch *batch, const struct cw_err *err);
     void *arg;
-    int64_t cpu_ns; /* set before done: thread CPU spent on it */
-    /* set before done: time of threads that had it in hand, also while it slept or waited, or a
-     * limit holds them */
+    int64_t cpu_ns; /* set before done: CPU time of threads */
+    /* set before done: time that threads spent on the item, including sleeping, waiting, and being
+     * held by the CPU limit */
     int64_t busy_ns;
-    int64_t wall_ns;           /* from the first element begun to the last finished */
-    struct cw_exec_task *task; /* the pool's own */
+    int64_t wall_ns; /* set before done: from the first element begun to the last finished */
+    struct cw_exec_task *task; /* private to exec */
 };
 /* Per-node counters of a plan, summed over threads since it was made. */
 struct cw_exec_count {
     uint64_t elements, cpu_ns, bytes_out;
-    uint64_t wall_ns; /* of the same calls: more than cpu_ns when it slept or waited */
-    /* of whole elements as the node leaves them: what a cache would store */
+    uint64_t wall_ns; /* of the same calls; exceeds cpu_ns when they slept or waited */
+    /* size of whole elements as the node outputs them: what a cache would store */
     uint64_t element_bytes;
-    uint64_t hits; /* elements that came from the cache here; they are not in `elements` */
+    uint64_t hits; /* elements that came from the cache at this node; not counted in `elements` */
 };
 
 struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
-/* Before anything is submitted: its threads together use at most so much CPU time, in seconds a
- * second (0 = no limit). Short of that they wait between runs of elements, so the process stays
- * at its limit on average, not at every instant. */
+/* Limits the CPU time of all threads together, in seconds per second (0 = no limit). To be called
+ * before anything is submitted. Threads wait between runs of elements when the limit is reached, so
+ * it holds on average, not at every instant. */
 void cw_exec_limit_cpu(struct cw_exec *exec, double cpus);
-void cw_exec_free(struct cw_exec *exec); /* cancels all items, and waits for what threads are at */
-/* A plan's items are begun in the order submitted; plans share the threads (turns.h). Any
- * thread; item stays the caller's and must live until done. */
+/* Cancels all items, and waits for the runs that threads are computing. */
+void cw_exec_free(struct cw_exec *exec);
+/* Submits an item. The items of one plan are begun in the order submitted; plans share the threads
+ * (fair_queue.h). The item belongs to the caller and must live until `done`. Any thread. */
 void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item);
-/* What part of the threads' time the plan gets while others want it too: in proportion to the
- * weights; 1 if nobody says otherwise. > 0. Any thread. */
+/* Sets the plan's weight, > 0: plans get time of the threads in proportion to their weights. The
+ * default is 1. Any thread. */
 void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight);
-/* Nobody wants it any more: rows that are not begun are not computed, operators that look at the
- * flag end, and it is done with CANCELLED, unless its last row is computed already. Of an item
- * that is done, or was never submitted, nothing happens. Any thread. */
+/* Cancels an item: rows that are not begun are not computed, operators that check the stop flag
+ * end, and `done` gets CANCELLED, unless the last row was computed already. Does nothing for an
+ * item that is done or was never submitted. Any thread. */
 void cw_exec_cancel(struct cw_exec *exec, struct cw_exec_item *item);
 void cw_exec_counts(const struct cw_plan *plan,
                     struct cw_exec_count *ret_counts /* one per node of the graph */);
-/* Begins to read what the caches of the plan have of an item's rows (cw_cache_prefetch). Any
+/* Prefetches the records of an item's rows from the caches of the plan (cw_cache_prefetch). Any
  * thread. */
 void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item);
-/* One item on the calling thread, for tests, replay and prepare-time trials. */
+/* Computes one item on the calling thread: for tests, replay and trials while preparing. */
 int cw_exec_run(struct cw_plan *plan, uint64_t epoch, uint64_t item, enum cw_bad_elements bad,
                 struct cw_batch **ret_batch, struct cw_err *err);
-/* Each intermediate tensor of each element of an item, in order, on the calling thread: what
- * `replay --dump` shows. An element that is bad or filtered out is shown up to there; row -1 =
- * of operators behind the batch. An error of fn ends it. */
+/* Computes one item on the calling thread, and calls fn with the output of each operator for each
+ * element, in order: what `replay --dump` prints. For an element that is bad or filtered out the
+ * calls end there; row -1 means operators behind the batch. An error of fn ends the trace. */
 typedef int cw_exec_trace_fn(void *arg, int64_t row, const struct cw_node *node,
                              const struct cw_spec *spec, const struct cw_element *element,
                              const char *source, struct cw_err *err);

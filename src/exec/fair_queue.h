@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose item a thread goes on with. Each plan has a queue of its items, in the order submitted;
- * threads go to the plan that was given the least time for its weight (start-time fair queueing:
- * Goyal, Vin and Cheng, 1996), so items that are many, large or slow hold up no other plan's,
- * but for one run of rows a thread. Who had nothing to do saves up very little. All of it under
- * the pool's lock. */
+/* Weighted fair queueing of plans. Each plan has a queue of its items, in the order submitted,
+ * and threads serve the plan that has had the least time for its weight (start-time fair
+ * queueing: Goyal, Vin and Cheng, 1996). So a plan with many, large or slow items delays the
+ * others by at most one run of rows per thread. A plan that was idle accumulates very little
+ * credit. The pool's lock guards everything here. */
 #ifndef CW_EXEC_FAIR_QUEUE_H
 #define CW_EXEC_FAIR_QUEUE_H
 
@@ -11,26 +11,29 @@
 #include <stdint.h>
 
 struct cw_exec_task;
-struct cw_fair_flow {                  /* of a plan; zeroed = weight 1, nothing queued */
-    struct cw_fair_flow *next, *prev;  /* of the pool: plans with something queued */
-    struct cw_exec_task *first, *last; /* begun items with rows left, then those not begun */
+/* One per plan. Zeroed: weight 1, nothing queued. */
+struct cw_fair_flow {
+    struct cw_fair_flow *next, *prev;  /* list of the plans with something queued */
+    struct cw_exec_task *first, *last; /* items with rows left: begun ones, then the others */
     double weight;                     /* 0 = 1 */
-    double spent;                      /* thread time, for its weight */
+    double spent;                      /* thread time divided by weight, in ns */
 };
-struct cw_fair_queue { /* of a pool */
+/* One per pool. */
+struct cw_fair_queue {
     struct cw_fair_flow *first;
-    struct cw_fair_flow *current; /* goes on until it has spent `until` */
+    struct cw_fair_flow *current; /* is served until its `spent` reaches `until` */
     double until;
-    double clock; /* what whoever was chosen last had spent then */
+    double clock; /* virtual time: `spent` of the plan that was chosen last */
 };
 
 void cw_fair_queue_add(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
                        struct cw_exec_task *task);
 void cw_fair_queue_remove(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
                           struct cw_exec_task *task);
-/* The item to go on with: not one that another thread is beginning. NULL = there is none. */
+/* Returns the item to work on, never one that another thread is beginning; NULL if there is
+ * none. */
 struct cw_exec_task *cw_fair_queue_next(struct cw_fair_queue *turns);
-/* Of the time that threads took for it. */
+/* Charges thread time to the plan. */
 void cw_fair_flow_spend(struct cw_fair_flow *turn, double ns);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call of one operator. On an error work->failed names the node. */
+/* Calls an operator once, and counts and measures it. On an error work->failed names the node. */
 #ifndef CW_EXEC_OP_CALL_H
 #define CW_EXEC_OP_CALL_H
 
 #include "exec/eval.h"
 
-/* Reads a source; bare: nothing stands between it and the row, so numbers may go straight into the
- * slot (CW_EVAL_IN_SLOT). */
+/* Reads an element of a source. bare: no operator stands between the source and the row, so numbers
+ * may be written straight into the slot (CW_EVAL_IN_SLOT). */
 int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at, bool bare,
                     struct cw_element *element, struct cw_err *err);
 /* Applies an element operator; CW_EVAL_DROP when it leaves the element out. */
 int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                      struct cw_element *element, struct cw_err *err);
-/* Shows what node i made to cw_exec_trace's caller. */
+/* Passes the output of node i to the function of cw_exec_trace. */
 int cw_op_call_trace(struct cw_thread_context *work, size_t i, const struct cw_element *element,
                      struct cw_err *err);
 

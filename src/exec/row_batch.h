@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elements of any size put together: numbers after each other, strings in Arrow's layout
- * (data/batch.h). */
+/* Concatenates elements of any size into a batch: numbers one after another, strings in Arrow's
+ * layout (data/batch.h). */
 #ifndef CW_EXEC_ROW_BATCH_H
 #define CW_EXEC_ROW_BATCH_H
 
@@ -11,21 +11,21 @@ struct cw_row_batch {
     const struct cw_view *const *row; /* n rows, each the views of one element */
     size_t n;
     const struct cw_spec *spec; /* of a row */
-    const struct cw_spec *out;  /* names of what comes out */
-    bool lead;                  /* a new first dimension; else n is 1 and the row is the output */
+    const struct cw_spec *out;  /* names of the batch's fields */
+    bool lead;                  /* rows are stacked along a new first dimension; else n is 1 */
 };
 /* Sets names, dtypes, dims and bytes of the tensors; the batch has as many as the rows have
  * fields. Unequal shapes are an error; *ret_row is then the row that differs from row 0. */
 int cw_row_batch_measure(const struct cw_row_batch *rows, struct cw_batch *batch, size_t *ret_row,
                          struct cw_err *err);
-/* Copies; the batch was laid out, base is its buffer's data. */
+/* Copies the rows. The batch was laid out; base is the data of its buffer. */
 void cw_row_batch_copy(const struct cw_row_batch *rows, const struct cw_batch *batch, void *base);
-/* Both, into the arena. */
+/* Measures and copies, with memory of the arena. */
 int cw_row_batch_to_element(const struct cw_row_batch *rows, struct cw_arena *arena,
                             struct cw_element *element, struct cw_err *err);
 /* A laid-out batch as an element whose views point into base. */
 void cw_row_batch_view(const struct cw_batch *batch, void *base, struct cw_element *element);
-/* Whether the view is what the spec says, as far as that is known. */
+/* Whether the view has the dtype and shape of the spec, as far as the spec knows them. */
 bool cw_row_batch_fits(const struct cw_view *view, const struct cw_field *field);
 void cw_row_batch_print_shape(const struct cw_view *view, struct cw_str *out);
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where elements are a function of their ids, so that they may be cached (docs/cache.md). An id is
- * the element's position in its source; behind a batch or a zip, its position there. */
+/* Finds the nodes whose elements are a function of their ids, so that they may be cached
+ * (docs/cache.md). An id is the element's position in its source; behind a batch or a zip, its
+ * position there. */
 #ifndef CW_GRAPH_CACHEABLE_H
 #define CW_GRAPH_CACHEABLE_H
 
 #include "graph/check.h"
 
-/* An operator that does nothing to elements and is not called: cache, mark. */
+/* Whether the operator does nothing to elements and is never called: cache, mark. */
 static inline bool cw_passes_by(const struct cw_op *op)
 {
     return (op->traits & (CW_OP_CACHE | CW_OP_MARK)) != 0;
 }
+/* Whether the node is a `freeze`. */
 bool cw_freezes(const struct cw_checked_node *node);
 
-/* Sets frozen of all nodes, which have their operators and options. Errors: a random node that is
- * read through a `freeze` and around it. */
+/* Sets `frozen` of all nodes; their operators and options are set. Errors: a random node that is
+ * read both through a `freeze` and around it. */
 int cw_frozen_find(struct cw_checked *checked, struct cw_err *err);
-/* Sets element and uncacheable of all nodes, whose other members are set. Errors: a `cache` where
- * there can be none, a `mark` without a name. */
+/* Sets `element` and `uncacheable` of all nodes; their other members are set. Errors: a `cache`
+ * where nothing can be cached, a `mark` without a name. */
 int cw_cacheable_find(struct cw_checked *checked, struct cw_err *err);
 
 #endif

@@ -12,7 +12,7 @@
 struct cw_checked_node {
     const struct cw_op *op;
     void *opts;
-    /* those of the graph's node, but none for a source that stands in a chain */
+    /* inputs of the graph's node; a source that stands in a chain has none */
     size_t inputs_n;
     const size_t *inputs;
     struct cw_spec out;
@@ -20,18 +20,18 @@ struct cw_checked_node {
     /* indices into the input's spec that a fieldwise operator works on */
     size_t fields[CW_FIELDS_MAX];
     uint64_t tag;               /* names its random stream */
-    struct cw_hash fingerprint; /* of this node and all above it */
+    struct cw_hash fingerprint; /* of this node and everything that it reads */
     bool sparse;                /* the number of its elements depends on data */
-    /* more than the element's id decides what it is: a random operator at or above it, or
-     * shuffled inputs zipped or batched (shuffle alone does not count: ids survive it) */
+    /* an element depends on more than its id: the node, or one that it reads, is random, or zips or
+     * batches shuffled inputs (a shuffle alone keeps ids, and does not count) */
     bool random;
-    /* like fingerprint, but of one element given its id: operators that only choose and order
-     * positions (shuffle, take, shard, ...) do not count, nor do cache and mark */
+    /* like fingerprint, but of one element with a given id: leaves out operators that only choose
+     * and order positions (shuffle, take, shard, ...), and cache and mark */
     struct cw_hash element;
-    /* below a `freeze`: its random operators draw as in epoch 0, repetition 0 */
+    /* below a `freeze`: random operators draw as in epoch 0, repetition 0 */
     bool frozen;
     const char *uncacheable; /* why elements here cannot be cached; NULL = they can */
-    uint64_t order;          /* which shuffles its positions went through; 0 = none */
+    uint64_t order;          /* hash of the shuffles that its positions went through; 0 = none */
 };
 struct cw_checked {
     _Atomic int refs;

@@ -11,13 +11,13 @@
 #define CW_GRAPH_NAME_BYTES 128 /* of a node's, field's or operator's name, at most */
 
 struct cw_node {
-    char *name; /* unique; given, or made: "decode_image", "decode_image_2", ... */
-    bool named; /* the user gave it */
+    char *name; /* unique; given by the user, or made: "decode_image", "decode_image_2", ... */
+    bool named; /* the user has given the name */
     char *op;
     size_t inputs_n;
     size_t *inputs; /* indices of earlier nodes */
-    /* no inputs were given: it reads the node before it in the list, unless it is a source
-     * (check.h drops it then) */
+    /* no inputs were given, so it reads the node before it in the list; check.h drops that input
+     * if the node turns out to be a source */
     bool chained;
     size_t fields_n;
     char **fields;
@@ -35,28 +35,29 @@ struct cw_graph {
     struct cw_node *nodes;
 };
 
-/* Text form (docs/pipelines.md). `where` is put before messages (a file's name). */
+/* Reads the text form (docs/pipelines.md). `where`, a file name, is put before messages. */
 int cw_graph_parse(const char *text, size_t n, const char *where, struct cw_graph **ret_graph,
                    struct cw_err *err);
 int cw_graph_load(const char *path, struct cw_graph **ret_graph, struct cw_err *err);
-/* parses back to an equal graph */
+/* Writes the text form, which parses back to an equal graph. */
 void cw_graph_print(const struct cw_graph *graph, struct cw_str *out);
 struct cw_graph *cw_graph_ref(struct cw_graph *graph);
 struct cw_graph *cw_graph_unref(struct cw_graph *graph);
 
-/* Building, one thread, with a sticky error that finish reports. */
+/* Builds a graph on one thread. The first error is kept, and finish reports it. */
 struct cw_graph_builder;
 struct cw_graph_builder *cw_graph_builder_new(const char *name) CW_MUST_CHECK;
 void cw_graph_builder_free(struct cw_graph_builder *builder);
-/* else mtime */
+/* Sets how source files are told apart; the default is by modification time. */
 void cw_graph_builder_set_identity(struct cw_graph_builder *builder, enum cw_identity identity);
-/* Appends a node; takes the parts of *node (zeroed after). inputs by name; NULL = the node
- * before, so that a chain names nobody; not NULL with inputs_n 0 = none. */
+/* Appends a node; takes the members of *node, which is zeroed. Inputs are given by name. inputs
+ * NULL: it reads the node before it, as in a chain; not NULL with inputs_n 0: it has no input. */
 void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node,
                           const char *const *inputs, size_t inputs_n);
-/* From the wire: node->inputs holds indices of nodes added before; checked like everything else. */
+/* Appends a node whose inputs are indices of nodes added before, as messages have them. A peer's
+ * indices are checked. */
 void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_node *node);
-/* Sorts topologically, checks names, cycles, unused nodes. */
+/* Sorts topologically, and checks for duplicate names, cycles and unused nodes. */
 int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph,
                             struct cw_err *err);
 void cw_node_fini(struct cw_node *node);

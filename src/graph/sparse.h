@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse pipelines: what may stand after an operator that leaves out elements depending on data
- * (docs/pipelines.md), and what of it the client does with the rows. */
+/* Sparse pipelines (docs/pipelines.md): which operators may follow one that leaves out elements
+ * depending on their data, and which of them the client carries out on the rows. */
 #ifndef CW_GRAPH_SPARSE_H
 #define CW_GRAPH_SPARSE_H
 
@@ -9,9 +9,9 @@
 struct cw_sparse {
     size_t first;  /* the lowest operator that changes the count; SIZE_MAX in a dense pipeline */
     size_t rows;   /* the node whose elements are the rows that a worker sends */
-    int64_t skip;  /* of all rows of an epoch the first so many are left out, */
-    int64_t take;  /* then at most so many kept, -1 = all, */
-    int64_t batch; /* and so many make a batch; 0 = none */
+    int64_t skip;  /* number of rows left out at the start of an epoch */
+    int64_t take;  /* then at most so many rows are used; -1 = all */
+    int64_t batch; /* rows per batch; 0 = no batch */
     bool drop_remainder;
 };
 /* Nodes have op, opts, inputs and sparse set. Errors name the node and the operator before it. */

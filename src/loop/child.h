@@ -14,7 +14,7 @@ struct cw_child {
      * (--exit-with-stdin) */
     int stdin_fd;
     int stdout_fd; /* the parent's end; close-on-exec */
-    int status;    /* the wait status, once it was seen to have ended */
+    int status;    /* the wait status, once the child has ended */
 };
 /* The child gets its own process group (a ^C at the terminal is for the parent to handle),
  * default signal dispositions, and no descriptors but 0, 1, 2. argv[0] is a path. stderr is
@@ -25,12 +25,14 @@ int cw_child_start(struct cw_child *child, const char *const *argv, const char *
  * ended before. */
 int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_line, size_t cap,
                        struct cw_err *err);
-/* Whether it has written something, or has ended; waits for that so long. */
+/* Waits at most so long until the child has written something or has ended; returns whether it
+ * has. */
 bool cw_child_has_output(struct cw_child *child, int64_t timeout_ms);
 void cw_child_kill(struct cw_child *child, int signum);
-/* tells it to go (--exit-with-stdin), and does not wait */
+/* Makes a child with --exit-with-stdin exit, and does not wait for that. */
 void cw_child_close_stdin(struct cw_child *child);
-/* Waits for its end; at the timeout kills it (SIGKILL). Returns the wait status. Closes the fds. */
+/* Waits until the child ends, and kills it (SIGKILL) at the timeout. Closes the descriptors.
+ * Returns the wait status. */
 int cw_child_stop(struct cw_child *child, int64_t timeout_ms);
 bool cw_child_is_alive(struct cw_child *child); /* reaps */
 /* Directory of our own programs: $CACHEW_BIN_DIR, or that of the running executable or of libcachew

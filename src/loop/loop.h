@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One libuv loop thread that owns control state, and the ways into it: posted calls from any
- * thread, timers, signals, child processes. Everything but cw_loop_post and cw_loop_stop is for
- * the loop's own thread (or before it runs). */
+/* A libuv loop thread, which owns control state, and what runs code on it: posted calls, timers,
+ * signals, readable descriptors. cw_loop_post and cw_loop_stop may be called by any thread,
+ * everything else on the loop thread only, or before the loop runs. */
 #ifndef CW_LOOP_LOOP_H
 #define CW_LOOP_LOOP_H
 
@@ -12,16 +12,15 @@ struct cw_loop;
 typedef void cw_loop_fn(void *arg);
 
 struct cw_loop *cw_loop_new(void) CW_MUST_CHECK;
-/* Threads that post must have stopped doing so. */
-/* not running; frees timers left behind; posted calls not yet run are run */
+/* The loop must not be running, and no thread may post any more. Runs the posted calls that have
+ * not run yet, and frees the timers that are left. */
 void cw_loop_free(struct cw_loop *loop);
 void cw_loop_run(struct cw_loop *loop);  /* until cw_loop_stop */
 void cw_loop_stop(struct cw_loop *loop); /* any thread */
 
-/* Runs fn(arg) on the loop thread, in the order posted. Any thread. Never NULL memory: see
- * mem.h. */
+/* Runs fn(arg) on the loop thread, in the order posted. Any thread. */
 void cw_loop_post(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
-/* The same without an allocation: the caller embeds the node, which must stay until fn has
+/* The same without an allocation: the caller embeds the node, which must live until fn has
  * begun. */
 struct cw_loop_node {
     struct cw_loop_node *next;
@@ -29,13 +28,13 @@ struct cw_loop_node {
     void *arg;
 };
 void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node);
-/* Called at the end of every turn in which something ran (the dispatcher commits there). At most
- * one. */
+/* Sets the function that is called at the end of each loop iteration in which something ran (the
+ * dispatcher commits there). There is at most one. */
 void cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
 
 struct cw_timer;
 struct cw_timer *cw_timer_new(struct cw_loop *loop, cw_loop_fn *fn, void *arg) CW_MUST_CHECK;
-/* 0 = once; restarts */
+/* Starts the timer, or starts it again. repeat_ms 0 = it fires once. */
 void cw_timer_start(struct cw_timer *timer, int64_t delay_ms, int64_t repeat_ms);
 void cw_timer_stop(struct cw_timer *timer);
 bool cw_timer_is_active(const struct cw_timer *timer);
@@ -46,8 +45,8 @@ typedef void cw_signal_fn(void *arg, int signum);
 int cw_loop_on_signal(struct cw_loop *loop, int signum, cw_signal_fn *fn, void *arg,
                       struct cw_err *err);
 
-/* Calls fn on the loop thread when fd is readable, until freed. The fd stays the caller's, and
- * becomes non-blocking. */
+/* Calls fn on the loop thread while fd is readable, until freed. The descriptor belongs to the
+ * caller, and is made non-blocking. */
 struct cw_poll;
 struct cw_poll *cw_poll_new(struct cw_loop *loop, int fd, cw_loop_fn *fn, void *arg,
                             struct cw_err *err) CW_MUST_CHECK;

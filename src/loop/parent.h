@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices that the process which started us is gone, however it ended: our standard input, of
- * which it holds the other end, ends; or its process does, should the pipe live on in a child
- * that it had forked. Loop thread. */
+/* Detects that the process which started us has exited, in whatever way: our standard input
+ * ends, since it held the other end; or the process itself is gone while the pipe lives on in a
+ * child that it had forked. Loop thread. */
 #ifndef CW_LOOP_PARENT_H
 #define CW_LOOP_PARENT_H
 

@@ -40,8 +40,8 @@ enum cw_op_traits {
     CW_OP_AFFINE = 1u << 11,
     /* index: one element of every input, fields side by side (zip) */
     CW_OP_MERGE = 1u << 12,
-    CW_OP_CACHE = 1u << 13, /* passed by; a cache shall stand there (cache) */
-    CW_OP_MARK = 1u << 14,  /* passed by; a cache may stand there (mark) */
+    CW_OP_CACHE = 1u << 13, /* never called; elements are cached here (cache) */
+    CW_OP_MARK = 1u << 14,  /* never called; elements may be cached here (mark) */
     /* a source of paths whose files are compared when they are read (files) */
     CW_OP_PATHS = 1u << 15
 };
@@ -54,8 +54,8 @@ struct cw_rect {
  * the call. */
 struct cw_op_ctx {
     struct cw_arena *arena; /* memory until the element is done */
-    /* set when nobody wants the element any more (NULL = never): whoever takes long looks at it,
-     * and fails with CANCELLED */
+    /* set when nobody wants the element any more (NULL = never): an operator that takes long checks
+     * it now and then, and fails with CANCELLED */
     const struct cw_stop *stop;
     struct cw_rng rng;        /* this element's stream of this operator */
     const struct cw_spec *in; /* spec of the elements that come in (NULL for a source) */

@@ -2,14 +2,16 @@
 #ifndef CW_PLAN_PLAN_INT_H
 #define CW_PLAN_PLAN_INT_H
 
+/* Shared by the files of src/plan. */
+
 #include "plan/program.h"
 
-/* Fills plan->nodes from plan->checked: opens operators, infers again what sources now know,
- * counts. */
+/* Fills plan->nodes from plan->checked: opens the operators, infers specs again with what the
+ * sources know now, and counts elements. */
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
-/* Fills plan->info from plan->nodes. */
+/* Fills plan->info from plan->nodes: which items there are. */
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
-/* Fills files and drawn of plan->nodes. */
+/* Fills `files` and `drawn` of plan->nodes. */
 void cw_plan_find_files(struct cw_plan *plan);
 void cw_plan_free_uses(struct cw_plan *plan);
 

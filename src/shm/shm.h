@@ -12,61 +12,65 @@
 
 /* ---- worker: pool of slots. Any thread. ---- */
 struct cw_shm_pool;
-/* limit: bytes of all slots; idle slots are freed when another size is needed and the limit, or
- * what was out at one time, is near. The number of slots is limited too, by the descriptors that
- * the process may open. */
+/* limit: bytes of all slots. Idle slots are freed when a slot of another size is needed and the
+ * total nears the limit, or the most that was in use at one time. The number of slots is limited
+ * too, by the number of descriptors that the process may open. */
 struct cw_shm_pool *cw_shm_pool_new(size_t limit_bytes) CW_MUST_CHECK;
-/* buffers that are out stay valid; the last one frees the pool */
+/* Buffers in use stay valid; the last one to be freed frees the pool. */
 void cw_shm_pool_free(struct cw_shm_pool *pool);
-/* A buffer in a slot; buf->tag is the slot's id (never 0). The last unref gives the slot back.
- * NULL when over the limit. */
+/* Returns a buffer in a slot; buf->tag is the slot's id (never 0). The last unref gives the slot
+ * back. Returns NULL when the limit would be exceeded. */
 struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes,
                                struct cw_err *err) CW_MUST_CHECK;
-/* borrowed */
+/* The descriptor of the buffer's slot, and its size; the pool still owns the descriptor. */
 int cw_shm_pool_fd(struct cw_shm_pool *pool, const struct cw_buf *buf, size_t *ret_cap);
-/* A client that may still read this slot is gone: the slot is not used again (its pages go when
- * both sides unmap). */
+/* A client that may still read this slot is gone without releasing it: the slot is never used
+ * again. Its pages are freed when both sides have unmapped it. */
 void cw_shm_pool_retire(struct cw_shm_pool *pool, const struct cw_buf *buf);
+/* Bytes of all slots. */
 size_t cw_shm_pool_bytes(struct cw_shm_pool *pool);
 /* Frees idle slots until all slots together hold at most `bytes`, or none is idle. */
 void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes);
-/* Ids of slots freed since the last call, at most cap of them (call again when it gives cap):
- * clients that know them should unmap. */
+/* Returns ids of slots freed since the last call, at most cap of them (if it returns cap, call
+ * again). Clients that have mapped them should unmap them. */
 size_t cw_shm_pool_take_gone(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap);
 
 /* ---- passing descriptors: one connected unix socket per client and worker ---- */
 /* Worker: listens on a random abstract address; ret_name (for the client) is a printable text. */
 int cw_shm_listen(char *ret_name, size_t cap, int *ret_fd, struct cw_err *err);
-/* AGAIN when none is waiting. Peers of another user are turned away. The new socket does not
- * block. */
+/* Accepts a client; AGAIN when none is waiting. Peers of another user are refused. The new socket
+ * does not block. */
 int cw_shm_accept(int listen_fd, int *ret_fd, struct cw_err *err);
-/* What the client sent first: AGAIN until it is there, END when the client left, CORRUPT for
- * anything else. */
+/* Receives the token that a client sends first. AGAIN until it has arrived, END when the client has
+ * gone, CORRUPT for anything else. */
 int cw_shm_recv_token(int fd, uint64_t *ret_token, struct cw_err *err);
-/* AGAIN when the client has not read what was sent before. */
+/* Sends a slot's descriptor. AGAIN when the client has not read the ones before it. */
 int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *err);
 /* Client: connects and sends the token. The socket does not block. */
 int cw_shm_connect(const char *name, uint64_t token, int *ret_fd, struct cw_err *err);
-/* AGAIN, or END when the worker is gone. A slot's descriptor is sent before the first output
- * that names the slot, but on its own way: wait for it (poll) when the output came first. */
+/* Receives a slot's descriptor. AGAIN when there is none; END when the worker is gone. A descriptor
+ * is sent before the first output that names the slot, but on this socket, so the output may arrive
+ * first: then poll for the descriptor. */
 int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err);
 
 /* ---- client: mapped slots of one worker. One thread; buffers made may be freed anywhere. ---- */
 struct cw_shm_view;
 struct cw_shm_view *cw_shm_view_new(void) CW_MUST_CHECK;
-void cw_shm_view_free(struct cw_shm_view *view); /* mappings live until the last buffer is gone */
+/* Mappings live until their last buffer is freed. */
+void cw_shm_view_free(struct cw_shm_view *view);
 int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int memfd /* taken */,
                     struct cw_err *err);
-void cw_shm_view_drop(struct cw_shm_view *view, uint64_t slot); /* the worker freed it */
-/* A read-only buffer on a slot; released(arg, slot) is called by whoever unrefs it last.
- * NOT_FOUND: no such slot. */
+/* The worker has freed the slot: unmaps it. */
+void cw_shm_view_drop(struct cw_shm_view *view, uint64_t slot);
+/* Makes a read-only buffer on a slot. released(arg, slot) is called by the thread that drops the
+ * last ref. NOT_FOUND: the slot is not mapped. */
 typedef void cw_shm_released_fn(void *arg, uint64_t slot);
 int cw_shm_view_buf(struct cw_shm_view *view, uint64_t slot, size_t bytes,
                     cw_shm_released_fn *released, void *arg, struct cw_buf **ret_buf,
                     struct cw_err *err);
 
-/* Equal for processes that can reach each other's abstract sockets: boot id plus network and
- * user namespace. */
+/* Returns a text that is equal for processes that can reach each other's abstract sockets: boot id,
+ * network namespace and user namespace. */
 void cw_shm_host_id(char *ret_id, size_t cap);
 
 #endif

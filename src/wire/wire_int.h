@@ -5,16 +5,16 @@
 
 #include "wire/wire.h"
 
-/* protobuf-c structs that we build are made with mem.h, and freed by protobuf-c with this. */
+/* We allocate protobuf-c structs with mem.h; protobuf-c frees them with this. */
 extern ProtobufCAllocator cw_wire_allocator;
 
 #define CW_WIRE_PAYLOAD_FIELD 15 /* of DataMessage: its last */
 
-/* of messages in messages: pipelines' options (JSON depth 32) need 70 */
+/* Nesting depth of messages. Options of a pipeline (JSON depth 32) need 70. */
 #define CW_WIRE_DEPTH_MAX 100
 #define CW_WIRE_MESSAGES_MAX 2000000 /* in one message */
-/* protobuf-c unpacks nested messages by recursion and without a limit: so depth and number are
- * checked before. */
+/* Unpacks after checking depth and number of messages: protobuf-c unpacks nested messages by
+ * recursion, without a limit. */
 ProtobufCMessage *cw_wire_unpack_bytes(const ProtobufCMessageDescriptor *type, const void *p,
                                        size_t n, struct cw_err *err) CW_MUST_CHECK;
 

@@ -22,7 +22,7 @@ void cw_wcache_event_free(struct cw_wcache_event *event)
     cw_mem_free(event);
 }
 
-/* ---- from the store's threads ---- */
+/* ---- on the threads of the store ---- */
 
 void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
 {
@@ -49,9 +49,10 @@ void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
         cw_loop_post_node(w->loop, &w->cache.happened_node);
 }
 
-/* ---- taken in ---- */
+/* ---- on the loop thread ---- */
 
-/* Who has it written: a job that is here, or the last one that was. */
+/* Sets the job and node that wrote the chunk: of a job that is here, or of the last one that
+ * was. */
 static void name_writer(struct cw_worker_state *w, struct cw_wcache_key *key,
                         struct cw_wcache_event *event)
 {

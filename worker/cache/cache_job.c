@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes of a job's plan read the cache and write to it, as the dispatcher says: when the
- * plan is ready, and whenever it changes. And when what waits is written though it is less than
- * a chunk: at the end of an epoch, when there has been nothing to do for a while, and when the
- * job goes.
+/* Decides which nodes of a job's plan read and write the cache: as the dispatcher says, when the
+ * plan is ready and whenever the dispatcher changes its mind. And decides when records that do not
+ * fill a chunk are written: at the end of an epoch, when the job has been idle for a while, and
+ * when the job ends.
  *
- * Items may begin before the indices of a key's chunks are loaded: what is not known yet is
- * computed. But loading gets a head start, or a second job would compute again what is there to
- * be read. It is short, because a store that is slow must not keep a trainer waiting: an epoch
- * later all is known anyway. */
+ * Items may begin before the indices of a key's chunks are loaded; records whose chunk is not
+ * known yet are computed. Loading gets a head start, or else a second job would compute again
+ * what could be read. The head start is short, because a slow store must not keep a trainer
+ * waiting: in the next epoch all indices are loaded anyway. */
 #include "worker/cache/cache_job.h"
 
 #include <string.h>
@@ -25,11 +25,11 @@
 
 #define HEAD_START_MS 200
 #define LOOK_MS 5
-/* With nothing to do for so long what waits is written. A trainer slower than this would get a
- * chunk for every item: so each time the next takes twice as long. */
+/* A job that is idle for so long gets its records written. A trainer that is slower than this
+ * would cause a chunk per item, so the time doubles with each flush. */
 #define IDLE_MS 300
 #define IDLE_MAX_MS 10000
-#define AHEAD_ITEMS 16 /* beyond those that exec has */
+#define AHEAD_ITEMS 16 /* number of items prefetched beyond those that exec has */
 
 static void free_uses(struct cw_wcache_job *c)
 {
@@ -73,8 +73,8 @@ static const struct cw_wcache_use *use_of(const struct cw_wjob *job, size_t node
     return NULL;
 }
 
-/* The dispatcher has keys from whoever prepared the job; where files are not the same, they are
- * not either. */
+/* The dispatcher's keys are from the worker that prepared the job. If this worker sees other
+ * files, its keys differ, and nothing may be cached. */
 static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_wcache_use *use,
                        struct cw_plan_cacheable *ret)
 {
@@ -230,7 +230,7 @@ void cw_wcache_job_begun(struct cw_wjob *job, struct cw_wtask *task)
         read_ahead(job, epoch, next);
 }
 
-/* ---- writing what waits ---- */
+/* ---- writing records that do not fill a chunk ---- */
 
 void cw_wcache_job_flush(struct cw_wjob *job)
 {
@@ -252,7 +252,7 @@ static bool has_earlier(const struct cw_wjob *job, uint64_t epoch)
     return false;
 }
 
-/* The task is in the job's list no more. */
+/* The task was removed from the job's list before. */
 void cw_wcache_job_done(struct cw_wjob *job, struct cw_wtask *task)
 {
     struct cw_wcache_job *c = &job->cache;

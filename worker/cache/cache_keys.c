@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of the cache: which chunks the dispatcher says there are, kept also for keys whose job is
- * not open yet, and the node of the cache while a job uses it, or did a moment ago: the next job
- * of the same pipeline finds its indices loaded. */
+/* The keys of the cache. For each key the worker remembers the chunks that the dispatcher has
+ * announced, also before a job that uses the key is open. It has a node in the cache while a job
+ * uses the key, and for a while afterwards, so that the next job of the same pipeline finds the
+ * indices loaded. */
 #include "worker/cache/cache_keys.h"
 
 #include "base/clock.h"
@@ -46,7 +47,7 @@ static void key_free(struct cw_wcache_key *key)
 
 /* ---- counts ---- */
 
-/* records and chunks are what there is, the rest adds up. */
+/* records and chunks are present values; all others are sums. */
 static void add_counts(struct cw_cache_counts *sum, const struct cw_cache_counts *c)
 {
     sum->hits += c->hits;
@@ -97,8 +98,8 @@ static bool wrote_lately(const struct cw_worker_state *w, const char *name)
     return false;
 }
 
-/* What the dispatcher does not name is gone, but for what we have written and it may not have
- * heard of. */
+/* Removes the chunks that the dispatcher does not list, except those that we have written and
+ * that it may not know yet. */
 static void remove_others(struct cw_worker_state *w, struct cw_wcache_key *key,
                           const Cachew__V1__CacheChunks *m)
 {
@@ -119,7 +120,7 @@ static void remove_others(struct cw_worker_state *w, struct cw_wcache_key *key,
     cw_strmap_fini(&there);
 }
 
-/* Of this key, and of the form that names have. */
+/* Whether the name is a valid name of a chunk of this key. */
 static bool is_name(const struct cw_wcache_key *key, const char *name)
 {
     struct cw_chunk_name parsed;

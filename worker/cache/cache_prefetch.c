@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which records of the cache an item needs is known long before it is computed. Finding that out
- * takes microseconds for small items and much more for large ones: so a thread does it, in the
- * order in which items will be begun. */
+/* Which records an item needs is known long before it is computed. Finding them takes
+ * microseconds for small items and much longer for large ones, so a thread does it, in the order
+ * in which items will begin. */
 #include "worker/cache/cache_prefetch.h"
 
 #include "base/fault.h"
@@ -65,7 +65,7 @@ static struct cw_wcache_prefetch *prefetch_new(void)
     return a;
 }
 
-/* When there is too much to do already, the item is read when it is computed. */
+/* When the queue is full the item is dropped, and read when it is computed. */
 void cw_wcache_prefetch_add(struct cw_worker_state *w, struct cw_plan *plan, uint64_t epoch,
                             uint64_t item)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk that was written is known to nobody else, so its event is sent until the dispatcher can be
- * taken to know it: it was sent on the present stream, and that a while ago. A dispatcher that gets
- * an event twice recognizes the chunk by its name; if it gets none, a scan of the store finds the
- * chunk. */
+/* A chunk that was written is known to nobody else, so its event is sent until the dispatcher
+ * can be taken to know it: it was sent on the present stream, and that a while ago. A dispatcher
+ * that gets an event twice recognizes the chunk by its name; if it gets none, a scan of the
+ * store finds the chunk. */
 #include "worker/cache/cache_report.h"
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@
 #include "worker/cache/cache_keys.h"
 
 #define MESSAGE_EVENTS 1000
-#define HEARD_MS 30000 /* a stream that lives so long after a message has delivered it */
+#define HEARD_MS 30000 /* a stream that is up so long after a message was sent has delivered it */
 
 void cw_wcache_report_detached(struct cw_worker_state *w)
 {

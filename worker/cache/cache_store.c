@@ -47,7 +47,7 @@ bool cw_wcache_is_reported(const struct cw_worker_state *w)
 
 bool cw_wcache_is_busy(const struct cw_worker_state *w)
 {
-    /* Nobody waits for a store that is away. */
+    /* A worker that leaves does not wait for a store that is unavailable. */
     bool writes =
         cw_wcache_is_writing(w) && !cw_store_is_away(cw_cache_store(cw_wcache_open_one(w)), NULL);
     return writes || atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||

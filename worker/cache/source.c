@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source cache of this worker (cache/source/block_cache.h): there when an option asks for it, or
- * the dispatcher gives it room in the cluster's store. Operators reach it by the hook of
- * format/source_file.h. */
+/* The cache of source files of this worker (cache/source/block_cache.h). It exists if an option
+ * asks for it, or if the dispatcher gives it space in the cluster's store. Operators reach it
+ * through the hook of format/source_file.h. */
 #include "worker/cache/source.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ void cw_wsource_stop(struct cw_worker_state *w)
     w->source.cache = NULL;
 }
 
-/* ---- what the dispatcher is told ---- */
+/* ---- reports ---- */
 
 static void fill_tier(Cachew__V1__SourceTier *t, const struct cw_source_counts *c, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store of this worker: opened on a thread when the dispatcher names one, replaced when it
- * names another. The former one is closed, on a thread too, when no item is left that may read
- * or write it. */
+/* The store of this worker is opened on a thread when the dispatcher names one, and replaced
+ * when it names another. The former store is closed, also on a thread, once no item can read or
+ * write it any more. */
 #include "worker/cache/worker_cache.h"
 
 #include <string.h>
@@ -17,8 +17,8 @@
 #include "worker/cache/cache_prefetch.h"
 #include "worker/message/report_timer.h"
 
-#define CLOSE_MS 10000       /* what waits for a store that was replaced is written for so long */
-#define NODE_UNUSED_MS 60000 /* indices of a key that no job uses stay so long */
+#define CLOSE_MS 10000       /* how long records are still written to a store that was replaced */
+#define NODE_UNUSED_MS 60000 /* how long the indices of a key that no job uses are kept */
 
 static void store_free(struct cw_wcache_store *store)
 {
@@ -82,7 +82,7 @@ static void on_opened(void *arg)
 {
     struct cw_wcache_store *store = arg;
     struct cw_worker_state *w = store->worker;
-    cw_thread_join(&store->thread); /* this call was the last that it did */
+    cw_thread_join(&store->thread); /* the thread ends after posting this call */
     store->thread = (struct cw_thread){0};
     w->cache.threads_n--;
     store->opening = false;
@@ -196,7 +196,7 @@ void cw_wcache_stop(struct cw_worker_state *w)
         cw_loop_run(w->loop); /* on_opened and on_closed stop it */
 }
 
-/* Exec is gone: nobody reads or writes. What a drained worker had to write is written. */
+/* Exec has ended, so nothing reads or writes. A drained worker has written its records before. */
 void cw_wcache_free(struct cw_worker_state *w)
 {
     struct cw_wcache_store *store = w->cache.store;

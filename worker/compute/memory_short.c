@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the system gives less memory than the budget says: a container that is too small, or
- * others that use it up. An item for which there was none is no failure while others are in
- * hand: the worker gives back what it can (kept results, idle slots, of each job the last
- * quarter of its outputs), makes do with less from then on, and begins the item again. What it
- * allows itself grows again with each item that succeeds. Only an item for which there is no
- * memory with nothing else in hand has failed. */
+/* What happens when the system gives less memory than the budget says, because a container is
+ * too small or other processes use the memory. An item that finds no memory has not failed while
+ * other items have some: the worker frees what it can (kept batches, idle slots, the last
+ * quarter of each job's outputs), lowers the budget that it uses, and begins the item again. The
+ * budget in use grows again with each output. An item has failed only if it finds no memory
+ * while there is nothing to free. */
 #include "worker/compute/memory_short.h"
 
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include "worker/message/to_dispatcher.h"
 #include "worker/model/budget.h"
 
-/* With nothing in hand, but bytes or slots with clients that may come back. */
+/* How long to retry when nothing is left to free but bytes in streams, or slots that clients may
+ * give back. */
 #define ALONE_MS 20000
 
 static int compare_last_first(const void *pa, const void *pb)
@@ -54,9 +55,9 @@ static void hand_back(const struct cw_wjob *job, struct cw_output *const *v, siz
     cw_set_fini(&items);
 }
 
-/* The outputs of a job that its client needs last and that come behind `first`, so many bytes of
- * them. Returns the bytes. Of items that go to all consumers some may have them already: those
- * stay. */
+/* Hands back the outputs that the job's client needs last, of items after `first`, until so many
+ * bytes are freed. Returns the bytes. Outputs that go to all consumers are kept, since some
+ * consumers may have them already. */
 static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_item *first)
 {
     if (job->to_all || job->queued_n == 0)
@@ -81,8 +82,8 @@ static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_
     return freed;
 }
 
-/* Gives back what can be; `task`: for which there was no memory, or NULL. Returns the bytes of
- * outputs. */
+/* Frees what can be freed. task: the one that found no memory, or NULL. Returns the bytes of the
+ * outputs that were freed. */
 static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
 {
     size_t freed = 0, before = w->memory.bytes + cw_budget_stream_bytes(w);

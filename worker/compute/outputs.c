@@ -54,7 +54,7 @@ void cw_outputs_clear(struct cw_wjob *job)
     }
 }
 
-/* What the client asks for last; NULL when nothing is queued. */
+/* The output that the client needs last; NULL when nothing is queued. */
 static struct cw_output *last_output(const struct cw_wjob *job)
 {
     struct cw_output *last = NULL;
@@ -67,7 +67,8 @@ static struct cw_output *last_output(const struct cw_wjob *job)
     return last;
 }
 
-/* Of an item that goes to all consumers some may have it already. */
+/* The job that exceeds its share the most. Jobs whose items go to all consumers are left out,
+ * since some consumers may have an output already. */
 static struct cw_wjob *find_greedy(const struct cw_worker_state *w)
 {
     struct cw_wjob *worst = NULL;

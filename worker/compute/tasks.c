@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items in the hands of exec. Of each job so many that threads never wait for it: exec divides
- * their time (src/exec/fair_queue.h). A job whose client does not read fills its part of the budget
- * (budget.c) and then stops; a job with nothing in hand always gets one item, and so does one
- * whose next item comes before all it has queued, since its client may be waiting for just that. */
+/* Submits items to exec: of each job as many as keep the threads busy, since exec divides the
+ * threads' time between jobs (src/exec/fair_queue.h). A job whose client does not read fills its
+ * share of the budget (model/budget.h) and then stops. A job with nothing in progress always
+ * gets one item, and so does a job whose next item comes before everything that it has queued,
+ * since its client may wait for just that item. */
 #include "worker/compute/tasks.h"
 
 #include "base/clock.h"
@@ -17,13 +18,13 @@
 #include "worker/message/to_dispatcher.h"
 #include "worker/model/budget.h"
 
-/* Exec is given what keeps its threads busy for so long, and no more: what it has cannot be
- * taken back. */
+/* Exec gets as many items as keep its threads busy for so long, and no more, since items that
+ * exec has cannot be taken back. */
 #define AHEAD_NS 4000000
 #define AHEAD_MAX 1024
 #define IN_HAND_BYTES ((size_t)2 << 10)
 
-/* exec thread */
+/* Called by an exec thread, or for a batch that was kept by the loop thread. */
 static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
                          const struct cw_err *err)
 {
@@ -37,7 +38,7 @@ static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
         task->done_next = head;
     while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel,
                                                   memory_order_relaxed));
-    if (!head) /* the loop has emptied the list, and is done with the node */
+    if (!head) /* the loop thread has emptied the list, so the node is free */
         cw_loop_post_node(w->loop, &w->done_node);
 }
 
@@ -63,8 +64,8 @@ static void task_unlink(struct cw_wjob *job, struct cw_wtask *task)
     job->worker->tasks_n--;
 }
 
-/* Its result comes from exec, from another job's task, or from what is kept of them; all through
- * the list of what is done. */
+/* The result comes from exec, from another job's task, or from the kept batches; always through
+ * the list of finished tasks. */
 static void start(struct cw_wjob *job, struct cw_wtask *task)
 {
     struct cw_worker_state *w = job->worker;
@@ -83,8 +84,8 @@ static void start(struct cw_wjob *job, struct cw_wtask *task)
     }
 }
 
-/* What one more item takes until it is an output: with its task here and in exec, and the head
- * of its batch. */
+/* Memory of one more item until it is an output, with its task here and in exec, and the head of
+ * its batch. */
 static size_t in_hand_bytes(const struct cw_wjob *job)
 {
     return job->item_bytes + IN_HAND_BYTES;
@@ -109,7 +110,7 @@ static void submit(struct cw_wjob *job)
     start(job, task);
 }
 
-/* Nothing that this job computes or has queued comes before its next item. */
+/* Whether the job's next item comes before everything that it computes or has queued. */
 static bool next_is_lowest(const struct cw_wjob *job)
 {
     uint64_t epoch = 0, item = 0;
@@ -126,7 +127,11 @@ static bool next_is_lowest(const struct cw_wjob *job)
     return true;
 }
 
-enum may { MAY_NOT, MAY, MAY_WITH_ROOM /* others have more than their part */ };
+enum may {
+    MAY_NOT,
+    MAY,
+    MAY_WITH_ROOM /* may begin once other jobs, which exceed their share, hand outputs back */
+};
 
 static enum may may_submit(struct cw_wjob *job, size_t used)
 {
@@ -151,8 +156,8 @@ static size_t ahead(const struct cw_wjob *job)
     return n;
 }
 
-/* Submits what may be; returns the bytes for which room must be made for the next item of a job
- * that has not its part. */
+/* Submits what may begin. Returns how many bytes must be freed for the next item of a job that
+ * has less than its share. */
 static size_t submit_all(struct cw_worker_state *w, size_t streams)
 {
     size_t refused = 0, room = 0;
@@ -177,7 +182,7 @@ static size_t submit_all(struct cw_worker_state *w, size_t streams)
 void cw_tasks_pump(struct cw_worker_state *w)
 {
     size_t streams = cw_budget_stream_bytes(w), room;
-    /* What is kept for other jobs has what is left of the budget. */
+    /* Batches kept for other jobs may use what is left of the budget. */
     cw_dedup_trim(&w->dedup, cw_budget(w) - CW_MIN(w->memory.bytes + streams, cw_budget(w)));
     do
         room = submit_all(w, streams);
@@ -186,7 +191,7 @@ void cw_tasks_pump(struct cw_worker_state *w)
 
 static void keep_output(struct cw_wjob *job, struct cw_wtask *task)
 {
-    task->batch->epoch = task->exec.epoch; /* of a shared one: the same again */
+    task->batch->epoch = task->exec.epoch; /* unchanged if another job's task has made the batch */
     task->batch->item = task->exec.item;
     struct cw_output *output = cw_output_new(cw_steal(&task->batch), task->lease);
     job->item_bytes = CW_MAX(job->item_bytes, output->held);
@@ -203,7 +208,8 @@ static void keep_output(struct cw_wjob *job, struct cw_wtask *task)
 
 static void finish_task(struct cw_worker_state *w, struct cw_wtask *task);
 
-/* When the job that computed it failed or was forgotten, this one goes on by itself. */
+/* A task that waited for another job's task. If that one failed, or its job was forgotten, this
+ * task computes the item itself. */
 static void finish_waiter(struct cw_worker_state *w, struct cw_wtask *task, struct cw_batch *batch)
 {
     task->job->waiting_n--;
@@ -217,7 +223,7 @@ static void finish_waiter(struct cw_worker_state *w, struct cw_wtask *task, stru
     finish_task(w, task);
 }
 
-/* What there was no memory for is, while other items have it. */
+/* Whether a task that found no memory is begun again, since other items have the memory. */
 static bool is_begun_again(struct cw_wjob *job, struct cw_wtask *task)
 {
     return task->error->code == CW_E_NOMEM && !job->worker->closing && cw_memory_retry(job, task);
@@ -237,7 +243,8 @@ static void finish_task(struct cw_worker_state *w, struct cw_wtask *task)
     job->bytes -= task->bytes;
     w->memory.bytes -= task->bytes;
     cw_memory_freed(w);
-    /* Of an item that waits (for storage, in operator sleep) the CPU time says too little. */
+    /* For an item that waits (for storage, or in operator sleep) the CPU time would be too
+     * small. */
     int64_t item_ns = CW_MAX(task->exec.cpu_ns, task->exec.wall_ns);
     if (item_ns > 0)
         job->item_ns = job->item_ns ? (7 * job->item_ns + item_ns) / 8 : item_ns;
@@ -275,7 +282,8 @@ void cw_tasks_collect(struct cw_worker_state *w)
     }
 }
 
-/* Its job does not want it any more; computing it ends, unless another job waits for it. */
+/* The task's job does not want the result any more. Computing it ends, unless another job waits
+ * for it. Returns whether it ends. */
 static bool cancel(struct cw_wtask *task)
 {
     task->revoked = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of this worker: made by a JobSpec, ended by Forget. A job that is forgotten leaves the
- * maps at once and is freed when exec has given back the last of its items. */
+/* The life of a job: JobSpec makes it, Forget ends it. A job that is forgotten is removed from
+ * the table at once, and freed when exec has given back the last of its items. */
 #include "worker/job/job_life.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void job_free(struct cw_wjob *job)
         cw_set_fini(&job->epochs[i].held);
         cw_set_fini(&job->epochs[i].done);
     }
-    cw_wcache_job_flush(job); /* what its last items made */
+    cw_wcache_job_flush(job); /* records of its last items */
     cw_wcache_job_fini(job);
     cw_mem_free(job->epochs);
     cw_mem_free(job->queues);
@@ -120,8 +120,8 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
     return NULL;
 }
 
-/* One item tells the error, the rest of each lease may go elsewhere: the dispatcher counts
- * attempts. */
+/* Reports the error for one item of each lease, and hands the others back, so that they may go
+ * to other workers: the dispatcher counts failed attempts. */
 static void fail_leases(struct cw_wjob *job)
 {
     for (size_t i = 0; i < job->leases_n; i++) {
@@ -140,12 +140,12 @@ void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease)
 {
     cw_wlease_add(job, lease);
     if (job->state == CW_WJOB_FAILED && job->graph)
-        cw_loader_open(job); /* the reason may be gone */
+        cw_loader_open(job); /* what made it fail may have been mended */
     else if (job->state == CW_WJOB_FAILED)
         fail_leases(job);
 }
 
-/* What decides the bytes of an item, and which elements are in it. */
+/* The key has everything that decides the bytes of an item and which elements are in it. */
 static void join_function(struct cw_wjob *job, const struct cw_plan_info *info)
 {
     const uint64_t key[] = {info->fingerprint.hi, info->fingerprint.lo, job->seed,
@@ -174,7 +174,8 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     job->item_bytes = info->item_bytes > 0 ? (size_t)info->item_bytes : (size_t)1 << 20;
     cw_log_info("worker", "job=%s is ready: %llu items an epoch", job->id,
                 (unsigned long long)info->items);
-    /* what was leased before the number was known here */
+    /* Drop items that do not exist: they were leased before this worker knew the number of
+     * items. */
     for (size_t i = 0; i < job->epochs_n; i++)
         cw_wlease_revoke(job, job->epochs[i].epoch, info->items, UINT64_MAX);
     cw_tasks_pump(job->worker);
@@ -212,7 +213,7 @@ void cw_wjob_forget(struct cw_wjob *job, const char *reason)
     cw_wlease_clear(job);
     cw_outputs_clear(job);
     if (cw_tasks_cancel_all(job) && job->plan)
-        cw_plan_stop(job->plan); /* what a thread waits for in a source is not waited for */
+        cw_plan_stop(job->plan); /* threads that wait in a source stop waiting */
     cw_wcache_job_flush(job);
     if (w->jobs.n == 0)
         cw_shm_pool_trim(w->pool, 0);

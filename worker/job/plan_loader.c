@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a plan may scan many files: each runs on a thread of its own. Either a job is prepared
- * (sources are found out, the manifest is the result) or opened (with the manifest of the worker
- * that prepared it).
+/* Opening a plan may scan many files, so each is opened on a thread of its own. A job is either
+ * prepared (its sources are found, and the manifest is the result) or opened (with the manifest of
+ * the worker that prepared it).
  *
- * A few at a time: those that take long do not count, so that a slow file system or pattern
- * holds up no other job. One that nobody wants any more is told to stop, and does so unless it
- * hangs in the kernel; then its thread is left to itself, and what it finds is dropped. */
+ * Only a few run at a time. Those that take long do not count, so that a slow file system or
+ * pattern delays no other job. A loading that nobody wants any more is told to stop, and does so
+ * unless it hangs in the kernel; then its thread is left alone, and its result is dropped. */
 #include "worker/job/plan_loader.h"
 
 #include <string.h>
@@ -19,11 +19,12 @@
 #include "worker/message/to_dispatcher.h"
 
 #define QUICK_AT_ONCE 4
-#define SLOW_MS 500     /* from then on it does not count */
-#define THREADS_MAX 256 /* with those that hang */
-#define ORPHAN_MS 30000 /* a dispatcher that comes back may ask for the same preparation again */
-/* Plans kept from preparing: this worker is usually given the job right after, and need not scan
- * the files again. */
+#define SLOW_MS 500     /* a loading that takes longer does not count as one of the few */
+#define THREADS_MAX 256 /* including those that hang */
+/* how long preparations go on without a dispatcher, which may come back and ask for them again */
+#define ORPHAN_MS 30000
+/* Number of plans that are kept after preparing: this worker usually gets the job right
+ * afterwards, and need not scan the files again. */
 #define PREPARED_MAX 4
 
 struct cw_prepared {
@@ -34,22 +35,22 @@ struct cw_prepared {
 };
 
 struct cw_loading {
-    struct cw_loading *next; /* waiting, or running */
+    struct cw_loading *next; /* list of waiting or of running ones */
     struct cw_worker_state *worker;
     struct cw_thread thread;
     struct cw_loop_node node;
     char *job_id;
     uint64_t serial;
     bool prepare;
-    bool unwanted; /* it runs on for nobody */
-    bool orphan;   /* the stream on which it was asked for has ended */
+    bool unwanted; /* nobody wants the result any more */
+    bool orphan;   /* the stream on which it was requested has ended */
     int64_t began_ms;
     struct cw_stop *stop;
-    /* given to the thread */
+    /* input of the thread */
     struct cw_graph *graph;
     uint64_t seed;
     struct cw_buf *manifest_in;
-    /* made by it */
+    /* output of the thread */
     struct cw_plan *plan;
     struct cw_buf *manifest_out;
     struct cw_err error;
@@ -178,7 +179,8 @@ static void run(void *arg)
     cw_loop_post_node(o->worker->loop, &o->node);
 }
 
-/* Whether one more may run; else *ret_wait_ms says when to look again, -1 = when one has ended. */
+/* Whether one more may run. If not, *ret_wait_ms says when to try again; -1 = when a running one
+ * ends. */
 static bool has_room(const struct cw_worker_state *w, int64_t now_ms, int64_t *ret_wait_ms)
 {
     size_t quick = 0;
@@ -231,9 +233,9 @@ static void begin(struct cw_worker_state *w, struct cw_loading *o)
     start_next(w);
 }
 
-/* ---- what nobody wants any more ---- */
+/* ---- cancelling ---- */
 
-/* It may be freed, or not. */
+/* Frees the loading if it has not begun; otherwise it is freed when its thread ends. */
 static void give_up(struct cw_loading *o)
 {
     struct cw_worker_state *w = o->worker;
@@ -247,7 +249,7 @@ static void give_up(struct cw_loading *o)
     }
 }
 
-/* job_id NULL: all. */
+/* Gives up the loadings of a job (NULL: of all jobs). */
 static void give_up_those(struct cw_worker_state *w, const char *job_id, bool orphans_only)
 {
     struct cw_loading *const lists[] = {w->loader.running, w->loader.waiting};
@@ -314,7 +316,7 @@ void cw_loader_detached(struct cw_worker_state *w)
         cw_timer_start(w->loader.orphans_timer, ORPHAN_MS, 0);
 }
 
-/* The dispatcher was away, and asks again for what is under way. */
+/* The dispatcher has come back, and asks again for a preparation that is in progress. */
 static bool adopt(struct cw_worker_state *w, const char *job_id, uint64_t seed)
 {
     struct cw_loading *const lists[] = {w->loader.running, w->loader.waiting};

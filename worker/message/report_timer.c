@@ -20,8 +20,9 @@ void cw_report_soon(struct cw_worker_state *w)
     cw_report_within(w, SOON_MS);
 }
 
-/* When half of what is in hand will be done, so that the dispatcher gives more before the rest
- * is; but soon, since leases follow from the pace that it sees. */
+/* The time until half of the pending items will be done, so that the dispatcher leases more
+ * before the rest is; bounded, since the dispatcher derives the size of leases from the rate
+ * that it sees. */
 static int64_t half_done_ms(const struct cw_worker_state *w)
 {
     double ns = 0;

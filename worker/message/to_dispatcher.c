@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "wire/wire.h"
 
-/* Bytes that may wait for a dispatcher that does not read. */
+/* Bytes that may be queued for a dispatcher that does not read. */
 #define QUEUED_MAX ((size_t)256 << 20)
 
 void cw_dispatcher_send(struct cw_worker_state *w, Cachew__V1__WorkerMessage *message)
@@ -24,7 +24,7 @@ void cw_report_failed(struct cw_worker_state *w, const struct cw_wjob *job,
     Cachew__V1__LeaseId id = CACHEW__V1__LEASE_ID__INIT;
     id.generation = lease.generation;
     id.counter = lease.counter;
-    char *msg = cw_mem_strdup(error->msg); /* protobuf-c's strings are not const */
+    char *msg = cw_mem_strdup(error->msg); /* a copy, since strings of protobuf-c are not const */
     Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
     failed.lease = &id;
     failed.job_id = job->id;

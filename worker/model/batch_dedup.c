@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "worker/model/state.h"
 
-/* Two items may have the same number; the second is then not shared. */
+/* A hash. If two items have the same one, the second is not shared. */
 static uint64_t number_of(uint64_t epoch, uint64_t item)
 {
     return cw_mix64(epoch + 1) + item;
@@ -162,7 +162,8 @@ bool cw_dedup_is_awaited(const struct cw_wtask *task)
     return false;
 }
 
-/* Some job has not come to it yet. One that began a later item has had it, here or elsewhere. */
+/* Whether some job may still ask for the item. A job that has begun a later item has had it,
+ * here or on another worker. */
 static bool is_wanted(const struct cw_dedup_item *it)
 {
     if (it->given >= it->function->members_n)

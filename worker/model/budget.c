@@ -5,7 +5,7 @@
 
 size_t cw_budget(const struct cw_worker_state *w)
 {
-    size_t own = w->budget - (w->cache.store ? w->cache.memory : 0); /* the cache has the rest */
+    size_t own = w->budget - (w->cache.store ? w->cache.memory : 0); /* the rest is the cache's */
     return w->memory.allowed ? CW_MIN(own, w->memory.allowed) : own;
 }
 

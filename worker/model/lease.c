@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that a job was leased and that are not begun. Leases are kept by their lowest item, and
- * the lowest item of all is begun first: the client gives outputs out in order, so nothing else
- * helps it more. */
+/* Leases are an array sorted by their first pending item. It is short, and only the first lease
+ * or the newest one changes its place. */
 #include "worker/model/lease.h"
 
 #include <string.h>
@@ -15,7 +14,7 @@ static bool lease_before(const struct cw_wlease *a, const struct cw_wlease *b)
     return cw_item_before(a->epoch, a->pending.v[0].lo, b->epoch, b->pending.v[0].lo);
 }
 
-/* Moves lease i before those of [0, i), which are in order, that begin later. */
+/* Moves lease i to its place among [0, i), which are sorted. */
 static void settle_down(struct cw_wjob *job, size_t i)
 {
     struct cw_wlease lease = job->leases[i];
@@ -24,7 +23,7 @@ static void settle_down(struct cw_wjob *job, size_t i)
     job->leases[i] = lease;
 }
 
-/* The first lease begins later than before; the others are in order. */
+/* Moves the first lease, whose first item has changed, to its place; the others are sorted. */
 static void settle_first(struct cw_wjob *job)
 {
     struct cw_wlease lease = job->leases[0];
@@ -40,7 +39,7 @@ static void remove_at(struct cw_wjob *job, size_t i)
     memmove(&job->leases[i], &job->leases[i + 1], (--job->leases_n - i) * sizeof(job->leases[0]));
 }
 
-/* Adds [lo, hi) without what is in `held`. */
+/* Adds [lo, hi) except what is in `held`. */
 static void add_absent(struct cw_set *set, const struct cw_set *held, uint64_t lo, uint64_t hi)
 {
     while (lo < hi) {
@@ -87,8 +86,8 @@ void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t
         struct cw_wlease *lease = &job->leases[i];
         if (lease->epoch != epoch)
             continue;
-        /* Held goes with pending: what is computed or queued is looked after by tasks.c and
-         * outq.c. */
+        /* Only pending items stop being held here: tasks.c and outputs.c look after those that
+         * are computed or queued. */
         for (size_t k = 0; k < lease->pending.n; k++) {
             uint64_t a = CW_MAX(lo, lease->pending.v[k].lo), b = CW_MIN(hi, lease->pending.v[k].hi);
             if (a < b)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finished outputs, and the queue of one consumer: a binary heap by (epoch, item). Revoking is
- * rare and walks all of it. */
+/* Outputs are rarely revoked, so that walks the whole heap. */
 #include "worker/model/output_queue.h"
 
 #include "base/mem.h"
 
-/* Smaller ones are copied when they are put away and when they are sent, which costs less than
- * what else comes with a batch. */
+/* Outputs up to this size are copied into their wire form when they are queued, and copied again
+ * when they are sent: that costs less than the rest of a batch. */
 #define PACKED_MAX 1024
-/* A queue's pointer, and the room for as many more that a growing queue may have. */
+/* Memory in the queue: the pointer, and the spare capacity of a growing array. */
 #define PLACE_BYTES (2 * sizeof(struct cw_output *))
 
 static bool is_small(const struct cw_batch *batch)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of clients (Data.Fetch): one a consumer and worker. Outputs go out lowest number
- * first, under the client's credit in bytes; many small ones share a message. What was sent is
- * forgotten but for its number: when the stream ends, numbers that the dispatcher has not called
- * received are handed back to it. */
+/* The streams of clients (Data.Fetch), one per consumer and worker. The lowest output is sent
+ * first, within the client's credit in bytes; many small outputs share a message. Of what was
+ * sent only the numbers are kept: when the stream ends, the numbers that the dispatcher has not
+ * reported as received are handed back to it. */
 #include "worker/serve/client_streams.h"
 
 #include <stdio.h>
@@ -22,9 +22,9 @@
 
 #define MESSAGE_OUTPUTS 256
 #define MESSAGE_BYTES ((size_t)256 << 10)
-/* So much may wait in the stream below; the rest stays here, where it can be revoked. */
+/* Bytes that may be queued in the stream; the rest waits here, where it can be revoked. */
 #define STREAM_LOW ((size_t)1 << 20)
-/* Of how many epochs it is known what was sent: more than can be under way. */
+/* Number of epochs whose sent items are remembered: more than can be in progress. */
 #define SENT_EPOCHS_MAX 64
 #define CREDIT_MAX (INT64_MAX / 4)
 
@@ -61,7 +61,7 @@ static void client_free(struct cw_wclient *c)
     cw_mem_free(c);
 }
 
-/* Ends a stream of our own will; on_close frees the client. */
+/* Ends a stream with an error; on_close frees the client. */
 static void turn_away(struct cw_wclient *c, int code, const char *why)
 {
     cw_log_warn("worker", "client %s: %s", cw_stream_peer(c->stream), why);
@@ -94,8 +94,8 @@ static struct cw_set *sent_of(struct cw_wclient *c, uint64_t epoch)
     return &oldest->items;
 }
 
-/* An output that comes before one that the client has already may be what it waits for with its
- * buffer full of later ones: it needs no credit. */
+/* An output that precedes one which the client has already may be the one that it waits for,
+ * with its buffer full of later ones: it needs no credit. */
 static bool may_send(const struct cw_wclient *c, const struct cw_output *o)
 {
     return c->credit > 0 ||
@@ -113,7 +113,7 @@ static void note_sent(struct cw_wclient *c, const struct cw_output *o)
     }
 }
 
-/* One message; false when there is nothing that may go. */
+/* Sends one message; returns false when nothing may be sent. */
 static bool send_some(struct cw_wclient *c, struct cw_outq *q)
 {
     struct cw_wire_outbox *box = NULL;
@@ -174,7 +174,7 @@ static void on_low(void *arg)
     cw_tasks_pump(c->worker);
 }
 
-/* ---- jobs that come and go ---- */
+/* ---- jobs ---- */
 
 static void bind(struct cw_wclient *c, struct cw_wjob *job)
 {
@@ -211,7 +211,7 @@ void cw_wclients_unbind(struct cw_wjob *job)
     }
 }
 
-/* ---- what clients say ---- */
+/* ---- messages of clients ---- */
 
 static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
 {

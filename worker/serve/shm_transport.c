@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches for a client of the same host stay where they were built: the client maps the slot and
- * gets its number. All larger batches are built in slots, whoever will get them: their pages are
- * there already, which fresh heap memory's are not.
+/* A batch for a client of the same host stays where it was built (compute/batch_alloc.c): the
+ * client maps the slot, and gets its number instead of bytes.
  *
- * A slot that the client holds belongs to it until it is released; if the client goes without
+ * A slot that was lent belongs to the client until it is released. If the client goes without
  * releasing it, its process may still read it, so that slot is never written again. */
 #include "worker/serve/shm_transport.h"
 
@@ -19,7 +18,7 @@
 #define ANSWER_MS 2000
 #define HANDSHAKES_MAX 64
 
-/* A connection whose token has not come. */
+/* A connection whose token has not arrived yet. */
 struct cw_handshake {
     struct cw_handshake *next;
     struct cw_worker_state *worker;
@@ -82,7 +81,7 @@ static void on_connection(void *arg)
         if (!h->poll || w->shm.handshakes_n > HANDSHAKES_MAX)
             handshake_end(h);
         else
-            on_token(h); /* usually there already */
+            on_token(h); /* the token has usually arrived already */
     }
 }
 
@@ -128,7 +127,7 @@ void cw_shm_transport_answer(struct cw_wclient *c, bool ok)
 {
     if (!c->shm_offered)
         return;
-    on_connection(c->worker); /* it is connected before it says so */
+    on_connection(c->worker); /* the client connects before it sends the answer */
     c->shm_answered = true;
     c->shm_ok = ok && c->shm_fd >= 0;
     if (!c->shm_ok)
@@ -159,7 +158,7 @@ static bool send_descriptor(struct cw_wclient *c, const struct cw_buf *buf)
     return false;
 }
 
-/* A slot that clients have is ours until the last of them gives it back. */
+/* Counts the clients that a slot is lent to. */
 static void note_held(struct cw_worker_state *w, const struct cw_buf *buf, intptr_t change)
 {
     intptr_t before = (intptr_t)cw_map_get(&w->shm.lent, buf->tag), now = before + change;
@@ -173,8 +172,8 @@ static void note_held(struct cw_worker_state *w, const struct cw_buf *buf, intpt
     w->shm.lent_bytes -= buf->cap;
 }
 
-/* What clients have cannot be called back, so half of the budget stays for what others need;
- * beyond it bytes are sent. */
+/* Lent slots cannot be called back, so half of the budget is kept for other outputs; beyond that
+ * bytes are sent. */
 static bool is_too_much(const struct cw_worker_state *w, const struct cw_buf *buf)
 {
     return w->shm.lent_bytes > 0 && w->shm.lent_bytes + buf->cap > cw_budget(w) / 2;

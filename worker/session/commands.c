@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dispatcher tells a worker. */
+/* Commands of the dispatcher. */
 #include "worker/session/commands.h"
 
 #include <string.h>
@@ -89,7 +89,8 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
         if (job)
             cw_wjob_forget(job, command->forget->reason);
         else
-            cw_loader_forget(w, command->forget->job_id); /* it was only prepared here */
+            /* it was only prepared here, not opened */
+            cw_loader_forget(w, command->forget->job_id);
         cw_tasks_pump(w);
         break;
     }
@@ -114,7 +115,7 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
         return cw_wcache_chunks(w, command->cache_chunks);
     case CACHEW__V1__WORKER_COMMAND__KIND_WELCOME: /* handled when the session begins */
     case CACHEW__V1__WORKER_COMMAND__KIND__NOT_SET:
-    default: /* a newer dispatcher's */
+    default: /* a command of a newer dispatcher */
         cw_log_debug("worker", "command %d is not known here", (int)command->kind_case);
     }
     return NULL;

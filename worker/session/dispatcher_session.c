@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stream to the dispatcher. It is opened again for ever, with backoff; meanwhile the leases
- * that are here go on. The first message of each stream says what is held, so a dispatcher that
- * was started anew knows it too. */
+ * that are here are served. The first message of each stream lists what is held, so that a
+ * dispatcher which was restarted knows it too. */
 #include "worker/session/dispatcher_session.h"
 
 #include <unistd.h>
@@ -47,12 +47,12 @@ static void on_overflow(struct cw_worker_state *w)
     leave(w, "it does not read what it is sent");
 }
 
-/* ---- what is held ---- */
+/* ---- held items ---- */
 
 struct held_list {
     Cachew__V1__HeldLease **v;
     size_t n, cap;
-    struct cw_set *sets; /* one each */
+    struct cw_set *sets; /* one per lease */
 };
 
 static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job,
@@ -222,7 +222,7 @@ void cw_wsession_stop(struct cw_worker_state *w)
     cw_timer_free(w->session.retry);
     w->session.retry = NULL;
     if (w->session.stream && w->drain.done)
-        cw_stream_finish(w->session.stream, 0, NULL); /* what was handed back is still sent */
+        cw_stream_finish(w->session.stream, 0, NULL); /* what was handed back must still be sent */
     cw_stream_free(w->session.stream);
     w->session.stream = NULL;
     w->session.attached = false;

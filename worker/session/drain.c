@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way out: no new leases, what is not begun goes back, what is begun is finished and served
- * until clients are known to have it. What cannot be served or computed in time is handed back,
- * and others compute it. What waits for the cache's store is written if it answers. */
+/* Drains the worker: it takes no new leases, hands back what is not begun, and finishes and
+ * serves what is begun until clients are known to have received it. What cannot be computed or
+ * served in time is handed back, for other workers to compute. Records that wait for the cache's
+ * store are written if the store answers. */
 #include "worker/session/drain.h"
 
 #include "base/clock.h"
@@ -18,10 +19,10 @@
 #include "worker/session/report.h"
 
 #define CHECK_MS 50
-/* A consumer without a stream: it may be connecting just now. */
+/* How long to wait for a consumer that has no stream: it may be connecting just now. */
 #define NO_STREAM_MS 2000
-/* Nobody says what is received (no dispatcher, or a client that died): streams have taken all,
- * that must do. */
+/* How long to wait for news of what was received once streams have accepted everything: there
+ * may be no dispatcher, or the client may have died. */
 #define NO_WORD_MS 3000
 
 static bool is_unreceived(const struct cw_wclient *c)
@@ -40,7 +41,7 @@ static bool drop_output(void *arg, struct cw_output *output)
     return true;
 }
 
-/* What waits for consumers that have no stream. */
+/* Hands back the outputs of consumers that have no stream, or all outputs. */
 static void drop_unserved(struct cw_wjob *job, bool all)
 {
     for (uint32_t i = 0; i < job->consumers; i++)
@@ -48,7 +49,7 @@ static void drop_unserved(struct cw_wjob *job, bool all)
             cw_outq_filter(&job->queues[i], drop_output, job);
 }
 
-/* All is computed and in the hands of gRPC or of clients. */
+/* Whether everything is computed and was accepted by streams or clients. */
 static bool is_served(const struct cw_worker_state *w)
 {
     if (w->drain.abandoned)
@@ -69,8 +70,8 @@ static bool is_received(const struct cw_worker_state *w)
     return true;
 }
 
-/* The time is over. What threads are at, which may be a read that never ends, is others' to
- * compute. */
+/* The time limit has passed. What threads still compute, which may be a read that never ends, is
+ * handed back for other workers to compute. */
 static void give_up(struct cw_worker_state *w, int64_t waited_ms)
 {
     size_t items = 0;
@@ -123,7 +124,7 @@ static void on_check(void *arg)
     if (w->tasks_n == 0 || w->drain.abandoned)
         cw_wcache_flush(w);
     bool is_written = !cw_wcache_is_busy(w);
-    if (was_over /* what was handed back then is sent by now */ ||
+    if (was_over /* what was handed back at the last check is sent by now */ ||
         (is_written && w->drain.served_ms > 0 &&
          (is_received(w) || cw_clock_ms() - w->drain.served_ms >= NO_WORD_MS)))
         finish(w);

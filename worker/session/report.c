@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the worker tells the dispatcher. Finished items are told together: the more work is in
- * hand the fewer times a second, since nobody needs to know before it is time for more; and at
- * once when there is nothing left to compute. While there is no job a heartbeat now and then is
- * all. */
+/* Progress messages. Finished items are reported together: the more work is pending the less
+ * often, since the dispatcher needs to know only when it is time to lease more; and at once when
+ * nothing is left to compute. Without a job there is only a heartbeat now and then. */
 #include "worker/session/report.h"
 
 #include "base/clock.h"
@@ -23,10 +22,11 @@
 #include "worker/serve/client_streams.h"
 #include "worker/serve/shm_transport.h"
 
-#define DRY_MS 10 /* dry again so shortly after a report: wait a little */
+#define DRY_MS 10 /* at least so long between two reports */
 #define COUNTS_MS 1000
-#define COUNTS_DRY_MS 100 /* with nothing left to compute: they may be the last of a job */
-#define DONE_MAX 4096     /* epochs in one message */
+/* sooner when nothing is left to compute: these may be a job's last counters */
+#define COUNTS_DRY_MS 100
+#define DONE_MAX 4096 /* number of epochs in one message */
 
 static bool is_idle(const struct cw_worker_state *w)
 {
@@ -162,7 +162,8 @@ static void on_soon(void *arg)
     cw_report_now(arg);
 }
 
-/* The same clock serves what must not be forgotten: slots that went, clients that do not answer. */
+/* The heartbeat also does what must not be forgotten: it tells clients of slots that are gone,
+ * and serves clients that have not answered. */
 static void on_beat(void *arg)
 {
     struct cw_worker_state *w = arg;
@@ -200,5 +201,5 @@ void cw_report_detached(struct cw_worker_state *w)
 {
     if (w->report.soon)
         cw_timer_stop(w->report.soon);
-    /* The beat goes on: clients are served without a dispatcher too. */
+    /* The heartbeat goes on: clients are served without a dispatcher too. */
 }
