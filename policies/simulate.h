@@ -16,7 +16,7 @@
 #define CW_POLICIES_SIMULATE_H
 
 #include "policies/scale.h"
-#include "policies/share.h"
+#include "policies/max_min_share.h"
 
 struct cw_sim_job_spec {
     const char *name;

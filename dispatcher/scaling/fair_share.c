@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fair shares (policies/share.h) of the workers that there are: what a job wants is what its
+/* Fair shares (policies/max_min_share.h) of the workers that there are: what a job wants is what its
  * policy says; without one, all of them. */
 #include "dispatcher/scaling/scaling_int.h"
-#include "policies/share.h"
+#include "policies/max_min_share.h"
 
 #include <math.h>
 

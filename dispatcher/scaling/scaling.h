@@ -4,7 +4,7 @@
  *
  *   scaling.c         windows of what trainers measured go to the job's policy (policies/scale.h)
  *   scaling_policy.c  which policy that is, what it is shown, and what is remembered of it
- *   fair_share.c      what jobs want becomes fair shares of the fleet (policies/share.h)
+ *   fair_share.c      what jobs want becomes fair shares of the fleet (policies/max_min_share.h)
  *   assign.c          shares become assigned workers
  *   time_slices.c     of each worker that several jobs use: which part of its time is whose
  *   placement.c       how many workers each client is asked to start on its own host

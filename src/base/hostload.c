@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hostload.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/memlimit.h"
+#include "base/text_file.h"
 
 #define FIELDS 8 /* user nice system idle iowait irq softirq steal; guests are in user already */
 #define IDLE 3
 #define IOWAIT 4
 #define BUDGET_MIN ((uint64_t)64 << 20)
 #define BUDGET_MAX ((uint64_t)8 << 30)
-
-static bool read_file(const char *path, char *text, size_t cap)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    size_t n = 0;
-    ssize_t got;
-    while (n + 1 < cap && (got = read(fd, text + n, cap - 1 - n)) > 0)
-        n += (size_t)got;
-    text[n] = '\0';
-    close(fd);
-    return n > 0;
-}
 
 /* The line of all CPUs: ticks since the start. */
 static bool read_ticks(const char *stat, uint64_t *ret_busy, uint64_t *ret_total)
@@ -89,8 +75,8 @@ bool cw_hostload_look(struct cw_hostload *load)
     const size_t cap = 64 * 1024; /* a line of at most 100 bytes a CPU */
     cw_autofree char *stat = cw_mem_new(cap);
     char loadavg[128];
-    bool ok =
-        read_file("/proc/stat", stat, cap) && read_file("/proc/loadavg", loadavg, sizeof(loadavg));
+    bool ok = cw_text_file_read("/proc/stat", stat, cap) &&
+              cw_text_file_read("/proc/loadavg", loadavg, sizeof(loadavg));
     if (ok)
         ok = cw_hostload_parse(stat, loadavg, load);
     else

@@ -3,6 +3,7 @@
 #include "base/map.h"
 
 #include "base/hash.h"
+#include "base/map_int.h"
 #include "base/mem.h"
 
 enum slot_state { SLOT_FREE, SLOT_FULL, SLOT_GRAVE };
@@ -59,12 +60,10 @@ static void insert(struct cw_map *map, uint64_t key, void *value)
 static void make_room(struct cw_map *map)
 {
     struct cw_map old = *map;
+    size_t cap = cw_map_slots_for(old.n);
 
-    if (map->cap && (map->used + 1) * 4 <= map->cap * 3)
+    if (cw_map_has_room(old.used, old.cap))
         return;
-    size_t cap = 16;
-    while (cap < (old.n + 1) * 2)
-        cap *= 2;
     *map = (struct cw_map){.slots = CW_NEW_ARRAY(struct cw_map_slot, cap), .cap = cap};
     for (size_t i = 0; i < old.cap; i++)
         if (old.slots[i].state == SLOT_FULL)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/memlimit.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,30 +9,17 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text_file.h"
 
 #define PATH_BYTES 4096
 #define MARGIN_LEAST ((uint64_t)32 << 20)
 #define LEAST ((uint64_t)16 << 20)
 #define UNLIMITED ((uint64_t)1 << 62) /* version 1 says "none" by a number near 2^63 */
 
-static bool read_text(const char *path, char *text, size_t cap)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    size_t n = 0;
-    ssize_t got;
-    while (n + 1 < cap && (got = read(fd, text + n, cap - 1 - n)) > 0)
-        n += (size_t)got;
-    text[n] = '\0';
-    close(fd);
-    return n > 0;
-}
-
 static uint64_t read_limit(const char *path)
 {
     char text[64], *end;
-    if (!read_text(path, text, sizeof(text)))
+    if (!cw_text_file_read(path, text, sizeof(text)))
         return CW_MEMLIMIT_NONE;
     uint64_t bytes = strtoull(text, &end, 10);
     /* "max" is no number */
@@ -93,7 +79,7 @@ uint64_t cw_memlimit_cgroup(const char *root)
     char path[PATH_BYTES], *rest = NULL;
     uint64_t least = CW_MEMLIMIT_NONE;
     snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-    if (!read_text(path, text, cap))
+    if (!cw_text_file_read(path, text, cap))
         return least;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         uint64_t limit = of_line(root, line);
@@ -129,7 +115,7 @@ static uint64_t address_space_used(void)
 {
     char text[128];
     long page = sysconf(_SC_PAGESIZE);
-    return page > 0 && read_text("/proc/self/statm", text, sizeof(text))
+    return page > 0 && cw_text_file_read("/proc/self/statm", text, sizeof(text))
                ? strtoull(text, NULL, 10) * (uint64_t)page
                : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/map_int.h"
 #include "base/mem.h"
 
 struct cw_strmap_slot {
@@ -52,12 +53,10 @@ static void insert(struct cw_strmap *map, char *key, uint64_t hash, void *value)
 static void make_room(struct cw_strmap *map)
 {
     struct cw_strmap old = *map;
+    size_t cap = cw_map_slots_for(old.n);
 
-    if (map->cap && (map->used + 1) * 4 <= map->cap * 3)
+    if (cw_map_has_room(old.used, old.cap))
         return;
-    size_t cap = 16;
-    while (cap < (old.n + 1) * 2)
-        cap *= 2;
     *map = (struct cw_strmap){.slots = CW_NEW_ARRAY(struct cw_strmap_slot, cap), .cap = cap};
     for (size_t i = 0; i < old.cap; i++)
         if (old.slots[i].key)

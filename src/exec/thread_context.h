@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include "exec/exec.h"
 #include "exec/fair_queue.h"
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 #include <stdatomic.h>
 
 /* Counters of one node in one context. Written by the thread that has borrowed the context, read by

@@ -4,7 +4,7 @@
 
 /* Shared by the files of src/plan. */
 
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 
 /* Fills plan->nodes from plan->checked: opens the operators, infers specs again with what the
  * sources know now, and counts elements. */

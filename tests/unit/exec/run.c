@@ -2,7 +2,7 @@
 #include "run.h"
 
 #include "base/mem.h"
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 #include "support/checked.h"
 #include <string.h>
 

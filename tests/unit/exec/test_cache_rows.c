@@ -4,7 +4,7 @@
  * and off between items. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 #include "run.h"
 #include "setups.h"
 #include "support/cm.h"

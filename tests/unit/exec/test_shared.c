@@ -2,7 +2,7 @@
 /* Many pipelines share caches by their keys: what one has kept must be what another would have
  * computed, and nothing may show in the data. The cache compares what is put twice. */
 #include "base/mem.h"
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 #include "run.h"
 #include "support/checked.h"
 #include "support/fake_cache.h"

@@ -2,7 +2,7 @@
 /* The walk with caches at its nodes: the same bytes in every state of the cache, and what is asked
  * of the cache on the way. */
 #include "base/mem.h"
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 #include "run.h"
 #include "setups.h"
 #include "support/cm.h"

@@ -2,7 +2,7 @@
 /* Keys of cached elements: equal keys and ids are equal bytes, and what changes bytes changes the
  * key. */
 #include "base/mem.h"
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 #include "support/checked.h"
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan says of an epoch, and that manifests fix the files. */
 #include "base/mem.h"
-#include "plan/program.h"
+#include "plan/plan_nodes.h"
 #include "support/checked.h"
 #include <fcntl.h>
 #include <stdio.h>

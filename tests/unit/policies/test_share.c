@@ -3,7 +3,7 @@
 
 #include "base/compiler.h"
 #include "base/hash.h"
-#include "policies/share.h"
+#include "policies/max_min_share.h"
 #include "support/cm.h"
 
 static void check(double workers, const struct cw_share_tenant *tenants, size_t tenants_n,

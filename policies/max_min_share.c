@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policies/share.h"
+#include "policies/max_min_share.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * the others want, or, if the fleet is too small for all minimums, its share of that by weight.
  * What a job does not want goes to the others. Pure, like all policies (policy.h). Shares are
  * numbers of workers and may be fractions: a worker can serve several jobs. */
-#ifndef CW_POLICIES_SHARE_H
-#define CW_POLICIES_SHARE_H
+#ifndef CW_POLICIES_MAX_MIN_SHARE_H
+#define CW_POLICIES_MAX_MIN_SHARE_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
 /* A plan from inside, for src/exec: the graph as a flat program. An element is computed by walking
  * down from a node with a position (index operators map it, element operators are put on a stack)
  * to a source, and back up through the stack; only merges and inner batches need a frame. */
-#ifndef CW_PLAN_PROGRAM_H
-#define CW_PLAN_PROGRAM_H
+#ifndef CW_PLAN_PLAN_NODES_H
+#define CW_PLAN_PLAN_NODES_H
 
 #include "base/thread.h"
 #include "graph/sparse.h"

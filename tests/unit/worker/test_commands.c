@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands of the dispatcher: what is not valid, what is for a job that is not here, and what each
+ * changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "unit/worker/bare_worker.h"
+#include "worker/cache/cache_keys.h"
+#include "worker/session/commands.h"
+
+static char job_id[] = "job", other_id[] = "other", empty[] = "";
+
+static Cachew__V1__WorkerCommand command_of(Cachew__V1__WorkerCommand__KindCase kind)
+{
+    Cachew__V1__WorkerCommand command = CACHEW__V1__WORKER_COMMAND__INIT;
+    command.kind_case = kind;
+    return command;
+}
+
+static const char *run_job(struct cw_worker_state *w, char *id, uint32_t consumers, double part)
+{
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_JOB);
+    Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
+    spec.job_id = id;
+    spec.consumers = consumers;
+    spec.part = part;
+    command.job = &spec; /* without a pipeline: it is here, and cannot be opened */
+    return cw_commands_run(w, &command);
+}
+
+static void run_forget(struct cw_worker_state *w, char *id)
+{
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_FORGET);
+    Cachew__V1__Forget forget = CACHEW__V1__FORGET__INIT;
+    forget.job_id = id;
+    command.forget = &forget;
+    assert_null(cw_commands_run(w, &command));
+}
+
+static void run_revoke(struct cw_worker_state *w, char *id, uint64_t lo, uint64_t hi)
+{
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_REVOKE);
+    Cachew__V1__Interval interval = CACHEW__V1__INTERVAL__INIT, *intervals[] = {&interval};
+    Cachew__V1__Revoke revoke = CACHEW__V1__REVOKE__INIT;
+    interval.lo = lo;
+    interval.hi = hi;
+    revoke.job_id = id;
+    revoke.items = intervals;
+    revoke.n_items = 1;
+    command.revoke = &revoke;
+    assert_null(cw_commands_run(w, &command));
+}
+
+static void test_job(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    char *long_id = cw_mem_new(CW_JOB_ID_MAX + 2);
+    memset(long_id, 'x', CW_JOB_ID_MAX + 1);
+    assert_non_null(run_job(w, empty, 1, 1));
+    assert_non_null(run_job(w, long_id, 1, 1));
+    assert_non_null(run_job(w, job_id, CW_CONSUMERS_MAX + 1, 1));
+    assert_int_equal(w->jobs.n, 0);
+    assert_null(run_job(w, job_id, 0, 2.5));
+    struct cw_wjob *job = cw_wjob_get(w, job_id);
+    assert_non_null(job);
+    assert_int_equal(job->consumers, 1);
+    assert_int_equal(job->state, CW_WJOB_FAILED);
+    assert_true(job->part > 2.4 && job->part < 2.6);
+    /* The same again changes its weight; another one replaces it. */
+    assert_null(run_job(w, job_id, 1, 0));
+    assert_ptr_equal(cw_wjob_get(w, job_id), job);
+    assert_true(job->part > 0.9 && job->part < 1.1);
+    assert_null(run_job(w, job_id, 2, 1));
+    assert_int_equal(w->jobs.n, 1);
+    assert_int_equal(cw_wjob_get(w, job_id)->consumers, 2);
+    run_forget(w, other_id);
+    assert_int_equal(w->jobs.n, 1);
+    run_forget(w, job_id);
+    assert_int_equal(w->jobs.n, 0);
+    assert_null(cw_wjob_get(w, job_id));
+    cw_mem_free(long_id);
+    bare_free(w);
+}
+
+static void test_revoke(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    struct cw_wjob *job = bare_job(w, job_id, 1);
+    struct cw_wtask task = {.job = job};
+    bare_lease(job, 1, 0, 10, 20);
+    (void)bare_output(job, 0, 3, 10, false);
+    task.exec.item = 4;
+    job->tasks = &task;
+    cw_set_add(&cw_wjob_epoch(job, 0)->held, 4, 5);
+    run_revoke(w, other_id, 0, 100);
+    run_revoke(w, job_id, 5, 5);
+    assert_int_equal(cw_set_count(&cw_wjob_epoch(job, 0)->held), 12);
+    run_revoke(w, job_id, 0, 12);
+    assert_int_equal(job->queued_n, 0);
+    assert_true(task.revoked);
+    assert_int_equal(cw_set_count(&cw_wjob_epoch(job, 0)->held), 8);
+    assert_int_equal(cw_set_count(&job->leases[0].pending), 8);
+    job->tasks = NULL;
+    bare_free(w);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    struct cw_wjob *job = bare_job(w, job_id, 1);
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_PARTS);
+    Cachew__V1__JobPart one = CACHEW__V1__JOB_PART__INIT, two = CACHEW__V1__JOB_PART__INIT,
+                        *parts[] = {&one, &two};
+    Cachew__V1__Parts message = CACHEW__V1__PARTS__INIT;
+    one.job_id = other_id;
+    one.part = 9;
+    two.job_id = job_id;
+    two.part = 4;
+    message.parts = parts;
+    message.n_parts = 2;
+    command.parts = &message;
+    assert_null(cw_commands_run(w, &command));
+    assert_true(job->part > 3.9 && job->part < 4.1);
+    two.part = -1; /* none: as one that says nothing */
+    assert_null(cw_commands_run(w, &command));
+    assert_true(job->part > 0.9 && job->part < 1.1);
+    bare_free(w);
+}
+
+static void test_chunks(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS);
+    Cachew__V1__CacheChunks chunks = CACHEW__V1__CACHE_CHUNKS__INIT;
+    uint8_t key[16] = {1};
+    command.cache_chunks = &chunks;
+    assert_non_null(cw_commands_run(w, &command)); /* without a key */
+    assert_int_equal(w->cache.keys.n, 0);
+    chunks.key.data = key;
+    chunks.key.len = sizeof(key);
+    assert_null(cw_commands_run(w, &command));
+    assert_int_equal(w->cache.keys.n, 1);
+    cw_wcache_keys_fini(w);
+    bare_free(w);
+}
+
+/* A command that a newer dispatcher knows is passed over. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND__NOT_SET);
+    assert_null(cw_commands_run(w, &command));
+    bare_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_job), cmocka_unit_test(test_revoke),
+                                       cmocka_unit_test(test_parts), cmocka_unit_test(test_chunks),
+                                       cmocka_unit_test(test_unknown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
