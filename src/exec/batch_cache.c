@@ -7,8 +7,8 @@
 #include "exec/positions.h"
 #include <stdatomic.h>
 
-/* Calls nothing: where caches are between the output and the batch. Which nodes these are depends
- * on the item, since inputs may be chosen by position. */
+/* Finds the nodes with a cache between the output and the batch, without calling any operator.
+ * They depend on the item, since an operator may choose its input by position. */
 static void find_uses(struct cw_exec_task *task)
 {
     const struct cw_plan *plan = task->plan;
@@ -31,7 +31,8 @@ static void find_uses(struct cw_exec_task *task)
     }
 }
 
-/* A batch of the record; 0 = it does not fit after all, and is computed. */
+/* Makes a batch of a record. Returns 1; 0 if the record does not fit the spec, so that the item
+ * is computed; or an error. */
 static int take(struct cw_exec_task *task, const struct cw_batch_cache_use *whole,
                 const struct cw_element *element, struct cw_err *err)
 {
@@ -59,7 +60,7 @@ static int take(struct cw_exec_task *task, const struct cw_batch_cache_use *whol
     return 1;
 }
 
-/* Asks one of them. */
+/* Looks the batch up in one cache. */
 static int get(struct cw_exec_task *task, const struct cw_batch_cache_use *whole,
                struct cw_err *err)
 {
@@ -94,7 +95,7 @@ int cw_batch_cache_find(struct cw_exec_task *task, struct cw_err *err)
             return rc;
         if (rc) {
             task->whole_hit = task->whole[k].node;
-            task->whole_n = k; /* those below it are not reached */
+            task->whole_n = k; /* the caches below it are not used */
             return 1;
         }
     }

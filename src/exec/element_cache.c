@@ -4,11 +4,13 @@
 #include "base/clock.h"
 #include <string.h>
 
-/* Records are copied when so many are held already: rows of an inner batch, of many chunks. */
+/* Beyond this number of pins, records are copied instead of pinned: rows of an inner batch may
+ * come from many chunks. */
 #define HOLDS_MANY (CW_CACHE_PINS / 2)
 #define COPY_ALIGN ((size_t)64)
 
-/* One input, and its element's id: what stands between a node and where its ids come from. */
+/* Whether an element of the node has the id of the element of its only input that it is made
+ * from. */
 static bool keeps_ids(const struct cw_plan_node *node)
 {
     return node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS ||
@@ -25,7 +27,7 @@ bool cw_element_cache_below(const struct cw_plan *plan, size_t i)
     }
 }
 
-/* Goes on with the positions down to where ids come from: the position there is the id. */
+/* Maps the position down to the node that ids come from; the position there is the id. */
 static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
 {
     if (at->mapped)
@@ -42,7 +44,7 @@ static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
     at->mapped = true;
 }
 
-/* Into the arena. false = no memory. */
+/* Copies the fields into the arena. Returns false when there is no memory. */
 static bool copy_fields(struct cw_thread_context *work, struct cw_element *element)
 {
     size_t bytes = 0;
@@ -107,7 +109,7 @@ enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *wor
     return CW_ELEMENT_CACHE_HIT;
 }
 
-/* The topmost that is read: those below it are asked for what it has not. */
+/* Only the topmost cache that is read matters: those below it are asked for its misses only. */
 void cw_element_cache_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, size_t n)
 {
     const struct cw_plan_use *use;
@@ -119,7 +121,7 @@ void cw_element_cache_touch(const struct cw_plan *plan, size_t i, const int64_t 
     cw_cache_cpu_prefetch(use->cache, (const uint64_t *)ids, n);
 }
 
-/* Whether a field is only the part of an image that the next operator needs (op.h
+/* Whether a field holds only a part of an image, namely what the next operator needs (op.h
  * prefers_whole). */
 static bool is_partial(const struct cw_element *element)
 {
@@ -129,9 +131,9 @@ static bool is_partial(const struct cw_element *element)
     return false;
 }
 
-/* Whether an element that was made from records of another cache may be kept. It may still have
- * views of them, so it is copied first, and then they are asked whether they stayed what they
- * were. */
+/* Whether an element that was made from records of another cache may be put into this one. It
+ * may have views of those records, so it is copied first, and then it is checked that they have
+ * stayed intact. */
 static bool is_sound(struct cw_thread_context *work, const struct cw_element *element,
                      struct cw_element *copy)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk: down from a node to a source, back up through the operators that were met. No
- * recursion; frames hold merges and inner groups while their inputs are computed. */
+/* The walk: down from a node to a source, and back up through the operators on the stack. There
+ * is no recursion; frames stand for merges and inner batches while their inputs are computed. */
 #include "exec/eval.h"
 
 #include "exec/element_cache.h"
 #include "exec/op_call.h"
 #include "exec/row_batch.h"
 
-/* Puts an element operator on the stack; what stands below it must no longer write into the slots
- * that it fills. */
+/* Pushes an element operator. The nodes below it must not write into the slots that it fills. */
 static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
 {
     const struct cw_plan_node *node = &work->plan->nodes[at->node];
@@ -29,7 +28,7 @@ static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
     at->node = work->skip[node->inputs[0]];
 }
 
-/* Sets *at to the input that the frame waits for. */
+/* Sets *at to the input that the frame needs next. */
 static void enter_input(const struct cw_thread_context *work, const struct cw_walk_frame *frame,
                         struct cw_walk_at *at)
 {
@@ -72,7 +71,7 @@ static int push_frame(struct cw_thread_context *work, struct cw_walk_at *at, str
     return 0;
 }
 
-/* Down to a source or to what a cache has; element operators stay on the stack. */
+/* Walks down to a source or to a cache hit; pushes element operators. */
 static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
                    struct cw_element *element, struct cw_err *err)
 {
@@ -114,7 +113,8 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
     }
 }
 
-/* Ids of equal inputs stay; else both count, in their order. */
+/* The id of a merged element: that of its inputs if they are equal, else a hash of them, in
+ * order. */
 static uint64_t mix_ids(uint64_t a, uint64_t b)
 {
     return a == b ? a : cw_mix64(a + cw_mix64(b + UINT64_C(0x9e3779b97f4a7c15)));
@@ -151,7 +151,7 @@ static int keep_row(struct cw_thread_context *work, struct cw_walk_frame *frame,
     return 0;
 }
 
-/* The frame has all inputs: *element becomes the merged element or the group. */
+/* All inputs of the frame are computed: *element becomes the merged element or the group. */
 static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *frame,
                        struct cw_element *element, struct cw_err *err)
 {
@@ -177,7 +177,7 @@ static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *fra
     return rc == 0 && work->trace ? cw_op_call_trace(work, frame->node, element, err) : rc;
 }
 
-/* Up through the pending operators of the innermost frame (or of the whole walk). */
+/* Walks up through the stack of the innermost frame, or of the whole walk. */
 static int ascend(struct cw_thread_context *work, struct cw_element *element, struct cw_err *err)
 {
     size_t base = work->frames_n ? work->frames[work->frames_n - 1].base : 0;
@@ -216,7 +216,8 @@ static int eval(struct cw_thread_context *work, const struct cw_walk_at *from,
                 return rc;
             }
             if (++frame->next < frame->n) {
-                rc = cw_stop_check(work->stop, err); /* a row may be made of many elements */
+                /* checked often, since a row may be made of many elements */
+                rc = cw_stop_check(work->stop, err);
                 if (CW_UNLIKELY(rc)) {
                     work->failed = frame->node;
                     return rc;

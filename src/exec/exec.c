@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pool. One lock guards the queues (turns.h); it is taken twice for a run of elements, which
- * lasts about 0.1 ms. */
+/* The thread pool. One lock guards the queues (fair_queue.h); a thread takes it twice per run of
+ * elements, which lasts about 0.1 ms. */
 #include "exec/exec.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #define RUN_NS 100000
-/* What a thread keeps between elements: some decoded photographs. */
+/* Arena memory that a thread keeps between elements: a few decoded photographs. */
 #define ARENA_KEEP_BYTES ((size_t)8 << 20)
 
 struct cw_exec {
@@ -24,12 +24,13 @@ struct cw_exec {
     struct cw_thread *threads;
 };
 
-/* What a thread found to do. */
+/* The work that a thread has taken from the queues. */
 struct job {
     struct cw_exec_task *task;
     enum { JOB_BEGIN, JOB_ROWS, JOB_CANCEL } what;
     int64_t lo, hi;
-    double expected_ns; /* its plan's turn was charged that much: the rest when it is done */
+    /* time already charged to its plan; the rest is charged when the run is done */
+    double expected_ns;
 };
 
 static struct cw_fair_flow *turn_of(const struct cw_exec_task *task)
@@ -45,7 +46,8 @@ static void shut(struct cw_exec *exec, struct cw_exec_task *task)
     cw_fair_queue_remove(&exec->turns, turn_of(task), task);
 }
 
-/* About RUN_NS of rows, by what rows of this plan took so far; one while nothing is known. */
+/* The number of rows that take about RUN_NS, from the measured time of the plan's rows; one row
+ * while nothing was measured. */
 static int64_t run_length(const struct cw_exec_task *task)
 {
     uint64_t row_ns =
@@ -62,7 +64,7 @@ static void learn(struct cw_plan *plan, int64_t ns, int64_t rows)
     atomic_store_explicit(row_ns, old ? (3 * old + now + 3) / 4 : now, memory_order_relaxed);
 }
 
-/* Rows of an open task; it leaves the queue with its last one. Lock held. */
+/* Takes rows of an open task, and removes the task from the queue with its last rows. Lock held. */
 static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct job *job)
 {
     job->task = task;
@@ -129,8 +131,8 @@ static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_
     item->done(item, batch, err);
 }
 
-/* Thread time that so much CPU time costs: under a limit also the time in which the threads may
- * not work, whether it is reached now or not. */
+/* Thread time that so much CPU time amounts to. Under a CPU limit it includes the time in which
+ * threads have to pause, whether the limit is reached now or not. */
 static int64_t at_least(const struct cw_exec *exec, int64_t busy_ns, int64_t cpu_ns)
 {
     if (exec->throttle.cpus <= 0)
@@ -139,7 +141,7 @@ static int64_t at_least(const struct cw_exec *exec, int64_t busy_ns, int64_t cpu
                   (int64_t)((double)cpu_ns * (double)exec->threads_n / exec->throttle.cpus));
 }
 
-/* What its rows make, or its error. */
+/* Finishes a task: makes its batch, or reports its error. */
 static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *task,
                                struct cw_arena *arena, struct cw_err *err)
 {
@@ -158,7 +160,8 @@ static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *
     return batch;
 }
 
-/* The thread that leaves a shut task last finishes it. Lock held on entry, not on return. */
+/* Called by a thread that leaves a task. The last one to leave a task without rows left finishes
+ * it. Lock held on entry, not on return. */
 static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena,
                   int64_t cpu_begin, int64_t busy_ns)
 {
@@ -214,7 +217,8 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
     wall = cw_clock_ns() - wall;
     learn(task->plan, wall, job->hi - job->lo);
     cw_mutex_lock(&task->mutex);
-    bool failed = task->failed_row != INT64_MAX; /* rows before the failed one are taken already */
+    /* the rows before the failed one were taken already */
+    bool failed = task->failed_row != INT64_MAX;
     cw_mutex_unlock(&task->mutex);
     cw_mutex_lock(&exec->mutex);
     cw_fair_flow_spend(turn_of(task), (double)wall - job->expected_ns);
@@ -223,7 +227,7 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
     leave(exec, task, arena, cpu, wall);
 }
 
-/* Others may still be at rows of it. Lock held on entry, not on return. */
+/* Other threads may still compute rows of the task. Lock held on entry, not on return. */
 static void cancel_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena)
 {
     cw_exec_task_cancel(task);
@@ -259,7 +263,7 @@ static void thread_main(void *arg)
         cw_mutex_lock(&exec->mutex);
     }
     cw_cond_broadcast(
-        &exec->cond); /* the others may wait for the last task that this thread ended */
+        &exec->cond); /* the other threads may wait for the task that this thread has finished */
     cw_mutex_unlock(&exec->mutex);
     cw_arena_free(arena);
 }

@@ -3,10 +3,10 @@
 
 #include "exec/task.h"
 
-/* For so long a plan goes on, since changing costs caches; no trainer notices it. */
+/* A plan is served for so long before another one may be chosen, since changing plans costs
+ * processor cache misses. Trainers do not notice it. */
 #define TURN_NS 1e6
-/* What a plan can have saved up at most: its next item may come a little late, when others have
- * the processor. */
+/* The most credit that an idle plan can have: its next item may come a little late. */
 #define CREDIT_NS 1e8
 
 static double weight_of(const struct cw_fair_flow *turn)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading ahead: which records an item will ask its plan's caches for, topmost first as the walk
- * does. */
+/* Finds the records that an item will look up in the caches of its plan, topmost cache first as
+ * the walk does, and prefetches them. */
 #include "base/mem.h"
 #include "exec/element_cache.h"
 #include "exec/positions.h"
 
-/* No item has a use for more. Zips of zips of batches may have any number of parts. */
+/* Bounds the work per item: zips of zips of batches may have any number of parts. */
 #define IDS_MAX ((size_t)1 << 16)
 
 /* Elements of a node that no cache above it has. */
@@ -30,7 +30,7 @@ static struct todo *push(struct prefetch *prefetch, size_t node)
     return todo;
 }
 
-/* Elements [pos, pos + n) of a node. */
+/* Prefetches for the elements [pos, pos + n) of a node. */
 static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_t n, uint64_t rep)
 {
     for (int64_t i = 0; i < n && prefetch->ids < IDS_MAX;) {
@@ -43,7 +43,7 @@ static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_
     }
 }
 
-/* Asks a cache for what it has of these; the others are left. */
+/* Prefetches those that the cache has; leaves the others in *ids. */
 static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
 {
     uint64_t has[CW_POSITIONS_MAX];
@@ -61,7 +61,7 @@ static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
         cw_cache_prefetch(cache, has, has_n);
 }
 
-/* Down to where ids come from: they are the same at all nodes on the way. */
+/* Maps positions down to the node that ids come from: they are the same at all nodes in between. */
 static void work_off(struct prefetch *prefetch, struct todo *todo)
 {
     const struct cw_plan *plan = prefetch->plan;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of operators: what they see of the engine, what they cost, what was traced. */
+/* Calls operators: sets their context, and measures, counts and traces them. */
 #include "exec/op_call.h"
 
 #include "base/clock.h"
 
-/* A reading of the clock (about 0.3 us) per so much time of an operator, so that measuring costs
- * about 1 %. */
+/* The clock is read once per so much time of an operator. Reading it takes about 0.3 us, so
+ * measuring costs about 1 %. */
 #define SAMPLE_NS 50000
 #define STRIDE_MAX 4096
 
@@ -32,9 +32,9 @@ static void sample_end(struct cw_node_context *node, struct sample begin, int64_
     cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * stride);
     cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
-    next = CW_MIN(
-        CW_MAX(next, 1),
-        CW_MIN(STRIDE_MAX, 2 * (int64_t)stride)); /* grows slowly: first calls are not typical */
+    next = CW_MIN(CW_MAX(next, 1),
+                  /* grows slowly, since the first calls are not typical */
+                  CW_MIN(STRIDE_MAX, 2 * (int64_t)stride));
     node->stride = node->left = (uint32_t)next;
 }
 
@@ -64,12 +64,14 @@ static void set_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx
     ctx->slot_bytes = has ? work->slot_bytes[field + shift] : 0;
 }
 
-/* op.h next_want: what the crop that reads this image will use of it, by the crop's own stream. */
+/* op.h next_want: asks the crop that reads this image which part it will use, with the crop's
+ * own random stream. */
 static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
                     struct cw_err *err)
 {
     struct cw_thread_context *work = (struct cw_thread_context *)(uintptr_t)
-                                         ctx->next_want_arg; /* const only on its way through ctx */
+                                     /* it is const only while it passes through ctx */
+                                     ctx->next_want_arg;
     size_t i = work->want_node;
     const struct cw_plan_node *node = &work->plan->nodes[i];
     set_stream(work, node, &work->nodes[i].ctx, work->want_element->id, work->want_element->rep);
@@ -79,7 +81,7 @@ static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
 static void set_want(struct cw_thread_context *work, const struct cw_plan_node *node,
                      struct cw_op_ctx *ctx, const struct cw_element *element)
 {
-    /* Between the operator and the crop there are only caches that shall be given the image. */
+    /* Only caches, which should get the whole image, may be between the operator and the crop. */
     size_t above = work->pending_n;
     while (above > 0 && work->pending[above - 1].put)
         above--;

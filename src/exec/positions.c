@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec/positions.h"
 
-/* One input, and element p of it (or the mapped one) for element p. */
+/* Whether element p of the node is made from element p of its only input, or from the element
+ * that p is mapped to. */
 static bool goes_on(const struct cw_plan_node *node)
 {
     return node->inputs_n == 1 && (node->step == CW_STEP_INDEX || node->step == CW_STEP_PASS ||
@@ -13,7 +14,7 @@ bool cw_positions_help(const struct cw_plan *plan, size_t at)
     bool has = false;
     for (; goes_on(&plan->nodes[at]); at = plan->nodes[at].inputs[0])
         has = has || plan->nodes[at].step == CW_STEP_INDEX;
-    /* an operator with several inputs is an INDEX too, which the walk must not pass by */
+    /* an operator with several inputs is an INDEX step too, and the walk must not skip it */
     return has && plan->nodes[at].step != CW_STEP_INDEX;
 }
 
@@ -24,7 +25,7 @@ static void map_one_by_one(const struct cw_plan *plan, uint64_t epoch,
         cw_plan_map(plan, node, epoch, &positions->pos[i], &positions->rep[i]);
 }
 
-/* Runs of one repetition. */
+/* Maps runs of positions that have the same repetition. */
 static void map_runs(const struct cw_plan *plan, uint64_t epoch, const struct cw_plan_node *node,
                      struct cw_positions *positions)
 {

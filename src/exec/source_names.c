@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of source elements, for messages: the walk again, without data. */
+/* Names source elements for messages: the walk again, without data. */
 #include "exec/eval.h"
 
-/* A message is not a list of a batch's thousand files. */
+/* At most so many sources are named; a batch may have a thousand files. */
 #define SOURCES_MAX 3
 #define TEXT_MAX 400
 
@@ -38,7 +38,7 @@ void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct c
             continue;
         }
         if (node->step == CW_STEP_GROUP)
-            here.pos *= node->group; /* its first row */
+            here.pos *= node->group; /* of its first row */
         size_t inputs = node->step == CW_STEP_MERGE ? node->inputs_n : 1;
         for (size_t k = CW_MIN(inputs, SOURCES_MAX + 1 - n); k > 0; k--) {
             here.node = node->inputs[k - 1];

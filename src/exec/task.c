@@ -46,8 +46,8 @@ static bool all_fixed(const struct cw_spec *spec)
     return true;
 }
 
-/* take, skip and shard above a source of numbers: rows are runs, no element is ever seen by itself.
- */
+/* Whether the rows are runs of a source of numbers, with only take, skip and shard above it:
+ * then no element is handled one by one. */
 static bool is_affine(const struct cw_plan *plan, size_t at)
 {
     for (;;) {
@@ -62,7 +62,7 @@ static bool is_affine(const struct cw_plan *plan, size_t at)
     }
 }
 
-/* The batch that rows are written into as they are computed. */
+/* Makes the batch that rows are written into as they are computed. */
 static int make_batch(struct cw_exec_task *task, struct cw_err *err)
 {
     struct cw_batch *batch = task->batch = cw_batch_new(task->spec->n);
@@ -119,8 +119,8 @@ int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
     return 0;
 }
 
-/* What is left out may not depend on the worker: memory, a disk, a file that is not there or has
- * changed may be otherwise on another one. */
+/* Which elements are left out must not depend on the worker. Errors of memory, of a disk, or of
+ * a missing or changed file may not occur on another worker, so such elements are never skipped. */
 bool cw_exec_task_may_skip(const struct cw_exec_task *task, int code)
 {
     return task->item->bad == CW_BAD_SKIP && cw_err_is_of_data(code);
@@ -132,7 +132,7 @@ static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_walk_
         .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
 }
 
-/* Only the lowest failed row counts: it is the same whatever the threads did. */
+/* Only the lowest failed row is reported: which one that is does not depend on the threads. */
 static void fail_row(struct cw_exec_task *task, const struct cw_thread_context *work, int64_t row,
                      struct cw_err *err)
 {
@@ -171,7 +171,7 @@ static int check_field(const struct cw_exec_task *task, size_t f, const struct c
                       task->spec->fields[f].name, cw_str_text(&shape));
 }
 
-/* Puts the row where it belongs, unless its last operators have done so. */
+/* Copies the row into the batch, except fields that their last operator has written there. */
 static int store_fixed(struct cw_exec_task *task, struct cw_thread_context *work,
                        const struct cw_element *element, struct cw_err *err)
 {
@@ -247,7 +247,7 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
     return rc;
 }
 
-/* false = not possible here: compute them one by one. */
+/* Returns false if the rows have to be computed one by one. */
 static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
                        int64_t hi)
 {
@@ -278,8 +278,8 @@ static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work
     return true;
 }
 
-/* The row is where it belongs, so what the cache gave for it is let go. false = that broke while
- * it was used: what came of it, a row or an error, is dropped. */
+/* The row is stored, so what it used of the cache is unpinned. Returns false if that became
+ * unreadable while it was used: the row, or its error, is then dropped. */
 static bool release(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row)
 {
     bool intact = cw_cache_is_intact(&work->hold);
@@ -291,7 +291,7 @@ static bool release(struct cw_exec_task *task, struct cw_thread_context *work, i
     return intact;
 }
 
-/* false = the item has failed. */
+/* Returns false if the item has failed. */
 static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
                     struct cw_walk_at *at, struct cw_element *element, int64_t row)
 {

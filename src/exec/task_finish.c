@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From computed rows to a batch: rows that were left out are closed up, kept ones put together,
- * operators behind the batch applied. */
+/* Makes the batch of computed rows: closes the gaps of rows that were left out, concatenates
+ * kept rows, and applies the operators behind the batch. */
 #include "base/mem.h"
 #include "exec/batch_cache.h"
 #include "exec/item_batch.h"
@@ -8,7 +8,7 @@
 #include "exec/task.h"
 #include <string.h>
 
-#define SPARE_PART 8 /* of an output's memory so much may be left unused */
+#define SPARE_PART 8 /* share of an output's memory that may stay unused */
 
 static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate)
 {
@@ -18,8 +18,8 @@ static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate
     return n;
 }
 
-/* An output takes what its remaining rows need: memory of its own, if the one for all rows is
- * much larger. NULL = it stays where it is. */
+/* Moves the remaining rows into memory of their own, if the memory for all rows is much larger.
+ * Returns NULL if the batch stays where it is. */
 static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
 {
     struct cw_err ignored = {0};
@@ -34,7 +34,7 @@ static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
     return buf;
 }
 
-/* Rows move up over those that were left out; tensors move up over the bytes that this frees. */
+/* Moves rows up over those that were left out, and tensors over the bytes that are freed. */
 static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 {
     struct cw_batch *batch = task->batch;
@@ -73,7 +73,7 @@ static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     return 0;
 }
 
-/* Names both elements whose shapes differ. */
+/* Fails the item, with the names of both elements whose shapes differ. */
 static int wrap_shape(const struct cw_exec_task *task, int64_t row, struct cw_err *err)
 {
     size_t group = task->cut.group != SIZE_MAX ? task->cut.group : task->cut.node;
@@ -112,7 +112,7 @@ static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     return rc;
 }
 
-/* Element operators behind the batch, on the whole of it; then what they made is packed. */
+/* Applies the element operators behind the batch to the whole of it, and packs their result. */
 static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work, bool keep,
                        struct cw_err *err)
 {
@@ -149,7 +149,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work
     return 0;
 }
 
-/* For caches right behind the batch. */
+/* Puts the batch into caches directly behind it. */
 static void keep_batch(const struct cw_exec_task *task)
 {
     const struct cw_batch *batch = task->batch;
@@ -160,7 +160,7 @@ static void keep_batch(const struct cw_exec_task *task)
     cw_batch_cache_put(task, task->cut.above_n, &element);
 }
 
-/* Rows to the batch that they make. */
+/* Makes the batch of the rows. */
 static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 {
     if (task->whole_hit != SIZE_MAX)
@@ -170,7 +170,7 @@ static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err
     return left < task->rows && task->lead ? close_up(task, left, err) : 0;
 }
 
-/* An output whose only element was bad has no tensors. */
+/* An output whose only element was left out has no tensors. */
 static void make_empty(struct cw_exec_task *task)
 {
     cw_batch_unref(task->batch);
@@ -187,7 +187,8 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
         return 0;
     }
     int rc = join_rows(task, *left, err);
-    bool keep = rc >= 0 && !*bad; /* a batch that lacks elements is no other run's */
+    /* a batch from which bad elements were left out is not cached: another run may not skip them */
+    bool keep = rc >= 0 && !*bad;
     if (keep)
         keep_batch(task);
     if (rc < 0 || !task->cut.above_n)

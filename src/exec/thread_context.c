@@ -40,7 +40,7 @@ struct cw_plan_exec *cw_plan_exec_of(struct cw_plan *plan)
     atomic_store(&plan->exec_free, share_free);
     if (atomic_compare_exchange_strong(&plan->exec, &have, share))
         return share;
-    share_free(share); /* another thread was first */
+    share_free(share); /* another thread has set it first */
     return have;
 }
 
@@ -130,8 +130,8 @@ static void add_counts(const struct cw_node_tally *count, struct cw_exec_count *
     sum->hits += load(&count->hits);
 }
 
-/* Operators that are passed by, and those on positions, never see elements: theirs are their
- * inputs'. */
+/* Operators that are never called, and index operators, see no elements: their counters are
+ * derived from those of their inputs. */
 static void take_over(const struct cw_plan_node *node, const struct cw_exec_count *in,
                       struct cw_exec_count *mine)
 {

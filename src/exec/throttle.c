@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 
-/* of a CPU, times the limit: what may be saved up while nothing is to be done */
+/* CPU time that may be saved up while idle, as a multiple of the limit */
 #define BURST_NS 20e6
 
 void cw_throttle_init(struct cw_throttle *t, double cpus, int64_t now_ns)

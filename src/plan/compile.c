@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes to steps: one pass in topological order. */
+/* Turns nodes into steps, in one pass in topological order. */
 #include "base/mem.h"
 #include "graph/cacheable.h"
 #include "graph/infer.h"
@@ -27,8 +27,8 @@ static int open_op(const struct cw_plan *plan, struct cw_plan_node *node,
     return op->open(node->opts, &how, &node->state, err);
 }
 
-/* Sources may have refined their specs when they were opened, so everything behind them is inferred
- * anew. */
+/* Sources may have refined their specs when they were opened, so all nodes behind them are
+ * inferred again. */
 static int infer_again(struct cw_plan *plan, size_t i, struct cw_err *err)
 {
     struct cw_plan_node *node = &plan->nodes[i];
@@ -114,7 +114,7 @@ static int count_frames(struct cw_plan *plan, size_t i, struct cw_err *err)
     return 0;
 }
 
-/* The only reader of a node, or SIZE_MAX. */
+/* Finds the only reader of a node; SIZE_MAX if there are several or none. */
 static size_t only_reader(const struct cw_plan *plan, size_t i)
 {
     size_t reader = SIZE_MAX;
@@ -130,8 +130,8 @@ static size_t only_reader(const struct cw_plan *plan, size_t i)
     return reader;
 }
 
-/* A decoder may leave out what the crop behind it throws away, if nobody else sees the image. Index
- * operators between them do not matter: an element's id is its source's. */
+/* A decoder may skip what the crop behind it throws away, if no other node reads the image.
+ * Index operators between them do not matter, since an element keeps the id of its source. */
 static void find_want(struct cw_plan *plan, size_t i)
 {
     struct cw_plan_node *node = &plan->nodes[i];

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an epoch is cut into items. It follows from the pipeline alone, since bounds show in the
- * data. */
+/* Cuts an epoch into items. The cut depends on the pipeline alone, since the bounds of items
+ * show in the data. */
 #include "base/mem.h"
 #include "plan/plan_int.h"
 
-/* Rows of a chunk: enough bytes that a message is worth sending, few enough that items stay small.
- */
+/* Bytes of a chunk's rows: enough to be worth a message, few enough that items stay small. */
 #define CHUNK_BYTES (INT64_C(256) << 10)
 #define CHUNK_ROWS_MAX 16384
-/* An exact count of rows is worth so many mapped positions. */
+/* Number of positions that are mapped to count rows exactly. */
 #define COUNT_ITEMS_MAX (INT64_C(1) << 16)
 
 static int64_t row_bytes(const struct cw_spec *spec)
@@ -88,7 +87,7 @@ static void chunk_of_rows(const struct cw_plan *plan, int64_t item, struct cw_pl
     ret->rows = CW_MIN(chunk, plan->nodes[plan->output].n - ret->pos);
 }
 
-/* Down from the output to the group whose elements are items, if there is one on the way. */
+/* Walks down from the output to the group whose elements are items, if there is one. */
 void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
                   struct cw_plan_item *ret)
 {
@@ -125,8 +124,8 @@ void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
     }
 }
 
-/* The group that items are, seen from above without positions; SIZE_MAX when inputs differ in it or
- * there is none. */
+/* The group whose elements are items, found without positions; SIZE_MAX if there is none, or if
+ * inputs differ in it. */
 static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
 {
     size_t at = plan->output;
@@ -142,8 +141,8 @@ static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
     }
 }
 
-/* Rows of an epoch. Index operators above the batch may repeat or drop the short one, so they are
- * asked. */
+/* Counts the rows of an epoch. Index operators above the batch may repeat or drop the short one,
+ * so they are asked. */
 static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
 {
     int64_t items = plan->nodes[plan->output].n;

@@ -26,7 +26,7 @@ void cw_shm_host_id(char *ret_id, size_t cap)
     boot[strcspn(boot, "\n")] = '\0';
     unsigned long long net = namespace_of("/proc/self/ns/net"),
                        user = namespace_of("/proc/self/ns/user");
-    /* Where the kernel does not tell, nobody is on the same host. */
+    /* If the kernel does not tell, no process counts as being on the same host. */
     if (boot[0] == '\0' || net == 0)
         snprintf(ret_id, cap, "unknown-%lld", (long long)getpid());
     else

@@ -31,13 +31,13 @@ struct slot {
 };
 struct cw_shm_pool {
     struct cw_mutex lock;
-    int refs; /* the owner, and each buffer that is out */
+    int refs; /* one of the owner, and one of each buffer in use */
     bool closed;
     size_t limit, bytes;
-    size_t used, peak;         /* of these out now; and the most that were at one time */
+    size_t used, peak;         /* bytes in use now, and the most at any time */
     size_t slots_max, slots_n; /* each has a descriptor */
     uint64_t last_id;
-    struct slot idle; /* ring; first = used last */
+    struct slot idle; /* ring; the first was used last */
     uint64_t *gone;
     size_t gone_n, gone_cap;
 };
@@ -122,7 +122,7 @@ void cw_shm_pool_free(struct cw_shm_pool *pool)
     pool_unref(pool);
 }
 
-/* NULL with err set when there is no memory. */
+/* Makes a slot. Returns NULL with err set when there is no memory. */
 static struct slot *slot_make(struct cw_shm_pool *pool, uint64_t id, size_t cap, struct cw_err *err)
 {
     int fd = memfd_create("cachew-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -153,7 +153,7 @@ static struct slot *slot_make(struct cw_shm_pool *pool, uint64_t id, size_t cap,
     return slot;
 }
 
-/* Lock held. The smallest idle slot that fits without wasting more than a quarter of it. */
+/* Finds the smallest idle slot that fits without wasting more than a quarter of it. Lock held. */
 static struct slot *take_idle(struct cw_shm_pool *pool, size_t cap)
 {
     struct slot *best = NULL;
@@ -200,8 +200,8 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
         note_used(pool, slot->cap);
         cw_mutex_unlock(&pool->lock);
     } else {
-        /* Idle ones of other sizes make room: all together take little more than was out at one
-         * time. */
+        /* Frees idle slots of other sizes: all slots together take little more than the most
+         * that was in use at one time. */
         size_t most = CW_MAX(pool->peak, pool->used + CW_MIN(cap, pool->limit));
         most = CW_MIN(pool->limit, most + most / 8);
         if (cap <= pool->limit)
@@ -215,7 +215,7 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
                 bytes, pool->limit, pool->slots_max);
             return NULL;
         }
-        /* The room is taken before the slow part, which needs no lock. */
+        /* The bytes are counted before the slow part, which needs no lock. */
         pool->bytes += cap;
         pool->slots_n++;
         pool->refs++;

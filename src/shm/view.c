@@ -13,7 +13,7 @@
 #include "base/mem.h"
 
 struct mapping {
-    _Atomic int refs; /* the view, and each buffer */
+    _Atomic int refs; /* one of the view, and one of each buffer */
     size_t cap;
     void *data;
 };
@@ -99,7 +99,7 @@ static void on_buf_released(void *arg, struct cw_buf *buf)
 {
     (void)buf;
     struct held *held = arg;
-    /* Unmapped before the worker hears of it: it may free the slot at once. */
+    /* The slot is unmapped before the worker is told, since the worker may free it at once. */
     mapping_unref(held->mapping);
     held->released(held->arg, held->slot);
     cw_mem_free(held);

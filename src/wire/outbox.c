@@ -17,7 +17,7 @@ typedef Cachew__V1__TensorHeader tensor_pb;
 #define FIRST_BYTES 256
 #define PIECE_BYTES ((size_t)64 << 10)
 
-/* Bytes that are being added to. */
+/* A buffer that bytes are appended to. */
 struct piece {
     uint8_t *v;
     size_t n, cap;
@@ -84,7 +84,7 @@ void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size,
 
 /* ---- the message ---- */
 
-/* Room for n bytes more at the end. */
+/* Makes room for n more bytes at the end. */
 static uint8_t *piece_room(struct piece *piece, size_t n)
 {
     if (n > piece->cap - piece->n) {

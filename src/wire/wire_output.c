@@ -43,8 +43,7 @@ static uint64_t body_bytes(const struct cw_pb_field *field)
     return 0;
 }
 
-/* Where the payload begins and how long it is; what is before it is the head. It must be the
- * last field. */
+/* Finds the payload, which must be the last field; the head is what precedes it. */
 static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct cw_wire_data *data,
                         struct cw_err *err)
 {
@@ -78,7 +77,7 @@ static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct c
     return 0;
 }
 
-/* The outputs without a slot share the payload out among them. */
+/* Gives each output without a slot its part of the payload. */
 static int check_shares(const message_pb *head, size_t payload_len, struct cw_err *err)
 {
     uint64_t left = payload_len;
