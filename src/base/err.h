@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors: functions return 0 or a negative cw_code, and write one message where the error arises.
- * Layers above only wrap ("while ...: "). Libraries do not log; mains and handlers do. */
+/* Errors. Functions return 0 or a negative cw_code, and write a message where the error arises;
+ * callers only add to it ("while ...: "). Libraries do not log errors; mains and handlers do. */
 #ifndef CW_BASE_ERR_H
 #define CW_BASE_ERR_H
 
@@ -41,8 +41,8 @@ const char *cw_err_name(int code);
 /* The one-line text of the table. */
 const char *cw_err_text(int code);
 int cw_err_is_retryable(int code);
-/* Whether the error says that the data are bad, which they are wherever they are read; false of
- * what this process, its host or its disk lacks. */
+/* Whether the error means that the data are bad, so that it occurs wherever they are read; false
+ * for errors of this process, its host or its disk. */
 bool cw_err_is_of_data(int code);
 /* gRPC status of a code (0 for 0) and back (unknown statuses give INTERNAL). */
 int cw_err_to_grpc(int code);

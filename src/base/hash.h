@@ -20,7 +20,7 @@ void cw_hasher_add_u64(struct cw_hasher *hasher, uint64_t v); /* little endian *
 /* length, then bytes; NULL as "" */
 void cw_hasher_add_str(struct cw_hasher *hasher, const char *s);
 struct cw_hash cw_hasher_get(const struct cw_hasher *hasher);
-/* what cw_hash_u64 gives for all at once */
+/* equals cw_hash_u64 of all bytes at once */
 uint64_t cw_hasher_get_u64(const struct cw_hasher *hasher);
 
 struct cw_hash cw_hash_bytes(const void *p, size_t n);

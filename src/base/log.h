@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One logfmt line a call to stderr: `level=info mod=worker msg="..."`. At most 20 a second per call
- * site for warnings and below; what was left out is counted in the next line. Any thread. */
+/* Writes one logfmt line per call to stderr: `level=info mod=worker msg="..."`. A call site
+ * writes at most 20 lines a second of warnings and below; its next line has the number of those
+ * left out. Any thread. */
 #ifndef CW_BASE_LOG_H
 #define CW_BASE_LOG_H
 
@@ -15,7 +16,8 @@ struct cw_log_site {
 };
 /* default INFO; environment CACHEW_LOG=error|warn|info|debug */
 void cw_log_set_level(enum cw_log_level level);
-/* in a child of a process with threads, before it logs: one of them may have held the lock */
+/* To be called in a forked child of a process with threads before it logs: another thread may
+ * have held the lock. */
 void cw_log_forked(void);
 bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level);
 void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module,

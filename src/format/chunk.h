@@ -31,7 +31,7 @@
 #define CW_CHUNK_END "cachewE1" /* the last 8 bytes of the footer, and so of the file */
 #define CW_CHUNK_END_BYTES 8
 #define CW_CHUNK_RECORDS_MAX (1u << 24)
-/* a frame ends with the record that reaches it; large records are frames of their own */
+/* a frame ends with the record that reaches this size; a larger record is a frame of its own */
 #define CW_CHUNK_FRAME_BYTES ((size_t)64 << 10)
 #define CW_CHUNK_FRAME_MAX ((size_t)1 << 31)
 
@@ -43,7 +43,7 @@ struct cw_chunk_head {
 };
 struct cw_chunk_record {
     uint64_t id;
-    uint32_t offset; /* in the frame's plain bytes */
+    uint32_t offset; /* offset in the frame's uncompressed bytes */
     uint32_t bytes;  /* CW_CHUNK_LEFT_OUT: the element was left out by a filter */
     uint32_t frame;
     uint32_t unused;
@@ -52,19 +52,20 @@ struct cw_chunk_record {
 
 /* ---- writing: one thread at a time ---- */
 struct cw_chunk_writer;
-/* Where the first frame begins. */
+/* Offset of the first frame. */
 uint64_t cw_chunk_frames_at(const struct cw_chunk_head *head);
-/* level: of zstd, CW_CHUNK_PLAIN, or CW_CHUNK_AUTO: tries a few frames, and leaves off when they
- * shrink by less than 10 %. */
+/* level: of zstd; CW_CHUNK_PLAIN; or CW_CHUNK_AUTO, which tries a few frames and stops
+ * compressing if they shrink by less than 10 %. */
 struct cw_chunk_writer *cw_chunk_writer_new(const struct cw_chunk_head *head,
                                             int level) CW_MUST_CHECK;
 void cw_chunk_writer_free(struct cw_chunk_writer *writer);
-/* A frame whose plain bytes are data[0, n), borrowed until free; records with offsets into it
- * (frame is set here). sum: cw_hash_u64 of data, if it is known already, else NULL. NOMEM. */
+/* Adds a frame. Its uncompressed bytes are data[0, n), which must live until the writer is
+ * freed; the records have offsets into them, and get their frame number here. sum: cw_hash_u64
+ * of the data if it is known, else NULL. NOMEM. */
 int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t n,
                         const uint64_t *sum, const struct cw_chunk_record *records,
                         size_t records_n, struct cw_err *err);
-/* Of CW_CHUNK_AUTO: frames shrank by enough, or too few came to tell. */
+/* For CW_CHUNK_AUTO: whether frames shrank by enough, or too few were added to tell. */
 bool cw_chunk_writer_packs(const struct cw_chunk_writer *writer);
 /* Closes it: the parts of the file in order (valid until free; the zeros behind a frame are a
  * part of their own) and its name without the tenant ("KEY/FIRST-COUNT-HASH.chunk"). INVALID
@@ -75,47 +76,47 @@ int cw_chunk_writer_finish(struct cw_chunk_writer *writer, const struct iovec **
 
 /* ---- reading ---- */
 struct cw_chunk_frame {
-    uint64_t offset;        /* in the file */
-    uint32_t stored, plain; /* bytes; equal = not compressed */
-    uint64_t sum;           /* of the stored bytes */
+    uint64_t offset;        /* offset in the file */
+    uint32_t stored, plain; /* bytes in the file, and uncompressed; equal = not compressed */
+    uint64_t sum;           /* checksum of the stored bytes */
 };
-struct cw_chunk_index { /* immutable */
+struct cw_chunk_index { /* An index. Immutable. */
     struct cw_chunk_head head;
     uint32_t frames_n, records_n;
     struct cw_chunk_frame *frames;
-    struct cw_chunk_record *records; /* ascending ids */
+    struct cw_chunk_record *records; /* by ascending id */
     uint64_t bytes;                  /* of the file */
 };
-/* Where the index lies, from the last CW_CHUNK_FOOTER_BYTES bytes of a file of `bytes` bytes. */
+/* Finds the index, from the last CW_CHUNK_FOOTER_BYTES bytes of a file of `bytes` bytes. */
 int cw_chunk_footer_read(const void *footer, uint64_t bytes, uint64_t *ret_offset,
                          size_t *ret_bytes, struct cw_err *err);
-/* p: footer's range, followed by the footer. Everything is checked: sums, bounds, order,
- * overlaps. Frees with cw_chunk_index_free. */
+/* Reads the index. p: the range that the footer names, followed by the footer. Checks
+ * everything: sums, bounds, order, overlaps. Free with cw_chunk_index_free. */
 int cw_chunk_index_read(const void *p, size_t n, uint64_t file_bytes,
                         struct cw_chunk_index **ret_index, struct cw_err *err);
 void cw_chunk_index_free(struct cw_chunk_index *index);
-/* The record of an id, or NULL. */
+/* Finds the record of an id, or NULL. */
 const struct cw_chunk_record *cw_chunk_find(const struct cw_chunk_index *index, uint64_t id);
 /* Checks the stored bytes of a frame; CORRUPT says which. */
 int cw_chunk_frame_check(const struct cw_chunk_index *index, uint32_t frame, const void *stored,
                          struct cw_err *err);
-/* The plain bytes of a checked frame into dst (frame.plain bytes); only for compressed ones. */
+/* Uncompresses a checked frame into dst (frame.plain bytes). Only for compressed frames. */
 int cw_chunk_frame_unpack(const struct cw_chunk_index *index, uint32_t frame, const void *stored,
                           void *dst, struct cw_err *err);
 
 /* ---- chunks in files ---- */
 
-/* Footer and index of a file. Messages begin with its name. */
+/* Reads footer and index of a file. Messages begin with its name. */
 int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_index,
                   struct cw_err *err);
-/* All of it, from end to end: every byte is looked at, every record decoded. */
+/* Verifies the whole file: every byte is read, every record decoded. */
 int cw_chunk_check(const struct cw_readable *file,
                    struct cw_chunk_index **ret_index /* may be NULL */, struct cw_err *err);
-/* The plain bytes of a frame, read, checked and unpacked. */
+/* Reads, checks and uncompresses a frame. */
 int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_index *index,
                         uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err);
 
-/* What a name (with its tenant) says, without reading the file; false when it is no chunk's. */
+/* Reads the fields of a chunk's name (with its tenant). Returns false if it is no chunk's name. */
 #define CW_CHUNK_TENANT_BYTES (CW_TENANT_NAME_MAX + 1)
 struct cw_chunk_name {
     char tenant[CW_CHUNK_TENANT_BYTES];

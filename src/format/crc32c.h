@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include "base/compiler.h"
 
-/* Of n bytes, going on from crc (0 at the start). Uses the CPU's instruction where there is one. */
+/* Checksum of n bytes, continued from crc (0 at the start). Uses the CPU's instruction if it has
+ * one. */
 uint32_t cw_crc32c(uint32_t crc, const void *p, size_t n);
-/* TFRecord's masked form of a whole run of bytes. */
+/* TFRecord's masked checksum of n bytes. */
 uint32_t cw_crc32c_masked(const void *p, size_t n);
 
 /* The two ways, for tests: by table, and by SSE4.2 (only where cw_crc32c_has_sse42). */

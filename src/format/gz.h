@@ -10,7 +10,8 @@ struct cw_gz;
 /* file is borrowed until free. */
 struct cw_gz *cw_gz_new(const struct cw_readable *file) CW_MUST_CHECK;
 void cw_gz_free(struct cw_gz *gz);
-/* The next n inflated bytes; fewer (ret_n) only at the end. Damage and a cut file are errors. */
+/* Reads the next n inflated bytes; *ret_n is less only at the end. A damaged or truncated file
+ * is an error. */
 int cw_gz_read(struct cw_gz *gz, void *dst, size_t n, size_t *ret_n, struct cw_err *err);
 /* "x.gz" */
 bool cw_gz_is_name(const char *path);

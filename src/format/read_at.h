@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What formats read from: anything with a size that gives bytes at an offset. */
+/* What record formats read from: anything that has a size and reads bytes at an offset. */
 #ifndef CW_FORMAT_READ_AT_H
 #define CW_FORMAT_READ_AT_H
 
@@ -14,17 +14,17 @@ struct cw_readable {
     uint64_t size;
     cw_read_at_fn *read_at;
     void *arg;
-    /* or NULL: once it is set, cw_readable_get fails with CANCELLED, so scans end */
+    /* or NULL; once it is set, cw_readable_get fails with CANCELLED, so scans end */
     const struct cw_stop *stop;
 };
 
-/* Exactly n bytes of an open file. */
+/* Reads exactly n bytes of an open file. */
 int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err);
-/* A file of this machine. The readable uses *ret_fd, which must not move; the caller closes it.
+/* Opens a local file. The readable refers to *ret_fd, which must not move; the caller closes it.
  * Does not wait for the writer of a FIFO. */
 int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable,
                      struct cw_err *err);
-/* Bytes in memory. */
+/* Reads from memory. */
 struct cw_readable_bytes {
     const void *p;
     size_t n;

@@ -13,8 +13,8 @@
 int64_t cw_record_bytes(const struct cw_spec *spec, const struct cw_element *element);
 size_t cw_record_align(size_t record_bytes);
 void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst);
-/* The same for a large record that is not read again soon: past the processor's caches. Returns
- * its sum, cw_hash_u64 of its bytes, taken on the way. */
+/* The same for a large record that is not read again soon: bypasses the processor's caches.
+ * Returns the record's checksum (cw_hash_u64), computed on the way. */
 uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element,
                                void *dst);
 /* Sets element->n and its fields (views into p), not id and rep. CORRUPT when it does not fit
@@ -22,15 +22,15 @@ uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_eleme
 int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,
                      struct cw_element *element, struct cw_err *err);
 
-/* The same for many records of one spec: what follows from it is found once. */
+/* Parses many records of one spec: what depends on the spec alone is computed once. */
 struct cw_record_shape {
     const struct cw_spec *spec;
     bool fixed;
-    size_t bytes; /* of each record, if all fields are of fixed size */
+    size_t bytes; /* size of each record, if all fields are of fixed size */
     size_t begin[CW_FIELDS_MAX];
     struct cw_view views[CW_FIELDS_MAX]; /* without data */
 };
-/* the spec must stay */
+/* The spec must live as long as the parser. */
 void cw_record_shape_init(struct cw_record_shape *ret_shape, const struct cw_spec *spec);
 int cw_record_decode_shaped(const struct cw_record_shape *shape, const void *p, size_t n,
                             struct cw_element *element, struct cw_err *err);

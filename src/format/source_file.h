@@ -17,7 +17,8 @@
 
 struct cw_source_file {
     const char *path;
-    struct cw_file_stamp stamp; /* as the job means it, but for mtime_ns: of the open file */
+    /* as the job was prepared with it, except mtime_ns, which is of the open file */
+    struct cw_file_stamp stamp;
     int fd;
 };
 static inline uint64_t cw_source_blocks(int64_t file_bytes)
@@ -32,29 +33,30 @@ enum cw_source_tiers {
 };
 struct cw_source_block {
     uint64_t bytes;
-    unsigned tiers;      /* where it was found */
-    uint64_t read_bytes; /* from the source, to load it */
+    unsigned tiers;      /* the tier that has it */
+    uint64_t read_bytes; /* bytes read from the source to load it */
 };
 struct cw_source_hook {
     int (*read)(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,
                 struct cw_err *err);
-    /* One block: where it is; with `load`, brought into the tiers that outlive the process. */
+    /* Finds the tier that has a block. With `load`, brings the block into the tiers that outlive
+     * the process. */
     int (*block)(void *arg, const struct cw_source_file *file, uint64_t block, bool load,
                  struct cw_source_block *ret_block, struct cw_err *err);
     void *arg;
 };
-/* For the whole process; NULL takes it away. `hook` must stay until then, and no file may be
- * read meanwhile. */
+/* Sets the hook of the process; NULL removes it. The hook must live until it is removed, and no
+ * file may be read while it is changed. */
 void cw_source_hook_set(const struct cw_source_hook *hook);
-bool cw_source_is_cached(void); /* whether there is one */
+bool cw_source_is_cached(void); /* Whether a hook is set. */
 
-/* Exactly n bytes inside the file. */
+/* Reads exactly n bytes, which must lie inside the file. */
 int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,
                    struct cw_err *err);
 /* Without a hook: the size, and in no tier; UNSUPPORTED with `load`. */
 int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,
                         struct cw_source_block *ret_block, struct cw_err *err);
-/* For formats; `file` must stay. */
+/* Makes a readable for record formats. `file` must outlive it. */
 struct cw_readable cw_source_readable(const struct cw_source_file *file);
 
 #endif

@@ -17,10 +17,10 @@ struct cw_tfrecord_index {
     size_t n;
 };
 void cw_tfrecord_index_fini(struct cw_tfrecord_index *index);
-/* Walks the whole file from header to header; checks each header's checksum, not the data's. */
+/* Scans the whole file from header to header. Verifies the checksums of headers, not of data. */
 int cw_tfrecord_scan(const struct cw_readable *file, struct cw_tfrecord_index *ret_index,
                      struct cw_err *err);
-/* Record k, checked, into the arena. */
+/* Reads record k into the arena, and verifies its checksum. */
 int cw_tfrecord_get(const struct cw_readable *file, const struct cw_tfrecord_index *index, size_t k,
                     struct cw_arena *arena, void **ret_data, size_t *ret_bytes, struct cw_err *err);
 

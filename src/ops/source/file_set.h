@@ -21,7 +21,7 @@ struct cw_file {
 #define CW_FILE_SET_OPEN_MAX 64
 struct cw_file_slot {
     int fd;
-    int64_t mtime_ns; /* when it was opened */
+    int64_t mtime_ns; /* when its file was opened */
     size_t file;
     int users;
     uint64_t used_at;
@@ -38,15 +38,16 @@ struct cw_file_set {
     const struct cw_stop *stop; /* cw_op_open */
 };
 
-/* From patterns, or, when there is one, from a manifest (then nothing is looked for). No file is
- * an error. Where the identity asks for the files' bytes, what is found by patterns is read. */
+/* Makes the set from a manifest if there is one, and else by looking for files that match the
+ * patterns. Finding no file is an error. If the identity needs the bytes of files, they are read
+ * when files are found by patterns. */
 int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how,
                     struct cw_file_set **ret_set, struct cw_err *err);
 void cw_file_set_free(struct cw_file_set *set);
 /* Adds up the records of all files. */
 int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
-/* Compares all files with what the set says, and reads those bytes that the identity asks for:
- * what cw_file_set_use would do one by one. */
+/* Compares all files with their stamps, and reads the bytes that the identity needs: what
+ * cw_file_set_use does file by file. */
 int cw_file_set_compare(struct cw_file_set *set, struct cw_err *err);
 /* {"files":[[path,size,mark,records],...],"identity":"sample"}. The mark is the time of change
  * in ns for mtime, 0 for size, else the sum in hex; mtime does not say that it is. */
@@ -58,25 +59,24 @@ int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, cons
 /* Of one source's manifest. */
 int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity *ret_identity,
                               struct cw_err *err);
-/* The file that position pos lies in. */
+/* Finds the file that has the record at position pos. */
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
 /* "/data/a.tfrecord record 17" */
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 
-/* An open file in use. It must not move until it is given back: `readable` points into it. What
- * is read comes through the process's cache of source blocks, if it has one
- * (format/source_file.h). */
+/* An open file in use. It must not move until it is given back, since `readable` points into it.
+ * Reads go through the process's cache of source blocks, if it has one (format/source_file.h). */
 struct cw_file_use {
     struct cw_readable readable;
     struct cw_source_file source;
     int slot;
 };
-/* Opens it if need be, and then compares it with what the set says: OTHER_FILE. */
+/* Opens the file if it is not open, and compares it with its stamp then: OTHER_FILE. */
 int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use,
                     struct cw_err *err);
 void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use);
 
-/* The rows that all these sources' option tables have. */
+/* The rows that the option tables of all these sources have. */
 #define CW_FILE_PATTERN_ROW(offset_)                                                               \
     {                                                                                              \
         .name = "pattern", .help = "path or glob (** = any directories), or a list of them",       \

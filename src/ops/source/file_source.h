@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sources that read files share: the set of files, and a thing that is loaded once for each
- * file, when it is first needed (an index, inflated bytes). Any thread may use a source after it
- * is made. */
+/* Shared by sources that read files: the set of files, and something that is loaded once per
+ * file when it is first needed (an index, inflated bytes). Any thread may use a source after it
+ * was made. */
 #ifndef CW_OPS_FILE_SOURCE_H
 #define CW_OPS_FILE_SOURCE_H
 
 #include "ops/op.h"
 #include "ops/source/file_set.h"
 
-/* What a source does in its own way. The state is zeroed and begins with a struct
+/* The part that differs between sources. The state is zeroed, and begins with a struct
  * cw_file_source. */
 struct cw_file_source_kind {
     size_t state_bytes;
-    /* Before the files are looked for, and when the source is freed. Both may be NULL. */
+    /* Called before files are looked for, and when the source is freed. Both may be NULL. */
     void (*begin)(void *state, const struct cw_op_open *how);
     void (*end)(void *state);
-    /* Sets files->v[i].records, or checks what the manifest says of it. */
+    /* Sets files->v[i].records, or checks the number that the manifest has. */
     int (*prepare)(void *state, size_t i, const struct cw_op_open *how, struct cw_err *err);
-    /* Loads the thing of file i, which `unload` frees. Both NULL: there is none. */
+    /* Loads what belongs to file i; `unload` frees it. Both are NULL if nothing is loaded. */
     int (*load)(void *state, size_t i, void **ret_loaded, struct cw_err *err);
     void (*unload)(void *loaded);
     /* it gives paths: whoever reads a file compares it. Else, where each byte counts (identity
@@ -36,8 +36,8 @@ struct cw_file_source {
 int cw_file_source_new(const struct cw_file_source_kind *kind, const struct cw_str_list *patterns,
                        const struct cw_op_open *how, void **ret_state, struct cw_err *err);
 void cw_file_source_free(void *state);
-/* The thing of file i, which is there until the source is freed. One thread loads it, who asks
- * meanwhile waits; errors are not kept. */
+/* Returns what was loaded for file i; it lives until the source is freed. One thread loads it
+ * while others wait; errors are not remembered. */
 int cw_file_source_get(struct cw_file_source *source, size_t i, const void **ret_loaded,
                        struct cw_err *err);
 /* Whether file i still has the records that it had when the job was prepared; what: "records". */
