@@ -15,17 +15,29 @@ static struct cachew_job job;
 static struct cw_ledger ledger;
 static struct cw_credit *credit;
 
-static int setup(void **state)
+static int begin(bool sparse)
 {
     const struct cw_pos from = {0};
-    (void)state;
-    job = (struct cachew_job){.items = ITEMS, .epochs = 1, .consumers = 1};
+    const struct cw_plan_join rules = {.take = -1, .batch = 2};
+    job = (struct cachew_job){.items = ITEMS, .epochs = 1, .consumers = 1, .sparse = sparse};
     cw_mutex_init(&job.mutex);
     cw_cond_init(&job.cond);
     credit = cw_credit_new(1 << 20);
     (void)cw_credit_begin(credit);
-    cw_ledger_init(&ledger, &job, NULL, &from, NULL);
+    cw_ledger_init(&ledger, &job, sparse ? &rules : NULL, &from, NULL);
     return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return begin(false);
+}
+
+static int setup_sparse(void **state)
+{
+    (void)state;
+    return begin(true);
 }
 
 static int teardown(void **state)
@@ -179,6 +191,26 @@ static void nothing_is_left_behind(void **state)
     assert_int_equal(credit->refs, 1 + 2);
 }
 
+/* Sparse jobs: rows are copied when it is an item's turn, so its credit comes back at once. */
+static void rows_that_were_walked_hold_no_credit(void **state)
+{
+    (void)state;
+    assert_int_equal(put(1), 1);
+    drain("");
+    assert_int_equal(cw_ledger_bytes(&ledger), COST);
+    assert_int_equal(put(0), 1);
+    drain(""); /* no row has survived in them */
+    assert_int_equal(cw_ledger_bytes(&ledger), 0);
+    assert_int_equal(credit->held, 0);
+    assert_int_equal(put(3), 1);
+    assert_int_equal(put(4), 1);
+    cw_ledger_skip(&ledger, 0, 2, 3, true);
+    drain(".");
+    assert_int_equal(cw_ledger_bytes(&ledger), 0);
+    trainer_is_at(1, 1);
+    assert_true(is_consumed(0) && is_consumed(ITEMS - 1));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(items_come_out_in_order, setup, teardown),
     cmocka_unit_test_setup_teardown(credit_comes_back_when_given_and_items_count_when_consumed,
@@ -186,5 +218,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(duplicates_and_strangers_stay_the_callers, setup, teardown),
     cmocka_unit_test_setup_teardown(what_is_lost_is_passed_over, setup, teardown),
     cmocka_unit_test_setup_teardown(the_end_of_the_epoch_moves_the_position, setup, teardown),
-    cmocka_unit_test_setup_teardown(nothing_is_left_behind, setup, teardown)};
+    cmocka_unit_test_setup_teardown(nothing_is_left_behind, setup, teardown),
+    cmocka_unit_test_setup_teardown(rows_that_were_walked_hold_no_credit, setup_sparse, teardown)};
 CW_TESTS_MAIN(tests)
