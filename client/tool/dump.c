@@ -20,7 +20,7 @@ struct dump {
     int64_t element;     /* being written; -2 = none yet */
     size_t step;         /* results written of it */
 };
-/* What is written: where it comes from, for its name and the index. */
+/* Where a file's data come from: for its name, and for the index. */
 struct tensor {
     int64_t element;       /* -1 = of the batch */
     const char *node, *op; /* NULL = the batch itself */
@@ -97,7 +97,7 @@ static int make_dir(const char *path, struct cw_err *err)
     return mkdir(path, 0777) < 0 && errno != EEXIST ? cw_err_errno(err, errno, "%s", path) : 0;
 }
 
-/* Names of nodes may hold what names of files should not. */
+/* Replaces characters of a node's name that a file's name should not have. */
 static void add_name(struct cw_str *out, const char *name)
 {
     for (; *name; name++)

@@ -109,7 +109,7 @@ static int add_rows(struct tool_rebuilt *rebuilt, struct cw_plan *plan, uint64_t
     return rc;
 }
 
-/* ---- sparse: the items from the epoch's beginning, joined as a client does ---- */
+/* ---- sparse: items from the beginning of the epoch, cut into batches as a client does ---- */
 
 struct wanted {
     struct cw_batch *batch; /* NULL until it is found */
@@ -137,7 +137,7 @@ static struct cw_buf *on_alloc(void *arg, size_t bytes)
     return cw_buf_new(bytes);
 }
 
-/* Joins items until the batch is there. */
+/* Feeds items to the rebatcher until the batch is complete. */
 static int join_items(struct cw_plan *plan, uint64_t epoch, struct cw_rebatch *join,
                       struct wanted *wanted, struct cw_err *err)
 {
@@ -167,7 +167,7 @@ static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, u
     struct cw_rebatch_conf conf = {.rules = info->join, .consumers = 1};
     struct cw_pos from = {.epoch = epoch};
     struct cw_rebatch join;
-    /* The batch before it is made too: it takes its own bad elements into account. */
+    /* The batch before it is made too, so that its bad elements are not counted in this one. */
     cw_rebatch_init(&join, &conf, &from, number > 0 ? number - 1 : 0, on_batch, on_alloc, &wanted);
     int rc = join_items(plan, epoch, &join, &wanted, err);
     uint64_t batches = join.at.batches + (join.fill > 0 && !info->join.drop_remainder);

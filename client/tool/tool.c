@@ -61,14 +61,14 @@ int tool_fail_err(const struct cw_err *err)
     return tool_fail("%s", err->msg);
 }
 
-/* `timeout` and shells send a signal to a process and to its group: that is one */
+/* `timeout` and shells send a signal to a process and to its group: both count as one */
 #define AGAIN_NS 1000000000
 
 static volatile sig_atomic_t interrupted;
 static _Atomic int64_t interrupted_ns;
 static struct cachew_cancel *cancel;
 
-/* What was waited for may have failed since it was to end: the status says that. */
+/* A call may have failed because of the signal: the exit status says so. */
 int tool_fail_cachew(const struct cachew_error *error)
 {
     if (interrupted && error->code == CACHEW_E_CANCELLED)
@@ -83,7 +83,7 @@ static void on_interrupt(int signum)
     int64_t now = cw_clock_ns();
     if (interrupted && now - interrupted_ns >= AGAIN_NS) {
         sigaction(signum, &end, NULL);
-        raise(signum); /* comes when this handler has returned */
+        raise(signum); /* delivered when this handler has returned */
     }
     if (!interrupted)
         interrupted_ns = now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache evict, pin, unpin, scan: what changes the cache. */
+/* cachew cache evict, pin, unpin, scan: the commands that change the cache. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
 
-#define LONG_MS 600000 /* the store is asked: an answer may take its time */
+#define LONG_MS 600000 /* the dispatcher asks the store first, which may take long */
 
 #define ROW_TENANT(target)                                                                         \
     {                                                                                              \

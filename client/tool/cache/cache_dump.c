@@ -28,7 +28,7 @@ static uint64_t left_out(const struct cw_chunk_index *index)
     return n;
 }
 
-/* ---- the whole ---- */
+/* ---- a whole chunk ---- */
 
 struct totals {
     uint64_t plain, stored, packed; /* bytes, bytes, frames */
@@ -182,7 +182,7 @@ static int dump_record(const struct dump *d, uint64_t id, struct cw_err *err)
     return rc;
 }
 
-/* ---- where it is ---- */
+/* ---- the place of a chunk ---- */
 
 static int dump_it(struct dump *d, const uint64_t *record, struct cw_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew cache ls: what the catalogue knows. */
+/* cachew cache ls: lists the dispatcher's catalogue of the cache. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static void print_json(const Cachew__V1__CacheListReply *reply, bool chunks)
     puts(cw_str_text(&out));
 }
 
-/* ---- for people ---- */
+/* ---- tables ---- */
 
 static void print_use(const char *what, uint64_t bytes, uint64_t quota, uint64_t chunks, bool full)
 {

@@ -213,7 +213,7 @@ static void add_tier(struct tool_source_fleet *fleet, const Cachew__V1__SourceTi
         struct tool_source_tier *sum = &fleet->tiers[i];
         if (strcmp(t->tier, tier_names[i]) != 0)
             continue;
-        bool shared = i == 2; /* everybody tells of the same store */
+        bool shared = i == 2; /* all workers report the same store */
         bool adds = i != 1 || first_of_host;
         sum->bytes = shared ? CW_MAX(sum->bytes, t->bytes) : sum->bytes + (adds ? t->bytes : 0);
         sum->capacity =
@@ -231,7 +231,7 @@ static bool has_dir(const Cachew__V1__WorkerRow *w)
     return false;
 }
 
-/* Workers of a host are taken to share their directory, as they should. */
+/* Assumes that the workers of a host share their directory, as they should. */
 static bool is_first_of_host(const Cachew__V1__ListWorkersReply *reply, size_t i)
 {
     for (size_t k = 0; k < i; k++)

@@ -71,7 +71,7 @@ static int note_damaged(struct verify *v, const char *name, const struct cw_err 
     return rc;
 }
 
-/* A store that does not answer ends it; a chunk that was evicted meanwhile is none. */
+/* A store that does not answer ends the command. A chunk that was evicted meanwhile is skipped. */
 static int verify_one(struct verify *v, const char *name, struct cw_err *err)
 {
     struct cw_chunk_index *index = NULL;

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "client/tool/cache/cache_source.h"
 
-#define SETTLE_MS 8000     /* without news from the workers, for so long, nothing more will come */
-#define FIRST_WORD_MS 3000 /* a worker that has just come tells of its cache soon after */
+#define SETTLE_MS 8000     /* after so long without a report of a worker, no more will come */
+#define FIRST_WORD_MS 3000 /* a worker that has just connected reports its cache within this time */
 #define LINE_NS ((int64_t)100 * 1000000)
 #define JSON_NS ((int64_t)1000 * 1000000)
 

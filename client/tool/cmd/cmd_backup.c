@@ -132,7 +132,7 @@ static int sync_folder(const char *file, struct cw_err *err)
     return rc;
 }
 
-/* FILE is there whole, or as it was before. */
+/* Afterwards FILE is complete, or as it was before. */
 static int copy_to(const char *file, const char *address, uint64_t *ret_size, struct cw_err *err)
 {
     cw_autofree char *tmp = cw_mem_printf("%s.tmp", file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew check FILE: what the dispatcher checks when a job starts, without one. */
+/* cachew check FILE: checks a pipeline as a dispatcher does when a job starts, without one. */
 #include <string.h>
 
 #include "client/tool/tool.h"

@@ -60,7 +60,7 @@ static int show(const struct asked *asked)
         Cachew__V1__ListDecisionsReply *reply = NULL;
         int rc = get(asked, last, &reply, &err);
         if (rc == CW_E_NOT_FOUND && !first)
-            return TOOL_OK; /* it ended, and nothing was decided */
+            return TOOL_OK; /* the job is over, and nothing was decided */
         if (rc < 0 && (first || (rc != CW_E_UNAVAILABLE && rc != CW_E_TIMEOUT)))
             return tool_fail_err(&err);
         if (rc < 0 && !lost)

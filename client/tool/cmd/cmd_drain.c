@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew drain WORKER: it finishes what it has begun, and leaves. */
+/* cachew drain WORKER: lets a worker finish what it has begun, and leave. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cachew/v1/admin.pb-c.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew jobs: what a dispatcher has in hand. */
+/* cachew jobs: lists the jobs of a dispatcher. */
 #include <inttypes.h>
 
 #include "client/tool/view/members.h"
@@ -29,7 +29,7 @@ static void add_cells(struct tool_table *table, const void *reply, size_t i)
     tool_table_add(table, "%s", cw_str_text(&bytes));
     tool_table_add(table, "%u", job->clients);
     tool_table_add(table, "%.0f%%", 100 * job->wait_share);
-    if (job->hits > 0 || *job->autocache) /* else there is no cache */
+    if (job->hits > 0 || *job->autocache) /* otherwise nothing is cached */
         tool_table_add(table, "%.0f%%", 100 * job->hit_share);
     else
         tool_table_add(table, "-");

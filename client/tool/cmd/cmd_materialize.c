@@ -29,7 +29,7 @@ struct materialize {
     struct tool_shard_options shard_options;
     struct tool_shard *shard; /* being filled; NULL = none */
     uint64_t shard_elements;
-    uint64_t resumed; /* elements that were there */
+    uint64_t resumed; /* elements written by an earlier run */
     uint64_t skipped;
     struct cachew_client *client;
     struct cachew_job *job;
@@ -41,9 +41,9 @@ static int from_cachew(struct cw_err *err, const struct cachew_error *error)
     return cw_err_set(err, error->code, "%s", error->message);
 }
 
-/* ---- what is to be written ---- */
+/* ---- the identity of the output ---- */
 
-/* Everything that the bytes depend on, but the files of the sources: the token knows those. */
+/* A hash of all that the output depends on, but for the source files, which the token covers. */
 static struct cw_hash id_of(const struct materialize *m, const struct cachew_pipeline *pipeline)
 {
     struct cw_hasher *hasher = cw_hasher_new();
@@ -62,7 +62,7 @@ static struct cw_hash id_of(const struct materialize *m, const struct cachew_pip
     return id;
 }
 
-/* What is there already: nothing, a part of the same, or something else. */
+/* Looks what is there already: nothing, a part of the same output, or something else. */
 static int look_at_output(struct materialize *m, struct cw_err *err)
 {
     const struct cw_hash id = m->shard_options.id;
@@ -138,7 +138,7 @@ static int finish_shard(struct materialize *m, bool done, struct cw_err *err)
     return rc < 0 ? rc : tool_output_save(&m->output, &m->state, err);
 }
 
-/* Known only now: when the pipeline did not say what its elements are. */
+/* Takes the spec from the first batch, when the pipeline did not say what its elements are. */
 static int check_elements(struct materialize *m, const struct cachew_batch *batch,
                           struct cw_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew metrics: what a dispatcher counts, as text for Prometheus. */
+/* cachew metrics: prints the counters of a dispatcher, in Prometheus' text format. */
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"
 

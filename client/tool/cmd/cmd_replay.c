@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew replay: one batch again, here and now, with the elements that are in it. */
+/* cachew replay: computes one batch again, in this process, and lists the elements in it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct replay_options {
 struct replay {
     struct replay_options opt;
     struct cw_recipe recipe; /* what is asked for */
-    bool known;              /* its fingerprint is known: what is rebuilt must have it */
+    bool known;              /* the fingerprint is known: the batch that is computed must have it */
     struct tool_job job;     /* from the dispatcher, or with the file's graph alone */
     struct cw_plan *plan;
     struct tool_rebuilt rebuilt;
@@ -118,7 +118,7 @@ static int rebuild(struct replay *r, struct cw_err *err)
     return rc;
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static uint64_t batch_bytes(const struct cachew_batch *batch)
 {

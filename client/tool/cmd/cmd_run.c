@@ -13,7 +13,7 @@
 #include "client/tool/steps.h"
 #include "client/tool/tool.h"
 
-#define STEP_LOOK_NS 100000000 /* a signal ends an emulated step */
+#define STEP_LOOK_NS 100000000 /* how often an emulated step looks for a signal */
 
 struct run {
     struct tool_run_options opt;
@@ -23,7 +23,7 @@ struct run {
     FILE *batches;
     int64_t epoch_start_ns, line_ns, first_ns; /* first_ns: when the first batch came */
     struct tool_steps steps;
-    int64_t late_ns; /* by which the last of them ended late */
+    int64_t late_ns; /* how much too late the last step ended */
     uint64_t given;
 };
 
@@ -107,7 +107,7 @@ static void print_stats(const struct run *run)
 
 /* ---- tokens ---- */
 
-/* Written beside and renamed, so that a kill leaves the old one or the new one. */
+/* Written to another file and renamed, so that a kill leaves the old token or the new one. */
 static int save_token(struct run *run)
 {
     unsigned char token[65536];
@@ -179,7 +179,7 @@ static int take_batch(struct run *run, struct cachew_batch *batch)
     return TOOL_OK;
 }
 
-/* One epoch to its end. *ret_over: nothing more is to come. */
+/* Consumes one epoch to its end. *ret_over: it was the last. */
 static int consume_epoch(struct run *run, bool *ret_over)
 {
     struct cachew_error error = CACHEW_ERROR_INIT;
@@ -288,12 +288,12 @@ static int connect_and_start(struct run *run, const struct cachew_pipeline *pipe
     return TOOL_OK;
 }
 
-/* In one line, what the files' identity cannot notice. */
+/* Warns of changes of source files that their identity cannot notice. */
 static void warn_of_identity(const struct run *run, const struct cachew_pipeline *pipeline)
 {
     enum cw_identity identity = cw_pipeline_graph(pipeline)->identity;
     if (run->opt.identity && cw_identity_parse(run->opt.identity, "", &identity, NULL) != 0)
-        return; /* the job's start says so */
+        return; /* cachew_job_start will report it */
     if (cw_identity_blind(identity) && !run->opt.quiet)
         fprintf(stderr, "cachew: %s\n", cw_identity_blind(identity));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew scale JOB POLICY: another policy for a running job's workers. */
+/* cachew scale JOB POLICY: changes the scaling policy of a running job. */
 #include "base/mem.h"
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew simulate SCENARIO.json: policies about workers in virtual time. */
+/* cachew simulate SCENARIO.json: runs scaling and placement policies in virtual time. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew tenants: whose jobs have what, and have used what. */
+/* cachew tenants: lists tenants with their shares and what their jobs have used. */
 #include <inttypes.h>
 
 #include "client/tool/view/usage.h"

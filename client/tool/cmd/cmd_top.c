@@ -69,12 +69,12 @@ static void show(struct view *v)
     }
     if (v->json)
         tool_top_json(&top, &out);
-    else if (top.lost) /* what was shown before is above */
+    else if (top.lost) /* earlier output stays above */
         cw_str_addf(&out, "connection lost, trying again: %s\n", top.lost);
     else
         tool_top_text(&top, TOOL_TOP_WIDE, 0, false, &out);
     puts(cw_str_text(&out));
-    if (fflush(stdout) != 0) /* whoever read it is gone */
+    if (fflush(stdout) != 0) /* the reader of the pipe is gone */
         cw_loop_stop(v->loop);
 }
 
@@ -136,7 +136,8 @@ static void ask(struct view *v, int which, const char *method, const ProtobufCMe
 static void on_timer(void *arg)
 {
     struct view *v = arg;
-    if (v->lost.code != 0) { /* a new connection does not wait for the old one's patience */
+    /* Reopen the channel: the old one would sit out gRPC's reconnect backoff. */
+    if (v->lost.code != 0) {
         cw_channel_close(v->channel);
         v->channel = NULL;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew workers: the fleet of a dispatcher. */
+/* cachew workers: lists the workers of a dispatcher. */
 #include <inttypes.h>
 
 #include "cachew/v1/admin.pb-c.h"

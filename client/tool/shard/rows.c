@@ -35,7 +35,8 @@ int tool_rows_init(struct tool_rows *rows, const char *path, bool keep, struct c
     if (rc < 0)
         return rc;
     *rows = (struct tool_rows){.unbatch = !keep && has_group(graph)};
-    /* What is wrong with it the dispatcher says, which may see more files. */
+    /* An error here is no error of the command. The dispatcher reports it, and may see more
+     * files than this process. */
     rows->known = cw_graph_check(graph, &checked, &ignored) == 0;
     if (rows->known)
         rows->spec = checked->nodes[graph->n - 1].out;

@@ -18,7 +18,7 @@ static void put(const char *text, size_t n)
     while (n > 0) {
         ssize_t done = write(STDOUT_FILENO, text, n);
         if (done < 0 && errno != EINTR)
-            return; /* nobody looks any more */
+            return; /* the terminal is gone */
         text += done > 0 ? done : 0;
         n -= done > 0 ? (size_t)done : 0;
     }

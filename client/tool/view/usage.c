@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was used, as jobs and tenants show it. */
+/* Resource usage as cells of tables and members of JSON objects. */
 #include "client/tool/view/usage.h"
 
 void tool_usage_members(struct cw_str *out, const Cachew__V1__Usage *usage)
