@@ -95,6 +95,8 @@ void grpc_byte_buffer_destroy(grpc_byte_buffer *buffer)
 {
     if (!buffer)
         return;
+    if (buffer->reserved) /* one that had come */
+        sim_held_add(sim_self(), SIM_HELD_MESSAGE, -1);
     grpc_slice_buffer *slices = &buffer->data.raw.slice_buffer;
     for (size_t i = 0; i < slices->count; i++)
         grpc_slice_unref(slices->slices[i]);
@@ -119,6 +121,8 @@ struct net_bytes *bytes_of(const grpc_byte_buffer *buffer)
 grpc_byte_buffer *buffer_of(const struct net_bytes *bytes)
 {
     grpc_byte_buffer *buffer = grpc_raw_byte_buffer_create(NULL, 0);
+    buffer->reserved = buffer; /* counted until it is destroyed */
+    sim_held_add(sim_self(), SIM_HELD_MESSAGE, 1);
     for (size_t at = 0; at < bytes->n; at += SLICE_MAX) {
         const char *p = (const char *)bytes->p + at;
         grpc_slice slice = grpc_slice_from_copied_buffer(p, CW_MIN(bytes->n - at, SLICE_MAX));

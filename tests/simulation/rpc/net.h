@@ -72,10 +72,11 @@ struct net_count {
 bool net_count(size_t i, struct net_count *ret_count);
 void net_count_reset(void);
 
-/* What the network holds of an actor at this moment. The unread messages are told sim_held_add, too. */
+/* The messages that a kill of the actor would lose at this moment, or some of them. Those that have
+ * come to it and that its code is not done with are told sim_held_add, too. */
 struct net_held {
-    size_t unread; /* messages that have come to it and have not been taken */
-    size_t unsent; /* messages that have left it and have not arrived */
+    size_t unread; /* on their way to it, or come: its code is not done with them */
+    size_t unsent; /* they have left its code, and have not arrived */
 };
 struct net_held net_held(const struct sim_actor *actor);
 

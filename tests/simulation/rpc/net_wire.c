@@ -411,10 +411,11 @@ size_t net_connections(void)
 struct net_held net_held(const struct sim_actor *actor)
 {
     struct net_held held = {0};
+    held.unread = (size_t)sim_held(actor, SIM_HELD_MESSAGE);
     for (const struct net_conn *conn = net_first_conn(); conn; conn = conn->next)
         for (int i = 0; i < 2; i++)
             if (conn->end[i].actor == actor) {
-                held.unread += conn->end[i].unread;
+                held.unread += conn->end[1 - i].messages;
                 held.unsent += conn->end[i].messages;
             }
     return held;

@@ -288,6 +288,7 @@ static void flow_control_stands_and_goes_on(void **state)
     run_to_the_end();
     assert_int_equal(seen[1].got, 200);
     assert_int_equal(seen[0].lows, 1);
+    assert_int_equal(net_held(server).unread, 0);
     assert_int_equal(seen[0].code, 0);
     assert_int_equal(seen[1].code, 0);
     sim_world_end();

@@ -314,6 +314,12 @@ static void crash_host(size_t i)
     sim_at(NULL, sim_now_ns() + sim_between(1, 8000) * 1000000, on_power, &actors[i]);
 }
 
+static bool loses_something(const struct sim_actor *actor)
+{
+    struct net_held held = net_held(actor);
+    return held.unread + held.unsent > 0;
+}
+
 static void trouble(void *arg)
 {
     (void)arg;
@@ -345,7 +351,7 @@ static void trouble(void *arg)
         sim_at(NULL, sim_now_ns() + sim_between(1, 4000) * 1000000, on_cont, actors[i]);
         break;
     default:
-        if (net_held(actors[i]).unread > 0 || sim_one_in(4))
+        if (loses_something(actors[i]) || sim_one_in(4))
             kill_one(i);
         break;
     }
