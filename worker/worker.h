@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker: leases items from a dispatcher, computes them, hands outputs to clients. One loop
- * thread owns it all; exec threads compute; plans are opened on threads of their own (open.c). */
+/* A worker: gets leases of items from a dispatcher, computes them, and sends outputs to clients.
+ * One loop thread owns its state; exec threads compute; plans are opened on threads of their own
+ * (job/plan_loader.h). All functions are for the loop thread. */
 #ifndef CW_WORKER_WORKER_H
 #define CW_WORKER_WORKER_H
 
@@ -12,47 +13,49 @@ struct cw_worker_state;
 struct cw_worker_options {
     const char *dispatcher; /* "HOST:PORT" or "unix:/path" */
     const char *listen;     /* port 0 = any */
-    const char *advertise;  /* what clients are told; NULL = the listen address */
-    const char *only_job;   /* NULL = any */
-    size_t threads;         /* 0 = CPUs of this process */
-    double cpus;            /* CPU time that they may use, in seconds a second; 0 = no limit */
-    /* bytes of items in hand and outputs not yet sent; 0 = a default from the RAM */
+    const char *advertise;  /* the address that clients connect to; NULL = the listen address */
+    const char *only_job;   /* serve this job only; NULL = any */
+    size_t threads;         /* 0 = the number of CPUs of this process */
+    /* limit of the threads' CPU time, in seconds per second; 0 = no limit */
+    double cpus;
+    /* bytes of items in progress and of outputs not yet sent; 0 = a default derived from the RAM */
     uint64_t budget;
     uint64_t shm_limit; /* bytes of shared memory; 0 = the budget */
-    /* bytes of the budget for the cache, if the dispatcher has one; 0 = a quarter */
+    /* bytes of the budget for the cache, if the dispatcher has a cache store; 0 = a quarter */
     uint64_t cache_memory;
-    /* bytes of items kept for other jobs of the same function; 0 = none, UINT64_MAX = a quarter
-     * of the budget */
+    /* bytes of batches kept for other jobs of the same function; 0 = none, UINT64_MAX = a
+     * quarter of the budget */
     uint64_t share_window;
     int64_t drain_limit_ms; /* 0 = 30 s */
-    /* bytes of the source cache in memory; 0 = none, or its default where there is a directory
-     * or a store */
+    /* bytes of the cache of source files in memory; 0 = none, or its default if it has a
+     * directory or a store */
     uint64_t source_memory;
-    const char *source_dir;    /* its directory on a local disk; NULL = none */
+    const char *source_dir;    /* directory of that cache on a local disk; NULL = none */
     uint64_t source_dir_bytes; /* 0 = 10 GiB */
-    bool no_shm;               /* never offered to clients */
+    bool no_shm;               /* shared memory is not offered to clients */
 };
-/* Listens, begins to serve, and begins to reach the dispatcher. Options are copied. */
+/* Makes a worker that listens, serves, and tries to reach the dispatcher. Options are copied. */
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
                   struct cw_worker_state **ret_worker, struct cw_err *err);
 const char *cw_worker_address(const struct cw_worker_state *worker); /* advertised */
-/* fn is called once when the dispatcher has told it to drain, and it has. */
+/* Sets the function that is called once when a drain, which the dispatcher has requested, is
+ * done. */
 void cw_worker_on_drained(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
-/* Takes no new leases, hands back what is not begun, serves the rest, then calls fn (once). */
+/* Takes no new leases, hands back what is not begun, serves the rest, then calls fn once. */
 void cw_worker_drain(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
-/* The same for a worker that nobody wants anything of any more: items are dropped, and only what
- * waits for the cache's store is written. */
+/* The same for a worker whose outputs nobody wants any more: drops all items, and waits only for
+ * records that are being written to the cache's store. */
 void cw_worker_abandon(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
-/* Whether something waits to be written into the cache. */
+/* Whether records wait to be written to the cache. */
 bool cw_worker_is_caching(const struct cw_worker_state *worker);
-/* Whether a plan is being opened, which cw_worker_free waits for and which may take minutes. */
+/* Whether a plan is being opened: cw_worker_free waits for that, which may take minutes. */
 bool cw_worker_is_opening(const struct cw_worker_state *worker);
-/* Whether cw_worker_free would wait for what may never end: a plan being opened, a read of an
- * item, a write to a store. */
+/* Whether cw_worker_free would wait for something that may never end: a plan being opened, a
+ * read of an item, a write to a store. */
 bool cw_worker_is_held_up(const struct cw_worker_state *worker);
 int64_t cw_worker_drain_limit_ms(const struct cw_worker_state *worker);
-/* Waits for the items being computed; runs the loop until calls and servers are closed. Accepts
- * NULL. */
+/* Waits for the items that are being computed, and runs the loop until calls and servers are
+ * closed. Accepts NULL. */
 void cw_worker_free(struct cw_worker_state *worker);
 
 #endif

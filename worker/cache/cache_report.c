@@ -21,7 +21,7 @@ void cw_wcache_report_detached(struct cw_worker_state *w)
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);)
-        ((struct cw_wcache_key *)value)->told = (struct cw_cache_counts){0};
+        ((struct cw_wcache_key *)value)->reported = (struct cw_cache_counts){0};
 }
 
 static void forget_heard(struct cw_wcache *c, int64_t now_ms)
@@ -104,9 +104,9 @@ static void add_counts(struct cw_worker_state *w, Cachew__V1__Progress *progress
         struct cw_wcache_key *key = value;
         struct cw_cache_counts now;
         cw_wcache_key_counts(key, &now);
-        if (is_same(&now, &key->told))
+        if (is_same(&now, &key->reported))
             continue;
-        key->told = now;
+        key->reported = now;
         progress->cache[progress->n_cache++] = counts_to(key, &now);
     }
 }

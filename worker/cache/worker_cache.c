@@ -140,29 +140,29 @@ static void retire(struct cw_worker_state *w)
     close_unused(w);
 }
 
-static bool is_same(const struct cw_wcache_store *store, const Cachew__V1__CacheStore *told)
+static bool is_same(const struct cw_wcache_store *store, const Cachew__V1__CacheStore *named)
 {
-    if (!store || !told)
-        return !store && !told;
-    return cw_str_eq(store->url, told->url) && store->chunk_bytes == told->chunk_bytes &&
-           store->level == told->level;
+    if (!store || !named)
+        return !store && !named;
+    return cw_str_eq(store->url, named->url) && store->chunk_bytes == named->chunk_bytes &&
+           store->level == named->level;
 }
 
-void cw_wcache_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *told)
+void cw_wcache_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *named)
 {
-    if (told && told->url[0] == '\0')
-        told = NULL;
+    if (named && named->url[0] == '\0')
+        named = NULL;
     cw_wcache_keys_forget_nodes(w, cw_clock_ms() - NODE_UNUSED_MS);
-    if (is_same(w->cache.store, told))
+    if (is_same(w->cache.store, named))
         return;
     retire(w);
-    if (!told || w->closing)
+    if (!named || w->closing)
         return;
     struct cw_wcache_store *store = CW_NEW(struct cw_wcache_store);
     store->worker = w;
-    store->url = cw_mem_strdup(told->url);
-    store->chunk_bytes = told->chunk_bytes;
-    store->level = told->level;
+    store->url = cw_mem_strdup(named->url);
+    store->chunk_bytes = named->chunk_bytes;
+    store->level = named->level;
     store->memory = w->cache.memory;
     store->opening = true;
     w->cache.store = store;

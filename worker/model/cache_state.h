@@ -44,13 +44,13 @@ struct cw_wcache_key {
     char *name; /* TENANT/KEY */
     char *tenant;
     struct cw_hash key;
-    struct cw_strmap chunks;       /* names of the chunks that exist */
-    struct cw_cache_dataset *node; /* NULL while nobody uses it */
-    size_t jobs_n;                 /* jobs that use it */
-    int64_t unused_ms;             /* when jobs_n became 0 */
-    struct cw_cache_counts before; /* counters of nodes that were released */
-    struct cw_cache_counts told;   /* the sum that the dispatcher was sent last */
-    char *job_id, *job_node;       /* the last job, and its node, that wrote it */
+    struct cw_strmap chunks;         /* names of the chunks that exist */
+    struct cw_cache_dataset *node;   /* NULL while nobody uses it */
+    size_t jobs_n;                   /* jobs that use it */
+    int64_t unused_ms;               /* when jobs_n became 0 */
+    struct cw_cache_counts before;   /* counters of nodes that were released */
+    struct cw_cache_counts reported; /* the sum that the dispatcher was sent last */
+    char *job_id, *job_node;         /* the last job, and its node, that wrote it */
 };
 /* What a node of a job's plan uses now. */
 struct cw_wcache_engaged {
