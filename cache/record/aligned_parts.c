@@ -8,7 +8,8 @@
  * what it writes. */
 #include <string.h>
 
-#include "cache/record/record_int.h"
+#include "cache/record/aligned_parts.h"
+#include "cache/record/cache_state.h"
 
 #define GAP_MAX 64u /* behind a frame */
 

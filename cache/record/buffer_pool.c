@@ -2,7 +2,9 @@
 /* Buffers of spans: each comes back, and the one that came back last goes first, while it is in
  * the processor's cache. Sizes are rounded up to four classes an octave; a buffer of up to four
  * times the size is taken before memory that is new. */
-#include "cache/record/record_int.h"
+#include "cache/record/buffer_pool.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/frame_lru.h"
 
 #define SMALLEST_BITS 12u
 #define SMALLEST ((size_t)1 << SMALLEST_BITS)

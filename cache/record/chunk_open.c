@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/chunk_open.h"
+#include "cache/record/frame_cache.h"
+#include "cache/record/requests.h"
 
 #define TAIL_BYTES ((size_t)64 << 10) /* read at once in the hope that the index lies within */
 #define AT_ONCE 4096u                 /* ids entered under one lock */

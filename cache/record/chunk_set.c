@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The chunks of a dataset: the owner adds those that exist and removes those that do not. */
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/chunk_open.h"
+#include "cache/record/chunk_set.h"
+#include "cache/record/requests.h"
 
 void cw_chunk_set_drop_all(struct cw_cache_dataset *dataset)
 {

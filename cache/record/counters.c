@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of the hot paths are kept in shards, so that threads do not take each other's cache
  * lines away. */
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
 
 unsigned cw_counter_shard_no(void)
 {

@@ -4,7 +4,7 @@
  * known only when the one before has come. Here all wait at once, for each of these in turn
  * (group prefetching: Chen, Ailamaki, Gibbons, Mowry, "Improving hash join performance through
  * prefetching", ICDE 2004). */
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
 
 #define HEAD_BYTES 256u /* of a record; the processor itself reads ahead in what follows */
 #define LINE 64u

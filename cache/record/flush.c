@@ -11,7 +11,11 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "cache/record/record_int.h"
+#include "cache/record/aligned_parts.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/chunk_open.h"
+#include "cache/record/flush.h"
+#include "cache/record/requests.h"
 
 #define GATHER_ALIGN ((size_t)64)
 /* of elements that were left out there may be many */

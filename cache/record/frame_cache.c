@@ -7,7 +7,13 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/buffer_pool.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/frame_cache.h"
+#include "cache/record/frame_fetch.h"
+#include "cache/record/frame_lru.h"
+#include "cache/record/pin_set.h"
+#include "cache/record/requests.h"
 
 static struct cw_cache *cache_of(const struct cw_cache_chunk *chunk)
 {

@@ -9,7 +9,11 @@
  * once. Reads go straight into the span's buffer; checksums of all its frames are verified where
  * the read ends, so that a get finds them verified. */
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/buffer_pool.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/frame_fetch.h"
+#include "cache/record/frame_lru.h"
+#include "cache/record/requests.h"
 
 #define UNDER_WAY 16u /* reads of spans told ahead: twice the threads of a store */
 /* at most, read and not used; and three quarters of the memory */

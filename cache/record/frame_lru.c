@@ -10,7 +10,8 @@
  * got just now stay a little in any case (RECENT): somebody who did not tell ahead may read on
  * there. What somebody holds stays where it is. */
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/frame_lru.h"
 
 #define RECENT_BYTES ((size_t)4 << 20) /* at most; and an eighth of the memory */
 #define TURNS 16u                      /* one of so many is the oldest */

@@ -4,7 +4,10 @@
  * each), and the element's fields are views of the mapping. Where large records are first read
  * past the page cache, frame_cache.c says where they are. */
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/frame_cache.h"
+#include "cache/record/pin_set.h"
+#include "cache/record/requests.h"
 
 #define SAMPLE 16u /* one get in so many is timed, and counts for all */
 

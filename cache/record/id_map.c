@@ -6,7 +6,7 @@
  * its successor). */
 #include <string.h>
 
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
 
 #define PAGE_BITS 9
 #define PAGE_N ((size_t)1 << PAGE_BITS)

@@ -5,7 +5,11 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/chunk_open.h"
+#include "cache/record/frame_fetch.h"
+#include "cache/record/maintenance.h"
+#include "cache/record/requests.h"
 
 #define TICK_NS ((int64_t)250 * 1000000)
 /* a block's first record: then it is written, however small */

@@ -3,7 +3,9 @@
  * both. Write buffers take at most three quarters, frames what is left; frames give way to both
  * (which ones: frame_lru.c). A frame that is needed now is read even if that exceeds the limit
  * (what a thread has pinned cannot be taken from it); prefetching and filling never exceed it. */
-#include "cache/record/record_int.h"
+#include "cache/record/buffer_pool.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/frame_lru.h"
 
 /* of the maintenance thread, without a write or a read: ten seconds, then idle memory is freed */
 #define QUIET_TICKS 40u

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one thread keeps while it works on elements: each chunk once, however many of its records
  * were got. A ref is a slot or a span; the last place is for a list of more when there are many. */
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/pin_set.h"
 
 #define SPAN ((uintptr_t)1) /* in the low bit of a ref */
 #define MORE_N 126

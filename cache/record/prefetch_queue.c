@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was told, in the order in which it will be needed: a ring of wants, one for each frame
+/* What was told, in the order in which it will be needed: a ring of entries, one for each frame
  * and time it was told (gets of one frame told one after another are one). So a frame that is
  * needed soon and once more much later has two, and only the first of them has it read and kept.
  * All of it under room.lock. A turn is a place in the line, counted from its begin. */
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
 
 static struct cw_prefetch_entry *at(const struct cw_prefetch_queue *queue, uint64_t turn)
 {
-    return &queue->wants[turn % CW_PREFETCH_QUEUE_CAP];
+    return &queue->entries[turn % CW_PREFETCH_QUEUE_CAP];
 }
 
 bool cw_prefetch_queue_push(struct cw_prefetch_queue *queue, struct cw_cache_chunk *chunk,
@@ -15,8 +15,8 @@ bool cw_prefetch_queue_push(struct cw_prefetch_queue *queue, struct cw_cache_chu
 {
     struct cw_queued_frame *queued = &chunk->queued[frame];
 
-    if (!queue->wants) {
-        queue->wants = CW_NEW_ARRAY(struct cw_prefetch_entry, CW_PREFETCH_QUEUE_CAP);
+    if (!queue->entries) {
+        queue->entries = CW_NEW_ARRAY(struct cw_prefetch_entry, CW_PREFETCH_QUEUE_CAP);
         queue->head = queue->tail = 1;
     }
     if (queued->first && queued->last == queue->tail - 1) {
@@ -118,5 +118,5 @@ void cw_prefetch_queue_drop(struct cw_prefetch_queue *queue, struct cw_cache_chu
 
 void cw_prefetch_queue_fini(struct cw_prefetch_queue *queue)
 {
-    cw_mem_free(queue->wants);
+    cw_mem_free(queue->entries);
 }

@@ -2,7 +2,8 @@
 /* Filling: a thread takes a place in the node's open block under the lock, and writes the record
  * there without it. */
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/requests.h"
 
 static bool is_known(const struct cw_cache_dataset *dataset, uint64_t id)
 {

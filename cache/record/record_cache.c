@@ -2,7 +2,11 @@
 #include "cache/record/record_cache.h"
 
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/chunk_open.h"
+#include "cache/record/chunk_set.h"
+#include "cache/record/flush.h"
+#include "cache/record/maintenance.h"
 
 #define MEMORY ((size_t)256 << 20)
 #define CHUNK_BYTES ((size_t)64 << 20)

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/frame_cache.h"
+#include "cache/record/frame_fetch.h"
+#include "cache/record/pin_set.h"
 
 /* ids looked at together, where neighbours are found: at most, and */
 #define AT_ONCE 128u

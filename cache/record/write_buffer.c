@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cache/record/record_int.h"
+#include "cache/record/cache_state.h"
+#include "cache/record/requests.h"
 
 #define PAGE_BYTES (CW_WRITE_BUFFER_PAGE * sizeof(struct cw_buffered_record))
 
@@ -17,9 +18,9 @@ static void release_segments(void *arg, struct cw_buf *buf)
 
 struct cw_buf *cw_write_buffer_keep_segments(struct cw_write_buffer *buffer)
 {
-    if (!buffer->pins)
-        buffer->pins = cw_buf_wrap(NULL, 0, release_segments, NULL);
-    return buffer->pins;
+    if (!buffer->borrowed)
+        buffer->borrowed = cw_buf_wrap(NULL, 0, release_segments, NULL);
+    return buffer->borrowed;
 }
 
 /* To be used again, unless a write hangs in them. */
@@ -27,16 +28,17 @@ static void drop_segments(struct cw_write_buffer *buffer)
 {
     struct cw_cache *cache = buffer->dataset->cache;
 
-    if (buffer->pins && atomic_load_explicit(&buffer->pins->refs, memory_order_acquire) > 1) {
+    if (buffer->borrowed &&
+        atomic_load_explicit(&buffer->borrowed->refs, memory_order_acquire) > 1) {
         cw_memory_budget_abandon_segments(cache, buffer->segments);
-        buffer->pins->data = buffer->segments;
+        buffer->borrowed->data = buffer->segments;
     } else {
         cw_memory_budget_give_segments(cache, buffer->segments);
     }
-    cw_buf_unref(buffer->pins);
+    cw_buf_unref(buffer->borrowed);
 }
 
-void cw_write_buffer_free(struct cw_write_buffer *buffer)
+static void free_buffer(struct cw_write_buffer *buffer)
 {
     struct cw_cache *cache = buffer->dataset->cache;
 
@@ -51,7 +53,7 @@ static void reclaim(struct cw_cache_handle *handle)
 {
     struct cw_cache_dataset *dataset = handle->buffer->dataset;
 
-    cw_write_buffer_free(handle->buffer);
+    free_buffer(handle->buffer);
     cw_dataset_handle_recycle(dataset, handle);
 }
 

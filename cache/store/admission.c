@@ -2,7 +2,7 @@
 /* Whether an operation may begin: the store is not away, and open. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "cache/store/store_core.h"
+#include "cache/store/store_state.h"
 
 static int refuse(const struct cw_store *store, struct cw_err *err)
 {

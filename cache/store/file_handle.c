@@ -2,7 +2,7 @@
 /* Files of a backend that are open, for reading or writing. Reads and writes under way have a
  * reference each, since a thread that is stuck in one may outlive its caller. */
 #include "base/mem.h"
-#include "cache/store/store_core.h"
+#include "cache/store/store_state.h"
 
 struct cw_store_file *cw_store_file_new(struct cw_store *store, void *own, bool is_out)
 {

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "cache/store/store_core.h"
+#include "cache/store/store_state.h"
 
 static void push(struct cw_store_queue *queue, struct cw_store_job *job)
 {
@@ -231,7 +231,7 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
         store->idle--;
     }
 }
-/* Lock held. Ends the job from a thread that is inside: that one has come back, and is not stuck. */
+/* Lock held. Ends the job from a thread that is inside: it has come back, and is not stuck. */
 static void end_from_inside(struct cw_store_job *job, int rc)
 {
     job->inside--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files open for reading. */
 #include "base/clock.h"
-#include "cache/store/store_core.h"
+#include "cache/store/store_state.h"
 
 void cw_store_file_close(struct cw_store_file *file)
 {

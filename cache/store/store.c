@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "cache/store/store_core.h"
+#include "cache/store/store_state.h"
 
 /* ---- opening, closing ---- */
 

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/mem.h"
-#include "cache/store/store_core.h"
+#include "cache/store/store_state.h"
 
 #define WRITES_MAX 8
 

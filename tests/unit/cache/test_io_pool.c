@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cache/store/store_core.h"
+#include "cache/store/store_state.h"
 
 #define BYTES (2 * CW_STORE_PIECE)
 
