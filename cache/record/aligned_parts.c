@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing without a copy. A block puts its first large record of each segment as far into a page
- * as it will stand in the file, so what follows in that segment can be written from there in
- * whole pages, past the page cache, too. The page at the seam of two segments belongs to both:
- * its first bytes, the end of the segment before (or the chunk's head), are copied to where the
- * later one leaves room for them. If a record was dropped meanwhile, or frames are packed,
- * places in memory and file do not agree any more; then nothing is moved, and the store gathers
+/* Writing without a copy. A write buffer places the first large record of each segment as far into
+ * a page as it will be in the file. So the records that follow it in the segment can be written
+ * from there in whole pages, also past the page cache. The page where two segments meet belongs to
+ * both: its first bytes (the end of the segment before, or the chunk's head) are copied to where
+ * the later segment leaves room for them. If a record was dropped meanwhile, or frames are packed,
+ * offsets in memory and file do not agree any more; then nothing is moved, and the store copies
  * what it writes. */
 #include <string.h>
 
 #include "cache/record/aligned_parts.h"
 #include "cache/record/cache_state.h"
 
-#define GAP_MAX 64u /* behind a frame */
+#define GAP_MAX 64u /* bytes of padding after a frame, at most */
 
 static const struct cw_segment *segment_of(const struct cw_write_buffer *buffer, const void *p)
 {
@@ -28,7 +28,7 @@ static char *end_of(const struct iovec *part)
     return (char *)part->iov_base + part->iov_len;
 }
 
-/* The same bytes (the zeros behind a frame, say) stand behind it in its segment. */
+/* Whether the part (padding, say) has the same bytes as what follows `before` in its segment. */
 static bool is_behind(const struct cw_write_buffer *buffer, const struct iovec *before,
                       const struct iovec *part)
 {
@@ -56,7 +56,7 @@ static size_t merge(const struct cw_write_buffer *buffer, struct iovec *parts, s
     return used;
 }
 
-/* The page in which `part` begins, at so many bytes of it, becomes all its own. */
+/* Makes the page in which `part` begins, in_page bytes into it, a page of the part alone. */
 static void take_page(const struct cw_write_buffer *buffer, struct iovec *before,
                       struct iovec *part, size_t in_page)
 {

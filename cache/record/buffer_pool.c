@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers of spans: each comes back, and the one that came back last goes first, while it is in
- * the processor's cache. Sizes are rounded up to four classes an octave; a buffer of up to four
- * times the size is taken before memory that is new. */
+/* Buffers of spans are pooled: the one that came back last is taken first, while it is in the CPU's
+ * caches. Sizes are rounded up to four classes an octave. An idle buffer of up to four times the
+ * size is preferred to fresh memory. */
 #include "cache/record/buffer_pool.h"
 #include "cache/record/cache_state.h"
 #include "cache/record/frame_lru.h"
@@ -11,7 +11,7 @@
 #define STEPS 4u
 #define LOOK_ABOVE (2 * STEPS)
 
-/* The smallest that has so much; CW_BUFFER_CLASSES: none. */
+/* The smallest class with so many bytes; CW_BUFFER_CLASSES: none. */
 static unsigned class_of(size_t bytes)
 {
     if (bytes <= SMALLEST)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks become known by name; store threads open them, read and check their indices, and enter
- * their ids. What cannot be reached now is parked until the store is back. */
+/* Chunks become known by name. Threads called loaders open them, read and check their indices, and
+ * enter their ids. A chunk that cannot be reached now is parked until the store is back. */
 #include <string.h>
 
 #include "base/fault.h"
@@ -10,7 +10,7 @@
 #include "cache/record/requests.h"
 
 #define TAIL_BYTES ((size_t)64 << 10) /* read at once in the hope that the index lies within */
-#define AT_ONCE 4096u                 /* ids entered under one lock */
+#define AT_ONCE 4096u                 /* ids that are entered while the lock is held once */
 
 struct cw_cache_chunk *cw_cache_chunk_new(struct cw_cache_dataset *dataset, const char *name)
 {
@@ -52,7 +52,8 @@ void cw_chunk_reclaim(struct cw_cache_handle *handle)
     cw_dataset_handle_recycle(dataset, handle);
 }
 
-/* Not on the thread that dropped the last reference: it computes, and closing may take long. */
+/* Not on the thread that gave up the last reference: it computes, and closing the file may take
+ * long. */
 static void reclaim_later(struct cw_cache_handle *handle)
 {
     if (!cw_request_reclaim(handle->chunk->dataset->cache, handle))
@@ -89,7 +90,7 @@ static int read_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_er
     return rc ? rc : cw_chunk_index_read(whole, whole_n, bytes, &chunk->index, err);
 }
 
-/* Is it what its name and its node say? */
+/* Whether the index is what the chunk's name and its dataset say. */
 static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err)
 {
     const struct cw_chunk_index *index = chunk->index;
@@ -106,7 +107,7 @@ static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err
     return 0;
 }
 
-/* Records that are frames of their own are read one by one. */
+/* Whether the records are frames of their own, which are read one by one. */
 static bool are_large(const struct cw_chunk_index *index)
 {
     return index->frames_n && index->frames_n == index->records_n &&
@@ -138,8 +139,8 @@ static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, stru
     if (rc != 0)
         return rc;
     atomic_fetch_add(&cache->store_refs, 1);
-    /* into memory of its own, also where the file is mapped: then nothing can change under who
-     * reads it */
+    /* The index is read into memory of its own also where the file is mapped: then nothing can
+     * change it while it is used. */
     rc = read_index(chunk, bytes, err);
     if (rc == 0 && (chunk->map = cw_store_file_map(chunk->file)) != NULL)
         chunk->map_end = chunk->map + bytes - CW_CHUNK_END_BYTES;
@@ -152,8 +153,8 @@ static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, stru
 
 /* ---- its ids ---- */
 
-/* node->lock. A record that is found in another chunk stays there; one that waits in a block
- * need not be written any more. */
+/* dataset->lock. A record that is found in another chunk stays there. One that is found in a write
+ * buffer is found here from now on, and need not be written any more. */
 static void enter_id(struct cw_cache_chunk *chunk, uint32_t record)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;
@@ -186,7 +187,7 @@ void cw_chunk_enter_ids(struct cw_cache_chunk *chunk)
     }
 }
 
-/* false: it was removed meanwhile, or there is no place for it. */
+/* false: it was removed meanwhile, or there is no memory for a handle. */
 static bool install(struct cw_cache_chunk *chunk)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;
@@ -212,7 +213,8 @@ static bool install(struct cw_cache_chunk *chunk)
     cw_mutex_unlock(&dataset->lock);
     struct cw_cache_handle *handle = chunk->handle;
     cw_cache_handle_release(handle);
-    cw_mutex_lock(&cache->lock); /* somebody may have retired it while it was entered */
+    /* it may have been retired while its ids were entered: then the maintenance thread waits */
+    cw_mutex_lock(&cache->lock);
     cw_cond_signal(&cache->maintenance_wake);
     cw_mutex_unlock(&cache->lock);
     return true;
@@ -229,7 +231,8 @@ static void forget(struct cw_cache_chunk *chunk)
     cw_cache_chunk_free(chunk);
 }
 
-/* Not removed by the owner meanwhile: wait for the store. */
+/* Has the chunk wait for the store. false: the owner removed it meanwhile, or the cache is
+ * closed. */
 static bool park(struct cw_cache_chunk *chunk)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;

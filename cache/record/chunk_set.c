@@ -58,7 +58,7 @@ void cw_cache_dataset_add(struct cw_cache_dataset *dataset, const char *const *n
         cw_mutex_lock(&dataset->lock);
         struct cw_cache_chunk *chunk = cw_strmap_get(&dataset->names, names[i]);
         if (chunk && chunk->removed && chunk->state != CW_CHUNK_LOADED)
-            chunk->removed = false; /* taken back before it was loaded */
+            chunk->removed = false; /* the owner added it again before it was opened */
         bool known =
             chunk && (chunk->state != CW_CHUNK_LOADED || cw_cache_handle_is_live(chunk->handle));
         if (!known) {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of the hot paths are kept in shards, so that threads do not take each other's cache
- * lines away. */
+/* Counters of the hot paths are kept in shards, so that threads do not invalidate each other's
+ * cache lines. */
 #include "cache/record/cache_state.h"
 
 unsigned cw_counter_shard_no(void)
 {
     static atomic_uint threads;
-    static _Thread_local unsigned mine; /* + 1 */
+    static _Thread_local unsigned mine; /* the shard's number + 1; 0: none yet */
 
     if (CW_UNLIKELY(!mine)) {
         unsigned no = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
 
-        /* numbers are not given again: it would take a destructor, and gain little */
+        /* numbers of threads that ended are not used again: that would take a destructor and gain
+         * little */
         mine = 1 + CW_MIN(no, CW_COUNTER_SHARDS - 1);
     }
     return mine - 1;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The next gets' way to their records, walked for all of them together. A get of a small record
- * waits for memory again and again: for its place, its line in the index, its first bytes, each
- * known only when the one before has come. Here all wait at once, for each of these in turn
- * (group prefetching: Chen, Ailamaki, Gibbons, Mowry, "Improving hash join performance through
- * prefetching", ICDE 2004). */
+/* Group prefetching: issues the dependent memory loads of several coming gets together, so that
+ * their cache misses overlap. A get of a small record misses again and again: for the place, the
+ * line of the index, the first bytes, each known only when the one before has arrived. (Chen,
+ * Ailamaki, Gibbons, Mowry, "Improving hash join performance through prefetching", ICDE 2004.) */
 #include "cache/record/cache_state.h"
 
-#define HEAD_BYTES 256u /* of a record; the processor itself reads ahead in what follows */
+#define HEAD_BYTES 256u /* of a record; hardware prefetches what follows */
 #define LINE 64u
 
 struct way {
-    struct cw_cache_handle *handle; /* NULL: nowhere, or not in a chunk */
+    struct cw_cache_handle *handle; /* NULL: the id is not known, or not in a mapped chunk */
     uint32_t no;
 };
 
@@ -42,7 +41,7 @@ static void touch_record(const struct cw_cache_chunk *chunk, uint32_t no)
 
     if (record->bytes == CW_CHUNK_LEFT_OUT)
         return;
-    __builtin_prefetch(chunk->map_end); /* looked at when the record was used */
+    __builtin_prefetch(chunk->map_end); /* cw_chunk_is_intact reads it after the record was used */
     const struct cw_chunk_frame *frame = &chunk->index->frames[record->frame];
     const unsigned char *p = chunk->map + frame->offset + record->offset;
     if (frame->stored != frame->plain || !cw_chunk_is_checked(chunk, record->frame))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of a cache: one object a tenant and key while somebody uses it or something of it waits
- * to be written. */
+/* Life of datasets, their handles, and the places of their ids. */
 #include <stdio.h>
 #include <string.h>
 
@@ -105,7 +104,8 @@ void cw_dataset_handle_recycle(struct cw_cache_dataset *dataset, struct cw_cache
     memory_unref(dataset);
 }
 
-/* The last ref goes under the cache's lock: else it could be found in the list while it ends. */
+/* The last reference is given up under the cache's lock: else the dataset could be found in the
+ * list while it ends. */
 struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset)
 {
     if (!dataset)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks become chunks: records that others have written meanwhile are dropped, the others are
- * ordered by id and cut into frames, so that equal records make equal chunks. Frames borrow the
- * block's memory where the records stand there in this order; else they are gathered, if memory
- * allows, and stay in the order in which they came, if not. Large records are frames of their
- * own, which are found one by one: they are written in the order in which they came, from where
- * they lie (aligned_parts.c). */
+/* Write buffers become chunks. Records that other chunks have meanwhile are dropped; the others are
+ * sorted by id and cut into frames, so that equal records make equal chunks. A frame borrows the
+ * buffer's memory if its records lie there in this order; else they are gathered (copied together),
+ * or, if memory does not allow that, stay in the order in which they came. Large records are frames
+ * of their own, which are found one by one: they are written in the order in which they came, from
+ * where they lie (aligned_parts.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +18,14 @@
 #include "cache/record/requests.h"
 
 #define GATHER_ALIGN ((size_t)64)
-/* of elements that were left out there may be many */
+/* in a frame: elements that a filter left out have no bytes, and there may be many */
 #define FRAME_RECORDS 4096u
-#define FULL_NS ((int64_t)10 * 1000000000) /* a full store is not asked again before */
+#define FULL_NS ((int64_t)10 * 1000000000) /* how long a store that was full is not written to */
 #define FULL_TRIES 2
-#define RETRY_NS ((int64_t)100 * 1000000) /* doubles */
+#define RETRY_NS ((int64_t)100 * 1000000) /* after an error; doubles with each */
 #define RETRY_MAX_NS ((int64_t)5 * 1000000000)
-#define PLAIN_CHUNKS 15u /* after one that was not worth packing */
-#define ERROR_TRIES 3    /* of errors that say nothing about the store as a whole */
+#define PLAIN_CHUNKS 15u /* written without trying to pack, after a chunk that was not worth it */
+#define ERROR_TRIES 3    /* for errors that say nothing about the store as a whole */
 
 struct item {
     uint64_t id;
@@ -34,24 +34,24 @@ struct item {
     uint32_t bytes;
     bool has_sum;
 };
-struct job { /* one block on its way */
+struct job { /* one write buffer being written */
     struct cw_cache *cache;
     struct cw_write_buffer *buffer;
     struct item *items;
     size_t n;
-    /* all: they stay in the order in which they came, and are written from where they lie */
+    /* all records are: they stay in the order in which they came, and are written in place */
     bool are_large;
-    bool borrow; /* gather nothing */
+    bool borrow; /* there is no memory for gathering */
     unsigned char *gathered;
     size_t gathered_bytes, gathered_used;
     struct cw_chunk_writer *writer;
     struct iovec *parts; /* of the file */
-    bool *is_held;       /* of each */
+    bool *is_held;       /* of each part: it lies in a segment */
     size_t parts_n;
     struct cw_str name;
 };
 
-/* ---- what is to be written ---- */
+/* ---- the records to be written ---- */
 
 static bool collect(struct job *job)
 {
@@ -98,12 +98,12 @@ static int by_data(const void *a, const void *b)
 
 struct frame {
     size_t n;                  /* items */
-    size_t bytes;              /* of it */
-    const unsigned char *data; /* where it stands already; NULL: to be gathered */
+    size_t bytes;              /* bytes of the frame */
+    const unsigned char *data; /* where it lies in a segment already; NULL: it is to be gathered */
 };
 
-/* The frame that begins with item i: it ends with the record that reaches the size; a large
- * record stands alone. */
+/* The frame that begins with item i. It ends with the record that reaches the size of a frame; a
+ * large record is a frame by itself. */
 static struct frame next_frame(const struct job *job, size_t i, uint32_t *ret_offsets)
 {
     struct frame frame = {0};
@@ -132,7 +132,8 @@ static struct frame next_frame(const struct job *job, size_t i, uint32_t *ret_of
     return frame;
 }
 
-/* Memory for the frames that must be gathered; without it they stay as they came. */
+/* Reserves memory for the frames that must be gathered. Without memory the records stay in the
+ * order in which they came. */
 static void plan_gathering(struct job *job, uint32_t *offsets)
 {
     size_t total = 0;
@@ -176,7 +177,8 @@ static const unsigned char *gather(struct job *job, size_t i, const struct frame
     return p;
 }
 
-/* That of its only record, or NULL. */
+/* Returns the checksum taken when the record was encoded, if the frame consists of one record; else
+ * NULL. */
 static const uint64_t *frame_sum(const struct item *first, const struct frame *frame)
 {
     return frame->n == 1 && first->has_sum ? &first->sum : NULL;
@@ -205,7 +207,8 @@ static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
     return rc;
 }
 
-/* Records of one node are alike: what one chunk found need not be tried again for each. */
+/* Records of one dataset are alike: if packing was not worth it for one chunk, the next ones are
+ * not tried. */
 static int level_of(struct job *job)
 {
     atomic_uint *plain_n = &job->buffer->dataset->plain_n;
@@ -262,7 +265,7 @@ static void job_fini(struct job *job)
     cw_str_fini(&job->name);
 }
 
-/* ---- and what becomes of it ---- */
+/* ---- after the write ---- */
 
 static bool is_there(struct cw_cache_dataset *dataset, const char *name)
 {
@@ -272,7 +275,7 @@ static bool is_there(struct cw_cache_dataset *dataset, const char *name)
     return there;
 }
 
-/* From now on its records are read from the store. */
+/* Opens the chunk that was written: its records are read from the store from now on. */
 static void use(struct cw_cache *cache, struct cw_cache_dataset *dataset, const char *name)
 {
     cw_mutex_lock(&dataset->lock);
@@ -333,8 +336,9 @@ static void again(struct cw_cache *cache, struct cw_write_buffer *buffer, int64_
     cw_request_flush(cache, buffer);
 }
 
-/* Away: waits until it is back. Full: once again, later, and if it still is, everything that
- * waits is given up, for memory's sake. Else: a few times. */
+/* Decides what to do after a failed write. Store away: the buffer waits until it is back. Store
+ * full: it is tried once more, later; if the store is still full, all that waits is given up, to
+ * free memory. Other errors: a few more tries. */
 static void failed(struct job *job, int rc, const struct cw_err *err)
 {
     struct cw_write_buffer *buffer = job->buffer;
@@ -403,7 +407,8 @@ static void write_block(struct cw_cache *cache, struct cw_write_buffer *buffer)
     job_fini(&job);
 }
 
-/* cache->lock. The first whose time has come; else when the next one's comes. */
+/* cache->lock. The first buffer whose time to be written has come; if there is none, NULL, and in
+ * *ret_until the time when there will be one. */
 static struct cw_write_buffer *next_block(struct cw_cache *cache, int64_t now, int64_t *ret_until)
 {
     *ret_until = INT64_MAX;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames in memory: of stores that cannot map, as they stand in the file (several neighbours by
- * one read: a span); and packed ones, unpacked. A chunk has a table of each kind with a pointer
- * a frame; the table has one ref, each thread that works on it and a read under way have others.
- * What only the table holds may be dropped (frame_lru.c). */
+/* Frames in memory. A chunk has two tables with a pointer for each frame: to frames as they are
+ * stored in the file, where the store does not map (neighbours that were read together share a
+ * span); and to packed frames, unpacked. A table has one reference to each span, threads that use
+ * the span and a read under way have others. A span that only its table refers to may be evicted
+ * (frame_lru.c). */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -20,7 +21,7 @@ static struct cw_cache *cache_of(const struct cw_cache_chunk *chunk)
     return chunk->dataset->cache;
 }
 
-/* ---- as they are stored ---- */
+/* ---- frames as they are stored ---- */
 
 static bool wait_for(struct cw_span *span, int64_t *wait_ns)
 {
@@ -40,7 +41,7 @@ static bool wait_for(struct cw_span *span, int64_t *wait_ns)
     return ready;
 }
 
-/* A span that has the frame, and a ref to it; its read is begun if it was not. */
+/* A reference to a span that has the frame. If it is not in memory, its read is begun. */
 static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame, bool *ret_ready)
 {
     cw_mutex_lock(&chunk->lock);
@@ -56,7 +57,8 @@ static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame,
     return cw_frame_fetch_now(chunk, frame);
 }
 
-/* Bytes in memory are checked once; damage ends the chunk. */
+/* Verifies the checksum of a frame in memory at its first use. If it does not match, the chunk is
+ * retired. */
 static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stored,
                   _Atomic uint64_t *bits, uint32_t bit)
 {
@@ -72,9 +74,9 @@ static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stor
     return true;
 }
 
-/* The same for bytes of the mapping. They are checked when they are used for the first time, or
- * each time (?verify=always), since others can write to the file. Where they are not what they
- * were because they could not be read, that is the reason. */
+/* The same for a frame of the mapping: at its first use, or at each use (?verify=always), since
+ * others can write to the file. If the bytes changed because the file could not be read, that is
+ * the reason given (intact.c), not the checksum. */
 static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     const unsigned char *stored = chunk->map + chunk->index->frames[frame].offset;
@@ -92,7 +94,7 @@ static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     return true;
 }
 
-/* Its first page is in the page cache: then it was read, and is there whole, most likely. */
+/* Whether its first page is in the page cache: then most likely all of it is. */
 bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
     uintptr_t page = ((uintptr_t)chunk->map + chunk->index->frames[frame].offset) &
@@ -102,7 +104,8 @@ bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t fra
     return mincore((void *)page, 1, &there) == 0 && there & 1;
 }
 
-/* Somebody else had it read, or its span is gone, while the turn of this one had not come. */
+/* The get of this frame came, while its entry is still in the prefetch queue: another thread had
+ * the frame read, or it is taken from the mapping. */
 static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     struct cw_cache *cache = cache_of(chunk);
@@ -115,8 +118,8 @@ static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
     cw_frame_fetch_pump(cache);
 }
 
-/* Whether to take a frame from the mapping: not while it is in memory, or must be read for the
- * first time. */
+/* Whether to take a frame from the mapping: not while it is in memory, and not for the first time,
+ * unless the page cache has it. */
 static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     if (!chunk->stored)
@@ -131,7 +134,7 @@ static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     return true;
 }
 
-/* A get came for the frame: what was kept for it may make way for reads that wait. */
+/* A get has come for the frame. Memory that was kept for it may be used for queued reads now. */
 static void note_used(struct cw_span *span, uint32_t frame)
 {
     if (cw_frame_lru_used(span, frame))
@@ -149,7 +152,7 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
     struct cw_span *span = stored_span(chunk, frame, &ready);
     if (!span)
         return NULL;
-    cw_pin_span(pins, span); /* it stays valid until release */
+    cw_pin_span(pins, span); /* the bytes stay valid until they are unpinned */
     if (!ready && !wait_for(span, wait_ns))
         return NULL;
     note_used(span, frame);
@@ -159,7 +162,8 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
 
 /* ---- packed frames ---- */
 
-/* With refs for the table and for the caller. NULL: no memory. */
+/* An empty span for an unpacked frame, with one reference for the table and one for the caller.
+ * NULL: no memory. */
 static struct cw_span *plain_new(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     struct cw_memory_budget *budget = &cache_of(chunk)->budget;
@@ -189,7 +193,7 @@ static struct cw_span *plain_new(struct cw_cache_chunk *chunk, uint32_t frame)
     return span;
 }
 
-/* Two refs of one that nobody has seen. */
+/* Gives up both references of a span that no other thread has seen. */
 static void plain_discard(struct cw_span *span)
 {
     cw_span_unref(span);
@@ -231,7 +235,8 @@ static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
     return p;
 }
 
-/* It is unpacked already: NULL if not. Who told ahead of this get may have told either span. */
+/* NULL: it is not unpacked. The get may have been announced for the unpacked span or for the stored
+ * one. */
 static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t frame,
                                         struct cw_cache_pins *pins)
 {

@@ -15,18 +15,21 @@
 #include "cache/record/frame_lru.h"
 #include "cache/record/requests.h"
 
-#define UNDER_WAY 16u /* reads of spans told ahead: twice the threads of a store */
-/* at most, read and not used; and three quarters of the memory */
+#define UNDER_WAY 16u /* prefetching reads: twice the threads of a store */
+/* bytes that were read, and whose gets have not all come: at most so many, and three quarters of
+ * the memory */
 #define AHEAD_BYTES ((size_t)32 << 20)
-#define STALE_NS ((int64_t)30 * 1000000000) /* nobody came for it while it waited */
-/* reads of one chunk in a row, while the store answers: then it is given up */
+#define STALE_NS ((int64_t)30 * 1000000000) /* an entry that was queued for so long is dropped */
+/* reads of a chunk that failed in a row while the store answered: then the chunk is retired */
 #define FAILURES_MAX 3
 
-/* apart from its span: a thread that is stuck in a read may write long after that was given up */
+/* Not part of its span: an I/O thread that is stuck in a read may write to data long after the read
+ * was given up. */
 struct fetch {
     struct cw_store_read read;
     struct cw_span *span;
-    unsigned char *data; /* of a read that failed */
+    /* buffer of a read that failed, freed when no thread writes to it any more */
+    unsigned char *data;
 };
 
 static struct cw_cache *cache_of(const struct cw_span *span)
@@ -56,7 +59,8 @@ static void note_failure(struct cw_cache_chunk *chunk, int rc, const struct cw_e
         cw_request_retire(chunk, CW_CACHE_DAMAGED, err->msg);
 }
 
-/* A frame that is damaged is found by who gets it; its neighbours are none the worse. */
+/* Verifies all frames. A damaged one is found again by the get that uses it; its neighbours are not
+ * affected. */
 static void check_all(struct cw_span *span)
 {
     const struct cw_chunk_index *index = span->chunk->index;
@@ -71,7 +75,8 @@ static void check_all(struct cw_span *span)
     atomic_store_explicit(&span->checked, good, memory_order_release);
 }
 
-/* What was read goes to the shelf; the buffer of what was not, to the read. */
+/* After the read: the span goes to a list of the LRU. The buffer of a read that failed goes to the
+ * fetch. */
 static void put_away(struct fetch *fetch, bool ok)
 {
     struct cw_span *span = fetch->span;
@@ -104,7 +109,7 @@ static void publish(struct cw_span *span, bool ok)
     cw_cond_broadcast(&chunk->arrived);
     cw_mutex_unlock(&chunk->lock);
     if (!ok)
-        cw_span_unref(span); /* the table's */
+        cw_span_unref(span); /* the table's reference */
 }
 
 static void on_read(struct cw_store_read *read, int rc)
@@ -140,8 +145,9 @@ static void on_left(struct cw_store_read *read)
     cw_mem_free(fetch);
 }
 
-/* room.lock. Out of the line; data NULL: still to be allocated. The read has refs of its own:
- * this one, and the slot's, which is the caller's to take. */
+/* Budget's lock. Lists the span as prefetched, with its buffer; data NULL: still to be
+ * allocated. Takes a reference to the span for the read; one of the chunk's handle is for the
+ * caller to take. */
 static void begin(struct cw_memory_budget *budget, struct cw_span *span, unsigned char *data,
                   size_t cap)
 {
@@ -184,8 +190,8 @@ static void start(struct cw_span *span)
 
 /* ---- what is read next ---- */
 
-/* room.lock and chunk->lock. Of n frames that are nowhere else; their gets are the span's from
- * now on. */
+/* Budget's lock and chunk->lock. A span for n frames that are not in memory; the queued gets of
+ * these frames are now its own. */
 static struct cw_span *new_span(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                                 uint32_t frame, uint32_t n)
 {
@@ -257,8 +263,8 @@ static bool make_way(struct cw_memory_budget *budget, size_t cap)
     return may_begin(budget, cap);
 }
 
-/* room.lock and chunk->lock. The head's frame is there or comes: its gets are the span's from
- * now on. false: too much is kept for gets already. */
+/* Budget's lock and chunk->lock. The frame at the head of the queue is in memory or being read: its
+ * queued gets are now the span's. false: too many bytes are kept for gets already. */
 static bool keep_for_gets(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                           uint32_t frame, struct cw_span *span)
 {
@@ -274,8 +280,8 @@ static bool keep_for_gets(struct cw_memory_budget *budget, struct cw_cache_chunk
     return true;
 }
 
-/* room.lock. A span for the frame at the head and those that follow it; the chunk's slot is
- * held. NULL: there is no room. */
+/* Budget's lock. A span for the frame at the head of the queue and those that follow it. The caller
+ * has a reference of the chunk's handle. NULL: there is no memory. */
 static struct cw_span *begin_head(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                                   uint32_t frame, struct cw_garbage *garbage)
 {
@@ -289,14 +295,15 @@ static struct cw_span *begin_head(struct cw_memory_budget *budget, struct cw_cac
     size_t cap = cw_buffer_pool_cap((size_t)(last->offset + last->stored - first->offset));
     if (!make_way(budget, cap) || !cw_buffer_pool_take(budget, &cap, false, &data, garbage))
         return NULL;
-    cw_mutex_lock(&chunk->lock); /* nobody has entered one meanwhile: that takes room.lock */
+    /* no other thread has entered a span meanwhile: that takes the budget's lock */
+    cw_mutex_lock(&chunk->lock);
     struct cw_span *span = new_span(budget, chunk, frame, n);
     cw_mutex_unlock(&chunk->lock);
     begin(budget, span, data, cap);
     return span;
 }
 
-/* room.lock, given up while a read is begun. false: nothing may begin now. */
+/* Budget's lock, given up while a read is begun. false: no read may begin now. */
 static bool serve_head(struct cw_cache *cache)
 {
     struct cw_memory_budget *budget = &cache->budget;
@@ -327,7 +334,8 @@ static bool serve_head(struct cw_cache *cache)
     return span != NULL;
 }
 
-/* One thread at a time: a read may end while it is begun. */
+/* One thread at a time serves the queue; others leave a mark, since a read may end while it is
+ * begun. */
 void cw_frame_fetch_pump(struct cw_cache *cache)
 {
     struct cw_memory_budget *budget = &cache->budget;

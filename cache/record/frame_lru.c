@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which frames stay in memory. Jobs read each record once an epoch: what was read just now is
- * what will be needed last. So when memory is full, what came last to the shelf of those that
- * are kept goes first, and the others are hits in the next epoch; the buffer that was just used
- * is the next one to be read into. Of the last ones those stay that stand in the line once more,
- * the nearer to its head the rather. Now and then the oldest goes, so that what nobody reads any
- * more does not stay for ever. Of mapped chunks only what is read for the first time comes here,
- * past the page cache, for which that is too early: data that is read once need not push out
- * other data. Its buffers are the first to be used again (DONE). Frames whose last record was
- * got just now stay a little in any case (RECENT): somebody who did not tell ahead may read on
- * there. What somebody holds stays where it is. */
+/* Which frames stay in memory. A job reads each record once an epoch, so a frame that was read
+ * just now is the one that will be needed last. When memory is full, the span that was added
+ * last to the list of KEPT ones is evicted first; the others are hits in the next epoch, and the
+ * buffer that was just used is the next one to be read into. Among the last few spans, those
+ * survive that are in the prefetch queue once more: the nearer to its head, the more surely.
+ * Every 16th eviction takes the oldest span, so that frames which nobody reads any more do not
+ * stay for ever.
+ *
+ * Spans of mapped chunks come here only where a frame is read for the first time, past the page
+ * cache, which data that is read once need not fill. Their buffers are reused first (SPENT). A
+ * frame whose last record was got just now stays a little in any case (RECENT): a reader that
+ * announced nothing may go on there. What a thread has pinned stays where it is. */
 #include "base/clock.h"
 #include "cache/record/cache_state.h"
 #include "cache/record/frame_lru.h"
 
-#define RECENT_BYTES ((size_t)4 << 20) /* at most; and an eighth of the memory */
-#define TURNS 16u                      /* one of so many is the oldest */
-/* spans, in search of one that nobody holds and nobody needs soon */
+/* bytes in RECENT: at most so many, and an eighth of the memory */
+#define RECENT_BYTES ((size_t)4 << 20)
+#define TURNS 16u /* one eviction of so many takes the oldest span */
+/* spans looked at in search of one that is not pinned and not needed soon */
 #define LOOK_AT 64u
 #define OLD_NS ((int64_t)5 * 1000000000)
 
@@ -67,7 +70,7 @@ void cw_frame_lru_put(struct cw_memory_budget *budget, struct cw_span *span,
                                                                  : CW_FRAMES_KEPT);
 }
 
-/* The next time they are got from the mapping, by way of the page cache. */
+/* From the next time on its frames are taken from the mapping, through the page cache. */
 static void mark_checked(struct cw_cache_chunk *chunk, const struct cw_span *span)
 {
     uint64_t good = atomic_load_explicit(&span->checked, memory_order_relaxed);
@@ -81,7 +84,7 @@ static void mark_checked(struct cw_cache_chunk *chunk, const struct cw_span *spa
     }
 }
 
-/* Takes it out of its chunk's table unless somebody holds it. */
+/* Takes the span out of its chunk's table. false: a thread has it pinned. */
 static bool take_from_chunk(struct cw_span *span)
 {
     struct cw_cache_chunk *chunk = span->chunk;
@@ -101,7 +104,7 @@ static bool take_from_chunk(struct cw_span *span)
     return mine;
 }
 
-/* Of some that nobody holds the one that is needed last. */
+/* Among the first spans of the list that are not pinned, the one that is needed last. */
 static struct cw_span *find_last_needed(const struct cw_span_list *list, bool newest)
 {
     struct cw_span *span = newest ? list->tail : list->head, *found = NULL;
@@ -124,7 +127,7 @@ static struct cw_span *find_last_needed(const struct cw_span_list *list, bool ne
 static struct cw_span *drop_from(struct cw_memory_budget *budget, enum cw_frame_list list_no,
                                  bool newest)
 {
-    for (unsigned i = 0; i < LOOK_AT; i++) { /* somebody may take it just now */
+    for (unsigned i = 0; i < LOOK_AT; i++) { /* a thread may pin it just now */
         struct cw_span *span = find_last_needed(&budget->lists[list_no], newest);
 
         if (!span || take_from_chunk(span)) {
@@ -141,7 +144,7 @@ struct cw_span *cw_frame_lru_evict_spent(struct cw_memory_budget *budget)
     return drop_from(budget, CW_FRAMES_SPENT, false);
 }
 
-/* Of those that are wanted the newest: they are needed last. */
+/* Of PREFETCHED spans the newest goes first: its gets will come last. */
 struct cw_span *cw_frame_lru_evict(struct cw_memory_budget *budget, bool all)
 {
     struct cw_span *span = cw_frame_lru_evict_spent(budget);
@@ -180,7 +183,7 @@ bool cw_frame_lru_used(struct cw_span *span, uint32_t frame)
         return false;
     cw_mutex_lock(&budget->lock);
     if (n == 0 && atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) > 0)
-        cw_prefetch_queue_skip(&budget->queue, chunk, frame); /* before its turn */
+        cw_prefetch_queue_skip(&budget->queue, chunk, frame); /* it came before those ahead of it */
     else if (span->list_no == CW_FRAMES_PREFETCHED && atomic_load(&span->wanted) == 0)
         cw_frame_lru_put(budget, span, CW_FRAMES_RECENT);
     cw_mutex_unlock(&budget->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a record: id -> place -> slot, held once a thread, -> bytes. Of a mapped chunk that is
- * all: the frame's sum is checked by the first who comes (a bit a frame; ?verify=always: by
- * each), and the element's fields are views of the mapping. Where large records are first read
- * past the page cache, frame_cache.c says where they are. */
+/* Reading a record: id -> place -> handle, pinned once a thread -> bytes. For a mapped chunk that
+ * is all: the frame's checksum is verified at its first use (or at each: ?verify=always), and the
+ * element's fields are views of the mapping. For other frames frame_cache.c says where the bytes
+ * are. */
 #include "base/clock.h"
 #include "cache/record/cache_state.h"
 #include "cache/record/frame_cache.h"
@@ -80,7 +80,8 @@ static enum cw_cache_found find(struct cw_cache_dataset *dataset, uint64_t id,
     if (CW_LIKELY(found != CW_CACHE_MISS) || !place)
         return found;
     uint64_t now =
-        cw_id_map_get(&dataset->ids, id); /* it may have moved, from its block to its chunk */
+        /* the record may have moved from its write buffer to its chunk */
+        cw_id_map_get(&dataset->ids, id);
     return now && now != place ? at_place(dataset, now, id, pins, element, ret_bytes, wait_ns)
                                : CW_CACHE_MISS;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* id -> place. Ids are positions, small and dense, and then live in pages of 512 places (8 bytes
- * a record), found by a hash table; or they are mixed from several sources and lie anywhere in
- * 64 bits: these have cells of their own. Tables only grow; readers may still be in one that was
- * replaced, so old ones stay until the end (half as much again at most, since each is half of
- * its successor). */
+/* Ids are usually positions, small and dense: their places are in pages of 512 (8 bytes a record),
+ * which a hash table finds. Or they are mixed from several sources and lie anywhere in 64 bits:
+ * each has a cell of its own in another hash table. Tables only grow. Readers may still be in a
+ * table that was replaced, so old ones stay until the end; together they are at most half as large
+ * as the last one again. */
 #include <string.h>
 
 #include "cache/record/cache_state.h"
 
 #define PAGE_BITS 9
 #define PAGE_N ((size_t)1 << PAGE_BITS)
-#define FAR ((uint64_t)1 << 40) /* ids from here on are taken to be mixed */
+#define FAR ((uint64_t)1 << 40) /* ids from here on are taken to be mixed from several sources */
 #define FIRST_CAP 64
 
 struct cell {
-    _Atomic uint64_t key; /* 0 = empty; never changes once set */
+    _Atomic uint64_t key; /* 0: the cell is empty; never changes once it is set */
     _Atomic uint64_t value;
 };
 struct page {
@@ -86,7 +86,7 @@ static bool table_set(_Atomic(struct cw_id_table *) *root, uint64_t key, uint64_
 {
     struct cw_id_table *table = atomic_load_explicit(root, memory_order_relaxed);
 
-    /* Of a key that is there it cannot fail; one that is not there need not be removed. */
+    /* Setting a key that is there cannot fail; removing one that is not there is nothing. */
     if (table && atomic_load_explicit(&probe(table, key)->key, memory_order_relaxed) == key) {
         enter(table, key, value);
         return true;
@@ -101,7 +101,8 @@ static bool table_set(_Atomic(struct cw_id_table *) *root, uint64_t key, uint64_
 
 static struct page *page_of(uint64_t value)
 {
-    return (struct page *)(uintptr_t)value; /* pages are kept as numbers */
+    /* cells hold numbers: a page is the number of its address */
+    return (struct page *)(uintptr_t)value;
 }
 
 uint64_t cw_id_map_get(const struct cw_id_map *ids, uint64_t id)

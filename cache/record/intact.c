@@ -21,7 +21,7 @@ bool cw_intact_check(struct cw_cache_chunk *chunk)
     return false;
 }
 
-/* What a plain read of the place says, that is the reason. */
+/* The reason is what a read of the place returns. */
 void cw_intact_explain(struct cw_cache_chunk *chunk)
 {
     struct cw_err err = {0};

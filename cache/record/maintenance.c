@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keeper: a thread that does what must not hold up those who compute: takes chunks out of
- * use, frees what nobody holds, tells the owner, sees to blocks that grow old, and asks a store
- * that was away whether it is back. */
+/* The maintenance thread. It does what must not hold up threads that compute: takes retired chunks
+ * out of use, reclaims handles without references, reports events to the owner, has old write
+ * buffers written, and asks a store that was away whether it is back. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -12,13 +12,13 @@
 #include "cache/record/requests.h"
 
 #define TICK_NS ((int64_t)250 * 1000000)
-/* a block's first record: then it is written, however small */
+/* the age of a write buffer's first record at which it is written, however small it is */
 #define OLD_NS ((int64_t)30 * 1000000000)
-/* at most one event of lost records a node in this time */
+/* events of lost records: at most one for a dataset in this time */
 #define TELL_NS ((int64_t)1000000000)
 #define PROBE_NAME "probe"
 
-/* ---- chunks that are not used any more ---- */
+/* ---- retired chunks ---- */
 
 static void clear_ids(struct cw_cache_chunk *chunk)
 {
@@ -38,7 +38,7 @@ static void clear_ids(struct cw_cache_chunk *chunk)
     }
 }
 
-/* Records that others have, too, are found there from now on. */
+/* Ids of the retired chunk that other chunks have, too, are found there from now on. */
 static void enter_shadowed(struct cw_cache_dataset *dataset)
 {
     struct cw_cache_chunk **found = NULL;
@@ -66,7 +66,7 @@ static void enter_shadowed(struct cw_cache_dataset *dataset)
     cw_mem_free(found);
 }
 
-/* false: its ids are just being entered. */
+/* false: its ids are being entered; try again later. */
 static bool end_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;
@@ -120,7 +120,7 @@ static void bury_all(struct cw_cache_handle *list)
     }
 }
 
-/* Away and back in turn, and never one twice. */
+/* Reports the events AWAY and BACK in turn, never one twice. */
 static void tell_away(struct cw_cache *cache)
 {
     char why[sizeof(cache->away_why)];
@@ -135,8 +135,8 @@ static void tell_away(struct cw_cache *cache)
                                                       .why = away ? why : NULL});
 }
 
-/* Whatever it answers, it answers. Only after the owner was told that it is away, or it would be
- * back unheard. */
+/* Asks the store for a file; any answer means that it is back. Only after AWAY was reported, or
+ * BACK would not be. */
 static void probe(struct cw_cache *cache)
 {
     struct cw_err err = {0};
@@ -180,7 +180,7 @@ static size_t open_bytes(struct cw_cache_dataset *dataset)
     return bytes;
 }
 
-/* Memory is full of open blocks: the largest goes. */
+/* Memory is full of open write buffers: the largest one is written. */
 static void relieve(struct cw_cache *cache, struct cw_cache_dataset **datasets, size_t n)
 {
     struct cw_cache_dataset *largest = NULL;
@@ -221,14 +221,15 @@ static void tick(struct cw_cache *cache, bool last)
     cw_mem_free(datasets);
 }
 
-/* A chunk whose ids are just being entered waits in the list without being work. */
+/* cache->lock. A retired chunk whose ids are being entered waits in the list, but is no work
+ * yet. */
 static bool has_work(const struct cw_cache *cache, bool last)
 {
     return cache->has_requests || cache->dead || (last && cache->retired) ||
            atomic_load(&cache->away) != cache->away_reported;
 }
 
-/* cache->lock, given up meanwhile */
+/* One round of work. cache->lock, which is given up meanwhile. */
 static void turn(struct cw_cache *cache, bool last)
 {
     struct cw_cache_chunk *retired = cache->retired;

@@ -7,7 +7,8 @@
 #include "cache/record/cache_state.h"
 #include "cache/record/frame_lru.h"
 
-/* of the maintenance thread, without a write or a read: ten seconds, then idle memory is freed */
+/* ticks of the maintenance thread without a write or a read (ten seconds): then idle memory is
+ * freed */
 #define QUIET_TICKS 40u
 
 static bool make_room(struct cw_memory_budget *budget, size_t bytes, bool all,
@@ -117,7 +118,7 @@ void cw_memory_budget_abandon_segments(struct cw_cache *cache, const struct cw_s
         cw_memory_budget_release(cache, first->bytes);
 }
 
-/* Once in a while: idle memory that nobody wanted since the last time goes. */
+/* Frees idle memory after a while in which nobody wanted any. */
 void cw_memory_budget_trim(struct cw_cache *cache)
 {
     struct cw_memory_budget *budget = &cache->budget;
@@ -148,7 +149,7 @@ void cw_memory_budget_fini(struct cw_memory_budget *budget)
 size_t cw_cache_memory_used(const struct cw_cache *cache)
 {
     struct cw_memory_budget *budget =
-        &((struct cw_cache *)(uintptr_t)cache)->budget; /* only its lock changes */
+        &((struct cw_cache *)(uintptr_t)cache)->budget; /* only the lock changes */
 
     cw_mutex_lock(&budget->lock);
     size_t used = budget->writing + budget->frames;

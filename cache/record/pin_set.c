@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one thread keeps while it works on elements: each chunk once, however many of its records
- * were got. A ref is a slot or a span; the last place is for a list of more when there are many. */
+/* What one thread pins while it works on elements: each chunk once, however many of its records
+ * were got. A pin is a handle or a span. When there are many, the last place holds a list of
+ * more. */
 #include "cache/record/cache_state.h"
 #include "cache/record/pin_set.h"
 
-#define SPAN ((uintptr_t)1) /* in the low bit of a ref */
+#define SPAN ((uintptr_t)1) /* in the low bit of a pin: it is a span */
 #define MORE_N 126
 
 struct more {
@@ -91,7 +92,7 @@ bool cw_cache_is_intact(const struct cw_cache_pins *pins)
     return intact;
 }
 
-/* Backwards: a span lies in a chunk that was taken before it. */
+/* In reverse order: a span belongs to a chunk that was pinned before it. */
 void cw_cache_unpin(struct cw_cache_pins *pins)
 {
     struct more *more = pins->n == CW_CACHE_PINS ? pins->refs[CW_CACHE_PINS - 1] : NULL;

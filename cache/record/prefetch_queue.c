@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was told, in the order in which it will be needed: a ring of entries, one for each frame
- * and time it was told (gets of one frame told one after another are one). So a frame that is
- * needed soon and once more much later has two, and only the first of them has it read and kept.
- * All of it under room.lock. A turn is a place in the line, counted from its begin. */
 #include "cache/record/cache_state.h"
 
 static struct cw_prefetch_entry *at(const struct cw_prefetch_queue *queue, uint64_t turn)
@@ -42,7 +38,8 @@ struct cw_prefetch_entry *cw_prefetch_queue_head(const struct cw_prefetch_queue 
     return queue->head < queue->tail ? at(queue, queue->head) : NULL;
 }
 
-/* The first of its frame's; the head is always one that is there. */
+/* Takes out the first entry of its frame. The entry at the head is always one that was not taken
+ * out. */
 static void take_out(struct cw_prefetch_queue *queue, struct cw_prefetch_entry *want)
 {
     struct cw_cache_chunk *chunk = want->chunk;

@@ -10,9 +10,9 @@
 
 #define MEMORY ((size_t)256 << 20)
 #define CHUNK_BYTES ((size_t)64 << 20)
-#define SEGMENT_BYTES ((size_t)4 << 20) /* huge pages; what a store writes at once at most */
+#define SEGMENT_BYTES ((size_t)4 << 20) /* huge pages; the most that a store writes at once */
 #define SEGMENT_MIN ((size_t)64 << 10)
-#define TIMEOUT_MS 5000 /* of a get; unless the store's URL says another time */
+#define TIMEOUT_MS 5000 /* how long a get waits, unless the store's URL says otherwise */
 
 static void set_sizes(struct cw_cache *cache, const struct cw_cache_options *options)
 {
@@ -69,7 +69,7 @@ bool cw_cache_is_writing(const struct cw_cache *cache)
     return atomic_load(&cache->unwritten) > 0;
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 static void write_what_waits(struct cw_cache *cache, int64_t wait_ms)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading ahead: the frames of the ids that will be asked for (frame_fetch.c). Of mapped chunks the
- * kernel is told. */
+/* Prefetch requests of the owner: the frames of the ids that gets will ask for are queued
+ * (frame_fetch.c). For mapped chunks the kernel is asked to read them. */
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -9,9 +9,9 @@
 #include "cache/record/frame_fetch.h"
 #include "cache/record/pin_set.h"
 
-/* ids looked at together, where neighbours are found: at most, and */
+/* ids that are sorted together, so that neighbouring frames become one read: at most so many */
 #define AT_ONCE 128u
-/* no more than this, so that what is needed first is not read last */
+/* bytes of them, so that what is needed first is not read last */
 #define AT_ONCE_BYTES ((uint64_t)4 << 20)
 #define PAGE ((uintptr_t)4096)
 
@@ -32,8 +32,8 @@ static int compare(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Of a mapped chunk: was it used before? Of a large frame the kernel is asked, who may have let
- * it go. */
+/* Whether a frame of a mapped chunk was used before. For a large frame the page cache is asked,
+ * since the kernel may have dropped it. */
 static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     const struct cw_chunk_frame *f = &chunk->index->frames[frame];
@@ -45,7 +45,7 @@ static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
     return cw_frame_cache_has(chunk, frame);
 }
 
-/* What id wants read; false: nothing. */
+/* What is to be read for the id. false: nothing. */
 static bool look(struct cw_cache_dataset *dataset, uint64_t id, struct cw_cache_pins *pins,
                  struct want *ret_want)
 {
@@ -66,7 +66,7 @@ static bool look(struct cw_cache_dataset *dataset, uint64_t id, struct cw_cache_
     return !handle->chunk->map || !is_there(handle->chunk, frame);
 }
 
-/* Of a mapped chunk: frames that stand one behind another. */
+/* Asks the kernel to read neighbouring frames of a mapped chunk. */
 static void advise(const struct cw_cache_chunk *chunk, uint32_t first, uint32_t last)
 {
     const struct cw_chunk_frame *frames = chunk->index->frames;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block: encoded records that wait to be written, found by readers like those of a chunk.
- * Records are written once, into segments of memory that the chunk's writer borrows later. Its
- * tables are pages that never move, since readers look into them without a lock. */
+/* The tables of a write buffer are pages that never move, since readers look into them without a
+ * lock. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -23,7 +22,8 @@ struct cw_buf *cw_write_buffer_keep_segments(struct cw_write_buffer *buffer)
     return buffer->borrowed;
 }
 
-/* To be used again, unless a write hangs in them. */
+/* Gives the segments back to be used again; if a write that was given up still reads them, leaves
+ * them to it. */
 static void drop_segments(struct cw_write_buffer *buffer)
 {
     struct cw_cache *cache = buffer->dataset->cache;
@@ -100,7 +100,8 @@ static bool add_page(struct cw_write_buffer *buffer)
     return true;
 }
 
-/* Records as large as a good part of a segment get one of their own; the one in use stays first. */
+/* A record larger than a quarter of a segment gets one of its own. The segment in use stays first
+ * in the list. */
 static struct cw_segment *add_segment(struct cw_write_buffer *buffer, uint32_t bytes)
 {
     struct cw_cache *cache = buffer->dataset->cache;
@@ -120,7 +121,7 @@ static struct cw_segment *add_segment(struct cw_write_buffer *buffer, uint32_t b
     return segment;
 }
 
-/* What is skipped for alignment is zeroed: it is in the file, too. */
+/* Bytes that are skipped for alignment are zeroed, since they are written to the file. */
 static unsigned char *place(struct cw_write_buffer *buffer, uint32_t bytes, size_t align)
 {
     struct cw_segment *segment = buffer->segments;
