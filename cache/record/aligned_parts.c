@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cache/record/aligned_parts.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 #define GAP_MAX 64u /* bytes of padding after a frame, at most */
 

@@ -3,7 +3,7 @@
  * caches. Sizes are rounded up to four classes an octave. An idle buffer of up to four times the
  * size is preferred to fresh memory. */
 #include "cache/record/buffer_pool.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_lru.h"
 
 #define SMALLEST_BITS 12u

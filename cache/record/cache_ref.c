@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two reference counts of a cache: of its memory (the owner and every dataset have one), and
  * of its store (the owner and every open file). */
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 void cw_cache_store_unref(struct cw_cache *cache)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/chunk_open.h"
 #include "cache/record/frame_cache.h"
 #include "cache/record/requests.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The chunks of a dataset: the owner adds those that exist and removes those that do not. */
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/chunk_open.h"
 #include "cache/record/chunk_set.h"
 #include "cache/record/requests.h"

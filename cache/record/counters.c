@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of the hot paths are kept in shards, so that threads do not invalidate each other's
  * cache lines. */
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 unsigned cw_counter_shard_no(void)
 {

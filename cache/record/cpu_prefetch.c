@@ -3,7 +3,7 @@
  * their cache misses overlap. A get of a small record misses again and again: for the place, the
  * line of the index, the first bytes, each known only when the one before has arrived. (Chen,
  * Ailamaki, Gibbons, Mowry, "Improving hash join performance through prefetching", ICDE 2004.) */
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 #define HEAD_BYTES 256u /* of a record; hardware prefetches what follows */
 #define LINE 64u

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 #define NODE_MAGIC 0x43614e6fu /* "CaNo" */
 

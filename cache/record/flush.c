@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "cache/record/aligned_parts.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/chunk_open.h"
 #include "cache/record/flush.h"
 #include "cache/record/requests.h"

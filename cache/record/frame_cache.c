@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "cache/record/buffer_pool.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_cache.h"
 #include "cache/record/frame_fetch.h"
 #include "cache/record/frame_lru.h"

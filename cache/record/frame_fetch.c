@@ -10,7 +10,7 @@
  * the read ends, so that a get finds them verified. */
 #include "base/clock.h"
 #include "cache/record/buffer_pool.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_fetch.h"
 #include "cache/record/frame_lru.h"
 #include "cache/record/requests.h"

@@ -12,7 +12,7 @@
  * frame whose last record was got just now stays a little in any case (RECENT): a reader that
  * announced nothing may go on there. What a thread has pinned stays where it is. */
 #include "base/clock.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_lru.h"
 
 /* bytes in RECENT: at most so many, and an eighth of the memory */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 void cw_garbage_free(struct cw_garbage *garbage)
 {

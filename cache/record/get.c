@@ -4,7 +4,7 @@
  * element's fields are views of the mapping. For other frames frame_cache.c says where the bytes
  * are. */
 #include "base/clock.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_cache.h"
 #include "cache/record/pin_set.h"
 #include "cache/record/requests.h"

@@ -6,7 +6,7 @@
  * as the last one again. */
 #include <string.h>
 
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 #define PAGE_BITS 9
 #define PAGE_N ((size_t)1 << PAGE_BITS)

@@ -10,7 +10,7 @@
  * This tells nothing of bytes that somebody wrote over in place: checksums do (frame_cache.c). */
 #include <stdio.h>
 
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/requests.h"
 
 bool cw_intact_check(struct cw_cache_chunk *chunk)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/chunk_open.h"
 #include "cache/record/frame_fetch.h"
 #include "cache/record/maintenance.h"

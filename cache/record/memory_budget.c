@@ -4,7 +4,7 @@
  * (which ones: frame_lru.c). A frame that is needed now is read even if that exceeds the limit
  * (what a thread has pinned cannot be taken from it); prefetching and filling never exceed it. */
 #include "cache/record/buffer_pool.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_lru.h"
 
 /* ticks of the maintenance thread without a write or a read (ten seconds): then idle memory is

@@ -2,7 +2,7 @@
 /* What one thread pins while it works on elements: each chunk once, however many of its records
  * were got. A pin is a handle or a span. When there are many, the last place holds a list of
  * more. */
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/pin_set.h"
 
 #define SPAN ((uintptr_t)1) /* in the low bit of a pin: it is a span */

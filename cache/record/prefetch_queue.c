@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 static struct cw_prefetch_entry *at(const struct cw_prefetch_queue *queue, uint64_t turn)
 {

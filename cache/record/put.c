@@ -2,7 +2,7 @@
 /* Filling: a thread takes room in the dataset's open write buffer under the lock, and encodes the
  * record there without it. */
 #include "base/clock.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/requests.h"
 
 static bool is_known(const struct cw_cache_dataset *dataset, uint64_t id)

@@ -2,7 +2,7 @@
 #include "cache/record/record_cache.h"
 
 #include "base/clock.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/chunk_open.h"
 #include "cache/record/chunk_set.h"
 #include "cache/record/flush.h"

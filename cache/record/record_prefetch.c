@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_cache.h"
 #include "cache/record/frame_fetch.h"
 #include "cache/record/pin_set.h"

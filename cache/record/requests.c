@@ -4,7 +4,7 @@
  * (flush.c) work off. Nothing here calls them, so that every file may ask. */
 #include <stdio.h>
 
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/requests.h"
 
 void cw_cache_emit(struct cw_cache *cache, const struct cw_cache_event *event)

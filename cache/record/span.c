@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last reference of a span: its buffer goes back to the pool. */
 #include "cache/record/buffer_pool.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/frame_lru.h"
 
 void cw_span_unref(struct cw_span *span)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 #include "cache/record/requests.h"
 
 #define PAGE_BYTES (CW_WRITE_BUFFER_PAGE * sizeof(struct cw_buffered_record))

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/thread.h"
-#include "cache/record/cache_state.h"
+#include "cache/record/record_state.h"
 
 #define DEADLINE_NS ((int64_t)120 * 1000000000)
 #define NAMES_MAX 4096
