@@ -7,12 +7,6 @@
 
 #define REFS(state) ((uint32_t)(state))
 
-struct cw_cache_handle *cw_cache_handle_at(const struct cw_handle_table *table, uint32_t no)
-{
-    return &atomic_load_explicit(&table->segments[no / CW_HANDLES_OF_SEGMENT],
-                                 memory_order_acquire)[no % CW_HANDLES_OF_SEGMENT];
-}
-
 static bool add_segment(struct cw_handle_table *table)
 {
     size_t bytes = CW_HANDLES_OF_SEGMENT * sizeof(struct cw_cache_handle);

@@ -48,7 +48,12 @@ struct cw_cache_handle *cw_cache_handle_new(struct cw_handle_table *table,
 void cw_cache_handle_recycle(struct cw_handle_table *table, struct cw_cache_handle *handle);
 void cw_handle_table_fini(struct cw_handle_table *table); /* no handle is in use */
 
-struct cw_cache_handle *cw_cache_handle_at(const struct cw_handle_table *table, uint32_t no);
+static inline struct cw_cache_handle *cw_cache_handle_at(const struct cw_handle_table *table,
+                                                         uint32_t no)
+{
+    return &atomic_load_explicit(&table->segments[no / CW_HANDLES_OF_SEGMENT],
+                                 memory_order_acquire)[no % CW_HANDLES_OF_SEGMENT];
+}
 /* A reference if the handle is live; false: it is not. May reclaim: no lock may be held. */
 bool cw_cache_handle_acquire(struct cw_cache_handle *handle);
 /* The same for callers that hold locks, and know that the handle is not recycled meanwhile. */
