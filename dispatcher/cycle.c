@@ -36,7 +36,7 @@ static void wake_at_retry(struct cw_dispatcher *d)
 
 static void on_not_stored(struct cw_dispatcher *d, const struct cw_err *err)
 {
-    cw_log_error(CW_LOG_MOD, "state is not written, tried again soon: %s", err->msg);
+    cw_log_error(CW_LOG_MOD, "state.db cannot be written, it is tried again: %s", err->msg);
     d->commit_pause_ms = d->unwritten ? CW_MIN(2 * d->commit_pause_ms, RETRY_MAX_MS) : RETRY_MIN_MS;
     d->commit_retry_ms = cw_clock_ms() + d->commit_pause_ms;
     wake_at_retry(d);
@@ -51,7 +51,7 @@ static void on_stored(struct cw_dispatcher *d)
 {
     cw_fault_point("dispatcher.after_commit");
     if (d->unwritten)
-        cw_log_info(CW_LOG_MOD, "state is written again");
+        cw_log_info(CW_LOG_MOD, "state.db is written again");
     d->unwritten = false;
     for (struct cw_job *job = d->jobs; job; job = job->next)
         job->stored = job->put && cw_state_is_stored(d->state, job->put_seq);
@@ -186,9 +186,10 @@ static void move_on(int64_t *since_ms, int64_t lost_ms, int64_t now)
 static void forgive(struct cw_dispatcher *d, int64_t lost_ms, int64_t now)
 {
     if (lost_ms >= d->options.silence_ms / 2)
-        cw_log_warn(CW_LOG_MOD,
-                    "the dispatcher stood for %lld ms: nobody is taken for lost because of that",
-                    (long long)lost_ms);
+        cw_log_warn(
+            CW_LOG_MOD,
+            "the dispatcher stood for %lld ms: no worker or client counts as lost because of that",
+            (long long)lost_ms);
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
         move_on(&worker->heard_ms, lost_ms, now);
     for (struct cw_client *client = d->clients; client; client = client->next) {

@@ -73,7 +73,8 @@ int cw_session_forget_job(struct cw_session *session, const char *why, struct cw
     session->restart_epoch = session->ledger.pos.epoch;
     session->backoff_ms = CW_SESSION_BACKOFF_MIN_MS;
     cw_log_info("client", "job=%s %s: %s", session->job->id,
-                session->over ? "all of it has come" : "is begun again where the trainer stands",
+                session->over ? "all batches were received"
+                              : "it is started again where the trainer stands",
                 why);
     return session->restarting ? take_token(session, err) : 0;
 }

@@ -5,133 +5,136 @@
  * docs/metrics.md is made of this. */
 METRIC(INFO, "cachew_info", GAUGE, "1; the label is the dispatcher's version.", 1)
 METRIC(ONE, "cachew_dispatcher_generation", GAUGE,
-       "Number of this dispatcher in the life of its state directory.", (double)s->d->generation)
-METRIC(ONE, "cachew_dispatcher_uptime_seconds", GAUGE, "Since it began to serve.",
+       "Generation of the dispatcher: higher with each start.", (double)s->d->generation)
+METRIC(ONE, "cachew_dispatcher_uptime_seconds", GAUGE, "Time since it began to serve.",
        (double)(cw_clock_ms() - s->d->started_ms) / 1e3)
 METRIC(ONE, "cachew_dispatcher_cpu_seconds_total", COUNTER, "CPU time of the dispatcher.",
        (double)cw_clock_process_cpu_ns() / 1e9)
-METRIC(ONE, "cachew_clients", GAUGE, "Trainers' connections.", (double)s->d->clients_n)
-METRIC(ONE, "cachew_commit_failures_total", COUNTER, "Times that state.db could not be written.",
+METRIC(ONE, "cachew_clients", GAUGE, "Trainers that are connected.", (double)s->d->clients_n)
+METRIC(ONE, "cachew_commit_failures_total", COUNTER, "Transactions of state.db that failed.",
        (double)s->d->counts.commits_failed)
 METRIC(ONE, "cachew_workers_joined_total", COUNTER,
-       "Workers that attached, those included that came back.", (double)s->d->counts.workers_joined)
-METRIC(ONE, "cachew_workers_lost_total", COUNTER, "Workers that went without a word.",
-       (double)s->d->counts.workers_lost)
+       "Workers that attached, including those that came back.",
+       (double)s->d->counts.workers_joined)
+METRIC(ONE, "cachew_workers_lost_total", COUNTER,
+       "Workers that were lost: killed, silent or cut off.", (double)s->d->counts.workers_lost)
 METRIC(ONE, "cachew_workers_starting", GAUGE,
-       "Workers that the provisioner has begun and that are not attached yet.", starting(s->d))
+       "Workers that the provisioner has started and that are not attached yet.", starting(s->d))
 METRIC(ONE, "cachew_workers_wanted", GAUGE,
-       "Workers that there should be, by the provisioner's limits.", wanted(s->d))
+       "Workers that there should be, within the provisioner's limits.", wanted(s->d))
 METRIC(WORKER_STATE, "cachew_workers", GAUGE, "Workers that are attached.",
        workers_in(s->d, s->word))
 METRIC(JOB_STATE, "cachew_jobs", GAUGE, "Jobs that the dispatcher keeps.", jobs_in(s->d, s->word))
 METRIC(DECISION_KIND, "cachew_decisions_total", COUNTER,
        "Decisions that were made (cachew decisions).", (double)s->d->counts.decisions[s->index])
-METRIC(CACHE, "cachew_cache_bytes", GAUGE, "What the cache holds.",
+METRIC(CACHE, "cachew_cache_bytes", GAUGE, "Bytes in the cache.",
        (double)s->d->cache->catalogue->bytes)
-METRIC(CACHE, "cachew_cache_chunks", GAUGE, "Files of the cache.",
+METRIC(CACHE, "cachew_cache_chunks", GAUGE, "Chunks in the cache.",
        (double)s->d->cache->catalogue->chunks_n)
-METRIC(CACHE, "cachew_cache_quota_bytes", GAUGE, "What it may hold (--cache-quota).",
+METRIC(CACHE, "cachew_cache_quota_bytes", GAUGE, "Most bytes in the cache (--cache-quota).",
        above_zero((double)s->d->cache->catalogue->quota))
-METRIC(CACHE, "cachew_cache_full", GAUGE, "1 while nothing more is written, for lack of room.",
-       s->d->cache->full)
-METRIC(CACHE, "cachew_cache_store_up", GAUGE, "1 while the dispatcher reaches the store.",
+METRIC(CACHE, "cachew_cache_full", GAUGE,
+       "1 while nothing more is written because the cache is full.", s->d->cache->full)
+METRIC(CACHE, "cachew_cache_store_up", GAUGE, "1 while the dispatcher can reach the store.",
        !s->d->cache->away)
-METRIC(CACHE, "cachew_cache_evicted_chunks_total", COUNTER, "Files that left for others.",
+METRIC(CACHE, "cachew_cache_evicted_chunks_total", COUNTER, "Chunks that were evicted.",
        (double)s->d->cache->catalogue->evicted)
-METRIC(CACHE, "cachew_cache_damaged_chunks_total", COUNTER, "Files that were found damaged.",
+METRIC(CACHE, "cachew_cache_damaged_chunks_total", COUNTER, "Chunks that were found damaged.",
        (double)s->d->cache->catalogue->damaged)
 METRIC(CACHE, "cachew_cache_lost_records_total", COUNTER,
        "Records that workers computed and could not write.", (double)s->d->cache->lost)
 METRIC(TENANT, "cachew_tenant_jobs", GAUGE, "Jobs that are not over.",
        (double)cw_tenant_load(s->d, s->tenant).jobs)
 METRIC(TENANT, "cachew_tenant_worker_seconds_total", COUNTER,
-       "Time of workers that the tenant's jobs used.", used_by(s).remote_s)
-METRIC(TENANT, "cachew_tenant_cpu_seconds_total", COUNTER, "CPU time that its jobs' elements took.",
-       (double)used_by(s).cpu_ns / 1e9)
+       "Time of workers that the tenant's jobs have used.", used_by(s).remote_s)
+METRIC(TENANT, "cachew_tenant_cpu_seconds_total", COUNTER,
+       "CPU time that the tenant's jobs have used.", (double)used_by(s).cpu_ns / 1e9)
 METRIC(TENANT, "cachew_tenant_cost_total", COUNTER,
-       "What that costs (--worker-price, --client-price).", used_by(s).cost)
+       "What the tenant's jobs have cost (--worker-price, --client-price).", used_by(s).cost)
 METRIC(JOB, "cachew_job_clients", GAUGE, "Trainers that are attached.", clients_of(s->job))
-METRIC(JOB, "cachew_job_epoch", GAUGE, "The epoch that it is in, from 0.",
+METRIC(JOB, "cachew_job_epoch", GAUGE, "The job's present epoch, from 0.",
        (double)s->job->first_epoch)
-METRIC(JOB, "cachew_job_epoch_done_ratio", GAUGE, "Share of that epoch that is consumed.",
+METRIC(JOB, "cachew_job_epoch_done_ratio", GAUGE, "Share of the present epoch that is consumed.",
        s->row->epoch_done)
-METRIC(JOB, "cachew_job_batches_total", COUNTER, "Batches that its trainers took.",
+METRIC(JOB, "cachew_job_batches_total", COUNTER, "Batches that the job's trainers took.",
        (double)s->row->batches)
-METRIC(JOB, "cachew_job_taken_bytes_total", COUNTER, "Bytes of these batches.",
-       (double)s->row->taken_bytes)
+METRIC(JOB, "cachew_job_taken_bytes_total", COUNTER,
+       "Bytes of the batches that the job's trainers took.", (double)s->row->taken_bytes)
 METRIC(JOB, "cachew_job_copies_total", COUNTER,
-       "Batches that were copied on the trainers' side; none over shared memory.",
+       "Times that batches were copied in the trainers' processes; 0 in shared memory.",
        (double)s->row->copies)
-METRIC(JOB, "cachew_job_trainer_seconds_total", COUNTER, "Its trainers' time, waiting included.",
-       s->row->trainer_s)
-METRIC(JOB, "cachew_job_wait_seconds_total", COUNTER, "Of this, waiting for batches.",
-       s->row->wait_s)
+METRIC(JOB, "cachew_job_trainer_seconds_total", COUNTER,
+       "Time of the job's trainers, waiting included.", s->row->trainer_s)
+METRIC(JOB, "cachew_job_wait_seconds_total", COUNTER,
+       "Time that the job's trainers waited for batches.", s->row->wait_s)
 METRIC(JOB, "cachew_job_step_seconds", GAUGE,
-       "The trainer's own time for a batch, median, of the last window.",
+       "Median time of the trainer's own step, in the last window.",
        s->row->window ? above_zero(s->row->window->step_s) : NO_VALUE)
 METRIC(JOB, "cachew_job_ready_batches", GAUGE,
-       "Batches that lay ready at the trainer, mean of the last window.",
+       "Batches that were ready at the trainer, mean of the last window.",
        s->row->window ? s->row->window->queue : NO_VALUE)
 METRIC(JOB, "cachew_job_elements_total", COUNTER, "Elements of its output that workers computed.",
        (double)s->row->elements)
-METRIC(JOB, "cachew_job_bytes_total", COUNTER, "Bytes of these.", (double)s->row->bytes)
-METRIC(JOB, "cachew_job_cpu_seconds_total", COUNTER, "CPU time that they took.",
+METRIC(JOB, "cachew_job_bytes_total", COUNTER, "Bytes of the output that workers computed.",
+       (double)s->row->bytes)
+METRIC(JOB, "cachew_job_cpu_seconds_total", COUNTER, "CPU time that workers used for the job.",
        (double)s->row->cpu_ns / 1e9)
 METRIC(JOB, "cachew_job_cache_hits_total", COUNTER,
-       "Elements taken from the cache, at the node with most of them.", (double)s->row->hits)
+       "Elements read from the cache, at the node with most of them.", (double)s->row->hits)
 METRIC(JOB, "cachew_job_skipped_elements_total", COUNTER, "Bad elements that were left out.",
        (double)s->job->skipped)
-METRIC(JOB, "cachew_job_skipped_items_total", COUNTER, "Items that were left out.",
-       (double)s->job->skipped_items)
+METRIC(JOB, "cachew_job_skipped_items_total", COUNTER,
+       "Items that were skipped: no consumer gets them.", (double)s->job->skipped_items)
 METRIC(JOB, "cachew_job_recomputed_items_total", COUNTER, "Items computed more than once.",
        (double)s->job->recomputed)
 METRIC(JOB, "cachew_job_hedged_items_total", COUNTER,
        "Items leased to a second worker, because the first was late.", (double)s->job->hedged)
 METRIC(JOB, "cachew_job_shared_items_total", COUNTER,
-       "Items that workers took from what another job computed.", (double)s->job->shared)
-METRIC(JOB, "cachew_job_workers", GAUGE, "Workers that it has, those beside its trainers included.",
-       s->row->assigned)
-METRIC(JOB, "cachew_job_local_workers", GAUGE, "Of these, beside its trainers.", s->row->local)
+       "Items that workers took from another job's results.", (double)s->job->shared)
+METRIC(JOB, "cachew_job_workers", GAUGE,
+       "Workers of the job, including those on its trainers' hosts.", s->row->assigned)
+METRIC(JOB, "cachew_job_local_workers", GAUGE, "Workers of the job on its trainers' hosts.",
+       s->row->local)
 METRIC(JOB, "cachew_job_workers_wanted", GAUGE,
-       "Workers that its policy wants, without local ones.",
+       "Workers that the job's policy wants, without local ones.",
        s->job->scaling ? s->row->wanted : NO_VALUE)
-METRIC(JOB, "cachew_job_worker_seconds_total", COUNTER, "Time of workers that it used.",
+METRIC(JOB, "cachew_job_worker_seconds_total", COUNTER, "Time of workers that the job has used.",
        s->job->usage.remote_s)
-METRIC(JOB, "cachew_job_cost_total", COUNTER, "What it cost so far.", s->job->usage.cost)
+METRIC(JOB, "cachew_job_cost_total", COUNTER, "What the job has cost so far.", s->job->usage.cost)
 METRIC(NODE, "cachew_node_elements_total", COUNTER, "Elements that the operator computed.",
        s->node->elements)
-METRIC(NODE, "cachew_node_cache_hits_total", COUNTER, "Elements taken from the cache at its place.",
-       s->node->hits)
+METRIC(NODE, "cachew_node_cache_hits_total", COUNTER,
+       "Elements read from the cache at the operator's place.", s->node->hits)
 METRIC(NODE, "cachew_node_cpu_seconds_total", COUNTER, "CPU time of the operator.",
        s->node->cpu_ns / 1e9)
 METRIC(NODE, "cachew_node_wall_seconds_total", COUNTER,
        "Time of threads in the operator, waiting included.", s->node->wall_ns / 1e9)
-METRIC(NODE, "cachew_node_bytes_total", COUNTER, "Bytes that left it.", s->node->bytes)
+METRIC(NODE, "cachew_node_bytes_total", COUNTER, "Bytes that the operator gave.", s->node->bytes)
 METRIC(WORKER, "cachew_worker_threads", GAUGE, "Threads that compute.", s->worker->threads)
 METRIC(WORKER, "cachew_worker_cpu_ratio", GAUGE,
-       "Share of these threads' time in which they used a CPU.", s->worker->cpu_share)
-METRIC(WORKER, "cachew_worker_cpu_cores", GAUGE, "CPUs that the worker used.", s->worker->cpu_cores)
-METRIC(WORKER, "cachew_worker_memory_bytes", GAUGE, "What it holds of its budget.",
+       "Share of the threads' time in which they used a CPU.", s->worker->cpu_share)
+METRIC(WORKER, "cachew_worker_cpu_cores", GAUGE, "CPU seconds a second that the worker uses.",
+       s->worker->cpu_cores)
+METRIC(WORKER, "cachew_worker_memory_bytes", GAUGE, "Bytes of its budget that the worker uses.",
        (double)s->worker->budget_used)
-METRIC(WORKER, "cachew_worker_memory_limit_bytes", GAUGE, "Its budget.",
+METRIC(WORKER, "cachew_worker_memory_limit_bytes", GAUGE, "Budget of the worker.",
        (double)s->worker->budget_bytes)
-METRIC(WORKER, "cachew_worker_leased_items", GAUGE, "Items that it has to compute.",
+METRIC(WORKER, "cachew_worker_leased_items", GAUGE, "Items that the worker has to compute.",
        leased_by(s->worker))
-METRIC(WORKER, "cachew_worker_items_total", COUNTER, "Items that it computed since it attached.",
-       (double)s->worker->done_n)
-METRIC(WORKER, "cachew_worker_silent_seconds", GAUGE, "Since it was heard last.",
+METRIC(WORKER, "cachew_worker_items_total", COUNTER,
+       "Items that the worker has computed since it attached.", (double)s->worker->done_n)
+METRIC(WORKER, "cachew_worker_silent_seconds", GAUGE, "Time since the worker's last message.",
        (double)(cw_clock_ms() - s->worker->heard_ms) / 1e3)
 METRIC(WORKER, "cachew_worker_host_cpu_ratio", GAUGE,
-       "Share of all CPUs of its host that everything there uses.",
+       "Use of all CPUs of the worker's host by all processes.",
        s->worker->host_cpus ? s->worker->host_cpu_share : NO_VALUE)
-METRIC(WORKER, "cachew_worker_host_load", GAUGE,
-       "Processes of its host that run or want to, per CPU.",
+METRIC(WORKER, "cachew_worker_host_load", GAUGE, "Load average of the worker's host, per CPU.",
        s->worker->host_cpus ? s->worker->host_load : NO_VALUE)
-METRIC(TIER, "cachew_source_cache_bytes", GAUGE, "What a tier of a worker's source cache holds.",
+METRIC(TIER, "cachew_source_cache_bytes", GAUGE, "Bytes in a tier of a worker's source cache.",
        (double)s->tier->bytes)
-METRIC(TIER, "cachew_source_cache_capacity_bytes", GAUGE, "What it may hold.",
+METRIC(TIER, "cachew_source_cache_capacity_bytes", GAUGE, "Capacity of the tier.",
        above_zero((double)s->tier->capacity))
-METRIC(TIER, "cachew_source_cache_hits_total", COUNTER, "Blocks that were there.",
+METRIC(TIER, "cachew_source_cache_hits_total", COUNTER, "Blocks that were found in the tier.",
        (double)s->tier->hits)
-METRIC(TIER, "cachew_source_cache_misses_total", COUNTER, "Blocks that were not.",
+METRIC(TIER, "cachew_source_cache_misses_total", COUNTER, "Blocks that were not found in the tier.",
        (double)s->tier->misses)

@@ -179,7 +179,7 @@ static void handle_drain_worker(void *arg, struct cw_call *call, struct cw_rpc_m
         Cachew__V1__DrainWorkerReply answer = CACHEW__V1__DRAIN_WORKER_REPLY__INIT;
         answer.worker_id = worker->id;
         if (cw_worker_is_usable(worker)) {
-            cw_log_info(CW_LOG_MOD, "worker=%s is to drain, by request", worker->address);
+            cw_log_info(CW_LOG_MOD, "worker=%s is told to drain, on request", worker->address);
             cw_worker_retire(worker);
         }
         cw_svc_reply(call, &answer.base);
@@ -233,7 +233,8 @@ static void handle_scale(void *arg, struct cw_call *call, struct cw_rpc_msg *req
     if (job && job->status != CW_JOB_RUNNING && job->status != CW_JOB_PREPARING) {
         cw_call_fail(call, CW_E_STATE, "the job is over");
     } else if (job && scale->policy[0] == '\0') {
-        cw_call_fail(call, CW_E_INVALID, "which policy?");
+        cw_call_fail(call, CW_E_INVALID,
+                     "no policy was given: name one (cachew scale --help lists them)");
     } else if (job && cw_scaling_change(job, scale->policy, scale->place, &err) != 0) {
         cw_call_fail(call, err.code, err.msg);
     } else if (job) {

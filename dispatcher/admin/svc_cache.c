@@ -264,7 +264,7 @@ static void evict(struct cw_cache_service *cache, struct cw_call *call,
     cw_mem_free(chunks);
     cache->quota_due = true; /* there may be room again */
     cache->quota_ms = 0;
-    cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) leave by request", n,
+    cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) are evicted on request", n,
                 (unsigned long long)waiter->bytes);
     cw_cache_waiter_done(waiter, 0, "");
 }
@@ -286,7 +286,7 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
     } else if (cw_name_check_tenant(request->tenant, &err) != 0) {
         cw_call_fail(call, err.code, err.msg);
     } else if (cache->away) {
-        cw_autofree char *msg = cw_mem_printf("the cache is away: %s", cache->why);
+        cw_autofree char *msg = cw_mem_printf("the cache's store is unavailable: %s", cache->why);
         cw_call_fail(call, CW_E_UNAVAILABLE, msg);
     } else {
         struct cw_catalogue_key *key =

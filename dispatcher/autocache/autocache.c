@@ -39,7 +39,8 @@ static bool is_probing(struct cw_autocache_service *deciding, const char *url, i
     if (!result)
         return now - deciding->probe_ms < PROBE_WAIT_MS;
     if (result->points_n == 0 && now - deciding->probe_ms > PROBE_AGAIN_MS) {
-        cw_log_debug(CW_LOG_MOD, "the cache's store could not be tried: %s", result->err.msg);
+        cw_log_debug(CW_LOG_MOD, "the speed of the cache's store could not be measured: %s",
+                     result->err.msg);
         cw_store_benchmark_free(deciding->probe);
         deciding->probe = cw_store_benchmark_start(url);
         deciding->probe_ms = now;

@@ -145,7 +145,7 @@ static void run(void *arg)
         cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms",
                     result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
     } else {
-        cw_log_info("probe", "how fast the store is could not be tried: %s", result->err.msg);
+        cw_log_info("probe", "the speed of the store could not be measured: %s", result->err.msg);
         result->points_n = 0;
         result->read_bytes_s = 0;
     }

@@ -104,10 +104,10 @@ static void heard_store(struct cw_cache_service *cache, struct cw_worker *worker
         snprintf(cache->lost_why, sizeof(cache->lost_why), "%s", state->lost_why);
     bool was_away = worker->store && worker->store->away;
     if (state->away && !was_away)
-        cw_log_warn(CW_LOG_MOD, "worker=%s cannot reach the cache, it computes: %s",
+        cw_log_warn(CW_LOG_MOD, "worker=%s cannot reach the cache's store, it computes instead: %s",
                     worker->address, state->why);
     else if (!state->away && was_away)
-        cw_log_info(CW_LOG_MOD, "worker=%s reaches the cache again", worker->address);
+        cw_log_info(CW_LOG_MOD, "worker=%s can reach the cache's store again", worker->address);
     if (worker->store)
         cachew__v1__store_state__free_unpacked(worker->store, NULL);
     struct cw_buf *packed = cw_wire_pack(&state->base);

@@ -130,9 +130,10 @@ static void set_away(struct cw_cache_service *cache, bool away, const char *why)
         return;
     cache->away = away;
     if (away)
-        cw_log_warn(CW_LOG_MOD, "the cache is away, jobs compute: %s", why);
+        cw_log_warn(CW_LOG_MOD, "the cache's store is unavailable, jobs compute instead: %s", why);
     else
-        cw_log_info(CW_LOG_MOD, "the cache is there again: %s", cache->d->options.cache_store);
+        cw_log_info(CW_LOG_MOD, "the cache's store is available again: %s",
+                    cache->d->options.cache_store);
     cache->scan_due = true; /* when it is back: who knows what happened to it */
     cw_cache_jobs_changed(cache);
 }
@@ -165,7 +166,7 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
         removed = cw_catalogue_scan_end(cache->catalogue);
         cw_log_info(CW_LOG_MOD,
                     "the cache has %llu chunks of %llu bytes: %llu were not known, %llu are gone "
-                    "(%llu files are none)",
+                    "(%llu other files)",
                     (unsigned long long)cache->catalogue->chunks_n,
                     (unsigned long long)cache->catalogue->bytes,
                     (unsigned long long)cache->scan_added, (unsigned long long)removed,

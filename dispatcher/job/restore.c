@@ -27,9 +27,9 @@ static void load_failed(struct cw_job *job, const struct cw_err *err)
     job->status = CW_JOB_FAILED;
     job->error_code = err->code;
     cw_mem_free(job->error);
-    job->error = cw_mem_printf("what is stored of it cannot be used (%s): remove it (cachew "
-                               "remove) and begin it again; its trainer goes on with its "
-                               "resume token",
+    job->error = cw_mem_printf("its stored state cannot be used (%s): remove the job (cachew "
+                               "remove) and start it again; its trainer can resume with its "
+                               "token",
                                err->msg);
     cw_log_error(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, job->error);
 }

@@ -99,7 +99,7 @@ static void fail(struct cw_worker *worker, int code, const char *msg, bool died)
 {
     if (worker->failed)
         return;
-    cw_log_warn(CW_LOG_MOD, "worker=%s is let go: %s",
+    cw_log_warn(CW_LOG_MOD, "worker=%s is disconnected: %s",
                 worker->address[0] ? worker->address : cw_stream_peer(worker->stream), msg);
     release(worker, died);
     worker->failed = true;

@@ -244,7 +244,7 @@ case_slow_disk() {
     wait_until 60 "the job waits for the disk" job_is again waiting
     disk well
     wait_for job || fail "the job that met a failing disk failed: $(cat "$work/job.log")"
-    grep -q 'is let go' "$work/dispatcher.log" && fail "$(grep 'is let go' "$work/dispatcher.log")"
+    grep -q 'is disconnected' "$work/dispatcher.log" && fail "$(grep 'is disconnected' "$work/dispatcher.log")"
     return 0
 }
 
@@ -259,7 +259,7 @@ case_stopped() {
     sleep 2.5
     kill -CONT "${pid_of[dispatcher]}"
     run job "$work/sparse.json"
-    grep -q 'is let go' "$work/dispatcher.log" && fail "$(grep 'is let go' "$work/dispatcher.log")"
+    grep -q 'is disconnected' "$work/dispatcher.log" && fail "$(grep 'is disconnected' "$work/dispatcher.log")"
     same "workers" 2 "$("$cachew" workers --json --dispatcher "$DISPATCHER" | grep -c '"state":"ready"')"
     wait_until 60 "it has noticed" grep -q 'the dispatcher stood for' "$work/dispatcher.log"
 }

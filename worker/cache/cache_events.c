@@ -75,7 +75,7 @@ static void keep(struct cw_worker_state *w, struct cw_wcache_event *event)
     struct cw_wcache *c = &w->cache;
     if (c->events_n >= EVENTS_MAX) {
         cw_log_warn("worker",
-                    "the dispatcher is away for so long that it will not hear of chunk %s",
+                    "the dispatcher cannot be reached for so long that chunk %s is not reported",
                     event->name);
         cw_wcache_event_free(event);
         return;

@@ -96,10 +96,11 @@ static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
     }
     cw_shm_pool_trim(w->pool, 0);
     cw_mem_give_back();
-    cw_log_warn("worker",
-                "memory is short with %zu bytes in hand of a budget of %zu: goes on with %zu; give "
-                "the worker a smaller --budget or more memory",
-                before, w->budget, w->memory.allowed);
+    cw_log_warn(
+        "worker",
+        "memory is short with %zu bytes in use of a budget of %zu: limited to %zu now; give "
+        "the worker a smaller --budget or more memory",
+        before, w->budget, w->memory.allowed);
     return freed;
 }
 

@@ -102,7 +102,8 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
         cw_wjob_forget(job, "given anew with other options");
     }
     if (w->jobs.n >= CW_JOBS_MAX) {
-        cw_log_error("worker", "job=%s not taken: %d jobs are here", spec->job_id, CW_JOBS_MAX);
+        cw_log_error("worker", "job=%s is refused: this worker has %d jobs already", spec->job_id,
+                     CW_JOBS_MAX);
         return NULL;
     }
     job = job_new(w, spec);

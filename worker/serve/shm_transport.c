@@ -151,7 +151,7 @@ static bool send_descriptor(struct cw_wclient *c, const struct cw_buf *buf)
         return true;
     }
     if (rc != CW_E_AGAIN) {
-        cw_log_warn("worker", "job=%s consumer %u goes on without shared memory: %s", c->job_id,
+        cw_log_warn("worker", "job=%s consumer %u continues without shared memory: %s", c->job_id,
                     c->consumer, err.msg);
         c->shm_ok = false;
     }

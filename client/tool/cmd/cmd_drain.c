@@ -30,7 +30,7 @@ static int wait_gone(const char *dispatcher, uint64_t id, int64_t timeout_ms)
     int rc;
     while ((rc = is_there(dispatcher, id, &err)) > 0) {
         if (cw_clock_ms() >= deadline_ms)
-            return tool_fail("it is still there after %lld s: it goes on draining",
+            return tool_fail("the worker is still there after %lld s: it continues to drain",
                              (long long)(timeout_ms / 1000));
         cw_clock_sleep_ns((int64_t)LOOK_MS * 1000000);
     }
