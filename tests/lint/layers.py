@@ -104,6 +104,16 @@ def is_up(path, other):
     return mine is None or its is None or its >= mine
 
 
+def check_named(root):
+    """Each module that is a folder is named in docs/architecture.md."""
+    text = (root / "docs/architecture.md").read_text()
+    for folder, levels in MODULES.items():
+        for module in (module for level in levels for module in level):
+            path = f"{folder}/{module}"
+            if module != "." and (root / path).is_dir() and not re.search(r"`%s`" % re.escape(path), text):
+                yield f"docs/architecture.md: does not name the module {path}"
+
+
 def check_module_names(texts):
     seen = {module_of(path) for path in texts}
     for folder, module in sorted(seen):
@@ -314,6 +324,7 @@ def offences(root, build, write):
                 yield from check_folders(path, other, "includes")
     yield from check_links(root)
     yield from check_module_names(texts)
+    yield from check_named(root)
     found = find_circles((path, other) for path, other in includes if path.endswith(".h"))
     found.update(find_upward((path, other, "includes") for path, other in includes))
     if build is not None:
