@@ -8,7 +8,7 @@
 
 #define SIM_DISPATCHERS_MAX 2
 #define SIM_WORKERS_MAX 5
-#define SIM_TRAINERS_MAX 6
+#define SIM_TRAINERS_MAX 9
 #define SIM_S INT64_C(1000000000)
 #define SIM_MS INT64_C(1000000)
 
@@ -19,7 +19,8 @@ struct sim_seat {
     struct sim_actor *actor; /* NULL: none yet */
     enum sim_kind kind;
     int number, incarnation;
-    bool wanted; /* is to be alive */
+    bool wanted;  /* is to be alive */
+    bool is_safe; /* nobody kills or stops it */
     struct sim_trainer *trainer;
 };
 
@@ -49,8 +50,9 @@ struct sim_job {
     int mode, consumers; /* cachew_consumer_mode */
     char name[64];
 };
-/* One drawn by the world's seed. `number` is the job's in this world. */
-struct sim_job sim_job_draw(int number);
+/* One drawn by the world's seed. `number` is the job's in this world;
+ * at_most_once: such jobs are among them. */
+struct sim_job sim_job_draw(int number, bool at_most_once);
 struct sim_trainer *sim_job_trainer(const struct sim_job *job, int consumer);
 
 /* ---- reference.c ---- */
@@ -67,7 +69,7 @@ void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, s
 
 /* ---- faults.c ---- */
 struct sim_faults {
-    uint64_t kills[SIM_KINDS_N], stops, host_crashes;
+    uint64_t kills[SIM_KINDS_N], stops, host_crashes, cuts, partitions, delays;
     uint64_t kills_that_count;
     uint64_t held[SIM_KINDS_N][SIM_HELD_N];
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "disk.h"
+#include "planted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +44,8 @@ struct disk {
     int last_fd;
     uint64_t last_inode;
     enum sim_crash next_crash;
+    sim_fn *on_sync;
+    void *on_sync_arg;
     struct actor_seen {
         struct actor_seen *next;
         struct sim_actor *actor;
@@ -280,6 +283,12 @@ static void see(struct sim_actor *actor)
     sim_on_death(actor, on_death, actor);
 }
 
+void sim_disk_on_sync(sim_fn *fn, void *arg)
+{
+    disk()->on_sync = fn;
+    disk()->on_sync_arg = arg;
+}
+
 void sim_disk_next_crash(enum sim_crash crash)
 {
     disk()->next_crash = crash;
@@ -290,7 +299,7 @@ size_t sim_disk_unsynced(const struct sim_actor *actor)
     size_t n = 0;
 
     for (const struct file *file = disk()->files; file; file = file->next)
-        for (const struct undo *undo = file->undo; undo; undo = undo->next)
+        for (const struct undo *undo = file->undo; undo && !file->mapped_by; undo = undo->next)
             n += undo->actor == actor;
     return n;
 }
@@ -408,9 +417,12 @@ int sim_disk_sync(int fd)
         return -EBADF;
     struct file *file = d->file;
     file->opens++; /* it may be closed meanwhile */
+    if (disk()->on_sync)
+        disk()->on_sync(disk()->on_sync_arg);
     take_time(SYNC_NS);
     file->opens--;
-    forget(file);
+    if (sim_planted() != SIM_PLANTED_SYNC)
+        forget(file);
     return 0;
 }
 
@@ -510,5 +522,6 @@ void *sim_disk_map(int fd, size_t bytes, off_t at)
         return NULL;
     reserve(d->file, (uint64_t)at + SIM_SEGMENT);
     d->file->mapped_by = d->actor;
+    forget(d->file);
     return d->file->segments[(uint64_t)at / SIM_SEGMENT];
 }

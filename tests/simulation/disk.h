@@ -38,6 +38,8 @@ void *sim_disk_map(int fd, size_t bytes, off_t at);
 /* What happens to what is not synced when an actor is killed: its process only (nothing), or its
  * host (lost). */
 enum sim_crash { SIM_CRASH_PROCESS, SIM_CRASH_HOST };
+/* fn(arg) is called when an actor begins to sync, in its context. */
+void sim_disk_on_sync(sim_fn *fn, void *arg);
 void sim_disk_next_crash(enum sim_crash crash);
 /* Writes that are not synced, of an actor. */
 size_t sim_disk_unsynced(const struct sim_actor *actor);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cachew/client.h"
+
 #define SEEDS 3 /* of jobs: few, so that references are found again */
 
 static const struct {
@@ -22,7 +24,7 @@ static const struct {
      true, false},
 };
 
-struct sim_job sim_job_draw(int number)
+struct sim_job sim_job_draw(int number, bool at_most_once)
 {
     size_t which = (size_t)sim_below(sizeof(pipelines) / sizeof(pipelines[0]));
     struct sim_job job = {.label = pipelines[which].label,
@@ -36,7 +38,22 @@ struct sim_job sim_job_draw(int number)
                           .mode = 0,
                           .consumers = 1};
 
-    if (sim_one_in(2))
+    switch (sim_below(6)) {
+    case 0:
+        job.mode = CACHEW_COORDINATED;
+        job.consumers = (int)sim_between(2, 3);
+        break;
+    case 1:
+        job.mode = job.is_sparse ? CACHEW_COORDINATED : CACHEW_SHARED;
+        job.consumers = (int)sim_between(2, 3);
+        break;
+    case 2:
+        job.at_most_once = at_most_once && !job.is_sparse;
+        break;
+    default:
+        break;
+    }
+    if (job.consumers > 1 || sim_one_in(2))
         snprintf(job.name, sizeof(job.name), "job%d", number);
     return job;
 }

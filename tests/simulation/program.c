@@ -27,13 +27,17 @@ struct copy {
     struct sim_program *program;
     void *handle;
     bool is_used;
+    const struct sim_actor *actor; /* that uses it */
     struct range ranges[RANGES_MAX];
     size_t ranges_n;
 };
 struct sim_program {
+    struct sim_program *next;
     const char *path;
     struct copy *copies;
 };
+
+static struct sim_program *programs;
 
 static void die(const char *what, const char *path)
 {
@@ -163,6 +167,8 @@ struct sim_program *sim_program_open(const char *path)
     if (!program)
         abort();
     program->path = path;
+    program->next = programs;
+    programs = program;
     return program;
 }
 
@@ -187,7 +193,17 @@ struct sim_actor *sim_program_spawn(struct sim_program *program, const char *ent
     copy->is_used = true;
     *(void **)&main = symbol(copy, entry);
     struct sim_actor *actor = sim_spawn(host, name, main, arg);
+    copy->actor = actor;
     sim_on_death(actor, on_death, copy);
     sim_mem_enter(before);
     return actor;
+}
+
+void *sim_program_symbol(const struct sim_actor *actor, const char *name)
+{
+    for (const struct sim_program *program = programs; program; program = program->next)
+        for (const struct copy *copy = program->copies; copy; copy = copy->next)
+            if (copy->is_used && copy->actor == actor)
+                return dlsym(copy->handle, name);
+    return NULL;
 }

@@ -12,6 +12,8 @@ struct sim_program *sim_program_open(const char *path);
  * they were when it was loaded. */
 struct sim_actor *sim_program_spawn(struct sim_program *program, const char *entry,
                                     const char *host, const char *name, void *arg);
+/* A function of the actor's copy, while it is alive; NULL: its program has none of that name. */
+void *sim_program_symbol(const struct sim_actor *actor, const char *name);
 /* What programs with a main() are given. */
 struct sim_args {
     int argc;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cachew/client.h"
+
 #define LIMIT_NS (3600 * SIM_S)
 
 struct known {
@@ -35,6 +37,8 @@ static void compute(const struct sim_job *job, struct sim_list *ret)
     struct sim_seat *worker = sim_cluster_add(&cluster, SIM_WORKER, 1);
     struct sim_seat *trainer = sim_cluster_add(&cluster, SIM_TRAINER, 1);
     trainer->trainer = sim_job_trainer(&plain, 0);
+    trainer->trainer->left = sim_world_alloc(sizeof(int));
+    *trainer->trainer->left = 1;
     sim_seat_start(&cluster, dispatcher);
     sim_seat_start(&cluster, worker);
     sim_seat_start(&cluster, trainer);
@@ -141,21 +145,46 @@ static void compare_lists(const struct sim_element *want, size_t want_n,
         verdict->wrong++; /* out of order, or cut differently */
 }
 
-static void judge_each(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
-                       const struct sim_list *reference, struct sim_verdict *verdict)
+/* Of one consumer: all, or every n-th batch when they advance in step. */
+static void judge_one(const struct sim_job *job, const struct sim_trainer *t,
+                      const struct sim_list *reference, struct sim_verdict *verdict)
 {
+    uint64_t n = (uint64_t)job->consumers;
+    struct sim_element *want = malloc((reference->n + 1) * sizeof(*want));
+    size_t want_n = 0;
+
+    if (!want)
+        abort();
+    for (size_t k = 0; k < reference->n; k++)
+        if (reference->at[k].batch % n == (uint64_t)t->consumer)
+            want[want_n++] = reference->at[k];
+    if (job->unordered || job->at_most_once)
+        compare_sets(want, want_n, t->given.at, t->given.n, verdict);
+    else
+        compare_lists(want, want_n, t->given.at, t->given.n, verdict);
+    free(want);
+}
+
+/* What all consumers got together. */
+static void judge_union(struct sim_trainer *const *trainers, size_t n,
+                        const struct sim_list *reference, struct sim_verdict *verdict)
+{
+    size_t got_n = 0;
+
+    for (size_t i = 0; i < n; i++)
+        got_n += trainers[i]->given.n;
+    struct sim_element *got = malloc((got_n + 1) * sizeof(*got));
+    if (!got)
+        abort();
+    got_n = 0;
     for (size_t i = 0; i < n; i++) {
         const struct sim_list *given = &trainers[i]->given;
-        struct sim_element *want = malloc((reference->n + 1) * sizeof(*want));
-        size_t want_n = 0;
-        if (!want)
-            abort();
-        for (size_t k = 0; k < reference->n; k++)
-            if (n == 1 || reference->at[k].batch % n == (uint64_t)trainers[i]->consumer)
-                want[want_n++] = reference->at[k];
-        (job->unordered ? compare_sets : compare_lists)(want, want_n, given->at, given->n, verdict);
-        free(want);
+        if (given->n > 0)
+            memcpy(got + got_n, given->at, given->n * sizeof(*got));
+        got_n += given->n;
     }
+    compare_sets(reference->at, reference->n, got, got_n, verdict);
+    free(got);
 }
 
 void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
@@ -166,5 +195,13 @@ void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, s
     for (size_t i = 0; i < n; i++)
         verdict->batches += trainers[i]->batches;
     verdict->epochs += job->epochs;
-    judge_each(job, trainers, n, reference, verdict);
+    if (job->mode == CACHEW_SHARED)
+        judge_union(trainers, n, reference, verdict);
+    else
+        for (size_t i = 0; i < n; i++)
+            judge_one(job, trainers[i], reference, verdict);
+    if (job->at_most_once && verdict->lost > 0 && trainers[0]->lost_items > 0) {
+        verdict->left_out += verdict->lost; /* and the trainer was told */
+        verdict->lost = 0;
+    }
 }

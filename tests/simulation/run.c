@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cachew/client.h"
 #include "cluster.h"
+#include "planted.h"
 
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
 
@@ -17,7 +19,7 @@ struct options {
     uint64_t seeds, first;
     double minutes;
     const char *log;
-    bool no_faults, is_verbose;
+    bool no_faults, is_verbose, at_most_once;
 };
 struct total {
     uint64_t seeds;
@@ -30,54 +32,99 @@ static bool is_done(void *arg)
     return sim_cluster_is_done(arg);
 }
 
-static void judge(const struct sim_job *job, const struct sim_seat *seat,
+/* The trainers of a job, in order of their consumers. */
+static size_t trainers_of(const struct sim_cluster *cluster, int job, struct sim_trainer **ret)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < cluster->seats_n; i++)
+        if (cluster->seats[i].kind == SIM_TRAINER && cluster->seats[i].number / 10 == job)
+            ret[n++] = cluster->seats[i].trainer;
+    return n;
+}
+
+static void judge(const struct sim_cluster *cluster, const struct sim_job *job, int number,
                   struct sim_verdict *verdict)
 {
+    static const char *const modes[] = {"", ", coordinated", ", shared"};
     struct sim_verdict one = {.lost = 0};
+    struct sim_trainer *trainers[SIM_TRAINERS_MAX];
+    size_t n = trainers_of(cluster, number, trainers);
 
-    if (seat->trainer->error)
-        sim_fail("%s has failed: %s", sim_name(seat->actor), seat->trainer->message);
-    sim_judge(job, &(struct sim_trainer *const){seat->trainer}, 1, &one);
+    for (size_t i = 0; i < n; i++)
+        if (trainers[i]->error)
+            sim_fail("consumer %zu of job %d has failed: %s", i, number, trainers[i]->message);
+    sim_judge(job, trainers, n, &one);
     if (one.lost || one.repeated || one.wrong)
-        sim_fail("%s (%s%s): lost=%" PRIu64 " repeated=%" PRIu64 " wrong=%" PRIu64,
-                 sim_name(seat->actor), job->label, job->unordered ? ", unordered" : "", one.lost,
-                 one.repeated, one.wrong);
+        sim_fail("job %d (%s%s%s%s): lost=%" PRIu64 " repeated=%" PRIu64 " wrong=%" PRIu64, number,
+                 job->label, job->unordered ? ", unordered" : "", modes[job->mode],
+                 job->at_most_once ? ", at most once" : "", one.lost, one.repeated, one.wrong);
     verdict->batches += one.batches;
     verdict->epochs += one.epochs;
+    verdict->left_out += one.left_out;
+}
+
+static void add_trainers(struct sim_cluster *cluster, const struct sim_job *job, int number)
+{
+    int *left = sim_world_alloc(sizeof(*left));
+
+    *left = job->consumers;
+    for (int consumer = 0; consumer < job->consumers; consumer++) {
+        struct sim_seat *seat = sim_cluster_add(cluster, SIM_TRAINER, 10 * number + consumer);
+        seat->trainer = sim_job_trainer(job, consumer);
+        seat->trainer->save_every = job->mode == CACHEW_SHARED ? 0 : 1 + sim_below(20);
+        seat->trainer->left = left;
+        seat->trainer->with_last = sim_one_in(2);
+        seat->trainer->step_ns = sim_between(0, 20 * SIM_MS);
+        /* What a consumer of a shared job has got is nobody else's, and a checkpoint behind it is
+         * no way back. Coordinated ones go back together only. And what was left out is told to
+         * the trainer that lives. */
+        seat->is_safe = job->mode != CACHEW_SINGLE || job->at_most_once;
+        sim_seat_start(cluster, seat);
+    }
+}
+
+struct plan {
+    struct sim_job jobs[3];
+    int jobs_n, workers, dispatchers;
+};
+
+/* Drawn in a world of its own, since references need worlds, too. */
+static struct plan draw(const struct sim_config *config, bool at_most_once)
+{
+    struct plan plan = {.jobs_n = 0};
+    struct sim_config quiet = {.seed = config->seed};
+
+    sim_world_begin(&quiet);
+    plan.jobs_n = (int)sim_between(1, 3);
+    plan.workers = (int)sim_between(1, SIM_WORKERS_MAX);
+    plan.dispatchers = (int)sim_between(1, SIM_DISPATCHERS_MAX);
+    for (int i = 0; i < plan.jobs_n; i++)
+        plan.jobs[i] = sim_job_draw(i, at_most_once);
+    sim_world_end();
+    for (int i = 0; i < plan.jobs_n; i++)
+        (void)sim_reference(&plan.jobs[i]);
+    return plan;
+}
+
+static void begin(struct sim_cluster *cluster, const struct plan *plan)
+{
+    for (int i = 0; i < plan->dispatchers; i++)
+        sim_seat_start(cluster, sim_cluster_add(cluster, SIM_DISPATCHER, i));
+    for (int i = 0; i < plan->workers; i++)
+        sim_seat_start(cluster, sim_cluster_add(cluster, SIM_WORKER, i));
+    for (int i = 0; i < plan->jobs_n; i++)
+        add_trainers(cluster, &plan->jobs[i], i);
 }
 
 static void run_seed(uint64_t seed, const struct options *options, struct total *total)
 {
-    struct sim_config config = {.seed = seed};
+    struct sim_config config = {.seed = seed, .log_path = options->log};
     struct sim_cluster cluster = {.seats_n = 0};
-    struct sim_job jobs[SIM_TRAINERS_MAX];
-    int jobs_n, workers, dispatchers;
+    struct plan plan = draw(&config, options->at_most_once);
 
-    /* Which jobs there are is known before, by a world without actors: references need worlds. */
     sim_world_begin(&config);
-    jobs_n = (int)sim_between(1, 3);
-    workers = (int)sim_between(1, SIM_WORKERS_MAX);
-    dispatchers = (int)sim_between(1, SIM_DISPATCHERS_MAX);
-    for (int i = 0; i < jobs_n; i++)
-        jobs[i] = sim_job_draw(i);
-    sim_world_end();
-    for (int i = 0; i < jobs_n; i++)
-        (void)sim_reference(&jobs[i]);
-
-    config.log_path = options->log;
-    sim_world_begin(&config);
-    for (int i = 0; i < dispatchers; i++)
-        sim_seat_start(&cluster, sim_cluster_add(&cluster, SIM_DISPATCHER, i));
-    for (int i = 0; i < workers; i++)
-        sim_seat_start(&cluster, sim_cluster_add(&cluster, SIM_WORKER, i));
-    for (int i = 0; i < jobs_n; i++) {
-        struct sim_seat *seat = sim_cluster_add(&cluster, SIM_TRAINER, i);
-        seat->trainer = sim_job_trainer(&jobs[i], 0);
-        seat->trainer->save_every = 1 + sim_below(20);
-        seat->trainer->with_last = sim_one_in(2);
-        seat->trainer->step_ns = sim_between(0, 20 * SIM_MS);
-        sim_seat_start(&cluster, seat);
-    }
+    begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 30) * SIM_S;
     if (!options->no_faults)
         sim_faults_begin(&cluster, &total->faults, until_ns);
@@ -85,9 +132,8 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     if (end != SIM_END_DONE)
         sim_fail("%s", end == SIM_END_IDLE ? "nothing can happen any more"
                                            : "the jobs have not ended though nothing fails");
-    for (size_t i = 0; i < cluster.seats_n; i++)
-        if (cluster.seats[i].kind == SIM_TRAINER)
-            judge(&jobs[cluster.seats[i].number], &cluster.seats[i], &total->verdict);
+    for (int i = 0; i < plan.jobs_n; i++)
+        judge(&cluster, &plan.jobs[i], i, &total->verdict);
     sim_world_end();
     total->seeds++;
 }
@@ -104,14 +150,15 @@ static void print_kills(const struct sim_faults *faults)
                 printf(", %" PRIu64 " holding a %s", faults->held[i][k], held[k]);
         printf("\n");
     }
-    printf("stops: %" PRIu64 ", crashes of a host: %" PRIu64 "\n", faults->stops,
-           faults->host_crashes);
+    printf("stops: %" PRIu64 ", crashes of a host: %" PRIu64 ", connections cut: %" PRIu64
+           ", partitions: %" PRIu64 ", delays: %" PRIu64 "\n",
+           faults->stops, faults->host_crashes, faults->cuts, faults->partitions, faults->delays);
 }
 
 static void usage(void)
 {
     fprintf(stderr, "usage: run [--seeds N] [--first SEED] [--minutes M] [--log FILE] "
-                    "[--no-faults] [--verbose]\n");
+                    "[--no-faults] [--verbose] [--at-most-once] [--plant N]\n");
     exit(2);
 }
 
@@ -123,6 +170,8 @@ static struct options parse(int argc, char **argv)
                                           {"log", required_argument, NULL, 'l'},
                                           {"no-faults", no_argument, NULL, 'n'},
                                           {"verbose", no_argument, NULL, 'v'},
+                                          {"at-most-once", no_argument, NULL, 'a'},
+                                          {"plant", required_argument, NULL, 'p'},
                                           {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1};
 
@@ -143,6 +192,12 @@ static struct options parse(int argc, char **argv)
             break;
         case 'n':
             options.no_faults = true;
+            break;
+        case 'a':
+            options.at_most_once = true;
+            break;
+        case 'p':
+            sim_plant((int)strtol(optarg, NULL, 10));
             break;
         case 'v':
             options.is_verbose = true;

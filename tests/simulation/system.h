@@ -3,9 +3,15 @@
 #ifndef SIM_SYSTEM_H
 #define SIM_SYSTEM_H
 
+#include <stdint.h>
+
 /* First thing in an actor. */
 void sim_system_init(void);
 /* Uses thread-local memory once: the loader calls it, in no actor. */
 __attribute__((visibility("default"))) void sim_program_touch(void);
+
+/* worker_held.c: items that the worker was leased, and outputs that nobody has acknowledged. */
+__attribute__((visibility("default"))) void sim_worker_held(uint64_t *ret_leased,
+                                                            uint64_t *ret_outputs);
 
 #endif

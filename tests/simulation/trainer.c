@@ -153,9 +153,15 @@ static int with_client(struct sim_trainer *t, struct cachew_client *client,
         return rc;
     sim_log("job %s", cachew_job_id(job));
     t->moved_ns = sim_now_ns();
-    if (t->token_bytes == 0) /* else a named job would go on where it stands */
+    if (t->token_bytes == 0 && t->save_every > 0) /* else a named job would go on where it stands */
         save(t, job, t->given.n);
     rc = train(t, job, error);
+    if (rc == 0) {
+        t->has_ended = true;
+        --*t->left;
+        while (*t->left > 0)
+            sim_sleep_ns(AGAIN_NS);
+    }
     cachew_job_close(job);
     return rc;
 }
@@ -182,7 +188,6 @@ void sim_trainer_main(void *arg)
             rc = with_client(t, client, &error);
         cachew_disconnect(client);
         if (rc == 0) {
-            t->has_ended = true;
             sim_log("done: %zu elements", t->given.n);
             return;
         }

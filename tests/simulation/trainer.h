@@ -28,6 +28,7 @@ struct sim_trainer {
     int unordered, mode, consumers, consumer, at_most_once;
     int64_t step_ns;     /* the longest time that it works on a batch */
     uint64_t save_every; /* batches between checkpoints; 0 = none */
+    int *left;           /* trainers of the job that have not ended: it waits for them at the end */
     bool with_last;      /* the checkpoint counts the last batch as consumed */
     /* what it has been given, and what of it is in the checkpoint */
     struct sim_list given;
