@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The handle table by itself: its objects are never looked at. */
 #include "support/cm.h"
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/thread.h"
@@ -26,7 +27,7 @@ static void reclaim(struct cw_cache_handle *handle)
 static int set_up(void **state)
 {
     (void)state;
-    table = (struct cw_handle_table){0};
+    memset(&table, 0, sizeof(table));
     last = NULL;
     atomic_store(&reclaimed, 0);
     return 0;

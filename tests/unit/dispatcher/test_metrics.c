@@ -103,8 +103,8 @@ static void text_is_well_formed(void **state)
     static const char *const there[] = {
         "cachew_jobs{state=\"running\"} ",
         "cachew_workers{state=\"ready\"} 1.0\n",
-        "cachew_job_batches_total{job=\"j1\",name=\"a \\\"name\\\" with \\\\ "
-        "and\\nmore\",tenant=\"default\"} 0.0\n",
+        ("cachew_job_batches_total{job=\"j1\",name=\"a \\\"name\\\" with \\\\ and\\nmore\","
+         "tenant=\"default\"} 0.0\n"),
         "cachew_job_batches_total{job=\"j2\",name=\"\",tenant=\"default\"} 0.0\n",
         "cachew_worker_threads{worker=\"00000000000000ab\",address=\"worker\",host=\"host\"} 4.0\n",
         "cachew_cache_bytes 0.0\n",

@@ -20,8 +20,9 @@ static const char *const texts[] = {
     "{\"op\":\"normalize\",\"mean\":[0.485,1.0,-1e-300],\"std\":[1,2,9007199254740993],\"fields\":["
     "\"image\"],\"depends_on\":[\"flip\"]},"
     "{\"op\":\"x\",\"deep\":{\"a\":[null,true,false,[[]],{}],\"s\":\"\\u00e4\\n\"}}]}",
-    "{\"pipeline\":[{\"op\":\"range\",\"name\":\"a\"},{\"op\":\"range\",\"name\":\"b\",\"inputs\":["
-    "]},{\"op\":\"zip\",\"inputs\":[\"b\",\"a\"]}]}",
+    ("{\"pipeline\":[{\"op\":\"range\",\"name\":\"a\"},"
+     "{\"op\":\"range\",\"name\":\"b\",\"inputs\":[]},"
+     "{\"op\":\"zip\",\"inputs\":[\"b\",\"a\"]}]}"),
 };
 
 static char *text_of(const struct cw_graph *graph)
