@@ -87,25 +87,28 @@ void cw_cycle_last(struct cw_dispatcher *d)
     cw_stored_waiters_answer(d, &err);
 }
 
-static void tell_clients(struct cw_dispatcher *d)
+static void welcome_clients(struct cw_dispatcher *d)
 {
     for (struct cw_client *client = d->clients, *next; client; client = next) {
         next = client->next;
-        if (client->welcome_due && client->job->stored &&
-            cw_state_is_stored(d->state, client->welcome_seq))
+        if (client->due.welcome && client->job->stored &&
+            cw_state_is_stored(d->state, client->welcome_seq)) {
             cw_client_welcome(client);
-        else if (client->job && !client->admitted && client->place_ms == 1)
-            cw_client_admit(client); /* its place has become free; welcomed when that is stored */
+        } else if (client->due.place) {
+            client->due.place = false;
+            if (client->job && !client->admitted)
+                cw_client_admit(client); /* it is welcomed when that is stored */
+        }
     }
 }
 
-static void tell_workers(struct cw_dispatcher *d)
+static void send_worker_lists(struct cw_dispatcher *d)
 {
-    for (struct cw_client *client = d->workers_changed ? d->clients : NULL; client;
+    for (struct cw_client *client = d->due.worker_lists ? d->clients : NULL; client;
          client = client->next)
         if (client->welcomed)
             cw_client_send_workers(client, false);
-    d->workers_changed = false;
+    d->due.worker_lists = false;
 }
 
 static void tell_window(struct cw_dispatcher *d, struct cw_job *job)
@@ -138,10 +141,23 @@ static void release_held(struct cw_dispatcher *d, int64_t now)
         if (missing && now < job->hold_until_ms)
             continue;
         job->hold_until_ms = 0;
-        job->want_fill = true;
+        job->due.leases = true;
     }
 }
 
+/* The order matters:
+ *  1. what was stored meanwhile is collected first: all that waits for it can go on;
+ *  2. clients of failed jobs are failed before anything is done for them, and give up their places;
+ *  3. the cache notifies workers of chunks that came and went, and only then deletes files; it writes
+ *     rows, so it comes before the commit;
+ *  4. what is left out is sent before the welcomes, which repeat it: no client misses or gets it twice;
+ *  5. leases of shared jobs whose items' owners are stored are sent;
+ *  6. workers are assigned before clients are sent lists of them, and before items are leased to them;
+ *  7. lists go out before leases, so that a client knows a worker before its first output;
+ *  8. leasing opens epochs, which may have items that are left out; and it moves windows;
+ *  9. leases that rest on nothing new to store are sent now, the others after a commit;
+ * 10. the commit takes with it all that was written in this iteration, and in 1 to 9;
+ * 11. the tick is started, or stopped when nobody needs it any more. */
 void cw_cycle_end(void *dispatcher)
 {
     struct cw_dispatcher *d = dispatcher;
@@ -151,20 +167,21 @@ void cw_cycle_end(void *dispatcher)
     cw_clients_tell_failed(d);
     cw_cache_cycle_end(d);
     cw_clients_tell_left_out(d);
-    tell_clients(d);
+    welcome_clients(d);
     cw_lease_send_stored(d);
     if (d->jobs_n > 0) {
         release_held(d, cw_clock_ms());
-        if (d->assign_due)
+        if (d->due.assignment)
             (void)cw_scaling_assign(d, cw_clock_ms());
-        tell_workers(d);
+        send_worker_lists(d);
         cw_lease_fill_all(d);
-        cw_clients_tell_left_out(d); /* of the epochs that were opened for that */
+        cw_clients_tell_left_out(d);
         for (struct cw_job *job = d->jobs; job; job = job->next)
             tell_window(d, job);
     }
     cw_lease_send_stored(d);
     commit(d);
+    cw_check_derived(d);
     cw_cycle_wake(d);
 }
 
@@ -177,7 +194,7 @@ int64_t cw_cycle_lost_ms(int64_t passed_ms, int64_t period_ms)
 
 static void move_on(int64_t *since_ms, int64_t lost_ms, int64_t now)
 {
-    if (*since_ms > 1) /* 0 and 1 are no times */
+    if (*since_ms > 0)
         *since_ms = CW_MIN(*since_ms + lost_ms, now);
 }
 
@@ -244,7 +261,7 @@ void cw_cycle_wake(struct cw_dispatcher *d)
         d->workers || d->clients || d->expected_workers.n > 0 || !d->provision.kind->fixed;
     int64_t want = watches ? TICK_CALM_MS : 0;
     for (const struct cw_job *job = d->jobs; job; job = job->next) {
-        bool waits = job->name[0] == '\0' || job->progress_dirty || job->row_dirty ||
+        bool waits = job->name[0] == '\0' || job->due.progress || job->due.row ||
                      (job->status == CW_JOB_FAILED && !job->stored);
         if (job->alone_ms == 0)
             want = TICK_BUSY_MS;

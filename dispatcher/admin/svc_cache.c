@@ -262,7 +262,7 @@ static void evict(struct cw_cache_service *cache, struct cw_call *call,
         cw_cache_delete_chunk(cache, chunks[i], waiter);
     }
     cw_mem_free(chunks);
-    cache->quota_due = true; /* there may be room again */
+    cache->due.quotas = true; /* there may be room again */
     cache->quota_ms = 0;
     cw_log_info(CW_LOG_MOD, "cache: %zu chunks (%llu bytes) are evicted on request", n,
                 (unsigned long long)waiter->bytes);
@@ -309,7 +309,7 @@ static void pin(struct cw_cache_service *cache, struct cw_call *call, struct cw_
 {
     key->pinned = pinned;
     cw_cache_store_key(cache, key);
-    cache->quota_due = true;
+    cache->due.quotas = true;
     cache->quota_ms = 0;
     cw_catalogue_touch(key); /* nothing may be left of it */
     Cachew__V1__CachePinReply answer = CACHEW__V1__CACHE_PIN_REPLY__INIT;

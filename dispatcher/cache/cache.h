@@ -29,9 +29,14 @@ struct cw_cache_waiter {
     char why[256];
     void (*done)(struct cw_cache_waiter *waiter);
 };
+struct cw_cache_due {
+    bool quotas;  /* chunks came, or limits changed */
+    bool listing; /* what is known of the store may not be true any more */
+};
 struct cw_cache_service {
     struct cw_dispatcher *d;
     struct cw_catalogue *catalogue;
+    struct cw_cache_due due;
     struct cw_timer *timer;
     int64_t tidy_ms, space_ms; /* when next */
     int64_t rows_ms;
@@ -41,7 +46,7 @@ struct cw_cache_service {
     char why[256];
     uint64_t store_total, store_free; /* total 0 = not known */
     /* listing */
-    bool scanning, scan_due;
+    bool scanning;
     bool listed;            /* once, well or not */
     int64_t blind_until_ms; /* for so long jobs wait for the first listing */
     int64_t scan_ms;        /* not before; grows while the store is away */
@@ -54,8 +59,7 @@ struct cw_cache_service {
     struct cw_catalogue_names doom; /* of these: to be handed over at the end of the turn */
     size_t doomed_n;                /* not deleted yet */
     bool full;                      /* nothing may be written by anybody */
-    bool quota_due;
-    int64_t quota_ms; /* next try when little could be evicted */
+    int64_t quota_ms;               /* next try when little could be evicted */
     /* what workers lost */
     uint64_t lost, lost_logged;
     char lost_why[200];

@@ -104,7 +104,7 @@ void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, 
     doomed->state = DOOM_DONE;
     cache->doomed_n--;
     if (doomed->written) /* before or after it was deleted: only the store knows */
-        cache->scan_due = true;
+        cache->due.listing = true;
     if (cache->scanning) /* the listing may have it still */
         return;
     cw_strmap_remove(&cache->doomed, name);
@@ -215,9 +215,9 @@ void cw_cache_obey_quotas(struct cw_cache_service *cache)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
     int64_t now = cw_clock_ms();
-    if (!cache->quota_due || now < cache->quota_ms)
+    if (!cache->due.quotas || now < cache->quota_ms)
         return;
-    cache->quota_due = false;
+    cache->due.quotas = false;
     bool changed = false, any_full = false;
     const char *name;
     void *value;
@@ -230,7 +230,7 @@ void cw_cache_obey_quotas(struct cw_cache_service *cache)
     bool full = obey(cache, NULL, cw_cache_limit(cache));
     set_full(&cache->full, full, NULL, &changed);
     if (any_full || full) {
-        cache->quota_due = true;
+        cache->due.quotas = true;
         cache->quota_ms = now + RETRY_MS;
     }
     if (changed)

@@ -54,7 +54,7 @@ static void heard_written(struct cw_cache_service *cache, const Cachew__V1__Cach
         key->cost_records += event->records;
     }
     cw_catalogue_touch(key);
-    cache->quota_due = true;
+    cache->due.quotas = true;
 }
 
 static void heard_bad(struct cw_cache_service *cache, const struct cw_worker *worker,
@@ -66,7 +66,7 @@ static void heard_bad(struct cw_cache_service *cache, const struct cw_worker *wo
     if (event->kind == CACHEW__V1__CACHE_EVENT__KIND__GONE) {
         catalogue->gone += chunk != NULL;
         cache->gone_since_scan += chunk != NULL;
-        cache->scan_due = cache->scan_due || cache->gone_since_scan > GONE_FEW;
+        cache->due.listing = cache->due.listing || cache->gone_since_scan > GONE_FEW;
         if (chunk)
             cw_catalogue_remove(chunk);
         return;

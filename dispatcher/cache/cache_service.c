@@ -93,7 +93,7 @@ void cw_cache_list(struct cw_cache_service *cache)
     if (cache->scanning)
         return;
     cache->scanning = true;
-    cache->scan_due = false;
+    cache->due.listing = false;
     cache->scan_strange = cache->scan_added = cache->gone_since_scan = 0;
     cw_catalogue_scan_begin(cache->catalogue);
     cw_cache_io_list(cache->store);
@@ -134,7 +134,7 @@ static void set_away(struct cw_cache_service *cache, bool away, const char *why)
     else
         cw_log_info(CW_LOG_MOD, "the cache's store is available again: %s",
                     cache->d->options.cache_store);
-    cache->scan_due = true; /* when it is back: who knows what happened to it */
+    cache->due.listing = true; /* when it is back: who knows what happened to it */
     cw_cache_jobs_changed(cache);
 }
 
@@ -172,7 +172,7 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
                     (unsigned long long)cache->scan_added, (unsigned long long)removed,
                     (unsigned long long)cache->scan_strange);
     } else {
-        cache->scan_due = true;
+        cache->due.listing = true;
         cache->scan_ms = cw_clock_ms() + (is_away(result->rc) ? RETRY_AWAY_MS : RETRY_FAILED_MS);
         if (!is_away(result->rc))
             cw_log_warn(CW_LOG_MOD, "the cache cannot be listed, it is tried again: %s",
@@ -182,7 +182,7 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
     answer_listed(cache, result->rc, result->err.msg, removed, false);
     if (cache->scan_waiters) /* who came while it was under way */
         cw_cache_list(cache);
-    cache->quota_due = true;
+    cache->due.quotas = true;
 }
 
 static void on_result(void *arg, const struct cw_cache_io_result *result)
@@ -201,7 +201,7 @@ static void on_result(void *arg, const struct cw_cache_io_result *result)
             cache->store_total = result->total; /* 0: it does not know */
             cache->store_free = result->free;
         }
-        cache->quota_due = true;
+        cache->due.quotas = true;
         break;
     case CW_CACHE_IO_REMOVE:
     default:
@@ -224,15 +224,15 @@ static void on_tick(void *arg)
         cache->space_ms = now + SPACE_MS;
         cw_cache_io_space(cache->store);
     }
-    if (cache->scan_due && !cache->scanning && now >= cache->scan_ms)
+    if (cache->due.listing && !cache->scanning && now >= cache->scan_ms)
         cw_cache_list(cache);
 }
 
 /* It ticks while somebody may use the cache, or something of it is to be done. */
 static bool is_busy(const struct cw_cache_service *cache)
 {
-    return cache->d->workers || cache->catalogue->row_first || cache->quota_due ||
-           cache->scan_due || cache->scanning || cache->doomed_n > 0;
+    return cache->d->workers || cache->catalogue->row_first || cache->due.quotas ||
+           cache->due.listing || cache->scanning || cache->doomed_n > 0;
 }
 
 static void wake(struct cw_cache_service *cache)

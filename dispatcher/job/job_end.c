@@ -35,14 +35,14 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg)
     if (job->status == CW_JOB_FAILED)
         return;
     job->status = CW_JOB_FAILED;
-    job->d->assign_due = true;
+    job->d->due.assignment = true;
     job->error_code = code < 0 ? code : CW_E_INTERNAL;
     cw_mem_free(job->error);
     job->error = cw_mem_strdup(msg);
     cw_log_error(CW_LOG_MOD, "job=%s name=%s failed: %s", job->id, job->name, job->error);
     cw_lease_free_job(job);
     tell_workers_forget(job, job->error);
-    job->row_dirty = true;
+    job->due.row = true;
     cw_job_flush(job);
-    job->d->failed_due = true;
+    job->d->due.failed_jobs = true;
 }

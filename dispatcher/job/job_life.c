@@ -56,7 +56,7 @@ void cw_job_free(struct cw_job *job)
         }
     }
     d->jobs_n--;
-    d->assign_due = true;
+    d->due.assignment = true;
     cw_strmap_remove(&d->jobs_by_id, job->id);
     for (size_t i = 0; i < job->epochs_open; i++) {
         cw_epoch_fini(job->epochs[i]);
@@ -84,12 +84,12 @@ void cw_job_free(struct cw_job *job)
 void cw_job_clients_changed(struct cw_job *job)
 {
     cw_accounting_tick(job->d, cw_clock_ms());
-    job->d->assign_due = true;
+    job->d->due.assignment = true;
     if (cw_job_has_clients(job))
         job->alone_ms = 0;
     else if (job->alone_ms == 0)
         job->alone_ms = cw_clock_ms();
-    job->want_fill = true;
+    job->due.leases = true;
 }
 
 int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info, struct cw_err *err)

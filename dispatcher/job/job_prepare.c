@@ -96,7 +96,7 @@ void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
         return;
     }
     job->status = CW_JOB_RUNNING;
-    job->want_fill = job->d->assign_due = true;
+    job->due.leases = job->d->due.assignment = true;
     cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name,
                 (unsigned long long)job->items, (int)job->info->sparse);
     cw_job_store(job);

@@ -20,7 +20,7 @@ static bool has_worker(const struct cw_job *job)
 static bool waits_for_disk(const struct cw_job *job)
 {
     for (const struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job && client->welcome_due)
+        if (client->job == job && client->due.welcome)
             return true;
     }
     return false;
@@ -63,7 +63,7 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WAITING;
     command.waiting = &waiting;
     for (struct cw_client *client = job->d->clients; client; client = client->next) {
-        if (client->job == job && (!unwritten || client->welcome_due))
+        if (client->job == job && (!unwritten || client->due.welcome))
             cw_client_send(client, &command);
     }
 }
@@ -112,7 +112,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     if (job->alone_ms == 0) {
         tell_waiting(job, now);
-        job->want_fill = true; /* late items, workers that may be tried again */
+        job->due.leases = true; /* late items, workers that may be tried again */
         cw_job_watch_idle(job, now);
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
@@ -123,6 +123,6 @@ void cw_job_tick(struct cw_job *job, int64_t now)
     }
     cw_job_decide(job, now);
     cw_telemetry_tick(job, now);
-    if (job->progress_dirty || job->row_dirty || cw_job_usage_is_due(job, now))
+    if (job->due.progress || job->due.row || cw_job_usage_is_due(job, now))
         cw_job_flush(job);
 }

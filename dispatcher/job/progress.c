@@ -33,9 +33,9 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
             cw_job_tell_taken(job, epoch->number, &news, consumer);
         cw_set_fini(&fresh);
         cw_set_fini(&news);
-        job->progress_dirty |= consumed;
+        job->due.progress |= consumed;
     }
-    job->want_fill |= consumed && n > 0;
+    job->due.leases |= consumed && n > 0;
 }
 
 static void close_first_epoch(struct cw_job *job)
@@ -63,7 +63,7 @@ void cw_job_advance(struct cw_job *job)
         job->first_epoch = job->epochs_n;
     if (job->epochs_n > 0 && job->first_epoch >= job->epochs_n) {
         job->status = CW_JOB_FINISHED;
-        moved = job->d->assign_due = true;
+        moved = job->d->due.assignment = true;
         cw_log_info(CW_LOG_MOD, "job=%s name=%s finished: %llu epochs of %llu items", job->id,
                     job->name, (unsigned long long)job->epochs_n, (unsigned long long)job->items);
     }
@@ -71,7 +71,7 @@ void cw_job_advance(struct cw_job *job)
         return;
     cw_autocache_epochs_moved(job, before);
     cw_item_faults_forget(job, job->first_epoch);
-    job->row_dirty = job->progress_dirty = job->want_fill = true;
+    job->due.row = job->due.progress = job->due.leases = true;
     if (job->status == CW_JOB_FINISHED)
         cw_job_flush(job);
 }
@@ -80,17 +80,17 @@ void cw_job_flush(struct cw_job *job)
 {
     if (!job->put)
         return;
-    cw_job_store_usage(job, cw_clock_ms(), job->row_dirty);
-    if (job->row_dirty)
+    cw_job_store_usage(job, cw_clock_ms(), job->due.row);
+    if (job->due.row)
         cw_state_set_job(job->d->state, job->id, job->status, job->first_epoch, job->error_code,
                          job->error);
-    job->row_dirty = false;
-    for (size_t i = 0; job->progress_dirty && i < job->epochs_open; i++) {
+    job->due.row = false;
+    for (size_t i = 0; job->due.progress && i < job->epochs_open; i++) {
         if (job->epochs[i]->dirty)
             cw_state_put_epoch(job->d->state, job->id, job->epochs[i]);
         job->epochs[i]->dirty = false;
     }
-    job->progress_dirty = false;
+    job->due.progress = false;
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         struct cw_consumer *consumer = &job->consumers[c];
         if (consumer->position_dirty)
@@ -118,7 +118,7 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
         cw_epoch_forget_received(epoch, consumer);
         epoch->dirty = true;
     }
-    job->want_fill = job->progress_dirty = true;
+    job->due.leases = job->due.progress = true;
 }
 
 static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
@@ -127,10 +127,10 @@ static void restart_epochs_at(struct cw_job *job, uint64_t epoch)
         close_first_epoch(job);
     cw_state_clear_progress(job->d->state, job->id);
     job->first_epoch = job->epochs_n > 0 ? CW_MIN(epoch, job->epochs_n) : epoch;
-    job->row_dirty = true;
+    job->due.row = true;
     if (job->status == CW_JOB_FINISHED) {
         job->status = CW_JOB_RUNNING;
-        job->d->assign_due = true;
+        job->d->due.assignment = true;
     }
 }
 
@@ -166,7 +166,7 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     }
     for (size_t i = 0; i < job->epochs_open; i++)
         cw_job_skips_apply(job, job->epochs[i]);
-    job->progress_dirty = true;
+    job->due.progress = true;
     cw_job_advance(job);
 }
 
@@ -183,7 +183,7 @@ uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t 
         for (struct cw_share *share = job->shares; share; share = share->next_of_job)
             cw_lease_free(share, number, &fresh, true);
         job->skipped_items += n;
-        job->progress_dirty = job->want_fill = true;
+        job->due.progress = job->due.leases = true;
         cw_job_tell_skipped(job, number, &fresh, reason);
         cw_job_advance(job);
     }

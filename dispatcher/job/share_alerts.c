@@ -24,7 +24,7 @@ static double wanted_by(const struct cw_job *job)
 
 static double share_of(const struct cw_job *job)
 {
-    return job->scaling->granted > 0 ? fmax(floor(job->scaling->granted + 0.5), 1) : 0;
+    return job->granted > 0 ? fmax(floor(job->granted + 0.5), 1) : 0;
 }
 
 static bool fleet_is_at_its_limit(const struct cw_dispatcher *d)
@@ -47,7 +47,7 @@ static double print_inputs(const struct cw_dispatcher *d, struct cw_str *out)
         cw_str_add_f64(out, job->options->weight > 0 ? job->options->weight : 1);
         cw_str_addf(out, ",\"priority\":%d,\"wanted\":%.0f,\"share\":", (int)job->options->priority,
                     wanted);
-        cw_str_add_f64(out, job->scaling->granted);
+        cw_str_add_f64(out, job->granted);
         cw_str_add(out, "}");
         before = ",";
         all += wanted;

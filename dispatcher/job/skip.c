@@ -64,7 +64,7 @@ uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, u
         cw_set_remove(&fresh, all->v[i].lo, all->v[i].hi);
     uint64_t consumed = count_consumed_batches(job, number, &fresh);
     job->skipped_items += cw_set_count(&fresh);
-    job->progress_dirty = true;
+    job->due.progress = true;
     cw_set_fini(&fresh);
     cw_set_add(all, lo, hi);
     cw_state_put_left_out(job->d->state, job->id, number, all);

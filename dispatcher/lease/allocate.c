@@ -218,7 +218,7 @@ static void begin_fill(struct cw_job *job)
 
 static void end_fill(struct cw_job *job)
 {
-    job->want_fill = false;
+    job->due.leases = false;
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         cw_lease_send(share);
     cw_lease_store(job);
@@ -226,7 +226,7 @@ static void end_fill(struct cw_job *job)
 
 static bool is_ready(const struct cw_job *job, int64_t now)
 {
-    return job->want_fill && job->status == CW_JOB_RUNNING && job->stored &&
+    return job->due.leases && job->status == CW_JOB_RUNNING && job->stored &&
            job->hold_until_ms <= now && !cw_cache_is_unlisted(job, now);
 }
 

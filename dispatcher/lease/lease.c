@@ -69,7 +69,7 @@ static void drop_empty(struct cw_share *share)
         lease_free(lease);
     }
     if (!share->leases && !share->assigned && !cw_job_is_everywhere(share->job))
-        share->job->d->workers_changed = true;
+        share->job->d->due.worker_lists = true;
 }
 
 static struct cw_lease *lease_new(struct cw_share *share, uint64_t epoch, bool hedge)
@@ -117,7 +117,7 @@ void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *
     }
     if (job->faults_n > 0)
         cw_item_faults_settled(job, epoch, items);
-    job->want_fill = true;
+    job->due.leases = true;
 }
 
 /* Of `gone`, just taken from one lease, only what no other lease of the job holds is free again. */
@@ -146,7 +146,7 @@ void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *
     make_free(share->job, epoch, &gone);
     cw_set_fini(&gone);
     drop_empty(share);
-    share->job->want_fill = true;
+    share->job->due.leases = true;
 }
 
 void cw_lease_free_all(struct cw_share *share, bool tell)
@@ -195,7 +195,7 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
     if (n > 0)
         cw_share_retarget(share, done, n, cw_clock_ms());
     if (cw_share_room(share, false) > 0) /* else nobody could get more than at the last fill */
-        job->want_fill = true;
+        job->due.leases = true;
 }
 
 static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,

@@ -114,10 +114,10 @@ void cw_job_tell_left_out(struct cw_job *job, struct cw_epoch *epoch)
 
 void cw_clients_tell_left_out(struct cw_dispatcher *d)
 {
-    for (struct cw_job *job = d->left_out_due ? d->jobs : NULL; job; job = job->next)
+    for (struct cw_job *job = d->due.left_out ? d->jobs : NULL; job; job = job->next)
         for (size_t i = 0; i < job->epochs_open; i++)
             cw_job_tell_left_out(job, job->epochs[i]);
-    d->left_out_due = false;
+    d->due.left_out = false;
 }
 
 static void send_taken(struct cw_client *client, uint64_t epoch, const struct cw_set *items)
@@ -230,7 +230,7 @@ void cw_client_welcome(struct cw_client *client)
     command.welcome = &welcome;
     cw_client_send(client, &command);
     free_sets(welcome.consumed, welcome.n_consumed);
-    client->welcome_due = false;
+    client->due.welcome = false;
     client->welcomed = true;
     cw_fault_point("dispatcher.welcome");
     for (size_t i = 0; i < job->epochs_open; i++) {

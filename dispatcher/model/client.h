@@ -11,6 +11,10 @@ struct cw_dispatcher;
 struct cw_job;
 struct cw_stream;
 
+struct cw_client_due {
+    bool welcome; /* to be welcomed when what that rests on is stored */
+    bool place;   /* the place that it waits for has become free */
+};
 struct cw_client {
     uint32_t magic;
     struct cw_dispatcher *d;
@@ -21,10 +25,10 @@ struct cw_client {
     uint64_t id;
     struct cw_job *job; /* NULL before hello */
     uint32_t consumer;
-    uint64_t at_epoch;    /* where it stood when it said hello */
-    bool admitted;        /* holds its place in the job */
-    bool welcome_due;     /* to be told when what it rests on is stored ... */
-    uint64_t welcome_seq; /* ... which is all up to here */
+    uint64_t at_epoch; /* where it stood when it said hello */
+    bool admitted;     /* holds its place in the job */
+    struct cw_client_due due;
+    uint64_t welcome_seq; /* what its welcome rests on is stored when all up to here is */
     bool welcomed;
     bool failed; /* was told so; nothing it says counts */
     char *host_id;

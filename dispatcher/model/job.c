@@ -83,7 +83,7 @@ void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
     uint64_t before = cw_set_count(owned);
     cw_set_add_all(owned, items);
     if (cw_set_count(owned) != before)
-        epoch->dirty = job->progress_dirty = true;
+        epoch->dirty = job->due.progress = true;
 }
 
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch)
@@ -123,9 +123,9 @@ void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
     }
     if (fresh.n > 0) {
         job->skipped_items += cw_set_count(&fresh);
-        job->progress_dirty = true;
+        job->due.progress = true;
         cw_set_add_all(&epoch->untold, &fresh);
-        job->d->left_out_due = true;
+        job->d->due.left_out = true;
     }
     cw_set_fini(&fresh);
 }

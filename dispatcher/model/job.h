@@ -59,6 +59,11 @@ struct cw_job_skip {
     struct cw_set items; /* of a sparse job: its batches, by their numbers */
 };
 
+struct cw_job_due {
+    bool leases;   /* items may be leased that could not be before */
+    bool progress; /* sets or positions have changed since they were written */
+    bool row;      /* status, first epoch or error have changed since they were written */
+};
 struct cw_job {
     struct cw_dispatcher *d;
     struct cw_job *next;
@@ -67,7 +72,6 @@ struct cw_job {
     bool put;         /* its row is written, maybe not stored yet */
     bool stored;      /* its row is stored: it may be told of */
     uint64_t put_seq; /* of state.h: what must be stored for that */
-    bool row_dirty;
     /* what was asked for */
     Cachew__V1__JobOptions *options; /* without graph */
     Cachew__V1__Graph *graph;
@@ -118,7 +122,7 @@ struct cw_job {
     /* idle_watch.c: since when nothing is leased though somebody waits; 0 = that is not so,
      * INT64_MAX: it was told */
     int64_t still_ms;
-    bool want_fill, progress_dirty;
+    struct cw_job_due due;
     bool unsent;           /* shared jobs: there are leases that wait until they may be sent */
     int64_t hold_until_ms; /* after a restart: nothing is leased before */
     /* measured */

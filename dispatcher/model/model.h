@@ -67,6 +67,17 @@ struct cw_counts { /* since this dispatcher began */
     uint64_t decisions[6]; /* by kind, in the order of decision_log.h */
 };
 
+/* What handlers found to be due for all jobs together. cycle.c does it at the end of the loop's iteration:
+ * one function a bit, which clears it. What is due for one job, client or for the cache stands there
+ * (struct cw_job_due, struct cw_client_due, struct cw_cache_due). */
+struct cw_due {
+    bool failed_jobs; /* jobs have failed: their clients are sent the error */
+    bool left_out;    /* epochs have items that are left out: clients are sent which */
+    bool assignment;  /* who has which workers may have changed */
+    bool slices;      /* or how much of each worker's time */
+    bool
+        worker_lists; /* there are other workers, or jobs have others: clients are sent new lists */
+};
 struct cw_dispatcher {
     struct cw_loop *loop;
     struct cw_rpc *rpc;
@@ -104,15 +115,13 @@ struct cw_dispatcher {
     uint64_t generation_seen; /* by a peer; more than this dispatcher's own */
     struct cw_counts counts;
     struct cw_http *http; /* NULL = no metrics by HTTP */
-    /* there are others, or jobs have others: clients may have to be told */
-    bool workers_changed;
-    bool failed_due;   /* jobs have failed, and their clients were not told */
-    bool left_out_due; /* epochs have items that are left out, and clients were not told */
+    struct cw_due due;
     bool stopping, exited;
     unsigned signals; /* that told it to stop */
-    /* who has which workers, and how much of them, may change (scaling.h) */
-    bool assign_due, slices_due;
     char address[512];
 };
+
+/* Stops the process if what is kept twice differs from its source (builds with fault points only). */
+void cw_check_derived(const struct cw_dispatcher *d);
 
 #endif

@@ -29,8 +29,8 @@ static void set_barred(struct cw_share *share, bool barred)
         return;
     share->barred = barred;
     share->job->barred_n += barred ? 1 : -1u;
-    share->job->want_fill = true;
-    share->job->d->assign_due = share->job->d->workers_changed = true;
+    share->job->due.leases = true;
+    share->job->d->due.assignment = share->job->d->due.worker_lists = true;
 }
 
 void cw_other_files_forget(struct cw_share *share)

@@ -25,8 +25,8 @@ static void assign(struct cw_job *job, struct cw_worker *w, bool on, int64_t now
     share->assigned_done_n = share->done_n;
     if (job->scaling)
         cw_scaling_changed(job, now);
-    job->want_fill = true;
-    job->d->slices_due = job->d->workers_changed = true;
+    job->due.leases = true;
+    job->d->due.slices = job->d->due.worker_lists = true;
 }
 
 static bool is_assigned(const struct cw_job *job, const struct cw_worker *w)
@@ -114,7 +114,6 @@ static void count(struct cw_job *job)
     }
     job->assigned_n = n;
     if (s) {
-        s->assigned_n = n;
         s->local_n = local;
         s->serving_n = serving;
     }
@@ -169,14 +168,14 @@ static void notice_short(struct cw_dispatcher *d)
         if (!job->scaling || job->has_extra || spare <= LITTLE ||
             job->granted - cw_time_slices_of(job) <= LITTLE)
             continue;
-        job->has_extra = d->assign_due = true;
+        job->has_extra = d->due.assignment = true;
     }
 }
 
 double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
 {
-    d->slices_due = d->slices_due || d->assign_due;
-    d->assign_due = false;
+    d->due.slices = d->due.slices || d->due.assignment;
+    d->due.assignment = false;
     double wanted = cw_fair_shares_make(d);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         uint32_t due = due_of(job);
@@ -187,10 +186,10 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
         take(job, due_of(job), now);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         move(job, now);
-    if (d->slices_due) {
+    if (d->due.slices) {
         cw_time_slices_make(d);
         notice_short(d);
     }
-    d->slices_due = false;
+    d->due.slices = false;
     return wanted;
 }

@@ -79,11 +79,9 @@ double cw_fair_shares_make(struct cw_dispatcher *d)
     n = 0;
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         double granted = cw_job_wants_workers(job) ? tidy(shares[n++]) : 0;
-        d->slices_due = d->slices_due || granted != job->granted;
+        d->due.slices = d->due.slices || granted != job->granted;
         job->has_extra = job->has_extra && granted == job->granted;
         job->granted = granted;
-        if (job->scaling)
-            job->scaling->granted = granted;
     }
     return sum_of_wishes(d, tenants, tenants_n);
 }

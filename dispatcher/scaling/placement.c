@@ -110,7 +110,7 @@ static void greet(struct cw_job *job, int64_t now)
         share->assigned = true;
         share->assigned_done_n = share->done_n;
         cw_scaling_changed(job, now);
-        job->want_fill = true;
+        job->due.leases = true;
     }
 }
 

@@ -88,10 +88,10 @@ static void begin(struct cw_job *job, bool anew)
     struct cw_scaling *s = job->scaling;
     if (s && policy == s->policy && !anew)
         return;
-    job->d->workers_changed = true;
+    job->d->due.worker_lists = true;
     if (!policy) {
         cw_scaling_free(job);
-        job->want_fill = true;
+        job->due.leases = true;
         return;
     }
     if (!s)
@@ -184,7 +184,7 @@ static double granted_of(const struct cw_job *job)
 {
     const struct cw_dispatcher *d = job->d;
     double wants = cw_scaling_wants(job), limit = (double)cw_job_most_workers(job),
-           granted = job->scaling->granted;
+           granted = job->granted;
     size_t have = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
         have += cw_worker_is_common(w);

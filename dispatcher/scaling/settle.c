@@ -39,7 +39,7 @@ bool cw_scaling_is_settled(struct cw_job *job, int64_t now)
     struct cw_scaling *s = job->scaling;
     if (s->settling == 0 || now - s->changed_ms >= SETTLE_LEASES * job->d->options.lease_ms)
         return true;
-    if (s->serving_n < s->assigned_n + s->local_n || consumed_to(job) < s->settle_at)
+    if (s->serving_n < job->assigned_n + s->local_n || consumed_to(job) < s->settle_at)
         return false;
     s->settle_at = leased_to(job);
     return --s->settling == 0;

@@ -342,7 +342,7 @@ static int take_place(struct cw_client *client, struct cw_err *err)
     place->client_id = client->id;
     place->expected = place->bye = false;
     place->ready = 0;
-    place->position_dirty = job->progress_dirty = true;
+    place->position_dirty = job->due.progress = true;
     cw_job_advance(job);
     cw_job_flush(job);
     return 0;
@@ -365,7 +365,7 @@ void cw_client_admit(struct cw_client *client)
         cw_client_replace(place->client);
     } else if (place->client) {
         int64_t now = cw_clock_ms();
-        client->place_ms = client->place_ms > 1 ? client->place_ms : now;
+        client->place_ms = client->place_ms > 0 ? client->place_ms : now;
         if (now - client->place_ms < job->d->options.takeover_ms)
             return;
         cw_err_set(&err, CW_E_EXISTS, "consumer %u of job \"%s\" is held by another client (%s)",
@@ -380,7 +380,7 @@ void cw_client_admit(struct cw_client *client)
         cw_client_fail(client, err.code, err.msg);
         return;
     }
-    client->admitted = client->welcome_due = true;
+    client->admitted = client->due.welcome = true;
     client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
     cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
 }

@@ -13,11 +13,11 @@ void cw_client_detach(struct cw_client *client)
     if (place->client == client)
         place->client = NULL, place->gone_ms = cw_clock_ms();
     client->job = NULL;
-    client->admitted = client->welcomed = client->welcome_due = false;
+    client->admitted = client->welcomed = client->due.welcome = false;
     cw_job_clients_changed(job);
     for (struct cw_client *other = job->d->clients; other; other = other->next) {
         if (other->job == job && !other->admitted && other->consumer == client->consumer)
-            other->place_ms = 1; /* tried again at the end of the turn */
+            other->due.place = true, other->place_ms = 0;
     }
 }
 
@@ -59,8 +59,8 @@ void cw_clients_end_job(struct cw_job *job, const char *reason)
 
 void cw_clients_tell_failed(struct cw_dispatcher *d)
 {
-    for (const struct cw_job *job = d->failed_due ? d->jobs : NULL; job; job = job->next)
+    for (const struct cw_job *job = d->due.failed_jobs ? d->jobs : NULL; job; job = job->next)
         if (job->status == CW_JOB_FAILED)
             fail_all(job, job->error_code, job->error);
-    d->failed_due = false;
+    d->due.failed_jobs = false;
 }

@@ -41,7 +41,7 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
     place->wait_share = ack->wait_share;
     place->ready = ack->ready;
     /* what one consumer received, or took from its queue, moves the window */
-    job->want_fill |= job->info->sparse;
+    job->due.leases |= job->info->sparse;
     cw_autocache_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
     cw_telemetry_measured(job, ack);
@@ -49,7 +49,7 @@ static void handle_ack(struct cw_client *client, const Cachew__V1__Ack *ack)
         const Cachew__V1__Position *p = ack->position;
         place->position =
             (struct cw_state_position){p->epoch, p->item, p->row, p->rows, p->batches};
-        place->position_dirty = job->progress_dirty = true;
+        place->position_dirty = job->due.progress = true;
     }
     cw_job_advance(job);
     cw_fault_point("dispatcher.ack");
@@ -68,7 +68,7 @@ static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, con
                         client->job->id, share->worker->address, error);
         if (lost)
             cw_lease_free_all(share, true);
-        client->job->want_fill = true;
+        client->job->due.leases = true;
     }
     cw_fault_point("dispatcher.worker_lost");
 }

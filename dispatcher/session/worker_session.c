@@ -17,9 +17,9 @@
 
 static void jobs_want_fill(struct cw_dispatcher *d)
 {
-    d->assign_due = true;
+    d->due.assignment = true;
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        job->want_fill = true;
+        job->due.leases = true;
 }
 
 /* at_most_once: what the lost worker held is left out, not computed again. */
@@ -67,7 +67,7 @@ static void release(struct cw_worker *worker, bool died)
             cw_state_remove_worker(d->state, worker->id);
         d->workers_n--;
         d->counts.workers_lost += died;
-        d->workers_changed = true;
+        d->due.worker_lists = true;
     }
     worker->hello = false;
     cw_cache_worker_gone(worker);
@@ -180,7 +180,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     cw_accounting_tick(d, cw_clock_ms());
     worker->hello = true;
     d->workers_n++;
-    d->workers_changed = true;
+    d->due.worker_lists = true;
     cw_item_faults_alive(d, worker->id);
     worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);

@@ -166,14 +166,14 @@ static void quotas_are_kept(void **state)
     cw_catalogue_tenant(made_up.cache->catalogue, "team")->quota = 500;
     for (unsigned n = 0; n < 5; n++)
         made_up_chunk("team", KEY_1, n, 100, WALL);
-    made_up.cache->quota_due = true;
+    made_up.cache->due.quotas = true;
     cw_cache_obey_quotas(made_up.cache);
     assert_int_equal(cw_catalogue_tenant(made_up.cache->catalogue, "team")->bytes, 400);
     assert_true(job->uses[0].write);
     /* What is left is pinned: nothing can leave, nothing is written. */
     cw_catalogue_find(made_up.cache->catalogue, "team", KEY_1)->pinned = true;
     made_up_chunk("team", KEY_2, 0, 100, cw_clock_wall_ms());
-    made_up.cache->quota_due = true;
+    made_up.cache->due.quotas = true;
     cw_cache_obey_quotas(made_up.cache);
     assert_true(cw_catalogue_tenant(made_up.cache->catalogue, "team")->full &&
                 !made_up.cache->full);
@@ -186,7 +186,7 @@ static void quotas_are_kept(void **state)
     /* All tenants together. */
     for (unsigned n = 0; n < 6; n++)
         made_up_chunk("other", KEY_1, n, 100, WALL);
-    made_up.cache->quota_due = true;
+    made_up.cache->due.quotas = true;
     cw_cache_obey_quotas(made_up.cache);
     assert_int_equal(made_up.cache->catalogue->bytes, 800);
     assert_int_equal(made_up.cache->doomed_n, 4);
@@ -202,7 +202,7 @@ static void what_is_in_use_is_not_written_over_and_over(void **state)
     made_up.cache->catalogue->quota = 1000;
     for (unsigned n = 0; n < 12; n++)
         made_up_chunk("default", KEY_2, n, 100, WALL);
-    made_up.cache->quota_due = true;
+    made_up.cache->due.quotas = true;
     cw_cache_obey_quotas(made_up.cache);
     assert_int_equal(made_up.cache->catalogue->bytes, 1000);
     assert_true(made_up.cache->full && !job->uses[0].write);

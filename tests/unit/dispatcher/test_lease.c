@@ -69,7 +69,7 @@ static void leases_are_disjoint_and_within_the_window(void **state)
     cw_set_add_all(&a, &b);
     assert_int_equal(cw_set_count(&a), 5);
     assert_true(cw_set_has_range(&a, 0, 5));
-    job->want_fill = true;
+    job->due.leases = true;
     cw_lease_fill_all(&made_up); /* the window is full */
     assert_int_equal(cw_share_find(job, w1)->todo_n + cw_share_find(job, w2)->todo_n, 5);
     ack(job, 0, 0, 2, false); /* received is not consumed: the window stays */
@@ -129,7 +129,7 @@ static void nobody_is_idle_for_a_sibling(void **state)
     struct cw_worker *w1 = made_up_worker(1, 2);
     cw_lease_fill_all(&made_up);
     cw_share_find(first, w1)->target = 100;
-    first->want_fill = true;
+    first->due.leases = true;
     cw_lease_fill_all(&made_up);
     assert_int_equal(cw_set_count(&cw_job_epoch(first, 0)->leased), 50);
     struct cw_worker *w2 = made_up_worker(2, 2);
@@ -189,7 +189,7 @@ static void a_hedge_ends_with_the_first_copy(void **state)
     job->item_ns = 1e6;
     late->leases->given_ms -= 60000;
     struct cw_worker *w2 = made_up_worker(2, 1);
-    job->want_fill = true;
+    job->due.leases = true;
     cw_lease_fill_all(&made_up);
     struct cw_share *hedge = cw_share_find(job, w2);
     assert_int_equal(hedge->todo_n, 1);
@@ -285,7 +285,7 @@ static void an_item_that_kills_is_named(void **state)
         struct cw_worker *w = made_up.workers && !made_up.workers->draining
                                   ? made_up.workers
                                   : made_up_worker(next_id++, 4);
-        job->want_fill = true;
+        job->due.leases = true;
         cw_lease_fill_all(&made_up);
         struct cw_share *share = cw_share_find(job, w);
         struct cw_set items = {0};
@@ -313,7 +313,7 @@ static void a_failing_item_is_tried_elsewhere_then_fails_the_job(void **state)
     struct cw_worker *w[2] = {made_up_worker(1, 4), made_up_worker(2, 4)};
     char text[] = "no memory";
     for (int attempt = 0; attempt < CW_ATTEMPTS_MAX; attempt++) {
-        job->want_fill = true;
+        job->due.leases = true;
         cw_lease_fill_all(&made_up);
         int holder = -1;
         for (int i = 0; i < 2; i++) {
@@ -427,7 +427,7 @@ static void chaos_ends_with_everything_received_once(void **state)
     for (; next_id < 4; next_id++)
         made_up_worker(next_id, 1 + (uint32_t)next_id % 3);
     for (int step = 0; step < 200000 && job->status == CW_JOB_RUNNING; step++) {
-        job->want_fill = true;
+        job->due.leases = true;
         cw_lease_fill_all(&made_up);
         struct cw_share *share = job->shares;
         for (uint64_t skip = cw_rng_below(&rng, draw++, 4); skip > 0 && share && share->next_of_job;

@@ -47,7 +47,7 @@ static void add_workers(uint64_t n)
 /* What turns do one after the other. */
 static void settle(void)
 {
-    made_up.assign_due = true;
+    made_up.due.assignment = true;
     for (int i = 0; i < 30; i++)
         (void)cw_scaling_assign(&made_up, 1000 + i);
 }
