@@ -6,7 +6,7 @@
 
 #ifdef CW_FAULTS
 
-#define EVERY 1 /* iterations of the loop */
+#define EVERY 16 /* iterations of the loop */
 
 static void check_share(const struct cw_share *share)
 {

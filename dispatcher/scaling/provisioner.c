@@ -91,8 +91,7 @@ static void print_inputs(const struct cw_dispatcher *d, const struct count *coun
             continue;
         cw_str_addf(out, "%s{\"job\":\"%s\",\"wanted\":", before, job->id);
         if (job->scaling)
-            cw_str_addf(out, "%.0f,\"assigned\":%u}", job->scaling->target,
-                        job->assigned_n);
+            cw_str_addf(out, "%.0f,\"assigned\":%u}", job->scaling->target, job->assigned_n);
         else
             cw_str_add(out, "null}");
         before = ",";

@@ -23,7 +23,8 @@ struct cw_scaling { /* of a job */
     struct cw_scale_state state;
     double target, local_target; /* remote and local workers that the policy wants */
     uint32_t local_n;            /* local workers that get leases */
-    uint32_t serving_n;          /* of these and of the remote ones, that have done something since they were assigned */
+    uint32_t
+        serving_n; /* of these and of the remote ones, that have done something since they were assigned */
     int64_t changed_ms; /* when that changed */
     /* consumed up to here, what was leased under the old number is behind (epoch * items + item) */
     uint64_t settle_at;

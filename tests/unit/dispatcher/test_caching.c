@@ -213,6 +213,37 @@ static void what_is_in_use_is_not_written_over_and_over(void **state)
     assert_true(!made_up.cache->full && job->uses[0].write);
 }
 
+struct waiting {
+    struct cw_cache_waiter waiter;
+    int calls;
+};
+
+static void on_done(struct cw_cache_waiter *waiter)
+{
+    ((struct waiting *)(void *)waiter)->calls++;
+}
+
+/* Chunks leave the catalogue at once; who waits for their files is called when the last is done, with
+ * the first error. */
+static void who_waits_for_deletions_is_called_once(void **state)
+{
+    (void)state;
+    struct waiting w = {.waiter = {.done = on_done, .left = 3}};
+    for (unsigned n = 0; n < 2; n++)
+        cw_cache_delete_chunk(made_up.cache, made_up_chunk("team", KEY_1, n, 100, WALL), &w.waiter);
+    const char *name = made_up_name("team", KEY_1, 0);
+    assert_int_equal(made_up.cache->catalogue->chunks_n, 0);
+    assert_true(cw_cache_is_pending_delete(made_up.cache, name, false));
+    cw_cache_waiter_done(&w.waiter, 0, "");
+    assert_int_equal(w.calls, 0);
+    cw_cache_answer_deletes(made_up.cache, CW_E_UNAVAILABLE, "stopping");
+    assert_int_equal(w.calls, 1);
+    assert_int_equal(w.waiter.rc, CW_E_UNAVAILABLE);
+    assert_string_equal(w.waiter.why, "stopping");
+    cw_cache_answer_deletes(made_up.cache, CW_E_UNAVAILABLE, "again");
+    assert_int_equal(w.calls, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin_caching, made_up_end)
 
 int main(void)
@@ -224,6 +255,7 @@ int main(void)
         TEST(what_workers_tell),
         TEST(quotas_are_kept),
         TEST(what_is_in_use_is_not_written_over_and_over),
+        TEST(who_waits_for_deletions_is_called_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients and their places, without streams. */
+#include "dispatcher/job/job.h"
 #include "dispatcher/session/session.h"
 #include "unit/dispatcher/made_up.h"
 
@@ -62,13 +63,47 @@ static void who_leaves_gives_up_what_it_owns(void **state)
     assert_false(job->consumers[1].bye);
 }
 
+static void a_place_that_becomes_free_is_noted(void **state)
+{
+    (void)state;
+    struct cw_client holders[2];
+    struct cw_job *job = begin_shared(holders);
+    struct cw_client waits = {.d = &made_up, .job = job, .id = 9, .consumer = 0, .place_ms = 1000},
+                     other = {.d = &made_up, .job = job, .id = 10, .consumer = 1, .place_ms = 1000};
+    made_up.clients = &waits;
+    waits.next = &other;
+    cw_client_leave(&holders[0]);
+    assert_true(waits.due.place);
+    assert_int_equal(waits.place_ms, 0); /* from now on it waits for somebody else */
+    assert_false(other.due.place);
+    assert_int_equal(other.place_ms, 1000);
+    made_up.clients = NULL;
+}
+
+/* A job that fails ends no stream: its clients are told at the end of the iteration. */
+static void a_job_fails_before_its_clients_do(void **state)
+{
+    (void)state;
+    struct cw_client holders[2];
+    struct cw_job *job = begin_shared(holders);
+    made_up.clients = &holders[0];
+    cw_job_fail(job, CW_E_IO, "the file is gone");
+    assert_int_equal(job->status, CW_JOB_FAILED);
+    assert_true(made_up.due.failed_jobs);
+    assert_false(holders[0].failed);
+    assert_ptr_equal(job->consumers[0].client, &holders[0]);
+    made_up.clients = NULL;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin, made_up_end)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_waits_for_a_place_gives_up_no_other, made_up_begin,
-                                        made_up_end),
-        cmocka_unit_test_setup_teardown(who_leaves_gives_up_what_it_owns, made_up_begin,
-                                        made_up_end),
+        TEST(who_waits_for_a_place_gives_up_no_other),
+        TEST(who_leaves_gives_up_what_it_owns),
+        TEST(a_place_that_becomes_free_is_noted),
+        TEST(a_job_fails_before_its_clients_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items that fail or kill: what is to be done about them. Nothing here has streams or a store. */
+#include <string.h>
+
+#include "dispatcher/model/model.h"
+#include "unit/dispatcher/made_up.h"
+
+#define ITEMS 100
+
+static struct cw_job *add_job(void)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    info->items = ITEMS;
+    info->item_bytes = -1;
+    struct cw_job *job = made_up_job("j", options, info);
+    (void)cw_job_open_epoch(job, 0);
+    return job;
+}
+
+static int fail_item(struct cw_job *job, const struct cw_worker *worker, uint64_t item,
+                     bool element, char **ret_why)
+{
+    char text[] = "no memory";
+    Cachew__V1__ItemFailed failed = CACHEW__V1__ITEM_FAILED__INIT;
+    failed.item = item;
+    failed.code = CW_E_NOMEM;
+    failed.error = text;
+    failed.element = element;
+    return cw_item_faults_failed(job, worker, &failed, ret_why);
+}
+
+static void an_item_is_retried_a_few_times(void **state)
+{
+    (void)state;
+    struct cw_worker *w = made_up_worker(1, 1);
+    struct cw_job *job = add_job();
+    cw_autofree char *why = NULL;
+    for (int i = 1; i < CW_ATTEMPTS_MAX; i++)
+        assert_int_equal(fail_item(job, w, 7, false, &why), 1);
+    assert_null(why);
+    assert_int_equal(fail_item(job, w, 8, false, &why), 1); /* each item by itself */
+    assert_int_equal(fail_item(job, w, 7, false, &why), CW_E_NOMEM);
+    assert_non_null(strstr(why, "item 7 of epoch 0 failed on 3 attempts"));
+    assert_non_null(strstr(why, "no memory"));
+    assert_int_equal(job->status, CW_JOB_RUNNING); /* the caller fails it */
+}
+
+static void a_bad_element_is_not_retried(void **state)
+{
+    (void)state;
+    struct cw_worker *w = made_up_worker(1, 1);
+    struct cw_job *job = add_job();
+    cw_autofree char *why = NULL;
+    assert_int_equal(fail_item(job, w, 7, true, &why), CW_E_NOMEM);
+    assert_string_equal(why, "no memory");
+    assert_null(cw_item_faults_find(job, 0, 7));
+}
+
+static void what_was_received_cannot_fail(void **state)
+{
+    (void)state;
+    struct cw_worker *w = made_up_worker(1, 1);
+    struct cw_job *job = add_job();
+    struct cw_set fresh = {0};
+    cw_autofree char *why = NULL;
+    cw_epoch_receive(cw_job_epoch(job, 0), 0, 7, 8, &fresh);
+    cw_set_fini(&fresh);
+    assert_int_equal(fail_item(job, w, 7, true, &why), 0);
+    assert_int_equal(fail_item(job, w, ITEMS, true, &why), 0); /* there is no such item */
+    assert_null(why);
+    assert_int_equal(job->faults_n, 0);
+}
+
+static void it_is_retried_on_another_worker(void **state)
+{
+    (void)state;
+    struct cw_worker *w1 = made_up_worker(1, 1), *w2 = made_up_worker(2, 1);
+    struct cw_job *job = add_job();
+    struct cw_share *s1 = cw_share_get(job, w1), *s2 = cw_share_get(job, w2);
+    const struct cw_interval from_5 = {5, 20}, from_7 = {7, 20};
+    cw_autofree char *why = NULL;
+    assert_int_equal(fail_item(job, w1, 7, false, &why), 1);
+    assert_int_equal(cw_item_faults_allow(s1, 0, &from_5), 2);
+    assert_int_equal(cw_item_faults_allow(s1, 0, &from_7), 0);
+    assert_int_equal(cw_item_faults_allow(s2, 0, &from_7), 13);
+    w2->draining = true; /* nobody else could do it */
+    assert_int_equal(cw_item_faults_allow(s1, 0, &from_7), 13);
+    struct cw_set items = {0};
+    cw_set_add(&items, 7, 8);
+    w2->draining = false;
+    cw_item_faults_settled(job, 0, &items); /* it has come after all */
+    assert_int_equal(cw_item_faults_allow(s1, 0, &from_7), 13);
+    cw_set_fini(&items);
+}
+
+/* What is left out by request is noted in epochs that are open, and in those that are opened later;
+ * whoever has clients sends it. */
+static void what_is_left_out_waits_to_be_sent(void **state)
+{
+    (void)state;
+    struct cw_job *job = add_job();
+    struct cw_set items = {0};
+    cw_set_add(&items, 10, 20);
+    cw_job_skips_load(job, 0, &items);
+    assert_true(cw_set_has_range(&cw_job_epoch(job, 0)->untold, 10, 20));
+    assert_int_equal(job->skipped_items, 10);
+    made_up.due.left_out = false;
+    cw_job_skips_apply(job, cw_job_epoch(job, 0)); /* nothing new */
+    assert_false(made_up.due.left_out);
+    cw_job_skips_load(job, 1, &items); /* it is not open yet */
+    assert_false(made_up.due.left_out);
+    const struct cw_epoch *next = cw_job_open_epoch(job, 1);
+    assert_true(made_up.due.left_out);
+    assert_int_equal(cw_set_count(&next->untold), 10);
+    cw_set_fini(&items);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, made_up_begin, made_up_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(an_item_is_retried_a_few_times),    TEST(a_bad_element_is_not_retried),
+        TEST(what_was_received_cannot_fail),     TEST(it_is_retried_on_another_worker),
+        TEST(what_is_left_out_waits_to_be_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
