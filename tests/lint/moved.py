@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the tables "Where things moved" of docs/architecture.md: what a row calls new is there, what it calls old is not.
+"""Checks the tables of docs/moved.md: what a row calls new is there, what it calls old is not.
 Usage: moved.py SOURCE_DIR
 
 A heading names the folders that its table is about ("worker and src"). A row has an old and a new thing: a path, `struct tag`,
@@ -56,29 +56,25 @@ def check_row(folder, old, new):
 
 
 def offences():
-    text = (root / "docs/architecture.md").read_text()
-    section = re.search(r"^## Where things moved\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-    if not section:
-        yield "docs/architecture.md has no section 'Where things moved'"
-        return
+    text = (root / "docs/moved.md").read_text()
     folder, seen = None, set()
-    for line in section.group(1).split("\n"):
-        if line.startswith("### "):
-            heading = line[4:]
+    for line in text.split("\n"):
+        if line.startswith("## "):
+            heading = line[3:]
             folder = Folder([word for word in heading.split() if (root / word).is_dir()])
         columns = [column.strip() for column in line.strip().strip("|").split("|")]
         if not line.startswith("|") or len(columns) < 2 or columns[0] == "old" or set(columns[0]) <= set("-: "):
             continue
         old, new = things_of(columns[0]), things_of(columns[1])
         if not old or not new or folder is None:
-            yield f"docs/architecture.md: a row says nothing: {line}"
+            yield f"docs/moved.md: a row says nothing: {line}"
             continue
         for thing in old:
             if (heading, thing) in seen:
-                yield f"docs/architecture.md, {heading}: {thing} has two rows"
+                yield f"docs/moved.md, {heading}: {thing} has two rows"
             seen.add((heading, thing))
         for offence in check_row(folder, old, new):
-            yield f"docs/architecture.md, Where things moved, {heading}: {offence}: {line}"
+            yield f"docs/moved.md, {heading}: {offence}: {line}"
 
 
 found = list(offences())

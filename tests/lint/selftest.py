@@ -23,8 +23,9 @@ FILES = {
     "cache/record/peeps.c": '#include "loop/inner_int.h"',  # includes what belongs to another folder
     "cache/attic/old.c": "",  # a module that no table names
     "tests/lint/known_calls.txt": "cache/store/gone.c -> cache/record/gone.c\n",  # an entry that does not occur
-    "docs/architecture.md": "## Where things moved\n\n### cache\n\n| old | new |\n|---|---|\n| `cache/record/table.c` | `cache/none.c` |\n"
-                            "| `cw_old()` | `cw_record()` |\n",
+    "docs/architecture.md": "",
+    "docs/moved.md": "## cache\n\n| old | new |\n|---|---|\n| `cache/record/table.c` | `cache/none.c` |\n"
+                     "| `cw_old()` | `cw_record()` |\n",
 }
 EXPECTED = {
     "layers.py": [
