@@ -43,6 +43,28 @@ void cw_outputs_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_
         cw_outq_filter(&job->queues[i], drop_revoked, &r);
 }
 
+struct dropped {
+    struct cw_wjob *job;
+    uint64_t epoch;
+    const struct cw_set *items;
+};
+
+static bool drop_listed(void *arg, struct cw_output *output)
+{
+    const struct dropped *d = arg;
+    if (output->epoch != d->epoch || !cw_set_has(d->items, output->item))
+        return false;
+    cw_output_release(d->job, output);
+    return true;
+}
+
+void cw_outputs_drop(struct cw_wjob *job, uint64_t epoch, const struct cw_set *items)
+{
+    struct dropped d = {job, epoch, items};
+    for (uint32_t i = 0; i < job->consumers && job->queued_n > 0; i++)
+        cw_outq_filter(&job->queues[i], drop_listed, &d);
+}
+
 void cw_outputs_clear(struct cw_wjob *job)
 {
     for (uint32_t i = 0; i < job->consumers; i++) {

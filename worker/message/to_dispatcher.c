@@ -7,14 +7,23 @@
 /* Bytes that may be queued for a dispatcher that does not read. */
 #define QUEUED_MAX ((size_t)256 << 20)
 
-void cw_dispatcher_send(struct cw_worker_state *w, Cachew__V1__WorkerMessage *message)
+/* Sends a message if there is a stream; its first message was the hello. For messages that say of
+ * an item that it is not held any more: the hello may have listed the item, so that they must not
+ * be dropped before the welcome comes. */
+static void send_behind_hello(struct cw_worker_state *w, Cachew__V1__WorkerMessage *message)
 {
-    if (!w->session.stream || !w->session.attached)
-        return;
+    if (!w->session.stream)
+        return; /* the next hello does not list the item */
     message->generation = w->session.generation;
     cw_wire_send(w->session.stream, &message->base);
     if (cw_stream_queued(w->session.stream) > QUEUED_MAX)
         w->session.overflow(w);
+}
+
+void cw_dispatcher_send(struct cw_worker_state *w, Cachew__V1__WorkerMessage *message)
+{
+    if (w->session.attached)
+        send_behind_hello(w, message);
 }
 
 void cw_report_failed(struct cw_worker_state *w, const struct cw_wjob *job,
@@ -36,7 +45,7 @@ void cw_report_failed(struct cw_worker_state *w, const struct cw_wjob *job,
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_FAILED;
     m.failed = &failed;
-    cw_dispatcher_send(w, &m);
+    send_behind_hello(w, &m);
     cw_mem_free(msg);
 }
 
@@ -53,7 +62,7 @@ void cw_report_hand_back(struct cw_worker_state *w, const char *job_id, uint64_t
     Cachew__V1__WorkerMessage m = CACHEW__V1__WORKER_MESSAGE__INIT;
     m.kind_case = CACHEW__V1__WORKER_MESSAGE__KIND_HAND_BACK;
     m.hand_back = &back;
-    cw_dispatcher_send(w, &m);
+    send_behind_hello(w, &m);
     cw_mem_free(back.items);
     cw_mem_free(id);
 }

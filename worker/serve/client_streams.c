@@ -36,6 +36,21 @@ static struct cw_wclient *client_of(void *arg)
     return c;
 }
 
+/* The stream has ended, and what was sent on it may be lost. An item that goes to all consumers may
+ * still be held here, for those that have not been sent their copies. These are dropped with it:
+ * as long as the item is held, the hello to the dispatcher would list it and another lease of it
+ * would be ignored, and nobody would send this consumer its copy again. */
+static void hand_back_sent(struct cw_wclient *c)
+{
+    struct cw_wjob *job = cw_wjob_get(c->worker, c->job_id);
+    for (size_t i = 0; i < c->sent_n; i++) {
+        const struct cw_epoch_set *sent = &c->sent[i];
+        if (job && job->to_all)
+            cw_outputs_drop(job, sent->epoch, &sent->items);
+        cw_report_hand_back(c->worker, c->job_id, sent->epoch, &sent->items);
+    }
+}
+
 static void client_free(struct cw_wclient *c)
 {
     struct cw_worker_state *w = c->worker;
@@ -49,11 +64,10 @@ static void client_free(struct cw_wclient *c)
     if (c->next)
         c->next->prev = c->prev;
     w->clients_n--;
-    for (size_t i = 0; i < c->sent_n; i++) {
-        if (!w->closing && c->job_id)
-            cw_report_hand_back(w, c->job_id, c->sent[i].epoch, &c->sent[i].items);
+    if (!w->closing && c->job_id)
+        hand_back_sent(c);
+    for (size_t i = 0; i < c->sent_n; i++)
         cw_set_fini(&c->sent[i].items);
-    }
     cw_mem_free(c->sent);
     cw_stream_free(c->stream);
     cw_mem_free(c->job_id);
@@ -298,7 +312,9 @@ static void on_close(void *arg, int code, const char *msg)
     struct cw_wclient *c = client_of(arg);
     cw_log_debug("worker", "job=%s client of consumer %u left: %s %s", c->job_id ? c->job_id : "-",
                  c->consumer, code ? cw_err_name(code) : "ended", msg ? msg : "");
+    struct cw_worker_state *w = c->worker;
     client_free(c);
+    cw_tasks_pump(w); /* memory may have been freed */
 }
 
 static void handle_fetch(void *arg, struct cw_stream *stream)
