@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a chunk can be written from where it lies (why: aligned_parts.c). */
-#ifndef CW_CACHE_ALIGNED_PARTS_H
-#define CW_CACHE_ALIGNED_PARTS_H
+#ifndef CW_CACHE_RECORD_ALIGNED_PARTS_H
+#define CW_CACHE_RECORD_ALIGNED_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

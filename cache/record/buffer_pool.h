@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers of spans. Fresh memory costs more than reading into it, so buffers are used again. */
-#ifndef CW_CACHE_BUFFER_POOL_H
-#define CW_CACHE_BUFFER_POOL_H
+#ifndef CW_CACHE_RECORD_BUFFER_POOL_H
+#define CW_CACHE_RECORD_BUFFER_POOL_H
 
 #include "cache/record/memory_budget.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A chunk that a dataset has: opened, with its index and the frames of it that are in memory. */
-#ifndef CW_CACHE_CACHED_CHUNK_H
-#define CW_CACHE_CACHED_CHUNK_H
+#ifndef CW_CACHE_RECORD_CACHED_CHUNK_H
+#define CW_CACHE_RECORD_CACHED_CHUNK_H
 
 #include <string.h>
 #include "base/mapped.h"

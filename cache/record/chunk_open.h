@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks become known by name; the loaders open them, read their indices and enter their ids. */
-#ifndef CW_CACHE_CHUNK_OPEN_H
-#define CW_CACHE_CHUNK_OPEN_H
+#ifndef CW_CACHE_RECORD_CHUNK_OPEN_H
+#define CW_CACHE_RECORD_CHUNK_OPEN_H
 
 #include "cache/record/cached_chunk.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set of chunks of a dataset. The owner's calls: cw_cache_dataset_add and others of
  * record_cache.h. */
-#ifndef CW_CACHE_CHUNK_SET_H
-#define CW_CACHE_CHUNK_SET_H
+#ifndef CW_CACHE_RECORD_CHUNK_SET_H
+#define CW_CACHE_RECORD_CHUNK_SET_H
 
 struct cw_cache_dataset;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks in a store. What a chunk is: format/chunk.h and format/record.h, which operators use
  * too. */
-#ifndef CW_CACHE_CHUNK_VERIFY_H
-#define CW_CACHE_CHUNK_VERIFY_H
+#ifndef CW_CACHE_RECORD_CHUNK_VERIFY_H
+#define CW_CACHE_RECORD_CHUNK_VERIFY_H
 
 #include "cache/store/store.h"
 #include "format/chunk.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters of the hot paths, in shards: each of the first threads has a shard of its own, and needs
  * no locked instructions to count there. All later threads share the last shard. */
-#ifndef CW_CACHE_COUNTERS_H
-#define CW_CACHE_COUNTERS_H
+#ifndef CW_CACHE_RECORD_COUNTERS_H
+#define CW_CACHE_RECORD_COUNTERS_H
 
 #include <stdatomic.h>
 #include <stdint.h>

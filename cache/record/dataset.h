@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A dataset: the records of one node of a pipeline, that is, of one tenant and key. There is one
  * object for each while somebody uses it, or something of it waits to be written. */
-#ifndef CW_CACHE_DATASET_H
-#define CW_CACHE_DATASET_H
+#ifndef CW_CACHE_RECORD_DATASET_H
+#define CW_CACHE_RECORD_DATASET_H
 
 #include "base/map.h"
 #include "base/thread.h"

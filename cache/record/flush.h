@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Write buffers become chunks. */
-#ifndef CW_CACHE_FLUSH_H
-#define CW_CACHE_FLUSH_H
+#ifndef CW_CACHE_RECORD_FLUSH_H
+#define CW_CACHE_RECORD_FLUSH_H
 
 struct cw_cache;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames in memory, for gets: mapped, as they were read, or unpacked. */
-#ifndef CW_CACHE_FRAME_CACHE_H
-#define CW_CACHE_FRAME_CACHE_H
+#ifndef CW_CACHE_RECORD_FRAME_CACHE_H
+#define CW_CACHE_RECORD_FRAME_CACHE_H
 
 #include "cache/record/cached_chunk.h"
 

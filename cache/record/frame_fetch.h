@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads of frames that cannot be mapped (why so: frame_fetch.c). */
-#ifndef CW_CACHE_FRAME_FETCH_H
-#define CW_CACHE_FRAME_FETCH_H
+#ifndef CW_CACHE_RECORD_FRAME_FETCH_H
+#define CW_CACHE_RECORD_FRAME_FETCH_H
 
 #include "cache/record/cached_chunk.h"
 

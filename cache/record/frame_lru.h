@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which frames stay in memory (why: frame_lru.c). Lock of the budget, but for cw_frame_lru_used. */
-#ifndef CW_CACHE_FRAME_LRU_H
-#define CW_CACHE_FRAME_LRU_H
+#ifndef CW_CACHE_RECORD_FRAME_LRU_H
+#define CW_CACHE_RECORD_FRAME_LRU_H
 
 #include "cache/record/memory_budget.h"
 

@@ -7,8 +7,8 @@
  *
  * The table knows nothing of the objects. Whoever drops the last reference of a handle that was
  * invalidated has `reclaim` called, once; it frees the object and recycles the handle. */
-#ifndef CW_CACHE_HANDLE_TABLE_H
-#define CW_CACHE_HANDLE_TABLE_H
+#ifndef CW_CACHE_RECORD_HANDLE_TABLE_H
+#define CW_CACHE_RECORD_HANDLE_TABLE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Element id -> place of its record. Lookups take no lock; changes are made under the lock of the
  * dataset that the map belongs to. Zeroed to begin with. */
-#ifndef CW_CACHE_ID_MAP_H
-#define CW_CACHE_ID_MAP_H
+#ifndef CW_CACHE_RECORD_ID_MAP_H
+#define CW_CACHE_RECORD_ID_MAP_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

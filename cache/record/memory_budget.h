@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One limit for the memory of a cache: write buffers, frames that were read, and idle buffers of
  * both. Also what is shared by those who divide it: lists of spans, pools, the prefetch queue. */
-#ifndef CW_CACHE_MEMORY_BUDGET_H
-#define CW_CACHE_MEMORY_BUDGET_H
+#ifndef CW_CACHE_RECORD_MEMORY_BUDGET_H
+#define CW_CACHE_RECORD_MEMORY_BUDGET_H
 
 #include "base/thread.h"
 #include "cache/record/prefetch_queue.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a thread pins while it works on elements: struct cw_cache_pins of record_cache.h. */
-#ifndef CW_CACHE_PIN_SET_H
-#define CW_CACHE_PIN_SET_H
+#ifndef CW_CACHE_RECORD_PIN_SET_H
+#define CW_CACHE_RECORD_PIN_SET_H
 
 #include "cache/record/record_cache.h"
 

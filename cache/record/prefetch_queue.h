@@ -6,8 +6,8 @@
  * beginning of the queue, and grows for ever.
  *
  * Everything under the lock of the memory budget. */
-#ifndef CW_CACHE_PREFETCH_QUEUE_H
-#define CW_CACHE_PREFETCH_QUEUE_H
+#ifndef CW_CACHE_RECORD_PREFETCH_QUEUE_H
+#define CW_CACHE_RECORD_PREFETCH_QUEUE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -10,8 +10,8 @@
  * It is a cache: nothing that happens to a store makes a get or put fail. What cannot be read is
  * computed, what cannot be written is lost and counted. Memory: one limit for everything that
  * waits to be written or was read ahead. */
-#ifndef CW_CACHE_RECORD_CACHE_H
-#define CW_CACHE_RECORD_CACHE_H
+#ifndef CW_CACHE_RECORD_RECORD_CACHE_H
+#define CW_CACHE_RECORD_RECORD_CACHE_H
 
 #include "base/arena.h"
 #include "cache/record/chunk_verify.h"

@@ -4,8 +4,8 @@
  *
  * Locks, in this order: cache->lock, dataset->lock, budget.lock, chunk->lock. None is held while
  * the store works or the owner's event function runs. */
-#ifndef CW_CACHE_RECORD_STATE_H
-#define CW_CACHE_RECORD_STATE_H
+#ifndef CW_CACHE_RECORD_RECORD_STATE_H
+#define CW_CACHE_RECORD_RECORD_STATE_H
 
 #include "base/mem.h"
 #include "base/thread.h"

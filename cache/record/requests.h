@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What threads ask of the cache's own threads. These functions only append to lists, under
  * cache->lock; so they may be called from everywhere where that lock may be taken. */
-#ifndef CW_CACHE_REQUESTS_H
-#define CW_CACHE_REQUESTS_H
+#ifndef CW_CACHE_RECORD_REQUESTS_H
+#define CW_CACHE_RECORD_REQUESTS_H
 
 #include "cache/record/record_cache.h"
 

@@ -3,8 +3,8 @@
  * one packed frame after it was unpacked. The chunk's table of frames has one reference; every
  * thread that uses a span, and the read that fills it, has another. A span that only its table
  * refers to may be evicted (frame_lru.h). */
-#ifndef CW_CACHE_SPAN_H
-#define CW_CACHE_SPAN_H
+#ifndef CW_CACHE_RECORD_SPAN_H
+#define CW_CACHE_RECORD_SPAN_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

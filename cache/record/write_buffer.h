@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A write buffer: encoded records that wait to be written, and are found by readers like those of
  * a chunk. Records are copied once, into segments of memory that the chunk's writer borrows. */
-#ifndef CW_CACHE_WRITE_BUFFER_H
-#define CW_CACHE_WRITE_BUFFER_H
+#ifndef CW_CACHE_RECORD_WRITE_BUFFER_H
+#define CW_CACHE_RECORD_WRITE_BUFFER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -14,8 +14,8 @@
  * content) have blocks of their own, by that sum too, and where the sum is of all bytes
  * (content), by it in mtime's place. Who reads has opened the file and compared it. No failure
  * of a tier makes a read fail: it goes on to the next. */
-#ifndef CW_CACHE_BLOCK_CACHE_H
-#define CW_CACHE_BLOCK_CACHE_H
+#ifndef CW_CACHE_SOURCE_BLOCK_CACHE_H
+#define CW_CACHE_SOURCE_BLOCK_CACHE_H
 
 #include "cache/store/store.h"
 #include "format/source_file.h"

@@ -7,8 +7,8 @@
  * those of other workers (tier_store_list.c); readers look blocks up in memory (tier_store.c).
  * When a pack was last used shows in the time of an empty file "_source/HASH.used", put again at
  * most every ten minutes. */
-#ifndef CW_CACHE_TIER_STORE_H
-#define CW_CACHE_TIER_STORE_H
+#ifndef CW_CACHE_SOURCE_TIER_STORE_H
+#define CW_CACHE_SOURCE_TIER_STORE_H
 
 #include "base/map.h"
 #include "cache/source/tiers.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the source cache: blocks in memory (block_cache.c), queues towards slower tiers
  * (fill_queue.c), the directory (tier_dir.c), packs in the store (tier_store.h). */
-#ifndef CW_CACHE_TIERS_H
-#define CW_CACHE_TIERS_H
+#ifndef CW_CACHE_SOURCE_TIERS_H
+#define CW_CACHE_SOURCE_TIERS_H
 
 #include <stdatomic.h>
 #include "base/buf.h"

@@ -3,8 +3,8 @@
  * reads in flight in numbers, throttling, the breaker and counting are done around them, for
  * every store alike: a store is one file backend_NAME.c with a descriptor cw_backend_NAME, and one
  * line in backend_list.h. */
-#ifndef CW_CACHE_BACKEND_H
-#define CW_CACHE_BACKEND_H
+#ifndef CW_CACHE_STORE_BACKEND_H
+#define CW_CACHE_STORE_BACKEND_H
 
 #include "cache/store/store.h"
 

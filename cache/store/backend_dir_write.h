@@ -6,8 +6,8 @@
  * than all the rest of writing it, and pushes out what is read now. So whole blocks go to the
  * disk from where they lie (O_DIRECT), and the last part of a block, or what a file system
  * refuses to take like this, goes the usual way. */
-#ifndef CW_CACHE_BACKEND_DIR_WRITE_H
-#define CW_CACHE_BACKEND_DIR_WRITE_H
+#ifndef CW_CACHE_STORE_BACKEND_DIR_WRITE_H
+#define CW_CACHE_STORE_BACKEND_DIR_WRITE_H
 
 #include "cache/store/backend.h"
 

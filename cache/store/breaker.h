@@ -3,8 +3,8 @@
  * store is "away": operations are refused at once, while the store itself is tried now and then,
  * first after half a second, then at intervals that double up to ten seconds. The first try that
  * succeeds ends it. Pure: the caller has the lock and the clock. */
-#ifndef CW_CACHE_BREAKER_H
-#define CW_CACHE_BREAKER_H
+#ifndef CW_CACHE_STORE_BREAKER_H
+#define CW_CACHE_STORE_BREAKER_H
 
 #include "base/err.h"
 

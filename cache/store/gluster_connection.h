@@ -3,8 +3,8 @@
  * closed (glfs_fini takes 7 to 11 s; libgfapi gives up what it has when the process ends).
  * libgfapi is loaded when the first store needs it, so only programs that use gluster:// have
  * it. Private to backend_gluster.c. */
-#ifndef CW_CACHE_GLUSTER_CONNECTION_H
-#define CW_CACHE_GLUSTER_CONNECTION_H
+#ifndef CW_CACHE_STORE_GLUSTER_CONNECTION_H
+#define CW_CACHE_STORE_GLUSTER_CONNECTION_H
 
 #include <glusterfs/api/glfs.h>
 #include "base/err.h"

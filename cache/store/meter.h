@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many operations of one kind a store did, and in how much time. Pure: the caller has the
  * lock and the clock. */
-#ifndef CW_CACHE_METER_H
-#define CW_CACHE_METER_H
+#ifndef CW_CACHE_STORE_METER_H
+#define CW_CACHE_STORE_METER_H
 
 #include <stdint.h>
 

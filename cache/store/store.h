@@ -18,8 +18,8 @@
  * on is CW_E_TIMEOUT. An unreachable store is CW_E_UNAVAILABLE. After either the store is
  * "away": operations fail at once with UNAVAILABLE, while the store itself tries now and then
  * (after 0.5 s, doubling to 10 s) whether it is back: nobody waits for that. */
-#ifndef CW_CACHE_STORE_H
-#define CW_CACHE_STORE_H
+#ifndef CW_CACHE_STORE_STORE_H
+#define CW_CACHE_STORE_STORE_H
 
 #include <stdbool.h>
 #include <sys/uio.h>

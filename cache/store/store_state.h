@@ -12,8 +12,8 @@
  * goes on, while the I/O thread is stuck in the call until that returns. So a job owns
  * everything that the call touches, and the memory of the caller is only touched under the lock,
  * or while `copying` keeps the job from ending. */
-#ifndef CW_CACHE_STORE_CORE_H
-#define CW_CACHE_STORE_CORE_H
+#ifndef CW_CACHE_STORE_STORE_STATE_H
+#define CW_CACHE_STORE_STORE_STATE_H
 
 #include "base/buf.h"
 #include "base/thread.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sets of items that a client reports to the dispatcher as received and consumed, in the form
  * of protobuf messages. Loop thread. */
-#ifndef CW_CLIENT_ACK_SETS_H
-#define CW_CLIENT_ACK_SETS_H
+#ifndef CW_CLIENT_DELIVERY_ACK_SETS_H
+#define CW_CLIENT_DELIVERY_ACK_SETS_H
 
 #include "cachew/v1/job.pb-c.h"
 #include "client/delivery/ledger.h"

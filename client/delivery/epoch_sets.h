@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of items by epoch: a map from an epoch's number to a struct cw_set. One thread. */
-#ifndef CW_CLIENT_EPOCH_SETS_H
-#define CW_CLIENT_EPOCH_SETS_H
+#ifndef CW_CLIENT_DELIVERY_EPOCH_SETS_H
+#define CW_CLIENT_DELIVERY_EPOCH_SETS_H
 
 #include "base/interval.h"
 #include "base/map.h"

@@ -3,8 +3,8 @@
  * nothing of an item is held once its rows were walked. Where rows have fixed sizes, the batch
  * gets memory for all its rows with the first one, and each row is copied once, to its place. The
  * bytes of strings are collected beside it, since their sum is not known before the end. */
-#ifndef CW_CLIENT_FILL_H
-#define CW_CLIENT_FILL_H
+#ifndef CW_CLIENT_DELIVERY_FILL_H
+#define CW_CLIENT_DELIVERY_FILL_H
 
 #include "client/delivery/item_rows.h"
 

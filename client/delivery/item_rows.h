@@ -2,8 +2,8 @@
 /* Sparse pipelines: the rows of one item as a worker sent them. Their head is a batch without
  * bytes; the bytes lie in one buffer (shared memory), or still in the received message, from
  * which each row is copied once, into the batch that is being filled. One thread. */
-#ifndef CW_CLIENT_ITEM_ROWS_H
-#define CW_CLIENT_ITEM_ROWS_H
+#ifndef CW_CLIENT_DELIVERY_ITEM_ROWS_H
+#define CW_CLIENT_DELIVERY_ITEM_ROWS_H
 
 #include "data/batch.h"
 

@@ -5,8 +5,8 @@
  * steps: when the trainer has been given the entry, its credit is returned; when the trainer has
  * come back for the next one, its items count as consumed. client/model/job.h explains how the
  * trainer's thread tells the loop of both. Loop thread. */
-#ifndef CW_CLIENT_LEDGER_H
-#define CW_CLIENT_LEDGER_H
+#ifndef CW_CLIENT_DELIVERY_LEDGER_H
+#define CW_CLIENT_DELIVERY_LEDGER_H
 
 #include "client/delivery/rebatch.h"
 #include "client/delivery/reorder_buffer.h"

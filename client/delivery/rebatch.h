@@ -3,8 +3,8 @@
  * in it. In item order they are counted (skip, take) and cut, so that the result is what a single
  * thread would give that ran the pipeline from end to end. Of several coordinated consumers each
  * walks all rows and makes only its own batches. It knows no network and no threads. */
-#ifndef CW_CLIENT_REBATCH_H
-#define CW_CLIENT_REBATCH_H
+#ifndef CW_CLIENT_DELIVERY_REBATCH_H
+#define CW_CLIENT_DELIVERY_REBATCH_H
 
 #include "base/interval.h"
 #include "base/map.h"

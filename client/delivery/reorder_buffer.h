@@ -6,8 +6,8 @@
  *
  * Inside, items are counted by local numbers, which leave out those of other consumers: local
  * number l is item l * consumers + consumer. */
-#ifndef CW_CLIENT_REORDER_BUFFER_H
-#define CW_CLIENT_REORDER_BUFFER_H
+#ifndef CW_CLIENT_DELIVERY_REORDER_BUFFER_H
+#define CW_CLIENT_DELIVERY_REORDER_BUFFER_H
 
 #include <stdbool.h>
 #include "base/err.h"

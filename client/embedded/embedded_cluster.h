@@ -2,8 +2,8 @@
 /* The private cluster of the address "local:": a dispatcher and workers as child processes, on unix
  * sockets in a directory of their own. They end when this process does, however it ends: their
  * standard input closes with it. */
-#ifndef CW_CLIENT_EMBEDDED_CLUSTER_H
-#define CW_CLIENT_EMBEDDED_CLUSTER_H
+#ifndef CW_CLIENT_EMBEDDED_EMBEDDED_CLUSTER_H
+#define CW_CLIENT_EMBEDDED_EMBEDDED_CLUSTER_H
 
 #include "base/err.h"
 

@@ -3,8 +3,8 @@
  * many as the dispatcher asks for. The dispatcher drains those that are too many; here processes
  * are started, and started again when one ends by itself. They end with this process, however it
  * ends (--exit-with-stdin). Loop thread. */
-#ifndef CW_CLIENT_LOCAL_WORKERS_H
-#define CW_CLIENT_LOCAL_WORKERS_H
+#ifndef CW_CLIENT_EMBEDDED_LOCAL_WORKERS_H
+#define CW_CLIENT_EMBEDDED_LOCAL_WORKERS_H
 
 #include "client/model/client.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cancelling of calls that wait. A signal handler may set a struct cachew_cancel, and cannot wake
  * a thread, so calls that wait look at it now and then. */
-#ifndef CW_CLIENT_CANCEL_H
-#define CW_CLIENT_CANCEL_H
+#ifndef CW_CLIENT_MODEL_CANCEL_H
+#define CW_CLIENT_MODEL_CANCEL_H
 
 #include "base/thread.h"
 #include "client/model/public.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client object: a connection to one dispatcher. It has one background thread, which owns a
  * loop, gRPC, and all control state of the client's jobs. */
-#ifndef CW_CLIENT_CLIENT_H
-#define CW_CLIENT_CLIENT_H
+#ifndef CW_CLIENT_MODEL_CLIENT_H
+#define CW_CLIENT_MODEL_CLIENT_H
 
 #include <stdbool.h>
 #include <sys/types.h>

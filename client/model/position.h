@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The position of a consumer in its job: what the trainer gets next. Plain data. */
-#ifndef CW_CLIENT_POSITION_H
-#define CW_CLIENT_POSITION_H
+#ifndef CW_CLIENT_MODEL_POSITION_H
+#define CW_CLIENT_MODEL_POSITION_H
 
 #include <stdint.h>
 

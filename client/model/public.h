@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public headers of include/cachew. What they declare is exported by the library (the compiler
  * hides all else), so every file that defines a public function includes this header. */
-#ifndef CW_CLIENT_PUBLIC_H
-#define CW_CLIENT_PUBLIC_H
+#ifndef CW_CLIENT_MODEL_PUBLIC_H
+#define CW_CLIENT_MODEL_PUBLIC_H
 
 #pragma GCC visibility push(default)
 #include "cachew/cachew.h"

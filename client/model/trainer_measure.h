@@ -2,8 +2,8 @@
 /* How the trainer spends its time, batch by batch: how long it worked on one (the step), and how
  * long it then waited for the next. One record holds both, so that they always belong together.
  * The trainer's thread writes a ring of records, the loop thread reads them; there is no lock. */
-#ifndef CW_CLIENT_TRAINER_MEASURE_H
-#define CW_CLIENT_TRAINER_MEASURE_H
+#ifndef CW_CLIENT_MODEL_TRAINER_MEASURE_H
+#define CW_CLIENT_MODEL_TRAINER_MEASURE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * leases up to a window beyond what is consumed; of a sparse pipeline whose client has no
  * finished batch, up to a window beyond what has been received (docs/protocol.md, section 4).
  * A pure function of this struct, which the session fills. */
-#ifndef CW_CLIENT_ACK_SCHEDULE_H
-#define CW_CLIENT_ACK_SCHEDULE_H
+#ifndef CW_CLIENT_SESSION_ACK_SCHEDULE_H
+#define CW_CLIENT_SESSION_ACK_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an answer of the dispatcher means for a job: whether to try again, to start the job anew,
  * or to fail it, and how long cachew_job_start may still wait. Pure functions. */
-#ifndef CW_CLIENT_ANSWER_H
-#define CW_CLIENT_ANSWER_H
+#ifndef CW_CLIENT_SESSION_ANSWER_H
+#define CW_CLIENT_SESSION_ANSWER_H
 
 #include <stdbool.h>
 #include <stdint.h>

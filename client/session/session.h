@@ -2,8 +2,8 @@
 /* The session of a job with the dispatcher (docs/protocol.md): one stream, opened again and again,
  * on which the client reports what it has received and consumed, and the dispatcher lists the
  * workers to fetch from. The session owns the ledger and the streams to workers. Loop thread. */
-#ifndef CW_CLIENT_SESSION_H
-#define CW_CLIENT_SESSION_H
+#ifndef CW_CLIENT_SESSION_SESSION_H
+#define CW_CLIENT_SESSION_SESSION_H
 
 #include "client/delivery/ledger.h"
 #include "client/embedded/local_workers.h"

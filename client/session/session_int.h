@@ -8,8 +8,8 @@
  *   session_recv.c     messages from the dispatcher
  *   session.c          the life of the session and of its stream
  * ack_schedule.c and answer.c are pure decisions that these ask. Loop thread. */
-#ifndef CW_CLIENT_SESSION_INT_H
-#define CW_CLIENT_SESSION_INT_H
+#ifndef CW_CLIENT_SESSION_SESSION_INT_H
+#define CW_CLIENT_SESSION_SESSION_INT_H
 
 #include "cachew/v1/job.pb-c.h"
 #include "client/session/ack_schedule.h"

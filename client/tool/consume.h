@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Digests of delivered batches: what `cachew run --json` prints as "hash". Tests compare them, so
  * they must not change. */
-#ifndef CW_TOOL_CONSUME_H
-#define CW_TOOL_CONSUME_H
+#ifndef CW_CLIENT_TOOL_CONSUME_H
+#define CW_CLIENT_TOOL_CONSUME_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * of each operator, DIR/batch/field.ext for the batch, and DIR/index.json, which says what each
  * file is. Images are PNG (floats are scaled; their exact values lie beside as .npy), other
  * numbers .npy (NumPy format 1.0), strings .bin. */
-#ifndef CW_TOOL_DUMP_H
-#define CW_TOOL_DUMP_H
+#ifndef CW_CLIENT_TOOL_DUMP_H
+#define CW_CLIENT_TOOL_DUMP_H
 
 #include "client/tool/rebuild.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job as its dispatcher describes it: all that is needed to compute its batches again. */
-#ifndef CW_TOOL_JOB_H
-#define CW_TOOL_JOB_H
+#ifndef CW_CLIENT_TOOL_JOB_H
+#define CW_CLIENT_TOOL_JOB_H
 
 #include "base/hash.h"
 #include "conf/value.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes one batch again, in this process, as a worker and the client would, and finds which
  * elements are in it. */
-#ifndef CW_TOOL_REBUILD_H
-#define CW_TOOL_REBUILD_H
+#ifndef CW_CLIENT_TOOL_REBUILD_H
+#define CW_CLIENT_TOOL_REBUILD_H
 
 #include "cachew/cachew.h"
 #include "exec/exec.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenario files of `cachew simulate` (docs/simulate.md), and the plot of the results. */
-#ifndef CW_TOOL_SCENARIO_H
-#define CW_TOOL_SCENARIO_H
+#ifndef CW_CLIENT_TOOL_SCENARIO_H
+#define CW_CLIENT_TOOL_SCENARIO_H
 
 #include "conf/opt.h"
 #include "policies/simulate.h"

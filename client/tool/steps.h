@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long the steps of an emulated trainer take, in milliseconds: "200", or, if it changes,
  * "200,100@20s,200@60s": 100 from 20 seconds after the first batch on, and so on. */
-#ifndef CW_TOOL_STEPS_H
-#define CW_TOOL_STEPS_H
+#ifndef CW_CLIENT_TOOL_STEPS_H
+#define CW_CLIENT_TOOL_STEPS_H
 
 #include "base/err.h"
 

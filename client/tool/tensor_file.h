@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One tensor as a file that other programs read. */
-#ifndef CW_TOOL_TENSOR_FILE_H
-#define CW_TOOL_TENSOR_FILE_H
+#ifndef CW_CLIENT_TOOL_TENSOR_FILE_H
+#define CW_CLIENT_TOOL_TENSOR_FILE_H
 
 #include "data/element.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The `cachew` program: one file a command, one line each in tool_list.h. */
-#ifndef CW_TOOL_TOOL_H
-#define CW_TOOL_TOOL_H
+#ifndef CW_CLIENT_TOOL_TOOL_H
+#define CW_CLIENT_TOOL_TOOL_H
 
 #include <stdbool.h>
 #include <stdio.h>

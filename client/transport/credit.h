@@ -5,8 +5,8 @@
  * come holds a charge, which it returns when its memory is free again or belongs to the trainer;
  * the charge keeps the credit object alive, also after the stream to the worker was closed.
  * Loop thread. */
-#ifndef CW_CLIENT_CREDIT_H
-#define CW_CLIENT_CREDIT_H
+#ifndef CW_CLIENT_TRANSPORT_CREDIT_H
+#define CW_CLIENT_TRANSPORT_CREDIT_H
 
 #include <stdbool.h>
 

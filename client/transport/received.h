@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An output of a worker as it has come, on its way from the worker's stream to the ledger. */
-#ifndef CW_CLIENT_RECEIVED_H
-#define CW_CLIENT_RECEIVED_H
+#ifndef CW_CLIENT_TRANSPORT_RECEIVED_H
+#define CW_CLIENT_TRANSPORT_RECEIVED_H
 
 #include <stdbool.h>
 #include <stddef.h>

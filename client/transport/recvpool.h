@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory for received batches. Freed buffers are kept by size class and reused, since the page
  * faults of fresh memory cost more than the copy into it. Any thread. */
-#ifndef CW_CLIENT_RECVPOOL_H
-#define CW_CLIENT_RECVPOOL_H
+#ifndef CW_CLIENT_TRANSPORT_RECVPOOL_H
+#define CW_CLIENT_TRANSPORT_RECVPOOL_H
 
 #include "base/buf.h"
 

@@ -3,8 +3,8 @@
  * connection. The trainer releases batches in any thread; the loop thread takes what has
  * gathered. Refcounted: every buffer that the trainer holds has a reference, so the queue
  * outlives the connection for as long as it must. */
-#ifndef CW_CLIENT_SHM_RELEASE_QUEUE_H
-#define CW_CLIENT_SHM_RELEASE_QUEUE_H
+#ifndef CW_CLIENT_TRANSPORT_SHM_RELEASE_QUEUE_H
+#define CW_CLIENT_TRANSPORT_SHM_RELEASE_QUEUE_H
 
 #include <stdbool.h>
 #include "base/compiler.h"

@@ -3,8 +3,8 @@
  * lists the worker, is bounded by credit, and goes through shared memory when both ends are on
  * one host. What it finds is reported by the callbacks that it was made with; it knows neither
  * the session nor the ledger. Loop thread, except that buffers may be released in any thread. */
-#ifndef CW_CLIENT_WORKER_STREAM_H
-#define CW_CLIENT_WORKER_STREAM_H
+#ifndef CW_CLIENT_TRANSPORT_WORKER_STREAM_H
+#define CW_CLIENT_TRANSPORT_WORKER_STREAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two parts of a worker's stream: its life and what is sent (worker_stream.c), and what is
  * received (worker_stream_recv.c), which the first calls. */
-#ifndef CW_CLIENT_WORKER_STREAM_INT_H
-#define CW_CLIENT_WORKER_STREAM_INT_H
+#ifndef CW_CLIENT_TRANSPORT_WORKER_STREAM_INT_H
+#define CW_CLIENT_TRANSPORT_WORKER_STREAM_INT_H
 
 #include "client/transport/received.h"
 #include "client/transport/worker_stream.h"

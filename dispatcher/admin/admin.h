@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tools and scrapers ask: unary calls of proto/cachew/v1/admin.proto, and metrics. */
-#ifndef CW_DISPATCHER_ADMIN_H
-#define CW_DISPATCHER_ADMIN_H
+#ifndef CW_DISPATCHER_ADMIN_ADMIN_H
+#define CW_DISPATCHER_ADMIN_ADMIN_H
 
 #include "dispatcher/admin/metrics.h"
 #include "dispatcher/model/model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the services for tools share. */
-#ifndef CW_DISPATCHER_ADMIN_INT_H
-#define CW_DISPATCHER_ADMIN_INT_H
+#ifndef CW_DISPATCHER_ADMIN_ADMIN_INT_H
+#define CW_DISPATCHER_ADMIN_ADMIN_INT_H
 
 #include "cachew/v1/admin.pb-c.h"
 #include "dispatcher/admin/admin.h"

@@ -2,8 +2,8 @@
 /* What the dispatcher counts, and what workers and trainers told it, as text for Prometheus
  * (exposition format 0.0.4); metric_items.h has the rows. Series are bounded by what the
  * dispatcher keeps: jobs by --max-jobs; operators are told of jobs at work only. Loop thread. */
-#ifndef CW_DISPATCHER_METRICS_H
-#define CW_DISPATCHER_METRICS_H
+#ifndef CW_DISPATCHER_ADMIN_METRICS_H
+#define CW_DISPATCHER_ADMIN_METRICS_H
 
 #include "base/str.h"
 #include "dispatcher/model/model.h"

@@ -9,8 +9,8 @@
  *   store_benchmark.c  how fast the store is, measured once
  *   epoch_timing.c     how long epochs take
  *   profiles.c         what jobs of a pipeline have measured, for the next one */
-#ifndef CW_DISPATCHER_AUTOCACHE_H
-#define CW_DISPATCHER_AUTOCACHE_H
+#ifndef CW_DISPATCHER_AUTOCACHE_AUTOCACHE_H
+#define CW_DISPATCHER_AUTOCACHE_AUTOCACHE_H
 
 #include "dispatcher/autocache/cache_rates.h"
 #include "dispatcher/autocache/store_benchmark.h"

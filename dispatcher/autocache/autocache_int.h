@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of autocache/. */
-#ifndef CW_DISPATCHER_AUTOCACHE_INT_H
-#define CW_DISPATCHER_AUTOCACHE_INT_H
+#ifndef CW_DISPATCHER_AUTOCACHE_AUTOCACHE_INT_H
+#define CW_DISPATCHER_AUTOCACHE_AUTOCACHE_INT_H
 
 #include "dispatcher/autocache/autocache.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What workers measured of reading and writing caches, added up. Workers send totals; here differences are
  * added, so that workers come, go and begin again without harm. */
-#ifndef CW_DISPATCHER_CACHE_RATES_H
-#define CW_DISPATCHER_CACHE_RATES_H
+#ifndef CW_DISPATCHER_AUTOCACHE_CACHE_RATES_H
+#define CW_DISPATCHER_AUTOCACHE_CACHE_RATES_H
 
 #include "dispatcher/model/node_counters.h"
 

@@ -2,8 +2,8 @@
 /* How fast the store is, tried out once by reading alone: a small file is put there, pieces of
  * several sizes are read, and it is removed. On a thread of its own with its own connection;
  * nothing waits for it, and without it policies assume. */
-#ifndef CW_DISPATCHER_PROBE_H
-#define CW_DISPATCHER_PROBE_H
+#ifndef CW_DISPATCHER_AUTOCACHE_STORE_BENCHMARK_H
+#define CW_DISPATCHER_AUTOCACHE_STORE_BENCHMARK_H
 
 #include "policies/policy.h"
 

@@ -10,8 +10,8 @@
  *   cache_reports.c    what workers report: chunks written, damaged, missing; hits; their view of the store
  *   cache_store_io.c   listing and deleting, on threads of its own
  *   cache_evict.c      quotas, eviction, pending deletes */
-#ifndef CW_DISPATCHER_CACHE_H
-#define CW_DISPATCHER_CACHE_H
+#ifndef CW_DISPATCHER_CACHE_CACHE_H
+#define CW_DISPATCHER_CACHE_CACHE_H
 
 #include "dispatcher/cache/catalogue.h"
 #include "dispatcher/model/model.h"

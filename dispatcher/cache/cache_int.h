@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of cache/. */
-#ifndef CW_DISPATCHER_CACHE_INT_H
-#define CW_DISPATCHER_CACHE_INT_H
+#ifndef CW_DISPATCHER_CACHE_CACHE_INT_H
+#define CW_DISPATCHER_CACHE_CACHE_INT_H
 
 #include "dispatcher/cache/cache.h"
 

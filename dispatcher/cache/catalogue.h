@@ -8,8 +8,8 @@
  *   catalogue_evict.c  which chunks leave when a quota is reached
  *
  * Who feeds it, and whom it tells: dispatcher/cache/cache.h. One loop thread owns all of it. */
-#ifndef CW_DISPATCHER_CATALOGUE_H
-#define CW_DISPATCHER_CATALOGUE_H
+#ifndef CW_DISPATCHER_CACHE_CATALOGUE_H
+#define CW_DISPATCHER_CACHE_CATALOGUE_H
 
 #include "base/hash.h"
 #include "base/map.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life and the progress of a job: made, prepared by a worker, stored, running, finished or failed, removed;
  * what is acknowledged of it; what is written of it and restored. */
-#ifndef CW_DISPATCHER_JOB_H
-#define CW_DISPATCHER_JOB_H
+#ifndef CW_DISPATCHER_JOB_JOB_H
+#define CW_DISPATCHER_JOB_JOB_H
 
 #include "base/str.h"
 #include "dispatcher/job/telemetry.h"

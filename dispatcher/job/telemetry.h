@@ -2,8 +2,8 @@
 /* What was measured of a job, for people and for metrics: totals of what its trainers and the
  * workers of its nodes told, and the latest windows. No policy reads this; what they read stands
  * in scaling.h and autocache.h. Loop thread. */
-#ifndef CW_DISPATCHER_WATCH_H
-#define CW_DISPATCHER_WATCH_H
+#ifndef CW_DISPATCHER_JOB_TELEMETRY_H
+#define CW_DISPATCHER_JOB_TELEMETRY_H
 
 #include "cachew/v1/admin.pb-c.h"
 #include "dispatcher/model/model.h"

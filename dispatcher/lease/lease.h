@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who computes which items: leases are given, shrink and end. */
-#ifndef CW_DISPATCHER_LEASE_H
-#define CW_DISPATCHER_LEASE_H
+#ifndef CW_DISPATCHER_LEASE_LEASE_H
+#define CW_DISPATCHER_LEASE_LEASE_H
 
 #include "dispatcher/model/model.h"
 

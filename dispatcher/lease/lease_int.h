@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of lease/. */
-#ifndef CW_DISPATCHER_LEASE_INT_H
-#define CW_DISPATCHER_LEASE_INT_H
+#ifndef CW_DISPATCHER_LEASE_LEASE_INT_H
+#define CW_DISPATCHER_LEASE_LEASE_INT_H
 
 #include "dispatcher/lease/lease.h"
 

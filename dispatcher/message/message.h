@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands to workers (to_worker.c) and to clients (to_client.c): each is built from the model, gets the
  * generation, and is sent. What arrives is the business of session/. */
-#ifndef CW_DISPATCHER_MESSAGE_H
-#define CW_DISPATCHER_MESSAGE_H
+#ifndef CW_DISPATCHER_MESSAGE_MESSAGE_H
+#define CW_DISPATCHER_MESSAGE_MESSAGE_H
 
 #include "dispatcher/model/model.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client: the stream of a trainer, which holds a consumer's place in a job or waits for it. */
-#ifndef CW_DISPATCHER_CLIENT_H
-#define CW_DISPATCHER_CLIENT_H
+#ifndef CW_DISPATCHER_MODEL_CLIENT_H
+#define CW_DISPATCHER_MODEL_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the dispatcher was told at its start, and the limits that are built in. */
-#ifndef CW_DISPATCHER_CONFIG_H
-#define CW_DISPATCHER_CONFIG_H
+#ifndef CW_DISPATCHER_MODEL_CONFIG_H
+#define CW_DISPATCHER_MODEL_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What trainers told of their time (Measure), summed up, and a window made of it. Loop thread. */
-#ifndef CW_DISPATCHER_TRAINER_H
-#define CW_DISPATCHER_TRAINER_H
+#ifndef CW_DISPATCHER_MODEL_DEMAND_WINDOW_H
+#define CW_DISPATCHER_MODEL_DEMAND_WINDOW_H
 
 #include "cachew/v1/job.pb-c.h"
 #include "policies/scale.h"

@@ -5,8 +5,8 @@
  *   consumed: the trainer came back from it · received: it reached the client (consumed items
  *   count too) · leased: given to a worker
  *   and not received · free: neither received nor leased */
-#ifndef CW_DISPATCHER_EPOCH_H
-#define CW_DISPATCHER_EPOCH_H
+#ifndef CW_DISPATCHER_MODEL_EPOCH_H
+#define CW_DISPATCHER_MODEL_EPOCH_H
 
 #include <stdbool.h>
 #include "base/interval.h"

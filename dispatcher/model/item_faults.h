@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Items that failed, or at which workers died: how often an item is retried, on which worker, and when it is
  * given up. */
-#ifndef CW_DISPATCHER_ITEM_FAULTS_H
-#define CW_DISPATCHER_ITEM_FAULTS_H
+#ifndef CW_DISPATCHER_MODEL_ITEM_FAULTS_H
+#define CW_DISPATCHER_MODEL_ITEM_FAULTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

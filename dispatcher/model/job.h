@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job: what was asked for, what its preparation found, its consumers, its open epochs and its progress. */
-#ifndef CW_DISPATCHER_JOB_MODEL_H
-#define CW_DISPATCHER_JOB_MODEL_H
+#ifndef CW_DISPATCHER_MODEL_JOB_H
+#define CW_DISPATCHER_MODEL_JOB_H
 
 #include "base/buf.h"
 #include "base/hash.h"

@@ -14,8 +14,8 @@
  * One loop thread owns all of it, so there are no locks. Handlers change the model, write what must
  * outlive the process (state/state.h), and mark what is due; the end of the loop's iteration
  * (cycle.c) does what is due. */
-#ifndef CW_DISPATCHER_MODEL_H
-#define CW_DISPATCHER_MODEL_H
+#ifndef CW_DISPATCHER_MODEL_MODEL_H
+#define CW_DISPATCHER_MODEL_MODEL_H
 
 #include "base/args.h"
 #include "base/clock.h"

@@ -2,8 +2,8 @@
 /* What workers have measured: of a job's nodes, and of reading and writing caches. Workers send
  * totals since the job (or the key) was given to them; here differences are added up, so that
  * workers come, go and begin again without harm. */
-#ifndef CW_DISPATCHER_MEASURE_H
-#define CW_DISPATCHER_MEASURE_H
+#ifndef CW_DISPATCHER_MODEL_NODE_COUNTERS_H
+#define CW_DISPATCHER_MODEL_NODE_COUNTERS_H
 
 #include <stdbool.h>
 #include "base/map.h"

@@ -3,8 +3,8 @@
  * missing): such a worker gets no leases of the job, is shown as such, and is tried again now
  * and then. If no worker is left that sees the files, the job waits for one, and then fails.
  * Loop thread. */
-#ifndef CW_DISPATCHER_OTHER_FILES_H
-#define CW_DISPATCHER_OTHER_FILES_H
+#ifndef CW_DISPATCHER_MODEL_OTHER_FILES_H
+#define CW_DISPATCHER_MODEL_OTHER_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of the same function, whose items a worker computes once (worker/model/batch_dedup.h): an item is leased to the
  * worker that has it for the other job. */
-#ifndef CW_DISPATCHER_SAME_FUNCTION_H
-#define CW_DISPATCHER_SAME_FUNCTION_H
+#ifndef CW_DISPATCHER_MODEL_SAME_FUNCTION_H
+#define CW_DISPATCHER_MODEL_SAME_FUNCTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a worker has of a job: a share, with its leases. */
-#ifndef CW_DISPATCHER_SHARE_H
-#define CW_DISPATCHER_SHARE_H
+#ifndef CW_DISPATCHER_MODEL_SHARE_H
+#define CW_DISPATCHER_MODEL_SHARE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tenants: whose jobs are whose, what each may have, and what it has used (docs/tenants.md).
  * Loop thread. */
-#ifndef CW_DISPATCHER_TENANTS_H
-#define CW_DISPATCHER_TENANTS_H
+#ifndef CW_DISPATCHER_MODEL_TENANTS_H
+#define CW_DISPATCHER_MODEL_TENANTS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a job, or all past jobs of a tenant, have used. */
-#ifndef CW_DISPATCHER_USAGE_H
-#define CW_DISPATCHER_USAGE_H
+#ifndef CW_DISPATCHER_MODEL_USAGE_H
+#define CW_DISPATCHER_MODEL_USAGE_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far ahead of its consumers a job is computed (window), and how much of it a worker has in hand (target). */
-#ifndef CW_DISPATCHER_WINDOW_H
-#define CW_DISPATCHER_WINDOW_H
+#ifndef CW_DISPATCHER_MODEL_WINDOW_H
+#define CW_DISPATCHER_MODEL_WINDOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

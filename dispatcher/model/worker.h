@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker: its stream, and what it said of itself. Its shares say what it has of each job. */
-#ifndef CW_DISPATCHER_WORKER_H
-#define CW_DISPATCHER_WORKER_H
+#ifndef CW_DISPATCHER_MODEL_WORKER_H
+#define CW_DISPATCHER_MODEL_WORKER_H
 
 #include "cachew/v1/fleet.pb-c.h"
 #include "dispatcher/model/config.h"

@@ -11,8 +11,8 @@
  *   provisioner.c     how many workers there should be in all
  *   accounting.c      what jobs have used, and what it cost
  *   settle.c          after a change: when measurements show its effect */
-#ifndef CW_DISPATCHER_SCALING_H
-#define CW_DISPATCHER_SCALING_H
+#ifndef CW_DISPATCHER_SCALING_SCALING_H
+#define CW_DISPATCHER_SCALING_SCALING_H
 
 #include "dispatcher/model/model.h"
 

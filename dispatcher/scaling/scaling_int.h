@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of scaling/. */
-#ifndef CW_DISPATCHER_SCALING_INT_H
-#define CW_DISPATCHER_SCALING_INT_H
+#ifndef CW_DISPATCHER_SCALING_SCALING_INT_H
+#define CW_DISPATCHER_SCALING_SCALING_INT_H
 
 #include "dispatcher/scaling/scaling.h"
 

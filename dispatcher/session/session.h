@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The streams of workers and of clients: what may arrive, in which order, and how a stream ends. */
-#ifndef CW_DISPATCHER_SESSION_H
-#define CW_DISPATCHER_SESSION_H
+#ifndef CW_DISPATCHER_SESSION_SESSION_H
+#define CW_DISPATCHER_SESSION_SESSION_H
 
 #include "dispatcher/model/model.h"
 

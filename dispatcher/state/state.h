@@ -8,8 +8,8 @@
  *
  * The directory is locked (flock on `lock`) for as long as the state is open, so there is one
  * dispatcher; a standby waits for the lock. All functions are for one thread, the loop's. */
-#ifndef CW_DISPATCHER_STATE_H
-#define CW_DISPATCHER_STATE_H
+#ifndef CW_DISPATCHER_STATE_STATE_H
+#define CW_DISPATCHER_STATE_STATE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the state*.c files. */
-#ifndef CW_DISPATCHER_STATE_INT_H
-#define CW_DISPATCHER_STATE_INT_H
+#ifndef CW_DISPATCHER_STATE_STATE_INT_H
+#define CW_DISPATCHER_STATE_STATE_INT_H
 
 #include <sqlite3.h>
 #include "base/map.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of source files, loaded or looked up by the workers: what `cachew cache warm` and
  * `cachew cache status` share. */
-#ifndef CW_TOOL_CACHE_SOURCE_H
-#define CW_TOOL_CACHE_SOURCE_H
+#ifndef CW_CLIENT_TOOL_CACHE_CACHE_SOURCE_H
+#define CW_CLIENT_TOOL_CACHE_CACHE_SOURCE_H
 
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"

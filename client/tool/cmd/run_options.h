@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `cachew run`. */
-#ifndef CW_TOOL_RUN_OPTIONS_H
-#define CW_TOOL_RUN_OPTIONS_H
+#ifndef CW_CLIENT_TOOL_CMD_RUN_OPTIONS_H
+#define CW_CLIENT_TOOL_CMD_RUN_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where `cachew materialize` writes: shards NAME-00000.EXT and the state NAME.EXT.materialize
  * beside them, in a store (cache/store/store.h): a directory is one, too. */
-#ifndef CW_TOOL_OUTPUT_H
-#define CW_TOOL_OUTPUT_H
+#ifndef CW_CLIENT_TOOL_SHARD_OUTPUT_H
+#define CW_CLIENT_TOOL_SHARD_OUTPUT_H
 
 #include "base/hash.h"
 #include "cache/store/store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Splits delivered batches into elements again. */
-#ifndef CW_TOOL_ROWS_H
-#define CW_TOOL_ROWS_H
+#ifndef CW_CLIENT_TOOL_SHARD_ROWS_H
+#define CW_CLIENT_TOOL_SHARD_ROWS_H
 
 #include "cachew/cachew.h"
 #include "data/element.h"

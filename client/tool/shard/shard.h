@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats of files that `cachew materialize` writes: one source file each, and a line in
  * shard.c. A shard is put together in memory, and written as a whole. */
-#ifndef CW_TOOL_SHARD_H
-#define CW_TOOL_SHARD_H
+#ifndef CW_CLIENT_TOOL_SHARD_SHARD_H
+#define CW_CLIENT_TOOL_SHARD_SHARD_H
 
 #include <stdbool.h>
 #include <sys/uio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How decisions of a dispatcher are fetched and printed: shared by `cachew explain`,
  * `cachew decisions` and `cachew top`. */
-#ifndef CW_TOOL_DECISION_H
-#define CW_TOOL_DECISION_H
+#ifndef CW_CLIENT_TOOL_VIEW_DECISION_H
+#define CW_CLIENT_TOOL_VIEW_DECISION_H
 
 #include "base/err.h"
 #include "base/str.h"

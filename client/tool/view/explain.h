@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of what `cachew explain` prints. */
-#ifndef CW_TOOL_EXPLAIN_H
-#define CW_TOOL_EXPLAIN_H
+#ifndef CW_CLIENT_TOOL_VIEW_EXPLAIN_H
+#define CW_CLIENT_TOOL_VIEW_EXPLAIN_H
 
 #include "cachew/v1/admin.pb-c.h"
 

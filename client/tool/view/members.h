@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs and workers as members of JSON objects: the same in `cachew jobs`, `cachew workers`,
  * `cachew explain` and `cachew top`. */
-#ifndef CW_TOOL_MEMBERS_H
-#define CW_TOOL_MEMBERS_H
+#ifndef CW_CLIENT_TOOL_VIEW_MEMBERS_H
+#define CW_CLIENT_TOOL_VIEW_MEMBERS_H
 
 #include "base/str.h"
 #include "cachew/v1/admin.pb-c.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as text, for people and as JSON. */
-#ifndef CW_TOOL_TENSOR_TEXT_H
-#define CW_TOOL_TENSOR_TEXT_H
+#ifndef CW_CLIENT_TOOL_VIEW_TENSOR_TEXT_H
+#define CW_CLIENT_TOOL_VIEW_TENSOR_TEXT_H
 
 #include "data/element.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole terminal for a live view: the alternate screen, and keys without Enter. Both are given
  * back at the end. One a process. */
-#ifndef CW_TOOL_TERM_H
-#define CW_TOOL_TERM_H
+#ifndef CW_CLIENT_TOOL_VIEW_TERM_H
+#define CW_CLIENT_TOOL_VIEW_TERM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `cachew top` shows, made from replies of a dispatcher: lines of text for a screen of any
  * size, or a JSON object. Pure functions. */
-#ifndef CW_TOOL_TOP_H
-#define CW_TOOL_TOP_H
+#ifndef CW_CLIENT_TOOL_VIEW_TOP_H
+#define CW_CLIENT_TOOL_VIEW_TOP_H
 
 #include "base/str.h"
 #include "cachew/v1/admin.pb-c.h"

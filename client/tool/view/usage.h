@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU time, worker time and cost of jobs and tenants, as cells and members. usage NULL = none. */
-#ifndef CW_TOOL_USAGE_H
-#define CW_TOOL_USAGE_H
+#ifndef CW_CLIENT_TOOL_VIEW_USAGE_H
+#define CW_CLIENT_TOOL_VIEW_USAGE_H
 
 #include "cachew/v1/admin.pb-c.h"
 #include "client/tool/tool.h"

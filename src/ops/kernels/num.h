@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single values of any numeric dtype, and conversions between them that are the same on every CPU.
  * Memory need not be aligned. */
-#ifndef CW_OPS_NUM_H
-#define CW_OPS_NUM_H
+#ifndef CW_OPS_KERNELS_NUM_H
+#define CW_OPS_KERNELS_NUM_H
 
 #include "data/spec.h"
 

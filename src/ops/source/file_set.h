@@ -2,8 +2,8 @@
 /* The files of a source: found by pattern or given by a manifest, what tells each from another
  * (data/identity.h), how many records each has, and a bounded cache of open descriptors. After
  * cw_file_set_sum any thread may use it. */
-#ifndef CW_OPS_FILE_SET_H
-#define CW_OPS_FILE_SET_H
+#ifndef CW_OPS_SOURCE_FILE_SET_H
+#define CW_OPS_SOURCE_FILE_SET_H
 
 #include "base/thread.h"
 #include "conf/opt.h"

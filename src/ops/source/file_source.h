@@ -2,8 +2,8 @@
 /* Shared by sources that read files: the set of files, and something that is loaded once per
  * file when it is first needed (an index, inflated bytes). Any thread may use a source after it
  * was made. */
-#ifndef CW_OPS_FILE_SOURCE_H
-#define CW_OPS_FILE_SOURCE_H
+#ifndef CW_OPS_SOURCE_FILE_SOURCE_H
+#define CW_OPS_SOURCE_FILE_SOURCE_H
 
 #include "ops/op.h"
 #include "ops/source/file_set.h"
