@@ -5,10 +5,10 @@
 
 #include "dispatcher/model/model.h"
 
+/* ---- options.c ---- */
 /* enum cw_args_result or a code */
 int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, struct cw_err *err);
 
-/* ---- cycle.c ---- */
 /* ---- cycle.c ---- */
 void cw_cycle_end(void *dispatcher);
 /* stores what there is, and waits for it: the dispatcher stops */

@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tools and scrapers ask: unary calls of proto/cachew/v1/admin.proto, and metrics. */
+/* What tools and scrapers ask: calls of proto/cachew/v1/admin.proto, and metrics. This is the face
+ * of admin/.
+ *
+ *   svc.c            what all calls have in common: unpacking, finding the job, replying
+ *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
+ *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: decisions that were made
+ *   svc_explain.c    a job's decisions, and what its policies would say now
+ *   job_rows.c       what was measured of jobs and workers, as messages
+ *   metrics.c        metrics as text, from the rows of metric_items.h
+ *   svc_metrics.c    metrics for those who ask, by call and by HTTP
+ *   backup.c         a copy of the state, as a stream */
 #ifndef CW_DISPATCHER_ADMIN_ADMIN_H
 #define CW_DISPATCHER_ADMIN_ADMIN_H
 
 #include "dispatcher/admin/metrics.h"
 #include "dispatcher/model/model.h"
 
-/* Each adds its methods to the server. */
+/* Each adds its methods to the server (cw_svc_metrics_add is in metrics.h). */
 /* ---- svc_admin.c ---- */
 void cw_svc_admin_add(struct cw_dispatcher *d);
+/* ---- svc_cache.c ---- */
 void cw_svc_cache_add(struct cw_dispatcher *d);
+/* ---- svc_decisions.c ---- */
 void cw_svc_decisions_add(struct cw_dispatcher *d);
+/* ---- svc_explain.c ---- */
 void cw_svc_explain_add(struct cw_dispatcher *d);
+/* ---- svc_tenants.c ---- */
 void cw_svc_tenants_add(struct cw_dispatcher *d);
 /* ---- backup.c ---- */
 void cw_backup_add(struct cw_dispatcher *d);

@@ -7,6 +7,7 @@
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/job/job.h"
 
+/* ---- svc.c ---- */
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
 /* The same when all that was written so far is stored (cw_when_stored); if it cannot be
  * now, the call fails and says so. */
@@ -24,6 +25,7 @@ ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct c
 /* By id or name, or NULL after the call was failed. */
 struct cw_job *cw_svc_find_job(struct cw_dispatcher *d, struct cw_call *call, const char *name);
 
+/* ---- svc_admin.c ---- */
 /* "preparing", "running", "waiting", "finished", "failed" */
 char *cw_svc_job_state(const struct cw_job *job);
 struct cw_svc_job_row { /* borrows from the job */
@@ -32,10 +34,13 @@ struct cw_svc_job_row { /* borrows from the job */
     Cachew__V1__TrainerWindow window;
     char fingerprint[CW_HASH_TEXT_BYTES];
 };
-void cw_svc_usage(const struct cw_usage *usage, Cachew__V1__Usage *ret_row);
 void cw_svc_job_row(struct cw_job *job, struct cw_svc_job_row *ret_row);
 
-/* svc_decisions.c: decisions as messages, oldest first. */
+/* ---- svc_tenants.c ---- */
+void cw_svc_usage(const struct cw_usage *usage, Cachew__V1__Usage *ret_row);
+
+/* ---- svc_decisions.c ---- */
+/* Decisions as messages, oldest first. */
 struct cw_svc_decisions {
     Cachew__V1__Decision **v;
     size_t n, cap, bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What outlives a job: the measurements of its pipeline, for the next one. And after a restart,
- * what was decided before. */
+/* What jobs have measured of their pipelines, kept for the next job of the same pipeline. They
+ * are stored, so a restart of the dispatcher does not lose them. */
 #include <string.h>
 #include "dispatcher/autocache/autocache_int.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a policy of caching is shown of a job: its nodes with what was measured at them, the
+ * store, and what the cache has of it already (struct cw_autocache_snapshot). */
 #include <float.h>
 #include <math.h>
 #include <string.h>

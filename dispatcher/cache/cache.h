@@ -80,6 +80,7 @@ void cw_cache_service_free(struct cw_dispatcher *d);
 bool cw_cache_is_unlisted(const struct cw_job *job, int64_t now_ms);
 void cw_cache_cycle_end(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
 void cw_cache_store_key(struct cw_cache_service *cache, const struct cw_catalogue_key *key);
+void cw_cache_list(struct cw_cache_service *cache); /* unless a listing is under way */
 
 /* ---- cache_plans.c ---- */
 /* At this node the job's elements are cached from now on, besides those where an operator
@@ -99,7 +100,6 @@ void cw_cache_unsubscribe(struct cw_worker *worker); /* keys that none of its jo
 void cw_cache_worker_gone(struct cw_worker *worker); /* also when there is no cache */
 
 /* ---- cache_reports.c ---- */
-/* ---- cache_reports.c ---- */
 void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 
 /* ---- cache_evict.c ---- */
@@ -111,7 +111,5 @@ void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_c
                            struct cw_cache_waiter *waiter);
 /* What may be held in all: the quota, or what the store has; UINT64_MAX = not known. */
 uint64_t cw_cache_limit(const struct cw_cache_service *cache);
-
-void cw_cache_list(struct cw_cache_service *cache); /* unless a listing is under way */
 
 #endif

@@ -12,7 +12,6 @@ void cw_cache_jobs_changed(struct cw_cache_service *cache); /* the same of all j
 void cw_cache_notify_all(struct cw_cache_service *cache); /* what was added and removed this turn */
 
 /* ---- cache_evict.c ---- */
-/* ---- cache_evict.c ---- */
 void cw_cache_obey_quotas(
     struct cw_cache_service *cache); /* end of turn: evicts what is too much */
 void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
@@ -25,7 +24,6 @@ void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, 
 void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why);
 void cw_cache_forget_deletes(struct cw_cache_service *cache); /* a listing is done */
 
-/* ---- cache_store_io.c ---- */
 /* ---- cache_store_io.c ---- */
 #define CW_CACHE_IO_BATCH 256 /* names of a listing that are delivered at once */
 enum cw_cache_io_kind { CW_CACHE_IO_LIST, CW_CACHE_IO_SPACE, CW_CACHE_IO_REMOVE };

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life and the progress of a job: made, prepared by a worker, stored, running, finished or failed, removed;
- * what is acknowledged of it; what is written of it and restored. */
+/* The life and the progress of a job: made, prepared by a worker, stored, running, finished or
+ * failed, removed; what is acknowledged of it; what is written of it and restored. This is the face
+ * of job/.
+ *
+ *   job_life.c         made and freed; what its preparation found is taken over
+ *   job_prepare.c      a worker opens and indexes its sources
+ *   job_tick.c         what it does with time: waits, is watched and flushed, and is over
+ *   job_end.c          it fails, or is removed
+ *   job_faults.c       verdicts on items and files, carried out
+ *   progress.c         acknowledgements, epochs that close, where a consumer goes on
+ *   skip.c             items that somebody asked to leave out
+ *   persist.c          its row and what it has used are written · restore.c: all is loaded at the start
+ *   idle_watch.c       a warning when nothing of it is leased for long
+ *   telemetry.c        what was measured of it, for people and metrics · telemetry_store.c: stored
+ *   share_alerts.c     decisions that say that it gets fewer workers than it wants */
 #ifndef CW_DISPATCHER_JOB_JOB_H
 #define CW_DISPATCHER_JOB_JOB_H
 
@@ -14,16 +27,24 @@
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
                           Cachew__V1__Graph *graph);
 void cw_job_free(struct cw_job *job);
-/* Also from the state directory and from workers; it has no clients any more (cw_clients_end_job). Frees it. */
+int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */,
+                    struct cw_err *err);
+void cw_job_clients_changed(struct cw_job *job);
+
+/* ---- job_tick.c ---- */
+void cw_job_tick(struct cw_job *job, int64_t now);
+/* Why it is to be removed now, or NULL. */
+const char *cw_job_is_over(const struct cw_job *job, int64_t now);
+/* Where its elements are cached is decided, if that is due. May fail the job. */
+void cw_job_decide(struct cw_job *job, int64_t now);
+
+/* ---- job_end.c ---- */
+/* Also from the state directory and from workers; it has no clients any more
+ * (cw_clients_end_job). Frees it. */
 void cw_job_remove(struct cw_job *job, const char *reason);
 /* Its clients are sent the error at the end of the loop's iteration (cw_clients_tell_failed). */
 void cw_job_fail(struct cw_job *job, int code, const char *msg);
-int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */,
-                    struct cw_err *err);
-/* Why it is to be removed now, or NULL. */
-const char *cw_job_is_over(const struct cw_job *job, int64_t now);
-void cw_job_tick(struct cw_job *job, int64_t now);
-void cw_job_clients_changed(struct cw_job *job);
+
 /* ---- job_prepare.c ---- */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);
 /* Looks for a worker to prepare it. */
@@ -32,8 +53,6 @@ void cw_job_prepare(struct cw_job *job);
 void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now);
 /* A worker has prepared it: it runs now, or has failed; its clients are to be told. */
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
-/* Where its elements are cached is decided, if that is due. May fail the job. */
-void cw_job_decide(struct cw_job *job, int64_t now);
 
 /* ---- job_faults.c: each may fail the job ---- */
 /* The worker of the share died: what it was computing is blamed. */
@@ -82,9 +101,9 @@ uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, u
 uint64_t cw_job_batches_most(const struct cw_job *job);
 
 /* ---- idle_watch.c ---- */
-/* idle_watch.c: each tick; says once in the log that nothing is leased, when that lasts. */
+/* Each tick: says once in the log that nothing is leased, when that lasts. */
 void cw_job_watch_idle(struct cw_job *job, int64_t now);
-/* idle_watch.c: it has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
+/* It has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
 bool cw_job_is_idle(struct cw_job *job, struct cw_str *ret_reason);
 
 #endif

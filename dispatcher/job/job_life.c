@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a job: made, prepared by a worker, stored, running, finished or failed, removed. */
+/* A job is made and freed, and takes over what its preparation found; whether it has clients. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a job is stored: its row, what it has used, its progress. */
+/* Writes the row of a job, its options, and what it has used. Its progress is written by
+ * progress.c. */
 #include "dispatcher/job/job.h"
 
 #include <string.h>

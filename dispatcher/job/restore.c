@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs to and from the state directory. */
+/* Loads what the state directory holds when the dispatcher starts: jobs and their progress,
+ * workers that are to come back, keys of the cache, what tenants have used. */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/scaling/scaling.h"

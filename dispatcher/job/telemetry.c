@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums up what trainers and workers measured of a job, and closes the windows that are shown. */
 #include "dispatcher/job/telemetry.h"
 
 #include <string.h>

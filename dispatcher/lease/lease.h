@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who computes which items: leases are given, shrink and end. */
+/* Who computes which items: leases are given, shrink and end. This is the face of lease/.
+ *
+ *   allocate.c  who gets which items, and when
+ *   send.c      leases on their way to workers, and the job itself before its first one
+ *   lease.c     a lease on paper: added, received, computed, taken back
+ *   hedge.c     a second lease of what is late */
 #ifndef CW_DISPATCHER_LEASE_LEASE_H
 #define CW_DISPATCHER_LEASE_LEASE_H
 
 #include "dispatcher/model/model.h"
 
 /* ---- allocate.c ---- */
-/* ---- lease.c ---- */
+/* Gives free items to workers that have too little to do. */
 void cw_lease_fill_all(struct cw_dispatcher *d);
 
 /* ---- send.c ---- */

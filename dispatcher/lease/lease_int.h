@@ -5,6 +5,7 @@
 
 #include "dispatcher/lease/lease.h"
 
+/* ---- lease.c ---- */
 /* A lease on paper: added to the share and to epoch->leased. to: one of the share, not sent yet,
  * that the items join; NULL = a new one. */
 struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch,
@@ -21,7 +22,7 @@ void cw_lease_send(struct cw_share *share);
 void cw_lease_store(struct cw_job *job);
 
 /* ---- hedge.c ---- */
-/* hedge.c: this worker has nothing to do, and there is nothing free: it computes as well
+/* This worker has nothing to do, and there is nothing free: it computes as well
  * what is late elsewhere. The first copy wins. */
 void cw_lease_hedge(struct cw_share *share, int64_t now);
 

@@ -143,18 +143,17 @@ struct cw_job {
     char *cached_node; /* what a policy chose (cw_job_set_cached_node); NULL = none */
 };
 
+/* ---- model/job.c ---- */
 /* also one that is over: the latest of that name */
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 /* one that can be joined */
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 bool cw_job_has_clients(const struct cw_job *job);
-/* ---- model/job.c ---- */
 const char *cw_job_tenant(const struct cw_job *job);
 /* ---- relations.c ---- */
 /* Whether the worker computes for the job or has something of it. Of one that uses every worker:
  * all but those that serve another job alone. */
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker);
-/* fair_share.c */
 bool cw_job_wants_workers(const struct cw_job *job);
 /* its own limit, and its tenant's; CW_NO_LIMIT = none */
 uint64_t cw_job_most_workers(const struct cw_job *job);
@@ -164,7 +163,7 @@ bool cw_job_is_everywhere(const struct cw_job *job);
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
 /* Workers that there could be. */
 double cw_workers_possible(const struct cw_dispatcher *d);
-/* ---- epochs ---- */
+/* ---- model/job.c: epochs ---- */
 /* NULL: done, or too far ahead */
 struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
 /* begins it, and those before */
@@ -175,7 +174,7 @@ void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
                 const struct cw_set *items);
 double cw_job_epochs_left(const struct cw_job *job);
 double cw_job_epoch_done(const struct cw_job *job); /* share of the current one */
-/* ---- left out by request ---- */
+/* ---- model/job.c: left out by request ---- */
 /* What is left out of an epoch; made when nothing is yet. */
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
 /* Leaves them out of an epoch that was opened or set back (NULL is accepted): epoch->untold has what
@@ -183,7 +182,7 @@ struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch);
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);
-/* ---- nodes ---- */
+/* ---- model/job.c: nodes ---- */
 /* The place of a node of a job that is prepared; n_cacheable when there is none. It is looked
  * for from `near` on, since workers tell of them in order. */
 size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);

@@ -11,6 +11,11 @@
  *   tenants.h        whose jobs are whose, and what each may have
  *   demand_window.h  what trainers measured · node_counters.h: what workers measured
  *
+ *   relations.c      which worker serves which job: questions about two objects
+ *   window_end.c     up to where items of a job are leased (window.h)
+ *   worker_source.c  what workers tell of their source caches (worker.h)
+ *   derived.c        what is kept twice for speed, compared with its source
+ *
  * One loop thread owns all of it, so there are no locks. Handlers change the model, write what must
  * outlive the process (state/state.h), and mark what is due; the end of the loop's iteration
  * (cycle.c) does what is due. */

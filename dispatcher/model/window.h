@@ -13,12 +13,12 @@ struct cw_share;
 
 /* ---- window.c: how far ahead, and how much at a time ---- */
 uint64_t cw_window_items(const struct cw_job *job, size_t threads);
-/* window.c */
 void cw_share_first_target(struct cw_share *share);
 /* done_n: items in done */
 void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done *done,
                        uint64_t done_n, int64_t now);
 
+/* ---- window_end.c: up to where items are leased ---- */
 /* One consumer of a sparse job. Items are counted from the beginning of the first open epoch. */
 struct cw_window_place {
     uint64_t received; /* the first item that it has not received */

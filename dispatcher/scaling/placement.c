@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How many workers run beside the trainers of a job: which policy says so, what its clients are
+ * asked to start, and which local workers are drained. */
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling_int.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How many workers there should be in all, and the provisioner (provisioner_list.h) that starts
+ * or drains them. */
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling_int.h"
 #include "dispatcher/state/state.h"

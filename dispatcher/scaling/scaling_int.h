@@ -20,7 +20,6 @@ void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision 
 double cw_fair_shares_make(struct cw_dispatcher *d);
 
 /* ---- time_slices.c ---- */
-/* time_slices.c */
 void cw_time_slices_make(struct cw_dispatcher *d); /* sets share->time and part, tells workers */
 /* that the shares of its jobs take; less than 1: it is not all needed */
 double cw_time_slices_on(const struct cw_worker *w);

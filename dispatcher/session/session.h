@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams of workers and of clients: what may arrive, in which order, and how a stream ends. */
+/* The streams of workers and of clients: what may arrive, in which order, and how a stream ends.
+ * This is the face of session/.
+ *
+ *   worker_session.c    a worker's stream: its reports, and how it is lost
+ *   client_session.c    a client's stream: what arrives, and in which order it may
+ *   client_admission.c  from a client's hello to its welcome: its job, its place, where it goes on
+ *   client_end.c        how its stream ends, and its place becomes free
+ *   generation.c        peers that have seen a higher generation than this dispatcher's */
 #ifndef CW_DISPATCHER_SESSION_SESSION_H
 #define CW_DISPATCHER_SESSION_SESSION_H
 
 #include "dispatcher/model/model.h"
 
-/* ---- worker_session.c ---- */
 /* ---- worker_session.c ---- */
 void cw_worker_session_open(void *dispatcher,
                             struct cw_stream *stream); /* method /cachew.v1.Fleet/Attach */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A decision is written into the log and into state.db, and counted by its kind. */
 #include "dispatcher/state/state.h"
 
 #include <string.h>

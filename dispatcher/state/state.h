@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must outlive the dispatcher: SQLite (WAL, synchronous FULL) in the state directory. A
- * write is an operation in memory, which waits for the next transaction. A thread carries
- * transactions out, one after the other: all that waited goes into one, in order. What a
- * transaction that failed was to write is kept and goes into the next, so a write that was made
- * here is stored sooner or later, deletes included. Nothing may be answered or told to a peer as
- * done before cw_state_is_stored says so.
+/* What must outlive the dispatcher: SQLite (WAL, synchronous FULL) in the state directory. A write
+ * is an operation in memory, which waits for the next transaction. A thread carries transactions
+ * out, one after the other: all that waited goes into one, in order. What a transaction that failed
+ * was to write is kept and goes into the next, so a write that was made here is stored sooner or
+ * later, deletes included. Nothing may be answered or told to a peer as done before
+ * cw_state_is_stored says so.
  *
  * The directory is locked (flock on `lock`) for as long as the state is open, so there is one
- * dispatcher; a standby waits for the lock. All functions are for one thread, the loop's. */
+ * dispatcher; a standby waits for the lock. All functions are for one thread, the loop's.
+ *
+ *   state_open.c       the directory is locked, its database opened and checked; the next generation
+ *   state_schema.c     its tables, and how an older database becomes a present one
+ *   state.c            writes of jobs, workers and keys of the cache become operations
+ *   state_epoch.c      the same of an epoch's progress · state_usage.c: of what was used
+ *   state_decisions.c  decisions and profiles, written and looked up
+ *   decision_log.c     a decision goes into the log and into the database
+ *   statements.c       the SQL of all operations, and sets of numbers as bytes
+ *   state_queue.c      operations that wait for their transaction
+ *   state_writer.c     the thread that carries transactions out
+ *   when_stored.c      who waits until something is stored
+ *   state_load.c       everything is read back at the start
+ *   state_backup.c     a copy while the dispatcher goes on
+ *   sql.c              errors of SQLite as those of the dispatcher */
 #ifndef CW_DISPATCHER_STATE_STATE_H
 #define CW_DISPATCHER_STATE_STATE_H
 
@@ -22,6 +36,7 @@ struct cw_state;
 
 #define CW_GENERATION_MAX ((uint64_t)1 << 62)
 
+/* ---- state_open.c ---- */
 /* AGAIN: another dispatcher holds the directory. The other errors say what to do. Each open
  * raises the generation: it is above `above`, above all that the directory was opened with
  * before, and not below the time of day in milliseconds. */
@@ -32,6 +47,7 @@ uint64_t cw_state_generation(const struct cw_state *state);
 uint64_t cw_state_next_generation(uint64_t stored, uint64_t locked, int64_t wall_ms,
                                   uint64_t above);
 
+/* ---- state.c: writes ---- */
 struct cw_state_blob {
     const void *p;
     size_t n;
@@ -60,11 +76,6 @@ void cw_state_put_progress(struct cw_state *state, const char *id, uint64_t epoc
 void cw_state_clear_progress(struct cw_state *state, const char *id);
 void cw_state_put_skipped(struct cw_state *state, const char *id, uint64_t epoch,
                           const struct cw_set *skipped);
-/* all of an epoch: what is consumed, by whom, whose its items are, and what is left out */
-/* In table `progress`, rows with consumer -1 hold what is consumed of all, and rows with consumer >=
- * CW_OWNED_BASE the items that are *owned* by consumer (value - CW_OWNED_BASE). */
-#define CW_OWNED_BASE (1 << 30)
-void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch);
 /* Items that were asked to be left out, of any epoch: kept as long as the job. */
 void cw_state_put_left_out(struct cw_state *state, const char *id, uint64_t epoch,
                            const struct cw_set *items);
@@ -85,7 +96,15 @@ struct cw_state_cache_key {
 void cw_state_put_cache_key(struct cw_state *state, const struct cw_state_cache_key *row);
 void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const char *key);
 
-/* What was decided (decision_log.h), also about jobs that are removed; and what was measured of a
+/* ---- state_epoch.c ---- */
+/* In table `progress`, rows with consumer -1 hold what is consumed of all, and rows with
+ * consumer >= CW_OWNED_BASE the items that are *owned* by consumer (value - CW_OWNED_BASE). */
+#define CW_OWNED_BASE (1 << 30)
+/* All of an epoch: what is consumed, by whom, whose its items are, and what is left out. */
+void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch);
+
+/* ---- state_decisions.c ---- */
+/* What was decided (decision_log.c), also about jobs that are removed; and what was measured of a
  * pipeline (by key; the latest `kept`). */
 struct cw_state_decision {
     uint64_t id;     /* rising, never used again; set when it is stored */
@@ -122,6 +141,7 @@ int cw_state_find_decisions(struct cw_state *state, const struct cw_state_decisi
 int cw_state_find_decided(struct cw_state *state, const char *id_or_name, struct cw_str *ret_job,
                           struct cw_err *err);
 
+/* ---- state_usage.c ---- */
 /* What a job has used (kept as long as it), and a tenant by jobs that were removed. */
 void cw_state_put_usage(struct cw_state *state, const char *id, const struct cw_usage *usage);
 void cw_state_put_tenant(struct cw_state *state, const char *name, const struct cw_usage *usage);
@@ -129,7 +149,7 @@ void cw_state_put_tenant(struct cw_state *state, const char *name, const struct 
 #define CW_STATE_COUNTS_MAX 256
 void cw_state_put_counts(struct cw_state *state, const char *id, const uint64_t *counts, size_t n);
 
-/* ---- storing what was written ---- */
+/* ---- state_writer.c: storing what was written ---- */
 bool cw_state_is_dirty(const struct cw_state *state);    /* something waits, or is being stored */
 size_t cw_state_waiting_n(const struct cw_state *state); /* writes that wait */
 bool cw_state_is_waiting(const struct cw_state *state);  /* something waits; NULL: nothing */
@@ -151,10 +171,12 @@ void cw_state_on_written(struct cw_state *state, cw_state_notify_fn *fn, void *a
 /* submits all, and waits: for the end, and for tests */
 int cw_state_commit(struct cw_state *state, struct cw_err *err);
 
+/* ---- state_backup.c ---- */
 /* A copy of all that is stored, as an open file that has no name; it is made in the directory.
  * For any thread, while the state is open; soon after *stop is set it ends with an error. */
 int cw_state_backup(const char *dir, atomic_int *stop, int *ret_fd, struct cw_err *err);
 
+/* ---- state_load.c ---- */
 /* Reading back at start; what has no callback is passed over. Strings and blobs are valid in the
  * callback only. A non-zero return stops and is returned. */
 struct cw_state_reader {

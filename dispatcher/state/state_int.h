@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the state*.c files. */
+/* Shared by the files of state/. */
 #ifndef CW_DISPATCHER_STATE_STATE_INT_H
 #define CW_DISPATCHER_STATE_STATE_INT_H
 
@@ -116,23 +116,30 @@ struct cw_state {
     struct cw_state_writer writer;
     sqlite3_stmt *stmts[CW_STATE_STATEMENTS_N]; /* the writer's; prepared when first used */
 };
+
+/* ---- state.c: writes ---- */
 void cw_state_add(struct cw_state *state, struct cw_state_op *op); /* takes it */
 
-/* Brings an open database to the present schema (state_schema.c). used: the directory was in use
+/* ---- state_schema.c ---- */
+/* Brings an open database to the present schema. used: the directory was in use
  * before. */
 int cw_state_migrate(sqlite3 *db, const char *dir, bool used, struct cw_err *err);
+
+/* ---- sql.c ---- */
 int cw_state_db_error(sqlite3 *db, const char *dir, const char *doing, struct cw_err *err);
 int cw_state_exec(sqlite3 *db, const char *dir, const char *sql, const char *doing,
                   struct cw_err *err);
 
+/* ---- state_usage.c ---- */
 struct cw_usage cw_state_usage_at(sqlite3_stmt *stmt); /* of a row that begins with a name */
-
-/* Counts as stored: little-endian 64-bit numbers. */
-/* how many there are */
+/* Reads counts as they are stored, little-endian 64-bit numbers; returns how many there are. */
 size_t cw_state_counts_read(const void *p, size_t n, uint64_t *ret_counts, size_t max);
 
-char *cw_state_backup_path(const char *dir); /* what is left there, a dispatcher left that died */
+/* ---- state_backup.c ---- */
+/* Where a copy is made. What is found there was left by a dispatcher that died. */
+char *cw_state_backup_path(const char *dir);
 
+/* ---- statements.c ---- */
 /* Sets of numbers as stored: pairs of little-endian 64-bit numbers. */
 void cw_state_set_bytes(const struct cw_set *set, struct cw_str *out);
 int cw_state_set_read(const void *p, size_t n, struct cw_set *set, struct cw_err *err);

@@ -34,7 +34,7 @@ struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n) CW_MUST_CHECK; /* takes
 grpc_byte_buffer *cw_rpc_buffer_new(struct cw_buf *const *bufs, size_t n,
                                     size_t *ret_bytes) CW_MUST_CHECK;
 
-/* ---- channel arguments (args.c) ---- */
+/* ---- channel arguments (channel_args.c) ---- */
 #define CW_RPC_ARGS_MAX 20
 struct cw_rpc_args {
     grpc_arg v[CW_RPC_ARGS_MAX];
@@ -110,6 +110,7 @@ struct cw_reflect;
 struct cw_reflect *cw_reflect_new(struct cw_server *server, const void *descriptors,
                                   size_t n) CW_MUST_CHECK;
 void cw_reflect_free(struct cw_reflect *reflect);
+/* ---- services (server.c) ---- */
 /* Names of the services that methods were added for, in the order added; until it returns false. */
 bool cw_server_next_service(const struct cw_server *server, size_t *i, char *ret_name, size_t cap);
 bool cw_server_has_service(const struct cw_server *server, const char *name);

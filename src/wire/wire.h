@@ -64,7 +64,7 @@ struct cw_buf *cw_wire_manifest_pack(const struct cw_value *manifest) CW_MUST_CH
 int cw_wire_manifest_unpack(const void *p, size_t n, struct cw_value *ret_manifest,
                             struct cw_err *err);
 
-/* ---- batches (wire_output.c): protobuf-c neither packs nor unpacks the payload ---- */
+/* ---- batches to be sent (outbox.c): protobuf-c neither packs nor unpacks the payload ---- */
 /* A small output in its wire form, in one piece of memory: its entry in the head of the message,
  * then its payload. Used where very many outputs wait to be sent. */
 struct cw_wire_size {
@@ -87,6 +87,8 @@ void cw_wire_outbox_send(struct cw_wire_outbox *box /* taken */, struct cw_strea
 /* Sends one message with these outputs. */
 void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches,
                           const uint64_t *slots /* NULL = none */, size_t n);
+
+/* ---- batches received (wire_output.c) ---- */
 struct cw_wire_data {
     Cachew__V1__DataMessage *head;      /* without payload; owned */
     size_t payload_offset, payload_len; /* in the received message */

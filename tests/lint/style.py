@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""House rules that a machine can check: SPDX lines, banned functions, no machine paths, no tabs in C."""
+"""House rules that a machine can check: SPDX lines, banned functions, no tabs in C; a header's include guard is its path; a
+function that a header declares under a heading with a file's name is defined in that file."""
 import pathlib
 import re
 import subprocess
@@ -20,11 +21,40 @@ BANNED = {
 TOP = {"CMakeLists.txt", "proto", "src", "include", "dispatcher", "worker", "client", "cache", "policies", "deploy", "tests", "docs",
        "README.md", "LICENSE", "CMakePresets.json"}
 
+GUARDED = {"dispatcher", "cache", "client", "worker", "src"}
+HEADING = re.compile(r"^/\* ---- (.*?) ----", re.M)
+NAMED_FILE = re.compile(r"([\w/]+\.c)(?![\w.])")
+DECLARED = re.compile(r"^(?!static|typedef|struct \w+ \{|extern|[ #/}])[A-Za-z_][\w \t*]*?[ *](cw_\w+)\(", re.M)
+
 
 def strip_comments(text):
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.S)
     text = re.sub(r'"(\\.|[^"\\])*"', '""', text)
     return re.sub(r"//[^\n]*", "", text)
+
+
+def guard_of(name):
+    """CW_ and the path in capital letters, without src/."""
+    return "CW_" + re.sub(r"\W", "_", name.removeprefix("src/")).upper()
+
+
+def check_header(name, text):
+    guard = re.search(r"^#ifndef (\w+)\n#define (\w+)\n", text, re.M)
+    if guard and guard.groups() != (guard_of(name),) * 2:
+        yield f"{name}: the include guard is {guard.group(1)}, not {guard_of(name)}"
+    headings = list(HEADING.finditer(text))
+    for heading, following in zip(headings, headings[1:] + [None]):
+        files_named = NAMED_FILE.findall(heading.group(1))
+        sources = [p for f in files_named for p in ((root / name).parent / f, root / name.split("/")[0] / f) if p.is_file()]
+        if len(sources) < len(files_named):
+            yield f"{name}: a heading names {', '.join(files_named)}, which is not there"
+        if following and following.group() == heading.group():
+            yield f"{name}: the heading {heading.group(1)} stands there twice"
+        code = "\n".join(p.read_text() for p in sources)
+        section = text[heading.end():following.start() if following else len(text)]
+        for function in DECLARED.findall(re.sub(r"/\*.*?\*/", "", section, flags=re.S)) if sources else []:
+            if not re.search(rf"^\w[^;=\n]*\b{function}\(", code, re.M):
+                yield f"{name}: {function} stands under the heading of {', '.join(files_named)}, which does not define it"
 
 
 def offences():
@@ -39,6 +69,8 @@ def offences():
             text = path.read_text()
             if "SPDX-License-Identifier" not in text[:400] and not name.startswith("proto/grpc"):
                 yield f"{name}: no SPDX line"
+        if path.suffix == ".h" and top in GUARDED:
+            yield from check_header(name, path.read_text())
         if path.suffix in {".c", ".h"}:
             code = strip_comments(text)
             for line, row in enumerate(code.split("\n"), 1):
