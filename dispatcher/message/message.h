@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands to workers (to_worker.c) and to clients (to_client.c): each is built from the model, gets the
- * generation, and is sent. What arrives is the business of session/. */
+/* Commands to workers (to_worker.c) and to clients (to_client.c). Here are the functions that send
+ * one, with the generation, and the commands that several places send or that are made of the whole
+ * model. A command that one module alone sends is built there, as JobSpec in lease/send.c. What
+ * arrives is the business of session/. */
 #ifndef CW_DISPATCHER_MESSAGE_MESSAGE_H
 #define CW_DISPATCHER_MESSAGE_MESSAGE_H
 
