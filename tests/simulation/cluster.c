@@ -91,6 +91,7 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
     char host[64], name[64];
 
     seat->incarnation++;
+    seat->is_leaving = false;
     snprintf(name, sizeof(name), "%s%d.%d", names[seat->kind], seat->number, seat->incarnation);
     /* All dispatchers have one address. */
     if (seat->kind == SIM_DISPATCHER)
@@ -105,6 +106,9 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
     case SIM_WORKER:
         seat->actor = sim_program_spawn(programs[SIM_WORKER], "sim_program_entry", host, name,
                                         worker_args(seat));
+        *(void **)&seat->ask = sim_program_symbol(seat->actor, "sim_worker_held");
+        if (!seat->ask)
+            sim_fail("a worker does not tell what it holds");
         break;
     case SIM_TRAINER:
     case SIM_KINDS_N:

@@ -9,6 +9,7 @@
 #define SIM_DISPATCHERS_MAX 2
 #define SIM_WORKERS_MAX 5
 #define SIM_TRAINERS_MAX 9
+#define SIM_SEATS_MAX (SIM_DISPATCHERS_MAX + SIM_WORKERS_MAX + SIM_TRAINERS_MAX)
 #define SIM_S INT64_C(1000000000)
 #define SIM_MS INT64_C(1000000)
 
@@ -19,13 +20,15 @@ struct sim_seat {
     struct sim_actor *actor; /* NULL: none yet */
     enum sim_kind kind;
     int number, incarnation;
-    bool wanted;  /* is to be alive */
-    bool is_safe; /* nobody kills or stops it */
+    bool wanted;                                              /* is to be alive */
+    bool is_safe;                                             /* nobody kills or stops it */
+    bool is_leaving;                                          /* the actor was told to end */
+    void (*ask)(uint64_t *ret_leased, uint64_t *ret_outputs); /* a worker's sim_worker_held */
     struct sim_trainer *trainer;
 };
 
 struct sim_cluster {
-    struct sim_seat seats[SIM_DISPATCHERS_MAX + SIM_WORKERS_MAX + SIM_TRAINERS_MAX];
+    struct sim_seat seats[SIM_SEATS_MAX];
     size_t seats_n;
     const char *cache_store; /* NULL = none */
 };
@@ -66,14 +69,5 @@ struct sim_verdict {
 /* Compares what the job's trainers were given with the reference; adds to verdict. */
 void sim_judge(const struct sim_job *job, struct sim_trainer *const *trainers, size_t n,
                struct sim_verdict *verdict);
-
-/* ---- faults.c ---- */
-struct sim_faults {
-    uint64_t kills[SIM_KINDS_N], stops, host_crashes, cuts, partitions, delays;
-    uint64_t kills_that_count;
-    uint64_t held[SIM_KINDS_N][SIM_HELD_N];
-};
-/* Begins to harm the cluster, until that time; then all is whole again. */
-void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults, int64_t until_ns);
 
 #endif

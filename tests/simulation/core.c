@@ -65,6 +65,8 @@ static struct world {
     struct sim_stack main_stack;
     struct item items;
     void *slots[SIM_SLOTS_N];
+    void (*on_step)(void *arg, const struct sim_actor *actor);
+    void *on_step_arg;
 } w;
 
 /* ---- chance ---- */
@@ -665,6 +667,14 @@ static void run_fibre(struct sim_fibre *fibre)
         bury(actor, actor->leaves_with);
     else if (fibre->state == SIM_FIBRE_ENDED)
         drop_fibre(fibre);
+    if (w.on_step)
+        w.on_step(w.on_step_arg, !is_world && actor->is_alive ? actor : NULL);
+}
+
+void sim_on_step(void (*fn)(void *arg, const struct sim_actor *actor), void *arg)
+{
+    w.on_step = fn;
+    w.on_step_arg = arg;
 }
 
 enum sim_end sim_world_run(bool (*done)(void *arg), void *arg, int64_t deadline_ns)

@@ -1,254 +1,252 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong, and when: drawn by the seed while the world runs. */
-#include "cluster.h"
+/* Chooses what goes wrong, and when. Most kills are aimed: they wait for a moment in which their
+ * target holds something of a chosen kind. */
+#include "faults.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "disk.h"
-#include "rpc/net.h"
 
-#define SYNCS 20 /* of so many one is a moment for a kill */
+#define SYNCS 20   /* of so many one is a moment for a kill */
+#define UNAIMED 10 /* of so many kills one does not wait for anything */
+#define NETWORK 4  /* of so many faults one is the network's */
+#define STOPS 6    /* of so many others one is a stop, ... */
+#define DRAINS 8   /* ... and of the rest one a graceful end */
 
+/* A kill that waits. */
+struct aim {
+    struct sim_actor *actor; /* NULL: none */
+    bool is_timed;           /* at from_ns; else when it holds something */
+    enum sim_held what;
+    uint64_t one_in; /* of so many such moments one is taken */
+    int64_t from_ns, until_ns;
+};
 struct harm {
     struct sim_cluster *cluster;
     struct sim_faults *faults;
-    int64_t until_ns;
-    int64_t most_ns; /* between two */
-};
-struct later { /* a seat that is started, or an actor that goes on */
-    struct harm *harm;
-    struct sim_seat *seat;
-    struct sim_actor *actor;
-};
-
-static struct later *later(struct harm *harm, struct sim_seat *seat)
-{
-    struct later *l = sim_world_alloc(sizeof(*l));
-
-    l->harm = harm;
-    l->seat = seat;
-    l->actor = seat->actor;
-    return l;
-}
-
-static void restart(void *arg)
-{
-    struct later l = *(struct later *)arg;
-
-    sim_world_free(arg);
-    if (!sim_seat_is_alive(l.seat) && l.seat->wanted &&
-        !(l.seat->kind == SIM_TRAINER && sim_seat_is_done(l.seat)))
-        sim_seat_start(l.harm->cluster, l.seat);
-}
-
-static void go_on(void *arg)
-{
-    struct later l = *(struct later *)arg;
-
-    sim_world_free(arg);
-    sim_cont(l.actor);
-}
-
-static int64_t pause_ns(void)
-{
-    static const int64_t most[] = {SIM_MS, 100 * SIM_MS, SIM_S, 8 * SIM_S};
-
-    return sim_between(0, most[sim_below(sizeof(most) / sizeof(most[0]))]);
-}
-
-static void add_worker(const struct sim_seat *seat, int64_t held[SIM_HELD_N])
-{
-    void (*ask)(uint64_t * leased, uint64_t * outputs);
-    uint64_t leased, outputs;
-
-    *(void **)&ask = sim_program_symbol(seat->actor, "sim_worker_held");
-    if (!ask)
-        sim_fail("a worker does not tell what it holds");
-    ask(&leased, &outputs);
-    held[SIM_HELD_LEASE] += (int64_t)leased;
-    held[SIM_HELD_OUTPUT] += (int64_t)outputs;
-}
-
-/* What a kill takes. A trainer's outputs are those that it was given since its checkpoint. */
-static void look(const struct sim_seat *seat, int64_t held[SIM_HELD_N])
-{
-    struct net_held net = net_held(seat->actor);
-
-    for (int i = 0; i < SIM_HELD_N; i++)
-        held[i] = i == SIM_HELD_MESSAGE ? 0 : sim_held(seat->actor, (enum sim_held)i);
-    held[SIM_HELD_MESSAGE] += (int64_t)(net.unread + net.unsent);
-    held[SIM_HELD_TRANSACTION] += (int64_t)sim_disk_unsynced(seat->actor);
-    if (seat->kind == SIM_WORKER)
-        add_worker(seat, held);
-    if (seat->kind == SIM_TRAINER)
-        held[SIM_HELD_OUTPUT] += (int64_t)(seat->trainer->given.n - seat->trainer->saved_n);
-}
-
-static void note_kill(struct sim_faults *faults, const struct sim_seat *seat)
-{
-    int64_t held[SIM_HELD_N];
-    bool counts = false;
-
-    look(seat, held);
-    faults->kills[seat->kind]++;
-    for (int i = 0; i < SIM_HELD_N; i++) {
-        faults->held[seat->kind][i] += held[i] > 0;
-        counts |= held[i] > 0;
-    }
-    faults->kills_that_count += counts;
-}
-
-static void kill_seat(struct harm *harm, struct sim_seat *seat)
-{
-    bool host = sim_one_in(2);
-
-    note_kill(harm->faults, seat);
-    harm->faults->host_crashes += host;
-    sim_disk_next_crash(host ? SIM_CRASH_HOST : SIM_CRASH_PROCESS);
-    sim_kill(seat->actor);
-    sim_at(NULL, sim_now_ns() + pause_ns(), restart, later(harm, seat));
-}
-
-static void stop_seat(struct harm *harm, struct sim_seat *seat)
-{
-    harm->faults->stops++;
-    sim_stop(seat->actor);
-    sim_at(NULL, sim_now_ns() + pause_ns(), go_on, later(harm, seat));
-}
-
-struct heal { /* world memory */
-    char from[NET_HOST_BYTES], to[NET_HOST_BYTES];
+    struct sim_schedule *schedule;
+    uint64_t state;                     /* of the generator */
+    int64_t most_ns, next_ns, until_ns; /* between two; the next; the end */
+    int64_t parted_ns;                  /* until then no partition and no delay */
+    size_t replayed;
+    struct aim aims[SIM_SEATS_MAX];
 };
 
-static void heal(void *arg)
-{
-    const struct heal *h = arg;
+static const char *const names[] = {
+    [SIM_FAULT_KILL] = "kill",          [SIM_FAULT_CRASH] = "crash",
+    [SIM_FAULT_POWER] = "power cut",    [SIM_FAULT_DRAIN] = "drain",
+    [SIM_FAULT_STOP] = "stop",          [SIM_FAULT_PART] = "partition",
+    [SIM_FAULT_DELAY] = "delay",        [SIM_FAULT_CUT] = "cut between",
+    [SIM_FAULT_CUT_ANY] = "cut of any",
+};
 
-    sim_log("%s reaches %s again", h->from, h->to);
-    net_heal(h->from, h->to);
-    sim_world_free(arg);
+const char *sim_fault_name(enum sim_fault_kind kind)
+{
+    return names[kind];
 }
 
-static void write_host(char text[NET_HOST_BYTES], const struct sim_seat *seat)
+/* ---- chance: not the world's, which goes on alike with other faults ---- */
+static uint64_t below(struct harm *harm, uint64_t n)
 {
-    snprintf(text, NET_HOST_BYTES, "%s", sim_host(seat->actor));
+    uint64_t x = harm->state += 0x9e3779b97f4a7c15u;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (x ^ (x >> 31)) % n;
 }
 
-/* Nothing passes from one host to another for a while: one way, so that half of a talk is heard. */
-static void part(struct harm *harm, const struct sim_seat *a, const struct sim_seat *b)
+static bool one_in(struct harm *harm, uint64_t n)
 {
-    struct heal *h = sim_world_alloc(sizeof(*h));
-
-    write_host(h->from, a);
-    write_host(h->to, b);
-    harm->faults->partitions++;
-    sim_log("%s does not reach %s", h->from, h->to);
-    net_partition(h->from, h->to);
-    sim_at(NULL, sim_now_ns() + pause_ns(), heal, h);
+    return below(harm, n) == 0;
 }
 
-static void delay(struct harm *harm, const struct sim_seat *a, const struct sim_seat *b)
+static int64_t up_to(struct harm *harm, int64_t most)
 {
-    harm->faults->delays++;
-    net_delay(sim_host(a->actor), sim_host(b->actor), sim_between(0, SIM_S),
-              sim_now_ns() + pause_ns());
+    return (int64_t)below(harm, (uint64_t)most + 1);
 }
 
-static void harm_network(struct harm *harm, const struct sim_seat *a)
+static int64_t pause_ns(struct harm *harm)
 {
-    const struct sim_seat *b = &harm->cluster->seats[sim_below(harm->cluster->seats_n)];
+    static const int64_t most[] = {SIM_MS, 20 * SIM_MS, 100 * SIM_MS, SIM_S, 8 * SIM_S};
 
-    if (!b->actor || !a->actor || a == b)
-        return;
-    switch (sim_below(4)) {
-    case 0:
-        part(harm, a, b);
-        break;
-    case 1:
-        delay(harm, a, b);
-        break;
-    case 2:
-        harm->faults->cuts += net_cut(a->actor, b->actor);
-        break;
-    default:
-        harm->faults->cuts += net_cut_any();
-        break;
-    }
+    return up_to(harm, most[below(harm, sizeof(most) / sizeof(most[0]))]);
 }
 
-static void one(struct harm *harm)
+/* ---- doing ---- */
+static void strike(struct harm *harm, struct sim_fault fault)
 {
-    struct sim_seat *seat = &harm->cluster->seats[sim_below(harm->cluster->seats_n)];
+    struct sim_schedule *s = harm->schedule;
 
-    if (sim_one_in(3)) {
-        harm_network(harm, seat);
-        return;
-    }
-    if (!sim_seat_is_alive(seat) || sim_is_stopped(seat->actor) || seat->is_safe)
-        return;
-    if (sim_one_in(4))
-        stop_seat(harm, seat);
-    else
-        kill_seat(harm, seat);
+    fault.at_ns = sim_now_ns();
+    if (sim_fault_do(harm->cluster, &fault, harm->faults) && s && s->n < SIM_FAULTS_MAX)
+        s->at[s->n++] = fault;
 }
 
-static void kill_later(void *arg)
+static void strike_seat(struct harm *harm, size_t seat, enum sim_fault_kind kind)
 {
-    struct later l = *(struct later *)arg;
-
-    sim_world_free(arg);
-    if (sim_now_ns() < l.harm->until_ns && l.seat->actor == l.actor && sim_seat_is_alive(l.seat))
-        kill_seat(l.harm, l.seat);
+    strike(harm, (struct sim_fault){.kind = kind, .seat = (int)seat, .pause_ns = pause_ns(harm)});
 }
 
-/* Now and then it is killed while it commits, or right after: what it has promised by then is seen
- * to be stored, or not. */
+/* The power of a worker's host only: until its peers' keepalive tells them, a dispatcher that is back
+ * is away for its consumers, and a trainer that is back finds its own place taken. */
+static void kill_seat(struct harm *harm, size_t seat)
+{
+    static const enum sim_fault_kind kinds[] = {SIM_FAULT_KILL, SIM_FAULT_KILL, SIM_FAULT_CRASH,
+                                                SIM_FAULT_CRASH, SIM_FAULT_POWER};
+    bool is_worker = harm->cluster->seats[seat].kind == SIM_WORKER;
+
+    strike_seat(harm, seat, kinds[below(harm, is_worker ? 5 : 4)]);
+}
+
+/* ---- aims ---- */
+static enum sim_held something(struct harm *harm, enum sim_kind kind)
+{
+    static const enum sim_held of[SIM_KINDS_N][4] = {
+        [SIM_DISPATCHER] = {SIM_HELD_TRANSACTION, SIM_HELD_TRANSACTION, SIM_HELD_MESSAGE,
+                            SIM_HELD_MESSAGE},
+        [SIM_WORKER] = {SIM_HELD_LEASE, SIM_HELD_OUTPUT, SIM_HELD_LEASE, SIM_HELD_MESSAGE},
+        [SIM_TRAINER] = {SIM_HELD_OUTPUT, SIM_HELD_OUTPUT, SIM_HELD_OUTPUT, SIM_HELD_MESSAGE}};
+
+    return of[kind][below(harm, 4)];
+}
+
+static void aim(struct harm *harm, size_t seat)
+{
+    static const uint64_t one[] = {1, 1, 4, 30};
+    const struct sim_seat *target = &harm->cluster->seats[seat];
+
+    harm->aims[seat] = (struct aim){.actor = target->actor,
+                                    .what = something(harm, target->kind),
+                                    .one_in = one[below(harm, sizeof(one) / sizeof(one[0]))],
+                                    .until_ns = sim_now_ns() + up_to(harm, 4 * SIM_S)};
+}
+
+/* Now and then one is killed while it commits, or right after: what it has promised by then is
+ * seen to be stored, or not. */
 static void on_sync(void *arg)
 {
     struct harm *harm = arg;
 
-    if (sim_now_ns() >= harm->until_ns || !sim_one_in(SYNCS))
+    if (!one_in(harm, SYNCS))
         return;
     for (size_t i = 0; i < harm->cluster->seats_n; i++)
         if (harm->cluster->seats[i].actor == sim_self())
-            sim_at(NULL, sim_now_ns() + sim_between(0, 4 * SIM_MS), kill_later,
-                   later(harm, &harm->cluster->seats[i]));
+            harm->aims[i] = (struct aim){.actor = sim_self(),
+                                         .is_timed = true,
+                                         .from_ns = sim_now_ns() + up_to(harm, 4 * SIM_MS),
+                                         .until_ns = SIM_NEVER};
 }
 
-/* All that is to live lives. */
-static void make_whole(struct harm *harm)
+static bool is_moment(struct harm *harm, const struct aim *a, size_t seat,
+                      const struct sim_actor *ran)
 {
-    sim_log("no more faults");
-    net_heal_all();
+    if (a->is_timed)
+        return sim_now_ns() >= a->from_ns;
+    return a->actor == ran && sim_seat_holds(&harm->cluster->seats[seat], a->what) > 0 &&
+           one_in(harm, a->one_in);
+}
+
+static void look(struct harm *harm, const struct sim_actor *ran)
+{
     for (size_t i = 0; i < harm->cluster->seats_n; i++) {
-        struct sim_seat *seat = &harm->cluster->seats[i];
-        if (seat->actor)
-            sim_cont(seat->actor);
-        restart(later(harm, seat));
+        struct aim *a = &harm->aims[i];
+        if (!a->actor)
+            continue;
+        if (harm->cluster->seats[i].actor != a->actor || !sim_is_alive(a->actor) ||
+            harm->cluster->seats[i].is_leaving || sim_now_ns() > a->until_ns) {
+            a->actor = NULL;
+        } else if (is_moment(harm, a, i, ran)) {
+            a->actor = NULL;
+            kill_seat(harm, i);
+        }
     }
 }
 
-static void on_time(void *arg)
+/* ---- choosing ---- */
+/* Two partitions or delays do not follow each other closely: who is away for too long is given up. */
+static void harm_network(struct harm *harm, size_t seat)
+{
+    static const enum sim_fault_kind kinds[] = {SIM_FAULT_PART, SIM_FAULT_DELAY, SIM_FAULT_CUT,
+                                                SIM_FAULT_CUT_ANY};
+    bool cuts = sim_now_ns() < harm->parted_ns;
+    struct sim_fault fault = {.kind = kinds[cuts ? 2 + below(harm, 2) : below(harm, 4)],
+                              .seat = (int)seat,
+                              .other = (int)below(harm, harm->cluster->seats_n),
+                              .pause_ns = pause_ns(harm),
+                              .extra_ns = up_to(harm, SIM_S)};
+
+    if (!cuts)
+        harm->parted_ns = sim_now_ns() + 3 * fault.pause_ns;
+    strike(harm, fault);
+}
+
+static void choose(struct harm *harm)
+{
+    size_t i = (size_t)below(harm, harm->cluster->seats_n);
+    const struct sim_seat *seat = &harm->cluster->seats[i];
+
+    if (one_in(harm, NETWORK))
+        harm_network(harm, i);
+    else if (!sim_seat_is_alive(seat) || seat->is_safe || harm->aims[i].actor)
+        return;
+    else if (one_in(harm, STOPS))
+        strike_seat(harm, i, SIM_FAULT_STOP);
+    else if (one_in(harm, DRAINS))
+        strike_seat(harm, i, SIM_FAULT_DRAIN);
+    else if (one_in(harm, UNAIMED))
+        kill_seat(harm, i);
+    else
+        aim(harm, i);
+}
+
+static void replay(struct harm *harm)
+{
+    struct sim_schedule *s = harm->schedule;
+
+    for (; harm->replayed < s->n && s->at[harm->replayed].at_ns <= sim_now_ns(); harm->replayed++)
+        if (!s->at[harm->replayed].is_left_out)
+            (void)sim_fault_do(harm->cluster, &s->at[harm->replayed], harm->faults);
+}
+
+static void on_step(void *arg, const struct sim_actor *ran)
 {
     struct harm *harm = arg;
 
-    if (sim_now_ns() >= harm->until_ns) {
-        make_whole(harm);
+    if (harm->schedule && harm->schedule->is_replayed) {
+        replay(harm);
         return;
     }
-    one(harm);
-    sim_at(NULL, sim_now_ns() + sim_between(0, harm->most_ns), on_time, harm);
+    if (ran)
+        look(harm, ran);
+    if (sim_now_ns() >= harm->next_ns) {
+        choose(harm);
+        harm->next_ns = sim_now_ns() + up_to(harm, harm->most_ns);
+    }
 }
 
-void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults, int64_t until_ns)
+static void end(void *arg)
 {
-    static const int64_t most[] = {50 * SIM_MS, 300 * SIM_MS, 2 * SIM_S};
+    struct harm *harm = arg;
+
+    sim_on_step(NULL, NULL);
+    sim_disk_on_sync(NULL, NULL);
+    sim_make_whole(harm->cluster);
+}
+
+void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
+                      struct sim_schedule *schedule, int64_t until_ns)
+{
+    static const int64_t most[] = {10 * SIM_MS, 50 * SIM_MS, 300 * SIM_MS};
     struct harm *harm = sim_world_alloc(sizeof(*harm));
 
     harm->cluster = cluster;
     harm->faults = faults;
-    harm->until_ns = until_ns;
-    sim_disk_on_sync(on_sync, harm);
-    harm->most_ns = most[sim_below(sizeof(most) / sizeof(most[0]))];
-    sim_at(NULL, sim_now_ns() + sim_between(0, harm->most_ns), on_time, harm);
+    harm->schedule = schedule;
+    harm->state = sim_random();
+    harm->most_ns = most[below(harm, sizeof(most) / sizeof(most[0]))];
+    harm->next_ns = sim_now_ns() + up_to(harm, harm->most_ns);
+    if (!schedule || !schedule->is_replayed)
+        sim_disk_on_sync(on_sync, harm);
+    sim_on_step(on_step, harm);
+    sim_at(NULL, until_ns, end, harm);
 }

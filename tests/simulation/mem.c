@@ -30,6 +30,7 @@ struct sim_mem *sim_mem_enter(struct sim_mem *mem)
 
 #ifndef HAS_ASAN
 #define MAGIC 0x5349d00du
+#define MAPPED_BYTES (1 << 20) /* blocks of so many are mapped */
 
 struct block { /* right before what the caller gets */
     struct block *prev, *next;
@@ -46,12 +47,15 @@ struct sim_mem {
 };
 
 void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t bytes);
 void __libc_free(void *p);
 
 struct sim_mem *sim_mem_open(void)
 {
     struct sim_mem *mem = __libc_malloc(sizeof(*mem));
+
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES); /* else it grows with what is freed */
 
     if (!mem)
         abort();
@@ -85,7 +89,7 @@ static void unlink_block(struct block *block)
     mem->bytes -= block->bytes;
 }
 
-static void *take(size_t align, size_t bytes)
+static void *take(size_t align, size_t bytes, bool zeroed)
 {
     size_t extra = sizeof(struct block) + (align > 16 ? align : 0);
 
@@ -93,7 +97,8 @@ static void *take(size_t align, size_t bytes)
         errno = ENOMEM;
         return NULL;
     }
-    char *base = __libc_malloc(extra + bytes);
+    /* Large ones are mapped, and pages of them that nobody touches cost nothing. */
+    char *base = zeroed ? __libc_calloc(1, extra + bytes) : __libc_malloc(extra + bytes);
     if (!base)
         return NULL;
     uintptr_t at = (uintptr_t)base + sizeof(struct block);
@@ -123,7 +128,7 @@ static void give(struct block *block)
 
 __attribute__((visibility("default"))) void *malloc(size_t bytes)
 {
-    return take(16, bytes);
+    return take(16, bytes, false);
 }
 
 __attribute__((visibility("default"))) void free(void *p)
@@ -138,17 +143,16 @@ __attribute__((visibility("default"))) void *calloc(size_t n, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    void *p = take(16, n * size);
-    return p ? memset(p, 0, n * size) : NULL;
+    return take(16, n * size, true);
 }
 
 __attribute__((visibility("default"))) void *realloc(void *p, size_t bytes)
 {
     if (!p)
-        return take(16, bytes);
+        return take(16, bytes, false);
     struct block *block = block_of(p);
     struct sim_mem *mem = sim_mem_enter(block->owner);
-    void *new = take(16, bytes);
+    void *new = take(16, bytes, false);
     if (new) {
         memcpy(new, p, block->bytes < bytes ? block->bytes : bytes);
         give(block);
@@ -159,17 +163,17 @@ __attribute__((visibility("default"))) void *realloc(void *p, size_t bytes)
 
 __attribute__((visibility("default"))) void *aligned_alloc(size_t align, size_t bytes)
 {
-    return take(align, bytes);
+    return take(align, bytes, false);
 }
 
 __attribute__((visibility("default"))) void *memalign(size_t align, size_t bytes)
 {
-    return take(align, bytes);
+    return take(align, bytes, false);
 }
 
 __attribute__((visibility("default"))) int posix_memalign(void **ret, size_t align, size_t bytes)
 {
-    void *p = take(align, bytes);
+    void *p = take(align, bytes, false);
 
     if (!p)
         return ENOMEM;

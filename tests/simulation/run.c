@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cachew/client.h"
-#include "cluster.h"
+#include "faults.h"
 #include "planted.h"
 
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
@@ -127,7 +127,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 30) * SIM_S;
     if (!options->no_faults)
-        sim_faults_begin(&cluster, &total->faults, until_ns);
+        sim_faults_begin(&cluster, &total->faults, NULL, until_ns);
     enum sim_end end = sim_world_run(is_done, &cluster, until_ns + WHOLE_NS);
     if (end != SIM_END_DONE)
         sim_fail("%s", end == SIM_END_IDLE ? "nothing can happen any more"
@@ -144,15 +144,18 @@ static void print_kills(const struct sim_faults *faults)
     static const char *const held[] = {"lease", "output", "transaction", "message", "chunk"};
 
     for (int i = 0; i < SIM_KINDS_N; i++) {
-        printf("kills of a %s: %" PRIu64, kinds[i], faults->kills[i]);
+        printf("kills of a %s: %" PRIu64 ", %" PRIu64 " counted", kinds[i], faults->kills[i],
+               faults->counted[i]);
         for (int k = 0; k < SIM_HELD_N; k++)
             if (faults->held[i][k])
                 printf(", %" PRIu64 " holding a %s", faults->held[i][k], held[k]);
         printf("\n");
     }
-    printf("stops: %" PRIu64 ", crashes of a host: %" PRIu64 ", connections cut: %" PRIu64
-           ", partitions: %" PRIu64 ", delays: %" PRIu64 "\n",
-           faults->stops, faults->host_crashes, faults->cuts, faults->partitions, faults->delays);
+    printf("faults:");
+    for (int i = 0; i < SIM_FAULTS_N; i++)
+        printf("%s %s %" PRIu64, i ? "," : "", sim_fault_name((enum sim_fault_kind)i),
+               faults->n[i]);
+    printf("\n");
 }
 
 static void usage(void)

@@ -121,6 +121,9 @@ enum sim_end { SIM_END_DONE, SIM_END_DEADLINE, SIM_END_IDLE };
  * can happen any more. done may be NULL. */
 enum sim_end sim_world_run(bool (*done)(void *arg), void *arg, int64_t deadline_ns);
 void sim_world_end(void); /* kills who is left */
+/* fn(arg, actor) is called after each step of the world, which is one of that actor (NULL: of the
+ * world, or of one that has ended by it), in the world's context. It cannot block, and may kill. */
+void sim_on_step(void (*fn)(void *arg, const struct sim_actor *actor), void *arg);
 uint64_t sim_seed(void);
 
 #if defined(__GNUC__)
