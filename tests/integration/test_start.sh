@@ -50,10 +50,11 @@ case_interrupted_while_no_worker() {
         wait_until 60 "the job is gone" nobody_waits
     done
 }
-# A directory of programs with a dispatcher that is never ready. $1: what it does about SIGTERM.
+# A directory of programs with a dispatcher that is never ready, and ends at the latest when the test removes it.
+# $1: what it does about SIGTERM.
 never_ready() {
     mkdir "$work/bin"
-    printf '#!/bin/sh\ntrap "%s" TERM\necho began >%s\nwhile :; do sleep 0.05; done\n' "$1" "$work/began" >"$work/bin/cachew-dispatcher"
+    printf '#!/bin/sh\ntrap "%s" TERM\necho began >%s\nwhile [ -e "$0" ]; do sleep 0.05; done\n' "$1" "$work/began" >"$work/bin/cachew-dispatcher"
     chmod +x "$work/bin/cachew-dispatcher"
 }
 case_interrupted_while_local_starts() {
