@@ -167,7 +167,6 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     for (size_t i = 0; i < job->epochs_open; i++)
         cw_job_skips_apply(job, job->epochs[i]);
     job->due.progress = true;
-    cw_job_advance(job);
 }
 
 uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi,

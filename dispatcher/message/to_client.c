@@ -6,6 +6,11 @@
 #include <string.h>
 #include "base/hash.h"
 
+#define LEFT_OUT_BEFORE "left out before"
+/* epochs that were over before a client came back, of which it is told: far more than can be open
+ * when it goes */
+#define OVER_MAX 4096
+
 /* The first item of the consumer's at or above `item`, where items are dealt out. */
 static uint64_t own_at(const struct cw_job *job, uint32_t consumer, uint64_t item)
 {
@@ -185,21 +190,50 @@ void cw_client_send_workers(struct cw_client *client, bool again)
     cw_mem_free(told);
 }
 
-/* Shared: what others have consumed will not come. A client that was away may not have heard of
- * the end of epochs that are over. */
-static void send_others(struct cw_client *client, uint64_t at_epoch)
+/* Of epochs that are over nothing comes any more. A client that was away, or whose stream broke,
+ * may not have heard why: what it does not have of them was skipped, or (shared) others have it. */
+static void send_over(struct cw_client *client)
 {
     const struct cw_job *job = client->job;
     struct cw_set all = {0};
     if (job->items > 0)
         cw_set_add(&all, 0, job->items);
-    for (uint64_t n = at_epoch; n < job->first_epoch; n++)
-        send_taken(client, n, &all);
+    uint64_t oldest = job->first_epoch - CW_MIN(job->first_epoch, OVER_MAX);
+    for (uint64_t n = CW_MAX(client->at_epoch, oldest); all.n > 0 && n < job->first_epoch; n++) {
+        if (job->layout.mode == CW_MODE_SHARED)
+            send_taken(client, n, &all);
+        else
+            send_skipped(client, n, &all, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, LEFT_OUT_BEFORE);
+    }
+    cw_set_fini(&all);
+}
+
+/* Shared: what others have consumed of the open epochs will not come. */
+static void send_others(struct cw_client *client)
+{
+    const struct cw_job *job = client->job;
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->consumed.n > 0)
             send_taken(client, job->epochs[i]->number, &job->epochs[i]->consumed);
     }
-    cw_set_fini(&all);
+}
+
+/* What will not come, and what the client can have missed of it. */
+static void send_missed(struct cw_client *client, uint64_t from_epoch)
+{
+    const struct cw_job *job = client->job;
+    send_over(client);
+    for (size_t i = 0; i < job->epochs_open; i++) {
+        if (job->epochs[i]->skipped.n > 0)
+            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped,
+                         CACHEW__V1__SKIPPED__WHY__LEFT_OUT, LEFT_OUT_BEFORE);
+    }
+    for (size_t i = 0; job->info->sparse && i < job->skips_n; i++) {
+        if (job->skips[i].epoch >= from_epoch)
+            send_batches(client, job->skips[i].epoch, &job->skips[i].items, LEFT_OUT_BEFORE);
+    }
+    if (job->layout.mode == CW_MODE_SHARED)
+        send_others(client);
 }
 
 void cw_client_welcome(struct cw_client *client)
@@ -233,18 +267,7 @@ void cw_client_welcome(struct cw_client *client)
     client->due.welcome = false;
     client->welcomed = true;
     cw_fault_point("dispatcher.welcome");
-    for (size_t i = 0; i < job->epochs_open; i++) {
-        if (job->epochs[i]->skipped.n > 0)
-            send_skipped(client, job->epochs[i]->number, &job->epochs[i]->skipped,
-                         CACHEW__V1__SKIPPED__WHY__LEFT_OUT, "left out before");
-    }
-    for (size_t i = 0; job->info->sparse && i < job->skips_n; i++) {
-        if (job->skips[i].epoch >= at.epoch)
-            send_batches(client, job->skips[i].epoch, &job->skips[i].items, "left out before");
-    }
-    if (job->layout.mode == CW_MODE_SHARED)
-        send_others(client, CW_MAX(client->at_epoch,
-                                   job->first_epoch - CW_MIN(job->first_epoch, CW_EPOCHS_AHEAD)));
+    send_missed(client, CW_MIN(at.epoch, client->at_epoch));
     cw_client_send_workers(client, true);
 }
 

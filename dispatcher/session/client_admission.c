@@ -334,6 +334,8 @@ static int take_place(struct cw_client *client, struct cw_err *err)
         if (rc != 0)
             return rc;
         cw_job_resume_at(job, client->consumer, &token);
+        /* of those that end at once, by what is skipped in them, it is told */
+        client->at_epoch = CW_MAX(token.epoch, job->first_epoch);
         cw_token_fini(&token);
     } else if (place->client_id != 0) {
         cw_job_resume_at(job, client->consumer, NULL);

@@ -6,9 +6,12 @@
 #include "dispatcher/session/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct cw_dispatcher made_up;
+static char *state_dir;
 
 int made_up_begin(void **state)
 {
@@ -43,6 +46,29 @@ int made_up_end(void **state)
     cw_tenants_close(&made_up);
     cw_loop_free(made_up.loop);
     cw_cache_service_free(&made_up);
+    return 0;
+}
+
+int made_up_begin_stored(void **state)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct cw_err err = {0};
+    state_dir = cw_mem_printf("%s/cachew-made-up-XXXXXX", tmp ? tmp : "/tmp");
+    (void)made_up_begin(state);
+    return mkdtemp(state_dir) && cw_state_open(state_dir, 0, &made_up.state, &err) == 0 ? 0 : -1;
+}
+
+int made_up_end_stored(void **state)
+{
+    static const char *const names[] = {"state.db", "state.db-wal", "state.db-shm", "lock"};
+    (void)made_up_end(state);
+    cw_state_close(made_up.state);
+    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++) {
+        cw_autofree char *path = cw_mem_printf("%s/%s", state_dir, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(state_dir);
+    cw_mem_free(state_dir);
     return 0;
 }
 

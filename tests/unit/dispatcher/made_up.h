@@ -12,6 +12,9 @@ extern struct cw_dispatcher made_up;
 int made_up_begin(void **state);
 int made_up_begin_caching(void **state);
 int made_up_end(void **state);
+/* With a real state directory. */
+int made_up_begin_stored(void **state);
+int made_up_end_stored(void **state);
 
 struct cw_worker *made_up_worker(uint64_t id, uint32_t threads);
 /* Takes what the worker that prepared it would say; the job runs. */

@@ -2,9 +2,7 @@
 /* What may happen only when it is stored, with a real state directory; and whose time it was
  * that passed. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/program.h"
@@ -13,31 +11,6 @@
 #include "unit/dispatcher/made_up.h"
 
 #define CONSUMERS 5
-
-static char *dir;
-
-static int setup(void **state)
-{
-    const char *tmp = getenv("TMPDIR");
-    dir = cw_mem_printf("%s/cachew-turn-XXXXXX", tmp ? tmp : "/tmp");
-    (void)made_up_begin(state);
-    struct cw_err err = {0};
-    return mkdtemp(dir) && cw_state_open(dir, 0, &made_up.state, &err) == 0 ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    static const char *const names[] = {"state.db", "state.db-wal", "state.db-shm", "lock"};
-    (void)made_up_end(state);
-    cw_state_close(made_up.state);
-    for (size_t i = 0; i < CW_ARRAY_LEN(names); i++) {
-        cw_autofree char *path = cw_mem_printf("%s/%s", dir, names[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(dir);
-    cw_mem_free(dir);
-    return 0;
-}
 
 static void store_all(void)
 {
@@ -329,15 +302,22 @@ static void as_many_workers_as_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(shared_leases_wait_until_they_are_stored, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_not_sent_kills_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_job_of_one_turn_leaves_no_row, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_waits_is_told_when_it_is_stored, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(counts_are_stored_by_themselves, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_to_be_stored_keeps_the_clock, setup, teardown),
-        cmocka_unit_test_setup_teardown(as_many_workers_as_before, setup, teardown),
+        cmocka_unit_test_setup_teardown(shared_leases_wait_until_they_are_stored,
+                                        made_up_begin_stored, made_up_end_stored),
+        cmocka_unit_test_setup_teardown(what_was_not_sent_kills_nobody, made_up_begin_stored,
+                                        made_up_end_stored),
+        cmocka_unit_test_setup_teardown(a_job_of_one_turn_leaves_no_row, made_up_begin_stored,
+                                        made_up_end_stored),
+        cmocka_unit_test_setup_teardown(who_waits_is_told_when_it_is_stored, made_up_begin_stored,
+                                        made_up_end_stored),
+        cmocka_unit_test_setup_teardown(the_dispatchers_own_time_is_nobodys_silence,
+                                        made_up_begin_stored, made_up_end_stored),
+        cmocka_unit_test_setup_teardown(counts_are_stored_by_themselves, made_up_begin_stored,
+                                        made_up_end_stored),
+        cmocka_unit_test_setup_teardown(what_is_to_be_stored_keeps_the_clock, made_up_begin_stored,
+                                        made_up_end_stored),
+        cmocka_unit_test_setup_teardown(as_many_workers_as_before, made_up_begin_stored,
+                                        made_up_end_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client that comes back is told of all that will not come, whatever happened while it was
+ * away. */
+#include <string.h>
+#include "dispatcher/job/job.h"
+#include "dispatcher/message/message.h"
+#include "dispatcher/session/session.h"
+#include "unit/dispatcher/made_up.h"
+
+#define ITEMS 10
+#define EPOCHS 4
+
+/* ---- what is sent: which items of which epochs will not come, for which reason ---- */
+
+static struct cw_set not_coming[EPOCHS];
+static Cachew__V1__Skipped__Why why[EPOCHS];
+
+static void note(const Cachew__V1__Skipped *skipped)
+{
+    struct cw_err err = {0};
+    for (size_t i = 0; i < skipped->n_items; i++) {
+        const Cachew__V1__EpochSet *set = skipped->items[i];
+        assert_in_range(set->epoch, 0, EPOCHS - 1);
+        assert_int_equal(cw_wire_set_from(set->items, set->n_items, &not_coming[set->epoch], &err),
+                         0);
+        why[set->epoch] = skipped->why;
+    }
+}
+
+void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
+
+void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
+{
+    (void)stream;
+    assert_int_equal(n, 1);
+    Cachew__V1__ClientCommand *command =
+        cachew__v1__client_command__unpack(NULL, bufs[0]->len, bufs[0]->data);
+    assert_non_null(command);
+    if (command->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED)
+        note(command->skipped);
+    cachew__v1__client_command__free_unpacked(command, NULL);
+}
+
+static bool is_told(uint64_t epoch, uint64_t lo, uint64_t hi)
+{
+    return cw_set_count(&not_coming[epoch]) == hi - lo &&
+           cw_set_has_range(&not_coming[epoch], lo, hi);
+}
+
+static int end(void **state)
+{
+    for (size_t i = 0; i < EPOCHS; i++)
+        cw_set_fini(&not_coming[i]);
+    return made_up_end_stored(state);
+}
+
+/* ---- the job and its client ---- */
+
+static struct cw_job *begin_job(Cachew__V1__ConsumerMode mode)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, 0, NULL);
+    options->mode = mode;
+    options->consumers = 1;
+    options->epochs = EPOCHS;
+    info->items = ITEMS;
+    return made_up_job("a", options, info);
+}
+
+static void hear(struct cw_client *client, struct cw_job *job, Cachew__V1__ClientHello *hello)
+{
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_HELLO;
+    message.hello = hello;
+    struct cw_buf *buf = cw_wire_pack(&message.base);
+    *client = (struct cw_client){.d = &made_up, .job = job, .id = 7};
+    client->hello = cachew__v1__client_message__unpack(NULL, buf->len, buf->data);
+    cw_buf_unref(buf);
+    cw_client_admit(client);
+    assert_true(client->admitted);
+    cw_client_welcome(client);
+}
+
+/* The process of before, which says where it stands. */
+static void come_back(struct cw_client *client, struct cw_job *job, uint64_t epoch)
+{
+    char id[] = "a";
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    Cachew__V1__Position position = CACHEW__V1__POSITION__INIT;
+    position.epoch = epoch;
+    hello.position = &position;
+    hello.job_id = id;
+    job->consumers[0].client_id = 7;
+    hear(client, job, &hello);
+}
+
+static void skip_all(struct cw_job *job, uint64_t epoch)
+{
+    assert_int_equal(cw_job_skip(job, epoch, 0, ITEMS, "lost"), ITEMS);
+}
+
+/* ---- tests ---- */
+
+static void of_epochs_that_ended_meanwhile(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_client client;
+    skip_all(job, 0);
+    skip_all(job, 1);
+    cw_job_skip(job, 2, 3, 5, "lost");
+    assert_int_equal(job->first_epoch, 2);
+    come_back(&client, job, 0);
+    assert_true(is_told(0, 0, ITEMS) && is_told(1, 0, ITEMS) && is_told(2, 3, 5));
+    assert_int_equal(not_coming[3].n, 0);
+    assert_int_equal(why[0], CACHEW__V1__SKIPPED__WHY__LEFT_OUT);
+}
+
+static void of_a_job_that_ended_meanwhile(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_client client;
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++)
+        skip_all(job, epoch);
+    assert_int_equal(job->status, CW_JOB_FINISHED);
+    come_back(&client, job, 2);
+    assert_int_equal(not_coming[0].n + not_coming[1].n, 0); /* it has been through these */
+    assert_true(is_told(2, 0, ITEMS) && is_told(3, 0, ITEMS));
+}
+
+static void of_shared_epochs_that_others_have(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SHARED);
+    struct cw_client client;
+    skip_all(job, 0);
+    come_back(&client, job, 0);
+    assert_true(is_told(0, 0, ITEMS));
+    assert_int_equal(why[0], CACHEW__V1__SKIPPED__WHY__TAKEN);
+}
+
+/* A token can lead to an epoch of which the rest is skipped by request. */
+static void of_what_a_token_leads_to(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_token token = {.epoch = 1, .item = 4};
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    struct cw_client client;
+    unsigned char bytes[256];
+    size_t n = 0;
+    struct cw_err err = {0};
+    struct cw_set rest = {0};
+    cw_set_add(&rest, 4, ITEMS);
+    cw_job_skips_load(job, 1, &rest);
+    cw_set_fini(&rest);
+    token.fingerprint = job->fingerprint;
+    token.seed = job->seed;
+    assert_int_equal(cw_token_encode(&token, bytes, sizeof(bytes), &n, &err), 0);
+    hello.token.data = bytes;
+    hello.token.len = n;
+    hear(&client, job, &hello);
+    assert_int_equal(job->first_epoch, 2);
+    assert_true(cw_set_has_range(&not_coming[1], 4, ITEMS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(of_epochs_that_ended_meanwhile, made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(of_a_job_that_ended_meanwhile, made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(of_shared_epochs_that_others_have, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(of_what_a_token_leads_to, made_up_begin_stored, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
