@@ -64,29 +64,40 @@ static Cachew__V1__PlanInfo *copy_info(const Cachew__V1__PlanInfo *info)
     return copy;
 }
 
+/* Takes what the worker found the job to be. */
+static int take_info(struct cw_job *job, const Cachew__V1__PlanInfo *sent, struct cw_err *err)
+{
+    struct cw_plan_info checked;
+    struct cw_err why = {0};
+    if (cw_wire_info_from(sent, &checked, &why) != 0)
+        return cw_err_set(err, CW_E_INTERNAL,
+                          "the worker that prepared the job sent nothing valid: %s", why.msg);
+    Cachew__V1__PlanInfo *info = copy_info(sent);
+    if (!info)
+        return cw_err_set(err, CW_E_NOMEM, "out of memory for the job's facts");
+    int rc = cw_job_set_info(job, info, err);
+    if (rc != 0) {
+        cachew__v1__plan_info__free_unpacked(info, NULL);
+        return rc;
+    }
+    if (job->items == 0 && job->epochs_n == 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "the pipeline has no elements, and the job no last epoch: it would end "
+                          "one empty epoch after the other");
+    return 0;
+}
+
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared)
 {
     struct cw_err err = {0};
     job->prepared_by = job->preparing ? job->preparing->id : 0;
     job->preparing = NULL;
-    Cachew__V1__PlanInfo *info = NULL;
-    struct cw_plan_info checked;
     if (prepared->code != 0)
         cw_err_set(&err, prepared->code < 0 ? prepared->code : CW_E_INTERNAL, "%s",
                    prepared->error);
-    else if (!prepared->info || cw_wire_info_from(prepared->info, &checked, &err) != 0)
-        cw_err_set(&err, CW_E_INTERNAL, "the worker that prepared the job sent nothing valid: %s",
-                   err.msg);
-    else if (!(info = copy_info(prepared->info)) || cw_job_set_info(job, info, &err) != 0)
-        cw_err_set(&err, err.code ? err.code : CW_E_INTERNAL, "%s",
-                   err.code ? err.msg : "out of memory");
-    else if (job->items == 0 && job->epochs_n == 0)
-        cw_err_set(&err, CW_E_INVALID,
-                   "the pipeline has no elements, and the job no last epoch: it would end one "
-                   "empty epoch after the other");
+    else
+        (void)take_info(job, prepared->info, &err);
     if (err.code != 0) {
-        if (info && job->info != info)
-            cachew__v1__plan_info__free_unpacked(info, NULL);
         cw_job_fail(job, err.code, err.msg);
         return;
     }

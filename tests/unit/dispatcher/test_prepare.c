@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job is said to be by the worker that prepared it, and why it cannot be. */
+#include <string.h>
+#include "dispatcher/job/job.h"
+#include "unit/dispatcher/made_up.h"
+
+static struct cw_job *preparing(Cachew__V1__ConsumerMode mode)
+{
+    Cachew__V1__JobOptions *options = cachew__v1__job_options__unpack(NULL, 0, NULL);
+    options->mode = mode;
+    options->consumers = 2;
+    return cw_job_new(&made_up, "a", options, cachew__v1__graph__unpack(NULL, 0, NULL));
+}
+
+/* A job that failed tells its clients, and the log, this reason. */
+static void assert_failed(const struct cw_job *job, int code, const char *reason)
+{
+    assert_int_equal(job->status, CW_JOB_FAILED);
+    assert_int_equal(job->error_code, code);
+    if (!strstr(job->error, reason))
+        fail_msg("\"%s\" does not say \"%s\"", job->error, reason);
+    assert_true(made_up.due.failed_jobs);
+}
+
+static void shared_consumers_cannot_filter(void **state)
+{
+    (void)state;
+    struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__SHARED);
+    Cachew__V1__PlanInfo info = CACHEW__V1__PLAN_INFO__INIT;
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+    info.items = 10;
+    info.sparse = true;
+    info.chunk = 1;
+    prepared.info = &info;
+    cw_job_prepared(job, &prepared);
+    assert_failed(job, CW_E_UNSUPPORTED, "consumers=shared is not possible");
+}
+
+static void what_is_not_valid_is_named(void **state)
+{
+    (void)state;
+    struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__COORDINATED);
+    Cachew__V1__PlanInfo info = CACHEW__V1__PLAN_INFO__INIT;
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+    struct cw_plan_info checked;
+    struct cw_err why = {0};
+    info.item_bytes = -2;
+    assert_true(cw_wire_info_from(&info, &checked, &why) != 0);
+    prepared.info = &info;
+    cw_job_prepared(job, &prepared);
+    assert_failed(job, CW_E_INTERNAL, "sent nothing valid: ");
+    assert_string_equal(strstr(job->error, "valid: ") + strlen("valid: "), why.msg);
+}
+
+static void nothing_is_not_valid(void **state)
+{
+    (void)state;
+    struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__COORDINATED);
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+    cw_job_prepared(job, &prepared);
+    assert_failed(job, CW_E_INTERNAL, "sent nothing valid: facts of the pipeline are missing");
+}
+
+static void no_elements_and_no_end_is_no_job(void **state)
+{
+    (void)state;
+    struct cw_job *job = preparing(CACHEW__V1__CONSUMER_MODE__COORDINATED);
+    Cachew__V1__PlanInfo info = CACHEW__V1__PLAN_INFO__INIT;
+    Cachew__V1__Prepared prepared = CACHEW__V1__PREPARED__INIT;
+    prepared.info = &info;
+    cw_job_prepared(job, &prepared);
+    assert_failed(job, CW_E_INVALID, "the pipeline has no elements");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(shared_consumers_cannot_filter, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(what_is_not_valid_is_named, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(nothing_is_not_valid, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(no_elements_and_no_end_is_no_job, made_up_begin,
+                                        made_up_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
