@@ -2,13 +2,13 @@
 /* What tools and scrapers ask: calls of proto/cachew/v1/admin.proto, and metrics. This is the face
  * of admin/.
  *
- *   svc.c            what all calls have in common: unpacking, finding the job, replying
+ *   svc_common.c     what all calls have in common: unpacking, finding the job, replying
  *   svc_admin.c      the dispatcher, jobs and workers: shown, changed, removed, drained
  *   svc_cache.c      the cache · svc_tenants.c: tenants · svc_decisions.c: decisions that were made
  *   svc_explain.c    a job's decisions, and what its policies would say now
- *   job_rows.c       what was measured of jobs and workers, as messages
+ *   measured_rows.c  what was measured of jobs and workers, as messages
  *   metrics.c        metrics as text, from the rows of metric_items.h
- *   svc_metrics.c    metrics for those who ask, by call and by HTTP
+ *   metrics_serve.c  metrics for those who ask, by call and by HTTP
  *   backup.c         a copy of the state, as a stream */
 #ifndef CW_DISPATCHER_ADMIN_ADMIN_H
 #define CW_DISPATCHER_ADMIN_ADMIN_H

@@ -7,7 +7,7 @@
 #include "dispatcher/admin/admin.h"
 #include "dispatcher/job/job.h"
 
-/* ---- svc.c ---- */
+/* ---- svc_common.c ---- */
 void cw_svc_reply(struct cw_call *call, const ProtobufCMessage *message);
 /* The same when all that was written so far is stored (cw_when_stored); if it cannot be
  * now, the call fails and says so. */
@@ -54,7 +54,7 @@ void cw_svc_decisions_fini(struct cw_svc_decisions *list);
 void cw_svc_lines(const char *text, char ***ret_lines, size_t *ret_n);
 void cw_svc_lines_free(char **lines, size_t n);
 
-/* ---- job_rows.c ---- */
+/* ---- measured_rows.c ---- */
 void cw_svc_window_row(const struct cw_scale_window *window, Cachew__V1__TrainerWindow *ret_row);
 /* Fields of JobRow from 30 on; borrows from the job. */
 void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *window,

@@ -3,17 +3,17 @@
  * failed, removed; what is acknowledged of it; what is written of it and restored. This is the face
  * of job/.
  *
- *   job_life.c         made and freed; what its preparation found is taken over
- *   job_prepare.c      a worker opens and indexes its sources
- *   job_tick.c         what it does with time: waits, is watched and flushed, and is over
- *   job_end.c          it fails, or is removed
- *   job_faults.c       verdicts on items and files, carried out
- *   progress.c         acknowledgements, epochs that close, where a consumer goes on
- *   skip.c             items that somebody asked to leave out
- *   persist.c          its row and what it has used are written · restore.c: all is loaded at the start
- *   idle_watch.c       a warning when nothing of it is leased for long
- *   telemetry.c        what was measured of it, for people and metrics · telemetry_store.c: stored
- *   share_alerts.c     decisions that say that it gets fewer workers than it wants */
+ *   job_new.c           made and freed; what its preparation found is taken over
+ *   job_prepare.c       a worker opens and indexes its sources
+ *   job_tick.c          what it does with time: waits, is watched and flushed, and is over
+ *   job_end.c           it fails, or is removed
+ *   job_faults.c        verdicts on items and files, carried out
+ *   progress.c          acknowledgements, epochs that close, where a consumer goes on
+ *   skip_request.c      items that somebody asked to leave out
+ *   persist.c           its row and what it has used are written · restore.c: all is loaded
+ *   no_lease_warning.c  a warning when nothing of it is leased for long
+ *   telemetry.c         what was measured of it, for people and metrics · telemetry_store.c: stored
+ *   share_alerts.c      decisions that say that it gets fewer workers than it wants */
 #ifndef CW_DISPATCHER_JOB_JOB_H
 #define CW_DISPATCHER_JOB_JOB_H
 
@@ -22,7 +22,7 @@
 #include "dispatcher/model/model.h"
 #include "dispatcher/state/state.h"
 
-/* ---- job_life.c ---- */
+/* ---- job_new.c ---- */
 /* Takes options, graph. */
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
                           Cachew__V1__Graph *graph);
@@ -92,7 +92,7 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
 uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi,
                      const char *reason);
 
-/* ---- skip.c ---- */
+/* ---- skip_request.c ---- */
 /* Leaves items out of an epoch, past ones too: for when the trainer goes back. Returns how many
  * of them it has consumed. The job is running and dense; lo < hi, at most its items. */
 uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi);
@@ -100,7 +100,7 @@ uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, u
 uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi);
 uint64_t cw_job_batches_most(const struct cw_job *job);
 
-/* ---- idle_watch.c ---- */
+/* ---- no_lease_warning.c ---- */
 /* Each tick: says once in the log that nothing is leased, when that lasts. */
 void cw_job_watch_idle(struct cw_job *job, int64_t now);
 /* It has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */

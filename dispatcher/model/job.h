@@ -119,7 +119,7 @@ struct cw_job {
      * open epoch */
     uint64_t window_end;
     size_t workers_n; /* that serve it, when it was last looked */
-    /* idle_watch.c: since when nothing is leased though somebody waits; 0 = that is not so,
+    /* no_lease_warning.c: since when nothing is leased though somebody waits; 0 = that is not so,
      * INT64_MAX: it was told */
     int64_t still_ms;
     struct cw_job_due due;
@@ -150,7 +150,7 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 bool cw_job_has_clients(const struct cw_job *job);
 const char *cw_job_tenant(const struct cw_job *job);
-/* ---- relations.c ---- */
+/* ---- who_serves.c ---- */
 /* Whether the worker computes for the job or has something of it. Of one that uses every worker:
  * all but those that serve another job alone. */
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker);

@@ -11,10 +11,10 @@
  *   tenants.h        whose jobs are whose, and what each may have
  *   demand_window.h  what trainers measured · node_counters.h: what workers measured
  *
- *   relations.c      which worker serves which job: questions about two objects
+ *   who_serves.c     which worker serves which job: questions about two objects
  *   window_end.c     up to where items of a job are leased (window.h)
  *   worker_source.c  what workers tell of their source caches (worker.h)
- *   derived.c        what is kept twice for speed, compared with its source
+ *   check_derived.c  what is kept twice for speed, compared with its source
  *
  * One loop thread owns all of it, so there are no locks. Handlers change the model, write what must
  * outlive the process (state/state.h), and mark what is due; the end of the loop's iteration
@@ -69,7 +69,7 @@ struct cw_provision { /* provisioner.h */
 
 struct cw_counts { /* since this dispatcher began */
     uint64_t workers_joined, workers_lost, commits_failed;
-    uint64_t decisions[6]; /* by kind, in the order of decision_log.h */
+    uint64_t decisions[6]; /* by kind, in the order of decision_record.c */
 };
 
 /* What handlers found to be due for all jobs together. cycle.c does it at the end of the loop's iteration:

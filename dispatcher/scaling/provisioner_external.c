@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Somebody else starts and ends workers, as many as we say: the metric cachew_workers_wanted,
- * Admin.ListWorkers, and a decision at each change. A worker that gets SIGTERM drains, so
- * whichever are ended, nothing is lost. What drives a Kubernetes Deployment stands here. */
+/* `--provisioner external`: something outside cachew, such as a controller of a Kubernetes
+ * Deployment, starts and ends workers. Nothing is started here. The dispatcher publishes how many
+ * there should be: as metric cachew_workers_wanted, in Admin.ListWorkers, and as a decision at each
+ * change. A worker that gets SIGTERM drains, so whichever are ended, nothing is lost. */
 #include "dispatcher/model/model.h"
 
 static size_t external_start(void *state, size_t n)

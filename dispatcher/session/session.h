@@ -2,11 +2,11 @@
 /* The streams of workers and of clients: what may arrive, in which order, and how a stream ends.
  * This is the face of session/.
  *
- *   worker_session.c    a worker's stream: its reports, and how it is lost
- *   client_session.c    a client's stream: what arrives, and in which order it may
- *   client_admission.c  from a client's hello to its welcome: its job, its place, where it goes on
- *   client_end.c        how its stream ends, and its place becomes free
- *   generation.c        peers that have seen a higher generation than this dispatcher's */
+ *   worker_session.c     a worker's stream: its reports, and how it is lost
+ *   client_session.c     a client's stream: what arrives, and in which order it may
+ *   client_admission.c   from a client's hello to its welcome: its job, its place, where it goes on
+ *   client_end.c         how its stream ends, and its place becomes free
+ *   higher_generation.c  peers that have seen a higher generation than this dispatcher's */
 #ifndef CW_DISPATCHER_SESSION_SESSION_H
 #define CW_DISPATCHER_SESSION_SESSION_H
 
@@ -46,7 +46,7 @@ void cw_clients_end_job(struct cw_job *job, const char *reason);
 void cw_clients_tell_failed(struct cw_dispatcher *d);
 void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
 
-/* ---- generation.c ---- */
+/* ---- higher_generation.c ---- */
 /* A peer has seen a higher generation than this dispatcher's: says so in the log, once for each. */
 void cw_session_note_generation(struct cw_dispatcher *d, uint64_t seen, const char *who,
                                 const char *address);

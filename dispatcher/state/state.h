@@ -14,7 +14,7 @@
  *   state.c            writes of jobs, workers and keys of the cache become operations
  *   state_epoch.c      the same of an epoch's progress · state_usage.c: of what was used
  *   state_decisions.c  decisions and profiles, written and looked up
- *   decision_log.c     a decision goes into the log and into the database
+ *   decision_record.c  a decision goes into the log and into the database
  *   statements.c       the SQL of all operations, and sets of numbers as bytes
  *   state_queue.c      operations that wait for their transaction
  *   state_writer.c     the thread that carries transactions out
@@ -104,7 +104,7 @@ void cw_state_remove_cache_key(struct cw_state *state, const char *tenant, const
 void cw_state_put_epoch(struct cw_state *state, const char *job, const struct cw_epoch *epoch);
 
 /* ---- state_decisions.c ---- */
-/* What was decided (decision_log.c), also about jobs that are removed; and what was measured of a
+/* What was decided (decision_record.c), also about jobs that are removed; and what was measured of a
  * pipeline (by key; the latest `kept`). */
 struct cw_state_decision {
     uint64_t id;     /* rising, never used again; set when it is stored */
@@ -208,7 +208,7 @@ void cw_when_stored(struct cw_dispatcher *d, cw_stored_fn *fn, void *arg);
  * stored, and may not be for long. */
 void cw_stored_waiters_answer(struct cw_dispatcher *d, const struct cw_err *err);
 
-/* ---- decision_log.c ---- */
+/* ---- decision_record.c ---- */
 /* What was decided, by whom, of what, and why: every decision goes through here, into the log
  * and into state.db. Kinds:
  *
