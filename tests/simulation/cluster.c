@@ -117,6 +117,7 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
         seat->trainer->given.n = seat->trainer->saved_n;
         seat->actor =
             sim_program_spawn(programs[SIM_TRAINER], "sim_trainer_main", host, name, seat->trainer);
+        sim_forbid_leaks(seat->actor);
         break;
     }
 }
@@ -134,7 +135,8 @@ bool sim_seat_is_done(const struct sim_seat *seat)
 bool sim_cluster_is_done(const struct sim_cluster *cluster)
 {
     for (size_t i = 0; i < cluster->seats_n; i++)
-        if (cluster->seats[i].kind == SIM_TRAINER && !sim_seat_is_done(&cluster->seats[i]))
+        if (cluster->seats[i].kind == SIM_TRAINER &&
+            (!sim_seat_is_done(&cluster->seats[i]) || sim_seat_is_alive(&cluster->seats[i])))
             return false;
     return true;
 }

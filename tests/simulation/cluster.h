@@ -40,7 +40,7 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat);
 bool sim_seat_is_alive(const struct sim_seat *seat);
 /* A trainer's seat: whether it has got all that it is to get. */
 bool sim_seat_is_done(const struct sim_seat *seat);
-/* All trainers are done. */
+/* All trainers are done, and have ended. */
 bool sim_cluster_is_done(const struct sim_cluster *cluster);
 
 /* ---- jobs.c ---- */

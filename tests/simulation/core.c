@@ -29,6 +29,7 @@ struct sim_actor {
     bool is_alive, is_stopped, leaves; /* leaves: ends as soon as the world runs */
     int status, leaves_with;
     bool by_exit; /* it returned from main */
+    bool leaks_not;
     struct sim_mem *mem;
     struct sim_fibre *fibres;
     struct death *deaths;
@@ -490,6 +491,11 @@ bool sim_is_stopped(const struct sim_actor *actor)
     return actor->is_stopped;
 }
 
+void sim_forbid_leaks(struct sim_actor *actor)
+{
+    actor->leaks_not = true;
+}
+
 int sim_status(const struct sim_actor *actor)
 {
     return actor->status;
@@ -542,6 +548,8 @@ static void bury(struct sim_actor *actor, int status)
     }
     sim_mem_close(actor->mem, &blocks, &bytes);
     actor->mem = NULL;
+    if (actor->by_exit && actor->leaks_not && blocks > 0)
+        sim_fail("%s returned, with %zu blocks left", actor->name, blocks);
     if (actor->by_exit)
         sim_log("%s returned, with %zu blocks left", actor->name, blocks);
     else if (status >= 0)

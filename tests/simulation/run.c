@@ -13,13 +13,14 @@
 #include "faults.h"
 #include "planted.h"
 
+#define TELLS_S 5              /* between two lines of progress */
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
 
 struct options {
     uint64_t seeds, first;
     double minutes;
     const char *log;
-    bool no_faults, is_verbose, at_most_once;
+    bool no_faults, is_verbose, at_most_once, tells;
 };
 struct total {
     uint64_t seeds;
@@ -158,11 +159,20 @@ static void print_kills(const struct sim_faults *faults)
     printf("\n");
 }
 
-static void usage(void)
+static void usage(FILE *to, int status)
 {
-    fprintf(stderr, "usage: run [--seeds N] [--first SEED] [--minutes M] [--log FILE] "
-                    "[--no-faults] [--verbose] [--at-most-once] [--plant N]\n");
-    exit(2);
+    fprintf(to, "usage: run [OPTION ...]\n"
+                "  --seeds N        runs so many worlds (10)\n"
+                "  --first SEED     the seed of the first (1)\n"
+                "  --minutes M      runs worlds for so long, instead of --seeds\n"
+                "  --log FILE       writes the events of the last world to the file\n"
+                "  --no-faults      nothing fails\n"
+                "  --at-most-once   jobs that deliver at most once are among them\n"
+                "  --plant N        with mistake N of planted.h: the run is to fail\n"
+                "  --progress       tells how far it is, as it does on a terminal\n"
+                "  --verbose        prints the time of each seed\n"
+                "  --help           prints this\n");
+    exit(status);
 }
 
 static struct options parse(int argc, char **argv)
@@ -175,8 +185,10 @@ static struct options parse(int argc, char **argv)
                                           {"verbose", no_argument, NULL, 'v'},
                                           {"at-most-once", no_argument, NULL, 'a'},
                                           {"plant", required_argument, NULL, 'p'},
+                                          {"progress", no_argument, NULL, 'o'},
+                                          {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct options options = {.seeds = 10, .first = 1};
+    struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
@@ -205,8 +217,14 @@ static struct options parse(int argc, char **argv)
         case 'v':
             options.is_verbose = true;
             break;
+        case 'o':
+            options.tells = true;
+            break;
+        case 'h':
+            usage(stdout, 0);
+            break;
         default:
-            usage();
+            usage(stderr, 2);
         }
     }
     return options;
@@ -218,6 +236,20 @@ static double now_s(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static void tell(const struct options *options, const struct total *total)
+{
+    static double next_s;
+
+    if (!options->tells || now_s() < next_s)
+        return;
+    if (next_s > 0)
+        fprintf(stderr,
+                "simulation: %" PRIu64 " seeds done, the last was %" PRIu64 ", %" PRIu64
+                " kills counted\n",
+                total->seeds, options->first + total->seeds - 1, total->faults.kills_that_count);
+    next_s = now_s() + TELLS_S;
 }
 
 int main(int argc, char **argv)
@@ -235,6 +267,7 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < options.seeds && (options.minutes <= 0 || now_s() < end_s); i++) {
         double begin_s = now_s();
         run_seed(options.first + i, &options, &total);
+        tell(&options, &total);
         if (options.is_verbose)
             printf("seed %" PRIu64 ": %.3f s\n", options.first + i, now_s() - begin_s);
     }

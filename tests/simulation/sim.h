@@ -44,6 +44,8 @@ const char *sim_name(const struct sim_actor *actor);
 uint64_t sim_actor_id(const struct sim_actor *actor);
 bool sim_is_alive(const struct sim_actor *actor);
 bool sim_is_stopped(const struct sim_actor *actor);
+/* Fails when it returns from main and leaves memory. */
+void sim_forbid_leaks(struct sim_actor *actor);
 int sim_status(const struct sim_actor *actor); /* of a dead one: its exit status; -1 if killed */
 /* SIGKILL, SIGSTOP, SIGCONT. A kill of the running actor does not return. All of them are nothing
  * for a dead one. */
