@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the fields of a serialized protobuf message one by one, without a schema. */
+/* Reads the fields of a serialized protobuf message one after the other, without a schema. */
 #ifndef CW_RPC_PB_H
 #define CW_RPC_PB_H
 
@@ -11,18 +11,20 @@ enum cw_pb_type { CW_PB_VARINT = 0, CW_PB_FIXED64 = 1, CW_PB_BYTES = 2, CW_PB_FI
 struct cw_pb_field {
     uint32_t number;
     enum cw_pb_type type;
-    uint64_t value;      /* varint; of bytes: their length */
-    const uint8_t *data; /* bytes; fixed: where they lie */
+    uint64_t value;      /* the value of a varint, or the number of bytes */
+    const uint8_t *data; /* where the bytes, or the bytes of a fixed value, begin */
 };
-#define CW_PB_HEAD_MAX 20 /* tag and length, or tag and varint */
+#define CW_PB_HEAD_MAX 20 /* bytes of a tag with a length, or of a tag with a varint */
 
-/* A varint at the start of [p, end): bytes used, 0 when it is broken. */
+/* Reads a varint at the start of [p, end). Returns the bytes read, or 0 if it is malformed. */
 size_t cw_pb_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret);
-size_t cw_pb_put_varint(uint8_t *p, uint64_t value); /* at most 10 bytes */
-/* The head of a field: the tag, and the varint after it if the type has one. Bytes used, 0 when
- * broken. */
+/* Writes a varint and returns its bytes, 10 at most. */
+size_t cw_pb_put_varint(uint8_t *p, uint64_t value);
+/* Reads the head of a field: the tag, and the varint after it if the type has one. Returns the
+ * bytes read, or 0 if they are malformed. */
 size_t cw_pb_head(const uint8_t *p, const uint8_t *end, struct cw_pb_field *ret_field);
-/* The next field; moves *p. false at the end, and (with *p != end) when the message is broken. */
+/* Reads the next field and moves *p behind it. Returns false at the end of the message, and also if
+ * the message is malformed; then *p is not `end`. */
 bool cw_pb_next(const uint8_t **p, const uint8_t *end, struct cw_pb_field *ret_field);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gRPC by another process. Its threads do not outlive a fork, and it cannot be begun anew: in a
- * child of a process that has used it, channels and streams are those of `cachew-relay`, a
- * program that is started for the purpose and speaks for us. Client side only. Loop thread. */
+/* Calls through another process. gRPC's threads do not survive a fork, and gRPC cannot be started
+ * again in the child. So a child of a process that has used gRPC starts the program `cachew-relay`,
+ * which opens the channels, calls and streams on the child's behalf. Clients only. All functions
+ * are for the loop thread. */
 #ifndef CW_RPC_RELAY_H
 #define CW_RPC_RELAY_H
 
@@ -10,7 +11,7 @@
 struct cw_relay;
 struct cw_relay *cw_relay_new(struct cw_loop *loop) CW_MUST_CHECK;
 void cw_relay_free(struct cw_relay *relay);
-/* Objects are known by numbers, never used twice. */
+/* Channels and streams are named by numbers, which are never used again. */
 uint64_t cw_relay_channel(struct cw_relay *relay, const char *address);
 void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel);
 void cw_relay_unary(struct cw_relay *relay, uint64_t channel, const char *method,

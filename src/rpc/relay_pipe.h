@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames over a pair of pipes between a process and its relay, by a thread for each direction,
- * so that neither side's loop ever waits for the other. How much is on its way is bounded by
- * those who send: by windows and credit. */
+/* Frames over a pair of pipes between a process and its relay. Each direction has a thread, so that
+ * the loop of neither side ever waits for the other side. The queue here has no bound: the senders
+ * bound it by the windows and the credit of the streams. */
 #ifndef CW_RPC_RELAY_PIPE_H
 #define CW_RPC_RELAY_PIPE_H
 
@@ -10,20 +10,20 @@
 #include "rpc/rpc.h"
 
 enum cw_frame_kind {
-    /* to the relay */
-    CW_FRAME_CHANNEL = 1, /* id; text: address */
+    /* to the relay; each is about the object that has the number head.id */
+    CW_FRAME_CHANNEL = 1, /* opens one; text: address */
     CW_FRAME_CHANNEL_CLOSE,
-    CW_FRAME_UNARY,  /* id, on: channel; number: timeout_ms; text: method; bytes: request */
-    CW_FRAME_STREAM, /* id, on: channel; text: method */
+    CW_FRAME_UNARY,  /* on: the channel; number: timeout_ms; text: method; bytes: request */
+    CW_FRAME_STREAM, /* opens one; on: the channel; text: method */
     CW_FRAME_SEND,   /* bytes */
-    CW_FRAME_PAUSE,  /* number: paused */
-    CW_FRAME_FINISH, /* number: code; text */
+    CW_FRAME_PAUSE,  /* number: 1 to pause, 0 to go on */
+    CW_FRAME_FINISH, /* number: code; text: message */
     CW_FRAME_FREE,
-    /* from it */
-    CW_FRAME_REPLY,   /* to a UNARY; number: code; text: why; bytes: the reply */
+    /* from the relay */
+    CW_FRAME_REPLY,   /* of a unary call; number: code; text: message; bytes: the reply */
     CW_FRAME_MESSAGE, /* bytes */
-    CW_FRAME_END,     /* of a STREAM; number: code; text: why */
-    CW_FRAME_GONE     /* made by the reader: the other side has ended */
+    CW_FRAME_END,     /* of a stream; number: code; text: message */
+    CW_FRAME_GONE     /* never sent: the reader makes it when the other side has ended */
 };
 struct cw_frame_head {
     uint32_t kind, text_n;
@@ -33,24 +33,24 @@ struct cw_frame_head {
 struct cw_frame {
     struct cw_frame_head head;
     char *text;  /* NUL-terminated; never NULL when received */
-    void *bytes; /* taken by the receiver when it sets this to NULL */
+    void *bytes; /* the receiver may take them: it sets this to NULL */
 };
 typedef void cw_frame_fn(void *arg, struct cw_frame *frame);
 
 struct cw_relay_pipe;
-/* The descriptors stay the caller's. fn runs on the loop thread. */
+/* fn runs on the loop thread. The caller keeps the descriptors, and closes them. */
 struct cw_relay_pipe *cw_relay_pipe_new(struct cw_loop *loop, int in_fd, int out_fd,
                                         cw_frame_fn *fn, void *arg) CW_MUST_CHECK;
-/* The other side must have ended, or end by this: closing out_fd is the caller's. No fn runs
- * after it. */
+/* Waits for both threads: the caller must have stopped the other side. fn does not run
+ * afterwards. */
 void cw_relay_pipe_free(struct cw_relay_pipe *pipe);
-/* After CW_FRAME_GONE, for who ends the process instead of freeing the pipe: its reader has
- * ended. */
+/* Waits for the reader, which ends after CW_FRAME_GONE. For a caller that then ends the process
+ * instead of freeing the pipe. */
 void cw_relay_pipe_join_reader(struct cw_relay_pipe *pipe);
-/* Copies text; takes a ref of each buffer. */
+/* Queues a frame with copies of the text and of the buffers' bytes. */
 void cw_relay_pipe_send(struct cw_relay_pipe *pipe, const struct cw_frame_head *head,
                         const char *text, struct cw_buf *const *bufs, size_t n);
-/* Bytes of a message, in one piece. */
+/* Queues a frame with a copy of the message's bytes. */
 void cw_relay_pipe_send_msg(struct cw_relay_pipe *pipe, const struct cw_frame_head *head,
                             const struct cw_rpc_msg *msg);
 

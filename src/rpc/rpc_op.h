@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One operation given to gRPC: the tag. Embedded in what it belongs to, so that the pump allocates
- * nothing; done runs on the loop thread, exactly once per start. */
+/* One operation given to gRPC. Its address is the tag by which gRPC reports the completion. It is
+ * embedded in the object that it belongs to, so that the pump thread allocates nothing. */
 #ifndef CW_RPC_RPC_OP_H
 #define CW_RPC_RPC_OP_H
 
@@ -13,18 +13,21 @@
 
 struct cw_rpc_op {
     uint32_t magic;
-    bool ok; /* written by the pump before done is posted */
+    bool ok; /* whether it succeeded; the pump thread sets it before it posts the node */
     struct cw_rpc *rpc;
+    /* Runs on the loop thread, exactly once for each start. May free the operation. */
     void (*done)(struct cw_rpc_op *op, bool ok);
     struct cw_loop_node node;
 };
 
 void cw_rpc_op_init(struct cw_rpc_op *op, struct cw_rpc *rpc,
                     void (*done)(struct cw_rpc_op *op, bool ok));
-/* To be called right before the tag is given to gRPC, and when gRPC did not take it. */
+/* Call it right before the tag is given to gRPC. */
 void cw_rpc_op_begin(struct cw_rpc_op *op);
+/* Call it when gRPC did not take the tag. */
 void cw_rpc_op_revert(struct cw_rpc_op *op);
-/* Starts a batch; false (and the call cancelled) when gRPC refused it: a bug of ours, logged. */
+/* Starts a batch of the call. If gRPC refuses it, which is a bug of this program, it logs that,
+ * cancels the call and returns false. */
 bool cw_rpc_op_start(struct cw_rpc_op *op, grpc_call *call, const grpc_op *ops,
                      size_t n) CW_MUST_CHECK;
 
