@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Client side: channels, and unary calls on them. A channel lives until its last call is over;
- * closing it lets go of it, cancels the unary calls and silences them. */
+/* Client side: channels, and unary calls on them. Closing a channel drops its owner's reference
+ * and cancels its unary calls, whose callbacks then do not run. */
 #include <grpc/grpc_security.h>
-#include <stdio.h>
 
 #include "base/mem.h"
+#include "rpc/channel_int.h"
 #include "rpc/relay.h"
-#include "rpc/rpc_int.h"
 
 struct unary {
     struct cw_rpc_op op;
@@ -20,15 +19,6 @@ struct unary {
     grpc_metadata_array initial_md, trailing_md;
     grpc_status_code status;
     grpc_slice details;
-};
-struct cw_channel {
-    struct cw_rpc *rpc;
-    grpc_channel *channel;
-    char *address;
-    struct cw_err bad; /* the address is not one: what every call ends with */
-    size_t refs;
-    uint64_t relayed; /* not 0: the relay's number of it, and no channel of gRPC */
-    struct unary *unaries;
 };
 
 /* "unix:/path" as it is; else a name or number for the resolver. */
@@ -76,35 +66,6 @@ void cw_channel_close(struct cw_channel *channel)
     }
     channel->rpc->objects--;
     cw_channel_unref(channel);
-}
-
-void cw_channel_ref(struct cw_channel *channel)
-{
-    channel->refs++;
-}
-
-void cw_channel_unref(struct cw_channel *channel)
-{
-    if (!channel || --channel->refs > 0)
-        return;
-    if (channel->channel)
-        grpc_channel_destroy(channel->channel);
-    cw_mem_free(channel->address);
-    cw_mem_free(channel);
-}
-
-struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel)
-{
-    return channel->rpc;
-}
-
-int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details,
-                      const char *method, char *ret_msg, size_t cap)
-{
-    if (channel->bad.code == 0)
-        return cw_rpc_status(status, details, channel->address, method, ret_msg, cap);
-    snprintf(ret_msg, cap, "%s", channel->bad.msg);
-    return channel->bad.code;
 }
 
 static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_timespec deadline)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* grpc.health.v1: Check and Watch. One state for the whole process ("") and every service in it. */
+/* The health service, grpc.health.v1: Check and Watch. The whole process ("") and every service in
+ * it share one state. */
 #include "base/mem.h"
 #include "grpc/health/v1/health.pb-c.h"
-#include "rpc/rpc_int.h"
+#include "rpc/server_int.h"
 
 #define STATUS(name) GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
 
@@ -10,10 +11,11 @@ struct watcher {
     struct cw_health *health;
     struct cw_stream *stream;
     struct watcher *next, **prev;
-    bool known; /* the service is one of ours */
-    bool asked; /* the request has come */
+    bool known; /* the server has the service */
+    bool asked; /* the request has arrived */
 };
 struct cw_health {
+    struct cw_server_part part;
     struct cw_server *server;
     bool serving;
     struct watcher *watchers;
@@ -28,7 +30,7 @@ static struct cw_buf *reply_of(int status)
     return cw_buf_copy(bytes, n);
 }
 
-/* 1 known, 0 not, < 0 the request is broken. */
+/* Returns 1 if the service is known, 0 if not, and a cw_code if the request cannot be parsed. */
 static int find_service(const struct cw_health *health, struct cw_rpc_msg *msg)
 {
     size_t n = cw_rpc_msg_len(msg);
@@ -112,7 +114,32 @@ static void handle_watch(void *arg, struct cw_stream *stream)
     cw_stream_hold_open(stream); /* the client has half-closed it already */
 }
 
-struct cw_health *cw_health_new(struct cw_server *server)
+static void set_serving(struct cw_health *health, bool serving)
+{
+    if (health->serving == serving)
+        return;
+    health->serving = serving;
+    for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
+        if (watcher->asked && watcher->known)
+            tell(watcher);
+}
+
+static void stop_health(struct cw_server_part *part)
+{
+    struct cw_health *health = CW_CONTAINER_OF(part, struct cw_health, part);
+    set_serving(health, false);
+    for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
+        cw_stream_finish(watcher->stream, CW_E_UNAVAILABLE, "the server is stopping");
+}
+
+static void destroy_health(struct cw_server_part *part)
+{
+    struct cw_health *health = CW_CONTAINER_OF(part, struct cw_health, part);
+    CW_ASSERT(!health->watchers);
+    cw_mem_free(health);
+}
+
+void cw_server_add_health(struct cw_server *server)
 {
     struct cw_health *health = CW_NEW(struct cw_health);
     health->server = server;
@@ -123,30 +150,13 @@ struct cw_health *cw_health_new(struct cw_server *server)
     cw_server_add(server, &(struct cw_method){.path = "/grpc.health.v1.Health/Watch",
                                               .stream = handle_watch,
                                               .arg = health});
-    return health;
+    health->part = (struct cw_server_part){.stop = stop_health, .destroy = destroy_health};
+    cw_server_add_part(server, &health->part);
+    server->health = health;
 }
 
-void cw_health_set(struct cw_health *health, bool serving)
+void cw_server_set_serving(struct cw_server *server, bool serving)
 {
-    if (health->serving == serving)
-        return;
-    health->serving = serving;
-    for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
-        if (watcher->asked && watcher->known)
-            tell(watcher);
-}
-
-void cw_health_stop(struct cw_health *health)
-{
-    cw_health_set(health, false);
-    for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
-        cw_stream_finish(watcher->stream, CW_E_UNAVAILABLE, "the server is stopping");
-}
-
-void cw_health_free(struct cw_health *health)
-{
-    if (!health)
-        return;
-    CW_ASSERT(!health->watchers);
-    cw_mem_free(health);
+    if (server->health)
+        set_serving(server->health, serving);
 }

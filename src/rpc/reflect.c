@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server reflection, v1 and v1alpha: the two have equal messages, so v1's serve both. */
+/* Server reflection, v1 and v1alpha. The messages of the two are the same, so that one
+ * implementation serves both. */
 #include "base/mem.h"
 #include "grpc/reflection/v1/reflection.pb-c.h"
 #include "rpc/descriptors.h"
-#include "rpc/rpc_int.h"
+#include "rpc/server_int.h"
 
 typedef Grpc__Reflection__V1__ServerReflectionRequest request_pb;
 typedef Grpc__Reflection__V1__ServerReflectionResponse response_pb;
@@ -15,6 +16,7 @@ typedef Grpc__Reflection__V1__ServerReflectionResponse response_pb;
 #define GRPC_UNIMPLEMENTED 12
 
 struct cw_reflect {
+    struct cw_server_part part;
     struct cw_server *server;
     struct cw_descriptors set;
 };
@@ -29,7 +31,7 @@ static void send_response(struct session *session, request_pb *request, response
     response->original_request = request;
     size_t n = grpc__reflection__v1__server_reflection_response__get_packed_size(response);
     struct cw_buf *buf = cw_buf_new(n);
-    CW_ASSERT(buf); /* the size of our own descriptors */
+    CW_ASSERT(buf); /* as large as the program's own descriptors at most */
     grpc__reflection__v1__server_reflection_response__pack(response, buf->data);
     cw_stream_send(session->stream, &buf, 1);
     cw_buf_unref(buf);
@@ -129,7 +131,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     }
     answer(session, request);
     grpc__reflection__v1__server_reflection_request__free_unpacked(request, NULL);
-    /* one that does not read cannot make us hold much */
+    /* a client that does not read cannot make the send queue grow */
     cw_stream_pause(session->stream, cw_stream_queued(session->stream) > 0);
 }
 
@@ -158,24 +160,24 @@ static void handle_info(void *arg, struct cw_stream *stream)
     cw_stream_accept(stream, &cb, session);
 }
 
-struct cw_reflect *cw_reflect_new(struct cw_server *server, const void *descriptors, size_t n)
+static void destroy_reflection(struct cw_server_part *part)
+{
+    struct cw_reflect *reflect = CW_CONTAINER_OF(part, struct cw_reflect, part);
+    cw_descriptors_fini(&reflect->set);
+    cw_mem_free(reflect);
+}
+
+void cw_server_add_reflection(struct cw_server *server, const void *descriptors, size_t n)
 {
     static const char *const paths[] = {
         "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
         "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
     struct cw_reflect *reflect = CW_NEW(struct cw_reflect);
+    reflect->part = (struct cw_server_part){.destroy = destroy_reflection};
     reflect->server = server;
     cw_descriptors_init(&reflect->set, descriptors, n);
     for (size_t i = 0; i < CW_ARRAY_LEN(paths); i++)
         cw_server_add(server,
                       &(struct cw_method){.path = paths[i], .stream = handle_info, .arg = reflect});
-    return reflect;
-}
-
-void cw_reflect_free(struct cw_reflect *reflect)
-{
-    if (!reflect)
-        return;
-    cw_descriptors_fini(&reflect->set);
-    cw_mem_free(reflect);
+    cw_server_add_part(server, &reflect->part);
 }

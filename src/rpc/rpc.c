@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment: one completion queue and its pump thread. gRPC makes progress only while
- * somebody waits in grpc_completion_queue_next, so the pump does nothing but hand tags to the
- * loop. */
+/* The environment: one completion queue and its pump thread. gRPC makes progress only while a
+ * thread waits in grpc_completion_queue_next, so the pump does nothing but post the completed
+ * operations to the loop. */
 #include "rpc/rpc.h"
 
 #include <grpc/support/log.h>
@@ -15,7 +15,9 @@
 #include "rpc/rpc_int.h"
 #include "rpc/tsan.h"
 
-/* gRPC logs what every call reports through its status anyway: for debugging only. */
+#define CLOSING_MS 1000 /* for what lingering streams have still to send */
+
+/* What gRPC logs, each call reports through its status anyway. It is logged for debugging only. */
 static void on_gpr_log(gpr_log_func_args *args)
 {
     cw_log_debug("grpc", "%s", args->message);
@@ -38,8 +40,8 @@ static void pump(void *arg)
     }
 }
 
-/* The process that gRPC was begun in: in a child of it its threads and their locks are gone,
- * also when all was shut down before the fork. */
+/* The process that first used gRPC. In a child that it forks gRPC cannot work, not even when it was
+ * shut down before the fork: its threads, and the locks that they held, are gone. */
 static _Atomic pid_t begun_in;
 
 static bool is_dead_here(void)
@@ -69,6 +71,13 @@ void cw_rpc_set_small(struct cw_rpc *rpc)
     rpc->small = true;
 }
 
+/* Lingering streams get no more than this long from now. */
+static void hurry_lingering(struct cw_rpc *rpc, int64_t ms)
+{
+    for (struct cw_rpc_linger *linger = rpc->lingering; linger; linger = linger->next)
+        cw_timer_start(linger->timer, ms, 0);
+}
+
 void cw_rpc_free(struct cw_rpc *rpc)
 {
     if (!rpc)
@@ -79,7 +88,7 @@ void cw_rpc_free(struct cw_rpc *rpc)
         cw_mem_free(rpc);
         return;
     }
-    cw_stream_hurry(rpc, 1000);
+    hurry_lingering(rpc, CLOSING_MS);
     rpc->closing = true;
     while (rpc->live > 0)
         cw_loop_run(rpc->loop);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server: some requests for "any call" are always posted with gRPC; an arrived call is
- * dispatched by its path. (Methods registered with gRPC would leave calls to unknown paths
- * hanging until the client's deadline.) Stopping: no new calls, grace, cancel, gRPC's word that
- * all is over, then it is freed. */
+/* The server. It keeps some requests for "any call" posted with gRPC and dispatches each call that
+ * arrives by its path. (If methods were registered with gRPC, calls to unknown paths would hang
+ * until the client's deadline.) A server that stops refuses new calls, waits for the grace period,
+ * cancels the calls that are still open, and is freed when gRPC reports that it has shut down and
+ * the last call has ended (server_ref.c). */
 #include "rpc/rpc.h"
 
 #include <grpc/grpc_security.h>
@@ -12,34 +13,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "rpc/rpc_int.h"
-
-#define INCOMING 16 /* requests posted; more calls than that just wait for a turn of the loop */
-
-struct incoming {
-    struct cw_rpc_op op;
-    struct cw_server *server;
-    grpc_call *call;
-    grpc_call_details details;
-    grpc_metadata_array md;
-};
-struct cw_server {
-    struct cw_rpc *rpc;
-    grpc_server *server;
-    struct cw_method *methods; /* paths are owned */
-    size_t methods_n, methods_cap;
-    struct cw_strmap by_path;
-    struct cw_health *health;
-    struct cw_reflect *reflect;
-    struct incoming incoming[INCOMING];
-    size_t posted; /* of them */
-    size_t calls;  /* open */
-    bool started, stopping, shut;
-    struct cw_rpc_op shut_op;
-    struct cw_timer *grace;
-    cw_loop_fn *stopped;
-    void *arg;
-};
+#include "rpc/server_int.h"
 
 /* ---- making ---- */
 
@@ -69,20 +43,10 @@ void cw_server_add(struct cw_server *server, const struct cw_method *method)
     mine->path = cw_mem_strdup(method->path);
 }
 
-void cw_server_add_health(struct cw_server *server)
+void cw_server_add_part(struct cw_server *server, struct cw_server_part *part)
 {
-    server->health = cw_health_new(server);
-}
-
-void cw_server_set_serving(struct cw_server *server, bool serving)
-{
-    if (server->health)
-        cw_health_set(server->health, serving);
-}
-
-void cw_server_add_reflection(struct cw_server *server, const void *descriptors, size_t n)
-{
-    server->reflect = cw_reflect_new(server, descriptors, n);
+    part->next = server->parts;
+    server->parts = part;
 }
 
 /* "/pkg.Service/Method" -> "pkg.Service"; false when the path has no such form. */
@@ -148,7 +112,7 @@ int cw_server_listen(struct cw_server *server, const char *address, char *ret_ad
 
 /* ---- serving ---- */
 
-static void post(struct incoming *in)
+static void post(struct cw_incoming *in)
 {
     struct cw_server *server = in->server;
     struct cw_rpc *rpc = server->rpc;
@@ -169,7 +133,7 @@ void cw_server_start(struct cw_server *server)
     for (size_t i = 0; i < server->methods_n; i++)
         cw_strmap_set(&server->by_path, server->methods[i].path, &server->methods[i]);
     grpc_server_start(server->server);
-    for (size_t i = 0; i < INCOMING; i++) {
+    for (size_t i = 0; i < CW_SERVER_INCOMING; i++) {
         server->incoming[i].server = server;
         cw_rpc_op_init(&server->incoming[i].op, server->rpc, on_incoming);
         post(&server->incoming[i]);
@@ -187,50 +151,9 @@ static void dispatch(struct cw_server *server, grpc_call *call, const char *path
 
 /* ---- stopping ---- */
 
-static void free_server(struct cw_server *server)
-{
-    cw_timer_free(server->grace);
-    grpc_server_destroy(server->server);
-    cw_health_free(server->health);
-    cw_reflect_free(server->reflect);
-    for (size_t i = 0; i < server->methods_n; i++)
-        cw_mem_free((char *)(uintptr_t)server->methods[i].path);
-    cw_mem_free(server->methods);
-    cw_strmap_fini(&server->by_path);
-    server->rpc->objects--;
-    cw_mem_free(server);
-}
-
-static void maybe_stopped(struct cw_server *server)
-{
-    if (!server->shut || server->posted > 0 || server->calls > 0)
-        return;
-    cw_loop_fn *fn = server->stopped;
-    void *arg = server->arg;
-    free_server(server);
-    if (fn)
-        fn(arg);
-}
-
-struct cw_rpc *cw_server_rpc(const struct cw_server *server)
-{
-    return server->rpc;
-}
-
-void cw_server_enter(struct cw_server *server)
-{
-    server->calls++;
-}
-
-void cw_server_leave(struct cw_server *server)
-{
-    server->calls--;
-    maybe_stopped(server);
-}
-
 static void on_incoming(struct cw_rpc_op *op, bool ok)
 {
-    struct incoming *in = CW_CONTAINER_OF(op, struct incoming, op);
+    struct cw_incoming *in = CW_CONTAINER_OF(op, struct cw_incoming, op);
     struct cw_server *server = in->server;
     server->posted--;
     grpc_call *call = in->call;
@@ -252,7 +175,7 @@ static void on_shut(struct cw_rpc_op *op, bool ok)
     (void)ok;
     struct cw_server *server = CW_CONTAINER_OF(op, struct cw_server, shut_op);
     server->shut = true;
-    maybe_stopped(server);
+    cw_server_free_if_stopped(server);
 }
 
 static void on_grace_end(void *arg)
@@ -269,8 +192,9 @@ void cw_server_stop(struct cw_server *server, int64_t grace_ms, cw_loop_fn *fn, 
     server->stopping = true;
     server->stopped = fn;
     server->arg = arg;
-    if (server->health)
-        cw_health_stop(server->health);
+    for (struct cw_server_part *part = server->parts; part; part = part->next)
+        if (part->stop)
+            part->stop(part);
     cw_rpc_op_begin(&server->shut_op);
     grpc_server_shutdown_and_notify(server->server, server->rpc->queue, &server->shut_op);
     server->grace = cw_timer_new(server->rpc->loop, on_grace_end, server);

@@ -1,103 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bidirectional stream, on either side: making it, receiving, its end. */
-#include <grpc/support/alloc.h>
-#include <stdio.h>
-
+/* A bidirectional stream, on either side: how it is made, received from, and freed by its owner. */
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
 
-#define LINGER_MS 5000
-
-static void unlink_linger(struct cw_stream *stream)
-{
-    if (!stream->linger_prev)
-        return;
-    *stream->linger_prev = stream->linger_next;
-    if (stream->linger_next)
-        stream->linger_next->linger_prev = stream->linger_prev;
-    stream->linger_prev = NULL;
-}
-
-static void destroy(struct cw_stream *stream)
-{
-    unlink_linger(stream);
-    cw_timer_free(stream->linger);
-    stream_drop_queue(stream);
-    grpc_slice_unref(stream->details);
-    cw_channel_unref(stream->channel);
-    cw_mem_free(stream->method);
-    cw_mem_free(stream->peer);
-    cw_mem_free(stream->finish_msg);
-    cw_mem_free(stream);
-}
-
-static void keep_peer(struct cw_stream *stream)
-{
-    char *peer = grpc_call_get_peer(stream->call);
-    cw_mem_free(stream->peer);
-    stream->peer = cw_mem_strdup(peer ? peer : "unknown");
-    gpr_free(peer);
-}
-
-/* What gRPC wrote into the stream belongs to the call: it goes first. */
-static void drop_call(struct cw_stream *stream)
-{
-    if (!stream->call)
-        return;
-    keep_peer(stream);
-    grpc_metadata_array_destroy(&stream->initial_md);
-    grpc_metadata_array_destroy(&stream->trailing_md);
-    stream_drop_queue(stream);
-    grpc_call_unref(stream->call);
-    stream->call = NULL;
-}
-
-static int end_code(struct cw_stream *stream, char *ret_msg, size_t cap)
-{
-    if (stream->channel)
-        return cw_channel_status(stream->channel, stream->status, stream->details, stream->method,
-                                 ret_msg, cap);
-    snprintf(ret_msg, cap, "%s", "");
-    if (!stream->cancelled)
-        return 0;
-    snprintf(ret_msg, cap, "%s: the peer is gone or has cancelled", cw_stream_peer(stream));
-    return CW_E_UNAVAILABLE;
-}
-
-static void close_stream(struct cw_stream *stream)
-{
-    stream->over = true;
-    stream_drop_queue(stream);
-    if (stream->freed || !stream->accepted)
-        return;
-    char msg[CW_RPC_STATUS_MSG_BYTES];
-    int code = end_code(stream, msg, sizeof msg);
-    stream->cb.on_close(stream->arg, code, msg);
-}
-
-void stream_done(struct cw_stream *stream)
-{
-    /* A message may still be on its way to us when the status is here already. */
-    if (stream->status_done && !stream->receiving && !stream->sending && !stream->over)
-        close_stream(stream);
-    if (--stream->pending > 0)
-        return;
-    struct cw_server *server = stream->server;
-    drop_call(stream);
-    stream->over = true;
-    if (stream->freed || !stream->accepted)
-        destroy(stream);
-    if (server)
-        cw_server_leave(server);
-}
+#define LINGER_MS 5000 /* how long a freed stream may take to send its queue */
 
 /* ---- receiving ---- */
 
-void stream_begin_recv(struct cw_stream *stream)
+static void begin_recv(struct cw_stream *stream)
 {
-    /* a lingering one reads to the end */
-    bool unwanted = !stream->accepted || (stream->freed && !stream->linger);
+    /* a lingering stream reads to the end */
+    bool unwanted = !stream->accepted || (stream->freed && !stream->linger.timer);
     if (unwanted || stream->receiving || stream->paused || stream->recv_end ||
         stream->status_done || !stream->call)
         return;
@@ -125,7 +39,7 @@ static void on_received(struct cw_rpc_op *op, bool ok)
     stream->receiving = false;
     if (ok && stream->recv_buffer) {
         take_message(stream);
-        stream_begin_recv(stream);
+        begin_recv(stream);
     } else {
         stream->recv_end = true;
         if (stream->recv_buffer)
@@ -143,7 +57,7 @@ void cw_stream_pause(struct cw_stream *stream, bool paused)
     if (stream->relayed)
         cw_relay_pause(stream->rpc->relay, stream->relayed, paused);
     else
-        stream_begin_recv(stream);
+        begin_recv(stream);
 }
 
 /* ---- making ---- */
@@ -202,7 +116,7 @@ struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *ca
     grpc_op meta = {.op = GRPC_OP_RECV_INITIAL_METADATA};
     meta.data.recv_initial_metadata.recv_initial_metadata = &stream->initial_md;
     start(stream, &stream->meta_op, &meta);
-    stream_begin_recv(stream);
+    begin_recv(stream);
     return stream;
 }
 
@@ -240,11 +154,11 @@ void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_
     close.data.recv_close_on_server.cancelled = &stream->cancelled;
     start(stream, &stream->status_op, &close);
     stream_send_init(stream);
-    stream->pending++; /* the owner may free it in here */
+    stream->pending++; /* the owner may free the stream in the callback */
     method->stream(method->arg, stream);
     if (!stream->accepted && !stream->finishing)
         cw_stream_finish(stream, CW_E_INTERNAL, "the stream was not accepted");
-    stream_begin_recv(stream);
+    begin_recv(stream);
     stream_done(stream);
 }
 
@@ -262,14 +176,7 @@ void cw_stream_hold_open(struct cw_stream *stream)
     stream->hold_open = true;
 }
 
-const char *cw_stream_peer(const struct cw_stream *stream)
-{
-    if (stream->call)
-        keep_peer((struct cw_stream *)(uintptr_t)stream); /* a cache */
-    return stream->peer;
-}
-
-/* ---- letting go ---- */
+/* ---- freeing ---- */
 
 static void cancel(struct cw_stream *stream)
 {
@@ -284,21 +191,15 @@ static void on_linger_end(void *arg)
 
 static void linger(struct cw_stream *stream)
 {
-    struct cw_rpc *rpc = stream->rpc;
-    stream->linger_next = rpc->lingering;
-    stream->linger_prev = &rpc->lingering;
-    if (rpc->lingering)
-        rpc->lingering->linger_prev = &stream->linger_next;
-    rpc->lingering = stream;
-    stream->linger = cw_timer_new(rpc->loop, on_linger_end, stream);
-    cw_timer_start(stream->linger, LINGER_MS, 0);
+    struct cw_rpc_linger *linger = &stream->linger, **list = &stream->rpc->lingering;
+    linger->next = *list;
+    linger->prev = list;
+    if (*list)
+        (*list)->prev = &linger->next;
+    *list = linger;
+    linger->timer = cw_timer_new(stream->rpc->loop, on_linger_end, stream);
+    cw_timer_start(linger->timer, LINGER_MS, 0);
     cw_stream_pause(stream, false);
-}
-
-void cw_stream_hurry(struct cw_rpc *rpc, int64_t ms)
-{
-    for (struct cw_stream *stream = rpc->lingering; stream; stream = stream->linger_next)
-        cw_timer_start(stream->linger, ms, 0);
 }
 
 void cw_stream_free(struct cw_stream *stream)
@@ -313,7 +214,7 @@ void cw_stream_free(struct cw_stream *stream)
     stream->freed = true;
     stream->rpc->objects--;
     if (stream->pending == 0) {
-        destroy(stream);
+        stream_destroy(stream);
     } else if (stream->finishing && !stream->status_done) {
         linger(stream);
     } else {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stream object, shared by stream.c (life, receiving) and stream_send.c.
+/* The stream object, shared by stream.c (making, receiving, freeing), stream_send.c (sending),
+ * stream_queue.c (the send queue) and stream_end.c (the end).
  *
- * pending counts batches in flight; every callback into the owner happens inside the completion
- * of one, so that the owner may free the stream there. gRPC's call is let go as soon as the
- * stream is over and nothing is pending (a server cannot stop before); the object when its owner
- * has let go as well. */
+ * `pending` counts the batches in flight. Every callback of the owner runs inside the completion of
+ * a batch, so that the owner may free the stream in it. The call is given back to gRPC as soon as
+ * the stream is over and nothing is pending (a server cannot stop before that). The object is freed
+ * when its owner has freed it as well. */
 #ifndef CW_RPC_STREAM_INT_H
 #define CW_RPC_STREAM_INT_H
 
@@ -17,24 +18,25 @@ struct out_msg {
 };
 struct cw_stream {
     struct cw_rpc *rpc;
-    struct cw_channel *channel; /* client side: one ref; else NULL */
-    struct cw_server *server;   /* server side: it waits for the call; else NULL */
+    struct cw_channel *channel; /* on the client side, with a reference; else NULL */
+    struct cw_server *server;   /* on the server side, entered until the call is over; else NULL */
     grpc_call *call;            /* NULL when over */
-    /* not 0: the relay's number of it; then only rpc, channel, method and peer are used */
+    /* The relay's number of the stream, of which only rpc, channel, method and peer are then used.
+     * 0: it is a stream of gRPC. */
     uint64_t relayed;
     char *method;
     char *peer;
     struct cw_stream_cb cb;
     void *arg;
     size_t pending;
-    bool accepted;  /* the owner has it */
-    bool freed;     /* and let go */
-    bool over;      /* on_close was due */
-    bool hold_open; /* server: half-closing by the peer does not end it */
+    bool accepted;  /* it has an owner */
+    bool freed;     /* the owner has freed it */
+    bool over;      /* it has ended, and on_close was called if it had an owner then */
+    bool hold_open; /* server side: it goes on after the peer has half-closed it */
 
     /* sending */
     struct cw_rpc_op start_op, send_op, finish_op;
-    struct out_msg *head, **tail; /* head is in flight while sending */
+    struct out_msg *head, **tail; /* the head is in flight while `sending` */
     size_t queued, low;
     bool sending, above_low;
     bool finishing, finish_sent;
@@ -47,25 +49,31 @@ struct cw_stream {
     bool receiving, paused, recv_end;
 
     /* the end: RECV_STATUS_ON_CLIENT or RECV_CLOSE_ON_SERVER */
-    struct cw_rpc_op status_op, meta_op;
+    struct cw_rpc_op status_op; /* the operation named above */
+    struct cw_rpc_op meta_op;   /* client side: the server's initial metadata */
     bool status_done;
     grpc_status_code status;
     grpc_slice details;
     grpc_metadata_array initial_md, trailing_md;
     int cancelled;
 
-    /* freed after finish: sends what is queued by itself, for a while */
-    struct cw_timer *linger;
-    struct cw_stream *linger_next, **linger_prev;
+    struct cw_rpc_linger linger; /* freed after it was finished */
 };
 
-/* At the end of every completion: gives the batch back and ends what can be ended. */
-void stream_done(struct cw_stream *stream);
-void stream_begin_recv(struct cw_stream *stream);
+/* ---- the send queue (stream_queue.c) ---- */
+void stream_queue_init(struct cw_stream *stream);
+/* Appends a message made of the buffers, of each of which it takes a reference. */
+void stream_add_out(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
+void stream_remove_head(struct cw_stream *stream);
+void stream_drop_queue(struct cw_stream *stream); /* removes all messages */
 
-/* stream_send.c */
+/* ---- the end (stream_end.c) ---- */
+void stream_destroy(struct cw_stream *stream); /* nothing is pending */
+/* Called last in the completion of every batch. Uncounts the batch, calls on_close if the stream is
+ * over, and frees what can be freed; so the stream may be gone afterwards. */
+void stream_done(struct cw_stream *stream);
+
+/* ---- sending (stream_send.c) ---- */
 void stream_send_init(struct cw_stream *stream);
-void stream_pump_out(struct cw_stream *stream); /* starts the next batch if none is in flight */
-void stream_drop_queue(struct cw_stream *stream);
 
 #endif

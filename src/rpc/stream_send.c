@@ -1,68 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending on a stream: one batch in flight (gRPC takes no more), the queue behind it, then the
- * end. */
+/* Sending on a stream: one message of the queue is in flight at a time, as gRPC takes no more. The
+ * end of our side is sent after the queue. */
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
-
-#define MESSAGE_BYTES 512 /* what gRPC and the queue take for a message besides its bytes */
-
-static void remove_head(struct cw_stream *stream)
-{
-    struct out_msg *msg = stream->head;
-    stream->head = msg->next;
-    if (!stream->head)
-        stream->tail = &stream->head;
-    stream->queued -= msg->bytes;
-    grpc_byte_buffer_destroy(msg->buffer);
-    cw_mem_free(msg);
-}
-
-void stream_drop_queue(struct cw_stream *stream)
-{
-    while (stream->head)
-        remove_head(stream);
-}
-
-static void on_sent(struct cw_rpc_op *op, bool ok)
-{
-    struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, send_op);
-    stream->sending = false;
-    remove_head(stream);
-    if (!ok)
-        stream_drop_queue(stream); /* the call is broken: its status comes */
-    else
-        stream_pump_out(stream);
-    if (stream->above_low && stream->queued <= stream->low) {
-        stream->above_low = false;
-        if (ok && !stream->freed && !stream->over && stream->cb.on_low)
-            stream->cb.on_low(stream->arg);
-    }
-    stream_done(stream);
-}
-
-static void on_finish_sent(struct cw_rpc_op *op, bool ok)
-{
-    (void)ok;
-    stream_done(CW_CONTAINER_OF(op, struct cw_stream, finish_op));
-}
-
-static void on_started(struct cw_rpc_op *op, bool ok)
-{
-    (void)ok;
-    stream_done(CW_CONTAINER_OF(op, struct cw_stream, start_op));
-}
-
-void stream_send_init(struct cw_stream *stream)
-{
-    stream->tail = &stream->head;
-    cw_rpc_op_init(&stream->send_op, stream->rpc, on_sent);
-    cw_rpc_op_init(&stream->finish_op, stream->rpc, on_finish_sent);
-    cw_rpc_op_init(&stream->start_op, stream->rpc, on_started);
-    grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA};
-    if (cw_rpc_op_start(&stream->start_op, stream->call, &op, 1))
-        stream->pending++;
-}
 
 static void send_head(struct cw_stream *stream)
 {
@@ -94,7 +35,8 @@ static void send_finish(struct cw_stream *stream)
     grpc_slice_unref(details);
 }
 
-void stream_pump_out(struct cw_stream *stream)
+/* Starts the next batch if none is in flight. */
+static void pump_out(struct cw_stream *stream)
 {
     if (stream->sending || !stream->call || stream->over)
         return;
@@ -104,31 +46,54 @@ void stream_pump_out(struct cw_stream *stream)
         send_finish(stream);
 }
 
+static void on_sent(struct cw_rpc_op *op, bool ok)
+{
+    struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, send_op);
+    stream->sending = false;
+    stream_remove_head(stream);
+    if (!ok)
+        stream_drop_queue(stream); /* the call is broken: its status follows */
+    else
+        pump_out(stream);
+    if (stream->above_low && stream->queued <= stream->low) {
+        stream->above_low = false;
+        if (ok && !stream->freed && !stream->over && stream->cb.on_low)
+            stream->cb.on_low(stream->arg);
+    }
+    stream_done(stream);
+}
+
+static void on_finish_sent(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    stream_done(CW_CONTAINER_OF(op, struct cw_stream, finish_op));
+}
+
+static void on_started(struct cw_rpc_op *op, bool ok)
+{
+    (void)ok;
+    stream_done(CW_CONTAINER_OF(op, struct cw_stream, start_op));
+}
+
+void stream_send_init(struct cw_stream *stream)
+{
+    stream_queue_init(stream);
+    cw_rpc_op_init(&stream->send_op, stream->rpc, on_sent);
+    cw_rpc_op_init(&stream->finish_op, stream->rpc, on_finish_sent);
+    cw_rpc_op_init(&stream->start_op, stream->rpc, on_started);
+    grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA};
+    if (cw_rpc_op_start(&stream->start_op, stream->call, &op, 1))
+        stream->pending++;
+}
+
 void cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
 {
     if (stream->relayed)
         cw_relay_send(stream->rpc->relay, stream->relayed, bufs, n);
     if (stream->finishing || stream->over || stream->relayed)
         return;
-    struct out_msg *msg = CW_NEW(struct out_msg);
-    msg->buffer = cw_rpc_buffer_new(bufs, n, &msg->bytes);
-    msg->bytes += MESSAGE_BYTES;
-    stream->queued += msg->bytes;
-    stream->above_low |= stream->queued > stream->low;
-    *stream->tail = msg;
-    stream->tail = &msg->next;
-    stream_pump_out(stream);
-}
-
-size_t cw_stream_queued(const struct cw_stream *stream)
-{
-    return stream->queued;
-}
-
-void cw_stream_set_low(struct cw_stream *stream, size_t bytes)
-{
-    stream->low = bytes; /* (of a relayed one nothing is ever queued here) */
-    stream->above_low = stream->queued > bytes;
+    stream_add_out(stream, bufs, n);
+    pump_out(stream);
 }
 
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg)
@@ -140,5 +105,5 @@ void cw_stream_finish(struct cw_stream *stream, int code, const char *msg)
     stream->finishing = true;
     stream->finish_code = code;
     stream->finish_msg = cw_mem_strdup(msg);
-    stream_pump_out(stream);
+    pump_out(stream);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The channel object, shared by channel.c (opening, calls) and channel_ref.c (references). */
+#ifndef CW_RPC_CHANNEL_INT_H
+#define CW_RPC_CHANNEL_INT_H
+
+#include "rpc/rpc_int.h"
+
+struct unary;
+struct cw_channel {
+    struct cw_rpc *rpc;
+    grpc_channel *channel; /* NULL when relayed */
+    char *address;
+    struct cw_err bad;     /* set when the address is malformed; every call then ends with it */
+    size_t refs;           /* the owner's, and one of each call and stream */
+    uint64_t relayed;      /* the relay's number of the channel; 0: it is a channel of gRPC */
+    struct unary *unaries; /* the open unary calls */
+};
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server object, shared by server.c (methods, dispatching, stopping), server_ref.c (counting,
+ * freeing) and the services that a server has of its own (health.c, reflect.c). */
+#ifndef CW_RPC_SERVER_INT_H
+#define CW_RPC_SERVER_INT_H
+
+#include "base/map.h"
+#include "rpc/rpc_int.h"
+
+/* The number of requests for a call that are posted with gRPC. When more calls arrive at once, the
+ * rest wait for the next loop iteration. */
+#define CW_SERVER_INCOMING 16
+
+struct cw_incoming {
+    struct cw_rpc_op op;
+    struct cw_server *server;
+    grpc_call *call;
+    grpc_call_details details;
+    grpc_metadata_array md;
+};
+
+/* What a service allocates for a server and the server stops and frees with itself. */
+struct cw_server_part {
+    void (*stop)(struct cw_server_part *part);    /* the server begins to stop; may be NULL */
+    void (*destroy)(struct cw_server_part *part); /* no call is open any more */
+    struct cw_server_part *next;
+};
+
+struct cw_server {
+    struct cw_rpc *rpc;
+    grpc_server *server;
+    struct cw_method *methods; /* the server owns their paths */
+    size_t methods_n, methods_cap;
+    struct cw_strmap by_path; /* path -> method, filled when the server starts */
+    struct cw_server_part *parts;
+    struct cw_health *health; /* the health service's; NULL: the server has none */
+    struct cw_incoming incoming[CW_SERVER_INCOMING];
+    size_t posted; /* how many of them gRPC has */
+    size_t calls;  /* open calls and streams */
+    bool started, stopping, shut;
+    struct cw_rpc_op shut_op;
+    struct cw_timer *grace;
+    cw_loop_fn *stopped;
+    void *arg;
+};
+
+/* ---- server_ref.c ---- */
+/* Frees the server and calls `stopped` if it has shut down and nothing is left of it. */
+void cw_server_free_if_stopped(struct cw_server *server);
+
+/* ---- server.c ---- */
+void cw_server_add_part(struct cw_server *server, struct cw_server_part *part);
+/* Iterates over the names of the services that methods were added for, in the order in which they
+ * were added: start with *i = 0 and stop when it returns false. */
+bool cw_server_next_service(const struct cw_server *server, size_t *i, char *ret_name, size_t cap);
+bool cw_server_has_service(const struct cw_server *server, const char *name);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The send queue of a stream. Its head is in flight while the stream sends. */
+#include "base/mem.h"
+#include "rpc/stream_int.h"
+
+#define MESSAGE_BYTES 512 /* memory of gRPC and of the queue for a message, besides its bytes */
+
+void stream_queue_init(struct cw_stream *stream)
+{
+    stream->tail = &stream->head;
+}
+
+void stream_add_out(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
+{
+    struct out_msg *msg = CW_NEW(struct out_msg);
+    msg->buffer = cw_rpc_buffer_new(bufs, n, &msg->bytes);
+    msg->bytes += MESSAGE_BYTES;
+    stream->queued += msg->bytes;
+    stream->above_low |= stream->queued > stream->low;
+    *stream->tail = msg;
+    stream->tail = &msg->next;
+}
+
+void stream_remove_head(struct cw_stream *stream)
+{
+    struct out_msg *msg = stream->head;
+    stream->head = msg->next;
+    if (!stream->head)
+        stream->tail = &stream->head;
+    stream->queued -= msg->bytes;
+    grpc_byte_buffer_destroy(msg->buffer);
+    cw_mem_free(msg);
+}
+
+void stream_drop_queue(struct cw_stream *stream)
+{
+    while (stream->head)
+        stream_remove_head(stream);
+}
+
+size_t cw_stream_queued(const struct cw_stream *stream)
+{
+    return stream->queued;
+}
+
+void cw_stream_set_low(struct cw_stream *stream, size_t bytes)
+{
+    stream->low = bytes; /* never reached on a relayed stream, whose queue here is empty */
+    stream->above_low = stream->queued > bytes;
+}
