@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cachew/client.h"
-#include "faults.h"
 #include "planted.h"
+#include "shrink.h"
 
 #define TELLS_S 5              /* between two lines of progress */
 #define WHOLE_NS (900 * SIM_S) /* after the last fault all must have ended by then */
@@ -20,7 +20,7 @@ struct options {
     uint64_t seeds, first;
     double minutes;
     const char *log;
-    bool no_faults, is_verbose, at_most_once, tells;
+    bool no_faults, is_verbose, at_most_once, tells, shrinks;
 };
 struct total {
     uint64_t seeds;
@@ -118,7 +118,9 @@ static void begin(struct sim_cluster *cluster, const struct plan *plan)
         add_trainers(cluster, &plan->jobs[i], i);
 }
 
-static void run_seed(uint64_t seed, const struct options *options, struct total *total)
+/* schedule: NULL, or where the faults are written or read. */
+static void run_seed(uint64_t seed, const struct options *options, struct total *total,
+                     struct sim_schedule *schedule)
 {
     struct sim_config config = {.seed = seed, .log_path = options->log};
     struct sim_cluster cluster = {.seats_n = 0};
@@ -128,7 +130,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 30) * SIM_S;
     if (!options->no_faults)
-        sim_faults_begin(&cluster, &total->faults, NULL, until_ns);
+        sim_faults_begin(&cluster, &total->faults, schedule, until_ns);
     enum sim_end end = sim_world_run(is_done, &cluster, until_ns + WHOLE_NS);
     if (end != SIM_END_DONE)
         sim_fail("%s", end == SIM_END_IDLE ? "nothing can happen any more"
@@ -170,6 +172,7 @@ static void usage(FILE *to, int status)
                 "  --at-most-once   jobs that deliver at most once are among them\n"
                 "  --plant N        with mistake N of planted.h: the run is to fail\n"
                 "  --progress       tells how far it is, as it does on a terminal\n"
+                "  --shrink         finds the fewest faults with which the first world fails\n"
                 "  --verbose        prints the time of each seed\n"
                 "  --help           prints this\n");
     exit(status);
@@ -177,17 +180,13 @@ static void usage(FILE *to, int status)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {{"seeds", required_argument, NULL, 's'},
-                                          {"first", required_argument, NULL, 'f'},
-                                          {"minutes", required_argument, NULL, 'm'},
-                                          {"log", required_argument, NULL, 'l'},
-                                          {"no-faults", no_argument, NULL, 'n'},
-                                          {"verbose", no_argument, NULL, 'v'},
-                                          {"at-most-once", no_argument, NULL, 'a'},
-                                          {"plant", required_argument, NULL, 'p'},
-                                          {"progress", no_argument, NULL, 'o'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"seeds", required_argument, NULL, 's'},   {"first", required_argument, NULL, 'f'},
+        {"minutes", required_argument, NULL, 'm'}, {"log", required_argument, NULL, 'l'},
+        {"no-faults", no_argument, NULL, 'n'},     {"verbose", no_argument, NULL, 'v'},
+        {"at-most-once", no_argument, NULL, 'a'},  {"plant", required_argument, NULL, 'p'},
+        {"shrink", no_argument, NULL, 'r'},        {"progress", no_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct options options = {.seeds = 10, .first = 1, .tells = isatty(STDERR_FILENO) == 1};
 
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -219,6 +218,9 @@ static struct options parse(int argc, char **argv)
             break;
         case 'o':
             options.tells = true;
+            break;
+        case 'r':
+            options.shrinks = true;
             break;
         case 'h':
             usage(stdout, 0);
@@ -252,6 +254,25 @@ static void tell(const struct options *options, const struct total *total)
     next_s = now_s() + TELLS_S;
 }
 
+static void run_first(void *arg, struct sim_schedule *schedule)
+{
+    const struct options *options = arg;
+    struct total total = {.seeds = 0};
+
+    run_seed(options->first, options, &total, schedule);
+}
+
+static int shrink(struct options *options)
+{
+    struct sim_config config = {.seed = options->first};
+
+    (void)draw(&config, options->at_most_once); /* its references are known to all runs then */
+    if (sim_shrink(run_first, options))
+        return 1;
+    printf("seed %" PRIu64 " does not fail\n", options->first);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static char self[4096];
@@ -264,9 +285,11 @@ int main(int argc, char **argv)
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
         return 2;
     sim_programs_open(dirname(self));
+    if (options.shrinks)
+        return shrink(&options);
     for (uint64_t i = 0; i < options.seeds && (options.minutes <= 0 || now_s() < end_s); i++) {
         double begin_s = now_s();
-        run_seed(options.first + i, &options, &total);
+        run_seed(options.first + i, &options, &total, NULL);
         tell(&options, &total);
         if (options.is_verbose)
             printf("seed %" PRIu64 ": %.3f s\n", options.first + i, now_s() - begin_s);
