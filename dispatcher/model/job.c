@@ -40,6 +40,14 @@ bool cw_job_has_clients(const struct cw_job *job)
     return false;
 }
 
+bool cw_job_had_clients(const struct cw_job *job)
+{
+    for (uint32_t c = 0; c < job->layout.consumers; c++)
+        if (job->consumers[c].client_id != 0)
+            return true;
+    return false;
+}
+
 const char *cw_job_tenant(const struct cw_job *job)
 {
     return job->tenant->name;

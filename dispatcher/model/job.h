@@ -149,6 +149,8 @@ struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 /* one that can be joined */
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 bool cw_job_has_clients(const struct cw_job *job);
+/* A consumer's place was taken at some time: somebody can have received something. */
+bool cw_job_had_clients(const struct cw_job *job);
 const char *cw_job_tenant(const struct cw_job *job);
 /* ---- who_serves.c ---- */
 /* Whether the worker computes for the job or has something of it. Of one that uses every worker:

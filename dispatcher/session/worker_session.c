@@ -22,7 +22,8 @@ static void jobs_want_fill(struct cw_dispatcher *d)
         job->due.leases = true;
 }
 
-/* at_most_once: what the lost worker held is left out, not computed again. */
+/* at_most_once: what the lost worker held is left out, not computed again. But a job whose trainer
+ * has not joined yet loses nothing: nobody can have received it, and nobody would be told. */
 static void skip_held(struct cw_share *share)
 {
     while (share->leases) {
@@ -57,7 +58,8 @@ static void release(struct cw_worker *worker, bool died)
         struct cw_share *share = worker->shares;
         if (died)
             cw_job_blame_items(share);
-        if (share->job->options->at_most_once && share->job->status == CW_JOB_RUNNING)
+        if (share->job->options->at_most_once && share->job->status == CW_JOB_RUNNING &&
+            cw_job_had_clients(share->job))
             skip_held(share);
         cw_lease_free_all(share, false);
         cw_share_remove(share);

@@ -3,6 +3,7 @@
  * away. */
 #include <string.h>
 #include "dispatcher/job/job.h"
+#include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/session/session.h"
 #include "unit/dispatcher/made_up.h"
@@ -39,6 +40,15 @@ void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs,
     if (command->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED)
         note(command->skipped);
     cachew__v1__client_command__free_unpacked(command, NULL);
+}
+
+void __wrap_cw_stream_finish(struct cw_stream *stream, int code, const char *msg);
+
+void __wrap_cw_stream_finish(struct cw_stream *stream, int code, const char *msg)
+{
+    (void)stream;
+    (void)code;
+    (void)msg;
 }
 
 static bool is_told(uint64_t epoch, uint64_t lo, uint64_t hi)
@@ -165,6 +175,34 @@ static void of_what_a_token_leads_to(void **state)
     assert_true(cw_set_has_range(&not_coming[1], 4, ITEMS));
 }
 
+/* At most once: leases all that it can to a worker, which is lost; then as many are skipped. */
+static uint64_t skipped_with_a_worker(uint64_t client_id)
+{
+    struct cw_job *job = begin_job(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_worker *worker = made_up_worker(1, 2);
+    job->options->at_most_once = true;
+    job->consumers[0].client_id = client_id;
+    cw_lease_fill_all(&made_up);
+    assert_true(cw_set_count(&cw_job_epoch(job, 0)->leased) > 0);
+    cw_worker_sessions_tick(&made_up, worker->heard_ms + made_up.options.silence_ms + 1);
+    assert_true(worker->failed);
+    struct cw_epoch *epoch = cw_job_epoch(job, 0);
+    assert_int_equal(epoch ? cw_set_count(&epoch->leased) : 0, 0);
+    return job->skipped_items;
+}
+
+static void what_a_trainer_may_have_is_skipped(void **state)
+{
+    (void)state;
+    assert_true(skipped_with_a_worker(7) > 0);
+}
+
+static void what_no_trainer_can_have_is_not_skipped(void **state)
+{
+    (void)state;
+    assert_int_equal(skipped_with_a_worker(0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +211,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_shared_epochs_that_others_have, made_up_begin_stored,
                                         end),
         cmocka_unit_test_setup_teardown(of_what_a_token_leads_to, made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(what_a_trainer_may_have_is_skipped, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(what_no_trainer_can_have_is_not_skipped,
+                                        made_up_begin_stored, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
