@@ -273,6 +273,14 @@ ssize_t write(int fd, const void *p, size_t n)
     sim_log("%.*s", (int)n, (const char *)p);
     return (ssize_t)n;
 }
+/* Shared memory between processes is not simulated: outputs lie in the actor's own memory. */
+int memfd_create(const char *name, unsigned flags)
+{
+    (void)name;
+    (void)flags;
+    errno = ENOSYS;
+    return -1;
+}
 int ftruncate(int fd, off_t bytes)
 {
     return result(sim_disk_truncate(fd, bytes));
