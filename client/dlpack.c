@@ -3,7 +3,7 @@
  * our own names. */
 #include <stdatomic.h>
 #include "base/mem.h"
-#include "client/model/batch.h"
+#include "client/model/trainer_batch.h"
 #include "client/model/public.h"
 
 struct dl_device {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer's side of a job: cachew_job_next, and what it notes about each batch that it gives
  * out. */
-#include "client/model/job.h"
+#include "client/model/client_job.h"
 
 #include <stdatomic.h>
 #include "base/clock.h"

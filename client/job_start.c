@@ -9,7 +9,7 @@
 #include "base/name.h"
 #include "base/str.h"
 #include "client/model/cancel.h"
-#include "client/model/job.h"
+#include "client/model/client_job.h"
 #include "client/pipeline.h"
 #include "client/model/public.h"
 #include "client/session/session.h"

@@ -2,7 +2,7 @@
 /* cachew_job_stats: the counters of a job. */
 #include <stdatomic.h>
 #include <string.h>
-#include "client/model/job.h"
+#include "client/model/client_job.h"
 #include "client/model/public.h"
 
 static uint64_t load(const _Atomic uint64_t *counter)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cachew_job_token: the position of the trainer, from which a job can be resumed. */
-#include "client/model/job.h"
+#include "client/model/client_job.h"
 #include "client/model/public.h"
 #include "wire/token.h"
 

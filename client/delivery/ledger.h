@@ -3,14 +3,14 @@
  * times; entries of the trainer's queue come out, each item once. For each entry the ledger has a
  * record: which items the entry finishes, and whose credit it holds. A record is settled in two
  * steps: when the trainer has been given the entry, its credit is returned; when the trainer has
- * come back for the next one, its items count as consumed. client/model/job.h explains how the
+ * come back for the next one, its items count as consumed. client/model/client_job.h explains how the
  * trainer's thread tells the loop of both. Loop thread. */
 #ifndef CW_CLIENT_DELIVERY_LEDGER_H
 #define CW_CLIENT_DELIVERY_LEDGER_H
 
 #include "client/delivery/rebatch.h"
 #include "client/delivery/reorder_buffer.h"
-#include "client/model/job.h"
+#include "client/model/client_job.h"
 #include "client/transport/received.h"
 
 struct cw_ledger_record;

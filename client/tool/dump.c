@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "client/model/batch.h"
+#include "client/model/trainer_batch.h"
 #include "client/tool/tensor_file.h"
 
 struct dump {

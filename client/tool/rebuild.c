@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "client/delivery/rebatch.h"
-#include "client/model/batch.h"
+#include "client/model/trainer_batch.h"
 #include "plan/plan_nodes.h"
 
 void tool_rebuilt_fini(struct tool_rebuilt *rebuilt)

@@ -35,7 +35,7 @@
 #include "dispatcher/model/demand_window.h"
 #include "dispatcher/model/epoch.h"
 #include "dispatcher/model/item_faults.h"
-#include "dispatcher/model/job.h"
+#include "dispatcher/model/job_model.h"
 #include "dispatcher/model/node_counters.h"
 #include "dispatcher/model/other_files.h"
 #include "dispatcher/model/same_function.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "client/model/batch.h"
+#include "client/model/trainer_batch.h"
 #include "client/tool/consume.h"
 #include "client/tool/dump.h"
 #include "client/tool/job.h"

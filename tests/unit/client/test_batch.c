@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include "base/mem.h"
 #include "cachew/cachew.h"
-#include "client/model/batch.h"
-#include "client/model/job.h"
+#include "client/model/trainer_batch.h"
+#include "client/model/client_job.h"
 #include "client/transport/recvpool.h"
 
 /* As a program would declare it, from dlpack.h 0.8. */

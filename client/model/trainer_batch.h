@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch as the trainer holds it; on its way there, an entry of the job's queue. */
-#ifndef CW_CLIENT_MODEL_BATCH_H
-#define CW_CLIENT_MODEL_BATCH_H
+#ifndef CW_CLIENT_MODEL_TRAINER_BATCH_H
+#define CW_CLIENT_MODEL_TRAINER_BATCH_H
 
 #include <sys/types.h>
 #include "client/model/position.h"

@@ -18,12 +18,12 @@
  * with acquire order in cw_ledger_settle, when it likes: every 50 ms, with each message of a
  * worker, or when the trainer wakes it (cw_client_job_kick), which it does after a quarter of the
  * window or an eighth of the buffer. So the ledger lags behind the trainer and never leads. */
-#ifndef CW_CLIENT_MODEL_JOB_H
-#define CW_CLIENT_MODEL_JOB_H
+#ifndef CW_CLIENT_MODEL_CLIENT_JOB_H
+#define CW_CLIENT_MODEL_CLIENT_JOB_H
 
 #include "base/interval.h"
 #include "base/thread.h"
-#include "client/model/batch.h"
+#include "client/model/trainer_batch.h"
 #include "client/model/client.h"
 #include "client/model/trainer_measure.h"
 #include "loop/loop.h"

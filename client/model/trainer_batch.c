@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/model/batch.h"
+#include "client/model/trainer_batch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

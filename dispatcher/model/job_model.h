@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job: what was asked for, what its preparation found, its consumers, its open epochs and its progress. */
-#ifndef CW_DISPATCHER_MODEL_JOB_H
-#define CW_DISPATCHER_MODEL_JOB_H
+#ifndef CW_DISPATCHER_MODEL_JOB_MODEL_H
+#define CW_DISPATCHER_MODEL_JOB_MODEL_H
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -143,7 +143,7 @@ struct cw_job {
     char *cached_node; /* what a policy chose (cw_job_set_cached_node); NULL = none */
 };
 
-/* ---- model/job.c ---- */
+/* ---- model/job_model.c ---- */
 /* also one that is over: the latest of that name */
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
 /* one that can be joined */
@@ -165,7 +165,7 @@ bool cw_job_is_everywhere(const struct cw_job *job);
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
 /* Workers that there could be. */
 double cw_workers_possible(const struct cw_dispatcher *d);
-/* ---- model/job.c: epochs ---- */
+/* ---- model/job_model.c: epochs ---- */
 /* NULL: done, or too far ahead */
 struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
 /* begins it, and those before */
@@ -176,7 +176,7 @@ void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
                 const struct cw_set *items);
 double cw_job_epochs_left(const struct cw_job *job);
 double cw_job_epoch_done(const struct cw_job *job); /* share of the current one */
-/* ---- model/job.c: left out by request ---- */
+/* ---- model/job_model.c: left out by request ---- */
 /* What is left out of an epoch; made when nothing is yet. */
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
 /* Leaves them out of an epoch that was opened or set back (NULL is accepted): epoch->untold has what
@@ -184,7 +184,7 @@ struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch);
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);
-/* ---- model/job.c: nodes ---- */
+/* ---- model/job_model.c: nodes ---- */
 /* The place of a node of a job that is prepared; n_cacheable when there is none. It is looked
  * for from `near` on, since workers tell of them in order. */
 size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of ready batches between the client's loop thread and the trainer's, and how each
  * side wakes the other. */
-#include "client/model/job.h"
+#include "client/model/client_job.h"
 
 #include <stdatomic.h>
 #include "base/clock.h"
