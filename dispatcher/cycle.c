@@ -54,7 +54,7 @@ static void on_stored(struct cw_dispatcher *d)
         cw_log_info(CW_LOG_MOD, "state.db is written again");
     d->unwritten = false;
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        job->stored = job->put && cw_state_is_stored(d->state, job->put_seq);
+        job->stored = job->row_written && cw_state_is_stored(d->state, job->row_seq);
     cw_stored_waiters_answer(d, NULL);
 }
 
@@ -76,7 +76,7 @@ static void commit(struct cw_dispatcher *d)
     (void)cw_state_submit(d->state);
 }
 
-void cw_cycle_last(struct cw_dispatcher *d)
+void cw_cycle_commit_last(struct cw_dispatcher *d)
 {
     struct cw_err err = {0};
     if (cw_state_commit(d->state, &err) == 0) {
@@ -94,8 +94,8 @@ static void welcome_clients(struct cw_dispatcher *d)
         if (client->due.welcome && client->job->stored &&
             cw_state_is_stored(d->state, client->welcome_seq)) {
             cw_client_welcome(client);
-        } else if (client->due.place) {
-            client->due.place = false;
+        } else if (client->due.admission) {
+            client->due.admission = false;
             if (client->job && !client->admitted)
                 cw_client_admit(client); /* it is welcomed when that is stored */
         }
@@ -113,10 +113,10 @@ static void send_worker_lists(struct cw_dispatcher *d)
 
 static void tell_window(struct cw_dispatcher *d, struct cw_job *job)
 {
-    uint64_t told = job->window_told, now = job->window;
+    uint64_t told = job->window_sent, now = job->window;
     if (now <= told + told / 4 && now + now / 4 >= told)
         return;
-    job->window_told = now;
+    job->window_sent = now;
     Cachew__V1__Window window = CACHEW__V1__WINDOW__INIT;
     window.items = now;
     Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
@@ -164,9 +164,9 @@ void cw_cycle_end(void *dispatcher)
     if (d->exited)
         return;
     collect(d);
-    cw_clients_tell_failed(d);
+    cw_clients_notify_failed(d);
     cw_cache_cycle_end(d);
-    cw_clients_tell_left_out(d);
+    cw_clients_send_left_out(d);
     welcome_clients(d);
     cw_lease_send_stored(d);
     if (d->jobs_n > 0) {
@@ -175,19 +175,19 @@ void cw_cycle_end(void *dispatcher)
             (void)cw_scaling_assign(d, cw_clock_ms());
         send_worker_lists(d);
         cw_lease_fill_all(d);
-        cw_clients_tell_left_out(d);
+        cw_clients_send_left_out(d);
         for (struct cw_job *job = d->jobs; job; job = job->next)
             tell_window(d, job);
     }
     cw_lease_send_stored(d);
     commit(d);
     cw_check_derived(d);
-    cw_cycle_wake(d);
+    cw_cycle_update_tick(d);
 }
 
 /* ---- time ---- */
 
-int64_t cw_cycle_lost_ms(int64_t passed_ms, int64_t period_ms)
+int64_t cw_cycle_stall_ms(int64_t passed_ms, int64_t period_ms)
 {
     return passed_ms > 2 * period_ms ? passed_ms - period_ms : 0;
 }
@@ -208,13 +208,13 @@ static void forgive(struct cw_dispatcher *d, int64_t lost_ms, int64_t now)
             "the dispatcher stood for %lld ms: no worker or client counts as lost because of that",
             (long long)lost_ms);
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
-        move_on(&worker->heard_ms, lost_ms, now);
+        move_on(&worker->last_heard_ms, lost_ms, now);
     for (struct cw_client *client = d->clients; client; client = client->next) {
         move_on(&client->since_ms, lost_ms, now);
-        move_on(&client->place_ms, lost_ms, now);
+        move_on(&client->place_wait_ms, lost_ms, now);
     }
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        move_on(&job->alone_ms, lost_ms, now);
+        move_on(&job->no_client_ms, lost_ms, now);
         for (uint32_t c = 0; c < job->layout.consumers; c++)
             move_on(&job->consumers[c].gone_ms, lost_ms, now);
     }
@@ -222,8 +222,8 @@ static void forgive(struct cw_dispatcher *d, int64_t lost_ms, int64_t now)
 
 static void note_stood(struct cw_dispatcher *d, int64_t now)
 {
-    int64_t lost_ms = d->tick_ms > 0 ? cw_cycle_lost_ms(now - d->ticked_ms, d->tick_ms) : 0;
-    d->ticked_ms = now;
+    int64_t lost_ms = d->tick_ms > 0 ? cw_cycle_stall_ms(now - d->last_tick_ms, d->tick_ms) : 0;
+    d->last_tick_ms = now;
     if (lost_ms > 0)
         forgive(d, lost_ms, now);
 }
@@ -255,7 +255,7 @@ static void on_tick(void *arg)
     }
 }
 
-void cw_cycle_wake(struct cw_dispatcher *d)
+void cw_cycle_update_tick(struct cw_dispatcher *d)
 {
     bool watches =
         d->workers || d->clients || d->expected_workers.n > 0 || !d->provision.kind->fixed;
@@ -263,7 +263,7 @@ void cw_cycle_wake(struct cw_dispatcher *d)
     for (const struct cw_job *job = d->jobs; job; job = job->next) {
         bool waits = job->name[0] == '\0' || job->due.progress || job->due.row ||
                      (job->status == CW_JOB_FAILED && !job->stored);
-        if (job->alone_ms == 0)
+        if (job->no_client_ms == 0)
             want = TICK_BUSY_MS;
         else if (want == 0 && (waits || cw_job_usage_is_unstored(job)))
             want = TICK_CALM_MS;

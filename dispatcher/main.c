@@ -34,7 +34,7 @@ static void stop(struct cw_dispatcher *d)
         cw_job_flush(job);
         cw_job_store_usage(job, cw_clock_ms(), true);
     }
-    cw_cycle_last(d);
+    cw_cycle_commit_last(d);
     cw_log_info(CW_LOG_MOD, "stopping");
     cw_cache_service_stop(d);
     cw_server_stop(d->server, 0, on_stopped, d);
@@ -137,7 +137,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
     cw_autocache_start(d);
     cw_loop_set_turn_end(d->loop, cw_cycle_end, d);
     cw_state_on_written(d->state, on_written, d->loop);
-    cw_cycle_wake(d);
+    cw_cycle_update_tick(d);
     rc = cw_metrics_open(d, err);
     if (rc != 0)
         return rc;
@@ -156,7 +156,7 @@ static int start(struct cw_dispatcher *d, struct cw_err *err)
     if (rc == 0)
         rc = cw_loop_on_signal(d->loop, SIGINT, on_signal, d, err);
     if (rc == 0 && d->options.exit_with_stdin)
-        rc = cw_parent_watch(d->loop, on_parent_gone, d, &d->parent, err);
+        rc = cw_parent_watch(d->loop, on_parent_gone, d, &d->parent_watch, err);
     if (rc == 0)
         rc = open_state(d, err);
     if (rc != 0)
@@ -183,7 +183,7 @@ static void finish(struct cw_dispatcher *d)
     cw_autocache_close(d);
     cw_timer_free(d->tick);
     cw_timer_free(d->retry);
-    cw_parent_unwatch(d->parent);
+    cw_parent_unwatch(d->parent_watch);
     cw_state_close(d->state);
     cw_map_fini(&d->expected_workers);
     cw_strmap_fini(&d->jobs_by_id);

@@ -12,10 +12,10 @@ int cw_options_parse(int argc, char **argv, struct cw_options *ret_options, stru
 /* ---- cycle.c ---- */
 void cw_cycle_end(void *dispatcher);
 /* stores what there is, and waits for it: the dispatcher stops */
-void cw_cycle_last(struct cw_dispatcher *d);
+void cw_cycle_commit_last(struct cw_dispatcher *d);
 /* Of the time since the last tick, what the dispatcher itself stood (stopped by a signal, or
  * without a CPU): nobody else is to blame for it. */
-int64_t cw_cycle_lost_ms(int64_t passed_ms, int64_t period_ms);
-void cw_cycle_wake(struct cw_dispatcher *d); /* starts or stops the tick as needed */
+int64_t cw_cycle_stall_ms(int64_t passed_ms, int64_t period_ms);
+void cw_cycle_update_tick(struct cw_dispatcher *d); /* starts or stops the tick as needed */
 
 #endif

@@ -17,8 +17,8 @@ void cw_svc_reply_stored(struct cw_dispatcher *d, struct cw_call *call,
  * failed: so that what is read there is what was decided before. Takes the message. */
 typedef void cw_svc_read_fn(struct cw_dispatcher *d, struct cw_call *call,
                             const ProtobufCMessage *message);
-void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
-                      cw_svc_read_fn *fn);
+void cw_svc_when_readable(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
+                          cw_svc_read_fn *fn);
 /* The unpacked request, or NULL after the call was failed. */
 ProtobufCMessage *cw_svc_unpack(const ProtobufCMessageDescriptor *type, struct cw_call *call,
                                 struct cw_rpc_msg *request);
@@ -62,8 +62,8 @@ void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *w
 /* Fields of WorkerRow from 15 on; row->jobs is freed by the caller. */
 void cw_svc_worker_row(const struct cw_worker *worker, int64_t now, Cachew__V1__WorkerRow *row);
 /* What a job's policies about workers would say of its last window, as list of `*ret_n`; freed
- * by cw_svc_policies_say_free. */
-Cachew__V1__Decision **cw_svc_policies_say(const struct cw_job *job, size_t *ret_n);
-void cw_svc_policies_say_free(Cachew__V1__Decision **says, size_t n);
+ * by cw_svc_answers_free. */
+Cachew__V1__Decision **cw_svc_ask_policies(const struct cw_job *job, size_t *ret_n);
+void cw_svc_answers_free(Cachew__V1__Decision **says, size_t n);
 
 #endif

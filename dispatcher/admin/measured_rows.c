@@ -72,7 +72,7 @@ void cw_svc_telemetry_row(const struct cw_job *job, Cachew__V1__TrainerWindow *w
     }
     fill_workers(job, row);
     fill_measured(job, row);
-    row->autocache = text(job->decider ? job->decider->option : "");
+    row->autocache = text(job->autocache ? job->autocache->option : "");
     row->cached_node = text(job->cached_node);
     row->items_s = job->status == CW_JOB_RUNNING && cw_job_has_clients(job) ? job->consume_rate : 0;
     row->epoch_done = job->items > 0 ? (double)row->consumed / (double)job->items : 0;
@@ -133,7 +133,7 @@ static Cachew__V1__Decision *ask(const struct cw_job *job, const struct cw_scale
     return d;
 }
 
-Cachew__V1__Decision **cw_svc_policies_say(const struct cw_job *job, size_t *ret_n)
+Cachew__V1__Decision **cw_svc_ask_policies(const struct cw_job *job, size_t *ret_n)
 {
     Cachew__V1__Decision **says = CW_NEW_ARRAY(Cachew__V1__Decision *, 1);
     *ret_n = 0;
@@ -142,7 +142,7 @@ Cachew__V1__Decision **cw_svc_policies_say(const struct cw_job *job, size_t *ret
     return says;
 }
 
-void cw_svc_policies_say_free(Cachew__V1__Decision **says, size_t n)
+void cw_svc_answers_free(Cachew__V1__Decision **says, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         cw_mem_free(says[i]->choice);

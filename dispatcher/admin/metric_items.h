@@ -36,7 +36,7 @@ METRIC(CACHE, "cachew_cache_quota_bytes", GAUGE, "Most bytes in the cache (--cac
 METRIC(CACHE, "cachew_cache_full", GAUGE,
        "1 while nothing more is written because the cache is full.", s->d->cache->full)
 METRIC(CACHE, "cachew_cache_store_up", GAUGE, "1 while the dispatcher can reach the store.",
-       !s->d->cache->away)
+       !s->d->cache->unavailable)
 METRIC(CACHE, "cachew_cache_evicted_chunks_total", COUNTER, "Chunks that were evicted.",
        (double)s->d->cache->catalogue->evicted)
 METRIC(CACHE, "cachew_cache_damaged_chunks_total", COUNTER, "Chunks that were found damaged.",
@@ -124,7 +124,7 @@ METRIC(WORKER, "cachew_worker_leased_items", GAUGE, "Items that the worker has t
 METRIC(WORKER, "cachew_worker_items_total", COUNTER,
        "Items that the worker has computed since it attached.", (double)s->worker->done_n)
 METRIC(WORKER, "cachew_worker_silent_seconds", GAUGE, "Time since the worker's last message.",
-       (double)(cw_clock_ms() - s->worker->heard_ms) / 1e3)
+       (double)(cw_clock_ms() - s->worker->last_heard_ms) / 1e3)
 METRIC(WORKER, "cachew_worker_host_cpu_ratio", GAUGE,
        "Use of all CPUs of the worker's host by all processes.",
        s->worker->host_cpus ? s->worker->host_cpu_share : NO_VALUE)

@@ -65,7 +65,7 @@ static double workers_in(const struct cw_dispatcher *d, const char *state)
 {
     double n = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        n += w->hello && strcmp(w->draining ? "draining" : "ready", state) == 0;
+        n += w->said_hello && strcmp(w->draining ? "draining" : "ready", state) == 0;
     return n;
 }
 
@@ -245,13 +245,13 @@ static void each_node(struct page *page, struct cw_dispatcher *d)
 static void each_worker(struct page *page, struct cw_dispatcher *d)
 {
     for (const struct cw_worker *w = d->workers; w; w = w->next) {
-        if (!w->hello)
+        if (!w->said_hello)
             continue;
         if (page->metric->subject == WORKER)
             add_sample(page, &(const struct cw_metric_of){.d = d, .worker = w});
-        for (size_t i = 0; page->metric->subject == TIER && i < w->source_n; i++)
-            add_sample(page,
-                       &(const struct cw_metric_of){.d = d, .worker = w, .tier = w->source[i]});
+        for (size_t i = 0; page->metric->subject == TIER && i < w->source_tiers_n; i++)
+            add_sample(page, &(const struct cw_metric_of){
+                                 .d = d, .worker = w, .tier = w->source_tiers[i]});
     }
 }
 

@@ -37,7 +37,7 @@ char *cw_svc_job_state(const struct cw_job *job)
         return failed;
     case CW_JOB_RUNNING:
     default:
-        return job->alone_ms != 0 || job->starved_ms != 0 ? waiting : running;
+        return job->no_client_ms != 0 || job->no_worker_ms != 0 ? waiting : running;
     }
 }
 
@@ -116,10 +116,10 @@ static void fill_worker(const struct cw_worker *worker, int64_t now, Cachew__V1_
     r->budget_bytes = worker->budget_bytes;
     r->budget_used = worker->budget_used;
     r->cpu_share = worker->cpu_share;
-    r->silent_ms = (uint32_t)(now - worker->heard_ms);
+    r->silent_ms = (uint32_t)(now - worker->last_heard_ms);
     r->version = worker->version;
-    r->source = worker->source;
-    r->n_source = worker->source_n;
+    r->source = worker->source_tiers;
+    r->n_source = worker->source_tiers_n;
     cw_svc_worker_row(worker, now, r);
 }
 
@@ -131,7 +131,7 @@ static void handle_list_workers(void *arg, struct cw_call *call, struct cw_rpc_m
     Cachew__V1__WorkerRow **list = CW_NEW_ARRAY(Cachew__V1__WorkerRow *, d->workers_n + 1);
     size_t n = 0;
     for (const struct cw_worker *worker = d->workers; worker; worker = worker->next) {
-        if (!worker->hello)
+        if (!worker->said_hello)
             continue;
         fill_worker(worker, cw_clock_ms(), &rows[n]);
         list[n] = &rows[n];
@@ -160,7 +160,7 @@ static struct cw_worker *find_worker(struct cw_dispatcher *d, const char *name)
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next) {
         char id[32];
         snprintf(id, sizeof(id), "%016llx", (unsigned long long)worker->id);
-        if (worker->hello && (strcmp(worker->address, name) == 0 || strcmp(id, name) == 0))
+        if (worker->said_hello && (strcmp(worker->address, name) == 0 || strcmp(id, name) == 0))
             return worker;
     }
     return NULL;
@@ -254,7 +254,7 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
     const Cachew__V1__SkipItemsRequest *skip = (const Cachew__V1__SkipItemsRequest *)message;
     struct cw_job *job = cw_svc_find_job(arg, call, skip->job);
     bool sparse = job && job->info && job->info->sparse;
-    uint64_t most = sparse ? cw_job_batches_most(job) : job ? job->items : 0;
+    uint64_t most = sparse ? cw_job_max_batches(job) : job ? job->items : 0;
     bool exists = job && skip->lo < skip->hi && skip->lo < most &&
                   (job->epochs_n == 0 || skip->epoch < job->epochs_n);
     if (job && (job->status != CW_JOB_RUNNING || !exists)) {
@@ -266,7 +266,7 @@ static void handle_skip(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
         uint64_t hi = CW_MIN(skip->hi, most);
         answer.skipped = hi - skip->lo;
         answer.consumed = sparse ? cw_job_skip_batches(job, skip->epoch, skip->lo, hi)
-                                 : cw_job_skip_for_good(job, skip->epoch, skip->lo, hi);
+                                 : cw_job_skip_on_request(job, skip->epoch, skip->lo, hi);
         cw_svc_reply_stored(arg, call, &answer.base);
     }
     protobuf_c_message_free_unpacked(message, NULL);

@@ -149,8 +149,8 @@ static void fill_reply(struct cw_cache_service *cache, Cachew__V1__CacheListRepl
     answer->bytes = catalogue->bytes;
     answer->chunks = catalogue->chunks_n;
     answer->quota = catalogue->quota;
-    answer->away = cache->away;
-    answer->why = cache->why;
+    answer->away = cache->unavailable;
+    answer->why = cache->unavailable_why;
     answer->store_free = cache->store_free;
     answer->store_total = cache->store_total;
     answer->evicted = catalogue->evicted;
@@ -285,8 +285,9 @@ static void handle_evict(void *arg, struct cw_call *call, struct cw_rpc_msg *mes
         cw_call_fail(call, CW_E_INVALID, "what is to be evicted? a key, all, or a number of bytes");
     } else if (cw_name_check_tenant(request->tenant, &err) != 0) {
         cw_call_fail(call, err.code, err.msg);
-    } else if (cache->away) {
-        cw_autofree char *msg = cw_mem_printf("the cache's store is unavailable: %s", cache->why);
+    } else if (cache->unavailable) {
+        cw_autofree char *msg =
+            cw_mem_printf("the cache's store is unavailable: %s", cache->unavailable_why);
         cw_call_fail(call, CW_E_UNAVAILABLE, msg);
     } else {
         struct cw_catalogue_key *key =
@@ -311,7 +312,7 @@ static void pin(struct cw_cache_service *cache, struct cw_call *call, struct cw_
     cw_cache_store_key(cache, key);
     cache->due.quotas = true;
     cache->quota_ms = 0;
-    cw_catalogue_touch(key); /* nothing may be left of it */
+    cw_catalogue_mark_dirty(key); /* nothing may be left of it */
     Cachew__V1__CachePinReply answer = CACHEW__V1__CACHE_PIN_REPLY__INIT;
     answer.keys = 1;
     cw_svc_reply_stored(cache->d, call, &answer.base);

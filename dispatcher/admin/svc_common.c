@@ -54,8 +54,8 @@ static void on_readable(void *arg, const struct cw_err *err)
     cw_mem_free(read);
 }
 
-void cw_svc_when_read(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
-                      cw_svc_read_fn *fn)
+void cw_svc_when_readable(struct cw_dispatcher *d, struct cw_call *call, ProtobufCMessage *message,
+                          cw_svc_read_fn *fn)
 {
     struct read_call *read = CW_NEW(struct read_call);
     *read = (struct read_call){.d = d, .call = call, .message = message, .fn = fn};

@@ -152,7 +152,7 @@ static void handle_list(void *arg, struct cw_call *call, struct cw_rpc_msg *requ
     ProtobufCMessage *message =
         cw_svc_unpack(&cachew__v1__list_decisions_request__descriptor, call, request);
     if (message)
-        cw_svc_when_read(arg, call, message, list_asked);
+        cw_svc_when_readable(arg, call, message, list_asked);
 }
 
 void cw_svc_decisions_add(struct cw_dispatcher *d)

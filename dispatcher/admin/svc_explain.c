@@ -132,9 +132,9 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.n_windows = measured.windows_n;
     answer.nodes = measured.node_list;
     answer.n_nodes = measured.nodes_n;
-    answer.says = cw_svc_policies_say(job, &answer.n_says);
+    answer.says = cw_svc_ask_policies(job, &answer.n_says);
     cw_svc_reply(call, &answer.base);
-    cw_svc_policies_say_free(answer.says, answer.n_says);
+    cw_svc_answers_free(answer.says, answer.n_says);
     measured_fini(&measured);
     cw_svc_decisions_fini(&list);
     if (decider)
@@ -155,7 +155,7 @@ static void handle_explain(void *arg, struct cw_call *call, struct cw_rpc_msg *r
     ProtobufCMessage *message =
         cw_svc_unpack(&cachew__v1__explain_request__descriptor, call, request);
     if (message)
-        cw_svc_when_read(arg, call, message, explain_asked);
+        cw_svc_when_readable(arg, call, message, explain_asked);
 }
 
 void cw_svc_explain_add(struct cw_dispatcher *d)

@@ -12,46 +12,46 @@
 void cw_autocache_open(struct cw_dispatcher *d)
 {
     if (d->cache)
-        d->deciding = CW_NEW(struct cw_autocache_service);
+        d->autocache = CW_NEW(struct cw_autocache_service);
 }
 
 void cw_autocache_start(struct cw_dispatcher *d)
 {
-    if (!d->deciding)
+    if (!d->autocache)
         return;
-    d->deciding->probe = cw_store_benchmark_start(d->options.cache_store);
-    d->deciding->probe_ms = cw_clock_ms();
+    d->autocache->benchmark = cw_store_benchmark_start(d->options.cache_store);
+    d->autocache->benchmark_ms = cw_clock_ms();
 }
 
 void cw_autocache_close(struct cw_dispatcher *d)
 {
-    if (!d->deciding)
+    if (!d->autocache)
         return;
-    cw_store_benchmark_free(d->deciding->probe);
-    cw_cache_rates_fini(&d->deciding->cache);
-    cw_profiles_free(d->deciding);
-    cw_mem_free(cw_steal(&d->deciding));
+    cw_store_benchmark_free(d->autocache->benchmark);
+    cw_cache_rates_fini(&d->autocache->cache);
+    cw_profiles_free(d->autocache);
+    cw_mem_free(cw_steal(&d->autocache));
 }
 
 static bool is_probing(struct cw_autocache_service *deciding, const char *url, int64_t now)
 {
-    const struct cw_store_benchmark_result *result = cw_store_benchmark_result(deciding->probe);
+    const struct cw_store_benchmark_result *result = cw_store_benchmark_result(deciding->benchmark);
     if (!result)
-        return now - deciding->probe_ms < PROBE_WAIT_MS;
-    if (result->points_n == 0 && now - deciding->probe_ms > PROBE_AGAIN_MS) {
+        return now - deciding->benchmark_ms < PROBE_WAIT_MS;
+    if (result->points_n == 0 && now - deciding->benchmark_ms > PROBE_AGAIN_MS) {
         cw_log_debug(CW_LOG_MOD, "the speed of the cache's store could not be measured: %s",
                      result->err.msg);
-        cw_store_benchmark_free(deciding->probe);
-        deciding->probe = cw_store_benchmark_start(url);
-        deciding->probe_ms = now;
+        cw_store_benchmark_free(deciding->benchmark);
+        deciding->benchmark = cw_store_benchmark_start(url);
+        deciding->benchmark_ms = now;
     }
     return false;
 }
 
 void cw_autocache_worker_gone(struct cw_worker *worker)
 {
-    if (worker->d->deciding)
-        cw_cache_rates_forget(&worker->d->deciding->cache, worker->id);
+    if (worker->d->autocache)
+        cw_cache_rates_forget(&worker->d->autocache->cache, worker->id);
 }
 
 /* ---- what workers tell ---- */
@@ -59,9 +59,9 @@ void cw_autocache_worker_gone(struct cw_worker *worker)
 void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
     struct cw_dispatcher *d = worker->d;
-    if (!d->deciding)
+    if (!d->autocache)
         return;
-    cw_cache_rates_add(&d->deciding->cache, worker->id, worker->threads, progress, cw_clock_ms());
+    cw_cache_rates_add(&d->autocache->cache, worker->id, worker->threads, progress, cw_clock_ms());
     size_t near = 0;
     for (size_t i = 0; i < progress->n_counts; i++) {
         const Cachew__V1__NodeCounts *counts = progress->counts[i];
@@ -72,7 +72,7 @@ void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
             continue;
         cw_node_counters_add(&decider->measure, worker->id, node, counts);
         near = node + 1;
-        decider->ask = decider->ask || !decider->standing;
+        decider->ask_due = decider->ask_due || !decider->has_decision;
     }
 }
 
@@ -81,10 +81,10 @@ void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
 struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
 {
     struct cw_dispatcher *d = job->d;
-    if (job->decider || !d->deciding || !job->info || job->info->n_cacheable == 0 ||
+    if (job->autocache || !d->autocache || !job->info || job->info->n_cacheable == 0 ||
         job->info->n_cacheable != job->graph->n_nodes ||
         job->info->n_cacheable > CW_POLICY_NODES_MAX)
-        return job->decider;
+        return job->autocache;
     struct cw_autocache_job *decider = CW_NEW(struct cw_autocache_job);
     struct cw_err err = {0};
     decider->job = job;
@@ -94,25 +94,25 @@ struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
     decider->node_ns = CW_NEW_ARRAY(double, job->info->n_cacheable);
     decider->epoch = job->first_epoch;
     decider->began_ms = cw_clock_ms();
-    decider->whole = cw_job_epoch_done(job) <= 0 && job->alone_ms == 0;
-    decider->ask = true;
+    decider->epoch_is_steady = cw_job_epoch_done(job) <= 0 && job->no_client_ms == 0;
+    decider->ask_due = true;
     cw_node_counters_init(&decider->measure, job->info->n_cacheable);
     if (cw_autocache_find(decider->option, &decider->policy, &decider->argument, &err) < 0) {
         cw_log_warn(CW_LOG_MOD, "job=%s name=%s: %s", job->id, job->name, err.msg);
         decider->failed = true;
     }
-    job->decider = decider;
+    job->autocache = decider;
     cw_profile_begin(decider);
     return decider;
 }
 
 void cw_autocache_free(struct cw_job *job)
 {
-    struct cw_autocache_job *decider = cw_steal(&job->decider);
+    struct cw_autocache_job *decider = cw_steal(&job->autocache);
     if (!decider)
         return;
     cw_node_counters_fini(&decider->measure);
-    cw_mem_free(decider->begins_with);
+    cw_mem_free(decider->prior_job);
     cw_mem_free(decider->node_ns);
     cw_mem_free(decider);
 }
@@ -136,7 +136,7 @@ static bool is_news(const struct cw_autocache_job *decider, const struct cw_auto
      * else. */
     bool other = d->epoch_ns > 1.5 * decider->predicted_ns + 0.1e9 ||
                  d->epoch_ns < decider->predicted_ns / 1.5 - 0.1e9;
-    return !decider->standing || decider->current != d->node ||
+    return !decider->has_decision || decider->current != d->node ||
            (other && d->epoch_ns > 0 && decider->epoch_ns > 0);
 }
 
@@ -148,9 +148,9 @@ static void carry_out(struct cw_autocache_job *decider, const struct cw_autocach
     CW_STR_AUTO reason = {0};
     CW_STR_AUTO inputs = {0};
     cw_str_add(&reason, cw_str_text(&d->reason));
-    if (decider->begins_with && d->epoch_ns > 0)
+    if (decider->prior_job && d->epoch_ns > 0)
         cw_str_addf(&reason, " It begins with what job %s of this pipeline measured.",
-                    decider->begins_with);
+                    decider->prior_job);
     cw_autocache_snapshot_print(&view->s, &inputs);
     const struct cw_state_decision decision = {
         .kind = "autocache",
@@ -162,16 +162,16 @@ static void carry_out(struct cw_autocache_job *decider, const struct cw_autocach
         .predicted_ns = d->epoch_ns,
     };
     cw_decision_record(job->d, job, &decision);
-    if (decider->current != d->node || !decider->standing) {
-        decider->whole = decider->whole && decider->current == d->node;
-        decider->begun_share = 0;
+    if (decider->current != d->node || !decider->has_decision) {
+        decider->epoch_is_steady = decider->epoch_is_steady && decider->current == d->node;
+        decider->cached_at_begin = 0;
     }
-    decider->standing = true;
+    decider->has_decision = true;
     decider->current = d->node;
     decider->predicted_ns = d->epoch_ns;
     decider->epoch_ns = 0;
     if (d->epoch_ns > 0)
-        cw_mem_free(cw_steal(&decider->begins_with));
+        cw_mem_free(cw_steal(&decider->prior_job));
     cw_profile_put(decider);
     cw_job_set_cached_node(job, *choice ? choice : NULL);
     cw_fault_point("dispatcher.decision");
@@ -182,10 +182,10 @@ static int ask(struct cw_autocache_job *decider, int64_t now, struct cw_err *err
     struct cw_autocache_view view;
     struct cw_autocache_decision decision = {0};
     int refused = 0;
-    decider->ask = false;
-    decider->asked_ms = now;
+    decider->ask_due = false;
+    decider->last_asked_ms = now;
     cw_autocache_view_init(decider, &view);
-    if (is_probing(decider->job->d->deciding, decider->job->d->options.cache_store, now))
+    if (is_probing(decider->job->d->autocache, decider->job->d->options.cache_store, now))
         view.s.elements_measured = 0;
     int rc = decider->policy->decide(&view.s, decider->argument, &decision, err);
     if (rc < 0)
@@ -194,7 +194,7 @@ static int ask(struct cw_autocache_job *decider, int64_t now, struct cw_err *err
         carry_out(decider, &view, &decision);
     else if (decision.decided && decider->predicted_ns <= 0)
         decider->predicted_ns = decision.epoch_ns; /* with the present workers */
-    decider->ask = rc == 0 && !decision.decided;
+    decider->ask_due = rc == 0 && !decision.decided;
     cw_autocache_decision_fini(&decision);
     cw_autocache_view_fini(&view);
     return refused;
@@ -207,8 +207,8 @@ int cw_autocache_tick(struct cw_job *job, int64_t now, struct cw_err *err)
     struct cw_autocache_job *decider = cw_autocache_of(job);
     if (!decider || decider->failed || cw_job_epochs_left(job) <= 0)
         return 0;
-    bool changed = cw_autocache_look(decider, now);
-    if (changed || (decider->ask && now - decider->asked_ms >= UNDECIDED_MS))
+    bool changed = cw_autocache_detect_changes(decider, now);
+    if (changed || (decider->ask_due && now - decider->last_asked_ms >= UNDECIDED_MS))
         return ask(decider, now, err);
     return 0;
 }
@@ -221,17 +221,17 @@ static int on_decision(void *arg, const struct cw_state_decision *row, struct cw
     struct cw_autocache_job *decider = job ? cw_autocache_of(job) : NULL;
     if (!decider)
         return 0;
-    decider->standing = strcmp(row->policy, decider->option) == 0;
-    decider->predicted_ns = decider->standing ? row->predicted_ns : 0;
+    decider->has_decision = strcmp(row->policy, decider->option) == 0;
+    decider->predicted_ns = decider->has_decision ? row->predicted_ns : 0;
     decider->current = CW_POLICY_NONE;
-    for (size_t i = 0; decider->standing && i < job->info->n_cacheable; i++) {
+    for (size_t i = 0; decider->has_decision && i < job->info->n_cacheable; i++) {
         if (row->choice[0] != '\0' && strcmp(job->info->cacheable[i]->node, row->choice) == 0 &&
             job->info->cacheable[i]->why_not[0] == '\0')
             decider->current = i;
     }
-    decider->standing =
-        decider->standing && (decider->current != CW_POLICY_NONE || row->choice[0] == '\0');
-    decider->whole = false;
+    decider->has_decision =
+        decider->has_decision && (decider->current != CW_POLICY_NONE || row->choice[0] == '\0');
+    decider->epoch_is_steady = false;
     cw_job_set_cached_node(job, decider->current == CW_POLICY_NONE
                                     ? NULL
                                     : job->info->cacheable[decider->current]->node);
@@ -248,7 +248,7 @@ static int on_profile(void *arg, const char *key, const char *job, const char *i
 
 int cw_autocache_restore(struct cw_dispatcher *d, struct cw_err *err)
 {
-    return d->deciding
+    return d->autocache
                ? cw_state_load_decisions(d->state, "autocache", on_profile, on_decision, d, err)
                : 0;
 }

@@ -22,21 +22,21 @@ struct cw_autocache_job { /* of a job */
     const struct cw_autocache_policy *policy;
     const char *argument; /* into the option's text */
     const char *option;
-    bool failed; /* it cannot decide for this job: not asked again */
-    bool ask;    /* at the next tick */
-    int64_t asked_ms;
+    bool failed;  /* it cannot decide for this job: not asked again */
+    bool ask_due; /* at the next tick */
+    int64_t last_asked_ms;
     struct cw_node_counters measure;
-    char *begins_with; /* whose measurements it began with; NULL once it is told */
+    char *prior_job; /* whose measurements it began with; NULL once it is told */
     /* the standing decision */
-    bool standing;
+    bool has_decision;
     size_t current;
     double predicted_ns;
     /* epochs */
     uint64_t epoch; /* that began at began_ms */
     int64_t began_ms;
-    bool whole;         /* it is seen from its beginning, and nothing has changed meanwhile */
-    double begun_share; /* of the records of the current node that were there when it began */
-    double threads;     /* of the workers when it was last looked */
+    bool epoch_is_steady;   /* it is seen from its beginning, and nothing has changed meanwhile */
+    double cached_at_begin; /* of the records of the current node that were there when it began */
+    double threads;         /* of the workers when it was last looked */
     /* of the last epoch that shows what the standing decision is worth; 0 = none */
     double epoch_ns;
     double compute_ns;
@@ -48,8 +48,8 @@ struct cw_autocache_job { /* of a job */
 
 struct cw_autocache_service { /* of the dispatcher */
     struct cw_cache_rates cache;
-    struct cw_store_benchmark *probe;
-    int64_t probe_ms;
+    struct cw_store_benchmark *benchmark;
+    int64_t benchmark_ms;
     struct cw_strmap profiles; /* TENANT/FINGERPRINT -> cw_profile */
 };
 

@@ -7,11 +7,11 @@
 
 /* ---- epoch_timing.c ---- */
 /* Notes what changed since the last call; true when the policy should be asked for it. */
-bool cw_autocache_look(struct cw_autocache_job *decider, int64_t now);
+bool cw_autocache_detect_changes(struct cw_autocache_job *decider, int64_t now);
 
 /* ---- snapshot.c ---- */
 /* records of it that are in the cache */
-double cw_autocache_cached(const struct cw_job *job, size_t node);
+double cw_autocache_cached_records(const struct cw_job *job, size_t node);
 
 /* ---- profiles.c ---- */
 /* with what another job measured, if there was one */

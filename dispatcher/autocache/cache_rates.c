@@ -50,16 +50,16 @@ static void add_key(struct cw_cache_rates *cache, struct worker_rate *rate, uint
     uint64_t key = cw_hash_u64(counts->key.data, counts->key.len) ^ cw_mix64(worker_id);
     struct key_totals *last = value_of(&cache->keys, key, sizeof(*last));
     last->worker_id = worker_id;
-    double bytes = cw_counter_fresh(&last->hit_bytes, counts->hit_bytes),
-           wait_ns = cw_counter_fresh(&last->wait_ns, counts->wait_ns);
-    double get_ns = cw_counter_fresh(&last->get_ns, counts->get_ns);
-    cache->hits += cw_counter_fresh(&last->hits, counts->hits);
+    double bytes = cw_counter_delta(&last->hit_bytes, counts->hit_bytes),
+           wait_ns = cw_counter_delta(&last->wait_ns, counts->wait_ns);
+    double get_ns = cw_counter_delta(&last->get_ns, counts->get_ns);
+    cache->hits += cw_counter_delta(&last->hits, counts->hits);
     cache->hit_bytes += bytes;
     cache->get_ns += CW_MAX(get_ns - wait_ns, 0);
     rate->read_bytes += bytes;
     rate->wait_ns += wait_ns;
-    rate->write_bytes += cw_counter_fresh(&last->written_bytes, counts->written_bytes);
-    rate->lost += cw_counter_fresh(&last->lost, counts->lost);
+    rate->write_bytes += cw_counter_delta(&last->written_bytes, counts->written_bytes);
+    rate->lost += cw_counter_delta(&last->lost, counts->lost);
     if (cache->hits > SUMS_MAX) {
         cache->hits /= 2;
         cache->hit_bytes /= 2;

@@ -20,7 +20,7 @@ static double share_of_current(const struct cw_autocache_job *decider)
     double records = c->ids > 0 && !c->whole && (elements <= 0 || (double)c->ids < elements)
                          ? (double)c->ids
                          : elements;
-    return records > 0 ? fmin(1, cw_autocache_cached(job, decider->current) / records) : 0;
+    return records > 0 ? fmin(1, cw_autocache_cached_records(job, decider->current) / records) : 0;
 }
 
 static double mean(double before, double now)
@@ -32,33 +32,33 @@ static void note_length(struct cw_autocache_job *decider, double ns)
 {
     if (decider->current == CW_POLICY_NONE)
         decider->compute_ns = mean(decider->compute_ns, ns);
-    else if (decider->begun_share >= FULL_SHARE && !decider->job->d->cache->away)
+    else if (decider->cached_at_begin >= FULL_SHARE && !decider->job->d->cache->unavailable)
         decider->node_ns[decider->current] = mean(decider->node_ns[decider->current], ns);
     else
         return;
-    decider->epoch_ns = decider->standing ? ns : 0;
+    decider->epoch_ns = decider->has_decision ? ns : 0;
 }
 
 void cw_autocache_epochs_moved(struct cw_job *job, uint64_t before)
 {
-    struct cw_autocache_job *decider = job->decider;
+    struct cw_autocache_job *decider = job->autocache;
     if (!decider)
         return;
     int64_t now = cw_clock_ms();
-    if (decider->whole && decider->epoch == before && job->first_epoch == before + 1)
+    if (decider->epoch_is_steady && decider->epoch == before && job->first_epoch == before + 1)
         note_length(decider, (double)(now - decider->began_ms) * 1e6);
-    decider->whole = job->first_epoch == before + 1 && job->alone_ms == 0;
+    decider->epoch_is_steady = job->first_epoch == before + 1 && job->no_client_ms == 0;
     decider->epoch = job->first_epoch;
     decider->began_ms = now;
-    decider->begun_share = share_of_current(decider);
-    decider->ask = true;
+    decider->cached_at_begin = share_of_current(decider);
+    decider->ask_due = true;
     cw_node_counters_halve(&decider->measure);
     cw_profile_put(decider);
 }
 
 void cw_autocache_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
 {
-    struct cw_autocache_job *decider = job->decider;
+    struct cw_autocache_job *decider = job->autocache;
     if (!decider || !measure || measure->batches == 0 || measure->ns < measure->wait_ns)
         return;
     double n = (double)measure->batches;
@@ -84,7 +84,7 @@ static bool look_at_workers(struct cw_autocache_job *decider)
     decider->threads = threads;
     if (!changed)
         return false;
-    decider->whole = false;
+    decider->epoch_is_steady = false;
     decider->epoch_ns = decider->compute_ns = 0;
     for (size_t i = 0; i < decider->measure.n; i++)
         decider->node_ns[i] = 0;
@@ -96,21 +96,21 @@ static bool look_at_workers(struct cw_autocache_job *decider)
 static bool look_at_length(struct cw_autocache_job *decider, int64_t now)
 {
     double done = cw_job_epoch_done(decider->job), so_far = (double)(now - decider->began_ms) * 1e6;
-    bool steady = decider->standing && decider->whole && decider->predicted_ns > 0 &&
-                  (decider->current == CW_POLICY_NONE || decider->begun_share >= FULL_SHARE);
+    bool steady = decider->has_decision && decider->epoch_is_steady && decider->predicted_ns > 0 &&
+                  (decider->current == CW_POLICY_NONE || decider->cached_at_begin >= FULL_SHARE);
     if (!steady || done < SOON_DONE ||
         so_far < CONTRADICTION * decider->predicted_ns + CONTRADICTION_NS ||
-        now - decider->asked_ms < 1000)
+        now - decider->last_asked_ms < 1000)
         return false;
     decider->epoch_ns = so_far / done;
     return true;
 }
 
-bool cw_autocache_look(struct cw_autocache_job *decider, int64_t now)
+bool cw_autocache_detect_changes(struct cw_autocache_job *decider, int64_t now)
 {
     struct cw_job *job = decider->job;
-    if (job->alone_ms != 0 || job->starved_ms != 0)
-        decider->whole = false;
+    if (job->no_client_ms != 0 || job->no_worker_ms != 0)
+        decider->epoch_is_steady = false;
     bool workers = look_at_workers(decider);
     return look_at_length(decider, now) || workers;
 }

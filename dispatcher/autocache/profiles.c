@@ -31,7 +31,7 @@ void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, 
     struct cw_profile *profile = CW_NEW(struct cw_profile);
     profile->job = cw_mem_strdup(job);
     profile->inputs = cw_mem_strdup(inputs);
-    profile_free(cw_strmap_set(&d->deciding->profiles, key, profile));
+    profile_free(cw_strmap_set(&d->autocache->profiles, key, profile));
 }
 
 void cw_profiles_free(struct cw_autocache_service *deciding)
@@ -55,7 +55,7 @@ void cw_profile_begin(struct cw_autocache_job *decider)
 {
     struct cw_job *job = decider->job;
     cw_autofree char *key = key_of(job);
-    const struct cw_profile *profile = cw_strmap_get(&job->d->deciding->profiles, key);
+    const struct cw_profile *profile = cw_strmap_get(&job->d->autocache->profiles, key);
     struct cw_autocache_snapshot *s = NULL;
     struct cw_err err = {0};
     if (!profile)
@@ -67,8 +67,8 @@ void cw_profile_begin(struct cw_autocache_job *decider)
         return;
     }
     if (is_of(job, s) && s->elements_measured > 0) {
-        cw_node_counters_begin_with(&decider->measure, s);
-        decider->begins_with = cw_mem_strdup(profile->job);
+        cw_node_counters_set_prior(&decider->measure, s);
+        decider->prior_job = cw_mem_strdup(profile->job);
     }
     cw_autocache_snapshot_free(s);
 }

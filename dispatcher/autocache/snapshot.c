@@ -30,7 +30,7 @@ static struct cw_catalogue_key *key_of(const struct cw_job *job, size_t node)
     return cw_catalogue_find(job->d->cache->catalogue, cw_job_tenant(job), hash);
 }
 
-double cw_autocache_cached(const struct cw_job *job, size_t node)
+double cw_autocache_cached_records(const struct cw_job *job, size_t node)
 {
     const struct cw_catalogue_key *key = key_of(job, node);
     return key ? (double)key->records : 0;
@@ -105,7 +105,7 @@ static void fill_node(const struct cw_autocache_job *decider, size_t i, size_t o
     node->per_output = outputs > 0 ? node->elements_n / outputs : 0;
     node->records =
         c->ids > 0 && !c->whole ? fmin((double)c->ids, node->elements_n) : node->elements_n;
-    node->cached = node->why_not ? 0 : cw_autocache_cached(job, i);
+    node->cached = node->why_not ? 0 : cw_autocache_cached_records(job, i);
     node->epoch_ns = decider->node_ns[i];
     fill_measured(decider, i, decider->measure.all_outputs, node);
 }
@@ -164,8 +164,8 @@ static double free_bytes(const struct cw_job *job)
 
 static void fill_store(const struct cw_autocache_job *decider, struct cw_autocache_snapshot *s)
 {
-    const struct cw_autocache_service *deciding = decider->job->d->deciding;
-    const struct cw_store_benchmark_result *probe = cw_store_benchmark_result(deciding->probe);
+    const struct cw_autocache_service *deciding = decider->job->d->autocache;
+    const struct cw_store_benchmark_result *probe = cw_store_benchmark_result(deciding->benchmark);
     cw_cache_rates_read(&deciding->cache, s->workers, probe ? probe->read_bytes_s : 0, &s->store);
     s->store.free_bytes = free_bytes(decider->job);
     if (probe && probe->points_n > 0) {
@@ -204,7 +204,7 @@ void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocach
     }
     s->current = decider->current;
     s->predicted_ns = decider->predicted_ns;
-    s->standing = decider->standing;
+    s->standing = decider->has_decision;
     s->compute_ns = decider->compute_ns;
     /* each of several trainers has its share of the batches */
     if (decider->trainer_batches > 0 && !job->info->sparse)

@@ -16,8 +16,8 @@
 #define READS_MAX 16                  /* of a size */
 #define SIZE_NS ((int64_t)1000000000) /* and no longer than this */
 
-static const size_t sizes[CW_PROBE_POINTS] = {(size_t)4 << 10, (size_t)64 << 10, (size_t)512 << 10,
-                                              (size_t)2 << 20};
+static const size_t sizes[CW_BENCHMARK_POINTS] = {(size_t)4 << 10, (size_t)64 << 10,
+                                                  (size_t)512 << 10, (size_t)2 << 20};
 
 struct cw_store_benchmark {
     char *url;
@@ -93,7 +93,7 @@ static int time_file(struct cw_store *store, const char *name, char *buffer,
     struct cw_store_file *file = NULL;
     uint64_t bytes = 0;
     int rc = cw_store_file_open(store, name, &file, &bytes, &result->err);
-    for (size_t i = 0; rc == 0 && i < CW_PROBE_POINTS; i++) {
+    for (size_t i = 0; rc == 0 && i < CW_BENCHMARK_POINTS; i++) {
         rc = time_reads(file, buffer, sizes[i], &result->points[i], &result->err);
         result->points_n += rc == 0;
     }

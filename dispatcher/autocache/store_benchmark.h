@@ -7,11 +7,11 @@
 
 #include "policies/policy.h"
 
-#define CW_PROBE_POINTS 4
+#define CW_BENCHMARK_POINTS 4
 
 struct cw_store_benchmark;
 struct cw_store_benchmark_result {
-    struct cw_autocache_point points[CW_PROBE_POINTS];
+    struct cw_autocache_point points[CW_BENCHMARK_POINTS];
     size_t points_n;     /* 0 = it could not be tried */
     double read_bytes_s; /* several reads at once */
     struct cw_err err;

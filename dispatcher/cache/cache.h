@@ -42,24 +42,25 @@ struct cw_cache_service {
     int64_t rows_ms;
     /* the store, as the dispatcher sees it */
     struct cw_cache_io *store;
-    bool away;
-    char why[256];
+    bool unavailable;
+    char unavailable_why[256];
     uint64_t store_total, store_free; /* total 0 = not known */
     /* listing */
     bool scanning;
-    bool listed;            /* once, well or not */
-    int64_t blind_until_ms; /* for so long jobs wait for the first listing */
-    int64_t scan_ms;        /* not before; grows while the store is away */
+    bool listed;                   /* once, well or not */
+    int64_t listing_wait_until_ms; /* for so long jobs wait for the first listing */
+    int64_t scan_ms;               /* not before; grows while the store is away */
     uint64_t scan_strange, scan_added;
     uint64_t gone_since_scan;
     struct cw_cache_waiter *scan_waiters;
     /* leaving */
     /* names of chunks that are deleted, until that and a listing under way are done */
-    struct cw_strmap doomed;
-    struct cw_catalogue_names doom; /* of these: to be handed over at the end of the turn */
-    size_t doomed_n;                /* not deleted yet */
-    bool full;                      /* nothing may be written by anybody */
-    int64_t quota_ms;               /* next try when little could be evicted */
+    struct cw_strmap pending_deletes;
+    struct cw_catalogue_names
+        unsent_deletes;       /* of these: to be handed over at the end of the turn */
+    size_t pending_deletes_n; /* not deleted yet */
+    bool full;                /* nothing may be written by anybody */
+    int64_t quota_ms;         /* next try when little could be evicted */
     /* what workers lost */
     uint64_t lost, lost_logged;
     char lost_why[200];
@@ -77,7 +78,7 @@ void cw_cache_service_close(struct cw_dispatcher *d);
 void cw_cache_service_free(struct cw_dispatcher *d);
 /* Right after the start it is not known yet what there is: a job that reads the cache waits for
  * that, but not for long. */
-bool cw_cache_is_unlisted(const struct cw_job *job, int64_t now_ms);
+bool cw_cache_awaits_listing(const struct cw_job *job, int64_t now_ms);
 void cw_cache_cycle_end(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
 void cw_cache_store_key(struct cw_cache_service *cache, const struct cw_catalogue_key *key);
 void cw_cache_list(struct cw_cache_service *cache); /* unless a listing is under way */

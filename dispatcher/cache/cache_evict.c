@@ -48,10 +48,10 @@ void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
 {
     struct doomed *doomed = CW_NEW(struct doomed);
     doomed->waiter = waiter;
-    struct doomed *old = cw_strmap_set(&cache->doomed, name, doomed);
+    struct doomed *old = cw_strmap_set(&cache->pending_deletes, name, doomed);
     cw_mem_free(old); /* of one that is deleted already */
-    cache->doomed_n++;
-    cw_catalogue_names_add(&cache->doom, name);
+    cache->pending_deletes_n++;
+    cw_catalogue_names_add(&cache->unsent_deletes, name);
 }
 
 void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_chunk *chunk,
@@ -63,7 +63,7 @@ void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_c
 
 bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written)
 {
-    struct doomed *doomed = cw_strmap_get(&cache->doomed, name);
+    struct doomed *doomed = cw_strmap_get(&cache->pending_deletes, name);
     if (!doomed || (doomed->state == DOOM_DONE && written))
         return false;
     doomed->written = doomed->written || written;
@@ -72,22 +72,22 @@ bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name
 
 void cw_cache_send_deletes(struct cw_cache_service *cache)
 {
-    if (cache->doom.n == 0 || cache->away)
+    if (cache->unsent_deletes.n == 0 || cache->unavailable)
         return;
     cw_fault_point("dispatcher.before_evict");
-    for (size_t i = 0; i < cache->doom.n; i++) {
-        struct doomed *doomed = cw_strmap_get(&cache->doomed, cache->doom.v[i]);
+    for (size_t i = 0; i < cache->unsent_deletes.n; i++) {
+        struct doomed *doomed = cw_strmap_get(&cache->pending_deletes, cache->unsent_deletes.v[i]);
         if (!doomed || doomed->state != DOOM_WAITS)
             continue;
         doomed->state = DOOM_SENT;
-        cw_cache_io_remove(cache->store, cache->doom.v[i]);
+        cw_cache_io_remove(cache->store, cache->unsent_deletes.v[i]);
     }
-    cw_catalogue_names_clear(&cache->doom);
+    cw_catalogue_names_clear(&cache->unsent_deletes);
 }
 
 void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, const char *why)
 {
-    struct doomed *doomed = cw_strmap_get(&cache->doomed, name);
+    struct doomed *doomed = cw_strmap_get(&cache->pending_deletes, name);
     if (!doomed || doomed->state != DOOM_SENT)
         return;
     if (doomed->waiter)
@@ -98,16 +98,16 @@ void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, 
         cw_log_warn(CW_LOG_MOD, "chunk %s cannot be deleted: %s", name, why);
     if (away) { /* again when the store is back */
         doomed->state = DOOM_WAITS;
-        cw_catalogue_names_add(&cache->doom, name);
+        cw_catalogue_names_add(&cache->unsent_deletes, name);
         return;
     }
     doomed->state = DOOM_DONE;
-    cache->doomed_n--;
+    cache->pending_deletes_n--;
     if (doomed->written) /* before or after it was deleted: only the store knows */
         cache->due.listing = true;
     if (cache->scanning) /* the listing may have it still */
         return;
-    cw_strmap_remove(&cache->doomed, name);
+    cw_strmap_remove(&cache->pending_deletes, name);
     cw_mem_free(doomed);
 }
 
@@ -115,7 +115,7 @@ void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char 
 {
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&cache->doomed, &i, &name, &value);) {
+    for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &value);) {
         struct doomed *doomed = value;
         if (doomed->waiter)
             cw_cache_waiter_done(doomed->waiter, rc, why);
@@ -127,11 +127,11 @@ void cw_cache_forget_deletes(struct cw_cache_service *cache)
 {
     const char *name;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&cache->doomed, &i, &name, &value);) {
+    for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &value);) {
         struct doomed *doomed = value;
         if (doomed->state != DOOM_DONE)
             continue;
-        cw_strmap_remove(&cache->doomed, name);
+        cw_strmap_remove(&cache->pending_deletes, name);
         cw_mem_free(doomed);
     }
 }
@@ -211,7 +211,7 @@ static void set_full(bool *full, bool now, const char *tenant, bool *ret_changed
                     tenant ? tenant : "");
 }
 
-void cw_cache_obey_quotas(struct cw_cache_service *cache)
+void cw_cache_enforce_quotas(struct cw_cache_service *cache)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
     int64_t now = cw_clock_ms();

@@ -12,7 +12,7 @@ void cw_cache_jobs_changed(struct cw_cache_service *cache); /* the same of all j
 void cw_cache_notify_all(struct cw_cache_service *cache); /* what was added and removed this turn */
 
 /* ---- cache_evict.c ---- */
-void cw_cache_obey_quotas(
+void cw_cache_enforce_quotas(
     struct cw_cache_service *cache); /* end of turn: evicts what is too much */
 void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
                           struct cw_cache_waiter *waiter);

@@ -53,24 +53,24 @@ static bool is_told(const struct cw_worker *worker, const struct cw_catalogue_ke
 void cw_cache_subscribe(struct cw_share *share)
 {
     struct cw_worker *worker = share->worker;
-    for (size_t i = 0; i < share->job->uses_n; i++) {
-        struct cw_catalogue_key *key = share->job->uses[i].key;
+    for (size_t i = 0; i < share->job->cache_uses_n; i++) {
+        struct cw_catalogue_key *key = share->job->cache_uses[i].key;
         if (is_told(worker, key))
             continue;
         send_all(worker, key);
         CW_GROW(worker->cache_keys, worker->cache_keys_n, worker->cache_keys_cap);
         worker->cache_keys[worker->cache_keys_n++] = key;
-        CW_GROW(key->told, key->told_n, key->told_cap);
-        key->told[key->told_n++] = worker;
+        CW_GROW(key->subscribers, key->subscribers_n, key->subscribers_cap);
+        key->subscribers[key->subscribers_n++] = worker;
     }
 }
 
 static void forget_told(struct cw_catalogue_key *key, const struct cw_worker *worker)
 {
-    for (size_t i = 0; i < key->told_n; i++) {
-        if (key->told[i] != worker)
+    for (size_t i = 0; i < key->subscribers_n; i++) {
+        if (key->subscribers[i] != worker)
             continue;
-        key->told[i] = key->told[--key->told_n];
+        key->subscribers[i] = key->subscribers[--key->subscribers_n];
         return;
     }
 }
@@ -78,8 +78,8 @@ static void forget_told(struct cw_catalogue_key *key, const struct cw_worker *wo
 static bool reads(const struct cw_worker *worker, const struct cw_catalogue_key *key)
 {
     for (const struct cw_share *share = worker->shares; share; share = share->next_of_worker) {
-        for (size_t i = 0; share->spec_sent && i < share->job->uses_n; i++) {
-            if (share->job->uses[i].key == key)
+        for (size_t i = 0; share->spec_sent && i < share->job->cache_uses_n; i++) {
+            if (share->job->cache_uses[i].key == key)
                 return true;
         }
     }
@@ -123,19 +123,19 @@ static void tell(struct cw_catalogue_key *key)
     chunks.n_added = key->added.n;
     chunks.removed = key->removed.v;
     chunks.n_removed = key->removed.n;
-    for (size_t i = 0; n > 0 && i < key->told_n; i++)
-        send_names(key->told[i], key, &chunks);
+    for (size_t i = 0; n > 0 && i < key->subscribers_n; i++)
+        send_names(key->subscribers[i], key, &chunks);
     cw_catalogue_names_clear(&key->added);
     cw_catalogue_names_clear(&key->removed);
-    key->tell_due = false;
+    key->notify_due = false;
 }
 
 void cw_cache_notify_all(struct cw_cache_service *cache)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
-    while (catalogue->tell_first) {
-        struct cw_catalogue_key *key = catalogue->tell_first;
-        catalogue->tell_first = key->next_tell;
+    while (catalogue->notify_first) {
+        struct cw_catalogue_key *key = catalogue->notify_first;
+        catalogue->notify_first = key->next_notify;
         tell(key);
     }
 }
@@ -147,6 +147,6 @@ void cw_cache_worker_gone(struct cw_worker *worker)
     cw_mem_free(worker->cache_keys);
     worker->cache_keys = NULL;
     worker->cache_keys_n = worker->cache_keys_cap = 0;
-    if (worker->store)
-        cachew__v1__store_state__free_unpacked(cw_steal(&worker->store), NULL);
+    if (worker->store_state)
+        cachew__v1__store_state__free_unpacked(cw_steal(&worker->store_state), NULL);
 }

@@ -25,7 +25,7 @@ static struct cw_cache_use *work_out(struct cw_job *job, size_t *ret_n)
         if (!is_used(job, info->cacheable[i], &hash))
             continue;
         struct cw_catalogue_key *key = cw_catalogue_key(cache->catalogue, cw_job_tenant(job), hash);
-        bool room = !cache->away && !cache->full && !key->tenant->full;
+        bool room = !cache->unavailable && !cache->full && !key->tenant->full;
         uses[n++] = (struct cw_cache_use){.node = cw_mem_strdup(info->cacheable[i]->node),
                                           .key = key,
                                           .read = true,
@@ -37,10 +37,10 @@ static struct cw_cache_use *work_out(struct cw_job *job, size_t *ret_n)
 
 static bool is_equal(const struct cw_job *job, const struct cw_cache_use *uses, size_t n)
 {
-    if (n != job->uses_n)
+    if (n != job->cache_uses_n)
         return false;
     for (size_t i = 0; i < n; i++) {
-        const struct cw_cache_use *a = &job->uses[i], *b = &uses[i];
+        const struct cw_cache_use *a = &job->cache_uses[i], *b = &uses[i];
         if (strcmp(a->node, b->node) != 0 || a->key != b->key || a->read != b->read ||
             a->write != b->write)
             return false;
@@ -52,13 +52,13 @@ static void set_uses(struct cw_job *job, struct cw_cache_use *uses, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         uses[i].key->holders++;
-    for (size_t i = 0; i < job->uses_n; i++) {
-        job->uses[i].key->holders--;
-        cw_mem_free(job->uses[i].node);
+    for (size_t i = 0; i < job->cache_uses_n; i++) {
+        job->cache_uses[i].key->holders--;
+        cw_mem_free(job->cache_uses[i].node);
     }
-    cw_mem_free(job->uses);
-    job->uses = uses;
-    job->uses_n = n;
+    cw_mem_free(job->cache_uses);
+    job->cache_uses = uses;
+    job->cache_uses_n = n;
 }
 
 Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n)
@@ -67,17 +67,17 @@ Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n
         Cachew__V1__CacheUse use;
         uint8_t key[CW_WIRE_HASH_BYTES];
     };
-    size_t n = job->uses_n;
+    size_t n = job->cache_uses_n;
     char *block = cw_mem_new_array(n + 1, sizeof(Cachew__V1__CacheUse *) + sizeof(struct item));
     Cachew__V1__CacheUse **list = (Cachew__V1__CacheUse **)(void *)block;
     struct item *items = (struct item *)(void *)(block + (n + 1) * sizeof(Cachew__V1__CacheUse *));
     for (size_t i = 0; i < n; i++) {
         struct item *item = &items[i];
         cachew__v1__cache_use__init(&item->use);
-        cw_wire_hash_to(job->uses[i].key->key, item->key);
-        item->use.node = job->uses[i].node;
-        item->use.read = job->uses[i].read;
-        item->use.write = job->uses[i].write;
+        cw_wire_hash_to(job->cache_uses[i].key->key, item->key);
+        item->use.node = job->cache_uses[i].node;
+        item->use.read = job->cache_uses[i].read;
+        item->use.write = job->cache_uses[i].write;
         item->use.key = (ProtobufCBinaryData){sizeof(item->key), item->key};
         list[i] = &item->use;
     }
@@ -143,8 +143,8 @@ void cw_cache_count_readers(struct cw_cache_service *cache)
     for (size_t i = 0; cw_strmap_next(&cache->catalogue->keys, &i, &name, &value);)
         ((struct cw_catalogue_key *)value)->readers = 0;
     for (const struct cw_job *job = cache->d->jobs; job; job = job->next) {
-        bool runs = job->status == CW_JOB_RUNNING && job->alone_ms == 0;
-        for (size_t i = 0; runs && i < job->uses_n; i++)
-            job->uses[i].key->readers++;
+        bool runs = job->status == CW_JOB_RUNNING && job->no_client_ms == 0;
+        for (size_t i = 0; runs && i < job->cache_uses_n; i++)
+            job->cache_uses[i].key->readers++;
     }
 }

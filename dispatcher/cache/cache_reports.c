@@ -53,7 +53,7 @@ static void heard_written(struct cw_cache_service *cache, const Cachew__V1__Cach
         key->cost_ns += event->cost_ns;
         key->cost_records += event->records;
     }
-    cw_catalogue_touch(key);
+    cw_catalogue_mark_dirty(key);
     cache->due.quotas = true;
 }
 
@@ -92,8 +92,8 @@ static void heard_counts(struct cw_cache_service *cache, const struct cw_worker 
     struct cw_catalogue_key *key = cw_catalogue_find(cache->catalogue, counts->tenant, hash);
     if (!key)
         return;
-    const struct cw_catalogue_seen totals = {counts->hits, counts->misses, counts->lost,
-                                             cw_clock_ms()};
+    const struct cw_catalogue_totals totals = {counts->hits, counts->misses, counts->lost,
+                                               cw_clock_ms()};
     cache->lost += cw_catalogue_count(key, worker->id, &totals, worker->counted_before);
 }
 
@@ -102,16 +102,16 @@ static void heard_store(struct cw_cache_service *cache, struct cw_worker *worker
 {
     if (state->lost_why[0] != '\0')
         snprintf(cache->lost_why, sizeof(cache->lost_why), "%s", state->lost_why);
-    bool was_away = worker->store && worker->store->away;
+    bool was_away = worker->store_state && worker->store_state->away;
     if (state->away && !was_away)
         cw_log_warn(CW_LOG_MOD, "worker=%s cannot reach the cache's store, it computes instead: %s",
                     worker->address, state->why);
     else if (!state->away && was_away)
         cw_log_info(CW_LOG_MOD, "worker=%s can reach the cache's store again", worker->address);
-    if (worker->store)
-        cachew__v1__store_state__free_unpacked(worker->store, NULL);
+    if (worker->store_state)
+        cachew__v1__store_state__free_unpacked(worker->store_state, NULL);
     struct cw_buf *packed = cw_wire_pack(&state->base);
-    worker->store = cachew__v1__store_state__unpack(NULL, packed->len, packed->data);
+    worker->store_state = cachew__v1__store_state__unpack(NULL, packed->len, packed->data);
     cw_buf_unref(packed);
 }
 

@@ -125,10 +125,10 @@ static bool is_away(int rc)
 
 static void set_away(struct cw_cache_service *cache, bool away, const char *why)
 {
-    snprintf(cache->why, sizeof(cache->why), "%s", away ? why : "");
-    if (cache->away == away)
+    snprintf(cache->unavailable_why, sizeof(cache->unavailable_why), "%s", away ? why : "");
+    if (cache->unavailable == away)
         return;
-    cache->away = away;
+    cache->unavailable = away;
     if (away)
         cw_log_warn(CW_LOG_MOD, "the cache's store is unavailable, jobs compute instead: %s", why);
     else
@@ -218,7 +218,7 @@ static void on_tick(void *arg)
     int64_t now = cw_clock_ms();
     if (now >= cache->tidy_ms) {
         cache->tidy_ms = now + TIDY_MS;
-        cw_catalogue_tidy(cache->catalogue, now, SILENT_MS);
+        cw_catalogue_forget_silent(cache->catalogue, now, SILENT_MS);
     }
     if (now >= cache->space_ms) {
         cache->space_ms = now + SPACE_MS;
@@ -232,7 +232,7 @@ static void on_tick(void *arg)
 static bool is_busy(const struct cw_cache_service *cache)
 {
     return cache->d->workers || cache->catalogue->row_first || cache->due.quotas ||
-           cache->due.listing || cache->scanning || cache->doomed_n > 0;
+           cache->due.listing || cache->scanning || cache->pending_deletes_n > 0;
 }
 
 static void wake(struct cw_cache_service *cache)
@@ -244,10 +244,11 @@ static void wake(struct cw_cache_service *cache)
         cw_timer_stop(cache->timer);
 }
 
-bool cw_cache_is_unlisted(const struct cw_job *job, int64_t now_ms)
+bool cw_cache_awaits_listing(const struct cw_job *job, int64_t now_ms)
 {
     const struct cw_cache_service *cache = job->d->cache;
-    return cache && !cache->listed && job->uses_n > 0 && now_ms < cache->blind_until_ms;
+    return cache && !cache->listed && job->cache_uses_n > 0 &&
+           now_ms < cache->listing_wait_until_ms;
 }
 
 void cw_cache_cycle_end(struct cw_dispatcher *d)
@@ -255,7 +256,7 @@ void cw_cache_cycle_end(struct cw_dispatcher *d)
     struct cw_cache_service *cache = d->cache;
     if (!cache)
         return;
-    cw_cache_obey_quotas(cache);
+    cw_cache_enforce_quotas(cache);
     cw_cache_notify_all(cache);
     cw_cache_send_deletes(cache);
     store_rows(cache, cw_clock_ms());
@@ -270,7 +271,7 @@ void cw_cache_service_start(struct cw_dispatcher *d)
     cache->timer = cw_timer_new(d->loop, on_tick, cache);
     cache->store = cw_cache_io_open(d->loop, d->options.cache_store, on_result, cache);
     cw_cache_jobs_changed(cache);
-    cache->blind_until_ms = cw_clock_ms() + FIRST_LIST_MS;
+    cache->listing_wait_until_ms = cw_clock_ms() + FIRST_LIST_MS;
     cw_cache_list(cache);
     cw_cache_io_space(cache->store);
     wake(cache);
@@ -304,10 +305,10 @@ void cw_cache_service_free(struct cw_dispatcher *d)
     cw_cache_io_free(cache->store);
     const char *name;
     void *doomed;
-    for (size_t i = 0; cw_strmap_next(&cache->doomed, &i, &name, &doomed);)
+    for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &doomed);)
         cw_mem_free(doomed);
-    cw_strmap_fini(&cache->doomed);
-    cw_catalogue_names_clear(&cache->doom);
+    cw_strmap_fini(&cache->pending_deletes);
+    cw_catalogue_names_clear(&cache->unsent_deletes);
     cw_catalogue_free(cache->catalogue);
     cw_mem_free(cw_steal(&d->cache));
 }

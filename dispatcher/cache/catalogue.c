@@ -50,7 +50,7 @@ static void key_free(struct cw_catalogue_key *key)
     free_seen(key);
     cw_catalogue_names_clear(&key->added);
     cw_catalogue_names_clear(&key->removed);
-    cw_mem_free(key->told);
+    cw_mem_free(key->subscribers);
     cw_mem_free(key->pipeline);
     cw_mem_free(key->node);
     cw_mem_free(key->op);
@@ -129,8 +129,8 @@ struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const 
 
 bool cw_catalogue_drop_key(struct cw_catalogue_key *key)
 {
-    if (key->chunks_n > 0 || key->pinned || key->holders > 0 || key->told_n > 0 ||
-        key->seen.n > 0 || key->tell_due || key->row_dirty)
+    if (key->chunks_n > 0 || key->pinned || key->holders > 0 || key->subscribers_n > 0 ||
+        key->seen.n > 0 || key->notify_due || key->row_dirty)
         return false;
     char name[KEY_NAME_BYTES];
     key_name(key->tenant->name, key->key, name);
@@ -139,7 +139,7 @@ bool cw_catalogue_drop_key(struct cw_catalogue_key *key)
     return true;
 }
 
-void cw_catalogue_touch(struct cw_catalogue_key *key)
+void cw_catalogue_mark_dirty(struct cw_catalogue_key *key)
 {
     if (key->row_dirty)
         return;
@@ -164,21 +164,21 @@ void cw_catalogue_set_builder(struct cw_catalogue_key *key, const char *pipeline
     set_text(&key->node, node);
     set_text(&key->op, op);
     key->ids = ids;
-    cw_catalogue_touch(key);
+    cw_catalogue_mark_dirty(key);
 }
 
 /* ---- chunks ---- */
 
 static void tell(struct cw_catalogue_key *key, const char *name, bool added)
 {
-    if (key->told_n == 0)
+    if (key->subscribers_n == 0)
         return;
     cw_catalogue_names_add(added ? &key->added : &key->removed, name);
-    if (key->tell_due)
+    if (key->notify_due)
         return;
-    key->tell_due = true;
-    key->next_tell = key->catalogue->tell_first;
-    key->catalogue->tell_first = key;
+    key->notify_due = true;
+    key->next_notify = key->catalogue->notify_first;
+    key->catalogue->notify_first = key;
 }
 
 static void add_sums(struct cw_catalogue_key *key, const struct cw_catalogue_chunk *chunk, int sign)
@@ -280,11 +280,11 @@ static uint64_t grown(uint64_t before, uint64_t now)
 }
 
 uint64_t cw_catalogue_count(struct cw_catalogue_key *key, uint64_t worker_id,
-                            const struct cw_catalogue_seen *totals, bool base)
+                            const struct cw_catalogue_totals *totals, bool base)
 {
-    struct cw_catalogue_seen *seen = cw_map_get(&key->seen, worker_id);
+    struct cw_catalogue_totals *seen = cw_map_get(&key->seen, worker_id);
     if (!seen) {
-        seen = CW_NEW(struct cw_catalogue_seen);
+        seen = CW_NEW(struct cw_catalogue_totals);
         if (base)
             *seen = *totals;
         cw_map_set(&key->seen, worker_id, seen);
@@ -300,11 +300,11 @@ uint64_t cw_catalogue_count(struct cw_catalogue_key *key, uint64_t worker_id,
         key->saved_ns +=
             (uint64_t)((double)hits * ((double)key->cost_ns / (double)key->cost_records));
     key->used_ms = cw_clock_wall_ms();
-    cw_catalogue_touch(key);
+    cw_catalogue_mark_dirty(key);
     return lost;
 }
 
-void cw_catalogue_tidy(struct cw_catalogue *catalogue, int64_t now_ms, int64_t silent_ms)
+void cw_catalogue_forget_silent(struct cw_catalogue *catalogue, int64_t now_ms, int64_t silent_ms)
 {
     const char *name;
     void *value;
@@ -313,13 +313,13 @@ void cw_catalogue_tidy(struct cw_catalogue *catalogue, int64_t now_ms, int64_t s
         uint64_t id;
         void *seen;
         for (size_t k = 0; cw_map_next(&key->seen, &k, &id, &seen);) {
-            if (now_ms - ((struct cw_catalogue_seen *)seen)->heard_ms < silent_ms)
+            if (now_ms - ((struct cw_catalogue_totals *)seen)->last_heard_ms < silent_ms)
                 continue;
             cw_map_remove(&key->seen, id);
             cw_mem_free(seen);
         }
         if (key->chunks_n == 0 && key->seen.n == 0)
-            cw_catalogue_touch(key); /* whoever stores the rows drops it */
+            cw_catalogue_mark_dirty(key); /* whoever stores the rows drops it */
     }
 }
 

@@ -37,9 +37,9 @@ struct cw_catalogue_names { /* owned texts */
     char **v;
     size_t n, cap;
 };
-struct cw_catalogue_seen { /* of a worker: its last totals for a key */
+struct cw_catalogue_totals { /* of a worker: its last totals for a key */
     uint64_t hits, misses, lost;
-    int64_t heard_ms;
+    int64_t last_heard_ms;
 };
 struct cw_catalogue_tenant {
     char name[CW_TENANT_NAME_MAX + 1];
@@ -62,13 +62,13 @@ struct cw_catalogue_key {
     bool pinned;
     uint64_t readers;   /* running jobs that read it; counted when it is asked for */
     uint64_t holders;   /* jobs' uses: it stays as long as there is one */
-    struct cw_map seen; /* worker id -> cw_catalogue_seen */
+    struct cw_map seen; /* worker id -> cw_catalogue_totals */
     /* Workers that were told of it, and what they are still to be told (cache_notify.c). */
-    struct cw_worker **told;
-    size_t told_n, told_cap;
+    struct cw_worker **subscribers;
+    size_t subscribers_n, subscribers_cap;
     struct cw_catalogue_names added, removed;
-    bool tell_due, row_dirty;
-    struct cw_catalogue_key *next_tell, *next_row;
+    bool notify_due, row_dirty;
+    struct cw_catalogue_key *next_notify, *next_row;
 };
 
 struct cw_catalogue {
@@ -79,8 +79,8 @@ struct cw_catalogue {
     uint64_t (*tenant_quota)(void *arg, const char *name);
     void *tenant_quota_arg;
     uint64_t bytes, chunks_n;
-    uint64_t scan;                                   /* number of the last listing that began */
-    struct cw_catalogue_key *tell_first, *row_first; /* keys with something to tell, to store */
+    uint64_t scan;                                     /* number of the last listing that began */
+    struct cw_catalogue_key *notify_first, *row_first; /* keys with something to tell, to store */
     uint64_t evicted, damaged, gone;
 };
 
@@ -98,7 +98,7 @@ struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const 
                                           struct cw_hash key);
 /* Frees a key that holds nothing, that nobody uses or has pinned; true when it did. */
 bool cw_catalogue_drop_key(struct cw_catalogue_key *key);
-void cw_catalogue_touch(struct cw_catalogue_key *key); /* its row is to be stored */
+void cw_catalogue_mark_dirty(struct cw_catalogue_key *key); /* its row is to be stored */
 void cw_catalogue_set_builder(struct cw_catalogue_key *key, const char *pipeline, const char *node,
                               const char *op, uint64_t ids);
 
@@ -118,9 +118,9 @@ uint64_t cw_catalogue_scan_end(struct cw_catalogue *catalogue);
 /* Totals of a worker for a key: what is new since it told last counts. base: it counted them for
  * an earlier dispatcher. Returns records newly lost. */
 uint64_t cw_catalogue_count(struct cw_catalogue_key *key, uint64_t worker_id,
-                            const struct cw_catalogue_seen *totals, bool base);
+                            const struct cw_catalogue_totals *totals, bool base);
 /* Forgets what workers told that have been silent about the key for so long. */
-void cw_catalogue_tidy(struct cw_catalogue *catalogue, int64_t now_ms, int64_t silent_ms);
+void cw_catalogue_forget_silent(struct cw_catalogue *catalogue, int64_t now_ms, int64_t silent_ms);
 
 void cw_catalogue_load_row(struct cw_catalogue *catalogue, const struct cw_state_cache_key *row);
 void cw_catalogue_names_add(struct cw_catalogue_names *names, const char *name);

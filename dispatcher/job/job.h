@@ -36,13 +36,13 @@ void cw_job_tick(struct cw_job *job, int64_t now);
 /* Why it is to be removed now, or NULL. */
 const char *cw_job_is_over(const struct cw_job *job, int64_t now);
 /* Where its elements are cached is decided, if that is due. May fail the job. */
-void cw_job_decide(struct cw_job *job, int64_t now);
+void cw_job_decide_cache(struct cw_job *job, int64_t now);
 
 /* ---- job_end.c ---- */
 /* Also from the state directory and from workers; it has no clients any more
  * (cw_clients_end_job). Frees it. */
 void cw_job_remove(struct cw_job *job, const char *reason);
-/* Its clients are sent the error at the end of the loop's iteration (cw_clients_tell_failed). */
+/* Its clients are sent the error at the end of the loop's iteration (cw_clients_notify_failed). */
 void cw_job_fail(struct cw_job *job, int code, const char *msg);
 
 /* ---- job_prepare.c ---- */
@@ -50,7 +50,8 @@ bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job
 /* Looks for a worker to prepare it. */
 void cw_job_prepare(struct cw_job *job);
 /* whether what it prepares comes on */
-void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now);
+void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress,
+                           int64_t now);
 /* A worker has prepared it: it runs now, or has failed; its clients are to be told. */
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
 
@@ -95,15 +96,15 @@ uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t h
 /* ---- skip_request.c ---- */
 /* Leaves items out of an epoch, past ones too: for when the trainer goes back. Returns how many
  * of them it has consumed. The job is running and dense; lo < hi, at most its items. */
-uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi);
+uint64_t cw_job_skip_on_request(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi);
 /* Sparse: batches [lo, hi) instead, and how many batches an epoch can have. */
 uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi);
-uint64_t cw_job_batches_most(const struct cw_job *job);
+uint64_t cw_job_max_batches(const struct cw_job *job);
 
 /* ---- no_lease_warning.c ---- */
 /* Each tick: says once in the log that nothing is leased, when that lasts. */
-void cw_job_watch_idle(struct cw_job *job, int64_t now);
+void cw_job_warn_no_lease(struct cw_job *job, int64_t now);
 /* It has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
-bool cw_job_is_idle(struct cw_job *job, struct cw_str *ret_reason);
+bool cw_job_lacks_leases(struct cw_job *job, struct cw_str *ret_reason);
 
 #endif

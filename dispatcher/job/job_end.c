@@ -25,7 +25,7 @@ void cw_job_remove(struct cw_job *job, const char *reason)
     cw_log_info(CW_LOG_MOD, "job=%s name=%s removed: %s", job->id, job->name, reason);
     tell_workers_forget(job, reason);
     cw_accounting_retire(job);
-    if (job->put)
+    if (job->row_written)
         cw_state_remove_job(job->d->state, job->id);
     cw_job_free(job);
 }

@@ -21,7 +21,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
 {
     struct cw_job *job = CW_NEW(struct cw_job);
     job->d = d;
-    job->next_same = job;
+    job->next_same_function = job;
     job->id = cw_mem_strdup(id);
     job->name = cw_mem_strdup(options->name);
     job->options = options;
@@ -31,7 +31,7 @@ struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__J
     job->epochs_n = options->epochs;
     job->error = cw_mem_strdup("");
     job->created_ms = cw_clock_wall_ms();
-    job->rate_ms = job->alone_ms = cw_clock_ms();
+    job->rate_ms = job->no_client_ms = cw_clock_ms();
     read_layout(job);
     cw_scaling_begin(job);
     struct cw_job **at = &d->jobs;
@@ -86,9 +86,9 @@ void cw_job_clients_changed(struct cw_job *job)
     cw_accounting_tick(job->d, cw_clock_ms());
     job->d->due.assignment = true;
     if (cw_job_has_clients(job))
-        job->alone_ms = 0;
-    else if (job->alone_ms == 0)
-        job->alone_ms = cw_clock_ms();
+        job->no_client_ms = 0;
+    else if (job->no_client_ms == 0)
+        job->no_client_ms = cw_clock_ms();
     job->due.leases = true;
 }
 

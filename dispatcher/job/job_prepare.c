@@ -8,7 +8,7 @@
 /* Its own local worker looks at its sources when there is no other. */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job)
 {
-    return cw_worker_is_common(worker) ||
+    return cw_worker_serves_any_job(worker) ||
            (cw_worker_is_usable(worker) && strcmp(worker->only_job, job->id) == 0);
 }
 
@@ -30,8 +30,8 @@ void cw_job_prepare(struct cw_job *job)
     if (!best || job->status != CW_JOB_PREPARING || job->preparing)
         return;
     job->preparing = best;
-    job->preparing_told = false;
-    job->starved_ms = 0;
+    job->preparing_reports = false;
+    job->no_worker_ms = 0;
     Cachew__V1__Prepare prepare = CACHEW__V1__PREPARE__INIT;
     prepare.job_id = job->id;
     prepare.graph = job->graph;
@@ -43,16 +43,17 @@ void cw_job_prepare(struct cw_job *job)
     cw_fault_point("dispatcher.prepare");
 }
 
-void cw_job_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress, int64_t now)
+void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress,
+                           int64_t now)
 {
     for (size_t i = 0; i < progress->n_preparing; i++) {
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, progress->preparing[i]->job_id);
         if (!job || job->preparing != worker)
             continue;
-        if (!job->preparing_told || progress->preparing[i]->steps > job->preparing_steps)
+        if (!job->preparing_reports || progress->preparing[i]->steps > job->preparing_steps)
             job->preparing_ms = now;
         job->preparing_steps = progress->preparing[i]->steps;
-        job->preparing_told = true;
+        job->preparing_reports = true;
     }
 }
 

@@ -31,14 +31,14 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     bool preparing = job->status == CW_JOB_PREPARING, there = has_worker(job);
     bool unwritten = job->status == CW_JOB_RUNNING && waits_for_disk(job);
     if ((!preparing && job->status != CW_JOB_RUNNING) || (there && !preparing && !unwritten)) {
-        job->starved_ms = 0;
+        job->no_worker_ms = 0;
         return;
     }
-    if (job->starved_ms == 0)
-        job->starved_ms = now;
-    if (now - job->starved_ms < 1000 || now - job->waiting_told_ms < 1000)
+    if (job->no_worker_ms == 0)
+        job->no_worker_ms = now;
+    if (now - job->no_worker_ms < 1000 || now - job->waiting_sent_ms < 1000)
         return;
-    job->waiting_told_ms = now;
+    job->waiting_sent_ms = now;
     /* Clients go on waiting for a worker's answer, however long it takes, while the worker comes
      * on; but not for a worker to come. */
     char preparation[] = "a worker prepares the job: it opens and indexes the sources";
@@ -55,7 +55,7 @@ static void tell_waiting(struct cw_job *job, int64_t now)
                                               job->d->unwritten ? job->d->unwritten_why : "");
     Cachew__V1__Waiting waiting = CACHEW__V1__WAITING__INIT;
     waiting.stuck = unwritten ? job->d->unwritten : !there;
-    waiting.still_ms = !waiting.stuck && job->preparing && job->preparing_told
+    waiting.still_ms = !waiting.stuck && job->preparing && job->preparing_reports
                            ? (uint64_t)CW_MAX(now - job->preparing_ms, 0)
                            : 0;
     waiting.reason = unwritten ? storing : there ? preparation : other_files ? other_files : nobody;
@@ -70,20 +70,20 @@ static void tell_waiting(struct cw_job *job, int64_t now)
 
 const char *cw_job_is_over(const struct cw_job *job, int64_t now)
 {
-    if (job->alone_ms == 0)
+    if (job->no_client_ms == 0)
         return NULL;
     const struct cw_options *options = &job->d->options;
     if (job->status == CW_JOB_FAILED && !job->stored)
         return "it could not be started";
     if (job->name[0] == '\0') {
         int64_t grace = CW_MAX(options->client_grace_ms,
-                               job->d->started_ms + options->grace_ms - job->alone_ms);
-        return now - job->alone_ms >= grace ? "its client is gone" : NULL;
+                               job->d->started_ms + options->grace_ms - job->no_client_ms);
+        return now - job->no_client_ms >= grace ? "its client is gone" : NULL;
     }
-    return now - job->alone_ms >= options->job_idle_ms ? "nobody used it (--job-idle)" : NULL;
+    return now - job->no_client_ms >= options->job_idle_ms ? "nobody used it (--job-idle)" : NULL;
 }
 
-void cw_job_decide(struct cw_job *job, int64_t now)
+void cw_job_decide_cache(struct cw_job *job, int64_t now)
 {
     struct cw_err err = {0};
     int code = cw_autocache_tick(job, now, &err);
@@ -110,10 +110,10 @@ void cw_job_tick(struct cw_job *job, int64_t now)
             place->position_dirty = true;
         }
     }
-    if (job->alone_ms == 0) {
+    if (job->no_client_ms == 0) {
         tell_waiting(job, now);
         job->due.leases = true; /* late items, workers that may be tried again */
-        cw_job_watch_idle(job, now);
+        cw_job_warn_no_lease(job, now);
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)
         cw_job_prepare(job);
@@ -121,7 +121,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         cw_other_files_tick(job, now);
         cw_job_judge_files(job, now);
     }
-    cw_job_decide(job, now);
+    cw_job_decide_cache(job, now);
     cw_telemetry_tick(job, now);
     if (job->due.progress || job->due.row || cw_job_usage_is_due(job, now))
         cw_job_flush(job);

@@ -52,7 +52,7 @@ static void add_reason(struct cw_job *job, struct cw_str *out)
     }
 }
 
-bool cw_job_is_idle(struct cw_job *job, struct cw_str *ret_reason)
+bool cw_job_lacks_leases(struct cw_job *job, struct cw_str *ret_reason)
 {
     if (job->status != CW_JOB_RUNNING || job->workers_n == 0 || job->hold_until_ms > 0 ||
         has_leases(job) || !somebody_waits(job))
@@ -61,18 +61,18 @@ bool cw_job_is_idle(struct cw_job *job, struct cw_str *ret_reason)
     return true;
 }
 
-void cw_job_watch_idle(struct cw_job *job, int64_t now)
+void cw_job_warn_no_lease(struct cw_job *job, int64_t now)
 {
     struct cw_str reason = {0};
-    if (!cw_job_is_idle(job, &reason)) {
-        job->still_ms = 0;
-    } else if (job->still_ms == 0) {
-        job->still_ms = now;
-    } else if (job->still_ms != INT64_MAX && now - job->still_ms >= STILL_MS) {
+    if (!cw_job_lacks_leases(job, &reason)) {
+        job->no_lease_ms = 0;
+    } else if (job->no_lease_ms == 0) {
+        job->no_lease_ms = now;
+    } else if (job->no_lease_ms != INT64_MAX && now - job->no_lease_ms >= STILL_MS) {
         cw_log_warn(CW_LOG_MOD,
                     "job=%s name=%s nothing was leased for %d s, although it has %zu workers: %s",
                     job->id, job->name, STILL_MS / 1000, job->workers_n, reason.s);
-        job->still_ms = INT64_MAX; /* told */
+        job->no_lease_ms = INT64_MAX; /* told */
     }
     cw_str_fini(&reason);
 }

@@ -32,8 +32,8 @@ void cw_job_store(struct cw_job *job)
         .created_ms = job->created_ms,
     };
     cw_state_put_job(job->d->state, &row);
-    job->put = true;
-    job->put_seq = cw_state_seq(job->d->state);
+    job->row_written = true;
+    job->row_seq = cw_state_seq(job->d->state);
     cw_buf_unref(options);
     cw_buf_unref(graph);
     cw_buf_unref(info);
@@ -41,7 +41,7 @@ void cw_job_store(struct cw_job *job)
 
 void cw_job_store_options(struct cw_job *job)
 {
-    if (!job->put)
+    if (!job->row_written)
         return;
     struct cw_buf *options = cw_wire_pack(&job->options->base);
     const struct cw_state_blob blob = blob_of(options);
@@ -59,17 +59,17 @@ static bool is_changed(const struct cw_job *job)
 
 bool cw_job_usage_is_unstored(const struct cw_job *job)
 {
-    return job->put && is_changed(job);
+    return job->row_written && is_changed(job);
 }
 
 bool cw_job_usage_is_due(const struct cw_job *job, int64_t now)
 {
-    return job->put && now - job->usage_stored_ms >= STORE_ALONE_MS && is_changed(job);
+    return job->row_written && now - job->usage_stored_ms >= STORE_ALONE_MS && is_changed(job);
 }
 
 void cw_job_store_usage(struct cw_job *job, int64_t now, bool all)
 {
-    if (!job->put || (!all && now - job->usage_stored_ms < STORE_MS) || !is_changed(job))
+    if (!job->row_written || (!all && now - job->usage_stored_ms < STORE_MS) || !is_changed(job))
         return;
     cw_state_put_usage(job->d->state, job->id, &job->usage);
     cw_telemetry_store(job);

@@ -18,7 +18,7 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
             if (lo >= hi)
                 continue;
             if (consumed && job->layout.mode == CW_MODE_SHARED)
-                cw_epoch_own(epoch, consumer, lo, hi, &news);
+                cw_epoch_items_of(epoch, consumer, lo, hi, &news);
             if (!consumed)
                 cw_epoch_receive(epoch, consumer, lo, hi, &fresh);
             else
@@ -30,7 +30,7 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
         if (fresh.n > 0)
             cw_lease_received(job, epoch->number, &fresh);
         if (news.n > 0)
-            cw_job_tell_taken(job, epoch->number, &news, consumer);
+            cw_job_send_taken(job, epoch->number, &news, consumer);
         cw_set_fini(&fresh);
         cw_set_fini(&news);
         job->due.progress |= consumed;
@@ -40,7 +40,7 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
 
 static void close_first_epoch(struct cw_job *job)
 {
-    cw_job_tell_left_out(job, job->epochs[0]);
+    cw_job_send_left_out(job, job->epochs[0]);
     cw_epoch_fini(job->epochs[0]);
     cw_mem_free(job->epochs[0]);
     for (size_t i = 1; i < job->epochs_open; i++)
@@ -78,7 +78,7 @@ void cw_job_advance(struct cw_job *job)
 
 void cw_job_flush(struct cw_job *job)
 {
-    if (!job->put)
+    if (!job->row_written)
         return;
     cw_job_store_usage(job, cw_clock_ms(), job->due.row);
     if (job->due.row)
@@ -183,7 +183,7 @@ uint64_t cw_job_skip(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t 
             cw_lease_free(share, number, &fresh, true);
         job->skipped_items += n;
         job->due.progress = job->due.leases = true;
-        cw_job_tell_skipped(job, number, &fresh, reason);
+        cw_job_send_skipped(job, number, &fresh, reason);
         cw_job_advance(job);
     }
     cw_set_fini(&fresh);

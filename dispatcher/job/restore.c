@@ -93,7 +93,7 @@ int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, stru
     cw_mem_free(job->error);
     job->error = cw_mem_strdup(row->error);
     job->created_ms = row->created_ms;
-    job->put = job->stored = true;
+    job->row_written = job->stored = true;
     job->due.leases = true;
     job->hold_until_ms = d->started_ms + d->options.grace_ms;
     if (rc == 0)

@@ -19,7 +19,7 @@ static bool wants(const struct cw_job *job)
 /* Within what it and its tenant may have. */
 static double wanted_by(const struct cw_job *job)
 {
-    return fmin(cw_scaling_wants(job), (double)cw_job_most_workers(job));
+    return fmin(cw_scaling_wants(job), (double)cw_job_max_workers(job));
 }
 
 static double share_of(const struct cw_job *job)
@@ -79,21 +79,21 @@ void cw_share_alerts_tick(struct cw_job *job, int64_t now)
 {
     struct cw_telemetry *watch = job->telemetry;
     if (!wants(job)) {
-        watch->share_told = 0;
-        watch->share_since_ms = 0;
+        watch->alerted_share = 0;
+        watch->differs_since_ms = 0;
         return;
     }
     double share = share_of(job),
            is = share < wanted_by(job) && fleet_is_at_its_limit(job->d) ? share : 0;
-    if (is == watch->share_told) {
-        watch->share_since_ms = 0;
+    if (is == watch->alerted_share) {
+        watch->differs_since_ms = 0;
         return;
     }
-    if (watch->share_since_ms == 0)
-        watch->share_since_ms = now;
-    if (now - watch->share_since_ms < LASTS_WINDOWS * job->d->options.scale_window_ms)
+    if (watch->differs_since_ms == 0)
+        watch->differs_since_ms = now;
+    if (now - watch->differs_since_ms < LASTS_WINDOWS * job->d->options.scale_window_ms)
         return;
     tell(job, is);
-    watch->share_told = is;
-    watch->share_since_ms = 0;
+    watch->alerted_share = is;
+    watch->differs_since_ms = 0;
 }

@@ -13,7 +13,7 @@ static uint64_t count_consumed(struct cw_job *job, uint64_t number, uint64_t lo,
     struct cw_set range = {0};
     cw_set_add(&range, lo, hi);
     if (epoch)
-        cw_set_keep(&range, &epoch->consumed);
+        cw_set_intersect(&range, &epoch->consumed);
     else if (number >= job->first_epoch)
         cw_set_clear(&range);
     for (size_t i = 0; epoch && i < epoch->skipped.n; i++)
@@ -45,7 +45,7 @@ static uint64_t count_consumed_batches(const struct cw_job *job, uint64_t number
     return n;
 }
 
-uint64_t cw_job_batches_most(const struct cw_job *job)
+uint64_t cw_job_max_batches(const struct cw_job *job)
 {
     const Cachew__V1__PlanInfo *info = job->info;
     double rows = (double)job->items * (double)CW_MAX(info->chunk, 1);
@@ -68,11 +68,11 @@ uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, u
     cw_set_fini(&fresh);
     cw_set_add(all, lo, hi);
     cw_state_put_left_out(job->d->state, job->id, number, all);
-    cw_job_tell_skipped_batches(job, number, all);
+    cw_job_send_skipped_batches(job, number, all);
     return consumed;
 }
 
-uint64_t cw_job_skip_for_good(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi)
+uint64_t cw_job_skip_on_request(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi)
 {
     uint64_t consumed = count_consumed(job, number, lo, hi);
     struct cw_set *items = cw_job_skips_of(job, number);

@@ -92,9 +92,9 @@ void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
         if (node == watch->nodes.n)
             continue;
         if (watch->restored && worker->counted_before &&
-            !cw_node_counters_know(&watch->nodes, worker->id, node))
+            !cw_node_counters_has(&watch->nodes, worker->id, node))
             /* it told the dispatcher before this one of them */
-            cw_node_counters_begin_at(&watch->nodes, worker->id, node, counts);
+            cw_node_counters_set_base(&watch->nodes, worker->id, node, counts);
         cw_node_counters_add(&watch->nodes, worker->id, node, counts);
         near = node + 1;
     }

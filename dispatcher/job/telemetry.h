@@ -25,8 +25,8 @@ struct cw_telemetry {
     double workers, locals;
     /* share_alerts.c */
     /* workers that it was said to get, fewer than it wants; 0 = it was not */
-    double share_told;
-    int64_t share_since_ms; /* since when it is otherwise; 0 = it is not */
+    double alerted_share;
+    int64_t differs_since_ms; /* since when it is otherwise; 0 = it is not */
     struct cw_scale_window windows[CW_WINDOWS_KEPT];
     unsigned windows_n; /* ever; window i is at i modulo the array's length */
 };

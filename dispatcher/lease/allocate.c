@@ -134,27 +134,27 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     uint32_t consumer = 0;
     struct cw_interval run;
     size_t workers_n = CW_MAX(share->job->workers_n, 1);
-    if (share->shut_until_ms > fill->now)
+    if (share->unreachable_until_ms > fill->now)
         return false;
     /* as below, without looking for each */
-    if (!fill->free || (share->room == 0 && (share->mended || !fill->hole))) {
-        share->full = fill->free;
+    if (!fill->free || (share->fill_allowance == 0 && (share->fill_extended || !fill->hole))) {
+        share->fill_complete = fill->free;
         return false;
     }
     struct cw_epoch *epoch = find_run(share, false, fill->now, &run, &consumer);
     if (!epoch && share->todo_n == 0)
         epoch = find_run(share, true, fill->now, &run, &consumer);
-    share->full = epoch != NULL;
+    share->fill_complete = epoch != NULL;
     if (!epoch)
         return false;
-    if (share->room == 0 && !share->mended && is_hole(share->job, epoch, run.lo)) {
-        share->room = cw_share_room(share, true);
-        share->mended = true;
+    if (share->fill_allowance == 0 && !share->fill_extended && is_hole(share->job, epoch, run.lo)) {
+        share->fill_allowance = cw_share_allowance(share, true);
+        share->fill_extended = true;
     }
-    uint64_t n = CW_MIN(piece(share, run.hi - run.lo, workers_n), share->room);
+    uint64_t n = CW_MIN(piece(share, run.hi - run.lo, workers_n), share->fill_allowance);
     if (n == 0)
         return false;
-    share->room -= n;
+    share->fill_allowance -= n;
     struct cw_set items = {0};
     cw_set_add(&items, run.lo, run.lo + n);
     cw_lease_give(share, epoch, &items, false, consumer);
@@ -183,15 +183,15 @@ static void make_room(struct cw_job *job)
 {
     bool low = false;
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        share->mended = false;
-        share->room = cw_share_serves(share) ? cw_share_room(share, false) : 0;
-        low = low || share->room > 0;
+        share->fill_extended = false;
+        share->fill_allowance = cw_share_serves(share) ? cw_share_allowance(share, false) : 0;
+        low = low || share->fill_allowance > 0;
     }
     for (struct cw_share *share = job->shares; low && job->options->lease_items == 0 && share;
          share = share->next_of_job) {
         uint64_t target = cw_share_target(share);
-        if (share->room == 0 && cw_share_serves(share) && share->todo_n <= target / 4 * 3)
-            share->room = target - share->todo_n;
+        if (share->fill_allowance == 0 && cw_share_serves(share) && share->todo_n <= target / 4 * 3)
+            share->fill_allowance = target - share->todo_n;
     }
 }
 
@@ -200,7 +200,7 @@ static void make_room(struct cw_job *job)
 static void begin_fill(struct cw_job *job)
 {
     size_t threads = 0;
-    for (struct cw_worker *worker = job->d->workers; cw_job_is_everywhere(job) && worker;
+    for (struct cw_worker *worker = job->d->workers; cw_job_uses_all_workers(job) && worker;
          worker = worker->next)
         if (cw_worker_serves(worker, job))
             (void)cw_share_get(job, worker);
@@ -221,13 +221,13 @@ static void end_fill(struct cw_job *job)
     job->due.leases = false;
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         cw_lease_send(share);
-    cw_lease_store(job);
+    cw_lease_store_owners(job);
 }
 
 static bool is_ready(const struct cw_job *job, int64_t now)
 {
     return job->due.leases && job->status == CW_JOB_RUNNING && job->stored &&
-           job->hold_until_ms <= now && !cw_cache_is_unlisted(job, now);
+           job->hold_until_ms <= now && !cw_cache_awaits_listing(job, now);
 }
 
 void cw_lease_fill_all(struct cw_dispatcher *d)

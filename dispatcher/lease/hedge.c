@@ -57,7 +57,7 @@ static struct cw_lease *find_late(const struct cw_share *share, int64_t now,
 void cw_lease_hedge(struct cw_share *share, int64_t now)
 {
     struct cw_job *job = share->job;
-    if (share->todo_n > 0 || share->shut_until_ms > now || job->item_ns <= 0 ||
+    if (share->todo_n > 0 || share->unreachable_until_ms > now || job->item_ns <= 0 ||
         job->layout.mode == CW_MODE_SHARED || job->options->at_most_once)
         return;
     struct cw_set late = {0}, items = {0};

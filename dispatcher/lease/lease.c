@@ -43,7 +43,7 @@ static void lease_remove(struct cw_share *share, struct cw_lease *lease, const s
 {
     struct cw_set gone = {0};
     cw_set_copy(&gone, &lease->items);
-    cw_set_keep(&gone, set);
+    cw_set_intersect(&gone, set);
     uint64_t before = cw_set_count(&lease->todo);
     for (size_t i = 0; i < gone.n; i++) {
         cw_set_remove(&lease->items, gone.v[i].lo, gone.v[i].hi);
@@ -68,7 +68,7 @@ static void drop_empty(struct cw_share *share)
         *at = lease->next;
         lease_free(lease);
     }
-    if (!share->leases && !share->assigned && !cw_job_is_everywhere(share->job))
+    if (!share->leases && !share->assigned && !cw_job_uses_all_workers(share->job))
         share->job->d->due.worker_lists = true;
 }
 
@@ -116,7 +116,7 @@ void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *
         drop_empty(share);
     }
     if (job->faults_n > 0)
-        cw_item_faults_settled(job, epoch, items);
+        cw_item_faults_received(job, epoch, items);
     job->due.leases = true;
 }
 
@@ -194,7 +194,7 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
         cw_other_files_computed(share);
     if (n > 0)
         cw_share_retarget(share, done, n, cw_clock_ms());
-    if (cw_share_room(share, false) > 0) /* else nobody could get more than at the last fill */
+    if (cw_share_allowance(share, false) > 0) /* else nobody could get more than at the last fill */
         job->due.leases = true;
 }
 
@@ -203,7 +203,7 @@ static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1_
 {
     struct cw_set kept = {0};
     if (job->hold_until_ms > cw_clock_ms())
-        cw_scaling_keep(job, worker);
+        cw_scaling_keep_worker(job, worker);
     struct cw_epoch *epoch = job->status == CW_JOB_RUNNING && cw_worker_serves(worker, job)
                                  ? cw_job_open_epoch(job, held->epoch)
                                  : NULL;
@@ -221,7 +221,7 @@ static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1_
     cw_set_fini(&kept);
 }
 
-void cw_lease_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
+void cw_lease_adopt(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
 {
     struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
     struct cw_set claimed = {0};

@@ -19,7 +19,7 @@ void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct 
                    bool hedge, uint32_t consumer);
 void cw_lease_send(struct cw_share *share);
 /* shared: the filling is over: writes whose the items are that it gave */
-void cw_lease_store(struct cw_job *job);
+void cw_lease_store_owners(struct cw_job *job);
 
 /* ---- hedge.c ---- */
 /* This worker has nothing to do, and there is nothing free: it computes as well

@@ -56,7 +56,7 @@ static void send_lease(struct cw_share *share, const struct cw_lease *lease)
 
 void cw_lease_send(struct cw_share *share)
 {
-    struct cw_lease *lease = cw_steal(&share->unsent);
+    struct cw_lease *lease = cw_steal(&share->fill_lease);
     if (!lease)
         return;
     if (share->job->layout.mode != CW_MODE_SHARED) {
@@ -64,7 +64,7 @@ void cw_lease_send(struct cw_share *share)
         return;
     }
     lease->after_seq = NOT_WRITTEN;
-    share->job->unsent = true;
+    share->job->has_unsent_leases = true;
 }
 
 static void store_owned(struct cw_job *job)
@@ -78,9 +78,9 @@ static void store_owned(struct cw_job *job)
     }
 }
 
-void cw_lease_store(struct cw_job *job)
+void cw_lease_store_owners(struct cw_job *job)
 {
-    if (!job->unsent)
+    if (!job->has_unsent_leases)
         return;
     store_owned(job);
     uint64_t seq = cw_state_seq(job->d->state);
@@ -109,11 +109,11 @@ static bool send_stored(struct cw_share *share)
 void cw_lease_send_stored(struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        if (!job->unsent)
+        if (!job->has_unsent_leases)
             continue;
-        job->unsent = false;
+        job->has_unsent_leases = false;
         for (struct cw_share *share = job->shares; share; share = share->next_of_job)
-            job->unsent = send_stored(share) || job->unsent;
+            job->has_unsent_leases = send_stored(share) || job->has_unsent_leases;
     }
 }
 
@@ -122,14 +122,14 @@ void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct 
                    bool hedge, uint32_t consumer)
 {
     if (epoch->layout.mode == CW_MODE_SHARED)
-        cw_job_own(share->job, epoch, consumer, items);
-    struct cw_lease *lease = share->unsent;
+        cw_job_set_owner(share->job, epoch, consumer, items);
+    struct cw_lease *lease = share->fill_lease;
     if (lease && (lease->epoch != epoch->number || lease->hedge != hedge ||
                   lease->consumer != consumer || lease->full)) {
         cw_lease_send(share);
         lease = NULL;
     }
-    share->unsent = cw_lease_add(share, epoch, items, lease, hedge);
-    share->unsent->consumer = consumer;
-    share->unsent->full = cw_set_count(&share->unsent->items) >= CW_LEASE_MAX;
+    share->fill_lease = cw_lease_add(share, epoch, items, lease, hedge);
+    share->fill_lease->consumer = consumer;
+    share->fill_lease->full = cw_set_count(&share->fill_lease->items) >= CW_LEASE_MAX;
 }

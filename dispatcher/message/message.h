@@ -25,13 +25,13 @@ void cw_client_welcome(struct cw_client *client);
 void cw_client_send_workers(struct cw_client *client, bool again);
 /* To all clients of the job: nobody gets these; or to all but the one at this place: it has
  * received them (shared jobs). */
-void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+void cw_job_send_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                          const char *reason);
-void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+void cw_job_send_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                        uint32_t consumer);
 /* What is left out of the epoch and was not sent yet; and that of all epochs, when some is due. */
-void cw_job_tell_left_out(struct cw_job *job, struct cw_epoch *epoch);
-void cw_clients_tell_left_out(struct cw_dispatcher *d);
-void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches);
+void cw_job_send_left_out(struct cw_job *job, struct cw_epoch *epoch);
+void cw_clients_send_left_out(struct cw_dispatcher *d);
+void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches);
 
 #endif

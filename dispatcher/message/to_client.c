@@ -102,7 +102,7 @@ static void send_batches(struct cw_client *client, uint64_t epoch, const struct 
     send_numbers(client, epoch, batches, true, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
 }
 
-void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+void cw_job_send_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                          const char *reason)
 {
     for (struct cw_client *client = job->d->clients; client; client = client->next)
@@ -110,18 +110,18 @@ void cw_job_tell_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set
             send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__LEFT_OUT, reason);
 }
 
-void cw_job_tell_left_out(struct cw_job *job, struct cw_epoch *epoch)
+void cw_job_send_left_out(struct cw_job *job, struct cw_epoch *epoch)
 {
-    if (epoch->untold.n > 0)
-        cw_job_tell_skipped(job, epoch->number, &epoch->untold, CW_SKIPPED_BY_REQUEST);
-    cw_set_clear(&epoch->untold);
+    if (epoch->skipped_unsent.n > 0)
+        cw_job_send_skipped(job, epoch->number, &epoch->skipped_unsent, CW_SKIPPED_BY_REQUEST);
+    cw_set_clear(&epoch->skipped_unsent);
 }
 
-void cw_clients_tell_left_out(struct cw_dispatcher *d)
+void cw_clients_send_left_out(struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->due.left_out ? d->jobs : NULL; job; job = job->next)
         for (size_t i = 0; i < job->epochs_open; i++)
-            cw_job_tell_left_out(job, job->epochs[i]);
+            cw_job_send_left_out(job, job->epochs[i]);
     d->due.left_out = false;
 }
 
@@ -130,7 +130,7 @@ static void send_taken(struct cw_client *client, uint64_t epoch, const struct cw
     send_skipped(client, epoch, items, CACHEW__V1__SKIPPED__WHY__TAKEN, "shared");
 }
 
-void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
+void cw_job_send_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
                        uint32_t consumer)
 {
     for (struct cw_client *client = job->d->clients; client; client = client->next)
@@ -138,7 +138,7 @@ void cw_job_tell_taken(struct cw_job *job, uint64_t epoch, const struct cw_set *
             send_taken(client, epoch, items);
 }
 
-void cw_job_tell_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches)
+void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches)
 {
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         if (client->job == job && client->welcomed)
@@ -184,9 +184,9 @@ void cw_client_send_workers(struct cw_client *client, bool again)
     uint64_t sum = n;
     for (size_t i = 0; i < n; i++)
         sum += cw_mix64(told[i]->id + (uint64_t)told[i]->since_ms);
-    if (again || sum != client->workers_told)
+    if (again || sum != client->workers_sent_sum)
         send_list(client, told, n);
-    client->workers_told = sum;
+    client->workers_sent_sum = sum;
     cw_mem_free(told);
 }
 
@@ -199,7 +199,7 @@ static void send_over(struct cw_client *client)
     if (job->items > 0)
         cw_set_add(&all, 0, job->items);
     uint64_t oldest = job->first_epoch - CW_MIN(job->first_epoch, OVER_MAX);
-    for (uint64_t n = CW_MAX(client->at_epoch, oldest); all.n > 0 && n < job->first_epoch; n++) {
+    for (uint64_t n = CW_MAX(client->hello_epoch, oldest); all.n > 0 && n < job->first_epoch; n++) {
         if (job->layout.mode == CW_MODE_SHARED)
             send_taken(client, n, &all);
         else
@@ -267,7 +267,7 @@ void cw_client_welcome(struct cw_client *client)
     client->due.welcome = false;
     client->welcomed = true;
     cw_fault_point("dispatcher.welcome");
-    send_missed(client, CW_MIN(at.epoch, client->at_epoch));
+    send_missed(client, CW_MIN(at.epoch, client->hello_epoch));
     cw_client_send_workers(client, true);
 }
 

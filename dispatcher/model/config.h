@@ -12,7 +12,8 @@
 #define CW_LOG_MOD "dispatcher"
 #define CW_EPOCHS_AHEAD 64 /* epochs that are begun and not done, at most */
 #define CW_CONSUMERS_MAX 4096
-#define CW_GIVEN_EPOCHS 2 /* recent epochs for which a share remembers which items it was leased */
+#define CW_HISTORY_EPOCHS                                                                          \
+    2 /* recent epochs for which a share remembers which items it was leased */
 #define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* buffer of a client that does not say */
 #define CW_LEASE_MAX 1024                       /* items of one lease, about */
 #define CW_ATTEMPTS_MAX 3 /* failures of an item on workers before its job fails */
@@ -26,8 +27,8 @@ struct cw_evict_policy; /* policies/policy.h */
 /* Where workers come from; one of them is in use (scaling/provisioner.h). */
 struct cw_provisioner {
     const char *name, *summary;
-    bool tells; /* nothing more than how many there should be, to whoever asks */
-    bool fixed; /* the fleet is what registers itself */
+    bool publishes; /* nothing more than how many there should be, to whoever asks */
+    bool fixed;     /* the fleet is what registers itself */
     int (*open)(struct cw_dispatcher *d, void **ret_state, struct cw_err *err);
     void (*close)(void *state); /* ends what it started */
     /* Begins so many workers more; returns how many it did. */

@@ -5,7 +5,7 @@
 
 #define FRAGMENTS_MAX (1u << 20)
 
-void cw_set_keep(struct cw_set *a, const struct cw_set *b)
+void cw_set_intersect(struct cw_set *a, const struct cw_set *b)
 {
     struct cw_set out = {0};
     for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
@@ -41,7 +41,7 @@ void cw_epoch_fini(struct cw_epoch *epoch)
     cw_set_fini(&epoch->received);
     cw_set_fini(&epoch->leased);
     cw_set_fini(&epoch->skipped);
-    cw_set_fini(&epoch->untold);
+    cw_set_fini(&epoch->skipped_unsent);
     for (uint32_t i = 0; epoch->parts && i < epoch->layout.consumers; i++) {
         cw_set_fini(&epoch->parts[i].received);
         cw_set_fini(&epoch->parts[i].consumed);
@@ -80,8 +80,8 @@ static void own_dealt(const struct cw_epoch *epoch, uint32_t consumer, uint64_t 
         cw_set_add(ret_own, item, item + 1);
 }
 
-void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
-                  struct cw_set *ret_own)
+void cw_epoch_items_of(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                       struct cw_set *ret_own)
 {
     hi = CW_MIN(hi, epoch->items);
     if (lo >= hi || consumer >= epoch->layout.consumers)
@@ -93,7 +93,7 @@ void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, 
     struct cw_set range = {0};
     cw_set_add(&range, lo, hi);
     if (epoch->layout.mode == CW_MODE_SHARED)
-        cw_set_keep(&range, &epoch->parts[consumer].owned);
+        cw_set_intersect(&range, &epoch->parts[consumer].owned);
     cw_set_add_all(ret_own, &range);
     cw_set_fini(&range);
 }
@@ -103,14 +103,14 @@ void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, 
 static void keep_common(const struct cw_epoch *epoch, struct cw_set *own, bool consumed)
 {
     for (uint32_t i = 0; i < epoch->layout.consumers; i++)
-        cw_set_keep(own, consumed ? &epoch->parts[i].consumed : &epoch->parts[i].received);
+        cw_set_intersect(own, consumed ? &epoch->parts[i].consumed : &epoch->parts[i].received);
 }
 
 void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
                       struct cw_set *ret_new)
 {
     struct cw_set own = {0};
-    cw_epoch_own(epoch, consumer, lo, hi, &own);
+    cw_epoch_items_of(epoch, consumer, lo, hi, &own);
     if (epoch->layout.to_all && own.n > 0) {
         cw_set_add_all(&epoch->parts[consumer].received, &own);
         keep_common(epoch, &own, false);
@@ -127,7 +127,7 @@ uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo
 {
     cw_epoch_receive(epoch, consumer, lo, hi, ret_new);
     struct cw_set own = {0};
-    cw_epoch_own(epoch, consumer, lo, hi, &own);
+    cw_epoch_items_of(epoch, consumer, lo, hi, &own);
     if (own.n > 0)
         epoch->dirty = true;
     if (epoch->layout.to_all) {
@@ -146,14 +146,14 @@ uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo
 void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
 {
     struct cw_set own = {0};
-    epoch->taken_below = 0;
+    epoch->none_free_below = 0;
     if (epoch->layout.to_all) {
         struct cw_epoch_part *part = &epoch->parts[consumer];
         cw_set_copy(&part->received, &part->consumed);
-        cw_set_keep(&epoch->received, &part->consumed);
+        cw_set_intersect(&epoch->received, &part->consumed);
         cw_set_add_all(&epoch->received, &epoch->skipped);
     } else {
-        cw_epoch_own(epoch, consumer, 0, epoch->items, &own);
+        cw_epoch_items_of(epoch, consumer, 0, epoch->items, &own);
         set_subtract(&own, &epoch->consumed);
         set_subtract(&epoch->received, &own);
         if (epoch->layout.mode == CW_MODE_SHARED)
@@ -169,7 +169,7 @@ static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item
     uint64_t n = epoch->layout.consumers, prefix = cw_epoch_lowest_unconsumed(epoch);
     if (item > prefix) {
         struct cw_set own = {0};
-        cw_epoch_own(epoch, consumer, prefix, item, &own);
+        cw_epoch_items_of(epoch, consumer, prefix, item, &own);
         cw_set_add_all(&epoch->consumed, &own);
         cw_set_add_all(&epoch->received, &own);
         cw_set_fini(&own);
@@ -190,7 +190,7 @@ void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
 {
     item = CW_MIN(item, epoch->items);
     epoch->dirty = true;
-    epoch->taken_below = 0;
+    epoch->none_free_below = 0;
     if (is_dealt(epoch)) {
         reset_dealt(epoch, consumer, item);
         return;
@@ -263,7 +263,7 @@ uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consum
 void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi)
 {
     cw_set_remove(&epoch->leased, lo, hi);
-    epoch->taken_below = CW_MIN(epoch->taken_below, lo);
+    epoch->none_free_below = CW_MIN(epoch->none_free_below, lo);
 }
 
 /* Sets of a large fleet have thousands of intervals, and are asked at every message: so where it
@@ -272,7 +272,7 @@ bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, ui
                        struct cw_interval *ret_run)
 {
     limit = CW_MIN(limit, epoch->items);
-    uint64_t lo = CW_MAX(from, epoch->taken_below);
+    uint64_t lo = CW_MAX(from, epoch->none_free_below);
     for (;;) {
         uint64_t next =
             cw_set_first_absent(&epoch->leased, cw_set_first_absent(&epoch->received, lo));
@@ -280,8 +280,8 @@ bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, ui
             break;
         lo = next;
     }
-    if (from <= epoch->taken_below)
-        epoch->taken_below = lo;
+    if (from <= epoch->none_free_below)
+        epoch->none_free_below = lo;
     if (lo >= limit || max == 0)
         return false;
     uint64_t hi = limit - lo > max ? lo + max : limit, next;

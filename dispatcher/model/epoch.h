@@ -32,10 +32,10 @@ struct cw_epoch {
     uint64_t items;
     struct cw_layout layout;
     struct cw_set consumed, received, leased, skipped;
-    struct cw_set untold;        /* of the skipped: clients were not sent them yet */
-    uint64_t taken_below;        /* nothing below it is free, so nobody looks there */
-    struct cw_epoch_part *parts; /* to_all and shared: one per consumer, else NULL */
-    bool dirty;                  /* consumed changed since it was stored */
+    struct cw_set skipped_unsent; /* of the skipped: clients were not sent them yet */
+    uint64_t none_free_below;     /* nothing below it is free, so nobody looks there */
+    struct cw_epoch_part *parts;  /* to_all and shared: one per consumer, else NULL */
+    bool dirty;                   /* consumed changed since it was stored */
 };
 
 void cw_epoch_init(struct cw_epoch *epoch, uint64_t number, uint64_t items,
@@ -46,8 +46,8 @@ uint64_t cw_epoch_lowest_unconsumed(const struct cw_epoch *epoch);
 
 /* The items of [lo, hi) that are the consumer's, in ret_own. In a fragmented layout only those
  * from the lowest unconsumed one on, and at most 2^20 of them: nobody can be further. */
-void cw_epoch_own(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
-                  struct cw_set *ret_own);
+void cw_epoch_items_of(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
+                       struct cw_set *ret_own);
 /* The consumer has received these; ret_new: those that nobody else waits for and that were not
  * received before. They leave `leased`. */
 void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
@@ -79,6 +79,6 @@ bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, ui
                        struct cw_interval *ret_run);
 
 /* a := a intersected with b. */
-void cw_set_keep(struct cw_set *a, const struct cw_set *b);
+void cw_set_intersect(struct cw_set *a, const struct cw_set *b);
 
 #endif

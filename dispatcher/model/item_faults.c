@@ -69,7 +69,7 @@ static bool is_suspect(const struct cw_job *job, const struct cw_item_fault *fau
     return fault->dead.n > 0 && fault->dead.n + 1 >= job->d->options.deaths_max;
 }
 
-void cw_item_faults_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
+void cw_item_faults_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items)
 {
     for (size_t i = job->faults_n; i-- > 0;) {
         if (job->faults[i].epoch == epoch && cw_set_has(items, job->faults[i].item))
@@ -171,7 +171,7 @@ static bool blame(struct cw_job *job, uint64_t epoch, uint64_t item, const struc
     return true;
 }
 
-void cw_item_faults_alive(struct cw_dispatcher *d, uint64_t worker_id)
+void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         forgive(&job->prepare_dead, worker_id);

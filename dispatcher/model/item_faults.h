@@ -37,12 +37,12 @@ int cw_item_faults_failed(struct cw_job *job, const struct cw_worker *worker,
 /* The worker of the share died: blames the items that it was computing. Returns as cw_item_faults_failed. */
 int cw_item_faults_died(struct cw_share *share, char **ret_why);
 /* it was only its connection that died */
-void cw_item_faults_alive(struct cw_dispatcher *d, uint64_t worker_id);
+void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id);
 void cw_item_faults_forget(struct cw_job *job, uint64_t below_epoch);
 void cw_item_faults_free(struct cw_job *job);
 bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id); /* false: it is known */
 /* received: no trouble after all */
-void cw_item_faults_settled(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
+void cw_item_faults_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 /* How many items from run->lo on the worker may get: 0 = not this one, another worker should
  * try; 1 = alone. Cuts before the next. */
 uint64_t cw_item_faults_allow(const struct cw_share *share, uint64_t epoch,

@@ -84,8 +84,8 @@ double cw_job_epoch_done(const struct cw_job *job)
     return (double)cw_set_count(&job->epochs[0]->consumed) / (double)job->items;
 }
 
-void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
-                const struct cw_set *items)
+void cw_job_set_owner(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
+                      const struct cw_set *items)
 {
     struct cw_set *owned = &epoch->parts[consumer].owned;
     uint64_t before = cw_set_count(owned);
@@ -132,7 +132,7 @@ void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
     if (fresh.n > 0) {
         job->skipped_items += cw_set_count(&fresh);
         job->due.progress = true;
-        cw_set_add_all(&epoch->untold, &fresh);
+        cw_set_add_all(&epoch->skipped_unsent, &fresh);
         job->d->due.left_out = true;
     }
     cw_set_fini(&fresh);

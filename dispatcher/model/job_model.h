@@ -69,9 +69,9 @@ struct cw_job {
     struct cw_job *next;
     char *id, *name;
     enum cw_job_status status;
-    bool put;         /* its row is written, maybe not stored yet */
+    bool row_written; /* its row is written, maybe not stored yet */
     bool stored;      /* its row is stored: it may be told of */
-    uint64_t put_seq; /* of state.h: what must be stored for that */
+    uint64_t row_seq; /* of state.h: what must be stored for that */
     /* what was asked for */
     Cachew__V1__JobOptions *options; /* without graph */
     Cachew__V1__Graph *graph;
@@ -84,7 +84,7 @@ struct cw_job {
     uint64_t items;
     struct cw_buf *manifest;
     struct cw_worker *preparing;
-    bool preparing_told;      /* by its worker (an older one does not): */
+    bool preparing_reports;   /* by its worker (an older one does not): */
     uint64_t preparing_steps; /* how far it is */
     int64_t preparing_ms;     /* when it last came on */
     struct cw_deaths prepare_dead;
@@ -103,28 +103,28 @@ struct cw_job {
     double granted; /* workers' time: its fair share */
     /* workers assigned to it (assign.c), those beside its trainer not counted */
     uint32_t assigned_n;
-    double slot; /* of each of these, about */
+    double worker_time; /* of each of these, about */
     /* it gets one worker more, since it finds too little time on those that make up its share */
     bool has_extra;
     struct cw_scaling *scaling;     /* NULL: it uses every worker */
     struct cw_telemetry *telemetry; /* telemetry.h; NULL: nothing was measured yet */
     /* ring of the jobs of the same function; itself when there is no other */
-    struct cw_job *next_same;
+    struct cw_job *next_same_function;
     struct cw_item_fault *faults;
     size_t faults_n, faults_cap;
     struct cw_job_skip *skips; /* asked for, whichever epochs are open */
     size_t skips_n, skips_cap;
-    uint64_t window, window_told;
+    uint64_t window, window_sent;
     /* of the fill under way: items are leased below it, counted from the beginning of the first
      * open epoch */
     uint64_t window_end;
     size_t workers_n; /* that serve it, when it was last looked */
     /* no_lease_warning.c: since when nothing is leased though somebody waits; 0 = that is not so,
      * INT64_MAX: it was told */
-    int64_t still_ms;
+    int64_t no_lease_ms;
     struct cw_job_due due;
-    bool unsent;           /* shared jobs: there are leases that wait until they may be sent */
-    int64_t hold_until_ms; /* after a restart: nothing is leased before */
+    bool has_unsent_leases; /* shared jobs: there are leases that wait until they may be sent */
+    int64_t hold_until_ms;  /* after a restart: nothing is leased before */
     /* measured */
     double item_bytes, item_ns, item_busy_ns, consume_rate;
     uint64_t consumed_since, skipped, recomputed, hedged, hedges_out, skipped_items, leased_n,
@@ -132,14 +132,14 @@ struct cw_job {
     struct cw_usage usage, usage_stored;
     int64_t usage_stored_ms;
     int64_t rate_ms;
-    int64_t created_ms; /* wall */
-    int64_t alone_ms;   /* since when there is no client; 0 = there is one */
-    int64_t starved_ms; /* since when it waits for a worker; 0 = it does not */
-    int64_t waiting_told_ms;
+    int64_t created_ms;   /* wall */
+    int64_t no_client_ms; /* since when there is no client; 0 = there is one */
+    int64_t no_worker_ms; /* since when it waits for a worker; 0 = it does not */
+    int64_t waiting_sent_ms;
     /* cache */
-    struct cw_cache_use *uses;
-    size_t uses_n;
-    struct cw_autocache_job *decider; /* NULL: nothing is to be decided, or not yet */
+    struct cw_cache_use *cache_uses;
+    size_t cache_uses_n;
+    struct cw_autocache_job *autocache; /* NULL: nothing is to be decided, or not yet */
     char *cached_node; /* what a policy chose (cw_job_set_cached_node); NULL = none */
 };
 
@@ -158,9 +158,9 @@ const char *cw_job_tenant(const struct cw_job *job);
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker);
 bool cw_job_wants_workers(const struct cw_job *job);
 /* its own limit, and its tenant's; CW_NO_LIMIT = none */
-uint64_t cw_job_most_workers(const struct cw_job *job);
+uint64_t cw_job_max_workers(const struct cw_job *job);
 /* no policy, no limit: it uses every worker, each for a part of its time */
-bool cw_job_is_everywhere(const struct cw_job *job);
+bool cw_job_uses_all_workers(const struct cw_job *job);
 /* Whether the worker is one of the job's. */
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
 /* Workers that there could be. */
@@ -172,15 +172,15 @@ struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
 struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number);
 /* Shared: from now on the items are this consumer's, and a lease of them waits until that is
  * stored. */
-void cw_job_own(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
-                const struct cw_set *items);
+void cw_job_set_owner(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
+                      const struct cw_set *items);
 double cw_job_epochs_left(const struct cw_job *job);
 double cw_job_epoch_done(const struct cw_job *job); /* share of the current one */
 /* ---- model/job_model.c: left out by request ---- */
 /* What is left out of an epoch; made when nothing is yet. */
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
-/* Leaves them out of an epoch that was opened or set back (NULL is accepted): epoch->untold has what
- * clients must be sent (cw_clients_tell_left_out). */
+/* Leaves them out of an epoch that was opened or set back (NULL is accepted): epoch->skipped_unsent has what
+ * clients must be sent (cw_clients_send_left_out). */
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch);
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);

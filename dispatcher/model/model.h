@@ -99,16 +99,16 @@ struct cw_dispatcher {
      * again */
     struct cw_strmap removed_ids;
     struct cw_strmap tenants;            /* by name */
-    int64_t usage_ms;                    /* time is charged up to here */
+    int64_t charged_ms;                  /* time is charged up to here */
     size_t workers_n, clients_n, jobs_n; /* workers that said hello; all clients; all jobs */
     struct cw_map expected_workers;      /* by id: attached before the restart */
     struct cw_provision provision;
-    struct cw_parent_watch *parent;
-    struct cw_cache_service *cache;        /* NULL = it has no cache */
-    struct cw_autocache_service *deciding; /* NULL: the same */
+    struct cw_parent_watch *parent_watch;
+    struct cw_cache_service *cache;         /* NULL = it has no cache */
+    struct cw_autocache_service *autocache; /* NULL: the same */
     struct cw_timer *tick;
-    int64_t tick_ms;   /* its period now; 0 = stopped */
-    int64_t ticked_ms; /* the last time, or when it was started */
+    int64_t tick_ms;      /* its period now; 0 = stopped */
+    int64_t last_tick_ms; /* the last time, or when it was started */
     int64_t started_ms;
     /* after a transaction that failed: none is begun before */
     int64_t commit_retry_ms, commit_pause_ms;

@@ -29,7 +29,7 @@ void cw_node_counters_fini(struct cw_node_counters *measure)
     *measure = (struct cw_node_counters){0};
 }
 
-double cw_counter_fresh(uint64_t *last, uint64_t now)
+double cw_counter_delta(uint64_t *last, uint64_t now)
 {
     uint64_t d = now >= *last ? now - *last : now;
     *last = now;
@@ -47,13 +47,13 @@ static struct seen *seen_of(struct cw_node_counters *measure, uint64_t worker_id
     return seen;
 }
 
-bool cw_node_counters_know(const struct cw_node_counters *measure, uint64_t worker_id, size_t node)
+bool cw_node_counters_has(const struct cw_node_counters *measure, uint64_t worker_id, size_t node)
 {
     const struct seen *seen = cw_map_get(&measure->workers, worker_id);
     return seen && (seen->nodes[node].elements > 0 || seen->nodes[node].hits > 0);
 }
 
-void cw_node_counters_begin_at(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
+void cw_node_counters_set_base(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
                                const Cachew__V1__NodeCounts *counts)
 {
     seen_of(measure, worker_id)->nodes[node] = (struct totals){
@@ -65,13 +65,13 @@ void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, 
 {
     struct totals *last = &seen_of(measure, worker_id)->nodes[node];
     struct cw_node_sums *sum = &measure->nodes[node];
-    double elements = cw_counter_fresh(&last->elements, counts->elements),
-           hits = cw_counter_fresh(&last->hits, counts->hits);
+    double elements = cw_counter_delta(&last->elements, counts->elements),
+           hits = cw_counter_delta(&last->hits, counts->hits);
     sum->elements += elements;
     sum->hits += hits;
-    sum->cpu_ns += cw_counter_fresh(&last->cpu_ns, counts->cpu_ns);
-    sum->wall_ns += cw_counter_fresh(&last->wall_ns, counts->wall_ns);
-    sum->bytes += cw_counter_fresh(&last->bytes, counts->element_bytes);
+    sum->cpu_ns += cw_counter_delta(&last->cpu_ns, counts->cpu_ns);
+    sum->wall_ns += cw_counter_delta(&last->wall_ns, counts->wall_ns);
+    sum->bytes += cw_counter_delta(&last->bytes, counts->element_bytes);
     measure->all_hits += hits;
     if (node + 1 == measure->n)
         measure->all_outputs += elements + hits;
@@ -97,8 +97,8 @@ void cw_node_counters_halve(struct cw_node_counters *measure)
     }
 }
 
-void cw_node_counters_begin_with(struct cw_node_counters *measure,
-                                 const struct cw_autocache_snapshot *snapshot)
+void cw_node_counters_set_prior(struct cw_node_counters *measure,
+                                const struct cw_autocache_snapshot *snapshot)
 {
     for (size_t i = 0; i < measure->n; i++) {
         const struct cw_autocache_node *node = &snapshot->nodes[i];

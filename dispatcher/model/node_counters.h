@@ -11,7 +11,7 @@
 #include "policies/policy.h"
 
 /* What is new in a total since *last, which becomes it; one that went down began again. */
-double cw_counter_fresh(uint64_t *last, uint64_t now);
+double cw_counter_delta(uint64_t *last, uint64_t now);
 
 struct cw_node_sums { /* sums; older ones weigh less */
     double elements, hits, cpu_ns, wall_ns, bytes;
@@ -33,13 +33,13 @@ void cw_node_counters_add(struct cw_node_counters *measure, uint64_t worker_id, 
                           const Cachew__V1__NodeCounts *counts);
 /* Totals that were counted elsewhere: only what comes on top of them counts. For a worker's node
  * of which nothing has come yet. */
-void cw_node_counters_begin_at(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
+void cw_node_counters_set_base(struct cw_node_counters *measure, uint64_t worker_id, size_t node,
                                const Cachew__V1__NodeCounts *counts);
-bool cw_node_counters_know(const struct cw_node_counters *measure, uint64_t worker_id, size_t node);
+bool cw_node_counters_has(const struct cw_node_counters *measure, uint64_t worker_id, size_t node);
 void cw_node_counters_halve(
     struct cw_node_counters *measure); /* what was measured so far counts half */
 /* Begins with what a job of the same pipeline has measured: `snapshot` has as many nodes. */
-void cw_node_counters_begin_with(struct cw_node_counters *measure,
-                                 const struct cw_autocache_snapshot *snapshot);
+void cw_node_counters_set_prior(struct cw_node_counters *measure,
+                                const struct cw_autocache_snapshot *snapshot);
 
 #endif

@@ -35,7 +35,7 @@ void cw_other_files_tick(struct cw_job *job, int64_t now); /* tries workers agai
  * frees it. */
 char *cw_other_files_judge(struct cw_job *job, int64_t now) CW_MUST_CHECK;
 /* no leases for it */
-bool cw_other_files_bar(const struct cw_job *job, const struct cw_worker *worker);
+bool cw_other_files_is_barred(const struct cw_job *job, const struct cw_worker *worker);
 /* "worker ADDRESS: ..." of the first, and of how many it is said; NULL = of none. */
 const char *cw_other_files_text(const struct cw_job *job, uint32_t *ret_n);
 void cw_other_files_forget(struct cw_share *share); /* it is being removed */

@@ -18,10 +18,10 @@ static bool is_same_function(const struct cw_job *a, const struct cw_job *b)
 void cw_same_function_leave(struct cw_job *job)
 {
     struct cw_job *before = job;
-    while (before->next_same != job)
-        before = before->next_same;
-    before->next_same = job->next_same;
-    job->next_same = job;
+    while (before->next_same_function != job)
+        before = before->next_same_function;
+    before->next_same_function = job->next_same_function;
+    job->next_same_function = job;
 }
 
 void cw_same_function_join(struct cw_job *job)
@@ -30,17 +30,17 @@ void cw_same_function_join(struct cw_job *job)
     for (struct cw_job *other = job->d->jobs; other; other = other->next) {
         if (other == job || !is_same_function(job, other))
             continue;
-        job->next_same = other->next_same;
-        other->next_same = job;
+        job->next_same_function = other->next_same_function;
+        other->next_same_function = job;
         return;
     }
 }
 
 void cw_same_function_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items)
 {
-    struct cw_given *given = &share->given[0];
-    for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++) {
-        struct cw_given *g = &share->given[i];
+    struct cw_lease_history *given = &share->history[0];
+    for (size_t i = 0; i < CW_HISTORY_EPOCHS; i++) {
+        struct cw_lease_history *g = &share->history[i];
         if (g->epoch == epoch && g->items.n > 0) {
             given = g;
             break;
@@ -59,15 +59,15 @@ void cw_same_function_note(struct cw_share *share, uint64_t epoch, const struct 
 
 void cw_same_function_forget(struct cw_share *share)
 {
-    for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++)
-        cw_set_fini(&share->given[i].items);
+    for (size_t i = 0; i < CW_HISTORY_EPOCHS; i++)
+        cw_set_fini(&share->history[i].items);
 }
 
 static const struct cw_set *given_of(const struct cw_share *share, uint64_t epoch)
 {
-    for (size_t i = 0; i < CW_GIVEN_EPOCHS; i++)
-        if (share->given[i].epoch == epoch && share->given[i].items.n > 0)
-            return &share->given[i].items;
+    for (size_t i = 0; i < CW_HISTORY_EPOCHS; i++)
+        if (share->history[i].epoch == epoch && share->history[i].items.n > 0)
+            return &share->history[i].items;
     return NULL;
 }
 
@@ -80,20 +80,20 @@ static bool can_take(const struct cw_worker *worker, const struct cw_share *aski
     const struct cw_share *share = cw_share_find(asking->job, worker);
     if (!share)
         return true;
-    return share->shut_until_ms <= now && (!idle || cw_share_room(share, false) > 0);
+    return share->unreachable_until_ms <= now && (!idle || cw_share_allowance(share, false) > 0);
 }
 
 bool cw_same_function_allows(const struct cw_share *share, uint64_t epoch, struct cw_interval *run,
                              bool idle, int64_t now)
 {
     const struct cw_job *job = share->job;
-    if (job->next_same == job || job->faults_n > 0 || job->layout.mode == CW_MODE_SHARED)
+    if (job->next_same_function == job || job->faults_n > 0 || job->layout.mode == CW_MODE_SHARED)
         return true;
     struct cw_interval mine = *run, theirs = *run;
     bool is_mine = false, is_theirs = false;
     size_t asked = 0;
-    for (const struct cw_job *other = job->next_same; other != job && asked < SIBLINGS_ASKED;
-         other = other->next_same, asked++) {
+    for (const struct cw_job *other = job->next_same_function;
+         other != job && asked < SIBLINGS_ASKED; other = other->next_same_function, asked++) {
         for (const struct cw_share *s = other->status == CW_JOB_RUNNING ? other->shares : NULL; s;
              s = s->next_of_job) {
             const struct cw_set *given = given_of(s, epoch);

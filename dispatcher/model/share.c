@@ -27,7 +27,7 @@ uint64_t cw_share_target(const struct cw_share *share)
 /* How many items the share may get: up to its target when it has less than half of that; and
  * what was lost elsewhere even when it has enough, since workers compute the lowest items first
  * and the client waits for them (hole). */
-uint64_t cw_share_room(const struct cw_share *share, bool hole)
+uint64_t cw_share_allowance(const struct cw_share *share, bool hole)
 {
     const struct cw_job *job = share->job;
     uint64_t fixed = job->options->lease_items;

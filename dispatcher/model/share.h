@@ -27,7 +27,7 @@ struct cw_lease {
 
 /* what a worker was leased of an epoch, received or not: of this it may have the results for
  * another job */
-struct cw_given {
+struct cw_lease_history {
     uint64_t epoch;
     struct cw_set items;
 };
@@ -38,26 +38,26 @@ struct cw_share { /* of a worker in a job */
     struct cw_worker *worker;
     struct cw_lease *leases;
     bool spec_sent;
-    uint64_t todo_n;         /* items, over all leases */
-    uint64_t target;         /* items it should have to do */
-    uint64_t room;           /* of the fill under way: what it may still get */
-    bool mended;             /* of the fill under way: it got more, for a hole */
-    struct cw_lease *unsent; /* of the fill under way */
-    bool full;               /* the last fill reached the target */
-    bool assigned;           /* scaling.h: the worker is one of the job's */
-    double time;             /* of the worker's, as much as its share needs */
+    uint64_t todo_n;             /* items, over all leases */
+    uint64_t target;             /* items it should have to do */
+    uint64_t fill_allowance;     /* of the fill under way: what it may still get */
+    bool fill_extended;          /* of the fill under way: it got more, for a hole */
+    struct cw_lease *fill_lease; /* of the fill under way */
+    bool fill_complete;          /* the last fill reached the target */
+    bool assigned;               /* scaling.h: the worker is one of the job's */
+    double worker_time;          /* of the worker's, as much as its share needs */
     /* of the worker's time and memory, of those jobs that use it; 0 = not known yet */
     double slice;
     double slice_sent;
-    uint64_t assigned_done_n; /* done_n then */
-    double rate;              /* items per second, 0 = unknown */
-    int64_t done_ms;          /* when it last reported something */
-    int64_t shut_until_ms;    /* a client cannot reach the worker: no leases until then */
-    bool barred;              /* other_files.h: the worker sees other files: no leases */
-    char *other_files;        /* what it said of that, last; NULL = nothing */
-    int64_t barred_ms;        /* when */
+    uint64_t assigned_done_n;     /* done_n then */
+    double rate;                  /* items per second, 0 = unknown */
+    int64_t done_ms;              /* when it last reported something */
+    int64_t unreachable_until_ms; /* a client cannot reach the worker: no leases until then */
+    bool barred;                  /* other_files.h: the worker sees other files: no leases */
+    char *other_files;            /* what it said of that, last; NULL = nothing */
+    int64_t barred_ms;            /* when */
     uint64_t done_n;
-    struct cw_given given[CW_GIVEN_EPOCHS]; /* the latest epochs */
+    struct cw_lease_history history[CW_HISTORY_EPOCHS]; /* the latest epochs */
 };
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker);
@@ -68,6 +68,6 @@ double cw_share_slice(const struct cw_share *share);
 /* Items that it should have to do, of the part of the worker's time that is the job's. */
 uint64_t cw_share_target(const struct cw_share *share);
 /* allocate.c: how many items the share may get now. Hole: they were lost elsewhere. */
-uint64_t cw_share_room(const struct cw_share *share, bool hole);
+uint64_t cw_share_allowance(const struct cw_share *share, bool hole);
 
 #endif

@@ -7,10 +7,10 @@
 
 bool cw_worker_is_usable(const struct cw_worker *worker)
 {
-    return worker->hello && !worker->draining && !worker->retiring && !worker->failed;
+    return worker->said_hello && !worker->draining && !worker->retiring && !worker->failed;
 }
 
-bool cw_worker_is_common(const struct cw_worker *worker)
+bool cw_worker_serves_any_job(const struct cw_worker *worker)
 {
     return cw_worker_is_usable(worker) && worker->only_job[0] == '\0';
 }
@@ -19,12 +19,12 @@ bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job)
 {
     return cw_worker_is_usable(worker) &&
            (worker->only_job[0] == '\0' || strcmp(worker->only_job, job->id) == 0) &&
-           cw_job_uses_worker(job, worker) && !cw_other_files_bar(job, worker);
+           cw_job_uses_worker(job, worker) && !cw_other_files_is_barred(job, worker);
 }
 
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker)
 {
-    if (cw_job_is_everywhere(job) || worker->only_job[0] != '\0')
+    if (cw_job_uses_all_workers(job) || worker->only_job[0] != '\0')
         return true;
     const struct cw_share *share = cw_share_find(job, worker);
     return share && share->assigned;
@@ -32,18 +32,18 @@ bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker
 
 bool cw_job_wants_workers(const struct cw_job *job)
 {
-    return job->status == CW_JOB_RUNNING && job->alone_ms == 0;
+    return job->status == CW_JOB_RUNNING && job->no_client_ms == 0;
 }
 
-uint64_t cw_job_most_workers(const struct cw_job *job)
+uint64_t cw_job_max_workers(const struct cw_job *job)
 {
     uint64_t own = job->options->max_workers > 0 ? job->options->max_workers : CW_NO_LIMIT;
     return CW_MIN(own, job->tenant->limits.max_workers);
 }
 
-bool cw_job_is_everywhere(const struct cw_job *job)
+bool cw_job_uses_all_workers(const struct cw_job *job)
 {
-    return !job->scaling && cw_job_most_workers(job) == CW_NO_LIMIT;
+    return !job->scaling && cw_job_max_workers(job) == CW_NO_LIMIT;
 }
 
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker)
@@ -59,7 +59,7 @@ bool cw_share_serves(const struct cw_share *share)
 {
     const struct cw_worker *w = share->worker;
     bool its = w->only_job[0] != '\0' ? strcmp(w->only_job, share->job->id) == 0
-                                      : share->assigned || cw_job_is_everywhere(share->job);
+                                      : share->assigned || cw_job_uses_all_workers(share->job);
     return its && cw_worker_is_usable(w) && !share->barred;
 }
 
@@ -80,23 +80,23 @@ double cw_workers_possible(const struct cw_dispatcher *d)
     if (!p->kind->fixed)
         return (double)d->options.max_workers;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        n += cw_worker_is_common(w);
+        n += cw_worker_serves_any_job(w);
     return n;
 }
 
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker)
 {
-    if (!worker->hello)
+    if (!worker->said_hello)
         return false;
     if (worker->only_job[0] != '\0')
         return strcmp(worker->only_job, job->id) == 0;
-    if (cw_job_is_everywhere(job))
+    if (cw_job_uses_all_workers(job))
         return true;
     const struct cw_share *share = cw_share_find(job, worker);
     return share && (share->assigned || share->leases);
 }
 
-bool cw_other_files_bar(const struct cw_job *job, const struct cw_worker *worker)
+bool cw_other_files_is_barred(const struct cw_job *job, const struct cw_worker *worker)
 {
     const struct cw_share *share = job->barred_n > 0 ? cw_share_find(job, worker) : NULL;
     return share && share->barred;

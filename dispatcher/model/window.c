@@ -75,7 +75,7 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
     if (done->busy_ns > 0 && computed_n > 0)
         job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);
     if (job->item_ns <= 0) /* another job of the function computes them all */
-        job->item_ns = job->next_same->item_ns;
+        job->item_ns = job->next_same_function->item_ns;
     /* Observed while it was busy; and what one item's time promises when they are not
      * overlapped. */
     int64_t took_ms = share->done_ms > 0 ? CW_MAX(now - share->done_ms, 1) : 0;
@@ -87,7 +87,7 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
         rate = CW_MAX(rate, (double)computed_n * 1e9 / (double)wall_ns);
     double want = rate * (double)job->d->options.lease_ms / 1000;
     /* it ran dry though there was work: it can do more than was seen */
-    if (share->todo_n == 0 && share->full)
+    if (share->todo_n == 0 && share->fill_complete)
         want = CW_MAX(want, 2 * (double)share->target);
     want = CW_MIN(want, GROWTH * (double)share->target);
     want = CW_MIN(CW_MAX(want, 2 * (double)share->worker->threads), TARGET_MAX);

@@ -20,7 +20,7 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
 
 /* ---- window_end.c: up to where items are leased ---- */
 /* One consumer of a sparse job. Items are counted from the beginning of the first open epoch. */
-struct cw_window_place {
+struct cw_window_consumer {
     uint64_t received; /* the first item that it has not received */
     uint64_t ready;    /* finished batches that wait for its trainer, as last told; not known = 0 */
     uint64_t epoch, batches; /* where it stands: the next batch of all consumers */
@@ -31,8 +31,8 @@ struct cw_window_place {
  * each consumer that has no finished batch a window beyond what it has received; but of one that
  * is ahead by a step of all consumers not further than a window beyond what one that is away has
  * received, and not while one has many batches waiting. */
-uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_window_place *places,
-                       size_t n);
+uint64_t cw_window_end(uint64_t unconsumed, uint64_t window,
+                       const struct cw_window_consumer *places, size_t n);
 uint64_t cw_job_window_end(struct cw_job *job); /* of any job, from its sets */
 
 #endif

@@ -11,23 +11,23 @@
 
 /* One that is away has no more than this of what the others may have: a step of all consumers,
  * and a window. */
-static bool is_ahead(const struct cw_window_place *place, const struct cw_window_place *away,
+static bool is_ahead(const struct cw_window_consumer *place, const struct cw_window_consumer *away,
                      size_t n)
 {
     return place->epoch != away->epoch ? place->epoch > away->epoch
                                        : place->batches >= away->batches + n;
 }
 
-static bool is_before(const struct cw_window_place *a, const struct cw_window_place *b)
+static bool is_before(const struct cw_window_consumer *a, const struct cw_window_consumer *b)
 {
     return a->epoch != b->epoch ? a->epoch < b->epoch : a->batches < b->batches;
 }
 
-uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_window_place *places,
-                       size_t n)
+uint64_t cw_window_end(uint64_t unconsumed, uint64_t window,
+                       const struct cw_window_consumer *places, size_t n)
 {
     uint64_t end = unconsumed + window, cap = UINT64_MAX;
-    const struct cw_window_place *away = NULL; /* the one that is furthest behind */
+    const struct cw_window_consumer *away = NULL; /* the one that is furthest behind */
     for (size_t i = 0; i < n; i++) {
         if (places[i].here && places[i].ready > READY_MAX)
             return end;
@@ -38,7 +38,7 @@ uint64_t cw_window_end(uint64_t unconsumed, uint64_t window, const struct cw_win
             away = &places[i];
     }
     for (size_t i = 0; i < n; i++) {
-        const struct cw_window_place *place = &places[i];
+        const struct cw_window_consumer *place = &places[i];
         if (!place->here || place->ready > 0)
             continue;
         bool capped = away && is_ahead(place, away, n);
@@ -69,12 +69,13 @@ uint64_t cw_job_window_end(struct cw_job *job)
     uint64_t unconsumed = first ? cw_epoch_lowest_unconsumed(first) : 0;
     if (!job->info->sparse)
         return unconsumed + job->window;
-    struct cw_window_place *places = CW_NEW_ARRAY(struct cw_window_place, job->layout.consumers);
+    struct cw_window_consumer *places =
+        CW_NEW_ARRAY(struct cw_window_consumer, job->layout.consumers);
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
         const struct cw_consumer *place = &job->consumers[c];
-        places[c] =
-            (struct cw_window_place){first_unreceived(job, c), place->ready, place->position.epoch,
-                                     place->position.batches, place->client != NULL};
+        places[c] = (struct cw_window_consumer){first_unreceived(job, c), place->ready,
+                                                place->position.epoch, place->position.batches,
+                                                place->client != NULL};
     }
     uint64_t end = cw_window_end(unconsumed, job->window, places, job->layout.consumers);
     cw_mem_free(places);

@@ -49,12 +49,13 @@ static void charge_clients(struct cw_job *job, double seconds)
 
 void cw_accounting_tick(struct cw_dispatcher *d, int64_t now)
 {
-    double seconds = d->usage_ms > 0 && now > d->usage_ms ? (double)(now - d->usage_ms) / 1000 : 0;
-    d->usage_ms = now;
+    double seconds =
+        d->charged_ms > 0 && now > d->charged_ms ? (double)(now - d->charged_ms) / 1000 : 0;
+    d->charged_ms = now;
     if (seconds <= 0)
         return;
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
-        if (worker->hello)
+        if (worker->said_hello)
             charge_worker(worker, seconds);
     for (struct cw_job *job = d->jobs; job; job = job->next)
         charge_clients(job, seconds);

@@ -14,7 +14,7 @@ static double load_of(const struct cw_worker *w)
 {
     double load = 0;
     for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
-        load += share->assigned ? share->job->slot : 0;
+        load += share->assigned ? share->job->worker_time : 0;
     return load;
 }
 
@@ -59,8 +59,8 @@ static struct cw_worker *pick_more(const struct cw_job *job)
     struct cw_worker *best = NULL;
     double best_load = 0;
     for (struct cw_worker *w = job->d->workers; w; w = w->next) {
-        if (!cw_worker_is_common(w) || is_assigned(job, w) || cw_other_files_bar(job, w) ||
-            (full && !tenant_has(job->tenant, w)))
+        if (!cw_worker_serves_any_job(w) || is_assigned(job, w) ||
+            cw_other_files_is_barred(job, w) || (full && !tenant_has(job->tenant, w)))
             continue;
         double load = load_of(w);
         if (!best || load < best_load) {
@@ -77,7 +77,7 @@ static struct cw_worker *pick_less(const struct cw_job *job)
     struct cw_worker *best = NULL;
     double best_load = 0;
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        if (!share->assigned || !cw_worker_is_common(share->worker))
+        if (!share->assigned || !cw_worker_serves_any_job(share->worker))
             continue;
         double load = load_of(share->worker);
         if (!best || load > best_load) {
@@ -91,8 +91,8 @@ static struct cw_worker *pick_less(const struct cw_job *job)
 /* How many workers make up its share. */
 static uint32_t due_of(const struct cw_job *job)
 {
-    double most = (double)CW_MIN(cw_job_most_workers(job), (uint64_t)UINT32_MAX);
-    if (job->granted <= 0 || cw_job_is_everywhere(job))
+    double most = (double)CW_MIN(cw_job_max_workers(job), (uint64_t)UINT32_MAX);
+    if (job->granted <= 0 || cw_job_uses_all_workers(job))
         return 0;
     if (!job->scaling)
         return (uint32_t)CW_MIN((double)job->d->workers_n, most);
@@ -123,7 +123,7 @@ static void drop(struct cw_job *job, uint32_t due, int64_t now)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
         if (share->assigned && (!cw_worker_is_usable(share->worker) ||
-                                (share->barred && cw_worker_is_common(share->worker))))
+                                (share->barred && cw_worker_serves_any_job(share->worker))))
             assign(job, share->worker, false, now);
     /* After a restart it keeps what workers say they have of it until its trainer is back. */
     for (count(job); job->assigned_n > due && job->hold_until_ms == 0; count(job))
@@ -150,7 +150,7 @@ static void move(struct cw_job *job, int64_t now)
     cw_share_find(job, from)->assigned = false;
     struct cw_worker *to = pick_more(job);
     cw_share_find(job, from)->assigned = true;
-    if (!to || load_of(to) + job->slot > load - LITTLE)
+    if (!to || load_of(to) + job->worker_time > load - LITTLE)
         return;
     assign(job, from, false, now);
     assign(job, to, true, now);
@@ -163,10 +163,10 @@ static void notice_short(struct cw_dispatcher *d)
 {
     double spare = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        spare = CW_MAX(spare, cw_worker_is_common(w) ? 1 - cw_time_slices_on(w) : 0);
+        spare = CW_MAX(spare, cw_worker_serves_any_job(w) ? 1 - cw_time_slices_of_worker(w) : 0);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         if (!job->scaling || job->has_extra || spare <= LITTLE ||
-            job->granted - cw_time_slices_of(job) <= LITTLE)
+            job->granted - cw_time_slices_of_job(job) <= LITTLE)
             continue;
         job->has_extra = d->due.assignment = true;
     }
@@ -179,7 +179,7 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
     double wanted = cw_fair_shares_make(d);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         uint32_t due = due_of(job);
-        job->slot = due > 0 ? CW_MIN(job->granted / due, 1) : 0;
+        job->worker_time = due > 0 ? CW_MIN(job->granted / due, 1) : 0;
         drop(job, due, now);
     }
     for (struct cw_job *job = d->jobs; job; job = job->next)

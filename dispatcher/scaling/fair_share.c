@@ -11,7 +11,7 @@
 /* all: what a job without a policy wants. */
 static struct cw_share_job wish_of(const struct cw_job *job, double all)
 {
-    double most = (double)cw_job_most_workers(job),
+    double most = (double)cw_job_max_workers(job),
            want = CW_MIN(job->scaling ? cw_scaling_wants(job) : all, most);
     double least = CW_MAX((double)job->options->min_workers, 1);
     return (struct cw_share_job){.tenant = job->tenant->index,
@@ -46,7 +46,8 @@ static double sum_of_wishes(struct cw_dispatcher *d, const struct cw_share_tenan
     double sum = 0;
     cw_autofree double *of_tenant = CW_NEW_ARRAY(double, tenants_n + 1);
     for (const struct cw_job *job = d->jobs; job; job = job->next) {
-        if (!cw_job_wants_workers(job) && (job->status != CW_JOB_PREPARING || job->alone_ms != 0))
+        if (!cw_job_wants_workers(job) &&
+            (job->status != CW_JOB_PREPARING || job->no_client_ms != 0))
             continue;
         struct cw_share_job wish = wish_of(job, (double)d->options.max_workers);
         of_tenant[wish.tenant] += CW_MAX(wish.want, wish.least);
@@ -66,7 +67,7 @@ double cw_fair_shares_make(struct cw_dispatcher *d)
 {
     size_t n = 0, have = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        have += cw_worker_is_common(w);
+        have += cw_worker_serves_any_job(w);
     cw_autofree struct cw_share_tenant *tenants =
         CW_NEW_ARRAY(struct cw_share_tenant, d->jobs_n + 1);
     cw_autofree struct cw_share_job *wishes = CW_NEW_ARRAY(struct cw_share_job, d->jobs_n + 1);

@@ -9,7 +9,7 @@
 const char *cw_placement_policy(const struct cw_job *job)
 {
     const Cachew__V1__JobOptions *own = job->options;
-    if (cw_placement_most(job) == 0)
+    if (cw_placement_max_local(job) == 0)
         return "off";
     if (own->autoplace[0] != '\0')
         return own->autoplace;
@@ -24,7 +24,7 @@ static bool counts(const struct cw_client *client, const struct cw_job *job)
     return client->job == job && !client->failed && client->max_local > 0;
 }
 
-uint32_t cw_placement_most(const struct cw_job *job)
+uint32_t cw_placement_max_local(const struct cw_job *job)
 {
     uint32_t n = 0;
     for (const struct cw_client *client = job->d->clients; client; client = client->next)
@@ -35,9 +35,9 @@ uint32_t cw_placement_most(const struct cw_job *job)
 
 static void ask(struct cw_client *client, uint32_t n)
 {
-    if (client->local_asked == n)
+    if (client->local_sent == n)
         return;
-    client->local_asked = n;
+    client->local_sent = n;
     Cachew__V1__LocalWorkers local = CACHEW__V1__LOCAL_WORKERS__INIT;
     local.job_id = client->job->id;
     local.workers = n;
@@ -52,7 +52,7 @@ static void ask(struct cw_client *client, uint32_t n)
 /* Evenly: each round gives one to every client that may have one more. */
 static void share_out(struct cw_job *job, uint32_t wanted)
 {
-    uint32_t left = CW_MIN(wanted, cw_placement_most(job));
+    uint32_t left = CW_MIN(wanted, cw_placement_max_local(job));
     for (struct cw_client *client = job->d->clients; client; client = client->next)
         client->local_share = client->job == job ? 0 : client->local_share;
     while (left > 0) {
@@ -122,7 +122,7 @@ bool cw_placement_is_used(const struct cw_dispatcher *d)
         if (client->max_local > 0)
             return true;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        if (w->hello && w->only_job[0] != '\0')
+        if (w->said_hello && w->only_job[0] != '\0')
             return true;
     return false;
 }
@@ -130,7 +130,7 @@ bool cw_placement_is_used(const struct cw_dispatcher *d)
 void cw_placement_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
 {
     bool places = job->scaling && job->scaling->policy->places;
-    if (!places && cw_placement_most(job) == 0)
+    if (!places && cw_placement_max_local(job) == 0)
         return;
     share_out(job, wanted); /* none, when it is not placed any more */
     drain_surplus(job);

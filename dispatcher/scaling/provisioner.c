@@ -70,7 +70,7 @@ static struct cw_worker *pick_surplus(struct cw_dispatcher *d)
 {
     struct cw_worker *best = NULL;
     for (struct cw_worker *w = d->workers; w; w = w->next)
-        if (cw_worker_is_common(w) && !is_used(w) &&
+        if (cw_worker_serves_any_job(w) && !is_used(w) &&
             d->provision.kind->owns(d->provision.state, w) &&
             (!best || w->since_ms > best->since_ms))
             best = w;
@@ -160,7 +160,7 @@ static void tell(struct cw_dispatcher *d, const struct count *count)
     record(d, count, choice, reason);
 }
 
-void cw_provision_want(struct cw_dispatcher *d, double n, int64_t now)
+void cw_provision_set_wanted(struct cw_dispatcher *d, double n, int64_t now)
 {
     struct cw_provision *p = &d->provision;
     if (p->kind->fixed || d->stopping)
@@ -170,8 +170,8 @@ void cw_provision_want(struct cw_dispatcher *d, double n, int64_t now)
     count.wanted =
         CW_MIN(CW_MAX(count.asked, (double)d->options.min_workers), (double)d->options.max_workers);
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        count.workers += cw_worker_is_common(w);
-    if (p->kind->tells && p->wanted != count.wanted)
+        count.workers += cw_worker_serves_any_job(w);
+    if (p->kind->publishes && p->wanted != count.wanted)
         tell(d, &count);
     p->wanted = count.wanted;
     double have = (double)(count.workers + count.starting);

@@ -31,7 +31,7 @@ static void external_tick(void *state, int64_t now)
 const struct cw_provisioner cw_provision_external = {
     .name = "external",
     .summary = "somebody else starts and ends workers, as many as the dispatcher says",
-    .tells = true,
+    .publishes = true,
     .start = external_start,
     .starting = external_starting,
     .owns = external_owns,

@@ -90,5 +90,5 @@ void cw_scaling_tick(struct cw_dispatcher *d, int64_t now)
     }
     if (placing)
         cw_placement_tick(d);
-    cw_provision_want(d, cw_scaling_assign(d, now), now);
+    cw_provision_set_wanted(d, cw_scaling_assign(d, now), now);
 }

@@ -44,13 +44,13 @@ void cw_scaling_begin(struct cw_job *job); /* a job is made */
 int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct cw_err *err);
 /* A client has come, which had been asked for so many local workers by an earlier dispatcher or
  * over an earlier connection. */
-void cw_scaling_joined(struct cw_job *job, uint32_t local_now);
+void cw_scaling_client_joined(struct cw_job *job, uint32_t local_now);
 void cw_scaling_free(struct cw_job *job);
 void cw_scaling_measured(struct cw_job *job, const Cachew__V1__Ack *ack);
 /* A job was loaded: it goes on with the numbers that were decided last. */
 void cw_scaling_restore(struct cw_job *job);
 /* Then a worker comes back that computes for it: it is one of the job's. */
-void cw_scaling_keep(struct cw_job *job, struct cw_worker *worker);
+void cw_scaling_keep_worker(struct cw_job *job, struct cw_worker *worker);
 /* "autoscale" or "autoplace"; what the policy is shown besides the window; what it said, in
  * words (the caller frees). The job has scaling. */
 const char *cw_scaling_kind(const struct cw_job *job);

@@ -20,15 +20,16 @@ void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision 
 double cw_fair_shares_make(struct cw_dispatcher *d);
 
 /* ---- time_slices.c ---- */
-void cw_time_slices_make(struct cw_dispatcher *d); /* sets share->time and part, tells workers */
+void cw_time_slices_make(
+    struct cw_dispatcher *d); /* sets share->worker_time and part, tells workers */
 /* that the shares of its jobs take; less than 1: it is not all needed */
-double cw_time_slices_on(const struct cw_worker *w);
+double cw_time_slices_of_worker(const struct cw_worker *w);
 /* that it has in all; less than granted: its workers have no more */
-double cw_time_slices_of(const struct cw_job *job);
+double cw_time_slices_of_job(const struct cw_job *job);
 
 /* ---- placement.c ---- */
 /* Workers that the job's clients would start. */
-uint32_t cw_placement_most(const struct cw_job *job);
+uint32_t cw_placement_max_local(const struct cw_job *job);
 /* Whether any client would start workers, or has. */
 bool cw_placement_is_used(const struct cw_dispatcher *d);
 /* Asks the clients for `wanted` in all, drains those that are too many. */
@@ -38,6 +39,6 @@ void cw_placement_tick(struct cw_dispatcher *d);
 
 /* ---- provisioner.c ---- */
 /* So many could be used: begins or drains workers, within the limits. */
-void cw_provision_want(struct cw_dispatcher *d, double n, int64_t now);
+void cw_provision_set_wanted(struct cw_dispatcher *d, double n, int64_t now);
 
 #endif

@@ -109,7 +109,7 @@ void cw_scaling_begin(struct cw_job *job)
     begin(job, false);
 }
 
-void cw_scaling_joined(struct cw_job *job, uint32_t local_now)
+void cw_scaling_client_joined(struct cw_job *job, uint32_t local_now)
 {
     cw_scaling_begin(job);
     struct cw_scaling *s = job->scaling;
@@ -117,9 +117,9 @@ void cw_scaling_joined(struct cw_job *job, uint32_t local_now)
         s->local_target = local_now;
 }
 
-void cw_scaling_keep(struct cw_job *job, struct cw_worker *worker)
+void cw_scaling_keep_worker(struct cw_job *job, struct cw_worker *worker)
 {
-    if (cw_job_is_everywhere(job) || !cw_worker_is_common(worker))
+    if (cw_job_uses_all_workers(job) || !cw_worker_serves_any_job(worker))
         return;
     struct cw_share *share = cw_share_get(job, worker);
     share->assigned = true;
@@ -183,11 +183,11 @@ void cw_scaling_restore(struct cw_job *job)
 static double granted_of(const struct cw_job *job)
 {
     const struct cw_dispatcher *d = job->d;
-    double wants = cw_scaling_wants(job), limit = (double)cw_job_most_workers(job),
+    double wants = cw_scaling_wants(job), limit = (double)cw_job_max_workers(job),
            granted = job->granted;
     size_t have = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
-        have += cw_worker_is_common(w);
+        have += cw_worker_serves_any_job(w);
     bool no_more = d->provision.kind->fixed || have >= d->options.max_workers || granted >= limit;
     return no_more && granted > 0 && granted < wants ? ceil(fmax(granted - LITTLE, LITTLE)) : 0;
 }
@@ -197,7 +197,7 @@ void cw_scaling_inputs(const struct cw_job *job, const struct cw_scale_window *w
 {
     *ret_inputs = (struct cw_scale_inputs){.window = *window,
                                            .available = {.remote = cw_workers_possible(job->d),
-                                                         .local = cw_placement_most(job),
+                                                         .local = cw_placement_max_local(job),
                                                          .granted = granted_of(job)},
                                            .options = job->scaling->options,
                                            .state = job->scaling->state};
@@ -271,7 +271,7 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     int rc = place ? cw_placement_check(policy, err) : cw_scaling_check(policy, err);
     if (rc != 0)
         return rc;
-    if (place && !is_off(policy) && cw_job_has_clients(job) && cw_placement_most(job) == 0)
+    if (place && !is_off(policy) && cw_job_has_clients(job) && cw_placement_max_local(job) == 0)
         return cw_err_set(err, CW_E_STATE,
                           "no trainer of this job allows workers beside it (--local-workers)");
     const bool placed = job->scaling && job->scaling->policy->places;

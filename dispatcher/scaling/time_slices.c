@@ -23,19 +23,19 @@ static bool is_divided(const struct cw_share *share)
     return share->worker->only_job[0] == '\0' && cw_share_is_used(share);
 }
 
-double cw_time_slices_on(const struct cw_worker *w)
+double cw_time_slices_of_worker(const struct cw_worker *w)
 {
     double sum = 0;
     for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
-        sum += is_divided(share) ? share->time : 0;
+        sum += is_divided(share) ? share->worker_time : 0;
     return sum;
 }
 
-double cw_time_slices_of(const struct cw_job *job)
+double cw_time_slices_of_job(const struct cw_job *job)
 {
     double sum = 0;
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
-        sum += is_divided(share) ? share->time : 0;
+        sum += is_divided(share) ? share->worker_time : 0;
     return sum;
 }
 
@@ -43,26 +43,26 @@ static void spread(struct cw_job *job)
 {
     double n = 0;
     for (struct cw_worker *w =
-             cw_job_is_everywhere(job) && cw_job_wants_workers(job) ? job->d->workers : NULL;
+             cw_job_uses_all_workers(job) && cw_job_wants_workers(job) ? job->d->workers : NULL;
          w; w = w->next)
-        if (cw_worker_is_common(w))
+        if (cw_worker_serves_any_job(w))
             (void)cw_share_get(job, w);
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job)
         n += is_divided(share);
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
-        share->time = is_divided(share) ? job->granted / n : 0;
+        share->worker_time = is_divided(share) ? job->granted / n : 0;
 }
 
 static bool limit_workers(struct cw_dispatcher *d)
 {
     bool any = false;
     for (struct cw_worker *w = d->workers; w; w = w->next) {
-        double sum = cw_time_slices_on(w);
+        double sum = cw_time_slices_of_worker(w);
         if (sum <= 1 + NEAR)
             continue;
         any = true;
         for (struct cw_share *share = w->shares; share; share = share->next_of_worker)
-            share->time /= sum;
+            share->worker_time /= sum;
     }
     return any;
 }
@@ -70,10 +70,10 @@ static bool limit_workers(struct cw_dispatcher *d)
 static void raise_jobs(struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        double sum = cw_time_slices_of(job);
+        double sum = cw_time_slices_of_job(job);
         for (struct cw_share *share = job->shares; sum > 0 && sum < job->granted && share;
              share = share->next_of_job)
-            share->time *= job->granted / sum;
+            share->worker_time *= job->granted / sum;
     }
 }
 
@@ -124,10 +124,10 @@ void cw_time_slices_make(struct cw_dispatcher *d)
     for (struct cw_worker *w = d->workers; w; w = w->next) {
         double sum = 0;
         for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
-            sum += is_divided(share) ? CW_MAX(share->time, LEAST) : 0;
+            sum += is_divided(share) ? CW_MAX(share->worker_time, LEAST) : 0;
         for (struct cw_share *share = w->shares; share; share = share->next_of_worker)
             share->slice =
-                is_divided(share) ? CW_MAX(share->time, LEAST) / sum : part_of_other(share);
+                is_divided(share) ? CW_MAX(share->worker_time, LEAST) / sum : part_of_other(share);
         tell(w);
     }
 }

@@ -122,7 +122,7 @@ static int make_job(struct cw_client *client, Cachew__V1__ClientHello *hello,
                     struct cw_hash fingerprint, struct cw_err *err)
 {
     struct cw_dispatcher *d = client->d;
-    if (cw_state_is_crowded(d->state))
+    if (cw_state_is_overloaded(d->state))
         return cw_err_set(err, CW_E_UNAVAILABLE,
                           "the dispatcher takes no new jobs, since it cannot store what it has: %s",
                           d->unwritten ? d->unwritten_why
@@ -295,7 +295,7 @@ static void merge(struct cw_client *client, const Cachew__V1__ClientHello *hello
 static void open_shares(struct cw_job *job)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job)
-        share->shut_until_ms = 0;
+        share->unreachable_until_ms = 0;
 }
 
 /* The report of a lost worker may have been lost with the client's stream (docs/protocol.md 4):
@@ -324,7 +324,7 @@ static int take_place(struct cw_client *client, struct cw_err *err)
                           "another client has taken the place of consumer %u of job %s",
                           client->consumer, job->id);
     open_shares(job);
-    client->at_epoch = hello->position ? hello->position->epoch : job->first_epoch;
+    client->hello_epoch = hello->position ? hello->position->epoch : job->first_epoch;
     if (same || hello->job_id[0] != '\0') {
         merge(client, hello);
         free_leased(job);
@@ -335,7 +335,7 @@ static int take_place(struct cw_client *client, struct cw_err *err)
             return rc;
         cw_job_resume_at(job, client->consumer, &token);
         /* of those that end at once, by what is skipped in them, it is told */
-        client->at_epoch = CW_MAX(token.epoch, job->first_epoch);
+        client->hello_epoch = CW_MAX(token.epoch, job->first_epoch);
         cw_token_fini(&token);
     } else if (place->client_id != 0) {
         cw_job_resume_at(job, client->consumer, NULL);
@@ -367,15 +367,15 @@ void cw_client_admit(struct cw_client *client)
         cw_client_replace(place->client);
     } else if (place->client) {
         int64_t now = cw_clock_ms();
-        client->place_ms = client->place_ms > 0 ? client->place_ms : now;
-        if (now - client->place_ms < job->d->options.takeover_ms)
+        client->place_wait_ms = client->place_wait_ms > 0 ? client->place_wait_ms : now;
+        if (now - client->place_wait_ms < job->d->options.takeover_ms)
             return;
         cw_err_set(&err, CW_E_EXISTS, "consumer %u of job \"%s\" is held by another client (%s)",
                    client->consumer, job->name, cw_stream_peer(place->client->stream));
         cw_client_fail(client, err.code, err.msg);
         return;
     }
-    client->place_ms = 0;
+    client->place_wait_ms = 0;
     /* It was welcomed before, and its place has been its own since: nothing new is promised. */
     bool known = place->client_id == client->id && client->hello->hello->job_id[0] != '\0';
     if (take_place(client, &err) != 0) {

@@ -17,7 +17,7 @@ void cw_client_detach(struct cw_client *client)
     cw_job_clients_changed(job);
     for (struct cw_client *other = job->d->clients; other; other = other->next) {
         if (other->job == job && !other->admitted && other->consumer == client->consumer)
-            other->due.place = true, other->place_ms = 0;
+            other->due.admission = true, other->place_wait_ms = 0;
     }
 }
 
@@ -57,7 +57,7 @@ void cw_clients_end_job(struct cw_job *job, const char *reason)
     cw_job_remove(job, reason);
 }
 
-void cw_clients_tell_failed(struct cw_dispatcher *d)
+void cw_clients_notify_failed(struct cw_dispatcher *d)
 {
     for (const struct cw_job *job = d->due.failed_jobs ? d->jobs : NULL; job; job = job->next)
         if (job->status == CW_JOB_FAILED)

@@ -61,8 +61,8 @@ static void handle_worker_lost(struct cw_client *client, uint64_t worker_id, con
     for (struct cw_share *share = client->job->shares; share; share = share->next_of_job) {
         if (share->worker->id != worker_id)
             continue;
-        bool known = share->shut_until_ms > cw_clock_ms();
-        share->shut_until_ms = lost ? cw_clock_ms() + SHUT_MS : 0;
+        bool known = share->unreachable_until_ms > cw_clock_ms();
+        share->unreachable_until_ms = lost ? cw_clock_ms() + SHUT_MS : 0;
         if (lost && !known)
             cw_log_warn(CW_LOG_MOD, "job=%s worker=%s: its client lost the stream to it: %s",
                         client->job->id, share->worker->address, error);
@@ -77,7 +77,7 @@ static void handle_local_failed(struct cw_client *client, const char *error)
 {
     cw_log_warn(CW_LOG_MOD, "job=%s client=%s cannot start local workers: %s", client->job->id,
                 cw_stream_peer(client->stream), error);
-    client->max_local = client->local_share = client->local_asked = 0;
+    client->max_local = client->local_share = client->local_sent = 0;
 }
 
 void cw_client_leave(struct cw_client *client)
@@ -132,7 +132,7 @@ static void handle_hello(struct cw_client *client, Cachew__V1__ClientMessage *me
         return;
     }
     cw_job_clients_changed(client->job);
-    cw_scaling_joined(client->job, message->hello->local_now);
+    cw_scaling_client_joined(client->job, message->hello->local_now);
     cw_client_admit(client);
     cw_fault_point("dispatcher.client_hello");
 }
@@ -234,7 +234,7 @@ void cw_client_sessions_tick(struct cw_dispatcher *d, int64_t now)
             continue;
         if (!client->job && client->id == 0 && now - client->since_ms > HELLO_LIMIT_MS)
             cw_client_fail(client, CW_E_TIMEOUT, "no hello came");
-        else if (client->job && !client->admitted && client->place_ms > 0)
+        else if (client->job && !client->admitted && client->place_wait_ms > 0)
             cw_client_admit(client);
     }
 }

@@ -43,7 +43,7 @@ void cw_client_detach(struct cw_client *client);
 /* The job is removed: its clients are failed, and then it is (cw_job_remove). */
 void cw_clients_end_job(struct cw_job *job, const char *reason);
 /* Fails the clients of jobs that have failed since the last call. */
-void cw_clients_tell_failed(struct cw_dispatcher *d);
+void cw_clients_notify_failed(struct cw_dispatcher *d);
 void cw_client_replace(struct cw_client *old); /* its own next connection takes its place */
 
 /* ---- higher_generation.c ---- */

@@ -64,14 +64,14 @@ static void release(struct cw_worker *worker, bool died)
         cw_lease_free_all(share, false);
         cw_share_remove(share);
     }
-    if (worker->hello) {
+    if (worker->said_hello) {
         if (!d->stopping) /* else the next dispatcher waits for it */
             cw_state_remove_worker(d->state, worker->id);
         d->workers_n--;
         d->counts.workers_lost += died;
         d->due.worker_lists = true;
     }
-    worker->hello = false;
+    worker->said_hello = false;
     cw_cache_worker_gone(worker);
     cw_autocache_worker_gone(worker);
     jobs_want_fill(d);
@@ -92,7 +92,7 @@ static void worker_free(struct cw_worker *worker)
     cw_mem_free(worker->host_id);
     cw_mem_free(worker->version);
     cw_mem_free(worker->only_job);
-    cw_worker_drop_source(worker);
+    cw_worker_clear_source_tiers(worker);
     worker->magic = 0;
     cw_mem_free(worker);
 }
@@ -111,7 +111,7 @@ static void fail(struct cw_worker *worker, int code, const char *msg, bool died)
 static struct cw_worker *find_other(const struct cw_worker *worker, uint64_t id)
 {
     for (struct cw_worker *other = worker->d->workers; other; other = other->next) {
-        if (other != worker && other->hello && other->id == id)
+        if (other != worker && other->said_hello && other->id == id)
             return other;
     }
     return NULL;
@@ -180,10 +180,10 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     worker->pid = hello->pid;
     worker->budget_bytes = hello->budget_bytes;
     cw_accounting_tick(d, cw_clock_ms());
-    worker->hello = true;
+    worker->said_hello = true;
     d->workers_n++;
     d->due.worker_lists = true;
-    cw_item_faults_alive(d, worker->id);
+    cw_item_faults_forgive(d, worker->id);
     worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);
     cw_provision_attached(d, worker);
@@ -207,7 +207,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     cw_worker_send(worker, &command);
     for (size_t i = 0; i < hello->n_held; i++) {
         forget_unknown(worker, hello->held[i]->job_id);
-        cw_lease_held(worker, hello->held[i]);
+        cw_lease_adopt(worker, hello->held[i]);
     }
     struct cw_job *only = cw_strmap_get(&d->jobs_by_id, worker->only_job);
     if (only) /* a job that is scaled is filled by its shares */
@@ -233,7 +233,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     worker->host_cpu_share = progress->host_cpu_share;
     worker->host_load = progress->host_load;
     if (progress->n_source > 0)
-        cw_worker_keep_source(worker, progress);
+        cw_worker_set_source_tiers(worker, progress);
     for (size_t i = 0; i < progress->n_done; i++) {
         /* Also of a job that is over: its trainer may have consumed the last items before their
          * worker tells of them. */
@@ -245,7 +245,7 @@ static void handle_progress(struct cw_worker *worker, const Cachew__V1__Progress
     cw_cache_take_report(worker, progress);
     cw_autocache_take_counts(worker, progress);
     cw_telemetry_take_counts(worker, progress);
-    cw_job_preparing(worker, progress, cw_clock_ms());
+    cw_job_note_preparing(worker, progress, cw_clock_ms());
     cw_fault_point("dispatcher.progress");
 }
 
@@ -315,14 +315,14 @@ static void prepared(struct cw_job *job, const Cachew__V1__Prepared *message)
     cw_clients_job_changed(job);
     /* what another job has cached is read from the first element on */
     if (job->status != CW_JOB_FAILED)
-        cw_job_decide(job, cw_clock_ms());
+        cw_job_decide_cache(job, cw_clock_ms());
     cw_fault_point("dispatcher.prepared");
 }
 
 static void handle(struct cw_worker *worker, const Cachew__V1__WorkerMessage *message)
 {
     bool is_hello = message->kind_case == CACHEW__V1__WORKER_MESSAGE__KIND_HELLO;
-    if (is_hello == worker->hello) {
+    if (is_hello == worker->said_hello) {
         fail(worker, CW_E_INVALID,
              is_hello ? "a second hello" : "the first message must be a hello", false);
         return;
@@ -360,7 +360,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     struct cw_worker *worker = arg;
     if (worker->failed)
         return;
-    worker->heard_ms = cw_clock_ms();
+    worker->last_heard_ms = cw_clock_ms();
     struct cw_err err = {0};
     ProtobufCMessage *message = cw_wire_unpack(&cachew__v1__worker_message__descriptor, msg, &err);
     if (!message) {
@@ -374,7 +374,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
 static void on_close(void *arg, int code, const char *msg)
 {
     struct cw_worker *worker = arg;
-    if (worker->hello) {
+    if (worker->said_hello) {
         cw_log_info(CW_LOG_MOD, "worker=%s is gone: %s", worker->address,
                     code != 0 && msg ? msg : "closed");
         release(worker, code != 0 && !worker->draining);
@@ -394,7 +394,7 @@ void cw_worker_session_open(void *dispatcher, struct cw_stream *stream)
     worker->host_id = cw_mem_strdup("");
     worker->version = cw_mem_strdup("");
     worker->only_job = cw_mem_strdup("");
-    worker->heard_ms = worker->since_ms = cw_clock_ms();
+    worker->last_heard_ms = worker->since_ms = cw_clock_ms();
     struct cw_worker **at = &d->workers;
     while (*at)
         at = &(*at)->next;
@@ -410,10 +410,12 @@ void cw_worker_sessions_tick(struct cw_dispatcher *d, int64_t now)
 {
     for (struct cw_worker *worker = d->workers, *next; worker; worker = next) {
         next = worker->next;
-        int64_t silent = now - worker->heard_ms;
-        if (!worker->failed && silent > (worker->hello ? d->options.silence_ms : HELLO_LIMIT_MS))
+        int64_t silent = now - worker->last_heard_ms;
+        if (!worker->failed &&
+            silent > (worker->said_hello ? d->options.silence_ms : HELLO_LIMIT_MS))
             fail(worker, CW_E_TIMEOUT,
-                 worker->hello ? "nothing was heard of it for too long" : "no hello came", false);
+                 worker->said_hello ? "nothing was heard of it for too long" : "no hello came",
+                 false);
     }
 }
 

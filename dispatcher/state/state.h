@@ -157,7 +157,7 @@ uint64_t cw_state_seq(const struct cw_state *state); /* of all that was written 
 bool cw_state_is_stored(const struct cw_state *state, uint64_t seq); /* NULL: it is */
 /* So much waits that nothing large should be added: the disk has failed for long. Decisions and
  * profiles are dropped then. */
-bool cw_state_is_crowded(const struct cw_state *state);
+bool cw_state_is_overloaded(const struct cw_state *state);
 /* Hands what waits to the thread, unless that has something to do already; returns whether it
  * did. */
 bool cw_state_submit(struct cw_state *state);

@@ -27,7 +27,7 @@ void cw_state_put_decision(struct cw_state *state, const struct cw_state_decisio
                            uint64_t kept, uint64_t kept_in_all)
 {
     /* the disk fails: what may be lost makes room for what may not */
-    if (cw_state_is_crowded(state))
+    if (cw_state_is_overloaded(state))
         return;
     struct cw_state_op *op = cw_state_op_new(CW_STATE_PUT_DECISION, "storing a decision");
     const char *const texts[] = {row->job,    row->name,   row->kind,       row->policy,
@@ -54,7 +54,7 @@ void cw_state_forget_decisions(struct cw_state *state, const char *job)
 void cw_state_put_profile(struct cw_state *state, const char *key, const char *job, int64_t time_ms,
                           const char *inputs, uint64_t kept)
 {
-    if (cw_state_is_crowded(state))
+    if (cw_state_is_overloaded(state))
         return;
     struct cw_state_op *op =
         cw_state_op_new(CW_STATE_PUT_PROFILE, "storing what was measured of a pipeline");

@@ -84,7 +84,7 @@ void cw_state_queue_prepend(struct cw_state_queue *queue, struct cw_state_queue 
 void cw_state_queue_clear(struct cw_state_queue *queue);
 
 /* ---- state_writer.c: the thread ---- */
-#define CW_STATE_CROWDED_BYTES ((size_t)64 << 20)
+#define CW_STATE_OVERLOAD_BYTES ((size_t)64 << 20)
 enum cw_state_phase { CW_STATE_IDLE, CW_STATE_HANDED, CW_STATE_RAN };
 struct cw_state_writer {
     struct cw_thread thread;

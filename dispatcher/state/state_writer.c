@@ -136,10 +136,10 @@ bool cw_state_is_stored(const struct cw_state *state, uint64_t seq)
     return !state || seq <= state->stored_seq;
 }
 
-bool cw_state_is_crowded(const struct cw_state *state)
+bool cw_state_is_overloaded(const struct cw_state *state)
 {
     return state &&
-           state->pending.bytes + (state->busy ? state->batch_bytes : 0) > CW_STATE_CROWDED_BYTES;
+           state->pending.bytes + (state->busy ? state->batch_bytes : 0) > CW_STATE_OVERLOAD_BYTES;
 }
 
 bool cw_state_submit(struct cw_state *state)

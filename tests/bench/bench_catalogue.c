@@ -63,7 +63,7 @@ static void tell(uint64_t n, bool counts)
         progress.cache = all;
         progress.n_cache = counts;
         cw_cache_take_report(&worker, &progress);
-        cw_cache_obey_quotas(d.cache);
+        cw_cache_enforce_quotas(d.cache);
     }
 }
 

@@ -77,7 +77,7 @@ struct cw_worker *made_up_worker(uint64_t id, uint32_t threads)
     struct cw_worker *worker = CW_NEW(struct cw_worker);
     worker->d = &made_up;
     worker->id = id;
-    worker->hello = true;
+    worker->said_hello = true;
     worker->threads = threads;
     worker->address = cw_mem_strdup("worker");
     worker->only_job = cw_mem_strdup("");
@@ -96,7 +96,7 @@ struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options,
     assert_int_equal(cw_job_set_info(job, info, &err), 0);
     job->status = CW_JOB_RUNNING;
     job->stored = job->due.leases = true;
-    job->alone_ms = 0;
+    job->no_client_ms = 0;
     return job;
 }
 

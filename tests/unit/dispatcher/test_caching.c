@@ -43,15 +43,15 @@ static void jobs_use_what_was_asked_and_chosen(void **state)
 {
     (void)state;
     struct cw_job *job = add_job("j", "team");
-    assert_int_equal(job->uses_n, 1);
-    assert_string_equal(job->uses[0].node, "cached");
-    assert_true(job->uses[0].read && job->uses[0].write);
-    assert_string_equal(job->uses[0].key->tenant->name, "team");
+    assert_int_equal(job->cache_uses_n, 1);
+    assert_string_equal(job->cache_uses[0].node, "cached");
+    assert_true(job->cache_uses[0].read && job->cache_uses[0].write);
+    assert_string_equal(job->cache_uses[0].key->tenant->name, "team");
     cw_job_set_cached_node(job, "read");
-    assert_int_equal(job->uses_n, 2);
-    assert_string_equal(job->uses[0].node, "read");
+    assert_int_equal(job->cache_uses_n, 2);
+    assert_string_equal(job->cache_uses[0].node, "read");
     cw_job_set_cached_node(job, "aug"); /* it cannot be */
-    assert_int_equal(job->uses_n, 1);
+    assert_int_equal(job->cache_uses_n, 1);
     cw_job_set_cached_node(job, NULL);
     size_t n = 0;
     Cachew__V1__CacheUse **uses = cw_job_cache_uses(job, &n);
@@ -62,7 +62,7 @@ static void jobs_use_what_was_asked_and_chosen(void **state)
     cw_mem_free(uses);
     made_up.cache->full = true;
     cw_cache_jobs_changed(made_up.cache);
-    assert_true(job->uses[0].read && !job->uses[0].write);
+    assert_true(job->cache_uses[0].read && !job->cache_uses[0].write);
 }
 
 static void workers_are_told_of_what_their_jobs_read(void **state)
@@ -73,16 +73,16 @@ static void workers_are_told_of_what_their_jobs_read(void **state)
     struct cw_job *job = add_job("j", ""), *other = add_job("k", "");
     cw_lease_fill_all(&made_up);
     struct cw_catalogue_key *key = cw_catalogue_find(made_up.cache->catalogue, "default", KEY_2);
-    assert_int_equal(key->told_n, 2);
+    assert_int_equal(key->subscribers_n, 2);
     assert_int_equal(w1->cache_keys_n, 1);
     made_up_chunk("default", KEY_2, 1, 10, WALL);
     made_up_chunk("default", KEY_1, 1, 10, WALL); /* nobody reads it */
-    assert_true(key->tell_due && key->added.n == 1);
-    assert_false(cw_catalogue_find(made_up.cache->catalogue, "default", KEY_1)->tell_due);
+    assert_true(key->notify_due && key->added.n == 1);
+    assert_false(cw_catalogue_find(made_up.cache->catalogue, "default", KEY_1)->notify_due);
     cw_catalogue_remove(
         cw_catalogue_chunk(made_up.cache->catalogue, made_up_name("default", KEY_2, 1)));
     cw_cache_notify_all(made_up.cache);
-    assert_false(key->tell_due);
+    assert_false(key->notify_due);
     assert_int_equal(key->added.n + key->removed.n, 0);
     cw_job_set_cached_node(job, "read");
     assert_int_equal(w2->cache_keys_n, 2);
@@ -92,7 +92,7 @@ static void workers_are_told_of_what_their_jobs_read(void **state)
     assert_int_equal(w2->cache_keys_n, 1); /* the other job reads it */
     cw_job_free(other);
     assert_int_equal(w2->cache_keys_n, 0);
-    assert_int_equal(key->told_n, 0);
+    assert_int_equal(key->subscribers_n, 0);
 }
 
 static void a_worker_that_went_is_forgotten(void **state)
@@ -102,11 +102,11 @@ static void a_worker_that_went_is_forgotten(void **state)
     add_job("j", "");
     cw_lease_fill_all(&made_up);
     struct cw_catalogue_key *key = cw_catalogue_find(made_up.cache->catalogue, "default", KEY_2);
-    assert_int_equal(key->told_n, 1);
+    assert_int_equal(key->subscribers_n, 1);
     cw_cache_worker_gone(worker);
-    assert_int_equal(key->told_n, 0);
+    assert_int_equal(key->subscribers_n, 0);
     made_up_chunk("default", KEY_2, 1, 10, WALL);
-    assert_false(key->tell_due);
+    assert_false(key->notify_due);
 }
 
 static Cachew__V1__Progress *event(Cachew__V1__CacheEvent__Kind kind, const char *name,
@@ -153,9 +153,9 @@ static void what_workers_tell(void **state)
     cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__WRITTEN, name, 77));
     cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, name, 0));
     assert_int_equal(made_up.cache->catalogue->chunks_n, 0);
-    assert_int_equal(made_up.cache->doom.n, 1);
+    assert_int_equal(made_up.cache->unsent_deletes.n, 1);
     cw_cache_take_report(worker, event(CACHEW__V1__CACHE_EVENT__KIND__DAMAGED, "etc/passwd", 0));
-    assert_int_equal(made_up.cache->doom.n, 1); /* such a file is never deleted */
+    assert_int_equal(made_up.cache->unsent_deletes.n, 1); /* such a file is never deleted */
 }
 
 static void quotas_are_kept(void **state)
@@ -167,29 +167,30 @@ static void quotas_are_kept(void **state)
     for (unsigned n = 0; n < 5; n++)
         made_up_chunk("team", KEY_1, n, 100, WALL);
     made_up.cache->due.quotas = true;
-    cw_cache_obey_quotas(made_up.cache);
+    cw_cache_enforce_quotas(made_up.cache);
     assert_int_equal(cw_catalogue_tenant(made_up.cache->catalogue, "team")->bytes, 400);
-    assert_true(job->uses[0].write);
+    assert_true(job->cache_uses[0].write);
     /* What is left is pinned: nothing can leave, nothing is written. */
     cw_catalogue_find(made_up.cache->catalogue, "team", KEY_1)->pinned = true;
     made_up_chunk("team", KEY_2, 0, 100, cw_clock_wall_ms());
     made_up.cache->due.quotas = true;
-    cw_cache_obey_quotas(made_up.cache);
+    cw_cache_enforce_quotas(made_up.cache);
     assert_true(cw_catalogue_tenant(made_up.cache->catalogue, "team")->full &&
                 !made_up.cache->full);
-    assert_true(job->uses[0].read && !job->uses[0].write);
+    assert_true(job->cache_uses[0].read && !job->cache_uses[0].write);
     cw_catalogue_find(made_up.cache->catalogue, "team", KEY_1)->pinned = false;
     made_up.cache->quota_ms = 0;
-    cw_cache_obey_quotas(made_up.cache);
+    cw_cache_enforce_quotas(made_up.cache);
     assert_int_equal(cw_catalogue_tenant(made_up.cache->catalogue, "team")->bytes, 400);
-    assert_true(!cw_catalogue_tenant(made_up.cache->catalogue, "team")->full && job->uses[0].write);
+    assert_true(!cw_catalogue_tenant(made_up.cache->catalogue, "team")->full &&
+                job->cache_uses[0].write);
     /* All tenants together. */
     for (unsigned n = 0; n < 6; n++)
         made_up_chunk("other", KEY_1, n, 100, WALL);
     made_up.cache->due.quotas = true;
-    cw_cache_obey_quotas(made_up.cache);
+    cw_cache_enforce_quotas(made_up.cache);
     assert_int_equal(made_up.cache->catalogue->bytes, 800);
-    assert_int_equal(made_up.cache->doomed_n, 4);
+    assert_int_equal(made_up.cache->pending_deletes_n, 4);
     assert_int_equal(made_up.cache->catalogue->evicted, 4);
 }
 
@@ -203,14 +204,14 @@ static void what_is_in_use_is_not_written_over_and_over(void **state)
     for (unsigned n = 0; n < 12; n++)
         made_up_chunk("default", KEY_2, n, 100, WALL);
     made_up.cache->due.quotas = true;
-    cw_cache_obey_quotas(made_up.cache);
+    cw_cache_enforce_quotas(made_up.cache);
     assert_int_equal(made_up.cache->catalogue->bytes, 1000);
-    assert_true(made_up.cache->full && !job->uses[0].write);
-    job->alone_ms = 5; /* nobody runs it any more */
+    assert_true(made_up.cache->full && !job->cache_uses[0].write);
+    job->no_client_ms = 5; /* nobody runs it any more */
     made_up.cache->quota_ms = 0;
-    cw_cache_obey_quotas(made_up.cache);
+    cw_cache_enforce_quotas(made_up.cache);
     assert_int_equal(made_up.cache->catalogue->bytes, 800);
-    assert_true(!made_up.cache->full && job->uses[0].write);
+    assert_true(!made_up.cache->full && job->cache_uses[0].write);
 }
 
 struct waiting {

@@ -121,22 +121,22 @@ static void totals_become_counts(void **state)
     struct cw_catalogue_key *key = cw_catalogue_key(made_up.cache->catalogue, "a", KEY_1);
     key->cost_ns = 1000;
     key->cost_records = 10;
-    struct cw_catalogue_seen totals = {.hits = 5, .misses = 2, .lost = 1};
+    struct cw_catalogue_totals totals = {.hits = 5, .misses = 2, .lost = 1};
     assert_int_equal(cw_catalogue_count(key, 1, &totals, false), 1);
-    totals = (struct cw_catalogue_seen){.hits = 8, .misses = 2, .lost = 3, .heard_ms = 50};
+    totals = (struct cw_catalogue_totals){.hits = 8, .misses = 2, .lost = 3, .last_heard_ms = 50};
     assert_int_equal(cw_catalogue_count(key, 1, &totals, false), 2);
     assert_true(key->hits == 8 && key->misses == 2 && key->saved_ns == 800 && key->used_ms > 0);
-    totals = (struct cw_catalogue_seen){.hits = 3, .heard_ms = 50}; /* it began anew */
+    totals = (struct cw_catalogue_totals){.hits = 3, .last_heard_ms = 50}; /* it began anew */
     assert_int_equal(cw_catalogue_count(key, 1, &totals, false), 0);
     assert_int_equal(key->hits, 11);
     /* it was counting before this dispatcher came */
-    totals = (struct cw_catalogue_seen){.hits = 100, .heard_ms = 200};
+    totals = (struct cw_catalogue_totals){.hits = 100, .last_heard_ms = 200};
     cw_catalogue_count(key, 2, &totals, true);
     assert_int_equal(key->hits, 11);
     totals.hits = 104;
     cw_catalogue_count(key, 2, &totals, true);
     assert_int_equal(key->hits, 15);
-    cw_catalogue_tidy(made_up.cache->catalogue, 250, 100);
+    cw_catalogue_forget_silent(made_up.cache->catalogue, 250, 100);
     assert_int_equal(key->seen.n, 1);
 }
 

@@ -39,7 +39,8 @@ static void who_waits_for_a_place_gives_up_no_other(void **state)
     (void)state;
     struct cw_client holders[2];
     struct cw_job *job = begin_shared(holders);
-    struct cw_client waits = {.d = &made_up, .job = job, .id = 9, .consumer = 0, .place_ms = 1000};
+    struct cw_client waits = {
+        .d = &made_up, .job = job, .id = 9, .consumer = 0, .place_wait_ms = 1000};
     cw_client_leave(&waits);
     const struct cw_epoch *epoch = cw_job_epoch(job, 0);
     assert_true(cw_set_has_range(&epoch->parts[0].owned, 0, 10));
@@ -68,15 +69,16 @@ static void a_place_that_becomes_free_is_noted(void **state)
     (void)state;
     struct cw_client holders[2];
     struct cw_job *job = begin_shared(holders);
-    struct cw_client waits = {.d = &made_up, .job = job, .id = 9, .consumer = 0, .place_ms = 1000},
-                     other = {.d = &made_up, .job = job, .id = 10, .consumer = 1, .place_ms = 1000};
+    struct cw_client
+        waits = {.d = &made_up, .job = job, .id = 9, .consumer = 0, .place_wait_ms = 1000},
+        other = {.d = &made_up, .job = job, .id = 10, .consumer = 1, .place_wait_ms = 1000};
     made_up.clients = &waits;
     waits.next = &other;
     cw_client_leave(&holders[0]);
-    assert_true(waits.due.place);
-    assert_int_equal(waits.place_ms, 0); /* from now on it waits for somebody else */
-    assert_false(other.due.place);
-    assert_int_equal(other.place_ms, 1000);
+    assert_true(waits.due.admission);
+    assert_int_equal(waits.place_wait_ms, 0); /* from now on it waits for somebody else */
+    assert_false(other.due.admission);
+    assert_int_equal(other.place_wait_ms, 1000);
     made_up.clients = NULL;
 }
 

@@ -89,7 +89,7 @@ static void it_is_retried_on_another_worker(void **state)
     struct cw_set items = {0};
     cw_set_add(&items, 7, 8);
     w2->draining = false;
-    cw_item_faults_settled(job, 0, &items); /* it has come after all */
+    cw_item_faults_received(job, 0, &items); /* it has come after all */
     assert_int_equal(cw_item_faults_allow(s1, 0, &from_7), 13);
     cw_set_fini(&items);
 }
@@ -103,7 +103,7 @@ static void what_is_left_out_waits_to_be_sent(void **state)
     struct cw_set items = {0};
     cw_set_add(&items, 10, 20);
     cw_job_skips_load(job, 0, &items);
-    assert_true(cw_set_has_range(&cw_job_epoch(job, 0)->untold, 10, 20));
+    assert_true(cw_set_has_range(&cw_job_epoch(job, 0)->skipped_unsent, 10, 20));
     assert_int_equal(job->skipped_items, 10);
     made_up.due.left_out = false;
     cw_job_skips_apply(job, cw_job_epoch(job, 0)); /* nothing new */
@@ -112,7 +112,7 @@ static void what_is_left_out_waits_to_be_sent(void **state)
     assert_false(made_up.due.left_out);
     const struct cw_epoch *next = cw_job_open_epoch(job, 1);
     assert_true(made_up.due.left_out);
-    assert_int_equal(cw_set_count(&next->untold), 10);
+    assert_int_equal(cw_set_count(&next->skipped_unsent), 10);
     cw_set_fini(&items);
 }
 

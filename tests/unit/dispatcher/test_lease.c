@@ -95,8 +95,8 @@ static void siblings_go_to_the_same_worker(void **state)
     assert_int_equal(leased_of(cw_share_find(first, w2), &b, 0), 4);
     ack(first, 0, 0, 2, true); /* who computed it is still known */
     struct cw_job *second = add_job("b", 100, 1, 6);
-    assert_ptr_equal(second->next_same, first);
-    assert_ptr_equal(first->next_same, second);
+    assert_ptr_equal(second->next_same_function, first);
+    assert_ptr_equal(first->next_same_function, second);
     struct cw_set a2 = {0}, b2 = {0};
     cw_lease_fill_all(&made_up);
     uint64_t n =
@@ -113,7 +113,7 @@ static void siblings_go_to_the_same_worker(void **state)
     cw_lease_fill_all(&made_up);
     assert_int_equal(leased_of(cw_share_find(second, w2), &b2, 0), 6);
     cw_job_free(first);
-    assert_ptr_equal(second->next_same, second);
+    assert_ptr_equal(second->next_same_function, second);
     cw_set_fini(&a);
     cw_set_fini(&b);
     cw_set_fini(&a2);
@@ -370,7 +370,7 @@ static void all_deaths_are_remembered(void **state)
             die_at(job, workers[i], 7);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     for (size_t i = 0; i < MAX - 1; i += 2)
-        cw_item_faults_alive(&made_up, workers[i]->id);
+        cw_item_faults_forgive(&made_up, workers[i]->id);
     die_at(job, workers[MAX - 1], 7);
     assert_int_equal(job->status, CW_JOB_RUNNING);
     for (size_t i = 0; i < MAX - 1; i += 2)
@@ -389,7 +389,7 @@ static void hear_preparing(struct cw_worker *worker, const char *id, uint64_t st
     preparing.steps = steps;
     progress.preparing = all;
     progress.n_preparing = 1;
-    cw_job_preparing(worker, &progress, now);
+    cw_job_note_preparing(worker, &progress, now);
 }
 
 static void a_preparation_comes_on_with_its_steps(void **state)

@@ -58,7 +58,7 @@ static struct cw_job *load(const struct row *row)
     struct cw_job *job = cw_job_find(&made_up, "j1");
     assert_non_null(job);
     assert_string_equal(job->name, "name");
-    assert_true(job->put && job->stored);
+    assert_true(job->row_written && job->stored);
     return job;
 }
 

@@ -73,7 +73,7 @@ static void another_jobs_measurements(void **state)
     const struct cw_autocache_snapshot s = {.n = 2, .nodes = nodes, .elements_measured = 300};
     struct cw_node_counters m;
     cw_node_counters_init(&m, 2);
-    cw_node_counters_begin_with(&m, &s);
+    cw_node_counters_set_prior(&m, &s);
     assert_true(near(m.nodes[0].cpu_ns / m.nodes[0].elements, 5) &&
                 near(m.nodes[0].wall_ns / m.nodes[0].elements, 7));
     assert_true(m.nodes[0].elements < 100); /* what is measured now soon weighs more */

@@ -39,8 +39,8 @@ static void nothing_is_left(void **state)
     snprintf(url, sizeof(url), "dir:%s", path);
     struct cw_store_benchmark *probe = cw_store_benchmark_start(url);
     const struct cw_store_benchmark_result *result = wait_for(probe);
-    assert_int_equal(result->points_n, CW_PROBE_POINTS);
-    for (size_t i = 0; i < CW_PROBE_POINTS; i++)
+    assert_int_equal(result->points_n, CW_BENCHMARK_POINTS);
+    for (size_t i = 0; i < CW_BENCHMARK_POINTS; i++)
         assert_true(result->points[i].bytes > 0 && result->points[i].ns > 0);
     assert_true(result->read_bytes_s > 0);
     cw_store_benchmark_free(probe);

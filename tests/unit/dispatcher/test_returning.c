@@ -184,7 +184,7 @@ static uint64_t skipped_with_a_worker(uint64_t client_id)
     job->consumers[0].client_id = client_id;
     cw_lease_fill_all(&made_up);
     assert_true(cw_set_count(&cw_job_epoch(job, 0)->leased) > 0);
-    cw_worker_sessions_tick(&made_up, worker->heard_ms + made_up.options.silence_ms + 1);
+    cw_worker_sessions_tick(&made_up, worker->last_heard_ms + made_up.options.silence_ms + 1);
     assert_true(worker->failed);
     struct cw_epoch *epoch = cw_job_epoch(job, 0);
     assert_int_equal(epoch ? cw_set_count(&epoch->leased) : 0, 0);

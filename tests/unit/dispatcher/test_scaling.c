@@ -30,7 +30,7 @@ static struct cw_job *begin_job(struct cw_client *client, bool local)
     (void)made_up_worker(1, 2);
     (void)made_up_worker(2, 2);
     *client = (struct cw_client){.d = &made_up, .job = job, .max_local = local ? 2 : 0};
-    client->local_asked = UINT32_MAX; /* as if it had been asked: it has no stream */
+    client->local_sent = UINT32_MAX; /* as if it had been asked: it has no stream */
     return job;
 }
 
@@ -41,7 +41,7 @@ static void change(struct cw_job *job, const struct request *to)
     const struct cw_scaling *s = job->scaling;
     if (!to->decides) {
         assert_null(s);
-        assert_true(cw_job_is_everywhere(job));
+        assert_true(cw_job_uses_all_workers(job));
     } else {
         assert_non_null(s);
         assert_string_equal(s->policy->name, to->decides);

@@ -91,7 +91,7 @@ static void test_off_shares_time(void **state)
     check(b, 1, 3);
     for (const struct cw_share *share = b->shares; share; share = share->next_of_job)
         assert_float_equal(share->slice, 1. / 3, 0.02);
-    b->alone_ms = 1; /* its trainer has gone */
+    b->no_client_ms = 1; /* its trainer has gone */
     settle();
     check(a, 3, 3);
     assert_true(b->granted == 0 && workers_of(b) == 0);
@@ -126,7 +126,7 @@ static void test_priority_and_limits(void **state)
     check(high, 3, 3);
     check(low, 2, 2); /* what it has a right to */
     check(limited, 1, 1);
-    high->alone_ms = 1;
+    high->no_client_ms = 1;
     settle();
     check(low, 5, 5);
     check(limited, 1, 1);
@@ -192,7 +192,7 @@ static void test_fractions(void **state)
     for (int i = 0; i < 3; i++)
         check(jobs[i], 4. / 3, 0);
     /* With and without a policy. */
-    jobs[2]->alone_ms = jobs[1]->alone_ms = 1;
+    jobs[2]->no_client_ms = jobs[1]->no_client_ms = 1;
     jobs[0]->scaling->target = 2;
     struct cw_job *off = add_job((struct wish){.target = 0});
     settle();
@@ -210,12 +210,12 @@ static void test_moves_to_what_is_free(void **state)
         jobs[i] = add_job((struct wish){.target = 1});
     settle();
     for (int i = 0; i < 3; i++) {
-        jobs[i]->alone_ms = 1;
+        jobs[i]->no_client_ms = 1;
         settle();
         for (int k = 0; k < 3; k++)
             if (k != i)
                 check(jobs[k], 1, 1);
-        jobs[i]->alone_ms = 0;
+        jobs[i]->no_client_ms = 0;
         settle();
     }
 }
@@ -230,8 +230,8 @@ static void check_all(void)
             (wants && time_of(job) <= 0))
             fail_msg("%s: granted %g, %u workers, time %g", job->id, job->granted, workers_of(job),
                      time_of(job));
-        if (workers_of(job) > cw_job_most_workers(job) ||
-            job->granted > (double)cw_job_most_workers(job) + 1e-6)
+        if (workers_of(job) > cw_job_max_workers(job) ||
+            job->granted > (double)cw_job_max_workers(job) + 1e-6)
             fail_msg("%s: more than it may have", job->id);
     }
     if (granted > (double)made_up.workers_n + 1e-6)
@@ -274,7 +274,7 @@ static void test_come_and_go(void **state)
             if (job && roll % 5 == 2)
                 cw_job_free(job);
             else if (job)
-                job->alone_ms = job->alone_ms ? 0 : 1;
+                job->no_client_ms = job->no_client_ms ? 0 : 1;
         }
         settle();
         check_all();

@@ -655,16 +655,16 @@ static void a_crowd_drops_decisions(void **unused)
                                          .status = CW_JOB_RUNNING,
                                          .graph = {graph, 1 << 20},
                                          .error = ""};
-        assert_false(cw_state_is_crowded(state));
+        assert_false(cw_state_is_overloaded(state));
         cw_state_put_job(state, &job);
-        i += cw_state_is_crowded(state) ? 65 : 0;
+        i += cw_state_is_overloaded(state) ? 65 : 0;
     }
-    assert_true(cw_state_is_crowded(state));
+    assert_true(cw_state_is_overloaded(state));
     before = cw_state_waiting_n(state);
     cw_state_put_decision(state, &decision, 10, 10);
     assert_int_equal(cw_state_waiting_n(state), before);
     commit_ok(state);
-    assert_false(cw_state_is_crowded(state));
+    assert_false(cw_state_is_overloaded(state));
     cw_mem_free(graph);
     cw_state_close(state);
 }

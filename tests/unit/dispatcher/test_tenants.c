@@ -174,7 +174,7 @@ static void test_usage(void **state)
     check(a, 3, 4, 4, 3 + 2); /* a worker beside the trainer has no price of its own */
     check(b, 5, 0, 0, 5);
     /* A job without clients has no workers; the other has all of it. A price of its own. */
-    b->alone_ms = 1;
+    b->no_client_ms = 1;
     a->options->client_price = 7200;
     cw_accounting_tick(&made_up, 6000);
     check(a, 4, 5, 5, 5 + 1 + 2);

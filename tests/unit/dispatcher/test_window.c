@@ -521,12 +521,12 @@ static void a_chosen_window_is_enough(void **state)
 static void the_end_of_the_window(void **state)
 {
     (void)state;
-    struct cw_window_place one = {.received = 10, .here = true};
+    struct cw_window_consumer one = {.received = 10, .here = true};
     assert_int_equal(cw_window_end(4, 3, &one, 1), 13);
     one.ready = 1; /* its trainer has what it needs: only what it consumes counts */
     assert_int_equal(cw_window_end(4, 3, &one, 1), 7);
-    struct cw_window_place two[] = {{.received = 10, .ready = 1, .here = true},
-                                    {.received = 6, .here = true}};
+    struct cw_window_consumer two[] = {{.received = 10, .ready = 1, .here = true},
+                                       {.received = 6, .here = true}};
     assert_int_equal(cw_window_end(4, 3, two, 2), 9);
     two[0].ready = 0; /* in its trainer's hands */
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
@@ -534,7 +534,7 @@ static void the_end_of_the_window(void **state)
     assert_int_equal(cw_window_end(4, 3, two, 2), 7);
     /* Of one that is away: what it has to be sent waits at the workers. */
     two[0].batches = 5;
-    two[1] = (struct cw_window_place){.received = 6, .batches = 3};
+    two[1] = (struct cw_window_consumer){.received = 6, .batches = 3};
     assert_int_equal(cw_window_end(4, 3, two, 2), 9);
     two[1].batches = 4; /* the same step */
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
@@ -542,7 +542,7 @@ static void the_end_of_the_window(void **state)
     assert_int_equal(cw_window_end(4, 3, two, 2), 9);
     two[1].epoch = 2;
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
-    two[1] = (struct cw_window_place){.received = 1000}; /* it needs nothing any more */
+    two[1] = (struct cw_window_consumer){.received = 1000}; /* it needs nothing any more */
     assert_int_equal(cw_window_end(4, 3, two, 2), 13);
 }
 
@@ -611,18 +611,18 @@ static void a_job_that_stands_says_why(void **state)
     made_up_worker(1, 8);
     sim.job->consumers[0].client = &here;
     cw_lease_fill_all(&made_up);
-    assert_false(cw_job_is_idle(sim.job, &reason)); /* the worker is at it */
+    assert_false(cw_job_lacks_leases(sim.job, &reason)); /* the worker is at it */
     for (uint32_t c = 0; c < 2; c++)
         say(&sim, c, 0, 4, false);
     say(&sim, 0, 0, 4, true);
     cw_lease_fill_all(&made_up);
     say(&sim, 0, 4, 5, false);
     cw_lease_fill_all(&made_up);
-    assert_true(cw_job_is_idle(sim.job, &reason));
+    assert_true(cw_job_lacks_leases(sim.job, &reason));
     assert_non_null(
         strstr(cw_str_text(&reason), "1 is the lowest that is not consumed; consumer 1 is away"));
     sim.job->consumers[0].ready = 1;
-    assert_false(cw_job_is_idle(sim.job, &reason));
+    assert_false(cw_job_lacks_leases(sim.job, &reason));
     cw_str_fini(&reason);
     sim.job->consumers[0].client = NULL;
 }
