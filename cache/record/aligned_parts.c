@@ -11,7 +11,7 @@
 #include "cache/record/aligned_parts.h"
 #include "cache/record/record_state.h"
 
-#define GAP_MAX 64u /* bytes of padding after a frame, at most */
+#define GAP_MAX 64u /* The most bytes of padding that a chunk has after a frame. */
 
 static const struct cw_segment *segment_of(const struct cw_write_buffer *buffer, const void *p)
 {
@@ -28,7 +28,8 @@ static char *end_of(const struct iovec *part)
     return (char *)part->iov_base + part->iov_len;
 }
 
-/* Whether the part (padding, say) has the same bytes as what follows `before` in its segment. */
+/* Whether the bytes of the part (for example padding) also follow `before` in its segment, so that
+ * both can be written as one. */
 static bool is_behind(const struct cw_write_buffer *buffer, const struct iovec *before,
                       const struct iovec *part)
 {

@@ -11,7 +11,8 @@
 #define STEPS 4u
 #define LOOK_ABOVE (2 * STEPS)
 
-/* The smallest class with so many bytes; CW_BUFFER_CLASSES: none. */
+/* Returns the smallest size class whose buffers have at least so many bytes, or CW_BUFFER_CLASSES
+ * if no class is large enough. */
 static unsigned class_of(size_t bytes)
 {
     if (bytes <= SMALLEST)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two reference counts of a cache: of its memory (the owner and every dataset have one), and
- * of its store (the owner and every open file). */
+/* The two reference counts of a cache. One keeps its memory: the owner and every dataset hold a
+ * reference. The other keeps its store open: the owner and every open file hold a reference. */
 #include "cache/record/record_state.h"
 
 void cw_cache_store_unref(struct cw_cache *cache)

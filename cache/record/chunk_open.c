@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks become known by name. Threads called loaders open them, read and check their indices, and
- * enter their ids. A chunk that cannot be reached now is parked until the store is back. */
+/* The cache learns of chunks by their names. Threads called loaders open them, read and check their
+ * indices, and enter the ids into the dataset's id map. A chunk whose store is unavailable is
+ * parked until the store answers again. */
 #include <string.h>
 
 #include "base/fault.h"
@@ -9,8 +10,9 @@
 #include "cache/record/frame_cache.h"
 #include "cache/record/requests.h"
 
-#define TAIL_BYTES ((size_t)64 << 10) /* read at once in the hope that the index lies within */
-#define AT_ONCE 4096u                 /* ids that are entered while the lock is held once */
+/* bytes read first from a chunk's end, in the hope that the whole index is among them */
+#define TAIL_BYTES ((size_t)64 << 10)
+#define AT_ONCE 4096u /* number of ids that are entered in one hold of the lock */
 
 struct cw_cache_chunk *cw_cache_chunk_new(struct cw_cache_dataset *dataset, const char *name)
 {
@@ -52,8 +54,8 @@ void cw_chunk_reclaim(struct cw_cache_handle *handle)
     cw_dataset_handle_recycle(dataset, handle);
 }
 
-/* Not on the thread that gave up the last reference: it computes, and closing the file may take
- * long. */
+/* The reclaim function of a chunk's handle. The thread that gave up the last reference computes,
+ * and closing the file may take long, so the work is left to the maintenance thread. */
 static void reclaim_later(struct cw_cache_handle *handle)
 {
     if (!cw_request_reclaim(handle->chunk->dataset->cache, handle))
@@ -90,7 +92,7 @@ static int read_index(struct cw_cache_chunk *chunk, uint64_t bytes, struct cw_er
     return rc ? rc : cw_chunk_index_read(whole, whole_n, bytes, &chunk->index, err);
 }
 
-/* Whether the index is what the chunk's name and its dataset say. */
+/* Checks that the index agrees with the chunk's name and with its dataset. */
 static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err)
 {
     const struct cw_chunk_index *index = chunk->index;
@@ -107,7 +109,7 @@ static int check_identity(const struct cw_cache_chunk *chunk, struct cw_err *err
     return 0;
 }
 
-/* Whether the records are frames of their own, which are read one by one. */
+/* Whether the records are so large that each is a frame by itself, which is read alone. */
 static bool are_large(const struct cw_chunk_index *index)
 {
     return index->frames_n && index->frames_n == index->records_n &&
@@ -151,10 +153,11 @@ static int open_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk, stru
     return rc;
 }
 
-/* ---- its ids ---- */
+/* ---- ids ---- */
 
-/* dataset->lock. A record that is found in another chunk stays there. One that is found in a write
- * buffer is found here from now on, and need not be written any more. */
+/* Enters one record's id. A record that is found in another chunk stays there. A record that is
+ * found in a write buffer is found in this chunk from now on, and need not be written any more.
+ * Called with dataset->lock held. */
 static void enter_id(struct cw_cache_chunk *chunk, uint32_t record)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;
@@ -187,7 +190,8 @@ void cw_chunk_enter_ids(struct cw_cache_chunk *chunk)
     }
 }
 
-/* false: it was removed meanwhile, or there is no memory for a handle. */
+/* Gives the chunk a handle and enters its ids. Returns false if the owner removed the chunk
+ * meanwhile, or there is no memory for a handle. */
 static bool install(struct cw_cache_chunk *chunk)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;
@@ -213,7 +217,8 @@ static bool install(struct cw_cache_chunk *chunk)
     cw_mutex_unlock(&dataset->lock);
     struct cw_cache_handle *handle = chunk->handle;
     cw_cache_handle_release(handle);
-    /* it may have been retired while its ids were entered: then the maintenance thread waits */
+    /* The chunk may have been retired while its ids were entered. Then the maintenance thread waits
+     * for this. */
     cw_mutex_lock(&cache->lock);
     cw_cond_signal(&cache->maintenance_wake);
     cw_mutex_unlock(&cache->lock);
@@ -231,8 +236,8 @@ static void forget(struct cw_cache_chunk *chunk)
     cw_cache_chunk_free(chunk);
 }
 
-/* Has the chunk wait for the store. false: the owner removed it meanwhile, or the cache is
- * closed. */
+/* Parks the chunk until the store answers again. Returns false if the owner removed the chunk
+ * meanwhile, or the cache is closed. */
 static bool park(struct cw_cache_chunk *chunk)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;
@@ -284,7 +289,7 @@ void cw_chunk_open(struct cw_cache *cache, struct cw_cache_chunk *chunk)
         forget(chunk);
 }
 
-/* ---- the thread ---- */
+/* ---- the loader thread ---- */
 
 static void load_one(struct cw_cache *cache, struct cw_cache_chunk *chunk, bool stopping)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chunks of a dataset: the owner adds those that exist and removes those that do not. */
+/* The chunks of a dataset. The owner adds chunks that exist in the store, and removes those that do
+ * not exist any more. */
 #include "cache/record/record_state.h"
 #include "cache/record/chunk_open.h"
 #include "cache/record/chunk_set.h"
@@ -58,7 +59,7 @@ void cw_cache_dataset_add(struct cw_cache_dataset *dataset, const char *const *n
         cw_mutex_lock(&dataset->lock);
         struct cw_cache_chunk *chunk = cw_strmap_get(&dataset->names, names[i]);
         if (chunk && chunk->removed && chunk->state != CW_CHUNK_LOADED)
-            chunk->removed = false; /* the owner added it again before it was opened */
+            chunk->removed = false; /* the owner added the chunk again before it was opened */
         bool known =
             chunk && (chunk->state != CW_CHUNK_LOADED || cw_cache_handle_is_live(chunk->handle));
         if (!known) {

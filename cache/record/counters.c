@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of the hot paths are kept in shards, so that threads do not invalidate each other's
- * cache lines. */
+/* Counters that get and put change are kept in shards, one a thread, so that threads do not
+ * invalidate each other's cache lines. */
 #include "cache/record/record_state.h"
 
 unsigned cw_counter_shard_no(void)
 {
     static atomic_uint threads;
-    static _Thread_local unsigned mine; /* the shard's number + 1; 0: none yet */
+    /* the number of this thread's shard plus 1; 0: it has none yet */
+    static _Thread_local unsigned mine;
 
     if (CW_UNLIKELY(!mine)) {
         unsigned no = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
 
-        /* numbers of threads that ended are not used again: that would take a destructor and gain
-         * little */
+        /* Shards of threads that have ended are not used again: that would take a destructor of the
+         * thread and gain little. */
         mine = 1 + CW_MIN(no, CW_COUNTER_SHARDS - 1);
     }
     return mine - 1;

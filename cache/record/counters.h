@@ -11,9 +11,10 @@
 #define CW_COUNTER_SHARDS 64u
 struct cw_counter_shard {
     _Alignas(64) atomic_ullong hits, misses, hit_bytes, put;
-    atomic_ullong get_ns, wait_ns; /* time in gets that hit; of it, waiting for the store */
+    /* total time in gets that were hits, and the part of it that was spent waiting for the store */
+    atomic_ullong get_ns, wait_ns;
 };
-unsigned cw_counter_shard_no(void); /* the calling thread's */
+unsigned cw_counter_shard_no(void); /* Returns the number of the calling thread's shard. */
 static inline void cw_counter_add(atomic_ullong *count, uint64_t n, unsigned shard)
 {
     if (CW_LIKELY(shard < CW_COUNTER_SHARDS - 1))

@@ -5,11 +5,13 @@
  * Ailamaki, Gibbons, Mowry, "Improving hash join performance through prefetching", ICDE 2004.) */
 #include "cache/record/record_state.h"
 
-#define HEAD_BYTES 256u /* of a record; hardware prefetches what follows */
+/* bytes at the start of a record that are prefetched; the hardware prefetches what follows */
+#define HEAD_BYTES 256u
 #define LINE 64u
 
 struct way {
-    struct cw_cache_handle *handle; /* NULL: the id is not known, or not in a mapped chunk */
+    /* NULL: the id is not known, or its record is not in a mapped chunk */
+    struct cw_cache_handle *handle;
     uint32_t no;
 };
 
@@ -41,7 +43,7 @@ static void touch_record(const struct cw_cache_chunk *chunk, uint32_t no)
 
     if (record->bytes == CW_CHUNK_LEFT_OUT)
         return;
-    __builtin_prefetch(chunk->map_end); /* cw_chunk_is_intact reads it after the record was used */
+    __builtin_prefetch(chunk->map_end); /* cw_intact_check reads it after the record was used */
     const struct cw_chunk_frame *frame = &chunk->index->frames[record->frame];
     const unsigned char *p = chunk->map + frame->offset + record->offset;
     if (frame->stored != frame->plain || !cw_chunk_is_checked(chunk, record->frame))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of datasets, their handles, and the places of their ids. */
+/* Datasets are made and freed here; so are their handles, and the entries of their id maps. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cache/record/record_state.h"
 
-#define NODE_MAGIC 0x43614e6fu /* "CaNo" */
+#define NODE_MAGIC 0x43614e6fu /* "CaNo", to recognise the struct */
 
 static struct cw_cache_dataset *find(struct cw_cache *cache, const char *tenant, struct cw_hash key)
 {
@@ -104,8 +104,8 @@ void cw_dataset_handle_recycle(struct cw_cache_dataset *dataset, struct cw_cache
     memory_unref(dataset);
 }
 
-/* The last reference is given up under the cache's lock: else the dataset could be found in the
- * list while it ends. */
+/* The last reference is given up under the cache's lock: otherwise another thread could find the
+ * dataset in the list while it is being freed. */
 struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset)
 {
     if (!dataset)

@@ -18,35 +18,43 @@
 #include "cache/record/requests.h"
 
 #define GATHER_ALIGN ((size_t)64)
-/* in a frame: elements that a filter left out have no bytes, and there may be many */
+/* The most records in a frame. Elements that a filter left out have no bytes, so there may be many
+ * of them. */
 #define FRAME_RECORDS 4096u
-#define FULL_NS ((int64_t)10 * 1000000000) /* how long a store that was full is not written to */
+/* for how long nothing is written to a store that was full */
+#define FULL_NS ((int64_t)10 * 1000000000)
 #define FULL_TRIES 2
-#define RETRY_NS ((int64_t)100 * 1000000) /* after an error; doubles with each */
+/* wait after the first failed write of a buffer; it doubles with each further one */
+#define RETRY_NS ((int64_t)100 * 1000000)
 #define RETRY_MAX_NS ((int64_t)5 * 1000000000)
-#define PLAIN_CHUNKS 15u /* written without trying to pack, after a chunk that was not worth it */
-#define ERROR_TRIES 3    /* for errors that say nothing about the store as a whole */
+/* number of chunks that are written without trying to pack, after one for which packing saved too
+ * little */
+#define PLAIN_CHUNKS 15u
+/* number of writes of a buffer that may fail with an error that says nothing about the store as a
+ * whole */
+#define ERROR_TRIES 3
 
 struct item {
     uint64_t id;
-    const unsigned char *data; /* NULL: left out */
-    uint64_t sum;              /* if has_sum */
+    const unsigned char *data; /* NULL: a filter left the element out */
+    uint64_t sum;              /* valid if has_sum */
     uint32_t bytes;
     bool has_sum;
 };
-struct job { /* one write buffer being written */
+struct job { /* the writing of one write buffer */
     struct cw_cache *cache;
     struct cw_write_buffer *buffer;
     struct item *items;
     size_t n;
-    /* all records are: they stay in the order in which they came, and are written in place */
+    /* Whether all records are large: then they stay in the order in which they came, and are
+     * written from where they lie. */
     bool are_large;
-    bool borrow; /* there is no memory for gathering */
+    bool borrow; /* there is no memory to gather records: frames borrow the buffer's memory */
     unsigned char *gathered;
     size_t gathered_bytes, gathered_used;
     struct cw_chunk_writer *writer;
-    struct iovec *parts; /* of the file */
-    bool *is_held;       /* of each part: it lies in a segment */
+    struct iovec *parts; /* the parts of the file, in order */
+    bool *is_held;       /* for each part: whether it lies in a segment of the buffer */
     size_t parts_n;
     struct cw_str name;
 };
@@ -97,13 +105,14 @@ static int by_data(const void *a, const void *b)
 }
 
 struct frame {
-    size_t n;                  /* items */
-    size_t bytes;              /* bytes of the frame */
-    const unsigned char *data; /* where it lies in a segment already; NULL: it is to be gathered */
+    size_t n;     /* number of its records */
+    size_t bytes; /* bytes of the frame */
+    /* where its bytes lie together already; NULL: they must be gathered */
+    const unsigned char *data;
 };
 
-/* The frame that begins with item i. It ends with the record that reaches the size of a frame; a
- * large record is a frame by itself. */
+/* Returns the frame that begins with item i. It ends with the record that reaches the size of a
+ * frame; a large record is a frame by itself. */
 static struct frame next_frame(const struct job *job, size_t i, uint32_t *ret_offsets)
 {
     struct frame frame = {0};
@@ -132,7 +141,7 @@ static struct frame next_frame(const struct job *job, size_t i, uint32_t *ret_of
     return frame;
 }
 
-/* Reserves memory for the frames that must be gathered. Without memory the records stay in the
+/* Reserves memory for the frames that must be gathered. If there is none, the records stay in the
  * order in which they came. */
 static void plan_gathering(struct job *job, uint32_t *offsets)
 {
@@ -207,8 +216,8 @@ static int add_frames(struct job *job, uint32_t *offsets, struct cw_err *err)
     return rc;
 }
 
-/* Records of one dataset are alike: if packing was not worth it for one chunk, the next ones are
- * not tried. */
+/* Returns the level of compression. Records of one dataset are alike: if packing saved too little
+ * for one chunk, it is not tried for the next ones. */
 static int level_of(struct job *job)
 {
     atomic_uint *plain_n = &job->buffer->dataset->plain_n;
@@ -336,9 +345,10 @@ static void again(struct cw_cache *cache, struct cw_write_buffer *buffer, int64_
     cw_request_flush(cache, buffer);
 }
 
-/* Decides what to do after a failed write. Store away: the buffer waits until it is back. Store
- * full: it is tried once more, later; if the store is still full, all that waits is given up, to
- * free memory. Other errors: a few more tries. */
+/* Decides what happens after a failed write. If the store is unavailable, the buffer waits until it
+ * answers. If the store is full, the write is tried once more, later; if the store is still full
+ * then, all waiting records are given up to free memory. After any other error a few more tries
+ * follow. */
 static void failed(struct job *job, int rc, const struct cw_err *err)
 {
     struct cw_write_buffer *buffer = job->buffer;
@@ -407,8 +417,8 @@ static void write_block(struct cw_cache *cache, struct cw_write_buffer *buffer)
     job_fini(&job);
 }
 
-/* cache->lock. The first buffer whose time to be written has come; if there is none, NULL, and in
- * *ret_until the time when there will be one. */
+/* Returns the first buffer whose time to be written has come. If there is none, returns NULL and
+ * writes to *ret_until the time when there will be one. Called with cache->lock held. */
 static struct cw_write_buffer *next_block(struct cw_cache *cache, int64_t now, int64_t *ret_until)
 {
     *ret_until = INT64_MAX;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames in memory. A chunk has two tables with a pointer for each frame: to frames as they are
- * stored in the file, where the store does not map (neighbours that were read together share a
- * span); and to packed frames, unpacked. A table has one reference to each span, threads that use
- * the span and a read under way have others. A span that only its table refers to may be evicted
- * (frame_lru.c). */
+/* Frames in memory. A chunk has two tables with a pointer to a span for each frame. One is for
+ * frames as they are stored in the file, used where the store does not map (neighbours that were
+ * read together share a span). The other is for packed frames after they were unpacked. A table
+ * holds one reference to each of its spans; threads that use the span, and a read under way, hold
+ * others. A span that only its table refers to may be evicted (frame_lru.c). */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -41,7 +41,8 @@ static bool wait_for(struct cw_span *span, int64_t *wait_ns)
     return ready;
 }
 
-/* A reference to a span that has the frame. If it is not in memory, its read is begun. */
+/* Returns a reference to a span that contains the frame. If the frame is not in memory, its read is
+ * begun. */
 static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame, bool *ret_ready)
 {
     cw_mutex_lock(&chunk->lock);
@@ -57,8 +58,8 @@ static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame,
     return cw_frame_fetch_now(chunk, frame);
 }
 
-/* Verifies the checksum of a frame in memory at its first use. If it does not match, the chunk is
- * retired. */
+/* Verifies the checksum of a frame in memory when it is first used. If it does not match, the chunk
+ * is retired. */
 static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stored,
                   _Atomic uint64_t *bits, uint32_t bit)
 {
@@ -74,7 +75,7 @@ static bool check(struct cw_cache_chunk *chunk, uint32_t frame, const void *stor
     return true;
 }
 
-/* The same for a frame of the mapping: at its first use, or at each use (?verify=always), since
+/* Verifies a frame of the mapping when it is first used, or at each use (?verify=always), since
  * others can write to the file. If the bytes changed because the file could not be read, that is
  * the reason given (intact.c), not the checksum. */
 static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
@@ -94,7 +95,8 @@ static bool check_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     return true;
 }
 
-/* Whether its first page is in the page cache: then most likely all of it is. */
+/* Looks only at the frame's first page: if the page cache has it, most likely it has all of the
+ * frame. */
 bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t frame)
 {
     uintptr_t page = ((uintptr_t)chunk->map + chunk->index->frames[frame].offset) &
@@ -104,8 +106,8 @@ bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t fra
     return mincore((void *)page, 1, &there) == 0 && there & 1;
 }
 
-/* The get of this frame came, while its entry is still in the prefetch queue: another thread had
- * the frame read, or it is taken from the mapping. */
+/* Takes a frame out of the prefetch queue whose get came before the queue reached it: another
+ * thread had the frame read, or it is taken from the mapping. */
 static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     struct cw_cache *cache = cache_of(chunk);
@@ -118,8 +120,8 @@ static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
     cw_frame_fetch_pump(cache);
 }
 
-/* Whether to take a frame from the mapping: not while it is in memory, and not for the first time,
- * unless the page cache has it. */
+/* Whether to take a frame from the mapping. It is not taken from there while it is in memory; and
+ * at its first use only if the page cache has it. */
 static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     if (!chunk->stored)
@@ -134,7 +136,8 @@ static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     return true;
 }
 
-/* A get has come for the frame. Memory that was kept for it may be used for queued reads now. */
+/* Records that a get came for the frame. Memory that was kept for it may be used for queued reads
+ * now. */
 static void note_used(struct cw_span *span, uint32_t frame)
 {
     if (cw_frame_lru_used(span, frame))
@@ -152,7 +155,7 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
     struct cw_span *span = stored_span(chunk, frame, &ready);
     if (!span)
         return NULL;
-    cw_pin_span(pins, span); /* the bytes stay valid until they are unpinned */
+    cw_pin_span(pins, span); /* the bytes stay valid until the pins are released */
     if (!ready && !wait_for(span, wait_ns))
         return NULL;
     note_used(span, frame);
@@ -162,8 +165,8 @@ static const unsigned char *stored_frame(struct cw_cache_chunk *chunk, uint32_t 
 
 /* ---- packed frames ---- */
 
-/* An empty span for an unpacked frame, with one reference for the table and one for the caller.
- * NULL: no memory. */
+/* Makes an empty span for an unpacked frame, with one reference for the table and one for the
+ * caller. Returns NULL if there is no memory. */
 static struct cw_span *plain_new(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     struct cw_memory_budget *budget = &cache_of(chunk)->budget;
@@ -235,8 +238,8 @@ static const unsigned char *unpack(struct cw_cache_chunk *chunk, uint32_t frame,
     return p;
 }
 
-/* NULL: it is not unpacked. The get may have been announced for the unpacked span or for the stored
- * one. */
+/* Returns the unpacked bytes of a packed frame, or NULL if it cannot be unpacked. The get may have
+ * been announced for the unpacked span or for the stored one. */
 static const unsigned char *plain_frame(struct cw_cache_chunk *chunk, uint32_t frame,
                                         struct cw_cache_pins *pins)
 {

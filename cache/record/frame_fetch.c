@@ -15,20 +15,22 @@
 #include "cache/record/frame_lru.h"
 #include "cache/record/requests.h"
 
-#define UNDER_WAY 16u /* prefetching reads: twice the threads of a store */
-/* bytes that were read, and whose gets have not all come: at most so many, and three quarters of
- * the memory */
+#define UNDER_WAY 16u /* the most reads under way for prefetching: twice the threads of a store */
+/* The most bytes that were read ahead and wait for gets; also, they take at most three quarters of
+ * the memory. */
 #define AHEAD_BYTES ((size_t)32 << 20)
-#define STALE_NS ((int64_t)30 * 1000000000) /* an entry that was queued for so long is dropped */
-/* reads of a chunk that failed in a row while the store answered: then the chunk is retired */
+/* an entry of the prefetch queue that is older than this is dropped */
+#define STALE_NS ((int64_t)30 * 1000000000)
+/* After this many failed reads of a chunk in a row, while the store answered, the chunk is
+ * retired. */
 #define FAILURES_MAX 3
 
-/* Not part of its span: an I/O thread that is stuck in a read may write to data long after the read
- * was given up. */
+/* One read from the store. It is not part of its span, since an I/O thread that is stuck in a read
+ * may write to the data long after the read was given up. */
 struct fetch {
     struct cw_store_read read;
     struct cw_span *span;
-    /* buffer of a read that failed, freed when no thread writes to it any more */
+    /* The buffer of a read that failed. It is freed when no thread can write to it any more. */
     unsigned char *data;
 };
 
@@ -59,8 +61,8 @@ static void note_failure(struct cw_cache_chunk *chunk, int rc, const struct cw_e
         cw_request_retire(chunk, CW_CACHE_DAMAGED, err->msg);
 }
 
-/* Verifies all frames. A damaged one is found again by the get that uses it; its neighbours are not
- * affected. */
+/* Verifies all frames of the span. A damaged one is found again by the get that uses it; its
+ * neighbours are not affected. */
 static void check_all(struct cw_span *span)
 {
     const struct cw_chunk_index *index = span->chunk->index;
@@ -75,8 +77,8 @@ static void check_all(struct cw_span *span)
     atomic_store_explicit(&span->checked, good, memory_order_release);
 }
 
-/* After the read: the span goes to a list of the LRU. The buffer of a read that failed goes to the
- * fetch. */
+/* Ends a read: the span goes to one of the lists of the LRU. The buffer of a read that failed goes
+ * to the fetch. */
 static void put_away(struct fetch *fetch, bool ok)
 {
     struct cw_span *span = fetch->span;
@@ -109,7 +111,7 @@ static void publish(struct cw_span *span, bool ok)
     cw_cond_broadcast(&chunk->arrived);
     cw_mutex_unlock(&chunk->lock);
     if (!ok)
-        cw_span_unref(span); /* the table's reference */
+        cw_span_unref(span); /* the reference of the chunk's table */
 }
 
 static void on_read(struct cw_store_read *read, int rc)
@@ -145,9 +147,9 @@ static void on_left(struct cw_store_read *read)
     cw_mem_free(fetch);
 }
 
-/* Budget's lock. Lists the span as prefetched, with its buffer; data NULL: still to be
- * allocated. Takes a reference to the span for the read; one of the chunk's handle is for the
- * caller to take. */
+/* Puts the span, with its buffer, into the list of prefetched spans; data NULL: the buffer is still
+ * to be allocated. Takes a reference to the span for the read; the caller takes one of the chunk's
+ * handle. Called with the budget's lock held. */
 static void begin(struct cw_memory_budget *budget, struct cw_span *span, unsigned char *data,
                   size_t cap)
 {
@@ -188,10 +190,10 @@ static void start(struct cw_span *span)
     on_left(&fetch->read);
 }
 
-/* ---- what is read next ---- */
+/* ---- choosing the next read ---- */
 
-/* Budget's lock and chunk->lock. A span for n frames that are not in memory; the queued gets of
- * these frames are now its own. */
+/* Makes a span for n frames that are not in memory; the queued gets of these frames are counted at
+ * the span from now on. Called with the budget's lock and chunk->lock held. */
 static struct cw_span *new_span(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                                 uint32_t frame, uint32_t n)
 {
@@ -263,8 +265,9 @@ static bool make_way(struct cw_memory_budget *budget, size_t cap)
     return may_begin(budget, cap);
 }
 
-/* Budget's lock and chunk->lock. The frame at the head of the queue is in memory or being read: its
- * queued gets are now the span's. false: too many bytes are kept for gets already. */
+/* Keeps the frame at the head of the queue, which is in memory or being read: its queued gets are
+ * counted at its span from now on. Returns false if too many bytes are kept for gets already.
+ * Called with the budget's lock and chunk->lock held. */
 static bool keep_for_gets(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                           uint32_t frame, struct cw_span *span)
 {
@@ -280,8 +283,9 @@ static bool keep_for_gets(struct cw_memory_budget *budget, struct cw_cache_chunk
     return true;
 }
 
-/* Budget's lock. A span for the frame at the head of the queue and those that follow it. The caller
- * has a reference of the chunk's handle. NULL: there is no memory. */
+/* Makes a span for the frame at the head of the queue and those that follow it. The caller holds a
+ * reference to the chunk's handle. Returns NULL if there is no memory. Called with the budget's
+ * lock held. */
 static struct cw_span *begin_head(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                                   uint32_t frame, struct cw_garbage *garbage)
 {
@@ -295,7 +299,7 @@ static struct cw_span *begin_head(struct cw_memory_budget *budget, struct cw_cac
     size_t cap = cw_buffer_pool_cap((size_t)(last->offset + last->stored - first->offset));
     if (!make_way(budget, cap) || !cw_buffer_pool_take(budget, &cap, false, &data, garbage))
         return NULL;
-    /* no other thread has entered a span meanwhile: that takes the budget's lock */
+    /* no other thread has entered a span meanwhile, since that takes the budget's lock */
     cw_mutex_lock(&chunk->lock);
     struct cw_span *span = new_span(budget, chunk, frame, n);
     cw_mutex_unlock(&chunk->lock);
@@ -303,7 +307,8 @@ static struct cw_span *begin_head(struct cw_memory_budget *budget, struct cw_cac
     return span;
 }
 
-/* Budget's lock, given up while a read is begun. false: no read may begin now. */
+/* Serves the frame at the head of the queue. Returns false if no read may begin now. Called with
+ * the budget's lock held, which it gives up while it begins a read. */
 static bool serve_head(struct cw_cache *cache)
 {
     struct cw_memory_budget *budget = &cache->budget;
@@ -334,8 +339,8 @@ static bool serve_head(struct cw_cache *cache)
     return span != NULL;
 }
 
-/* One thread at a time serves the queue; others leave a mark, since a read may end while it is
- * begun. */
+/* One thread at a time serves the queue. Others set pump_again, since a read may end while another
+ * is being begun. */
 void cw_frame_fetch_pump(struct cw_cache *cache)
 {
     struct cw_memory_budget *budget = &cache->budget;

@@ -15,10 +15,11 @@
 #include "cache/record/record_state.h"
 #include "cache/record/frame_lru.h"
 
-/* bytes in RECENT: at most so many, and an eighth of the memory */
+/* The most bytes in RECENT; also, they take at most an eighth of the memory. */
 #define RECENT_BYTES ((size_t)4 << 20)
-#define TURNS 16u /* one eviction of so many takes the oldest span */
-/* spans looked at in search of one that is not pinned and not needed soon */
+#define TURNS 16u /* of so many evictions, one takes the oldest span */
+/* The number of spans that are looked at in search of one that is not pinned and not needed
+ * soon. */
 #define LOOK_AT 64u
 #define OLD_NS ((int64_t)5 * 1000000000)
 
@@ -70,7 +71,8 @@ void cw_frame_lru_put(struct cw_memory_budget *budget, struct cw_span *span,
                                                                  : CW_FRAMES_KEPT);
 }
 
-/* From the next time on its frames are taken from the mapping, through the page cache. */
+/* Marks the frames of the span as verified. The next get takes them from the mapping, through the
+ * page cache. */
 static void mark_checked(struct cw_cache_chunk *chunk, const struct cw_span *span)
 {
     uint64_t good = atomic_load_explicit(&span->checked, memory_order_relaxed);
@@ -84,7 +86,7 @@ static void mark_checked(struct cw_cache_chunk *chunk, const struct cw_span *spa
     }
 }
 
-/* Takes the span out of its chunk's table. false: a thread has it pinned. */
+/* Takes the span out of its chunk's table. Returns false if a thread has it pinned. */
 static bool take_from_chunk(struct cw_span *span)
 {
     struct cw_cache_chunk *chunk = span->chunk;
@@ -104,7 +106,7 @@ static bool take_from_chunk(struct cw_span *span)
     return mine;
 }
 
-/* Among the first spans of the list that are not pinned, the one that is needed last. */
+/* Returns that one of the first unpinned spans of the list which is needed last. */
 static struct cw_span *find_last_needed(const struct cw_span_list *list, bool newest)
 {
     struct cw_span *span = newest ? list->tail : list->head, *found = NULL;
@@ -127,7 +129,7 @@ static struct cw_span *find_last_needed(const struct cw_span_list *list, bool ne
 static struct cw_span *drop_from(struct cw_memory_budget *budget, enum cw_frame_list list_no,
                                  bool newest)
 {
-    for (unsigned i = 0; i < LOOK_AT; i++) { /* a thread may pin it just now */
+    for (unsigned i = 0; i < LOOK_AT; i++) { /* a span may get pinned while it is looked at */
         struct cw_span *span = find_last_needed(&budget->lists[list_no], newest);
 
         if (!span || take_from_chunk(span)) {
@@ -144,7 +146,7 @@ struct cw_span *cw_frame_lru_evict_spent(struct cw_memory_budget *budget)
     return drop_from(budget, CW_FRAMES_SPENT, false);
 }
 
-/* Of PREFETCHED spans the newest goes first: its gets will come last. */
+/* Of PREFETCHED spans the newest is evicted first, since its gets will come last. */
 struct cw_span *cw_frame_lru_evict(struct cw_memory_budget *budget, bool all)
 {
     struct cw_span *span = cw_frame_lru_evict_spent(budget);
@@ -183,7 +185,8 @@ bool cw_frame_lru_used(struct cw_span *span, uint32_t frame)
         return false;
     cw_mutex_lock(&budget->lock);
     if (n == 0 && atomic_load_explicit(&chunk->queued_n, memory_order_relaxed) > 0)
-        cw_prefetch_queue_skip(&budget->queue, chunk, frame); /* it came before those ahead of it */
+        /* this get came before the gets of the entries ahead of it in the queue */
+        cw_prefetch_queue_skip(&budget->queue, chunk, frame);
     else if (span->list_no == CW_FRAMES_PREFETCHED && atomic_load(&span->wanted) == 0)
         cw_frame_lru_put(budget, span, CW_FRAMES_RECENT);
     cw_mutex_unlock(&budget->lock);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a record: id -> place -> handle, pinned once a thread -> bytes. For a mapped chunk that
- * is all: the frame's checksum is verified at its first use (or at each: ?verify=always), and the
- * element's fields are views of the mapping. For other frames frame_cache.c says where the bytes
- * are. */
+/* Reading a record takes these steps: the id map gives its place, the place names a handle, the
+ * thread pins the handle once, and the handle's object has the bytes. For a mapped chunk that is
+ * all: the frame's checksum is verified at its first use (or at each: ?verify=always), and the
+ * element's fields are views of the mapping. For other frames frame_cache.c finds the bytes. */
 #include "base/clock.h"
 #include "cache/record/record_state.h"
 #include "cache/record/frame_cache.h"
 #include "cache/record/pin_set.h"
 #include "cache/record/requests.h"
 
-#define SAMPLE 16u /* one get in so many is timed, and counts for all */
+#define SAMPLE 16u /* one get in so many is timed, and its time stands for all of them */
 
 static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no, uint64_t id,
                                       struct cw_cache_pins *pins, struct cw_element *element,
@@ -80,7 +80,8 @@ static enum cw_cache_found find(struct cw_cache_dataset *dataset, uint64_t id,
     if (CW_LIKELY(found != CW_CACHE_MISS) || !place)
         return found;
     uint64_t now =
-        /* the record may have moved from its write buffer to its chunk */
+        /* Looks once more: the record may have moved from its write buffer to its chunk
+         * meanwhile. */
         cw_id_map_get(&dataset->ids, id);
     return now && now != place ? at_place(dataset, now, id, pins, element, ret_bytes, wait_ns)
                                : CW_CACHE_MISS;

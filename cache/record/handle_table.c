@@ -42,7 +42,8 @@ struct cw_cache_handle *cw_cache_handle_new(struct cw_handle_table *table,
     handle->chunk = chunk;
     handle->buffer = buffer;
     handle->reclaim = reclaim;
-    /* Added, not stored: readers with an old place may be adding a reference just now. */
+    /* The flag is added, not stored, since readers with an old place may be adding a reference at
+     * the same time. */
     atomic_fetch_add_explicit(&handle->state, CW_HANDLE_LIVE + 1 - CW_HANDLE_FREE,
                               memory_order_acq_rel);
     return handle;
@@ -98,8 +99,8 @@ void cw_cache_handle_release(struct cw_cache_handle *handle)
 
     if (CW_LIKELY(REFS(state) != 0 || (state & (CW_HANDLE_LIVE | CW_HANDLE_FREE))))
         return;
-    /* If a reader adds a reference in between, the exchange fails, and reclaiming falls to that
-     * reader. */
+    /* If a reader adds a reference in between, the exchange fails, and that reader does the
+     * reclaiming later. */
     if (atomic_compare_exchange_strong_explicit(&handle->state, &state, state | CW_HANDLE_FREE,
                                                 memory_order_acq_rel, memory_order_relaxed))
         handle->reclaim(handle);

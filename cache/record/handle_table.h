@@ -14,39 +14,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CW_HANDLE_LIVE ((uint64_t)1 << 32) /* may be acquired */
-#define CW_HANDLE_FREE ((uint64_t)1 << 33) /* nobody has a reference: being reclaimed, or unused */
+#define CW_HANDLE_LIVE ((uint64_t)1 << 32) /* the handle may be acquired */
+/* nobody holds a reference: the object is being reclaimed, or there is none */
+#define CW_HANDLE_FREE ((uint64_t)1 << 33)
 #define CW_HANDLES_OF_SEGMENT 256u
 #define CW_HANDLE_SEGMENTS 1024u
 
 struct cw_cache_chunk;
 struct cw_write_buffer;
 struct cw_cache_handle {
-    _Alignas(64) _Atomic uint64_t state; /* references in the low half, flags above */
+    /* the number of references in the lower half, flags above */
+    _Alignas(64) _Atomic uint64_t state;
     void (*reclaim)(struct cw_cache_handle *handle);
-    /* The object, exactly one of these two. They stay until the handle is recycled. */
+    /* The object: exactly one of these two is set, until the handle is recycled. */
     struct cw_cache_chunk *chunk;
     struct cw_write_buffer *buffer;
-    struct cw_cache_handle *next; /* in the list of unused ones, or in one of its reclaimer's */
+    /* next in the list of unused handles, or in a list of those to be reclaimed */
+    struct cw_cache_handle *next;
     uint32_t no;
 };
-/* Zeroed. One lock of the owner's guards everything but the segments, which readers look up
- * without it. */
+/* A table of handles, zeroed to begin with. A lock of its owner guards everything but the segments,
+ * in which readers look up handles without a lock. */
 struct cw_handle_table {
     _Atomic(struct cw_cache_handle *) segments[CW_HANDLE_SEGMENTS];
-    uint32_t made; /* handles ever made */
+    uint32_t made; /* number of handles that were ever made */
     struct cw_cache_handle *unused;
 };
 
-/* A live handle of the object with one reference, the object's own. NULL: no memory, or the table
- * is full. Owner's lock. */
+/* Makes a live handle of the object with one reference, which belongs to the object. Returns NULL
+ * if there is no memory, or the table is full. Called with the owner's lock held. */
 struct cw_cache_handle *cw_cache_handle_new(struct cw_handle_table *table,
                                             struct cw_cache_chunk *chunk,
                                             struct cw_write_buffer *buffer,
                                             void (*reclaim)(struct cw_cache_handle *handle));
-/* Puts a handle whose object was freed back into the list of unused ones. Owner's lock. */
+/* Puts a handle whose object was freed back into the list of unused ones. Called with the owner's
+ * lock held. */
 void cw_cache_handle_recycle(struct cw_handle_table *table, struct cw_cache_handle *handle);
-void cw_handle_table_fini(struct cw_handle_table *table); /* no handle is in use */
+/* Frees the table; no handle may be in use. */
+void cw_handle_table_fini(struct cw_handle_table *table);
 
 static inline struct cw_cache_handle *cw_cache_handle_at(const struct cw_handle_table *table,
                                                          uint32_t no)
@@ -54,15 +59,17 @@ static inline struct cw_cache_handle *cw_cache_handle_at(const struct cw_handle_
     return &atomic_load_explicit(&table->segments[no / CW_HANDLES_OF_SEGMENT],
                                  memory_order_acquire)[no % CW_HANDLES_OF_SEGMENT];
 }
-/* A reference if the handle is live; false: it is not. May reclaim: no lock may be held. */
+/* Takes a reference if the handle is live; returns false if it is not. May call reclaim, so the
+ * caller holds no lock. */
 bool cw_cache_handle_acquire(struct cw_cache_handle *handle);
-/* The same for callers that hold locks, and know that the handle is not recycled meanwhile. */
+/* Does the same for callers that hold locks, and know that the handle is not recycled meanwhile. */
 bool cw_cache_handle_try_acquire(struct cw_cache_handle *handle);
-void cw_cache_handle_ref(struct cw_cache_handle *handle); /* the caller has one already */
-/* May reclaim: no lock may be held. */
+/* Takes one more reference; the caller holds one already. */
+void cw_cache_handle_ref(struct cw_cache_handle *handle);
+/* Gives up a reference. May call reclaim, so the caller holds no lock. */
 void cw_cache_handle_release(struct cw_cache_handle *handle);
-/* Nobody can acquire it any more. true for the first caller, who has to release the object's own
- * reference later. */
+/* Makes the handle one that nobody can acquire any more. Returns true to the first caller, who has
+ * to release the object's own reference later. */
 bool cw_cache_handle_invalidate(struct cw_cache_handle *handle);
 bool cw_cache_handle_is_live(const struct cw_cache_handle *handle);
 

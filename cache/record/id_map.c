@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids are usually positions, small and dense: their places are in pages of 512 (8 bytes a record),
- * which a hash table finds. Or they are mixed from several sources and lie anywhere in 64 bits:
- * each has a cell of its own in another hash table. Tables only grow. Readers may still be in a
- * table that was replaced, so old ones stay until the end; together they are at most half as large
- * as the last one again. */
+/* Ids are usually positions, small and dense. Their places are kept in pages of 512 (8 bytes a
+ * record), and a hash table finds the page. Ids of several mixed sources lie anywhere in 64 bits:
+ * each has a cell of its own in a second hash table. Tables only grow. Readers may still look into
+ * a table that was replaced, so old tables are kept until the end; together they are at most half
+ * as large as the present one. */
 #include <string.h>
 
 #include "cache/record/record_state.h"
 
 #define PAGE_BITS 9
 #define PAGE_N ((size_t)1 << PAGE_BITS)
-#define FAR ((uint64_t)1 << 40) /* ids from here on are taken to be mixed from several sources */
+/* ids at least this large are taken to come from several mixed sources */
+#define FAR ((uint64_t)1 << 40)
 #define FIRST_CAP 64
 
 struct cell {
-    _Atomic uint64_t key; /* 0: the cell is empty; never changes once it is set */
+    _Atomic uint64_t key; /* 0: the cell is empty; a key never changes once it is set */
     _Atomic uint64_t value;
 };
 struct page {
@@ -58,7 +59,7 @@ static void enter(struct cw_id_table *table, uint64_t key, uint64_t value)
     }
 }
 
-/* A table with room for one more key. */
+/* Returns a table with room for one more key, or NULL if there is no memory. */
 static struct cw_id_table *roomy(_Atomic(struct cw_id_table *) *root)
 {
     struct cw_id_table *table = atomic_load_explicit(root, memory_order_relaxed);
@@ -86,7 +87,8 @@ static bool table_set(_Atomic(struct cw_id_table *) *root, uint64_t key, uint64_
 {
     struct cw_id_table *table = atomic_load_explicit(root, memory_order_relaxed);
 
-    /* Setting a key that is there cannot fail; removing one that is not there is nothing. */
+    /* Setting a key that is in the table cannot fail; removing one that is not in it does
+     * nothing. */
     if (table && atomic_load_explicit(&probe(table, key)->key, memory_order_relaxed) == key) {
         enter(table, key, value);
         return true;
@@ -101,7 +103,7 @@ static bool table_set(_Atomic(struct cw_id_table *) *root, uint64_t key, uint64_
 
 static struct page *page_of(uint64_t value)
 {
-    /* cells hold numbers: a page is the number of its address */
+    /* Cells hold numbers; the number of a page is its address. */
     return (struct page *)(uintptr_t)value;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element id -> place of its record. Lookups take no lock; changes are made under the lock of the
- * dataset that the map belongs to. Zeroed to begin with. */
+/* Maps the id of an element to the place of its record. Lookups take no lock; changes are made
+ * under the lock of the dataset that the map belongs to. A map is zeroed to begin with. */
 #ifndef CW_CACHE_RECORD_ID_MAP_H
 #define CW_CACHE_RECORD_ID_MAP_H
 
@@ -10,17 +10,18 @@
 
 struct cw_id_table;
 struct cw_id_map {
-    _Atomic(struct cw_id_table *) pages; /* of neighbouring ids */
-    _Atomic(struct cw_id_table *) far;   /* single ids: those mixed from several sources */
+    _Atomic(struct cw_id_table *) pages; /* finds pages of neighbouring ids */
+    _Atomic(struct cw_id_table *) far;   /* finds single ids, of several mixed sources */
 };
-/* 0: the id is not known */
+/* Returns the place of an id; 0: the id is not known. */
 uint64_t cw_id_map_get(const struct cw_id_map *ids, uint64_t id);
-/* place 0 removes the id, and cannot fail. false: no memory. */
+/* Sets the place of an id. Place 0 removes the id, which cannot fail. Returns false if there is no
+ * memory. */
 bool cw_id_map_set(struct cw_id_map *ids, uint64_t id, uint64_t place);
 void cw_id_map_fini(struct cw_id_map *ids);
 
-/* A place is the number of a handle + 1 (so that it is never 0), and the number of the record in
- * that handle's chunk or write buffer. */
+/* A place consists of the number of a handle plus 1 (so that it is never 0), and the number of the
+ * record in that handle's chunk or write buffer. */
 #define CW_PLACE_RECORD_BITS 24
 static inline uint64_t cw_place(uint32_t handle, uint32_t record)
 {

@@ -21,7 +21,7 @@ bool cw_intact_check(struct cw_cache_chunk *chunk)
     return false;
 }
 
-/* The reason is what a read of the place returns. */
+/* Reads the place from the store: the error of that read is the reason. */
 void cw_intact_explain(struct cw_cache_chunk *chunk)
 {
     struct cw_err err = {0};

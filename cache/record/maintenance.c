@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The maintenance thread. It does what must not hold up threads that compute: takes retired chunks
- * out of use, reclaims handles without references, reports events to the owner, has old write
- * buffers written, and asks a store that was away whether it is back. */
+/* The maintenance thread does what must not delay threads that compute: it takes retired chunks out
+ * of use, reclaims handles without references, reports events to the owner, has old write buffers
+ * written, and asks a store that was unavailable whether it answers again. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -12,9 +12,9 @@
 #include "cache/record/requests.h"
 
 #define TICK_NS ((int64_t)250 * 1000000)
-/* the age of a write buffer's first record at which it is written, however small it is */
+/* A write buffer is written when its first record is this old, however small the buffer is. */
 #define OLD_NS ((int64_t)30 * 1000000000)
-/* events of lost records: at most one for a dataset in this time */
+/* A dataset has at most one event LOST in this time. */
 #define TELL_NS ((int64_t)1000000000)
 #define PROBE_NAME "probe"
 
@@ -38,7 +38,8 @@ static void clear_ids(struct cw_cache_chunk *chunk)
     }
 }
 
-/* Ids of the retired chunk that other chunks have, too, are found there from now on. */
+/* Enters those ids of a retired chunk that other chunks have as well, so that gets find them
+ * there. */
 static void enter_shadowed(struct cw_cache_dataset *dataset)
 {
     struct cw_cache_chunk **found = NULL;
@@ -66,7 +67,8 @@ static void enter_shadowed(struct cw_cache_dataset *dataset)
     cw_mem_free(found);
 }
 
-/* false: its ids are being entered; try again later. */
+/* Takes one retired chunk out of use. Returns false if a loader is entering its ids; then it is
+ * tried again later. */
 static bool end_chunk(struct cw_cache *cache, struct cw_cache_chunk *chunk)
 {
     struct cw_cache_dataset *dataset = chunk->dataset;
@@ -120,7 +122,7 @@ static void bury_all(struct cw_cache_handle *list)
     }
 }
 
-/* Reports the events AWAY and BACK in turn, never one twice. */
+/* Reports the events AWAY and BACK in turn, never one of them twice. */
 static void tell_away(struct cw_cache *cache)
 {
     char why[sizeof(cache->away_why)];
@@ -135,8 +137,8 @@ static void tell_away(struct cw_cache *cache)
                                                       .why = away ? why : NULL});
 }
 
-/* Asks the store for a file; any answer means that it is back. Only after AWAY was reported, or
- * BACK would not be. */
+/* Asks the store for a file; any answer means that the store is available again. This happens only
+ * after AWAY was reported, since otherwise BACK would not be reported. */
 static void probe(struct cw_cache *cache)
 {
     struct cw_err err = {0};
@@ -180,7 +182,7 @@ static size_t open_bytes(struct cw_cache_dataset *dataset)
     return bytes;
 }
 
-/* Memory is full of open write buffers: the largest one is written. */
+/* Has the largest open write buffer written when memory is full of them. */
 static void relieve(struct cw_cache *cache, struct cw_cache_dataset **datasets, size_t n)
 {
     struct cw_cache_dataset *largest = NULL;
@@ -221,15 +223,15 @@ static void tick(struct cw_cache *cache, bool last)
     cw_mem_free(datasets);
 }
 
-/* cache->lock. A retired chunk whose ids are being entered waits in the list, but is no work
- * yet. */
+/* Whether there is work for the thread. A retired chunk whose ids are being entered waits in the
+ * list, but is no work yet. Called with cache->lock held. */
 static bool has_work(const struct cw_cache *cache, bool last)
 {
     return cache->has_requests || cache->dead || (last && cache->retired) ||
            atomic_load(&cache->away) != cache->away_reported;
 }
 
-/* One round of work. cache->lock, which is given up meanwhile. */
+/* Does one round of work. Called with cache->lock held, which it gives up meanwhile. */
 static void turn(struct cw_cache *cache, bool last)
 {
     struct cw_cache_chunk *retired = cache->retired;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One limit for the memory of write buffers, of frames that were read, and of idle buffers of
- * both. Write buffers take at most three quarters, frames what is left; frames give way to both
- * (which ones: frame_lru.c). A frame that is needed now is read even if that exceeds the limit
- * (what a thread has pinned cannot be taken from it); prefetching and filling never exceed it. */
+/* One limit holds for the memory of write buffers, of frames that were read, and of idle buffers of
+ * both. Write buffers take at most three quarters, frames the rest; frames are evicted for the sake
+ * of both (frame_lru.c chooses which). A frame that is needed now is read even if that exceeds the
+ * limit, since what a thread has pinned cannot be taken from it; prefetching and filling never
+ * exceed it. */
 #include "cache/record/buffer_pool.h"
 #include "cache/record/record_state.h"
 #include "cache/record/frame_lru.h"
 
-/* ticks of the maintenance thread without a write or a read (ten seconds): then idle memory is
- * freed */
+/* After this many ticks of the maintenance thread without a write or a read (ten seconds) idle
+ * memory is freed. */
 #define QUIET_TICKS 40u
 
 static bool make_room(struct cw_memory_budget *budget, size_t bytes, bool all,
@@ -118,7 +119,7 @@ void cw_memory_budget_abandon_segments(struct cw_cache *cache, const struct cw_s
         cw_memory_budget_release(cache, first->bytes);
 }
 
-/* Frees idle memory after a while in which nobody wanted any. */
+/* Frees idle memory when nobody has needed any for a while. */
 void cw_memory_budget_trim(struct cw_cache *cache)
 {
     struct cw_memory_budget *budget = &cache->budget;
@@ -149,7 +150,8 @@ void cw_memory_budget_fini(struct cw_memory_budget *budget)
 size_t cw_cache_memory_used(const struct cw_cache *cache)
 {
     struct cw_memory_budget *budget =
-        &((struct cw_cache *)(uintptr_t)cache)->budget; /* only the lock changes */
+        /* the cache is const to the caller, but its lock is taken */
+        &((struct cw_cache *)(uintptr_t)cache)->budget;
 
     cw_mutex_lock(&budget->lock);
     size_t used = budget->writing + budget->frames;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One limit for the memory of a cache: write buffers, frames that were read, and idle buffers of
- * both. Also what is shared by those who divide it: lists of spans, pools, the prefetch queue. */
+ * both. The struct also holds what those who share the limit have in common: the lists of spans,
+ * the pools, the prefetch queue. */
 #ifndef CW_CACHE_RECORD_MEMORY_BUDGET_H
 #define CW_CACHE_RECORD_MEMORY_BUDGET_H
 
@@ -10,34 +11,37 @@
 
 struct cw_cache;
 
-struct cw_segment { /* memory for records of a write buffer */
+struct cw_segment { /* memory for the records of a write buffer */
     struct cw_segment *next;
-    size_t bytes, used; /* of data */
-    /* offset of the first record: as far into a page as in the file (aligned_parts.h) */
+    size_t bytes, used; /* bytes of data */
+    /* Offset of the first record. It lies as far into a page as it will in the file
+     * (aligned_parts.h). */
     size_t begin;
     unsigned char *data;
 };
-#define CW_BUFFER_CLASSES 49u /* sizes of pooled buffers (buffer_pool.c) */
-struct cw_pooled_buffer {     /* lies in the idle buffer itself */
+#define CW_BUFFER_CLASSES 49u /* number of sizes of pooled buffers (buffer_pool.c) */
+struct cw_pooled_buffer {     /* an entry of the pool; it lies in the idle buffer itself */
     struct cw_pooled_buffer *next;
 };
-struct cw_span_list { /* oldest first */
+struct cw_span_list { /* a list of spans, oldest first */
     struct cw_span *head, *tail;
     size_t bytes;
 };
 struct cw_memory_budget {
-    struct cw_mutex lock; /* guards all that follows, and fields of spans and chunks that say so */
-    size_t limit;         /* bytes; does not change */
-    size_t writing, frames, idle; /* bytes in use: write buffers, frames, pools */
-    struct cw_segment *pool;      /* idle segments */
-    struct cw_pooled_buffer *pooled[CW_BUFFER_CLASSES]; /* idle buffers of frames */
-    unsigned quiet; /* ticks of the maintenance thread without a write or a read */
-    bool busy;      /* there was one since the last tick */
+    /* guards all that follows, and those fields of spans and chunks that say so */
+    struct cw_mutex lock;
+    size_t limit;                 /* bytes; constant */
+    size_t writing, frames, idle; /* bytes in use by write buffers, by frames, and by the pools */
+    struct cw_segment *pool;      /* list of idle segments */
+    struct cw_pooled_buffer *pooled[CW_BUFFER_CLASSES]; /* idle buffers of frames, by size */
+    unsigned quiet; /* ticks of the maintenance thread since the last write or read */
+    bool busy;      /* there was a write or a read since the last tick */
     struct cw_span_list lists[CW_FRAME_LISTS];
-    unsigned dropped; /* evictions so far: every 16th takes the oldest span */
+    unsigned dropped; /* number of evictions; every 16th takes the oldest span */
     struct cw_prefetch_queue queue;
-    size_t reading;           /* reads of spans under way */
-    bool pumping, pump_again; /* one thread at a time serves the queue (frame_fetch.c) */
+    size_t reading; /* number of reads of spans under way */
+    /* a thread serves the queue; another asked it to look once more (frame_fetch.c) */
+    bool pumping, pump_again;
 };
 /* Memory that was taken out of the budget under its lock, to be freed without it. */
 struct cw_garbage {
@@ -45,9 +49,10 @@ struct cw_garbage {
     struct cw_segment *segments;
     struct cw_pooled_buffer *pooled;
 };
-void cw_garbage_free(struct cw_garbage *garbage); /* garbage.c */
+/* Frees what is in the garbage (garbage.c). The caller does not hold the lock. */
+void cw_garbage_free(struct cw_garbage *garbage);
 
-/* Whether so many bytes more exceed the limit. Lock. */
+/* Whether so many more bytes exceed the limit. Called with the lock held. */
 static inline bool cw_memory_budget_is_over(const struct cw_memory_budget *budget, size_t bytes)
 {
     size_t used = budget->writing + budget->frames + budget->idle;
@@ -56,24 +61,27 @@ static inline bool cw_memory_budget_is_over(const struct cw_memory_budget *budge
 }
 /* The functions below take the lock. */
 
-/* Bytes of write buffers besides segments. false: memory is full. */
+/* Reserves bytes for parts of write buffers other than segments. Returns false if memory is
+ * full. */
 bool cw_memory_budget_reserve(struct cw_cache *cache, size_t bytes);
 void cw_memory_budget_release(struct cw_cache *cache, size_t bytes);
-/* A segment with room for at_least bytes. NULL: memory is full. */
+/* Returns a segment with room for at_least bytes, or NULL if memory is full. */
 struct cw_segment *cw_memory_budget_take_segment(struct cw_cache *cache, size_t at_least);
 void cw_memory_budget_give_segments(struct cw_cache *cache, struct cw_segment *first);
-/* For segments which a write that was given up still reads: they do not count any more. The I/O
- * thread frees them (cw_segments_free) when the write returns. */
+/* Stops counting segments that a write which was given up still reads. The I/O thread frees them
+ * (cw_segments_free) when the write returns. */
 void cw_memory_budget_abandon_segments(struct cw_cache *cache, const struct cw_segment *first);
-/* Each tick of the maintenance thread: idle memory that nobody wanted for long is freed. */
+/* Frees idle memory that nobody needed for long. The maintenance thread calls it at each tick. */
 void cw_memory_budget_trim(struct cw_cache *cache);
 void cw_memory_budget_fini(struct cw_memory_budget *budget);
 
-/* segment_pool.c: idle segments. Lock. */
-struct cw_segment *cw_segment_pool_pop(struct cw_memory_budget *budget); /* NULL: it is empty */
+/* The pool of idle segments (segment_pool.c). Called with the lock held. */
+/* NULL: the pool is empty */
+struct cw_segment *cw_segment_pool_pop(struct cw_memory_budget *budget);
 void cw_segment_pool_push(struct cw_memory_budget *budget, struct cw_segment *segment);
-/* Frees one. false: there is none. */
+/* Moves one idle segment to the garbage. Returns false if there is none. */
 bool cw_segment_pool_drop(struct cw_memory_budget *budget, struct cw_garbage *garbage);
-void cw_segments_free(struct cw_segment *first); /* all of the list; without the lock */
+/* Frees all segments of the list. The caller does not hold the lock. */
+void cw_segments_free(struct cw_segment *first);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one thread pins while it works on elements: each chunk once, however many of its records
- * were got. A pin is a handle or a span. When there are many, the last place holds a list of
- * more. */
+/* The set of what one thread has pinned while it works on elements. A chunk is in it once, however
+ * many of its records were got. A pin is a handle or a span. When there are many, the last place of
+ * the set refers to a list with the others. */
 #include "cache/record/record_state.h"
 #include "cache/record/pin_set.h"
 
-#define SPAN ((uintptr_t)1) /* in the low bit of a pin: it is a span */
+#define SPAN ((uintptr_t)1) /* set in the low bit of a pin that is a span */
 #define MORE_N 126
 
 struct more {
@@ -92,7 +92,7 @@ bool cw_cache_is_intact(const struct cw_cache_pins *pins)
     return intact;
 }
 
-/* In reverse order: a span belongs to a chunk that was pinned before it. */
+/* Pins are released in reverse order, since a span belongs to a chunk that was pinned before it. */
 void cw_cache_unpin(struct cw_cache_pins *pins)
 {
     struct more *more = pins->n == CW_CACHE_PINS ? pins->refs[CW_CACHE_PINS - 1] : NULL;

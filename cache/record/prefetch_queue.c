@@ -38,8 +38,8 @@ struct cw_prefetch_entry *cw_prefetch_queue_head(const struct cw_prefetch_queue 
     return queue->head < queue->tail ? at(queue, queue->head) : NULL;
 }
 
-/* Takes out the first entry of its frame. The entry at the head is always one that was not taken
- * out. */
+/* Takes the first entry of its frame out of the queue. The entry at the head is always one that was
+ * not taken out. */
 static void take_out(struct cw_prefetch_queue *queue, struct cw_prefetch_entry *want)
 {
     struct cw_cache_chunk *chunk = want->chunk;

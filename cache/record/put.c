@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling: a thread takes room in the dataset's open write buffer under the lock, and encodes the
- * record there without it. */
+/* Filling the cache: a thread reserves room in the dataset's open write buffer under the lock, and
+ * encodes the record there without the lock. */
 #include "base/clock.h"
 #include "cache/record/record_state.h"
 #include "cache/record/requests.h"
@@ -22,8 +22,9 @@ static bool is_full(const struct cw_cache *cache, const struct cw_write_buffer *
     return buffer->bytes >= cache->chunk_bytes || buffer->n == CW_WRITE_BUFFER_RECORDS_MAX;
 }
 
-/* dataset->lock. NULL: memory is full. A buffer that is full, and was closed, is returned in
- * *ret_sealed; the caller gives up the one of `pending` that stood for its being open. */
+/* Reserves room for a record; returns NULL if memory is full. If the open buffer was full, and was
+ * sealed, it is returned in *ret_sealed; the caller gives up the count in `pending` that stood for
+ * its being open. Called with dataset->lock held. */
 static struct cw_buffered_record *reserve(struct cw_cache_dataset *dataset, uint64_t id,
                                           uint32_t bytes, unsigned char **ret_data,
                                           struct cw_write_buffer **ret_block,
@@ -39,12 +40,12 @@ static struct cw_buffered_record *reserve(struct cw_cache_dataset *dataset, uint
     struct cw_buffered_record *record =
         cw_write_buffer_reserve(buffer, id, bytes, cw_record_align(bytes), ret_data, &no);
     if (!record) {
-        if (buffer->n == 0) /* an empty one would keep the dataset alive */
+        if (buffer->n == 0) /* an empty buffer would keep the dataset alive */
             *ret_sealed = cw_write_buffer_seal(dataset);
         return NULL;
     }
     atomic_fetch_add_explicit(&buffer->pending, 1, memory_order_relaxed);
-    /* without memory for the place the record is dropped when the buffer is written */
+    /* If there is no memory for the place, the record is dropped when the buffer is written. */
     cw_dataset_set_place(dataset, id, cw_place(buffer->handle->no, no));
     if (is_full(dataset->cache, buffer))
         *ret_sealed = cw_write_buffer_seal(dataset);

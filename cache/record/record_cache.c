@@ -10,9 +10,10 @@
 
 #define MEMORY ((size_t)256 << 20)
 #define CHUNK_BYTES ((size_t)64 << 20)
-#define SEGMENT_BYTES ((size_t)4 << 20) /* huge pages; the most that a store writes at once */
+/* bytes of a segment: whole huge pages, and the most that a store writes at once */
+#define SEGMENT_BYTES ((size_t)4 << 20)
 #define SEGMENT_MIN ((size_t)64 << 10)
-#define TIMEOUT_MS 5000 /* how long a get waits, unless the store's URL says otherwise */
+#define TIMEOUT_MS 5000 /* how long a get waits for a read, unless the store's URL sets a timeout */
 
 static void set_sizes(struct cw_cache *cache, const struct cw_cache_options *options)
 {

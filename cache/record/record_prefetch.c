@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prefetch requests of the owner: the frames of the ids that gets will ask for are queued
+/* Carries out prefetch requests of the owner: the frames of the announced ids are queued
  * (frame_fetch.c). For mapped chunks the kernel is asked to read them. */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,15 +9,15 @@
 #include "cache/record/frame_fetch.h"
 #include "cache/record/pin_set.h"
 
-/* ids that are sorted together, so that neighbouring frames become one read: at most so many */
+/* The most ids that are sorted together, so that neighbouring frames become one read. */
 #define AT_ONCE 128u
-/* bytes of them, so that what is needed first is not read last */
+/* The most bytes of such ids, so that what is needed first is not read last. */
 #define AT_ONCE_BYTES ((uint64_t)4 << 20)
 #define PAGE ((uintptr_t)4096)
 
 struct want {
     struct cw_cache_handle *handle;
-    uint32_t frame, bytes; /* of the record */
+    uint32_t frame, bytes; /* the record's frame, and its size */
     bool is_mapped;        /* the kernel is asked to read it */
 };
 
@@ -45,7 +45,7 @@ static bool is_there(struct cw_cache_chunk *chunk, uint32_t frame)
     return cw_frame_cache_has(chunk, frame);
 }
 
-/* What is to be read for the id. false: nothing. */
+/* Finds what must be read for the id. Returns false if nothing must be. */
 static bool look(struct cw_cache_dataset *dataset, uint64_t id, struct cw_cache_pins *pins,
                  struct want *ret_want)
 {

@@ -15,48 +15,51 @@
 #include "cache/record/record_cache.h"
 #include "cache/record/write_buffer.h"
 
-#define CW_CACHE_LOADERS 2 /* threads that open chunks */
-#define CW_CACHE_WRITERS 2 /* threads that write them */
+#define CW_CACHE_LOADERS 2 /* number of threads that open chunks */
+#define CW_CACHE_WRITERS 2 /* number of threads that write chunks */
 
 struct cw_cache {
     uint32_t magic;
-    atomic_int refs;       /* the owner, datasets */
-    atomic_int store_refs; /* the owner, open files */
+    atomic_int refs;       /* references of the owner and of datasets */
+    atomic_int store_refs; /* references of the owner and of open files */
     atomic_bool closed;
     struct cw_store *store;
     size_t chunk_bytes, segment_bytes;
-    int level; /* of compression */
-    /* Called with the last reference to a dataset: it gives up all chunks of it. */
+    int level; /* level of compression */
+    /* Called with the last reference to a dataset. It gives up all chunks of the dataset. */
     void (*drop_chunks)(struct cw_cache_dataset *dataset);
     cw_cache_event_fn *event;
     void *event_arg;
     struct cw_memory_budget budget;
-    struct cw_mutex lock; /* guards what follows, unless it says otherwise */
+    struct cw_mutex lock; /* guards what follows, unless a comment says otherwise */
     struct cw_cond load_wake, write_wake, maintenance_wake;
-    struct cw_cond idle; /* nothing is unwritten, or no read is under way */
+    struct cw_cond idle; /* signalled when nothing is unwritten, and when no read is under way */
     struct cw_cache_dataset *datasets;
-    struct cw_cache_chunk *load_first,
-        **load_end;                      /* chunks to be opened, first come first served */
-    struct cw_write_buffer *write_first; /* buffers to be written, the same */
-    size_t writing;                      /* buffers that a writer has in hand */
-    struct cw_cache_chunk *retired;      /* chunks to be taken out of use */
-    struct cw_cache_handle *dead;        /* handles of chunks to be reclaimed */
+    /* chunks to be opened, in the order in which they came */
+    struct cw_cache_chunk *load_first, **load_end;
+    /* buffers to be written, in the order in which they came */
+    struct cw_write_buffer *write_first;
+    size_t writing;                 /* number of buffers that writers are writing */
+    struct cw_cache_chunk *retired; /* chunks to be taken out of use */
+    struct cw_cache_handle *dead;   /* handles of chunks to be reclaimed */
     bool stop, stop_maintenance, maintenance_ended;
-    bool has_requests;  /* for the maintenance thread */
-    atomic_bool away;   /* the store is; changed under lock */
-    bool away_reported; /* the last event said away, not back */
+    bool has_requests;  /* the maintenance thread has something to do */
+    atomic_bool away;   /* the store is unavailable; changed under lock */
+    bool away_reported; /* the last event was AWAY, not BACK */
     char away_why[256];
-    int64_t timeout_ms;      /* how long a get waits for a read; does not change */
-    bool verifies_always;    /* mapped bytes: at each get, not at the first only; does not change */
-    int64_t full_until_ns;   /* the store was full: nothing is written before */
-    atomic_size_t parked;    /* chunks */
-    atomic_bool pressed;     /* a record was lost because memory is full */
-    atomic_size_t unwritten; /* write buffers with records that have not come to an end */
-    size_t reads;            /* of frames, under way */
+    int64_t timeout_ms; /* how long a get waits for a read; constant */
+    /* mapped bytes are verified at each get, not only at the first; constant */
+    bool verifies_always;
+    int64_t full_until_ns; /* the store was full: nothing is written before this time */
+    atomic_size_t parked;  /* number of chunks that wait for the store */
+    atomic_bool pressed;   /* a record was lost because memory was full */
+    /* number of write buffers whose records are neither written nor given up */
+    atomic_size_t unwritten;
+    size_t reads; /* number of reads of frames under way */
     struct cw_thread maintenance, loaders[CW_CACHE_LOADERS], writers[CW_CACHE_WRITERS];
 };
-/* Whether to take the checksum of a record as it is encoded: it will be a frame of its own, and
- * hardly ever packed. */
+/* Whether the checksum of a record is taken when it is encoded: it will be a frame by itself, and
+ * is hardly ever packed. */
 static inline bool cw_write_buffer_sums(const struct cw_cache *cache,
                                         const struct cw_buffered_record *record)
 {
@@ -64,7 +67,7 @@ static inline bool cw_write_buffer_sums(const struct cw_cache *cache,
            record->bytes != CW_CHUNK_LEFT_OUT;
 }
 
-/* cache_ref.c: give up a reference to its memory, to its store */
+/* Give up a reference to the cache's memory, or to its store (cache_ref.c). */
 void cw_cache_unref(struct cw_cache *cache);
 void cw_cache_store_unref(struct cw_cache *cache);
 

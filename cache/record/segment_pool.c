@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments that no write buffer uses. They are kept for the next one while the budget allows:
- * fresh memory costs page faults, which take as long as copying. */
+/* The pool of segments that no write buffer uses. They are kept for later buffers while the budget
+ * allows: fresh memory costs page faults, which take as long as copying. */
 #include "cache/record/record_state.h"
 
 struct cw_segment *cw_segment_pool_pop(struct cw_memory_budget *budget)

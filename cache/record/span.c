@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last reference of a span: its buffer goes back to the pool. */
+/* Releases spans: with the last reference the buffer of a span goes back to the pool. */
 #include "cache/record/buffer_pool.h"
 #include "cache/record/record_state.h"
 #include "cache/record/frame_lru.h"

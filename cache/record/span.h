@@ -13,33 +13,36 @@
 
 struct cw_cache_chunk;
 
-#define CW_SPAN_FRAMES 64u              /* at most in a span */
-#define CW_SPAN_BYTES ((size_t)1 << 20) /* at most read at once */
+#define CW_SPAN_FRAMES 64u              /* the most frames in a span */
+#define CW_SPAN_BYTES ((size_t)1 << 20) /* the most bytes that are read at once */
 enum cw_span_state { CW_SPAN_COMING, CW_SPAN_READY, CW_SPAN_FAILED };
-enum cw_frame_list {                       /* which list of the LRU it is in */
-                     CW_FRAMES_UNLISTED,   /* none */
-                     CW_FRAMES_PREFETCHED, /* gets for which it was read have not all come yet */
-                     CW_FRAMES_RECENT,     /* its last get came just now */
-                     CW_FRAMES_KEPT,       /* kept for the next epoch, while memory allows */
-                     CW_FRAMES_SPENT,      /* of a mapped chunk: the page cache has it, too */
+enum cw_frame_list {                     /* the list of the LRU in which a span is */
+                     CW_FRAMES_UNLISTED, /* in no list */
+                     /* some of the gets for which it was read have not come yet */
+                     CW_FRAMES_PREFETCHED,
+                     CW_FRAMES_RECENT, /* its last get came just now */
+                     CW_FRAMES_KEPT,   /* kept for the next epoch, while memory allows */
+                     CW_FRAMES_SPENT,  /* of a mapped chunk: the page cache has the bytes, too */
                      CW_FRAME_LISTS
 };
 struct cw_span {
     atomic_int refs;
     struct cw_cache_chunk *chunk;
-    uint32_t first, n;        /* frames of the chunk */
-    bool is_plain;            /* an unpacked frame */
+    uint32_t first, n;        /* the chunk's frames first to first + n - 1 */
+    bool is_plain;            /* it holds an unpacked frame */
     enum cw_span_state state; /* lock: chunk->lock */
-    _Atomic uint64_t checked; /* a bit a frame: its checksum was verified */
-    atomic_uint wanted;       /* gets that it was read or kept for, and that have not come yet */
-    unsigned char *data;      /* NULL when its read failed */
-    size_t cap;               /* bytes of data */
-    /* lock of the memory budget, as all that follows */
+    _Atomic uint64_t checked; /* one bit for each frame: its checksum was verified */
+    /* number of gets that it was read or kept for, and that have not come yet */
+    atomic_uint wanted;
+    unsigned char *data; /* NULL if its read failed */
+    size_t cap;          /* capacity of data in bytes */
+    /* lock: the memory budget's, as for all that follows */
     enum cw_frame_list list_no;
-    int64_t since_ns; /* PREFETCHED: when it was read, or wanted anew */
+    int64_t since_ns; /* in PREFETCHED: when it was read, or announced anew */
     struct cw_span *prev, *next;
 };
-/* Gives its buffer back with the last reference. No lock may be held. */
+/* Gives up a reference; with the last one the buffer goes back to the pool. The caller holds no
+ * lock. */
 void cw_span_unref(struct cw_span *span);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a write buffer are pages that never move, since readers look into them without a
- * lock. */
+/* The tables of a write buffer consist of pages that never move, since readers look into them
+ * without a lock. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -22,8 +22,8 @@ struct cw_buf *cw_write_buffer_keep_segments(struct cw_write_buffer *buffer)
     return buffer->borrowed;
 }
 
-/* Gives the segments back to be used again; if a write that was given up still reads them, leaves
- * them to it. */
+/* Returns the segments to the pool, unless a write that was given up still reads them: then that
+ * write frees them. */
 static void drop_segments(struct cw_write_buffer *buffer)
 {
     struct cw_cache *cache = buffer->dataset->cache;
@@ -100,8 +100,8 @@ static bool add_page(struct cw_write_buffer *buffer)
     return true;
 }
 
-/* A record larger than a quarter of a segment gets one of its own. The segment in use stays first
- * in the list. */
+/* Adds a segment. A record larger than a quarter of a segment gets a segment of its own; the one in
+ * use stays first in the list. */
 static struct cw_segment *add_segment(struct cw_write_buffer *buffer, uint32_t bytes)
 {
     struct cw_cache *cache = buffer->dataset->cache;
@@ -121,7 +121,8 @@ static struct cw_segment *add_segment(struct cw_write_buffer *buffer, uint32_t b
     return segment;
 }
 
-/* Bytes that are skipped for alignment are zeroed, since they are written to the file. */
+/* Returns the memory for a record. Bytes that are skipped for alignment are zeroed, since they are
+ * written to the file. */
 static unsigned char *place(struct cw_write_buffer *buffer, uint32_t bytes, size_t align)
 {
     struct cw_segment *segment = buffer->segments;
