@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads through the tiers, and the blocks in memory: each is loaded by one thread, others that
- * want it wait for it. */
+/* The blocks in memory, and reads through the tiers. A block is loaded by one thread; other threads
+ * that need it wait for that one. */
 #include "cache/source/tiers.h"
 
 #include <string.h>
@@ -12,24 +12,26 @@
 
 #define MEMORY_DEFAULT ((uint64_t)256 << 20)
 #define MEMORY_MIN ((uint64_t)8 << 20)
-#define FROM_MEMORY UINT64_MAX /* instead of the bytes read from the source */
+/* a "tier" that says that a block was found in memory, and not read from any tier */
+#define FROM_MEMORY UINT64_MAX
 
 struct entry {
     struct cw_hash key;
-    struct cw_buf *buf;        /* one ref; NULL: it is being loaded */
-    struct entry *prev, *next; /* by last use; only with buf */
+    struct cw_buf *buf; /* holds one reference; NULL: a thread is loading it */
+    /* neighbours in the list ordered by last use, in which it is only if it has buf */
+    struct entry *prev, *next;
 };
 
 struct cw_source_cache {
     uint64_t memory;
     struct cw_source_hook hook;
-    struct cw_tier_dir *dir;               /* NULL = none */
-    _Atomic(struct cw_tier_store *) packs; /* NULL = none yet */
+    struct cw_tier_dir *dir;               /* NULL: there is no such tier */
+    _Atomic(struct cw_tier_store *) packs; /* NULL: there is no such tier yet */
     int64_t idle_ms;
     struct cw_tier_counters in_memory, origin;
-    struct cw_mutex mutex; /* guards the rest */
+    struct cw_mutex mutex; /* guards all that follows */
     struct cw_cond loaded;
-    struct cw_map map; /* key.lo -> entry */
+    struct cw_map map; /* maps key.lo to the entry */
     struct entry *newest, *oldest;
     uint64_t bytes;
 };
@@ -56,10 +58,10 @@ static struct cw_hash key_of(const struct cw_source_file *file, uint64_t block)
                         (uint64_t)stamp->identity,
                         stamp->sum.hi,
                         stamp->sum.lo};
-    /* by the time of change, even where the job looks at the size alone */
+    /* The time of change is part of the key even if the job identifies files by size alone. */
     if (!cw_identity_reads(stamp->identity))
         return cw_hash_bytes(words, 5 * sizeof(words[0]));
-    /* all bytes are known: copies with other times have the same blocks */
+    /* All bytes are in the checksum: copies of a file with other times have the same blocks. */
     if (stamp->identity == CW_IDENTITY_CONTENT)
         words[3] = 0;
     return cw_hash_bytes(words, sizeof(words));
@@ -71,7 +73,7 @@ static size_t block_bytes(const struct cw_source_file *file, uint64_t block)
                           (uint64_t)file->stamp.size - block * CW_SOURCE_BLOCK_BYTES);
 }
 
-/* ---- memory; all with the lock held ---- */
+/* ---- blocks in memory: all functions are called with the lock held ---- */
 
 static void unlink_entry(struct cw_source_cache *c, struct entry *e)
 {
@@ -135,7 +137,8 @@ static struct cw_buf *read_origin(struct cw_source_cache *c, const struct cw_sou
         return NULL;
     atomic_fetch_add(&c->origin.hits, 1);
     atomic_fetch_add(&c->origin.hit_bytes, n);
-    /* What was read before the file changed, or while it did, is nobody else's. */
+    /* A block that was read before the file changed, or while it did, is not given to anybody
+     * else. */
     if (cw_read_fd(file->fd, block * CW_SOURCE_BLOCK_BYTES, buf->data, n, &err) < 0 ||
         !is_unchanged(file))
         buf = cw_buf_unref(buf);
@@ -152,7 +155,8 @@ static void fill(struct cw_source_cache *c, struct cw_hash key, struct cw_buf *b
         (void)cw_fill_queue_push(cw_tier_store_queue(packs), key, buf, wait);
 }
 
-/* A new ref, or NULL: the caller reads what it needs itself. */
+/* Loads a block. Returns a new reference, or NULL: then the caller reads from the file what it
+ * needs. */
 static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_file *file,
                            uint64_t block, struct cw_hash key, bool wait, uint64_t *ret_read)
 {
@@ -174,7 +178,8 @@ static struct cw_buf *load(struct cw_source_cache *c, const struct cw_source_fil
     return buf;
 }
 
-/* The block, a new ref, or NULL. wait: for room in the queues of the tiers that it belongs into. */
+/* Returns a new reference to the block, or NULL. wait: waits for room in the queues of the tiers to
+ * which the block is added. */
 static struct cw_buf *get(struct cw_source_cache *c, const struct cw_source_file *file,
                           uint64_t block, bool wait, uint64_t *ret_read)
 {
@@ -228,7 +233,7 @@ static int read_through(void *arg, const struct cw_source_file *file, uint64_t o
                  read = FROM_MEMORY;
         size_t part = CW_MIN(n, block_bytes(file, block) - (size_t)begin);
         struct cw_buf *buf = get(c, file, block, false, &read);
-        if (!buf) /* as if there were no cache: also for the same error */
+        if (!buf) /* reads as if there were no cache, which also gives the same error */
             return read_direct(c, file, offset, p, n, err);
         if (read == FROM_MEMORY) {
             atomic_fetch_add(&c->in_memory.hits, 1);
@@ -261,7 +266,7 @@ static unsigned find(struct cw_source_cache *c, struct cw_hash key, size_t n)
     return tiers;
 }
 
-/* Tiers that it should be in and that have room. */
+/* Returns those tiers of the set that should have the block and have room for it. */
 static unsigned missing(struct cw_source_cache *c, unsigned tiers)
 {
     struct cw_tier_store *packs = atomic_load(&c->packs);
@@ -304,7 +309,7 @@ static int block_through(void *arg, const struct cw_source_file *file, uint64_t 
     if (!buf)
         return cw_err_set(err, CW_E_STATE, "%s: block %llu cannot be read, or the file changes",
                           file->path, (unsigned long long)block);
-    if (read == FROM_MEMORY) /* from memory: the tiers behind may lack it */
+    if (read == FROM_MEMORY) /* The block was in memory; the slower tiers may not have it. */
         fill(c, key, buf, find(c, key, (size_t)ret->bytes), true);
     else
         ret->read_bytes = read;
@@ -312,7 +317,7 @@ static int block_through(void *arg, const struct cw_source_file *file, uint64_t 
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the cache as a whole ---- */
 
 int cw_source_cache_new(const struct cw_source_cache_options *o, struct cw_source_cache **ret_cache,
                         struct cw_err *err)

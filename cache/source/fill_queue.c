@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks on their way to a slower tier, and what a tier counts. */
+/* The queue of blocks that wait to be added to a slower tier, and the counters of a tier. */
 #include "cache/source/tiers.h"
 
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks in a directory, DIR/ab/KEY each: a head with a checksum, then the bytes; written beside
- * and renamed. Processes of a host share it: the file DIR/usage has the sum of all and is the
- * lock (flock) for changing it, which is held while a block is written, so that the quota holds
- * whoever writes. What a process that died had not added to the sum is found when the directory
- * is listed: on start, and whenever it is full. A block's time of change is that of its last
- * use. */
+/* The tier in a directory. Each block is a file DIR/ab/KEY: a header with a checksum, then the
+ * bytes. It is written under a temporary name and renamed. The processes of a host share the
+ * directory: the file DIR/usage holds the sum of all bytes, and it is the lock (flock) that guards
+ * the sum. The lock is held while a block is written, so the quota holds whichever process writes.
+ * Bytes that a process had not added to the sum when it died are found when the directory is
+ * listed: at the start, and whenever it is full. The modification time of a block's file is the
+ * time of its last use. */
 #include "cache/source/tiers.h"
 
 #include <dirent.h>
@@ -24,12 +25,13 @@
 #include "base/str.h"
 
 #define QUOTA_DEFAULT ((uint64_t)10 << 30)
-#define TOUCH_MS 60000     /* the time of last use is that exact */
-#define TEMP_OLD_MS 600000 /* whose writer is dead, surely */
+#define TOUCH_MS 60000     /* precision of the time of last use */
+#define TEMP_OLD_MS 600000 /* age at which the writer of a temporary file is surely dead */
 #define FULL_NS ((int64_t)5 * 1000000000)
-/* of the blocks that come while it is full gets in (CW_SOURCE_IDLE_MS) */
+/* While the directory is full, one of so many blocks is let in even if none is idle
+ * (CW_SOURCE_IDLE_MS). */
 #define ONE_IN 16
-#define FREE_PART 50 /* when room is made: one such part of the quota more */
+#define FREE_PART 50 /* when room is made, one part in so many of the quota is freed in addition */
 
 static const char magic[8] = "CWBLOCK1";
 struct head {
@@ -45,10 +47,10 @@ struct cw_tier_dir {
     struct cw_tier_counters tally;
     struct cw_fill_queue queue;
     struct cw_thread thread;
-    _Atomic uint64_t bytes;  /* of all processes, when it was last looked at */
-    _Atomic int64_t full_ns; /* refused something then */
-    /* the thread's own */
-    int64_t oldest_ms; /* last use of the oldest block, when it was last listed */
+    _Atomic uint64_t bytes;  /* bytes of all processes, as this process last saw them */
+    _Atomic int64_t full_ns; /* when a block was last refused for lack of room */
+    /* Used by the tier's own thread only. */
+    int64_t oldest_ms; /* last use of the oldest block at the last listing */
     uint64_t admitted, passed, serial;
 };
 
@@ -60,10 +62,10 @@ static void name_of(struct cw_hash key, char ret_name[NAME_BYTES])
     snprintf(ret_name, NAME_BYTES, "%.2s/%s", text, text);
 }
 
-/* ---- the sum; the lock is held from lock to unlock ---- */
+/* ---- the sum of all bytes: guarded by the file lock, from usage_lock to usage_unlock ---- */
 
-/* false: there is no lock, as on some network mounts. Nothing may be added then: the sum is of
- * all processes. */
+/* Takes the file lock and reads the sum. Returns false if there is no lock, as on some network
+ * mounts. Then nothing may be added, since the sum is that of all processes. */
 static bool usage_lock(struct cw_tier_dir *d, uint64_t *ret_bytes)
 {
     int rc;
@@ -159,8 +161,9 @@ static int by_use(const void *a, const void *b)
                                      : memcmp(x->name, y->name, sizeof(x->name));
 }
 
-/* Lists; while more than `most` bytes are there, removes what was used longest ago, but unless
- * `force` only what is idle. Returns the sum of what is left. The lock is held. */
+/* Lists the directory. While it has more than `most` bytes, removes the blocks whose last use is
+ * longest ago, but unless `force` is set only those that are idle. Returns the sum of what is left.
+ * Called with the file lock held. */
 static uint64_t make_room(struct cw_tier_dir *d, uint64_t most, bool force)
 {
     struct found_list list = {0};
@@ -180,7 +183,7 @@ static uint64_t make_room(struct cw_tier_dir *d, uint64_t most, bool force)
     return list.bytes;
 }
 
-/* Whether n bytes may be added to *sum, which making room makes smaller. The lock is held. */
+/* Whether n bytes may be added. Making room reduces *sum. Called with the file lock held. */
 static bool admit(struct cw_tier_dir *d, uint64_t n, uint64_t *sum)
 {
     bool ok = true;
@@ -265,7 +268,7 @@ static void put(struct cw_tier_dir *d, const struct cw_fill_item *item)
         refuse(d);
         return;
     }
-    /* another process may have written it meanwhile */
+    /* Another process may have written the block meanwhile. */
     bool had = cw_tier_dir_has(d, item->key, item->buf->len);
     bool admitted = !had && admit(d, bytes, &sum);
     int rc = admitted ? write_file(d, item, name) : 0, why = errno;
@@ -338,7 +341,7 @@ struct cw_buf *cw_tier_dir_get(struct cw_tier_dir *d, struct cw_hash key, size_t
     atomic_fetch_add(&d->tally.misses, 1);
     if (fd == -2 || buf) {
         atomic_fetch_add(&d->tally.damaged, 1);
-        /* the sum is put right at the next listing: a reader does not wait for the lock */
+        /* The sum is corrected at the next listing: a reader does not wait for the lock. */
         (void)unlinkat(d->fd, name, 0);
     }
     return cw_buf_unref(buf);
@@ -352,7 +355,7 @@ bool cw_tier_dir_has(struct cw_tier_dir *d, struct cw_hash key, size_t n)
     return fstatat(d->fd, name, &st, 0) == 0 && st.st_size == (off_t)(n + sizeof(struct head));
 }
 
-/* ---- the whole ---- */
+/* ---- the tier as a whole ---- */
 
 static int open_dir(struct cw_tier_dir *d, struct cw_err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What packs are known, and reading their blocks. */
+/* The tier in the cluster's store, seen by readers: which packs are known, and how their blocks are
+ * read. */
 #include "cache/source/tier_store.h"
 
 #include <string.h>
@@ -67,7 +68,8 @@ static struct cw_source_place *find(struct cw_tier_store *s, struct cw_hash key,
 
 /* ---- reading ---- */
 
-/* Too many are open: one that nobody reads is closed. */
+/* Closes a pack that nobody reads, because too many are open. Returns its file, which the caller
+ * closes. */
 static struct cw_store_file *close_one(struct cw_tier_store *s)
 {
     struct cw_source_pack *oldest = NULL;
@@ -86,7 +88,7 @@ static struct cw_store_file *close_one(struct cw_tier_store *s)
     return file;
 }
 
-/* p is in use by us. */
+/* Opens a pack that the calling thread uses. */
 static int open_pack(struct cw_tier_store *s, struct cw_source_pack *p,
                      struct cw_store_file **ret_file, struct cw_err *err)
 {
@@ -115,7 +117,8 @@ static int open_pack(struct cw_tier_store *s, struct cw_source_pack *p,
     return 0;
 }
 
-/* A reader is done. A pack that is damaged or not there any more is forgotten. */
+/* Ends a read of the calling thread. A pack that is damaged, or that no longer exists, is
+ * forgotten. */
 static void leave(struct cw_tier_store *s, struct cw_source_pack *p, int rc)
 {
     cw_mutex_lock(&s->mutex);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which packs there are, and what is in those of other workers. */
+/* Finding out which packs the store has, and which blocks are in those of other workers. */
 #include "cache/source/tier_store.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ static int on_listed(void *arg, const char *name, uint64_t bytes, int64_t mtime_
     return 0;
 }
 
-/* A pack by the name of its .pack or .used file. */
+/* Returns the known pack whose .pack or .used file has this name, or NULL. */
 static struct cw_source_pack *pack_of(struct cw_tier_store *s, const char *name)
 {
     char text[CW_STORE_NAME_MAX + 1];
@@ -126,7 +126,7 @@ static void forget_unlisted(struct cw_tier_store *s)
     cw_mutex_unlock(&s->mutex);
 }
 
-/* Whether it is known; notes that it is there, and when it was used. */
+/* Notes that a listed file exists, and when it was last used. Returns whether its pack is known. */
 static bool note(struct cw_tier_store *s, const struct listed_file *f)
 {
     cw_mutex_lock(&s->mutex);

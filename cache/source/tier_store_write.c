@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tier's life, and its thread, which makes room and writes packs. */
+/* The thread of the tier in the store: it makes room and writes packs. The tier is made and freed
+ * here, too. */
 #include "cache/source/tier_store.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 
-/* a pack that does not get full is written after so long */
+/* A pack that does not get full is written after this time. */
 #define LINGER_NS ((int64_t)1000 * 1000000)
 #define PACK_BYTES_MAX ((uint64_t)64 << 20)
 #define LIST_NS ((int64_t)30 * 1000000000)
@@ -24,7 +25,8 @@ static char *used_name(const char *pack)
     return name;
 }
 
-/* The pack used longest ago, if it is idle: forgotten, its name for the caller. */
+/* Forgets the pack whose last use is longest ago, if it is idle, and returns its name, which the
+ * caller frees. */
 static char *take_idle(struct cw_tier_store *s)
 {
     struct cw_source_pack *oldest = NULL;
@@ -59,7 +61,8 @@ static bool make_room(struct cw_tier_store *s, uint64_t n)
     if (has_room(s, n + atomic_load(&s->quota) / 5))
         return true;
     if (cw_clock_ns() - s->listed_ns > CW_SOURCE_LIST_MISSED_NS || !has_room(s, n))
-        /* others may have written, or removed some, or used what we take for idle */
+        /* Other processes may have written or removed packs meanwhile, or used those that seem idle
+         * here. */
         cw_tier_store_list(s);
     while (!has_room(s, n)) {
         cw_autofree char *name = take_idle(s);
@@ -72,7 +75,8 @@ static bool make_room(struct cw_tier_store *s, uint64_t n)
     return true;
 }
 
-/* Packs that were read since: others shall know. */
+/* Writes the .used files of packs that were read since the last time, so that other processes see
+ * it. */
 static void mark_used(struct cw_tier_store *s)
 {
     const char *key;
@@ -212,7 +216,7 @@ static void work(void *arg)
     for (;;) {
         int64_t list_ns =
             s->listed_ns + (atomic_load(&s->missed) ? CW_SOURCE_LIST_MISSED_NS : LIST_NS);
-        /* something may be missed meanwhile */
+        /* A reader may look for a block in vain meanwhile. */
         int64_t wake_ns = CW_MIN(list_ns, cw_clock_ns() + CW_SOURCE_LIST_MISSED_NS);
         int rc = cw_fill_queue_pop(
             &s->queue, s->pending_n ? CW_MIN(begun_ns + LINGER_NS, wake_ns) : wake_ns, &item);
@@ -233,7 +237,7 @@ static void work(void *arg)
     }
 }
 
-/* ---- life ---- */
+/* ---- the tier as a whole ---- */
 
 struct cw_tier_store *cw_tier_store_new(const char *url, uint64_t quota, uint64_t queue_limit,
                                         int64_t idle_ms)

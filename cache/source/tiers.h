@@ -10,7 +10,7 @@
 #include "base/thread.h"
 #include "cache/source/block_cache.h"
 
-/* Counters of a tier: any thread, atomic, but the text. */
+/* Counters of a tier. Any thread changes them; all are atomic but the text. */
 struct cw_tier_counters {
     _Atomic uint64_t hits, hit_bytes, misses, filled_bytes, refused, damaged;
     struct cw_mutex mutex;
@@ -19,47 +19,50 @@ struct cw_tier_counters {
 void cw_tier_counters_error(struct cw_tier_counters *tally, const char *text);
 void cw_tier_counters_read(struct cw_tier_counters *tally, struct cw_source_counts *ret_counts);
 
-/* ---- blocks that wait to be written ---- */
+/* ---- the queue of blocks that wait to be added to a tier ---- */
 struct cw_fill_item {
     struct cw_hash key;
-    struct cw_buf *buf; /* one ref */
+    struct cw_buf *buf; /* holds one reference */
 };
 struct cw_fill_queue {
     struct cw_mutex mutex;
     struct cw_cond more, room;
-    struct cw_fill_item *v; /* a ring; lock: mutex, as all that follows */
+    struct cw_fill_item *v; /* a ring; lock: mutex, as for all that follows */
     size_t first, n, cap;
     uint64_t bytes, limit;
     bool stopping;
-    _Atomic uint64_t pending; /* bytes in it, or taken and not yet dealt with */
-    _Atomic uint64_t refused; /* for lack of room */
+    /* bytes of items in the queue, and of those that were taken and are not dealt with yet */
+    _Atomic uint64_t pending;
+    _Atomic uint64_t refused; /* number of items refused for lack of room */
 };
 void cw_fill_queue_init(struct cw_fill_queue *queue, uint64_t limit);
 void cw_fill_queue_fini(struct cw_fill_queue *queue);
-/* Adds a ref of buf. false: no room (without `wait`), it is there already, or it stops. */
+/* Adds an item with a new reference to buf. Returns false if there is no room (unless `wait` is
+ * set), if the block is in the queue already, or if the queue stops. */
 bool cw_fill_queue_push(struct cw_fill_queue *queue, struct cw_hash key, struct cw_buf *buf,
                         bool wait);
-/* 1 = an item, 0 = none until the deadline (cw_clock_ns; INT64_MAX = none), -1 = it stops and is
- * empty. */
+/* Returns 1 with an item, 0 if none came before the deadline (cw_clock_ns; INT64_MAX: no deadline),
+ * or -1 if the queue has been stopped and is empty. */
 int cw_fill_queue_pop(struct cw_fill_queue *queue, int64_t deadline_ns,
                       struct cw_fill_item *ret_item);
-/* drops it */
+/* Drops an item that was dealt with. */
 void cw_fill_queue_done(struct cw_fill_queue *queue, struct cw_fill_item *item);
 void cw_fill_queue_stop(struct cw_fill_queue *queue);
 
-/* ---- directory ---- */
+/* ---- the tier in a directory ---- */
 struct cw_tier_dir;
 int cw_tier_dir_new(const struct cw_source_cache_options *options, uint64_t queue_limit,
                     struct cw_tier_dir **ret_dir, struct cw_err *err);
 void cw_tier_dir_free(struct cw_tier_dir *dir);
 struct cw_fill_queue *cw_tier_dir_queue(struct cw_tier_dir *dir);
-/* NULL: it has none, or a damaged one. */
+/* Reads a block. Returns NULL if the tier has none, or a damaged one. */
 struct cw_buf *cw_tier_dir_get(struct cw_tier_dir *dir, struct cw_hash key, size_t n);
 bool cw_tier_dir_has(struct cw_tier_dir *dir, struct cw_hash key, size_t n);
-bool cw_tier_dir_is_full(struct cw_tier_dir *dir); /* refused something seconds ago */
+/* Whether a block was refused a few seconds ago. */
+bool cw_tier_dir_is_full(struct cw_tier_dir *dir);
 void cw_tier_dir_counts(struct cw_tier_dir *dir, struct cw_source_counts *ret_counts);
 
-/* ---- store ---- */
+/* ---- the tier in a store ---- */
 struct cw_tier_store;
 struct cw_tier_store *cw_tier_store_new(const char *url, uint64_t quota, uint64_t queue_limit,
                                         int64_t idle_ms);

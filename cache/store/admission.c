@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether an operation may begin: the store is not away, and open. */
+/* Admission of operations: one may begin if the store is open and available. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "cache/store/store_state.h"
@@ -9,7 +9,8 @@ static int refuse(const struct cw_store *store, struct cw_err *err)
     return cw_store_breaker_refuse(&store->breaker, store->url.text, cw_clock_ns(), err);
 }
 
-/* Lock, given up meanwhile. The first user opens the store, the others wait for it. */
+/* Opens the store for its first user; other users wait for that. Called with the lock held, which
+ * it gives up meanwhile. */
 static int open_first(struct cw_store *store, struct cw_err *err)
 {
     struct cw_err why = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dir:/path: files below a directory of any mounted file system. A new file is written under a
- * temporary name in the directory where it will be, synced, renamed, and the directory synced.
- * Nothing follows symbolic links below the path. Files are mapped unless the file system is a
- * remote one (map=on, map=off say so), where a connection that breaks would look like a disk
- * that fails. */
+/* The backend dir:/path: files below a directory of any mounted file system. A new file is written
+ * under a temporary name in the directory where it will be, synced and renamed, and then the
+ * directory is synced. Symbolic links below the path are not followed. Files are mapped, unless the
+ * file system is a remote one, where a broken connection would look like a failing disk; map=on and
+ * map=off decide otherwise. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,9 @@
 #include "base/thread.h"
 #include "cache/store/backend_dir_write.h"
 
-#define DEPTH_MAX 64 /* of directories, in a listing */
+#define DEPTH_MAX 64 /* the deepest nesting of directories that a listing follows */
 #define WRITE_BYTES ((size_t)4 << 20)
-#define DIR_MODE 0777 /* and the umask */
+#define DIR_MODE 0777 /* limited by the umask */
 #define MAGIC_FUSE 0x65735546
 #define MAGIC_CIFS 0xff534d42
 #define MAGIC_SMB2 0xfe534d42
@@ -37,17 +37,19 @@ struct dir {
     char *path;
     enum mode map, direct;
     struct cw_mutex lock;
-    int fd;                  /* lock; -1: not open */
-    bool is_maps, is_direct; /* lock */
+    int fd;                  /* guarded by lock; -1: not open */
+    bool is_maps, is_direct; /* guarded by lock */
 };
 struct file {
     int fd;
     uint64_t bytes;
     bool is_maps;
-    atomic_bool is_direct; /* not refused so far */
+    atomic_bool is_direct; /* the file system has not refused direct reads so far */
     struct cw_mutex lock;
-    struct cw_mapped *map; /* lock */
-    int direct;            /* lock: the same file, past the page cache; -1: not open */
+    struct cw_mapped *map; /* guarded by lock */
+    /* guarded by lock: a descriptor of the same file that reads past the page cache; -1: not
+     * open */
+    int direct;
 };
 
 static int check(const struct cw_store_url *url, struct cw_err *err)
@@ -130,7 +132,8 @@ static bool is_remote(int fd)
         return false;
     }
 }
-/* One that was removed under us is opened anew; so is one that something else was mounted over. */
+/* Opens the directory. If it was open before, it is opened anew, since it may have been removed, or
+ * something else may have been mounted over it. */
 static int try(void *self, struct cw_err *err)
 {
     struct dir *dir = self;
@@ -157,7 +160,8 @@ static int try(void *self, struct cw_err *err)
         close(before);
     return 0;
 }
-/* A copy of its descriptor, since another thread may open it anew. */
+/* Returns a duplicate of the directory's descriptor, since another thread may open the directory
+ * anew. */
 static int root_of(struct dir *dir, struct cw_err *err)
 {
     struct stat st;
@@ -175,7 +179,8 @@ static int root_of(struct dir *dir, struct cw_err *err)
     }
     return fd;
 }
-/* The directory below `at` (closed), made when it is not there. */
+/* Closes `at` and returns the directory `part` below it; makes that directory if it does not exist
+ * and `makes` is set. */
 static int step(int at, const char *part, bool makes)
 {
     int fd = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -191,7 +196,7 @@ static int step(int at, const char *part, bool makes)
     errno = sys_errno;
     return fd;
 }
-/* The directory that a file is in; *ret_base is the last part of its name. */
+/* Opens the directory in which a file is. *ret_base receives the last part of its name. */
 static int open_parent(struct dir *dir, const char *name, bool makes, const char **ret_base,
                        struct cw_err *err)
 {
@@ -210,7 +215,7 @@ static int open_parent(struct dir *dir, const char *name, bool makes, const char
     return fd;
 }
 
-/* ---- writing: backend_dir_write.c ---- */
+/* ---- writing (the rest of it is in backend_dir_write.c) ---- */
 
 static int create(void *self, const char *name, void **ret_out, struct cw_err *err)
 {
@@ -269,18 +274,19 @@ static int stat_file(void *self, const char *name, uint64_t *ret_bytes, struct c
     return 0;
 }
 
-/* ---- a listing: directories on a stack ---- */
+/* ---- listing: a walk with a stack of open directories ---- */
 
 struct walk {
     cw_store_list_fn *fn;
     void *arg;
     char name[CW_STORE_NAME_MAX + 1];
-    size_t len; /* of name: the directory */
+    size_t len; /* length of name, which names the directory on top of the stack */
     DIR *dirs[DEPTH_MAX];
-    size_t lens[DEPTH_MAX]; /* of the directory above */
+    /* for each directory of the stack the length of the name of the one above */
+    size_t lens[DEPTH_MAX];
     size_t depth;
 };
-/* Takes fd; the name of the directory is in walk->name already. */
+/* Pushes a directory onto the stack. Takes fd; walk->name has the directory's name already. */
 static void enter(struct walk *walk, int fd, size_t len_above)
 {
     DIR *d = walk->depth < DEPTH_MAX ? fdopendir(fd) : NULL;
@@ -311,7 +317,7 @@ static int visit(struct walk *walk, const char *part)
     struct stat st;
 
     if (fstatat(at, part, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0; /* removed meanwhile */
+        return 0; /* it was removed meanwhile */
     int64_t mtime_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
     if (part[0] == '.') {
         if (S_ISREG(st.st_mode) && cw_store_is_old_temp(part, mtime_ms))
@@ -361,7 +367,7 @@ static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg,
         return parent == CW_E_NOT_FOUND ? 0 : parent;
     snprintf(walk.name, sizeof(walk.name), "%s", prefix);
     walk.len = strlen(walk.name);
-    /* Not a copy of the directory's own descriptor: the position in it would be shared with the
+    /* The directory is opened anew: a duplicate of its descriptor would share its position with the
      * next listing. */
     int fd = openat(parent, *base ? base : ".", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int sys_errno = errno;
@@ -441,7 +447,7 @@ static bool may_read_past(void *arg)
 
     return atomic_load_explicit(&file->is_direct, memory_order_relaxed);
 }
-/* -1: refused. */
+/* Returns the descriptor that reads past the page cache, or -1 if the file system refuses. */
 static int direct_of(struct file *file)
 {
     char path[32];
@@ -470,9 +476,9 @@ static int read_past(void *arg, uint64_t offset, void *dst, size_t n, struct cw_
         return 0;
     if (fd >= 0 && got < 0 && (errno == EINVAL || errno == EOPNOTSUPP))
         atomic_store_explicit(&file->is_direct, false, memory_order_relaxed);
-    return read_piece(file, offset, dst, n, err); /* which finds what is the matter */
+    return read_piece(file, offset, dst, n, err); /* the plain read reports what is wrong */
 }
-/* A file that became shorter since it was opened is not mapped. */
+/* Maps the file, unless it became shorter since it was opened. */
 static const void *map_file(void *arg)
 {
     struct file *file = arg;

@@ -10,16 +10,16 @@
 
 #include "base/mem.h"
 
-#define FILE_MODE 0666 /* and the umask */
+#define FILE_MODE 0666 /* limited by the umask */
 #define BLOCK CW_MEM_PAGE
 
 struct cw_dir_out {
     int parent, fd;
-    int direct;            /* the same file, past the page cache; -1: not */
-    atomic_bool is_direct; /* not refused so far */
+    int direct; /* a descriptor of the same file that writes past the page cache; -1: none */
+    atomic_bool is_direct; /* the file system has not refused direct writes so far */
     char temp[CW_STORE_TEMP_BYTES];
     char name[CW_STORE_NAME_MAX + 1];
-    const char *base; /* in name */
+    const char *base; /* the last part of name */
 };
 
 int cw_backend_dir_fail(struct cw_err *err, int sys_errno, const char *what, const char *name)
@@ -65,8 +65,8 @@ int cw_dir_write_create(int parent, const char *name, const char *base, bool dir
     return 0;
 }
 
-/* *ret_at: how much of it was written; not all if the file system does not take the rest like
- * this. */
+/* Writes past the page cache. *ret_at receives the number of bytes that were written; fewer than n
+ * if the file system does not take the rest like this. */
 static int write_direct(struct cw_dir_out *out, uint64_t offset, const char *p, size_t n,
                         size_t *ret_at, struct cw_err *err)
 {
@@ -79,7 +79,7 @@ static int write_direct(struct cw_dir_out *out, uint64_t offset, const char *p, 
         ssize_t some = pwrite(out->direct, p + *ret_at, whole - *ret_at, (off_t)(offset + *ret_at));
         if (some < 0 && errno == EINTR)
             continue;
-        /* blocks larger than ours, or no such thing */
+        /* the file system has larger blocks, or cannot write past the page cache */
         if (some < 0 && (errno == EINVAL || errno == EOPNOTSUPP))
             atomic_store_explicit(&out->is_direct, false, memory_order_relaxed);
         else if (some <= 0)
@@ -137,7 +137,8 @@ int cw_dir_write_commit(void *arg, struct cw_err *err)
         rc = cw_backend_dir_fail(err, errno, "cannot close", out->name);
     else if (renameat(out->parent, out->temp, out->parent, out->base) < 0)
         rc = cw_backend_dir_fail(err, errno, "cannot rename a file to", out->name);
-    else if (fsync(out->parent) < 0 && errno != EINVAL) /* some file systems cannot */
+    /* EINVAL: the file system cannot sync a directory */
+    else if (fsync(out->parent) < 0 && errno != EINVAL)
         rc = cw_backend_dir_fail(err, errno, "cannot write to disk the directory of", out->name);
     end(out, rc < 0);
     return rc;

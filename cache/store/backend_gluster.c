@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gluster://host[:port][,host2...]/volume/path: files on a GlusterFS volume through libgfapi.
- * What the volume itself does is measured in docs/adding-a-store.md; what follows from it here:
+/* The backend gluster://host[:port][,host2...]/volume/path: files on a GlusterFS volume through
+ * libgfapi. docs/adding-a-store.md describes how such a volume behaves. What follows from it here:
  *
- * - A write returns success after the brick is dead (write-behind); only fsync says so. So fsync
- *   is checked before the rename.
- * - Calls wait as long as the volume's network.ping-timeout (42 s by default) when a brick
- *   hangs: the I/O threads around us take care of that.
- * - A directory that is being made by somebody else may be seen before it can be used:
- *   directories are made under a temporary name and renamed, and
- *   what fails with ENOENT, EEXIST or ESTALE is tried again for a second. */
+ * - A write may return success although the brick is dead (write-behind); only fsync reports it. So
+ *   the result of fsync is checked before the rename.
+ * - If a brick hangs, calls block for the volume's network.ping-timeout (42 s by default). The I/O
+ *   threads that call these functions are made for that.
+ * - A directory that another process is making may be seen before it can be used. So directories
+ *   are made under a temporary name and renamed, and a call that fails with ENOENT, EEXIST or
+ *   ESTALE is tried again for a second. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #define RETRY_STEP_NS ((int64_t)20000000)
 #define DIR_MODE 0755
 #define FILE_MODE 0644
-#define PATH_BYTES 1536 /* a path in the volume, a name, a temporary name */
+#define PATH_BYTES 1536 /* a path in the volume, a file's name, and a temporary name */
 
 struct gluster {
     struct cw_gluster_address address;
@@ -65,7 +65,8 @@ static int add_host(struct cw_gluster_address *address, char *text)
     address->hosts_n++;
     return 0;
 }
-/* The path without empty parts; -1: it has one that is "." or "..". */
+/* Adds the path without empty parts. Returns -1 if a part is "." or "..", or the path is too
+ * long. */
 static int add_path(struct cw_gluster_address *address, const char *path)
 {
     size_t len = 0;
@@ -117,7 +118,8 @@ static void *init(const struct cw_store_url *url)
 {
     struct gluster *gluster = CW_NEW(struct gluster);
 
-    CW_ASSERT(parse(url->address, &gluster->address) == 0); /* checked */
+    /* check() has accepted the URL before */
+    CW_ASSERT(parse(url->address, &gluster->address) == 0);
     gluster->link = cw_gluster_connection_get(&gluster->address);
     gluster->timeout_ns = url->timeout_ns;
     return gluster;
@@ -137,8 +139,8 @@ static glfs_t *fs_of(const struct gluster *gluster)
 {
     return cw_gluster_connection_fs(gluster->link);
 }
-/* ENOTCONN and the like are UNAVAILABLE for all; these are what a volume says while it loses or
- * finds its bricks. */
+/* Sets an error. cw_err_errno makes ENOTCONN and the like UNAVAILABLE; the ones here are what a
+ * volume returns while it loses or finds its bricks, and become UNAVAILABLE as well. */
 static int fail(struct cw_err *err, int sys_errno, const char *what, const char *name)
 {
     int rc = cw_err_errno(err, sys_errno, "gluster: %s %s", what, name);
@@ -160,7 +162,7 @@ static void path_of(const struct gluster *gluster, const char *name, char ret_pa
 {
     join(gluster->address.path, name, ret_path);
 }
-/* A temporary path in the same directory. */
+/* Makes the path of a temporary file in the same directory as `path`. */
 static void temp_beside(const char *path, char ret_temp[PATH_BYTES])
 {
     char temp[CW_STORE_TEMP_BYTES];
@@ -169,7 +171,7 @@ static void temp_beside(const char *path, char ret_temp[PATH_BYTES])
     snprintf(ret_temp, PATH_BYTES, "%.*s/%s", (int)(strrchr(path, '/') - path), path, temp);
 }
 
-/* Whether what failed may work in a moment. */
+/* Whether a call that failed with this errno may succeed in a moment. */
 static bool is_passing(int sys_errno)
 {
     return sys_errno == ENOENT || sys_errno == EEXIST || sys_errno == ESTALE;
@@ -184,7 +186,7 @@ static bool may_retry(int sys_errno, int64_t begin_ns)
 
 /* ---- directories ---- */
 
-/* 0, or -1 and errno. */
+/* Makes a directory. Returns 0, or -1 with errno set. */
 static int make_one_dir(glfs_t *fs, const char *path)
 {
     char temp[PATH_BYTES];
@@ -204,9 +206,9 @@ static int make_one_dir(glfs_t *fs, const char *path)
     int sys_errno = errno;
     gf()->rmdir(fs, temp);
     errno = sys_errno;
-    return sys_errno == ENOTEMPTY || sys_errno == EEXIST ? 0 : -1; /* somebody else made it */
+    return sys_errno == ENOTEMPTY || sys_errno == EEXIST ? 0 : -1; /* another process made it */
 }
-/* Every directory above the last '/' of the path. */
+/* Makes every directory above the last '/' of the path. */
 static int make_dirs(glfs_t *fs, const char *path)
 {
     char dir[PATH_BYTES];
@@ -229,8 +231,8 @@ static int make_root(struct gluster *gluster, struct cw_err *err)
             return fail(err, errno, "cannot make the directory", gluster->address.path);
     return 0;
 }
-/* Connected, and a name that nobody has is not there, says the volume itself and no cache on our
- * side. */
+/* Connects. The store is available when the volume says that a name that nobody has does not exist:
+ * no cache on our side can give that answer. */
 static int try(void *self, struct cw_err *err)
 {
     struct gluster *gluster = self;
@@ -360,7 +362,7 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
     return 0;
 }
 
-/* ---- a listing: directories that are still to be read, by name ---- */
+/* ---- listing: a list of the directories that are still to be read ---- */
 
 struct walk {
     struct gluster *gluster;
@@ -380,7 +382,8 @@ static int visit(struct walk *walk, const char *dir, const char *part, struct st
 
     snprintf(name, sizeof(name), "%s%s%s", dir, *dir ? "/" : "", part);
     path_of(walk->gluster, name, path);
-    if (st->st_mode == 0 && gf()->lstat(fs, path, st) < 0) /* a listing need not say */
+    /* a listing does not always contain the attributes */
+    if (st->st_mode == 0 && gf()->lstat(fs, path, st) < 0)
         return 0;
     if (part[0] == '.') {
         if (cw_store_is_old_temp(part, mtime_of(st)))
@@ -397,11 +400,11 @@ static int visit(struct walk *walk, const char *dir, const char *part, struct st
     }
     return 0;
 }
-/* A directory that is gone, or turns out to be a file, is empty. */
+/* Lists one directory. If it was removed, or turns out to be a file, it counts as empty. */
 static int list_dir(struct walk *walk, const char *dir, struct cw_err *err)
 {
     char path[PATH_BYTES];
-    union { /* room for a long name behind the struct */
+    union { /* the union gives room for a long name behind the struct */
         struct dirent entry;
         char room[sizeof(struct dirent) + 256];
     } one;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mem:NAME[?bytes=N]: files in memory of this process. Stores of one name share them, until the
- * process ends. A file that is removed can be read on while it is open. */
+/* The backend mem:NAME[?bytes=N]: files in the memory of this process, for tests. Stores of one
+ * name share their files, which exist until the process ends. A file that is removed can still be
+ * read while it is open. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/mem.h"
@@ -8,10 +9,10 @@
 #include "base/thread.h"
 #include "cache/store/backend.h"
 
-struct content { /* immutable once it has a name */
+struct content { /* the bytes of a file; they do not change once the file has a name */
     uint8_t *data;
     uint64_t bytes;
-    int refs; /* lock */
+    int refs; /* guarded by lock */
 };
 struct file {
     struct file *next;
@@ -22,18 +23,19 @@ struct file {
 struct space {
     struct space *next;
     char *name;
-    struct file *files;   /* lock */
-    uint64_t used, limit; /* lock; limit 0: none */
+    struct file *files;   /* guarded by lock */
+    uint64_t used, limit; /* guarded by lock; limit 0: none */
 };
 struct out {
     struct space *space;
     char *name;
     struct content *content;
-    uint64_t cap, counted; /* lock: of used */
+    /* guarded by lock; counted: how many bytes of space->used are this file's */
+    uint64_t cap, counted;
 };
 
 static struct cw_mutex lock = CW_MUTEX_INIT;
-static struct space *spaces; /* lock; they stay */
+static struct space *spaces; /* guarded by lock; they are never freed */
 
 static int check(const struct cw_store_url *url, struct cw_err *err)
 {
@@ -97,7 +99,7 @@ static int not_found(const char *name, struct cw_err *err)
 {
     return cw_err_set(err, CW_E_NOT_FOUND, "%s is not there", name);
 }
-/* Lock held. */
+/* Takes a file out of the list. Called with the lock held. */
 static void take_out(struct space *space, struct file **at)
 {
     struct file *file = *at;
@@ -121,7 +123,7 @@ static int create(void *self, const char *name, void **ret_out, struct cw_err *e
     *ret_out = out;
     return 0;
 }
-/* Lock held: the file reaches to `end`. */
+/* Grows the file so that it reaches to `end`. Called with the lock held. */
 static int grow(struct out *out, uint64_t end, struct cw_err *err)
 {
     struct content *content = out->content;
@@ -221,7 +223,7 @@ static bool is_below(const char *name, const char *prefix)
 
     return n == 0 || (strncmp(name, prefix, n) == 0 && (name[n] == '/' || name[n] == '\0'));
 }
-/* A copy first: fn may call the store. */
+/* Copies the names first, since fn may call the store. */
 static int list(void *self, const char *prefix, cw_store_list_fn *fn, void *arg, struct cw_err *err)
 {
     struct space *space = self;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a backend that are open, for reading or writing. Reads and writes under way have a
- * reference each, since a thread that is stuck in one may outlive its caller. */
+/* Open files of a backend, for reading or writing. Each read or write under way holds a reference,
+ * since a thread that is stuck in one may outlive its caller. */
 #include "base/mem.h"
 #include "cache/store/store_state.h"
 
@@ -68,7 +68,7 @@ struct cw_store_job *cw_store_file_job_new(struct cw_store *store, cw_store_call
 
 static int call_close(struct cw_store_job *job)
 {
-    (void)job; /* the file goes with the job */
+    (void)job; /* the file is released together with the job */
     return 0;
 }
 

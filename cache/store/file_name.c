@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of files in a store, and of temporary files beside them. */
+/* Rules for names of files in a store, and for temporary files beside them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,10 +16,10 @@ static bool is_name_char(char c)
            c == '_' || c == '-';
 }
 
-/* Whether it is parts of one letter or more, none of which begins with '.'. */
+/* Whether a name consists of parts of at least one letter, none of which begins with '.'. */
 static bool is_path(const char *name)
 {
-    bool begins = true; /* a part */
+    bool begins = true; /* the next letter begins a part */
 
     for (; *name; name++) {
         if (*name == '/' ? begins : !is_name_char(*name) || (begins && *name == '.'))

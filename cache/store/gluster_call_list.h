@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of libgfapi is used: CW_GLFS(name) is glfs_NAME. */
+/* The functions of libgfapi that are used: CW_GLFS(NAME) stands for glfs_NAME. */
 CW_GLFS(new)
 CW_GLFS(set_volfile_server)
 CW_GLFS(set_logging)

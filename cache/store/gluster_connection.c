@@ -16,23 +16,23 @@
 #include "base/thread.h"
 
 #define LIBRARY "libgfapi.so.0"
-#define LOG_WARNING 5 /* GF_LOG_WARNING of libglusterfs; worse ones have lower numbers */
+#define LOG_WARNING 5 /* GF_LOG_WARNING of libglusterfs; more severe levels have lower numbers */
 
 enum link_state { LINK_DOWN, LINK_TRYING, LINK_UP };
 struct cw_gluster_connection {
     struct cw_gluster_connection *next;
     char *key;
     struct cw_gluster_address address;
-    enum link_state state; /* lock */
-    glfs_t *fs;            /* of who is trying; then it stays */
+    enum link_state state; /* guarded by lock */
+    glfs_t *fs;            /* belongs to the thread that connects; constant once connected */
 };
 
 static struct cw_mutex lock = CW_MUTEX_INIT;
-static struct cw_cond changed;              /* lock: of a state */
-static struct cw_gluster_connection *links; /* lock; they stay */
-static struct cw_gluster_api api;           /* lock, until it is loaded */
-static bool is_loaded;                      /* lock */
-static char log_path[40];                   /* lock; "" = not begun */
+static struct cw_cond changed; /* used with lock: the state of some connection has changed */
+static struct cw_gluster_connection *links; /* guarded by lock; they are never freed */
+static struct cw_gluster_api api;           /* guarded by lock until it is loaded, then constant */
+static bool is_loaded;                      /* guarded by lock */
+static char log_path[40];                   /* guarded by lock; "": the log is not set up yet */
 
 /* ---- libgfapi ---- */
 
@@ -69,11 +69,12 @@ const struct cw_gluster_api *cw_gluster_connection_api(void)
     return &api;
 }
 
-/* ---- its log: lines through a pipe into ours ---- */
+/* ---- libgfapi's log: it is written to a pipe, whose lines are copied to our log ---- */
 
-/* "[time] W [MSGID: 1] [file.c:1:function] 0-vol-client-0: text" without the time. The level is
- * only a wish: it also writes information, and, line by line, the whole graph with the passwords
- * of its connections. None of that is for our log. */
+/* Copies one line of libgfapi's log to ours, without the time: "[time] W [MSGID: 1]
+ * [file.c:1:function] 0-vol-client-0: text". libgfapi does not respect the level that it was given:
+ * it also writes information, and, line by line, the whole graph with the passwords of its
+ * connections. Those lines are left out. */
 static void log_line(const char *line)
 {
     const char *text = line[0] == '[' ? strstr(line, "] ") : NULL;
@@ -94,7 +95,7 @@ static void log_thread(void *arg)
 }
 static void begin_log(void)
 {
-    static struct cw_thread thread; /* until the process ends */
+    static struct cw_thread thread; /* it runs until the process ends */
     int fds[2];
 
     if (log_path[0])
@@ -166,7 +167,8 @@ static int fail_to_connect(const struct cw_gluster_address *address, int sys_err
         address->volume, address->hosts[0].name, address->hosts_n > 1 ? " or the other hosts" : "",
         strerror_r(sys_errno, text, sizeof(text)));
 }
-/* Without the lock: it may take long. A handle that failed can be tried again. */
+/* Connects. Called without the lock, since it may take long. A handle that failed to connect can be
+ * tried again. */
 static int connect_link(struct cw_gluster_connection *link, struct cw_err *err)
 {
     int rc = link->fs ? 0 : make_fs(link, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of a store, the threads that carry them out, and the timer that gives them up. */
+/* The jobs of a store, the I/O threads that carry them out, and the timer thread that ends jobs
+ * which take too long. */
 #include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
@@ -34,7 +35,7 @@ static void unlink_from(struct cw_store_job **head, struct cw_store_job *job)
             return;
         }
 }
-/* What I/O threads have still to take: a call, or pieces. */
+/* Returns how many pieces of the job no I/O thread has taken yet; a call counts as one. */
 static unsigned pieces_left(const struct cw_store_job *job)
 {
     return job->call ? 1 : (unsigned)((job->n - job->taken + CW_STORE_PIECE - 1) / CW_STORE_PIECE);
@@ -73,7 +74,7 @@ struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *
         snprintf(job->name, sizeof(job->name), "%s", name);
     return job;
 }
-/* Without the lock. is_here: on an I/O thread. */
+/* Frees a job. Called without the lock. is_here: the caller is an I/O thread, which may block. */
 static void free_job(struct cw_store_job *job, bool is_here)
 {
     if (job->release)
@@ -102,7 +103,8 @@ void cw_store_job_unref(struct cw_store_job *job)
         unref_job(job, false);
 }
 
-/* Lock held; lets go of it to call done. Gives up the ref of start. */
+/* Notifies whoever waits for the job that it has ended, and gives up the reference of
+ * cw_store_job_start. Called with the lock held, which it gives up while it calls done. */
 static void tell(struct cw_store_job *job)
 {
     struct cw_store *store = job->store;
@@ -135,7 +137,7 @@ static int call_try(struct cw_store_job *job)
 {
     return job->store->ops->try(job->store->self, &job->err);
 }
-/* Lock held. What its end says about the store as a whole. */
+/* Derives from the result whether the store is available. Called with the lock held. */
 static void note_result(const struct cw_store_job *job)
 {
     struct cw_store *store = job->store;
@@ -150,8 +152,8 @@ static void note_result(const struct cw_store_job *job)
         cw_log_debug("store", "%s is back", store->url.text);
     }
 }
-/* Lock held. Threads that are still inside find that it ended. The job may be gone afterwards
- * for who has no ref of his own. */
+/* Ends the job with result rc. Threads that are still inside will find that it has ended. A caller
+ * without a reference of its own may not use the job afterwards. Called with the lock held. */
 static void end(struct cw_store_job *job, int rc)
 {
     struct cw_store *store = job->store;
@@ -180,8 +182,8 @@ static void begin(struct cw_store *store, struct cw_store_job *job)
     if (job->deadline_ns < store->timer_at_ns)
         cw_cond_signal(&store->timer);
 }
-/* The next piece of the read at the head of the queue. It stays there until its last piece is
- * taken. */
+/* Takes the next piece of the read at the head of the queue. The read stays there until its last
+ * piece was taken. */
 static size_t take_piece(struct cw_store *store, struct cw_store_job *job, size_t *ret_at)
 {
     size_t n = CW_MIN(job->n - job->taken, CW_STORE_PIECE);
@@ -201,7 +203,8 @@ static size_t take_piece(struct cw_store *store, struct cw_store_job *job, size_
                               (int64_t)((double)n * 1e9 / (double)store->url.read_rate);
     return n;
 }
-/* Lock held. A call, or a piece of a read (*ret_n bytes at *ret_at); NULL: stop. */
+/* Waits for work, and takes a call, or a piece of a read (*ret_n bytes at *ret_at). Returns NULL
+ * when the store stops. Called with the lock held. */
 static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t *ret_n)
 {
     for (;;) {
@@ -231,15 +234,17 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
         store->idle--;
     }
 }
-/* Lock held. Ends the job from a thread that is inside: it has come back, and is not stuck. */
+/* Ends the job on a thread that is inside of it: that thread has returned from the call, so it is
+ * not counted as stuck. Called with the lock held. */
 static void end_from_inside(struct cw_store_job *job, int rc)
 {
     job->inside--;
     end(job, rc);
     job->inside++;
 }
-/* Without the lock. What was read into memory of the thread's own (or straight to where it belongs)
- * goes to the caller. false: the job had ended before, and this thread counts as stuck. */
+/* Copies to the caller what was read into the thread's own memory (nothing is to be copied if it
+ * was read to its destination). Returns false if the job had ended before, so that this thread was
+ * counted as stuck. Called without the lock. */
 static bool hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, size_t n, int rc,
                       const struct cw_err *err)
 {
@@ -272,7 +277,7 @@ static bool hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, siz
     cw_mutex_unlock(&store->lock);
     return true;
 }
-/* false: the job had ended before */
+/* Reads one piece. Returns false if the job had ended before. */
 static bool run_piece(struct cw_store_job *job, size_t at, size_t n, void **buffer)
 {
     struct cw_store *store = job->store;
@@ -294,7 +299,7 @@ static bool run_piece(struct cw_store_job *job, size_t at, size_t n, void **buff
         rc = store->ops->read(job->file->own, offset, to, n, &err);
     return hand_over(job, at, to, n, rc, &err);
 }
-/* false: the job had ended before */
+/* Makes the call. Returns false if the job had ended before. */
 static bool run_call(struct cw_store_job *job)
 {
     struct cw_store *store = job->store;
@@ -311,8 +316,8 @@ static bool run_call(struct cw_store_job *job)
     cw_mutex_unlock(&store->lock);
     return is_in_time;
 }
-/* Threads that came back in time were never counted as stuck, even if the job ended while they
- * copied: only one that came back too late leaves the count. */
+/* Runs what was taken. A thread that came back in time was never counted as stuck, even if the job
+ * ended while it copied; only one that came back too late leaves that count. */
 static void run(struct cw_store *store, struct cw_store_job *job, size_t at, size_t n,
                 void **buffer)
 {
@@ -324,7 +329,8 @@ static void run(struct cw_store *store, struct cw_store_job *job, size_t at, siz
     cw_mutex_unlock(&store->lock);
     unref_job(job, true);
 }
-/* The last to leave a store that was closed frees it. */
+/* Ends a thread. The last thread of a store that was closed before frees the store. Called with the
+ * lock held, which it gives up. */
 static void leave(struct cw_store *store)
 {
     bool is_last = --store->alive == 0 && store->was_left;
@@ -341,7 +347,7 @@ static void io_thread(void *arg)
     size_t at = 0, n = 0;
 
     cw_mutex_lock(&store->lock);
-    store->idle--; /* it was counted from its start on */
+    store->idle--; /* the thread was counted as idle when it was started */
     for (struct cw_store_job *job; (job = take(store, &at, &n));) {
         job->refs++;
         job->inside++;
@@ -353,7 +359,7 @@ static void io_thread(void *arg)
     leave(store);
 }
 
-/* Lock held: threads for what waits. */
+/* Starts threads for the jobs that wait. Called with the lock held. */
 static void start_threads(struct cw_store *store)
 {
     unsigned most = CW_MIN(CW_STORE_THREADS + store->stuck, CW_STORE_THREADS_MAX);
@@ -374,10 +380,12 @@ static int64_t deadline_of(const struct cw_store *store, const struct cw_store_j
     if (!is_queued(job) || job->inside > 0)
         return job->deadline_ns;
     if (!job->call)
-        from = CW_MAX(from, store->read_next_ns); /* the throttle's wait does not count */
+        /* time spent waiting for the throttle does not count */
+        from = CW_MAX(from, store->read_next_ns);
     return CW_MAX(job->deadline_ns, from + store->url.timeout_ns);
 }
-/* Lock held. The job that is to end next, of those that run and those whose turn is next. */
+/* Returns the job whose deadline is next, among those that run and the first one of each queue.
+ * Called with the lock held. */
 static struct cw_store_job *find_first(struct cw_store *store, int64_t *ret_at_ns)
 {
     struct cw_store_job *const heads[] = {store->calls.head, store->reads.head};
@@ -396,7 +404,8 @@ static struct cw_store_job *find_first(struct cw_store *store, int64_t *ret_at_n
         }
     return first;
 }
-/* While away nothing waits in line but what nobody waits for. */
+/* Returns a queued job that must be refused. While the store is unavailable, only jobs whose result
+ * nobody waits for stay in the queues. */
 static struct cw_store_job *find_refused(struct cw_store *store)
 {
     for (struct cw_store_job *job = store->calls.head; job; job = job->next)
@@ -414,7 +423,8 @@ static void start_try(struct cw_store *store)
     cw_store_job_unref(job);
     cw_mutex_lock(&store->lock);
 }
-/* Lock held. Whether something was done; else *ret_at_ns says when to look again. */
+/* Ends one job that is due. Returns false if there was none; then *ret_at_ns is the time when to
+ * look again. Called with the lock held. */
 static bool tick(struct cw_store *store, int64_t now, int64_t *ret_at_ns)
 {
     struct cw_store_job *job = find_first(store, ret_at_ns);
@@ -557,7 +567,8 @@ void cw_store_threads_stop(struct cw_store *store)
     cw_cond_signal(&store->timer);
     while (store->alive > 0 && cw_cond_wait_until(&store->quiet, &store->lock, deadline_ns))
         ;
-    bool is_left = store->alive > 0; /* stuck in a call: the last of them frees the store */
+    /* Some threads are stuck in a call: the last of them frees the store. */
+    bool is_left = store->alive > 0;
     if (is_left)
         each_thread(store, cw_thread_detach);
     store->was_left = is_left;

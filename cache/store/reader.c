@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files open for reading. */
+/* Files that are open for reading. */
 #include "base/clock.h"
 #include "cache/store/store_state.h"
 
@@ -70,7 +70,7 @@ static void begin_meter(struct cw_store *store)
     cw_mutex_unlock(&store->lock);
 }
 
-/* Not on an I/O thread: of a store that does not wait. */
+/* Reads on the calling thread: for a store that never blocks. */
 static int read_here(struct cw_store_file *file, uint64_t offset, void *dst, size_t n,
                      struct cw_err *err)
 {
@@ -91,7 +91,7 @@ static int refuse(struct cw_store *store, struct cw_err *err)
     cw_mutex_unlock(&store->lock);
     return rc;
 }
-/* What lies behind the end needs no asking. */
+/* Refuses a range that reaches beyond the end of the file, without asking the backend. */
 static int check_range(struct cw_store_file *file, uint64_t offset, size_t n, struct cw_err *err)
 {
     if (offset <= file->bytes && n <= file->bytes - offset)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening, being away and back, and calls on names. */
+/* Stores are opened and closed here, and calls are made that take the name of a file. */
 #include "cache/store/store.h"
 
 #include <string.h>
@@ -86,7 +86,8 @@ bool cw_store_verifies_always(const struct cw_store *store)
 
 static struct cw_store *unconst(const struct cw_store *store)
 {
-    return (struct cw_store *)(uintptr_t)store; /* for its lock */
+    /* the store is const to the caller, but its lock is taken */
+    return (struct cw_store *)(uintptr_t)store;
 }
 
 bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why)
@@ -133,7 +134,8 @@ static int call_space(struct cw_store_job *job)
 {
     return job->store->ops->space(job->store->self, &job->v[0], &job->v[1], &job->err);
 }
-/* Run, unless the store is away. *ret_job is to be unreferenced, also after an error. */
+/* Runs a call, unless the store is unavailable. The caller gives up the reference in *ret_job, also
+ * after an error. */
 static int run_call(struct cw_store *store, cw_store_call_fn *call, const char *name,
                     struct cw_store_job **ret_job, struct cw_err *err)
 {
@@ -185,7 +187,8 @@ int cw_store_space(struct cw_store *store, uint64_t *ret_total, uint64_t *ret_fr
     return rc;
 }
 
-/* A listing is gathered first, and given to the caller on his own thread. */
+/* Collects the entries of a listing. They are given to the caller's function later, on the caller's
+ * thread. */
 static int on_entry(void *arg, const char *name, uint64_t bytes, int64_t mtime_ms)
 {
     struct cw_store_job *job = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* URLs of stores: "scheme:address?key=value&...". */
+/* Parses URLs of stores: "scheme:address?key=value&...". */
 #include <stdio.h>
 #include <string.h>
 #include "base/str.h"

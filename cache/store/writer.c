@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a file: pieces, several at once. An I/O thread may be stuck in a write when the caller
- * has long gone on, so their memory belongs to the jobs: it is the caller's, if that can be held
- * and begins at a page; else it is copied, to where a place is used again when its write has
- * ended, so that most of it stays in the processor's caches. */
+/* Writes a file, several pieces at once. An I/O thread may be stuck in a write long after its
+ * caller has gone on, so the memory of pieces belongs to the jobs. It is the caller's memory if
+ * that can be held and begins at a page; otherwise bytes are copied to a place, and a place is used
+ * again when its write has ended, so that most of it stays in the processor's caches. */
 #include <string.h>
 #include "base/clock.h"
 #include "base/fault.h"
@@ -15,16 +15,17 @@ struct put {
     struct cw_store *store;
     const char *name;
     const struct iovec *parts;
-    size_t parts_n, part, at; /* where the next piece begins */
+    size_t parts_n, part, at; /* position in the caller's parts at which the next piece begins */
     uint64_t offset, total;
     struct cw_store_file *out;
     struct cw_cond waiter;
-    struct cw_store_job *jobs[WRITES_MAX]; /* under way, a ring */
+    struct cw_store_job *jobs[WRITES_MAX]; /* writes under way, a ring */
     size_t first, jobs_n;
-    size_t most;           /* of them at once */
-    struct cw_buf *pieces; /* what is copied, in `most` places of place_bytes; or NULL so far */
-    size_t place_bytes, copied;       /* copied: pieces ever */
-    const struct cw_store_held *held; /* or NULL: all is copied */
+    size_t most; /* the most writes that are under way at once */
+    /* memory for copied pieces: `most` places of place_bytes; NULL until it is needed */
+    struct cw_buf *pieces;
+    size_t place_bytes, copied;       /* copied: number of pieces that were copied so far */
+    const struct cw_store_held *held; /* NULL: all bytes are copied */
 };
 
 static int call_create(struct cw_store_job *job)
@@ -70,7 +71,7 @@ static int run_step(struct put *put, cw_store_call_fn *call, struct cw_err *err)
     cw_store_job_unref(job);
     return rc;
 }
-/* Of the write that began first. */
+/* Waits for the end of the write that began first. */
 static int wait_for_one(struct put *put, struct cw_err *err)
 {
     struct cw_store_job *job = put->jobs[put->first % WRITES_MAX];
@@ -81,7 +82,7 @@ static int wait_for_one(struct put *put, struct cw_err *err)
     cw_store_job_unref(job);
     return rc;
 }
-/* Goes on by n bytes, which are copied, or not (dst NULL). */
+/* Advances the position by n bytes, and copies them to dst unless that is NULL. */
 static void pass(struct put *put, uint8_t *dst, size_t n)
 {
     while (n > 0) {
@@ -98,8 +99,8 @@ static void pass(struct put *put, uint8_t *dst, size_t n)
         }
     }
 }
-/* How many bytes can be written from where they lie, `at` bytes into part `no`, at an offset in
- * the file. */
+/* Returns how many bytes can be written from where they lie, beginning `at` bytes into part `no`,
+ * at this offset in the file. */
 static size_t straight_bytes(const struct put *put, size_t no, size_t at, uint64_t offset)
 {
     const struct iovec *part = &put->parts[no];
@@ -110,7 +111,8 @@ static size_t straight_bytes(const struct put *put, size_t no, size_t at, uint64
         return 0;
     return CW_MIN(n - n % CW_MEM_PAGE, CW_MAX(put->store->ops->write_bytes, CW_STORE_PIECE));
 }
-/* How many must be copied before the next that need not be. */
+/* Returns how many bytes must be copied before the next ones that can be written from where they
+ * lie. */
 static size_t copied_bytes(const struct put *put)
 {
     size_t n = 0, at = put->at;
@@ -153,8 +155,8 @@ static int make_pieces(struct put *put, struct cw_err *err)
     put->pieces = cw_buf_wrap(data, bytes, free_pieces, NULL);
     return 0;
 }
-/* The next piece: from where it lies, or copied into a place; who had that before was among the
- * `most` before, and has ended. */
+/* Makes the job for the next piece, whose bytes are written from where they lie or are copied to a
+ * place. The piece that used that place before began `most` writes ago, and has ended. */
 static int next_piece(struct put *put, struct cw_store_job **ret_job, struct cw_err *err)
 {
     while (put->parts[put->part].iov_len == 0)
@@ -195,8 +197,8 @@ static int start_write(struct put *put, struct cw_err *err)
     cw_store_job_start(job);
     return 0;
 }
-/* After an error nothing more is begun: the place of a write that was given up may still be
- * read. */
+/* After an error no further write is begun, since a write that was given up may still read its
+ * place. */
 static int write_all(struct put *put, struct cw_err *err)
 {
     int rc = 0;
@@ -208,7 +210,8 @@ static int write_all(struct put *put, struct cw_err *err)
         if (rc == 0)
             rc = start_write(put, err);
     }
-    while (put->jobs_n > 0) { /* also after an error: each comes to an end within the timeout */
+    /* This waits also after an error: each write ends within the timeout. */
+    while (put->jobs_n > 0) {
         int one = wait_for_one(put, rc == 0 ? err : NULL);
         rc = rc < 0 ? rc : one;
     }
@@ -245,7 +248,7 @@ static int run_steps(struct put *put, struct cw_err *err)
         cw_store_file_unref(put->out);
     return rc;
 }
-/* While writes hang, what they hold should not become more. */
+/* Whether writes hang: then the memory that they hold should not grow. */
 static bool is_stuck(struct cw_store *store)
 {
     cw_mutex_lock(&store->lock);
