@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,10 +15,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/mapped.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/thread.h"
+#include "cache/store/backend_dir_read.h"
 #include "cache/store/backend_dir_write.h"
 
 #define DEPTH_MAX 64 /* the deepest nesting of directories that a listing follows */
@@ -40,18 +39,6 @@ struct dir {
     int fd;                  /* guarded by lock; -1: not open */
     bool is_maps, is_direct; /* guarded by lock */
 };
-struct file {
-    int fd;
-    uint64_t bytes;
-    bool is_maps;
-    atomic_bool is_direct; /* the file system has not refused direct reads so far */
-    struct cw_mutex lock;
-    struct cw_mapped *map; /* guarded by lock */
-    /* guarded by lock: a descriptor of the same file that reads past the page cache; -1: not
-     * open */
-    int direct;
-};
-
 static int check(const struct cw_store_url *url, struct cw_err *err)
 {
     if (url->address[0] != '/')
@@ -400,7 +387,7 @@ static int space(void *self, uint64_t *ret_total, uint64_t *ret_free, struct cw_
     return 0;
 }
 
-/* ---- reading ---- */
+/* ---- reading (the rest of it is in backend_dir_read.c) ---- */
 
 static int open_to_read(void *self, const char *name, void **ret_file, uint64_t *ret_bytes,
                         struct cw_err *err)
@@ -411,109 +398,12 @@ static int open_to_read(void *self, const char *name, void **ret_file, uint64_t 
 
     if (fd < 0)
         return fd;
-    struct file *file = CW_NEW(struct file);
-    file->fd = fd;
-    file->bytes = (uint64_t)st.st_size;
-    cw_mutex_init(&file->lock);
     cw_mutex_lock(&dir->lock);
-    file->is_maps = dir->is_maps;
-    atomic_init(&file->is_direct, dir->is_maps && dir->is_direct);
-    file->direct = -1;
+    bool maps = dir->is_maps, direct = dir->is_maps && dir->is_direct;
     cw_mutex_unlock(&dir->lock);
-    *ret_file = file;
-    *ret_bytes = file->bytes;
+    *ret_bytes = (uint64_t)st.st_size;
+    *ret_file = cw_dir_read_new(fd, *ret_bytes, maps, direct);
     return 0;
-}
-static int read_piece(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
-{
-    struct file *file = arg;
-
-    for (size_t at = 0; at < n;) {
-        ssize_t some = pread(file->fd, (char *)dst + at, n - at, (off_t)(offset + at));
-        if (some < 0 && errno == EINTR)
-            continue;
-        if (some < 0)
-            return cw_backend_dir_fail(err, errno, "cannot read", "a file");
-        if (some == 0)
-            return cw_err_set(err, CW_E_CORRUPT, "a file was %llu bytes long, and ends at %llu now",
-                              (unsigned long long)file->bytes, (unsigned long long)(offset + at));
-        at += (size_t)some;
-    }
-    return 0;
-}
-static bool may_read_past(void *arg)
-{
-    struct file *file = arg;
-
-    return atomic_load_explicit(&file->is_direct, memory_order_relaxed);
-}
-/* Returns the descriptor that reads past the page cache, or -1 if the file system refuses. */
-static int direct_of(struct file *file)
-{
-    char path[32];
-
-    cw_mutex_lock(&file->lock);
-    if (file->direct < 0 && may_read_past(file)) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
-        file->direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-        atomic_store_explicit(&file->is_direct, file->direct >= 0, memory_order_relaxed);
-    }
-    int fd = file->direct;
-    cw_mutex_unlock(&file->lock);
-    return fd;
-}
-static int read_past(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)
-{
-    struct file *file = arg;
-    size_t lead = (size_t)(offset % CW_MEM_PAGE), whole = CW_ALIGN_UP(lead + n, CW_MEM_PAGE);
-    int fd = direct_of(file);
-    ssize_t got;
-
-    do
-        got = fd < 0 ? -1 : pread(fd, (char *)dst - lead, whole, (off_t)(offset - lead));
-    while (fd >= 0 && got < 0 && errno == EINTR);
-    if (got >= (ssize_t)(lead + n))
-        return 0;
-    if (fd >= 0 && got < 0 && (errno == EINVAL || errno == EOPNOTSUPP))
-        atomic_store_explicit(&file->is_direct, false, memory_order_relaxed);
-    return read_piece(file, offset, dst, n, err); /* the plain read reports what is wrong */
-}
-/* Maps the file, unless it became shorter since it was opened. */
-static const void *map_file(void *arg)
-{
-    struct file *file = arg;
-    struct stat st;
-
-    if (!file->is_maps)
-        return NULL;
-    cw_mutex_lock(&file->lock);
-    if (!file->map && fstat(file->fd, &st) == 0 && (uint64_t)st.st_size == file->bytes)
-        file->map = cw_mapped_new(file->fd, (size_t)file->bytes);
-    const struct cw_mapped *map = file->map;
-    cw_mutex_unlock(&file->lock);
-    return map ? cw_mapped_data(map) : NULL;
-}
-static bool is_broken(void *arg, uint64_t *ret_offset)
-{
-    struct file *file = arg;
-    size_t at = 0;
-
-    cw_mutex_lock(&file->lock);
-    bool broken = file->map && cw_mapped_is_broken(file->map, &at);
-    cw_mutex_unlock(&file->lock);
-    *ret_offset = at;
-    return broken;
-}
-static void close_file(void *arg)
-{
-    struct file *file = arg;
-
-    cw_mapped_free(file->map);
-    if (file->direct >= 0)
-        close(file->direct);
-    close(file->fd);
-    cw_mutex_fini(&file->lock);
-    cw_mem_free(file);
 }
 
 const struct cw_backend cw_backend_dir = {.scheme = "dir",
@@ -537,9 +427,9 @@ const struct cw_backend cw_backend_dir = {.scheme = "dir",
                                           .list = list,
                                           .space = space,
                                           .open = open_to_read,
-                                          .read = read_piece,
-                                          .may_read_past = may_read_past,
-                                          .read_past = read_past,
-                                          .map = map_file,
-                                          .is_broken = is_broken,
-                                          .close = close_file};
+                                          .read = cw_dir_read_piece,
+                                          .may_read_past = cw_dir_read_may_read_past,
+                                          .read_past = cw_dir_read_past,
+                                          .map = cw_dir_read_map,
+                                          .is_broken = cw_dir_read_is_broken,
+                                          .close = cw_dir_read_close};

@@ -85,7 +85,7 @@ void cw_store_file_unref(struct cw_store_file *file)
     struct cw_store_job *job = cw_store_file_job_new(store, call_close, NULL);
     file->refs = 1;
     job->file = file;
-    job->is_nobodys = true;
+    job->is_unattended = true;
     cw_store_job_start(job);
     cw_store_job_unref(job);
 }

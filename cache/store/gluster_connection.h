@@ -30,6 +30,10 @@ struct cw_gluster_address {
     char path[1024];
 };
 
+/* Parses the address of a URL, which begins behind "gluster:" (gluster_address.c). *address is
+ * zeroed before. Returns -1 if the text is no valid address. */
+int cw_gluster_address_parse(const char *text, struct cw_gluster_address *address);
+
 struct cw_gluster_connection;
 struct cw_gluster_connection *cw_gluster_connection_get(const struct cw_gluster_address *address);
 /* Connects, unless the connection is up already. If another thread is connecting, waits for it, for

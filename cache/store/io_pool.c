@@ -1,173 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The jobs of a store, the I/O threads that carry them out, and the timer thread that ends jobs
- * which take too long. */
-#include <stdio.h>
+/* The I/O threads of a store, which carry out its jobs, and the timer thread, which ends jobs that
+ * take too long. */
 #include <string.h>
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "cache/store/store_state.h"
-
-static void push(struct cw_store_queue *queue, struct cw_store_job *job)
-{
-    job->next = NULL;
-    if (queue->tail)
-        queue->tail->next = job;
-    else
-        queue->head = job;
-    queue->tail = job;
-}
-static void pop(struct cw_store_queue *queue)
-{
-    struct cw_store_job *job = queue->head;
-
-    queue->head = job->next;
-    if (!queue->head)
-        queue->tail = NULL;
-    job->next = NULL;
-}
-static void unlink_from(struct cw_store_job **head, struct cw_store_job *job)
-{
-    for (; *head; head = &(*head)->next)
-        if (*head == job) {
-            *head = job->next;
-            job->next = NULL;
-            return;
-        }
-}
-/* Returns how many pieces of the job no I/O thread has taken yet; a call counts as one. */
-static unsigned pieces_left(const struct cw_store_job *job)
-{
-    return job->call ? 1 : (unsigned)((job->n - job->taken + CW_STORE_PIECE - 1) / CW_STORE_PIECE);
-}
-static bool is_queued(const struct cw_store_job *job)
-{
-    return job->state == CW_STORE_JOB_QUEUED ||
-           (job->state == CW_STORE_JOB_RUNNING && !job->call && job->taken < job->n);
-}
-static void unlink_job(struct cw_store *store, struct cw_store_job *job)
-{
-    struct cw_store_queue *queue = job->call ? &store->calls : &store->reads;
-
-    if (!is_queued(job)) {
-        unlink_from(&store->running, job);
-        return;
-    }
-    store->wanted -= pieces_left(job);
-    unlink_from(&queue->head, job);
-    queue->tail = queue->head;
-    while (queue->tail && queue->tail->next)
-        queue->tail = queue->tail->next;
-}
-
-/* ---- life of a job ---- */
-
-struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *call,
-                                      const char *name)
-{
-    struct cw_store_job *job = CW_NEW(struct cw_store_job);
-
-    job->store = store;
-    job->call = call;
-    job->refs = 1;
-    if (name)
-        snprintf(job->name, sizeof(job->name), "%s", name);
-    return job;
-}
-/* Frees a job. Called without the lock. is_here: the caller is an I/O thread, which may block. */
-static void free_job(struct cw_store_job *job, bool is_here)
-{
-    if (job->release)
-        job->release(job, is_here);
-    if (job->has_left)
-        job->read->left(job->read);
-    for (size_t i = 0; i < job->entries_n; i++)
-        cw_mem_free(job->entries[i].name);
-    cw_mem_free(job->entries);
-    cw_buf_unref(job->pieces);
-    cw_mem_free(job);
-}
-static void unref_job(struct cw_store_job *job, bool is_here)
-{
-    struct cw_store *store = job->store;
-
-    cw_mutex_lock(&store->lock);
-    bool is_last = --job->refs == 0;
-    cw_mutex_unlock(&store->lock);
-    if (is_last)
-        free_job(job, is_here);
-}
-void cw_store_job_unref(struct cw_store_job *job)
-{
-    if (job)
-        unref_job(job, false);
-}
-
-/* Notifies whoever waits for the job that it has ended, and gives up the reference of
- * cw_store_job_start. Called with the lock held, which it gives up while it calls done. */
-static void tell(struct cw_store_job *job)
-{
-    struct cw_store *store = job->store;
-    struct cw_store_read *read = job->read;
-    int rc = job->rc;
-
-    job->is_told = true;
-    if (job->waiter)
-        cw_cond_signal(job->waiter);
-    if (read) {
-        cw_store_meter_end(&store->reading, job->n, rc, cw_clock_ns());
-        if (rc < 0)
-            read->err = job->why;
-        cw_mutex_unlock(&store->lock);
-        read->done(read, rc);
-        cw_mutex_lock(&store->lock);
-    }
-    if (--job->refs > 0)
-        return;
-    cw_mutex_unlock(&store->lock);
-    free_job(job, false);
-    cw_mutex_lock(&store->lock);
-}
-void cw_store_went_away_locked(struct cw_store *store)
-{
-    cw_log_debug("store", "%s is away: %s", store->url.text, store->breaker.why.msg);
-    cw_cond_signal(&store->timer);
-}
-static int call_try(struct cw_store_job *job)
-{
-    return job->store->ops->try(job->store->self, &job->err);
-}
-/* Derives from the result whether the store is available. Called with the lock held. */
-static void note_result(const struct cw_store_job *job)
-{
-    struct cw_store *store = job->store;
-    struct cw_store_breaker *breaker = &store->breaker;
-    int64_t now = cw_clock_ns();
-
-    if (job->call != call_try || !job->is_nobodys) {
-        if (cw_store_breaker_note(breaker, job->rc, &job->why, now))
-            cw_store_went_away_locked(store);
-    } else if (cw_store_breaker_tried(breaker, job->rc, &job->why, now)) {
-        store->is_open = true;
-        cw_log_debug("store", "%s is back", store->url.text);
-    }
-}
-/* Ends the job with result rc. Threads that are still inside will find that it has ended. A caller
- * without a reference of its own may not use the job afterwards. Called with the lock held. */
-static void end(struct cw_store_job *job, int rc)
-{
-    struct cw_store *store = job->store;
-
-    if (job->state == CW_STORE_JOB_ENDED)
-        return;
-    unlink_job(store, job);
-    job->state = CW_STORE_JOB_ENDED;
-    job->rc = rc;
-    store->stuck += (unsigned)(job->inside - job->copying);
-    note_result(job);
-    if (job->copying == 0)
-        tell(job);
-}
+#include "cache/store/io_job.h"
 
 /* ---- I/O threads ---- */
 
@@ -194,7 +31,7 @@ static size_t take_piece(struct cw_store *store, struct cw_store_job *job, size_
     job->taken += n;
     job->deadline_ns = store->taken_ns + store->url.timeout_ns;
     if (job->taken == job->n) {
-        pop(&store->reads);
+        cw_store_queue_pop(&store->reads);
         job->next = store->running;
         store->running = job;
     }
@@ -213,7 +50,7 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
         if (job) {
             store->taken_ns = now;
             store->wanted--;
-            pop(&store->calls);
+            cw_store_queue_pop(&store->calls);
             begin(store, job);
             return job;
         }
@@ -239,7 +76,7 @@ static struct cw_store_job *take(struct cw_store *store, size_t *ret_at, size_t 
 static void end_from_inside(struct cw_store_job *job, int rc)
 {
     job->inside--;
-    end(job, rc);
+    cw_store_job_end_locked(job, rc);
     job->inside++;
 }
 /* Copies to the caller what was read into the thread's own memory (nothing is to be copied if it
@@ -270,7 +107,7 @@ static bool hand_over(struct cw_store_job *job, size_t at, const uint8_t *p, siz
     job->deadline_ns = cw_clock_ns() + store->url.timeout_ns;
     if (job->state == CW_STORE_JOB_ENDED) {
         if (job->copying == 0)
-            tell(job);
+            cw_store_job_notify_locked(job);
     } else if (job->done == job->n) {
         end_from_inside(job, 0);
     }
@@ -327,13 +164,13 @@ static void run(struct cw_store *store, struct cw_store_job *job, size_t at, siz
     job->inside--;
     store->stuck -= !is_in_time;
     cw_mutex_unlock(&store->lock);
-    unref_job(job, true);
+    cw_store_job_unref_on(job, true);
 }
 /* Ends a thread. The last thread of a store that was closed before frees the store. Called with the
  * lock held, which it gives up. */
 static void leave(struct cw_store *store)
 {
-    bool is_last = --store->alive == 0 && store->was_left;
+    bool is_last = --store->alive == 0 && store->was_abandoned;
 
     cw_cond_broadcast(&store->quiet);
     cw_mutex_unlock(&store->lock);
@@ -377,7 +214,7 @@ static int64_t deadline_of(const struct cw_store *store, const struct cw_store_j
 {
     int64_t from = store->taken_ns;
 
-    if (!is_queued(job) || job->inside > 0)
+    if (!cw_store_job_is_queued(job) || job->inside > 0)
         return job->deadline_ns;
     if (!job->call)
         /* time spent waiting for the throttle does not count */
@@ -409,15 +246,15 @@ static struct cw_store_job *find_first(struct cw_store *store, int64_t *ret_at_n
 static struct cw_store_job *find_refused(struct cw_store *store)
 {
     for (struct cw_store_job *job = store->calls.head; job; job = job->next)
-        if (!job->is_nobodys)
+        if (!job->is_unattended)
             return job;
     return store->reads.head;
 }
 static void start_try(struct cw_store *store)
 {
-    struct cw_store_job *job = cw_store_job_new(store, call_try, NULL);
+    struct cw_store_job *job = cw_store_job_new(store, cw_store_call_try, NULL);
 
-    job->is_nobodys = true;
+    job->is_unattended = true;
     cw_mutex_unlock(&store->lock);
     cw_store_job_start(job);
     cw_store_job_unref(job);
@@ -430,14 +267,16 @@ static bool tick(struct cw_store *store, int64_t now, int64_t *ret_at_ns)
     struct cw_store_job *job = find_first(store, ret_at_ns);
 
     if (job && *ret_at_ns <= now) {
-        end(job, cw_err_set(&job->why, CW_E_TIMEOUT, "store %s: %s%sno answer within %lld ms",
-                            store->url.text, job->name, *job->name ? ": " : "",
-                            (long long)(store->url.timeout_ns / 1000000)));
+        cw_store_job_end_locked(job, cw_err_set(&job->why, CW_E_TIMEOUT,
+                                                "store %s: %s%sno answer within %lld ms",
+                                                store->url.text, job->name, *job->name ? ": " : "",
+                                                (long long)(store->url.timeout_ns / 1000000)));
         start_threads(store);
         return true;
     }
     if (store->breaker.is_away && (job = find_refused(store))) {
-        end(job, cw_store_breaker_refuse(&store->breaker, store->url.text, now, &job->why));
+        cw_store_job_end_locked(
+            job, cw_store_breaker_refuse(&store->breaker, store->url.text, now, &job->why));
         return true;
     }
     if (!cw_store_breaker_may_try(&store->breaker, now, ret_at_ns))
@@ -474,8 +313,8 @@ void cw_store_job_start(struct cw_store_job *job)
     job->refs++;
     job->state = CW_STORE_JOB_QUEUED;
     job->deadline_ns = cw_clock_ns() + store->url.timeout_ns;
-    push(job->call ? &store->calls : &store->reads, job);
-    unsigned pieces = pieces_left(job);
+    cw_store_queue_push(job->call ? &store->calls : &store->reads, job);
+    unsigned pieces = cw_store_job_pieces_left(job);
     store->wanted += pieces;
     if (!store->timer_thread.started) {
         store->alive++;
@@ -489,19 +328,6 @@ void cw_store_job_start(struct cw_store_job *job)
     if (job->deadline_ns < store->timer_at_ns)
         cw_cond_signal(&store->timer);
     cw_mutex_unlock(&store->lock);
-}
-int cw_store_job_wait(struct cw_store_job *job, struct cw_cond *waiter, struct cw_err *err)
-{
-    struct cw_store *store = job->store;
-
-    cw_mutex_lock(&store->lock);
-    while (!job->is_told)
-        cw_cond_wait(waiter, &store->lock);
-    job->waiter = NULL;
-    cw_mutex_unlock(&store->lock);
-    if (job->rc < 0 && err)
-        *err = job->why;
-    return job->rc;
 }
 int cw_store_job_run(struct cw_store_job *job, struct cw_err *err)
 {
@@ -523,33 +349,11 @@ int cw_store_job_run(struct cw_store_job *job, struct cw_err *err)
 }
 int cw_store_try(struct cw_store *store, struct cw_err *err)
 {
-    struct cw_store_job *job = cw_store_job_new(store, call_try, NULL);
+    struct cw_store_job *job = cw_store_job_new(store, cw_store_call_try, NULL);
     int rc = cw_store_job_run(job, err);
 
     cw_store_job_unref(job);
     return rc;
-}
-void cw_store_job_progress(struct cw_store_job *job)
-{
-    struct cw_store *store = job->store;
-
-    cw_mutex_lock(&store->lock);
-    job->deadline_ns = cw_clock_ns() + store->url.timeout_ns;
-    cw_mutex_unlock(&store->lock);
-}
-bool cw_store_job_is_ended(struct cw_store_job *job)
-{
-    cw_mutex_lock(&job->store->lock);
-    bool is_ended = job->state == CW_STORE_JOB_ENDED;
-    cw_mutex_unlock(&job->store->lock);
-    return is_ended;
-}
-void cw_store_jobs_drop(struct cw_store *store)
-{
-    for (struct cw_store_job *job; (job = store->calls.head);) {
-        pop(&store->calls);
-        free_job(job, true);
-    }
 }
 static void each_thread(struct cw_store *store, void (*fn)(struct cw_thread *thread))
 {
@@ -571,7 +375,7 @@ void cw_store_threads_stop(struct cw_store *store)
     bool is_left = store->alive > 0;
     if (is_left)
         each_thread(store, cw_thread_detach);
-    store->was_left = is_left;
+    store->was_abandoned = is_left;
     cw_mutex_unlock(&store->lock);
     if (is_left)
         return;

@@ -53,10 +53,8 @@ int64_t cw_store_timeout_ms(const struct cw_store *store);
 /* Whether bytes of a mapped file must be compared with their checksum at each use (?verify=always),
  * or only at the first one. */
 bool cw_store_verifies_always(const struct cw_store *store);
-bool cw_store_is_away(
-    const struct cw_store *store,
-    struct cw_err *
-        ret_why /* Whether the store is unavailable. *ret_why receives the error that made it so; ret_why may be NULL. */);
+/* Whether the store is unavailable. *ret_why receives the error that made it so; it may be NULL. */
+bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why);
 
 /* Writes a whole file: under a temporary name, in pieces of 1 MiB; it is synced, the result is
  * checked, and the file is renamed. After an error (LIMIT: the disk or quota is full) nothing is

@@ -59,8 +59,8 @@ struct cw_store_job {
     cw_store_call_fn *call;        /* NULL: the job is a read */
     /* the throttle's latency applies: the job is an operation of the store's user */
     bool has_latency;
-    bool is_nobodys;        /* no caller waits for the job or is notified */
-    bool is_told;           /* guarded by lock; done was called, or whoever waits may continue */
+    bool is_unattended;     /* no caller waits for the job or is notified */
+    bool is_notified;       /* guarded by lock; done was called, or whoever waits may continue */
     struct cw_cond *waiter; /* guarded by lock; what the waiting thread sleeps on */
     int64_t deadline_ns;    /* guarded by lock; used while it runs */
     /* Called once when the job is freed, without the lock; it releases what the job owns. is_here:
@@ -114,8 +114,8 @@ struct cw_store {
     struct cw_thread threads[CW_STORE_THREADS_MAX], timer_thread;
     /* guarded by lock; wanted: pieces that no thread has taken yet */
     unsigned threads_n, idle, stuck, alive, wanted;
-    /* guarded by lock; was_left: the store was closed while threads were stuck */
-    bool stopping, was_left;
+    /* guarded by lock; was_abandoned: the store was closed while threads were stuck */
+    bool stopping, was_abandoned;
     /* Called without the lock when no thread is left; frees the store. */
     void (*on_last_thread)(struct cw_store *store);
     int64_t timer_at_ns;
