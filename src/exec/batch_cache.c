@@ -7,8 +7,8 @@
 #include "exec/positions.h"
 #include <stdatomic.h>
 
-/* Finds the nodes with a cache between the output and the batch, without calling any operator.
- * They depend on the item, since an operator may choose its input by position. */
+/* Finds the nodes with a cache between the output and the item's batch, without calling any
+ * operator. They depend on the item, since an operator may choose its input by position. */
 static void find_uses(struct cw_exec_task *task)
 {
     const struct cw_plan *plan = task->plan;
@@ -95,7 +95,7 @@ int cw_batch_cache_find(struct cw_exec_task *task, struct cw_err *err)
             return rc;
         if (rc) {
             task->whole_hit = task->whole[k].node;
-            task->whole_n = k; /* the caches below it are not used */
+            task->whole_n = k; /* the caches below this one are not used */
             return 1;
         }
     }

@@ -11,10 +11,10 @@
  * that cache (cut.above_n) are left to apply. Returns 0 if none has it. Errors: no memory for
  * the batch. */
 int cw_batch_cache_find(struct cw_exec_task *task, struct cw_err *err);
-/* Puts an element, which is complete, into the caches that have above_n operators above them. */
+/* Puts a complete element into those caches that have above_n operators above them. */
 void cw_batch_cache_put(const struct cw_exec_task *task, size_t above_n,
                         const struct cw_element *element);
-/* Whether some cache with above_n operators above it is to be written. */
+/* Whether some cache with above_n operators above it is to be filled. */
 bool cw_batch_cache_wants(const struct cw_exec_task *task, size_t above_n);
 
 #endif

@@ -4,13 +4,13 @@
 #include "base/clock.h"
 #include <string.h>
 
-/* Beyond this number of pins, records are copied instead of pinned: rows of an inner batch may
+/* With more pins than this, records are copied instead of pinned: the rows of an inner batch may
  * come from many chunks. */
 #define HOLDS_MANY (CW_CACHE_PINS / 2)
 #define COPY_ALIGN ((size_t)64)
 
-/* Whether an element of the node has the id of the element of its only input that it is made
- * from. */
+/* Whether each element of the node has the id of the element of its only input from which it is
+ * made. */
 static bool keeps_ids(const struct cw_plan_node *node)
 {
     return node->step == CW_STEP_ELEMENT || node->step == CW_STEP_PASS ||
@@ -27,7 +27,8 @@ bool cw_element_cache_below(const struct cw_plan *plan, size_t i)
     }
 }
 
-/* Maps the position down to the node that ids come from; the position there is the id. */
+/* Maps the position down to the node that gives elements their ids; the position at that node is
+ * the id. */
 static void find_id(struct cw_thread_context *work, struct cw_walk_at *at)
 {
     if (at->mapped)
@@ -109,7 +110,7 @@ enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *wor
     return CW_ELEMENT_CACHE_HIT;
 }
 
-/* Only the topmost cache that is read matters: those below it are asked for its misses only. */
+/* Only the topmost cache that is read matters: those below it are only asked for its misses. */
 void cw_element_cache_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, size_t n)
 {
     const struct cw_plan_use *use;
@@ -131,8 +132,8 @@ static bool is_partial(const struct cw_element *element)
     return false;
 }
 
-/* Whether an element that was made from records of another cache may be put into this one. It
- * may have views of those records, so it is copied first, and then it is checked that they have
+/* Whether an element that was made from records of another cache may be put into this one. It may
+ * have views of those records, so it is copied first; then it is checked that the records have
  * stayed intact. */
 static bool is_sound(struct cw_thread_context *work, const struct cw_element *element,
                      struct cw_element *copy)

@@ -12,8 +12,8 @@ enum cw_element_cache_answer {
     CW_ELEMENT_CACHE_HIT = 1,
     CW_ELEMENT_CACHE_DROPPED = 2
 };
-/* Looks the node's element up, on the way down. HIT: *element is it. DROPPED: the cache knows that
- * a filter leaves it out. */
+/* Looks up the node's element on the way down. HIT: *element receives it. DROPPED: the cache knows
+ * that a filter leaves it out. */
 enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *work,
                                                    struct cw_walk_at *at,
                                                    struct cw_element *element);
@@ -23,8 +23,8 @@ void cw_element_cache_touch(const struct cw_plan *plan, size_t node, const int64
 /* Puts the element of a stack entry into its cache, on the way up. */
 void cw_element_cache_put(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                           const struct cw_element *element);
-/* A filter has left the element out: the caches that have entries on the stack from base on note
- * that. */
+/* Tells the caches that have entries on the stack, from base on, that a filter has left the element
+ * out. */
 void cw_element_cache_drop(struct cw_thread_context *work, size_t base);
 /* Whether a cache is used at the node, or at one below it down to the source, merge or batch. */
 bool cw_element_cache_below(const struct cw_plan *plan, size_t node);

@@ -113,8 +113,8 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
     }
 }
 
-/* The id of a merged element: that of its inputs if they are equal, else a hash of them, in
- * order. */
+/* Returns the id of a merged element: that of its inputs if they are equal, otherwise a hash of
+ * them, in order. */
 static uint64_t mix_ids(uint64_t a, uint64_t b)
 {
     return a == b ? a : cw_mix64(a + cw_mix64(b + UINT64_C(0x9e3779b97f4a7c15)));
@@ -151,7 +151,7 @@ static int keep_row(struct cw_thread_context *work, struct cw_walk_frame *frame,
     return 0;
 }
 
-/* All inputs of the frame are computed: *element becomes the merged element or the group. */
+/* Ends a frame whose inputs are all computed: *element becomes the merged element, or the group. */
 static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *frame,
                        struct cw_element *element, struct cw_err *err)
 {
@@ -177,7 +177,7 @@ static int close_frame(struct cw_thread_context *work, struct cw_walk_frame *fra
     return rc == 0 && work->trace ? cw_op_call_trace(work, frame->node, element, err) : rc;
 }
 
-/* Walks up through the stack of the innermost frame, or of the whole walk. */
+/* Walks up through the stack of the innermost frame, or through the whole stack. */
 static int ascend(struct cw_thread_context *work, struct cw_element *element, struct cw_err *err)
 {
     size_t base = work->frames_n ? work->frames[work->frames_n - 1].base : 0;
@@ -216,7 +216,7 @@ static int eval(struct cw_thread_context *work, const struct cw_walk_at *from,
                 return rc;
             }
             if (++frame->next < frame->n) {
-                /* checked often, since a row may be made of many elements */
+                /* The flag is checked at each element, since a row may be made of many. */
                 rc = cw_stop_check(work->stop, err);
                 if (CW_UNLIKELY(rc)) {
                     work->failed = frame->node;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread pool. One lock guards the queues (fair_queue.h); a thread takes it twice per run of
- * elements, which lasts about 0.1 ms. */
+/* The thread pool. One lock guards the queues (fair_queue.h); a thread takes it twice for each run
+ * of elements, which lasts about 0.1 ms. */
 #include "exec/exec.h"
 
 #include "base/clock.h"
@@ -10,26 +10,27 @@
 #include <stdatomic.h>
 
 #define RUN_NS 100000
-/* Arena memory that a thread keeps between elements: a few decoded photographs. */
+/* bytes of arena memory that a thread keeps between elements: a few decoded photographs */
 #define ARENA_KEEP_BYTES ((size_t)8 << 20)
 
 struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cw_fair_queue turns;  /* lock: the queues of plans */
-    struct cw_exec_task *all;    /* lock: tasks that are not done */
-    bool stopping;               /* lock */
-    struct cw_throttle throttle; /* lock */
+    struct cw_fair_queue turns;  /* guarded by lock: the queues of plans */
+    struct cw_exec_task *all;    /* guarded by lock: list of the tasks that are not done */
+    bool stopping;               /* guarded by lock */
+    struct cw_throttle throttle; /* guarded by lock */
     size_t threads_n;
     struct cw_thread *threads;
 };
 
-/* The work that a thread has taken from the queues. */
+/* what a thread has taken from the queues */
 struct job {
     struct cw_exec_task *task;
     enum { JOB_BEGIN, JOB_ROWS, JOB_CANCEL } what;
     int64_t lo, hi;
-    /* time already charged to its plan; the rest is charged when the run is done */
+    /* The time that was charged to its plan in advance; the rest is charged when the run is
+     * done. */
     double expected_ns;
 };
 
@@ -64,7 +65,8 @@ static void learn(struct cw_plan *plan, int64_t ns, int64_t rows)
     atomic_store_explicit(row_ns, old ? (3 * old + now + 3) / 4 : now, memory_order_relaxed);
 }
 
-/* Takes rows of an open task, and removes the task from the queue with its last rows. Lock held. */
+/* Takes rows of an open task, and removes the task from its queue together with its last rows.
+ * Called with the lock held. */
 static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct job *job)
 {
     job->task = task;
@@ -79,7 +81,7 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct jo
         shut(exec, task);
 }
 
-/* Lock held. */
+/* Finds work for a thread. Returns false if there is none. Called with the lock held. */
 static bool find_job(struct cw_exec *exec, struct job *job)
 {
     struct cw_exec_task *task = cw_fair_queue_next(&exec->turns);
@@ -98,7 +100,7 @@ static bool find_job(struct cw_exec *exec, struct job *job)
     return true;
 }
 
-/* Lock held. */
+/* Called with the lock held. */
 static void link_task(struct cw_exec *exec, struct cw_exec_task *task)
 {
     task->next_all = exec->all;
@@ -107,7 +109,7 @@ static void link_task(struct cw_exec *exec, struct cw_exec_task *task)
     exec->all = task;
 }
 
-/* Lock held. */
+/* Called with the lock held. */
 static void unlink_task(struct cw_exec *exec, struct cw_exec_task *task)
 {
     if (task->prev_all)
@@ -131,8 +133,8 @@ static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_
     item->done(item, batch, err);
 }
 
-/* Thread time that so much CPU time amounts to. Under a CPU limit it includes the time in which
- * threads have to pause, whether the limit is reached now or not. */
+/* Returns the thread time that corresponds to this CPU time. Under a CPU limit it includes the time
+ * for which threads have to pause, whether the limit is reached now or not. */
 static int64_t at_least(const struct cw_exec *exec, int64_t busy_ns, int64_t cpu_ns)
 {
     if (exec->throttle.cpus <= 0)
@@ -160,8 +162,8 @@ static struct cw_batch *finish(const struct cw_exec *exec, struct cw_exec_task *
     return batch;
 }
 
-/* Called by a thread that leaves a task. The last one to leave a task without rows left finishes
- * it. Lock held on entry, not on return. */
+/* Ends a thread's work on a task. If it is the last thread, and the task has no rows left, it
+ * finishes the task. Called with the lock held, which it gives up. */
 static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena,
                   int64_t cpu_begin, int64_t busy_ns)
 {
@@ -184,7 +186,7 @@ static void fail_task(struct cw_exec_task *task, const struct cw_err *err)
     task->err = *err;
 }
 
-/* Lock held on entry, not on return. */
+/* Begins a task. Called with the lock held, which it gives up. */
 static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena)
 {
     struct cw_err err = {0};
@@ -205,7 +207,7 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
     leave(exec, task, arena, cpu, busy_ns);
 }
 
-/* Lock not held. */
+/* Computes the rows that were taken. Called without the lock. */
 static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_arena *arena)
 {
     struct cw_exec_task *task = job->task;
@@ -217,7 +219,7 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
     wall = cw_clock_ns() - wall;
     learn(task->plan, wall, job->hi - job->lo);
     cw_mutex_lock(&task->mutex);
-    /* the rows before the failed one were taken already */
+    /* the rows below the failed one were taken before it */
     bool failed = task->failed_row != INT64_MAX;
     cw_mutex_unlock(&task->mutex);
     cw_mutex_lock(&exec->mutex);
@@ -227,7 +229,8 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
     leave(exec, task, arena, cpu, wall);
 }
 
-/* Other threads may still compute rows of the task. Lock held on entry, not on return. */
+/* Cancels a task, of which other threads may still compute rows. Called with the lock held, which
+ * it gives up. */
 static void cancel_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_arena *arena)
 {
     cw_exec_task_cancel(task);
@@ -263,7 +266,7 @@ static void thread_main(void *arg)
         cw_mutex_lock(&exec->mutex);
     }
     cw_cond_broadcast(
-        &exec->cond); /* the other threads may wait for the task that this thread has finished */
+        &exec->cond); /* other threads may wait for work that depends on the end of this task */
     cw_mutex_unlock(&exec->mutex);
     cw_arena_free(arena);
 }

@@ -10,37 +10,40 @@
 
 struct cw_exec;
 
-/* What a bad element does: fails its item, or is left out. */
+/* what happens to an item with a bad element: it fails, or the element is left out */
 enum cw_bad_elements { CW_BAD_FAIL, CW_BAD_SKIP };
 
-/* Allocates the buffer of a batch, from the heap or from shared memory. Called by exec threads.
- * Returns NULL and sets err when there is no memory. */
+/* Allocates the buffer of a batch, from the heap or from shared memory. Exec threads call it.
+ * Returns NULL and sets err if there is no memory. */
 typedef struct cw_buf *cw_exec_alloc_fn(void *arg, size_t bytes, struct cw_err *err);
 
 struct cw_exec_item {
-    struct cw_plan *plan; /* borrowed until done: the caller holds a ref */
+    struct cw_plan *plan; /* borrowed until done is called: the caller holds a reference */
     uint64_t epoch, item;
     enum cw_bad_elements bad;
-    cw_exec_alloc_fn *alloc; /* NULL = cw_buf_new */
+    cw_exec_alloc_fn *alloc; /* NULL: cw_buf_new is used */
     void *alloc_arg;
-    /* Called exactly once for each submitted item, on an exec thread. batch: the callee gets the
-     * ref; NULL with err set if the item failed or was cancelled. */
+    /* Called exactly once for each submitted item, on an exec thread. batch: the callee takes the
+     * reference; it is NULL, and err is set, if the item failed or was cancelled. */
     void (*done)(struct cw_exec_item *item, struct cw_batch *batch, const struct cw_err *err);
     void *arg;
-    int64_t cpu_ns; /* set before done: CPU time of threads */
-    /* set before done: time that threads spent on the item, including sleeping, waiting, and being
-     * held by the CPU limit */
+    int64_t cpu_ns; /* set before done is called: CPU time that threads used for the item */
+    /* Set before done is called: time that threads spent on the item, including time in which they
+     * slept, waited, or paused for the CPU limit. */
     int64_t busy_ns;
-    int64_t wall_ns; /* set before done: from the first element begun to the last finished */
+    /* set before done is called: time from the beginning of the first element to the end of the
+     * last one */
+    int64_t wall_ns;
     struct cw_exec_task *task; /* private to exec */
 };
 /* Per-node counters of a plan, summed over threads since it was made. */
 struct cw_exec_count {
     uint64_t elements, cpu_ns, bytes_out;
-    uint64_t wall_ns; /* of the same calls; exceeds cpu_ns when they slept or waited */
-    /* size of whole elements as the node outputs them: what a cache would store */
+    uint64_t wall_ns; /* wall time of the same calls; it exceeds cpu_ns if they slept or waited */
+    /* bytes of whole elements as the node outputs them, which is what a cache would store */
     uint64_t element_bytes;
-    uint64_t hits; /* elements that came from the cache at this node; not counted in `elements` */
+    /* elements that were read from the cache at this node; they are not counted in `elements` */
+    uint64_t hits;
 };
 
 struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
@@ -48,7 +51,7 @@ struct cw_exec *cw_exec_new(size_t threads) CW_MUST_CHECK;
  * before anything is submitted. Threads wait between runs of elements when the limit is reached, so
  * it holds on average, not at every instant. */
 void cw_exec_limit_cpu(struct cw_exec *exec, double cpus);
-/* Cancels all items, and waits for the runs that threads are computing. */
+/* Cancels all items, waits for the runs that threads are computing, and frees the pool. */
 void cw_exec_free(struct cw_exec *exec);
 /* Submits an item. The items of one plan are begun in the order submitted; plans share the threads
  * (fair_queue.h). The item belongs to the caller and must live until `done`. Any thread. */
@@ -60,8 +63,8 @@ void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight);
  * end, and `done` gets CANCELLED, unless the last row was computed already. Does nothing for an
  * item that is done or was never submitted. Any thread. */
 void cw_exec_cancel(struct cw_exec *exec, struct cw_exec_item *item);
-void cw_exec_counts(const struct cw_plan *plan,
-                    struct cw_exec_count *ret_counts /* one per node of the graph */);
+/* Copies the counters of a plan: ret_counts has one entry for each node of the graph. */
+void cw_exec_counts(const struct cw_plan *plan, struct cw_exec_count *ret_counts);
 /* Prefetches the records of an item's rows from the caches of the plan (cw_cache_prefetch). Any
  * thread. */
 void cw_exec_prefetch(struct cw_plan *plan, uint64_t epoch, uint64_t item);

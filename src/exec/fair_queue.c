@@ -3,10 +3,10 @@
 
 #include "exec/task.h"
 
-/* A plan is served for so long before another one may be chosen, since changing plans costs
- * processor cache misses. Trainers do not notice it. */
+/* The time for which a plan is served before another one may be chosen. Changing plans costs
+ * processor cache misses; trainers do not notice the delay. */
 #define TURN_NS 1e6
-/* The most credit that an idle plan can have: its next item may come a little late. */
+/* The most credit that an idle plan can have; it allows its next item to come a little late. */
 #define CREDIT_NS 1e8
 
 static double weight_of(const struct cw_fair_flow *turn)

@@ -11,17 +11,19 @@
 #include <stdint.h>
 
 struct cw_exec_task;
-/* One per plan. Zeroed: weight 1, nothing queued. */
+/* The queue of one plan. Zeroed: its weight is 1, and nothing is queued. */
 struct cw_fair_flow {
-    struct cw_fair_flow *next, *prev;  /* list of the plans with something queued */
-    struct cw_exec_task *first, *last; /* items with rows left: begun ones, then the others */
-    double weight;                     /* 0 = 1 */
-    double spent;                      /* thread time divided by weight, in ns */
+    /* neighbours in the list of the plans that have something queued */
+    struct cw_fair_flow *next, *prev;
+    /* items that have rows left: first those that were begun, then the others */
+    struct cw_exec_task *first, *last;
+    double weight; /* 0 means 1 */
+    double spent;  /* thread time divided by weight, in ns */
 };
-/* One per pool. */
+/* the queues of one pool */
 struct cw_fair_queue {
     struct cw_fair_flow *first;
-    struct cw_fair_flow *current; /* is served until its `spent` reaches `until` */
+    struct cw_fair_flow *current; /* the plan that is served until its `spent` reaches `until` */
     double until;
     double clock; /* virtual time: `spent` of the plan that was chosen last */
 };

@@ -5,10 +5,11 @@
 #include "exec/element_cache.h"
 #include "exec/positions.h"
 
-/* Bounds the work per item: zips of zips of batches may have any number of parts. */
+/* The most ids of an item. It bounds the work, since zips of zips of batches may have any number of
+ * parts. */
 #define IDS_MAX ((size_t)1 << 16)
 
-/* Elements of a node that no cache above it has. */
+/* elements of a node that no cache above it has */
 struct todo {
     struct todo *next;
     size_t node;
@@ -43,7 +44,7 @@ static void push_run(struct prefetch *prefetch, size_t node, int64_t pos, int64_
     }
 }
 
-/* Prefetches those that the cache has; leaves the others in *ids. */
+/* Prefetches the records that the cache has; *ids keeps the others. */
 static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
 {
     uint64_t has[CW_POSITIONS_MAX];
@@ -61,7 +62,8 @@ static void ask(struct cw_cache_dataset *cache, struct cw_positions *ids)
         cw_cache_prefetch(cache, has, has_n);
 }
 
-/* Maps positions down to the node that ids come from: they are the same at all nodes in between. */
+/* Maps positions down to the node that gives elements their ids: they are the same at all nodes in
+ * between. */
 static void work_off(struct prefetch *prefetch, struct todo *todo)
 {
     const struct cw_plan *plan = prefetch->plan;

@@ -10,7 +10,7 @@
 #define STRIDE_MAX 4096
 
 struct sample {
-    int64_t cpu_ns; /* 0 = this call is not measured */
+    int64_t cpu_ns; /* 0: this call is not measured */
     int64_t wall_ns;
 };
 
@@ -33,7 +33,7 @@ static void sample_end(struct cw_node_context *node, struct sample begin, int64_
     cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
     next = CW_MIN(CW_MAX(next, 1),
-                  /* grows slowly, since the first calls are not typical */
+                  /* the stride grows slowly, since the first calls are not typical */
                   CW_MIN(STRIDE_MAX, 2 * (int64_t)stride));
     node->stride = node->left = (uint32_t)next;
 }
@@ -70,7 +70,8 @@ static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw
                     struct cw_err *err)
 {
     struct cw_thread_context *work = (struct cw_thread_context *)(uintptr_t)
-                                     /* it is const only while it passes through ctx */
+                                     /* the context is const only while it passes through the
+                                      * operator */
                                      ctx->next_want_arg;
     size_t i = work->want_node;
     const struct cw_plan_node *node = &work->plan->nodes[i];

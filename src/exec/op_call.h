@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls an operator once, and counts and measures it. On an error work->failed names the node. */
+/* Calls an operator once, and counts and measures the call. On an error work->failed names the
+ * node. */
 #ifndef CW_EXEC_OP_CALL_H
 #define CW_EXEC_OP_CALL_H
 
@@ -9,7 +10,7 @@
  * may be written straight into the slot (CW_EVAL_IN_SLOT). */
 int cw_op_call_read(struct cw_thread_context *work, const struct cw_walk_at *at, bool bare,
                     struct cw_element *element, struct cw_err *err);
-/* Applies an element operator; CW_EVAL_DROP when it leaves the element out. */
+/* Applies an element operator; returns CW_EVAL_DROP if the operator leaves the element out. */
 int cw_op_call_apply(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                      struct cw_element *element, struct cw_err *err);
 /* Passes the output of node i to the function of cw_exec_trace. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps the positions of many rows at once through the index operators (shuffle, take, shard, ...),
- * which costs far less than one position at a time. */
+/* Maps the positions of many rows together through the index operators (shuffle, take, shard, ...),
+ * which costs far less than mapping one position at a time. */
 #ifndef CW_EXEC_POSITIONS_H
 #define CW_EXEC_POSITIONS_H
 
@@ -15,8 +15,8 @@ struct cw_positions {
 };
 /* Whether there are index operators between the node and the next source, merge or batch. */
 bool cw_positions_help(const struct cw_plan *plan, size_t node);
-/* Maps positions of the node's elements down through the index operators, to the first node that is
- * none, and returns that node. Counts in `work`, unless it is NULL. */
+/* Maps the positions of the node's elements down through the index operators to the first node that
+ * is none, and returns that node. Calls are counted in `work`, unless it is NULL. */
 size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_thread_context *work,
                         size_t node, struct cw_positions *positions);
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include <string.h>
 
-/* Number of strings in a view: 1 for rank 0, -1 when the dimensions are not valid. */
+/* Returns the number of strings in a view: 1 for rank 0, -1 if the dimensions are not valid. */
 static int64_t view_count(const struct cw_view *view)
 {
     int64_t n = 1;
@@ -45,7 +45,7 @@ void cw_row_batch_print_shape(const struct cw_view *view, struct cw_str *out)
     cw_str_add(out, "]");
 }
 
-/* Bytes of a view's strings, without the offsets. */
+/* Returns the bytes of a view's strings, without the offsets. */
 static size_t str_payload(const struct cw_view *view)
 {
     return view->rank ? view->bytes - ((size_t)view_count(view) + 1) * sizeof(int64_t)
@@ -70,7 +70,7 @@ static int measure_field(const struct cw_row_batch *rows, size_t f, struct cw_te
                               spec->name, cw_str_text(&shape));
         }
         if (!same_shape(first, view))
-            return CW_E_INVALID; /* the caller names both rows */
+            return CW_E_INVALID; /* the caller's message names both rows */
         if (view->dtype == CW_DTYPE_STR) {
             payload += str_payload(view);
             strings += view_count(view);

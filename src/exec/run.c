@@ -20,7 +20,7 @@ static int run(struct cw_plan *plan, struct cw_exec_item *item, const struct tra
     work->trace = trace ? trace->fn : NULL;
     work->trace_arg = trace ? trace->arg : NULL;
     work->trace_rc = 0;
-    if (trace) /* a trace shows operators, so caches are not used */
+    if (trace) /* a trace shows every operator, so caches are not used */
         task->uncached = true, work->caching = false, work->skip = plan->passing;
     int rc = cw_exec_task_begin(task, err);
     if (rc >= 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names source elements for messages: the walk again, without data. */
+/* Names the source elements of which an element is made, for messages. It walks like eval.c, but
+ * without data. */
 #include "exec/eval.h"
 
-/* At most so many sources are named; a batch may have a thousand files. */
+/* The most sources that are named; a batch may have a thousand files. */
 #define SOURCES_MAX 3
 #define TEXT_MAX 400
 
@@ -38,7 +39,7 @@ void cw_eval_describe(const struct cw_plan *plan, uint64_t epoch, const struct c
             continue;
         }
         if (node->step == CW_STEP_GROUP)
-            here.pos *= node->group; /* of its first row */
+            here.pos *= node->group; /* position of its first row */
         size_t inputs = node->step == CW_STEP_MERGE ? node->inputs_n : 1;
         for (size_t k = CW_MIN(inputs, SOURCES_MAX + 1 - n); k > 0; k--) {
             here.node = node->inputs[k - 1];

@@ -46,8 +46,8 @@ static bool all_fixed(const struct cw_spec *spec)
     return true;
 }
 
-/* Whether the rows are runs of a source of numbers, with only take, skip and shard above it:
- * then no element is handled one by one. */
+/* Whether the rows are runs of a source of numbers, with only take, skip and shard above it. Then
+ * no element is handled one by one. */
 static bool is_affine(const struct cw_plan *plan, size_t at)
 {
     for (;;) {
@@ -62,7 +62,7 @@ static bool is_affine(const struct cw_plan *plan, size_t at)
     }
 }
 
-/* Makes the batch that rows are written into as they are computed. */
+/* Makes the batch into which rows are written as they are computed. */
 static int make_batch(struct cw_exec_task *task, struct cw_err *err)
 {
     struct cw_batch *batch = task->batch = cw_batch_new(task->spec->n);
@@ -132,7 +132,8 @@ static void row_at(const struct cw_exec_task *task, int64_t row, struct cw_walk_
         .node = task->cut.node, .pos = task->cut.pos + row, .rep = task->cut.rep};
 }
 
-/* Only the lowest failed row is reported: which one that is does not depend on the threads. */
+/* Records that a row failed. Only the lowest failed row is reported: which one that is does not
+ * depend on the threads. */
 static void fail_row(struct cw_exec_task *task, const struct cw_thread_context *work, int64_t row,
                      struct cw_err *err)
 {
@@ -171,7 +172,8 @@ static int check_field(const struct cw_exec_task *task, size_t f, const struct c
                       task->spec->fields[f].name, cw_str_text(&shape));
 }
 
-/* Copies the row into the batch, except fields that their last operator has written there. */
+/* Copies the row into the batch, except for fields that their last operator has written there
+ * already. */
 static int store_fixed(struct cw_exec_task *task, struct cw_thread_context *work,
                        const struct cw_element *element, struct cw_err *err)
 {
@@ -247,7 +249,7 @@ static int compute_row(struct cw_exec_task *task, struct cw_thread_context *work
     return rc;
 }
 
-/* Returns false if the rows have to be computed one by one. */
+/* Reads the rows as runs of their source. Returns false if they have to be computed one by one. */
 static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
                        int64_t hi)
 {
@@ -278,8 +280,8 @@ static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work
     return true;
 }
 
-/* The row is stored, so what it used of the cache is unpinned. Returns false if that became
- * unreadable while it was used: the row, or its error, is then dropped. */
+/* Releases the pins of a row that is stored. Returns false if a pinned record became unreadable
+ * while it was used: then the row, or its error, is dropped. */
 static bool release(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row)
 {
     bool intact = cw_cache_is_intact(&work->hold);
@@ -291,7 +293,7 @@ static bool release(struct cw_exec_task *task, struct cw_thread_context *work, i
     return intact;
 }
 
-/* Returns false if the item has failed. */
+/* Computes one row. Returns false if the item has failed. */
 static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
                     struct cw_walk_at *at, struct cw_element *element, int64_t row)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An item that is being computed: its buffer, its rows, and what failed. A function may be
- * called by several threads at once only where that is said. */
+/* A task is an item that is being computed: its buffer, its rows, and what failed. Only those
+ * functions may be called by several threads at once whose comments say so. */
 #ifndef CW_EXEC_TASK_H
 #define CW_EXEC_TASK_H
 
@@ -9,63 +9,69 @@
 
 enum cw_task_state {
     CW_TASK_NEW,
-    CW_TASK_BEGINNING, /* one thread finds its rows and allocates its buffer */
-    CW_TASK_OPEN,      /* rows may be taken */
-    CW_TASK_SHUT       /* all rows are taken, or it has failed */
+    CW_TASK_BEGINNING, /* one thread finds the rows and allocates the buffer */
+    CW_TASK_OPEN,      /* threads may take rows */
+    CW_TASK_SHUT       /* all rows are taken, or the item has failed */
 };
 /* A cache of whole batches that may have this item (batch_cache.h). */
 struct cw_batch_cache_use {
     const struct cw_plan_use *use;
     size_t node;
-    size_t above_n; /* operators of the cut between it and the output */
+    size_t above_n; /* the number of operators of the cut between the cache and the output */
 };
 struct cw_exec_task {
-    struct cw_exec_task *next, *prev;         /* pool lock: the queue */
-    struct cw_exec_task *next_all, *prev_all; /* pool lock: all that are not done */
+    struct cw_exec_task *next, *prev; /* guarded by the pool's lock: neighbours in the queue */
+    /* guarded by the pool's lock: neighbours in the list of tasks that are not done */
+    struct cw_exec_task *next_all, *prev_all;
     struct cw_exec_item *item;
     struct cw_plan *plan;
-    enum cw_task_state state; /* pool lock */
-    struct cw_stop stop; /* set: the item fails with CANCELLED, unless it is computed by then */
-    int64_t next_row;    /* pool lock */
-    size_t running;      /* pool lock: threads that compute rows of it */
+    enum cw_task_state state; /* guarded by the pool's lock */
+    /* if it is set, the item fails with CANCELLED, unless all rows are computed by then */
+    struct cw_stop stop;
+    int64_t next_row; /* guarded by the pool's lock */
+    size_t running;   /* guarded by the pool's lock: the number of threads that compute rows */
     int64_t begin_ns;
 
-    /* set by cw_exec_task_begin, read by all */
+    /* The fields below are set by cw_exec_task_begin and only read afterwards. */
     struct cw_plan_item cut;
-    const struct cw_spec *spec; /* of a row */
-    const struct cw_spec *out;  /* of the batch: names */
+    const struct cw_spec *spec; /* of each row */
+    const struct cw_spec *out;  /* of the batch: it has the names of the fields */
     bool lead;                  /* rows are stacked along a new first dimension */
-    bool fixed;  /* row sizes are known: rows are written into the batch; else kept until the end */
-    bool affine; /* rows are runs of one source, read by read_run */
-    bool mapped; /* positions are mapped for many rows at once (positions.h) */
+    /* the sizes of rows are known, so rows are written into the batch; otherwise they are kept
+     * until the end */
+    bool fixed;
+    bool affine; /* the rows are runs of one source, which read_run reads */
+    bool mapped; /* positions are mapped for many rows together (positions.h) */
     int64_t rows;
     struct cw_batch *batch;
     size_t row_bytes[CW_FIELDS_MAX];
-    struct cw_batch_cache_use *whole; /* topmost first */
+    struct cw_batch_cache_use *whole; /* caches of whole batches, topmost first */
     size_t whole_n;
-    bool uncached;    /* caches are not used */
-    size_t whole_hit; /* the node whose cache had the batch, so there are no rows; else SIZE_MAX */
-    _Atomic int64_t run_ns; /* time of the rows, measured if a batch cache is written */
+    bool uncached; /* no cache is used */
+    /* the node whose cache had the batch, so that there are no rows; SIZE_MAX: none had it */
+    size_t whole_hit;
+    _Atomic int64_t run_ns; /* time spent on the rows, measured if the batch is put into a cache */
 
-    /* one entry per row, written by the thread that computes the row */
-    uint8_t *dropped;            /* enum cw_row_fate */
-    const struct cw_view **kept; /* not fixed: views and bytes in one block */
+    /* The arrays below have one entry for each row, written by the thread that computes the row. */
+    uint8_t *dropped;            /* for each row its fate (enum cw_row_fate) */
+    const struct cw_view **kept; /* for each row, unless fixed: its views and bytes in one block */
 
     struct cw_mutex mutex;
-    int64_t failed_row; /* lock: mutex; the lowest row that failed, INT64_MAX = none */
-    struct cw_err err;  /* lock: mutex */
+    int64_t failed_row; /* guarded by mutex: the lowest row that failed; INT64_MAX: none */
+    struct cw_err err;  /* guarded by mutex */
 };
 
 struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item);
 void cw_exec_task_free(struct cw_exec_task *task);
-/* Finds the rows and allocates the buffer. One thread. */
+/* Finds the rows and allocates the buffer. Called by one thread. */
 int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err);
-/* Computes rows [lo, hi). Several threads. */
+/* Computes the rows [lo, hi). Several threads may call it at once. */
 void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t lo,
                       int64_t hi);
-/* Called when the task's stop flag is set: fails the task with CANCELLED. Several threads. */
+/* Fails the task with CANCELLED; called when the task's stop flag is set. Several threads may call
+ * it at once. */
 void cw_exec_task_cancel(struct cw_exec_task *task);
-/* Called when all rows are computed: returns the batch (the caller's ref), or NULL and err. One
+/* Returns a new reference to the batch when all rows are computed, or NULL and err. Called by one
  * thread. */
 struct cw_batch *cw_exec_task_finish(struct cw_exec_task *task, struct cw_thread_context *work,
                                      struct cw_err *err);

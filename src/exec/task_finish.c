@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the batch of computed rows: closes the gaps of rows that were left out, concatenates
+/* Makes the batch of the computed rows: closes the gaps of rows that were left out, concatenates
  * kept rows, and applies the operators behind the batch. */
 #include "base/mem.h"
 #include "exec/batch_cache.h"
@@ -8,7 +8,7 @@
 #include "exec/task.h"
 #include <string.h>
 
-#define SPARE_PART 8 /* share of an output's memory that may stay unused */
+#define SPARE_PART 8 /* one part in so many of an output's memory may stay unused */
 
 static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate)
 {
@@ -18,7 +18,7 @@ static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate
     return n;
 }
 
-/* Moves the remaining rows into memory of their own, if the memory for all rows is much larger.
+/* Copies the remaining rows to memory of their own if the memory for all rows is much larger.
  * Returns NULL if the batch stays where it is. */
 static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
 {
@@ -34,7 +34,7 @@ static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
     return buf;
 }
 
-/* Moves rows up over those that were left out, and tensors over the bytes that are freed. */
+/* Moves rows up over those that were left out, and tensors over the bytes that this frees. */
 static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 {
     struct cw_batch *batch = task->batch;
@@ -112,7 +112,7 @@ static int assemble(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     return rc;
 }
 
-/* Applies the element operators behind the batch to the whole of it, and packs their result. */
+/* Applies the element operators behind the batch to the whole batch, and packs their result. */
 static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work, bool keep,
                        struct cw_err *err)
 {
@@ -149,7 +149,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work
     return 0;
 }
 
-/* Puts the batch into caches directly behind it. */
+/* Puts the batch into the caches directly behind it. */
 static void keep_batch(const struct cw_exec_task *task)
 {
     const struct cw_batch *batch = task->batch;
@@ -160,7 +160,7 @@ static void keep_batch(const struct cw_exec_task *task)
     cw_batch_cache_put(task, task->cut.above_n, &element);
 }
 
-/* Makes the batch of the rows. */
+/* Makes the batch from the rows. */
 static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 {
     if (task->whole_hit != SIZE_MAX)
@@ -170,7 +170,7 @@ static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err
     return left < task->rows && task->lead ? close_up(task, left, err) : 0;
 }
 
-/* An output whose only element was left out has no tensors. */
+/* Makes an output without tensors, for one whose only element was left out. */
 static void make_empty(struct cw_exec_task *task)
 {
     cw_batch_unref(task->batch);
@@ -187,7 +187,8 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
         return 0;
     }
     int rc = join_rows(task, *left, err);
-    /* a batch from which bad elements were left out is not cached: another run may not skip them */
+    /* A batch from which bad elements were left out is not cached, since another run may not skip
+     * them. */
     bool keep = rc >= 0 && !*bad;
     if (keep)
         keep_batch(task);

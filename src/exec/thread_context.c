@@ -130,8 +130,8 @@ static void add_counts(const struct cw_node_tally *count, struct cw_exec_count *
     sum->hits += load(&count->hits);
 }
 
-/* Operators that are never called, and index operators, see no elements: their counters are
- * derived from those of their inputs. */
+/* Operators that are never called, and index operators, see no elements: their counters are derived
+ * from those of their inputs. */
 static void take_over(const struct cw_plan_node *node, const struct cw_exec_count *in,
                       struct cw_exec_count *mine)
 {

@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 
-/* CPU time that may be saved up while idle, as a multiple of the limit */
+/* ns of CPU time that may be saved up while the threads are idle, for a limit of one CPU; it is
+ * proportional to the limit */
 #define BURST_NS 20e6
 
 void cw_throttle_init(struct cw_throttle *t, double cpus, int64_t now_ns)
