@@ -47,7 +47,8 @@ static bool has_range(const struct cw_opt *row)
     return number && (row->min != 0 || row->max != 0);
 }
 
-/* A limit that is there only to keep arithmetic safe is no news. */
+/* Appends the range of a numeric option. A limit that only keeps arithmetic safe is not
+ * mentioned. */
 static void add_range(const struct cw_opt *row, struct cw_str *out)
 {
     if (!has_range(row))
@@ -115,7 +116,7 @@ static void add_member(const char *key, const char *text, struct cw_str *out)
     cw_str_add_json(out, text, strlen(text));
 }
 
-/* For programs; people get cw_opt_type_name. */
+/* Returns the name of a type for programs; cw_opt_type_name gives the one for people. */
 static const char *type_word(enum cw_opt_type type)
 {
     static const char *const words[] = {
@@ -247,6 +248,7 @@ void cw_ops_describe_markdown(const struct cw_op *op, struct cw_str *out)
     markdown_head(out);
     for (size_t i = 0; i < n; i++)
         markdown_of(all[i], out);
-    while (out->len > 1 && out->s[out->len - 2] == '\n') /* one newline at the end */
+    /* exactly one newline is left at the end */
+    while (out->len > 1 && out->s[out->len - 2] == '\n')
         out->s[--out->len] = '\0';
 }

@@ -11,14 +11,15 @@
 #include "base/thread.h"
 #include "format/same_file.h"
 
-#define KNOWN_MAX ((size_t)1 << 20) /* files whose sums are remembered; then all are forgotten */
-/* A file that changed so lately might change again without its times showing it: its sum is not
- * remembered. */
+/* the most files whose checksums are remembered; when there are more, all are forgotten */
+#define KNOWN_MAX ((size_t)1 << 20)
+/* A file that changed less than this time ago might change again without new times; its checksum is
+ * not remembered. */
 #define SETTLE_NS (INT64_C(2) * 1000000000)
 
 static struct {
-    struct cw_mutex mutex; /* guards the rest */
-    struct cw_map map;     /* hash of `file` -> struct known */
+    struct cw_mutex mutex; /* guards what follows */
+    struct cw_map map;     /* maps a hash of `file` to a struct known */
 } sums = {.mutex = CW_MUTEX_INIT};
 
 struct known {
@@ -86,7 +87,8 @@ static struct cw_found_file found_of(const char *path, int *fd, const struct sta
                                   .mtime_ns = cw_local_mtime_ns(st)};
 }
 
-/* What was read while it changed is neither the old file nor the new one. */
+/* Checks that a file did not change while it was read: otherwise its bytes are neither those of the
+ * old file nor those of the new one. */
 static int check_unchanged(const char *path, int fd, const struct stat *before, struct cw_err *err)
 {
     struct stat after;

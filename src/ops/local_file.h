@@ -12,18 +12,18 @@
 #include "data/identity.h"
 
 int64_t cw_local_mtime_ns(const struct stat *st);
-/* Makes the stamp of the file at path. st: the result of stat. The file is opened if its bytes
- * must be read. */
+/* Makes the stamp of the file at path. st: the result of stat for it. The file is opened if its
+ * bytes must be read. */
 int cw_local_stamp(enum cw_identity identity, const char *path, const struct stat *st,
                    const struct cw_stop *stop, struct cw_file_stamp *ret_stamp, struct cw_err *err);
-/* Returns 0 if the open file is the one that has the stamp `means`, else OTHER_FILE. */
+/* Returns 0 if the open file is the one whose stamp is `means`, otherwise OTHER_FILE. */
 int cw_local_same(const struct cw_file_stamp *means, const char *path, int fd,
                   const struct stat *st, const struct cw_stop *stop, struct cw_err *err);
-/* The same for a file whose bytes the caller has read completely. */
+/* Does the same for a file of which the caller has read all bytes. */
 int cw_local_same_bytes(const struct cw_file_stamp *means, const char *path, const struct stat *st,
                         const void *p, size_t n, struct cw_err *err);
-/* Opens the file and compares it. A file that does not exist is OTHER_FILE too. flags: for open,
- * besides those for reading. */
+/* Opens the file and compares it with its stamp. A file that does not exist gives OTHER_FILE, too.
+ * flags: given to open in addition to those for reading. */
 int cw_local_open(const struct cw_file_stamp *means, const char *path, int flags,
                   const struct cw_stop *stop, int *ret_fd, struct stat *ret_st, struct cw_err *err);
 

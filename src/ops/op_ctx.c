@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators ask of the engine during a call: memory of the element, and the place of the
- * result. */
+/* The functions by which operators get memory during a call, and a place for their result. */
 #include "ops/op.h"
 
 #include "data/spec.h"

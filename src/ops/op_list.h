@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every built-in operator, sorted by name: CW_OP(name) for the descriptor cw_op_<name> in
- * op_<name>.c. Include with CW_OP defined. */
+/* The list of all built-in operators, sorted by name. CW_OP(NAME) stands for the descriptor
+ * cw_op_NAME in op_NAME.c. It is included with CW_OP defined. */
 CW_OP(batch)
 CW_OP(burn)
 CW_OP(cache)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators by name, from op_list.h. */
+/* Finds operators by name, in the list of op_list.h. */
 #include "ops/op.h"
 
 #include "base/str.h"

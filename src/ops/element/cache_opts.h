@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `cache` and `mark` have in common. Neither is ever called: the engine passes them by
- * (plan/compile.c) and looks for their options in graph/cacheable.c. */
+/* The options of the operators `cache` and `mark`. Neither operator is ever called: the engine
+ * skips them (plan/compile.c) and reads their options in graph/cacheable.c. */
 #ifndef CW_OPS_ELEMENT_CACHE_OPTS_H
 #define CW_OPS_ELEMENT_CACHE_OPTS_H
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `eval` and `filter` share: the text is checked with the options, and each thread binds
- * its own copy to the spec when its first element comes. */
+/* The common part of the operators `eval` and `filter`. The text of the expression is checked
+ * together with the options; each thread binds its own copy to the spec when its first element
+ * comes. */
 #ifndef CW_OPS_ELEMENT_EXPR_OP_H
 #define CW_OPS_ELEMENT_EXPR_OP_H
 
 #include "ops/expr/expr.h"
 
-/* Parses and binds; the caller frees. */
+/* Parses an expression and binds it to a spec; the caller frees it. */
 int cw_expr_op_compile(const char *text, const struct cw_spec *in, struct cw_expr **ret_expr,
                        struct cw_err *err);
 
@@ -15,7 +16,7 @@ struct cw_expr_op_scratch {
 };
 void *cw_expr_op_scratch_new(const void *opts, void *state);
 void cw_expr_op_scratch_free(void *scratch);
-/* The value of the expression for this element. */
+/* Evaluates the expression for this element. */
 int cw_expr_op_value(struct cw_expr_op_scratch *scratch, const char *text,
                      const struct cw_op_ctx *ctx, const struct cw_element *element,
                      struct cw_view *ret_view, struct cw_err *err);

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include "ops/kernels/resample.h"
 
-#define SIDE_LIMIT (1 << 24) /* so that 32-bit arithmetic on positions is safe */
+/* the largest side in pixels, so that 32-bit arithmetic on positions is safe */
+#define SIDE_LIMIT (1 << 24)
 
 bool cw_image_accepts(const struct cw_field *field)
 {

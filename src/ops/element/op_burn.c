@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: uses CPU time. Stands for work in tests. */
+/* Element operator `burn`: uses CPU time. It stands for real work in tests. */
 #include "ops/op_util.h"
 
 #include "base/clock.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: where a cache shall be. Leaves elements as they are. */
+/* Element operator `cache`: marks a place at which elements are cached. It does not change
+ * elements. */
 #include "ops/element/cache_opts.h"
 
 static const struct cw_opt options[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: values as another dtype. The rules are NumPy's astype where that is defined; where C
- * leaves it open (a float beyond the integer's range, NaN), the result is fixed here: the
- * nearest end, 0. */
+/* Element operator `cast`: converts values to another dtype. The rules are those of NumPy's astype
+ * where it defines them. Where C leaves the result open (a float beyond the integer's range, NaN),
+ * it is fixed here: the nearest end of the range, and 0. */
 #include "ops/kernels/num.h"
 #include "ops/op_util.h"
 

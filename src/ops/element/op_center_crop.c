@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: the middle of an image. */
+/* Element operator `center_crop`: takes the middle of an image. */
 #include "ops/element/image_view.h"
 
 #include <string.h>
@@ -22,16 +22,16 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return cw_image_infer(in, size.h, size.w, false, ret_field, err);
 }
 
-/* Where `need` samples begin in the middle of `have`: halves go to the even number, as in
- * torchvision. */
+/* Returns where `need` samples begin in the middle of `have`; halves are rounded to the even
+ * number, as in torchvision. */
 static int64_t middle(int64_t have, int64_t need)
 {
     const int64_t gap = have - need, half = gap / 2;
     return gap % 2 == 0 || half % 2 == 0 ? half : half + 1;
 }
 
-/* What is taken of an axis, and where it goes: an image that is too small is surrounded by
- * zeros. */
+/* Says which samples of an axis are taken, and where they are put: an image that is too small is
+ * surrounded by zeros. */
 static void place(int64_t have, int64_t need, int64_t *ret_from, int64_t *ret_n, int64_t *ret_to)
 {
     const bool small = have < need;

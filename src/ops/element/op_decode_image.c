@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: the bytes of a JPEG or PNG file to samples. When a crop follows, only what it needs
- * is decoded. */
+/* Element operator `decode_image`: decodes the bytes of a JPEG or PNG file to samples. If a crop
+ * follows, only the part that it needs is decoded. */
 #include "ops/element/image_view.h"
 
 #include <ctype.h>
@@ -74,7 +74,7 @@ static int check_size(int64_t h, int64_t w, struct cw_err *err)
     return 0;
 }
 
-/* The view of a part of an image of h x w samples, and memory for it. */
+/* Makes the view of a part of an image of h x w samples, with memory for it. */
 static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const struct cw_rect *part,
                      int64_t h, int64_t w, int64_t channels, struct cw_err *err)
 {
@@ -91,16 +91,16 @@ static int make_view(const struct cw_op_ctx *ctx, struct cw_view *out, const str
     return rc;
 }
 
-/* One JPEG file on its way to an image. */
+/* the decoding of one JPEG file */
 struct decoding {
     const struct cw_op_ctx *ctx;
     struct cw_jpeg *jpeg;
     const struct cw_view *in;
-    int channels; /* that were asked for */
-    int64_t h, w; /* of the whole image */
+    int channels; /* the number of channels that were asked for */
+    int64_t h, w; /* size of the whole image */
 };
 
-/* want: the part that is needed, NULL = everything. */
+/* Decodes the part `want` of the image; NULL: all of it. */
 static int decode_part(struct decoding *of, const struct cw_rect *want, struct cw_view *out,
                        struct cw_err *err)
 {
@@ -113,9 +113,9 @@ static int decode_part(struct decoding *of, const struct cw_rect *want, struct c
     return rc == 0 ? cw_jpeg_finish(of->jpeg, out->data, err) : rc;
 }
 
-/* The whole was preferred and cannot be had: the part that is needed may be. It is marked as a
- * part also when its margins make it as large as the image, since what lies outside of `want`
- * may be damaged. */
+/* Decodes only the part that is needed, after the whole image, which was preferred, could not be
+ * decoded. The result is marked as a part even if its margins make it as large as the image, since
+ * what lies outside of `want` may be damaged. */
 static int decode_part_instead(struct decoding *of, const struct cw_rect *want, struct cw_view *out,
                                struct cw_err *err)
 {

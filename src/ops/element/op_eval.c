@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: a field computed by an expression. */
+/* Element operator `eval`: computes a field by an expression. */
 #include "ops/element/expr_op.h"
 
 #include <string.h>
 
 struct eval_opts {
     char *expr;
-    char *out; /* NULL or "": see the help */
+    char *out; /* NULL or "": the help text says which field it is then */
 };
 
 #define OFFSET(member) offsetof(struct eval_opts, member)
@@ -34,7 +34,8 @@ static int check(const void *opts, struct cw_err *err)
     return rc;
 }
 
-/* Which field the result replaces; in->n = it is added. */
+/* Returns the index of the field that the result replaces; in->n: the result is added as a new
+ * field. */
 static int find_place(const struct eval_opts *o, const struct cw_expr *expr,
                       const struct cw_spec *in, size_t *ret_place, struct cw_err *err)
 {

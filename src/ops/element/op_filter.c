@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: keeps the elements for which an expression is true. */
+/* Element operator `filter`: keeps the elements for which an expression is true. */
 #include "ops/element/expr_op.h"
 #include "ops/kernels/num.h"
 #include "ops/op_util.h"

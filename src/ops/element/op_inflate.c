@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: a field after itself, `factor` times. Stands for operators that grow data, in tests. */
+/* Element operator `inflate`: repeats the bytes of a field `factor` times. It stands for operators
+ * that make data larger, in tests. */
 #include "ops/op_util.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: where a cache may be. Leaves elements as they are. */
+/* Element operator `mark`: marks a place at which elements may be cached. It does not change
+ * elements. */
 #include "ops/element/cache_opts.h"
 
 static const struct cw_opt options[] = {

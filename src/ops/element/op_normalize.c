@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: samples to floats of mean 0 and deviation 1. */
+/* Element operator `normalize`: converts samples to floats of mean 0 and standard deviation 1. */
 #include "ops/element/image_view.h"
 
 #include "base/mem.h"
@@ -12,7 +12,7 @@ struct normalize_opts {
     double scale;
 };
 struct normalize_state {
-    size_t channels; /* how many means or deviations were given */
+    size_t channels; /* the number of means or deviations that were given */
     double mean[CHANNELS_MAX], std[CHANNELS_MAX];
     struct cw_normalize u8;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: mirrors an image, or not. */
+/* Element operator `random_flip`: mirrors an image, or leaves it as it is. */
 #include "ops/element/image_view.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: a random rectangle of an image, in a given size. The rectangle is torchvision's
- * (Szegedy et al., "Going deeper with convolutions", CVPR 2015): a share of the area and an
- * aspect ratio, ten tries, else the middle. */
+/* Element operator `random_resized_crop`: takes a random rectangle of an image, and resizes it to a
+ * given size. The rectangle is chosen as in torchvision (Szegedy et al., "Going deeper with
+ * convolutions", CVPR 2015): it has a random part of the area and a random aspect ratio; after ten
+ * tries that do not fit, the middle is taken. */
 #include "ops/element/image_view.h"
 
 #include <math.h>
@@ -68,7 +69,7 @@ static int infer_field(const void *opts, const struct cw_field *in, struct cw_fi
     return cw_image_infer(in, size.h, size.w, true, ret_field, err);
 }
 
-/* The largest rectangle in the middle whose ratio is allowed. */
+/* Returns the largest rectangle in the middle of the image whose aspect ratio is allowed. */
 static struct cw_rect middle(const struct random_resized_crop_opts *o, int64_t h, int64_t w)
 {
     struct cw_rect rect = {.h = h, .w = w};

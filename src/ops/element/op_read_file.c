@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: a path becomes the bytes of that file. */
+/* Element operator `read_file`: replaces a path by the bytes of that file. */
 #include "format/source_file.h"
 #include "ops/local_file.h"
 #include "ops/op_util.h"
@@ -42,13 +42,13 @@ static int path_text(const struct cw_op_ctx *ctx, const struct cw_view *in, char
     return 0;
 }
 
-/* Without a stamp: whatever is there. By content: what is to be read anyway is compared
- * afterwards. */
+/* Opens a file. Without a stamp any file at that path is right. If files are identified by content,
+ * the comparison follows when the bytes were read, since they are read anyway. */
 static int open_file(const char *path, const struct cw_file_stamp *stamp, int *ret_fd,
                      struct stat *ret_st, struct cw_err *err)
 {
     struct cw_file_stamp size = {.identity = CW_IDENTITY_SIZE};
-    /* Not blocking, so that a named pipe is refused instead of waited for. */
+    /* O_NONBLOCK has the effect that a named pipe is refused instead of waited for. */
     if (stamp && stamp->identity != CW_IDENTITY_CONTENT)
         return cw_local_open(stamp, path, O_NONBLOCK, NULL, ret_fd, ret_st, err);
     size.size = stamp ? stamp->size : 0;
@@ -77,8 +77,8 @@ static int read_all(const struct cw_source_file *file, const struct cw_view *out
     return rc < 0 ? cw_err_wrap(err, "%s", file->path) : 0;
 }
 
-/* Cached blocks are found by size and time; if they are not what the job means, the file itself
- * may still be. */
+/* Reads a file that is identified by its content. Cached blocks are found by size and time; if they
+ * do not have the right checksum, the file itself may still have it, and is read. */
 static int read_content(const struct cw_source_file *file, const struct cw_file_stamp *stamp,
                         const struct stat *st, const struct cw_view *out, struct cw_err *err)
 {

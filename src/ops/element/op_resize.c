@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: an image in another size. */
+/* Element operator `resize`: resizes an image. */
 #include "ops/element/image_view.h"
 
 #include "base/mem.h"
@@ -22,7 +22,7 @@ static const struct cw_opt options[] = {
     {0},
 };
 
-/* Sizes that come out for h x w, -1 = not known. */
+/* Returns the size of the result for an image of h x w; -1: not known. */
 static struct cw_image_size size_for(const struct resize_opts *o, int64_t h, int64_t w)
 {
     const int64_t side = o->size.v[0];

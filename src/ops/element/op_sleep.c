@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element: waits. Stands for slow input in tests. */
+/* Element operator `sleep`: waits. It stands for slow input in tests. */
 #include "ops/op_util.h"
 
 struct sleep_opts {

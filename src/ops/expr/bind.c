@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names to fields and constants, and the type of every step, by running the steps over types. */
+/* Binds an expression to a spec: names become fields or constants, and each step gets its type, by
+ * running the steps over types instead of values. */
 #include "ops/expr/expr.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ struct binder {
     struct cw_expr *expr;
     const struct cw_spec *in;
     struct cw_err *err;
-    const struct cw_field *shape; /* the first field that is not a scalar */
+    const struct cw_field *shape; /* the first field that is not a scalar; NULL: none so far */
 };
 
 static int field_list(const struct binder *b, const struct cw_expr_step *step)
@@ -27,7 +28,7 @@ static int field_list(const struct binder *b, const struct cw_expr_step *step)
                       near ? "\"?" : "", cw_str_text(&list));
 }
 
-/* A word that is no field. */
+/* Makes a constant of a word that is not a field. Returns false if there is no such constant. */
 static bool constant(struct cw_expr_step *step)
 {
     static const struct {
@@ -51,8 +52,8 @@ static bool constant(struct cw_expr_step *step)
     return false;
 }
 
-/* The shape of the result so far is that of b->shape; dims that are known there or here must
- * agree. */
+/* Merges a field's shape into b->shape, the shape of the result so far. Dimensions that both know
+ * must agree. */
 static int merge_shape(struct binder *b, const struct cw_field *field)
 {
     struct cw_field *result = &b->expr->result;
@@ -112,7 +113,7 @@ static bool is_float(enum cw_expr_type type)
     return type == CW_EXPR_F32 || type == CW_EXPR_F64;
 }
 
-/* The float type that a value becomes. */
+/* Returns the float type to which a value is converted. */
 static enum cw_expr_type float_of(const struct cw_expr_step *v)
 {
     if (is_float(v->type))
@@ -120,7 +121,8 @@ static enum cw_expr_type float_of(const struct cw_expr_step *v)
     return v->small && !v->weak ? CW_EXPR_F32 : CW_EXPR_F64;
 }
 
-/* The type in which two operands meet; to_float: even two integers. */
+/* Returns the type to which two operands are converted; to_float: a float type even for two
+ * integers. */
 static enum cw_expr_type meet(const struct cw_expr_step *a, const struct cw_expr_step *b,
                               bool to_float)
 {
@@ -130,7 +132,7 @@ static enum cw_expr_type meet(const struct cw_expr_step *a, const struct cw_expr
         return float_of(b);
     if (b->weak && !a->weak)
         return float_of(a);
-    return CW_MAX(float_of(a), float_of(b)); /* F32 < F64 */
+    return CW_MAX(float_of(a), float_of(b)); /* F32 < F64: the larger type is taken */
 }
 
 static void bind_binary(struct cw_expr_step *step, const struct cw_expr_step *a,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the steps over blocks of values, so that what is computed stays in the cache. A scalar is
- * one value, read again for each of the others. */
+/* Evaluates an expression. The steps run over blocks of values, so that intermediate values stay in
+ * the processor's cache. A scalar is one value, which is read again for each of the others. */
 #include "ops/expr/expr.h"
 
 #include "ops/kernels/exact_math.h"
@@ -13,7 +13,7 @@
 
 struct lane {
     enum cw_expr_type type;
-    size_t mask; /* 0 for a scalar: every index is its only value */
+    size_t mask; /* 0 for a scalar, so that every index refers to its only value */
     union {
         int64_t i[BLOCK];
         double f[BLOCK];
@@ -90,7 +90,7 @@ static int int_mod(const struct cw_expr_step *step, int64_t a, int64_t b, int64_
 {
     if (b == 0)
         return fail_at(step, "remainder of a division by zero", err);
-    int64_t r = b == -1 ? 0 : a % b; /* INT64_MIN % -1 traps */
+    int64_t r = b == -1 ? 0 : a % b; /* the processor raises an exception for INT64_MIN % -1 */
     *ret = r != 0 && (r < 0) != (b < 0) ? r + b : r;
     return 0;
 }
@@ -202,7 +202,7 @@ static void float_binary(enum cw_expr_code code, struct lane *a, const struct la
         EACH(floor_mod(p, q));
     case CW_EXPR_POW:
         EACH(exact_pow(p, q));
-    case CW_EXPR_MIN: /* NaN if either is */
+    case CW_EXPR_MIN: /* the result is NaN if either operand is */
         EACH(p < q || isnan(p) ? p : q);
     case CW_EXPR_MAX:
         EACH(p > q || isnan(p) ? p : q);
@@ -241,7 +241,7 @@ static double float_one(enum cw_expr_code code, double v)
     case CW_EXPR_CEIL:
         return ceil(v);
     default:
-        return rint(v); /* ties to even */
+        return rint(v); /* ties are rounded to even */
     }
 }
 
@@ -346,7 +346,7 @@ static int run_block(const struct cw_expr *expr, const struct cw_element *elemen
     return rc;
 }
 
-/* The result's shape: that of the operands that are no scalars, which must agree. */
+/* Finds the shape of the result: that of the operands that are no scalars, which must agree. */
 static int find_shape(const struct cw_expr *expr, const struct cw_op_ctx *ctx,
                       const struct cw_element *element, struct cw_view *out, struct cw_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text to postfix steps: precedence climbing over a lexer that looks one token ahead. As in
- * Python, from loose to tight: or, and, not, comparisons, + -, * / %, unary -, **. Nesting is
- * limited, so is the recursion. */
+/* Parses an expression to postfix steps, by precedence climbing over a lexer that looks one token
+ * ahead. The precedences are those of Python, from loose to tight: or, and, not, comparisons, + -,
+ * * / %, unary -, **. The depth of nesting is limited, and with it the recursion. */
 #include "ops/expr/expr.h"
 
 #include "base/mem.h"
@@ -17,18 +17,19 @@ struct token {
     size_t n;
 };
 struct parser {
-    const char *text, *at; /* at: behind the token */
+    const char *text, *at; /* at: the position behind the token */
     struct token token;
     struct cw_expr *expr;
-    size_t depth;  /* of nesting */
-    size_t values; /* on the stack at this point */
+    size_t depth;  /* depth of nesting */
+    size_t values; /* number of values on the stack at this point of the expression */
     struct cw_err *err;
 };
 
 static const struct {
     const char *s;
     enum cw_expr_code code;
-    int level; /* of a binary operator: higher binds tighter; 0 = not binary */
+    /* precedence of a binary operator: a higher one binds tighter; 0: it is not binary */
+    int level;
 } signs[] = {{"or", CW_EXPR_OR, 1}, {"and", CW_EXPR_AND, 2}, {"not", CW_EXPR_NOT, 0},
              {"<=", CW_EXPR_LE, 4}, {">=", CW_EXPR_GE, 4},   {"==", CW_EXPR_EQ, 4},
              {"!=", CW_EXPR_NE, 4}, {"<", CW_EXPR_LT, 4},    {">", CW_EXPR_GT, 4},
@@ -139,7 +140,7 @@ static int emit_checked(struct parser *p, enum cw_expr_code code, size_t at)
 
 static int parse_level(struct parser *p, int level);
 
-/* Every way into the grammar's inside; keeps the recursion bounded. */
+/* Parses a nested part. All recursion goes through this function, which limits its depth. */
 static int parse_inside(struct parser *p, int level)
 {
     if (p->depth >= CW_EXPR_DEPTH_MAX)
@@ -176,8 +177,8 @@ static int parse_number(struct parser *p)
     return next(p);
 }
 
-/* Behind the name and at "(". min and max fold their arguments two at a time, clip is max, then
- * min. */
+/* Parses the arguments of a function; the parser stands behind its name, at "(". min and max take
+ * their arguments two at a time; clip is max followed by min. */
 static int parse_call(struct parser *p, size_t f, size_t at)
 {
     size_t args = 0;
@@ -246,7 +247,7 @@ static int parse_primary(struct parser *p)
                                               : "a value is missing");
 }
 
-/* -a ** b is -(a ** b); a ** -b is allowed. */
+/* Parses a unary operator: -a ** b means -(a ** b), and a ** -b is allowed. */
 static int parse_unary(struct parser *p)
 {
     size_t at = column(p);
@@ -273,7 +274,8 @@ static int parse_unary(struct parser *p)
     return rc < 0 ? rc : emit_checked(p, CW_EXPR_POW, at);
 }
 
-/* The binary operator at the token, if it binds at least as tightly as level; NULL index = none. */
+/* Whether the token is a binary operator that binds at least as tightly as level; *ret_sign
+ * receives its index. */
 static bool binary_at(const struct parser *p, int level, size_t *ret_sign)
 {
     for (size_t i = 0; i < CW_ARRAY_LEN(signs); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Group: `size` elements become one. Only the shape is decided here; the engine computes elements
- * straight into their rows of the batch. */
+/* Group operator `batch`: makes one element of `size` elements. Only the shape is decided here; the
+ * engine computes elements straight into their rows of the batch. */
 #include "ops/op.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: everything `count` times over. The number of the repetition goes into the key of every
- * random stream upstream, so each time the order and the augmentation are others. */
+/* Index operator `repeat`: repeats all elements `count` times. The number of the repetition is part
+ * of the key of every random stream upstream, so order and augmentation differ each time. */
 #include "ops/op_util.h"
 
 struct repeat_opts {
@@ -38,7 +38,7 @@ static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos,
     const struct repeat_opts *o = opts;
     (void)state;
     (void)ret_input;
-    /* Nested repeats give each combination a number of its own. */
+    /* With nested repeats each combination of repetitions has a number of its own. */
     at->rep = at->rep * (uint64_t)o->count + (uint64_t)(pos / at->in_n[0]);
     return pos % at->in_n[0];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: every num_shards-th element, from element `index` on. */
+/* Index operator `shard`: takes every num_shards-th element, beginning with element `index`. */
 #include "ops/op_util.h"
 
 struct shard_opts {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: a permutation of the positions, computed for each position by itself (base/rng.h
- * cw_perm), a function of (seed, epoch, repetition, operator). With `window`, neighbours in the
- * input stay near each other: blocks of neighbouring records are permuted, then records inside
- * windows of some blocks, so that reading stays mostly sequential. */
+/* Index operator `shuffle`: permutes the positions. Each position is computed by itself (cw_perm in
+ * base/rng.h), as a function of seed, epoch, repetition and operator. With `window`, neighbours in
+ * the input stay near each other: blocks of neighbouring records are permuted, and then the records
+ * inside of windows of some blocks, so that reading stays mostly sequential. */
 #include "ops/op_util.h"
 
 #include "base/hash.h"
@@ -11,9 +11,10 @@ struct shuffle_opts {
     int64_t seed, window;
 };
 
-/* Blocks of a window: enough that a window mixes records from many places of the source. */
+/* Number of blocks in a window: enough that a window mixes records from many places of the
+ * source. */
 enum { BLOCKS_OF_WINDOW = 16 };
-/* Second words of the keys of one operator's several permutations. */
+/* Distinguish the keys of the several permutations of one operator. */
 enum { KEY_BLOCKS = 1, KEY_OFFSET = 2, KEY_WINDOW = 3 };
 
 #define OFFSET(member) offsetof(struct shuffle_opts, member)
@@ -52,8 +53,9 @@ static uint64_t permuted(const struct cw_at *at, uint64_t seed, uint64_t key, ui
     return cw_perm_at(&perm, i);
 }
 
-/* The source seen as a ring that begins at a drawn place, so that block bounds differ each epoch
- * and the records that fill no block are others each time. */
+/* Returns where the ring of all records begins in this epoch and repetition. The place is random,
+ * so the bounds of blocks differ each time, and so do the records that are left over because they
+ * fill no block. */
 static uint64_t ring_offset(const struct cw_at *at, uint64_t seed, uint64_t n)
 {
     struct cw_rng rng;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: all but the first `count` elements. */
+/* Index operator `skip`: leaves out the first `count` elements. */
 #include "ops/op_util.h"
 
 struct skip_opts {

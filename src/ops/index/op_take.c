@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: the first `count` elements. */
+/* Index operator `take`: takes the first `count` elements. */
 #include "ops/op_util.h"
 
 struct take_opts {

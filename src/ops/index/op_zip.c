@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index: element p of each input side by side, their fields in one element. The engine reads all
- * inputs of this operator; map says that the position is the same in each. */
+/* Index operator `zip`: element p has the fields of element p of each input. The engine reads all
+ * inputs of this operator; its map says that the position is the same in each. */
 #include "ops/op_util.h"
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,

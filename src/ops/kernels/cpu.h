@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which loops this processor can run. Every kernel has a plain C version and may have an AVX2 one
- * that gives the same bytes; the choice is made at run time, so one binary runs on any x86-64. */
+/* Finds out which instructions this processor has. Every kernel has a plain C version and may have
+ * an AVX2 version that gives the same bytes; the choice is made at run time, so one binary runs on
+ * any x86-64. */
 #ifndef CW_OPS_KERNELS_CPU_H
 #define CW_OPS_KERNELS_CPU_H
 

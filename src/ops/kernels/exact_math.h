@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp and log that give the same bits on every CPU: the C library's choose code by processor,
- * and differ in the last place. For option-sized arguments; good to about 1e-15. */
+/* exp and log that give the same bits on every CPU. Those of the C library choose their code by
+ * processor, and the last bit of their results differs. They are made for numbers of the size of
+ * options; the error is about 1e-15. */
 #ifndef CW_OPS_KERNELS_EXACT_MATH_H
 #define CW_OPS_KERNELS_EXACT_MATH_H
 

@@ -10,26 +10,29 @@
 #include "ops/kernels/jpeg_fast.h"
 #include "ops/kernels/pixels.h"
 
-/* Upsampling of chroma looks at neighbours: pixels decoded beyond each side of what is wanted. */
+/* Pixels that are decoded on each side in addition to the part that is wanted, because the
+ * upsampling of chroma reads neighbours. */
 #define MARGIN_X 2
 #define MARGIN_Y 2
 #define ROWS_AT_ONCE 16
-#define SCANS_MAX 500 /* more are an attack: each costs a pass over the whole image */
+/* a file with more scans is an attack, since each scan costs a pass over the whole image */
+#define SCANS_MAX 500
 
 struct cw_jpeg {
     struct jpeg_decompress_struct d;
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf fail;
-    char damage[JMSG_LENGTH_MAX]; /* the first warning that means lost data, "" = none */
+    char damage[JMSG_LENGTH_MAX]; /* the first warning that means lost data; "": none */
     struct cw_rect part;
-    /* of pixels from the top whose data are needed: damage behind them does not count */
+    /* Number of rows of pixels from the top whose data are needed: damage behind them does not
+     * count. */
     int64_t rows;
-    bool ends; /* the file ends as it should: nothing was cut off */
+    bool ends; /* the file has an end marker, so nothing was cut off */
     int channels;
     struct cw_jpeg_fast *fast;
-    bool is_fast; /* this image will be tried with it */
-    bool plain;   /* no image will */
+    bool is_fast; /* the fast decoder is tried for this image */
+    bool plain;   /* the fast decoder is never used (cw_jpeg_set_plain) */
 };
 
 CW_NORETURN static void on_error(j_common_ptr common)
@@ -53,7 +56,8 @@ static bool loses_data(int msg_code)
     }
 }
 
-/* Where a file has several scans, each part of the image needs all of them. */
+/* Whether all data that were read are needed: in a file of several scans each part of the image
+ * needs all of them. */
 static bool is_needed(const struct cw_jpeg *jpeg)
 {
     const struct jpeg_decompress_struct *d = &jpeg->d;
@@ -69,7 +73,7 @@ static void on_message(j_common_ptr common, int level)
 
 static void on_output(j_common_ptr common)
 {
-    (void)common; /* libjpeg's own goes to stderr */
+    (void)common; /* libjpeg's own function would write to stderr */
 }
 
 static void on_progress(j_common_ptr common)
@@ -130,13 +134,13 @@ static int damaged(struct cw_jpeg *jpeg, struct cw_err *err)
     return cw_err_set(err, CW_E_CORRUPT, "damaged JPEG image: %s", jpeg->damage);
 }
 
-/* What the file's colours can be turned into, and how. */
+/* Chooses the colour space in which libjpeg gives the image, and how the rest is converted. */
 static void choose_colours(struct cw_jpeg *jpeg, int channels)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     jpeg->channels = channels ? channels : d->num_components == 1 ? 1 : 3;
     if (d->jpeg_color_space == JCS_CMYK || d->jpeg_color_space == JCS_YCCK)
-        d->out_color_space = JCS_CMYK; /* libjpeg goes no further: rows_from_cmyk */
+        d->out_color_space = JCS_CMYK; /* libjpeg does not convert further; rows_from_cmyk does */
     else
         d->out_color_space = jpeg->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
 }
@@ -152,7 +156,8 @@ int cw_jpeg_begin(struct cw_jpeg *jpeg, const void *bytes, size_t n, int channel
     jpeg->ends = n >= 4 && p[n - 2] == 0xff && p[n - 1] == 0xd9;
     if (setjmp(jpeg->fail))
         return damaged(jpeg, err);
-    /* From scratch: libjpeg would decode a file without tables by those of the file before it. */
+    /* The decoder is made anew, because libjpeg would decode a file without tables by those of the
+     * file before it. */
     jpeg_destroy_decompress(d);
     jpeg_create_decompress(d);
     jpeg_mem_src(d, bytes, n);
@@ -177,8 +182,8 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
     struct cw_rect *part = &jpeg->part;
-    /* Three samples of each component, if the image has them: fewer are upsampled in another
-     * way. */
+    /* A part must have three samples of each component, if the image has them: with fewer, libjpeg
+     * upsamples differently. */
     const int64_t narrowest = 2 * d->max_h_samp_factor + 1;
     const int64_t left = CW_MAX(CW_MIN(want->x - MARGIN_X, part->w - narrowest), 0);
     const int64_t right = CW_MIN(CW_MAX(want->x + want->w + MARGIN_X, left + narrowest), part->w);
@@ -193,9 +198,9 @@ static void crop(struct cw_jpeg *jpeg, const struct cw_rect *want)
     part->h = bottom - part->y;
 }
 
-/* The rows of pixels whose data are needed for a part: whole rows of MCUs, those of the chroma
- * samples below the part too. This decides which damage counts, so it depends on the file and
- * the part alone, never on who decodes. */
+/* Returns the number of rows of pixels whose data are needed for a part: whole rows of MCUs,
+ * including those that the chroma samples below the part need. This decides which damage counts, so
+ * it depends on the file and the part alone, never on which decoder is used. */
 static int64_t rows_needed(const struct jpeg_decompress_struct *d, const struct cw_rect *want)
 {
     const int64_t mcu_h = (int64_t)d->max_v_samp_factor * DCTSIZE,
@@ -203,8 +208,8 @@ static int64_t rows_needed(const struct jpeg_decompress_struct *d, const struct 
     return CW_MIN((bottom + mcu_h - 1) / mcu_h * mcu_h, (int64_t)d->image_height);
 }
 
-/* Whether scans of a progressive file are missing: then libjpeg smooths what there is, a part in
- * other ways than the whole. */
+/* Whether scans of a progressive file are missing. Then libjpeg smooths what there is, and smooths
+ * a part differently from the whole image. */
 static bool is_smoothed(const struct jpeg_decompress_struct *d)
 {
     for (int i = 0; d->coef_bits && i < d->num_components; i++)
@@ -214,7 +219,7 @@ static bool is_smoothed(const struct jpeg_decompress_struct *d)
     return false;
 }
 
-/* Lets libjpeg begin; sets what it will decode. */
+/* Begins decoding with libjpeg, and sets the part that it will decode. */
 static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err *err)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
@@ -222,7 +227,8 @@ static int start(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_err
         return damaged(jpeg, err);
     jpeg_start_decompress(d);
     jpeg->part = (struct cw_rect){.h = d->output_height, .w = d->output_width};
-    /* Without an end marker the file may have been cut off anywhere: only a full decode tells. */
+    /* Without an end marker the file may have been cut off anywhere, which only a full decode finds
+     * out. */
     if (want && jpeg->ends && d->out_color_space != JCS_CMYK && !is_smoothed(d)) {
         jpeg->rows = rows_needed(d, want);
         crop(jpeg, want);
@@ -247,7 +253,7 @@ int cw_jpeg_part(struct cw_jpeg *jpeg, const struct cw_rect *want, struct cw_rec
     return rc;
 }
 
-/* Inks to light. Adobe's files hold them inverted. */
+/* Converts inks to light. Files made by Adobe hold the inks inverted. */
 static void rows_from_cmyk(struct cw_jpeg *jpeg, uint8_t *dst)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
@@ -299,11 +305,12 @@ static int finish(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
     else
         read_rows(jpeg, dst);
     if (!jpeg->ends)
-        jpeg_finish_decompress(d); /* looks for the end marker */
+        jpeg_finish_decompress(d); /* this looks for the end marker */
     return jpeg->damage[0] ? damaged(jpeg, err) : 0;
 }
 
-/* The fast decoder gave up: libjpeg decodes the part, with its margins, to other memory. */
+/* Decodes the part with libjpeg after the fast decoder gave up: with its margins, to other
+ * memory. */
 static int decode_again(struct cw_jpeg *jpeg, uint8_t *dst, struct cw_err *err)
 {
     const struct cw_rect want = jpeg->part;

@@ -8,29 +8,32 @@
 #include "ops/kernels/jpeg_pixels.h"
 
 #define COMPONENTS 3
-#define BLOCKS_MAX 6                        /* of an MCU: 4 + 1 + 1 */
-#define PLANES_BYTES_MAX ((size_t)64 << 20) /* beyond, libjpeg's strips are kinder to the caches */
+#define BLOCKS_MAX 6 /* the most blocks of an MCU: 4 + 1 + 1 */
+/* for larger images libjpeg's way of working in strips makes better use of the caches */
+#define PLANES_BYTES_MAX ((size_t)64 << 20)
 
 struct component {
-    int h, v; /* sampling factors: blocks of an MCU */
+    /* sampling factors: the numbers of blocks of this component in an MCU, horizontally and
+     * vertically */
+    int h, v;
     const struct cw_jpeg_huff *dc, *ac;
     int32_t last_dc;
-    uint8_t *plane; /* samples of the MCUs that are decoded */
+    uint8_t *plane; /* samples of those MCUs that are decoded */
     size_t stride;
-    int64_t width, height; /* of the whole image, in samples */
+    int64_t width, height; /* size of the whole image in samples of this component */
     uint16_t quant[64] __attribute__((aligned(32)));
 };
 struct cw_jpeg_fast {
     struct cw_jpeg_huff dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
     struct component components[COMPONENTS];
     int n;
-    int64_t mcu_w, mcu_h;             /* pixels */
-    int64_t mcus_x;                   /* in a row */
-    int64_t left, right, top, bottom; /* MCUs that are decoded: [left, right) x [top, bottom) */
-    /* the data being read */
-    const uint8_t *src, *src_end; /* behind the present segment */
+    int64_t mcu_w, mcu_h;             /* size of an MCU in pixels */
+    int64_t mcus_x;                   /* MCUs in a row of the whole image */
+    int64_t left, right, top, bottom; /* the MCUs that are decoded: [left, right) x [top, bottom) */
+    /* The fields below are about the data that are being read. */
+    const uint8_t *src, *src_end; /* src: the data behind the present segment */
     struct cw_jpeg_bits bits;
-    const uint8_t *clean_end; /* of the present segment */
+    const uint8_t *clean_end; /* end of the present segment, cleaned of byte stuffing */
     int64_t restart, restart_left;
     int next_marker;
     uint8_t *clean, *planes;
@@ -41,7 +44,7 @@ struct cw_jpeg_fast {
 struct cw_jpeg_fast *cw_jpeg_fast_new(void)
 {
     struct cw_jpeg_fast *fast = cw_mem_try_aligned(64, CW_ALIGN_UP(sizeof(*fast), (size_t)64));
-    CW_ASSERT(fast); /* of a constant size, as in cw_mem_new */
+    CW_ASSERT(fast); /* a size that is constant: cw_mem_new never fails */
     memset(fast, 0, sizeof(*fast));
     return fast;
 }
@@ -70,7 +73,7 @@ bool cw_jpeg_fast_can(const struct jpeg_decompress_struct *d, int channels)
     if (!cw_cpu_has_avx2() || d->progressive_mode || d->arith_code || d->data_precision != 8 ||
         d->comps_in_scan != d->num_components)
         return false;
-    /* libjpeg filters the chroma of very narrow images in another way. */
+    /* libjpeg filters the chroma of very narrow images differently. */
     if (d->image_width < 16 || d->image_height < 1)
         return false;
     if (d->num_components == 1)
@@ -83,7 +86,7 @@ static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompres
 {
     const jpeg_component_info *info = &d->comp_info[i];
     struct component *c = &fast->components[i];
-    if (d->cur_comp_info[i] != info) /* the scan has another order */
+    if (d->cur_comp_info[i] != info) /* the components of the scan are in another order */
         return false;
     const unsigned dc = (unsigned)info->dc_tbl_no, ac = (unsigned)info->ac_tbl_no,
                    q = (unsigned)info->quant_tbl_no;
@@ -103,11 +106,11 @@ static bool set_component(struct cw_jpeg_fast *fast, const struct jpeg_decompres
     return true;
 }
 
-/* The MCUs under the part and under the chroma samples beside it. */
+/* Finds the MCUs under the part, and under the chroma samples beside it. */
 static void set_range(int64_t from, int64_t n, int64_t mcu, int64_t mcus, int64_t *ret_first,
                       int64_t *ret_end)
 {
-    const int64_t margin = 2; /* pixels: one sample of chroma */
+    const int64_t margin = 2; /* pixels that one sample of chroma covers */
     *ret_first = CW_MAX(from - margin, 0) / mcu;
     *ret_end = CW_MIN((from + n + margin + mcu - 1) / mcu, mcus);
 }
@@ -125,8 +128,8 @@ static bool set_planes(struct cw_jpeg_fast *fast, const struct jpeg_decompress_s
         offset[i] = total + CW_JPEG_SLACK;
         total += CW_ALIGN_UP(c->stride * (size_t)(h * c->v * 8), (size_t)64) + 2 * CW_JPEG_SLACK;
     }
-    /* Behind the planes: rows of chroma as wide as the image, and the sums that they are made
-     * of. */
+    /* Behind the planes there is room for rows of chroma as wide as the image, and for the sums of
+     * which they are made. */
     total += 2 * (fast->components[0].stride + 2 * CW_JPEG_SLACK) +
              2 * (fast->components[0].stride + 4 * CW_JPEG_SLACK);
     if (total > PLANES_BYTES_MAX)
@@ -144,7 +147,7 @@ static bool set_planes(struct cw_jpeg_fast *fast, const struct jpeg_decompress_s
     return true;
 }
 
-/* The next run of bits, up to a marker. */
+/* Cleans the next run of bits, which ends at a marker. Returns false if there is none. */
 static bool next_segment(struct cw_jpeg_fast *fast)
 {
     const size_t n = (size_t)(fast->src_end - fast->src);
@@ -189,7 +192,7 @@ static bool begin_mcu(struct cw_jpeg_fast *fast)
         return false;
     if (fast->restart == 0 || fast->restart_left-- > 0)
         return true;
-    /* next_segment left src at a marker: there are two bytes */
+    /* next_segment left src at a marker, so two bytes can be read */
     if (fast->src[1] != 0xd0 + fast->next_marker)
         return false;
     fast->src += 2;
@@ -213,7 +216,7 @@ static bool skip_mcu(struct cw_jpeg_fast *fast)
     return true;
 }
 
-/* mx, my: counted from the first that is decoded. */
+/* Decodes one MCU; mx and my are counted from the first one that is decoded. */
 static bool decode_mcu(struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
 {
     struct cw_jpeg_block wait = {0};
@@ -251,8 +254,8 @@ static bool is_wanted(const struct cw_jpeg_fast *fast, int64_t mx, int64_t my)
     return my >= fast->top && my < fast->bottom && mx >= fast->left && mx < fast->right;
 }
 
-/* rows_n rows of MCUs, to their ends: what is found damaged there must be what libjpeg would
- * find. */
+/* Decodes rows_n rows of MCUs to their ends: damage must be found exactly where libjpeg would find
+ * it. */
 static bool decode_planes(struct cw_jpeg_fast *fast, int64_t rows_n)
 {
     for (int64_t my = 0; my < rows_n; my++)
@@ -264,8 +267,8 @@ static bool decode_planes(struct cw_jpeg_fast *fast, int64_t rows_n)
     return !has_overrun(fast);
 }
 
-/* A sample row of a component, from the first MCU that was decoded; y of the whole image,
- * clamped to it. */
+/* Returns a row of samples of a component, from the first decoded MCU on. y is counted in the whole
+ * image, and clamped to it. */
 static const uint8_t *sample_row(const struct cw_jpeg_fast *fast, const struct component *c,
                                  int64_t y)
 {

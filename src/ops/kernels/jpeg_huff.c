@@ -4,16 +4,17 @@
 #include <string.h>
 
 #define FAST CW_JPEG_FAST_BITS
-#define END 100 /* the step of an end-of-block code: leaves no doubt about where it came from */
+#define END 100 /* the step of an end-of-block code: so large that it cannot be the sum of runs */
 #define AC_SIZE_MAX 10
 #define DC_SIZE_MAX 11
 
 #define KNOWN_MASK ((1u << FAST) - 1)
-/* Before this coefficient one code never fills the block: a second may be taken with it. */
+/* Below this coefficient one code never fills the block, so a second one may be taken together with
+ * it. */
 #define PAIRS_BELOW 48
 
-/* Zigzag to natural order; runs that lead out of the block, and its end, go to a place behind
- * it. */
+/* Maps zigzag order to natural order. Runs that lead out of the block, and the end of the block,
+ * are mapped to a place behind it. */
 static const uint8_t natural[64 + END] = {
     0,   1,   8,   16,  9,   2,   3,   10,  17,  24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
     41,  34,  27,  20,  13,  6,   7,   14,  21,  28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
@@ -28,7 +29,7 @@ static inline int32_t extend(uint32_t bits, unsigned size)
     return bits >> (size - 1) ? (int32_t)bits : (int32_t)bits - (int32_t)(1u << size) + 1;
 }
 
-/* The entry of a symbol whose code is followed by `rest_n` known bits. */
+/* Makes the table entry of a symbol whose code is followed by `rest_n` known bits. */
 static uint32_t entry_of(unsigned symbol, unsigned code_n, uint32_t rest, unsigned rest_n,
                          bool is_dc)
 {
@@ -67,7 +68,7 @@ static int32_t value_of(uint32_t one)
     return (int16_t)(one >> 16);
 }
 
-/* Whether code and value are within `known` bits, and the value fits its place in a pair. */
+/* Whether code and value lie within `known` bits, and the value fits into its place in a pair. */
 static bool is_short(uint32_t one, unsigned known)
 {
     const bool has_value = bits_of(one) == code_of(one) || value_of(one) != 0;
@@ -141,7 +142,7 @@ bool cw_jpeg_huff_set(struct cw_jpeg_huff *huff, const uint8_t bits[17], const u
     return huff->is_set;
 }
 
-/* At least 56 valid bits. */
+/* Fills the buffer so that it has at least 56 valid bits. */
 static inline void refill(struct cw_jpeg_bits *bits)
 {
     uint64_t next;
@@ -157,8 +158,8 @@ static inline void drop(struct cw_jpeg_bits *bits, unsigned n)
     bits->n -= n;
 }
 
-/* The entry of a code that is longer than those in the table, without its value; 0 when there is
- * none. */
+/* Returns the entry, without its value, of a code that is too long for the table; 0 if there is no
+ * such code. */
 static uint32_t long_entry(const struct cw_jpeg_huff *huff, uint64_t buf, bool is_dc)
 {
     const uint32_t next = (uint32_t)(buf >> 48);
@@ -169,13 +170,14 @@ static uint32_t long_entry(const struct cw_jpeg_huff *huff, uint64_t buf, bool i
                                                                        : symbol == 0
                                                                            ? END
                                                                            : (symbol >> 4) + 1;
-            /* A length of 16 does not fit its place, which nobody reads: total and size say it. */
+            /* A code length of 16 does not fit into its place; nobody reads it, since total and
+             * size say the same. */
             return size << 16 | step << 5 | (len + size);
         }
     return 0;
 }
 
-/* Takes `total` bits, of which the last `size` are a value; 0 when size is 0. */
+/* Takes `total` bits, of which the last `size` bits are a value; returns 0 if size is 0. */
 static inline int32_t take(struct cw_jpeg_bits *bits, unsigned total, unsigned size)
 {
     if (size == 0) {
@@ -187,7 +189,7 @@ static inline int32_t take(struct cw_jpeg_bits *bits, unsigned total, unsigned s
     return extend(value, size);
 }
 
-/* The first coefficient's difference; false: damage. */
+/* Decodes the difference of the first coefficient. Returns false if the data are damaged. */
 static inline bool take_dc(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *huff, int32_t *dc)
 {
     refill(bits);
@@ -203,13 +205,13 @@ static inline bool take_dc(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff 
     return *dc >= INT16_MIN && *dc <= INT16_MAX;
 }
 
-/* A run that ends behind the block, but for the end-of-block code's. */
+/* Whether a run ends behind the block, and is not that of an end-of-block code. */
 static inline bool is_beyond(unsigned k)
 {
     return k > 64 && k < END;
 }
 
-/* One code of any length behind coefficient *k; false: damage. */
+/* Decodes one code of any length behind coefficient *k. Returns false if the data are damaged. */
 static inline bool take_ac(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff *huff, unsigned *k,
                            int16_t *block)
 {
@@ -223,7 +225,7 @@ static inline bool take_ac(struct cw_jpeg_bits *bits, const struct cw_jpeg_huff 
     }
     const int32_t value = take(bits, bits_of(e), size);
     *k += step_of(e);
-    block[natural[*k - 1]] = (int16_t)value; /* 0 for codes without a value, where there is 0 */
+    block[natural[*k - 1]] = (int16_t)value; /* codes without a value write 0, where 0 is already */
     return true;
 }
 
@@ -231,19 +233,20 @@ int cw_jpeg_huff_block(struct cw_jpeg_bits *bits_arg, const struct cw_jpeg_huff 
                        const struct cw_jpeg_huff *ac_huff, int32_t *dc,
                        int16_t block[CW_JPEG_BLOCK])
 {
-    struct cw_jpeg_bits bits = *bits_arg; /* in registers */
+    struct cw_jpeg_bits bits = *bits_arg; /* a copy, so that it is kept in registers */
     if (!take_dc(&bits, dc_huff, dc))
         return -1;
     block[0] = (int16_t)*dc;
     unsigned k = 1;
     while (k < PAIRS_BELOW) {
-        refill(&bits); /* 56 bits are enough for two codes of at most 26 */
+        refill(&bits); /* 56 bits are enough for two codes of at most 26 bits */
         for (int twice = 0; twice < 2 && k < PAIRS_BELOW; twice++) {
             const uint32_t e = ac_huff->two[bits.buf >> (64 - FAST)];
             if (CW_LIKELY(e)) {
                 k += e >> 4 & 127;
                 block[natural[k - 1]] = (int16_t)((int32_t)(e << 7) >> 25);
-                k += e >> 11 & 127; /* by 0 when it is one code: the same value once more */
+                /* adds 0 if the entry is one code: the same value is written once more */
+                k += e >> 11 & 127;
                 block[natural[k - 1]] = (int16_t)((int32_t)e >> 25);
                 drop(&bits, e & 15);
             } else if (!take_ac(&bits, ac_huff, &k, block)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inverse DCT of Loeffler, Ligtenberg and Moschytz (ICASSP 1989) in the integers of
- * libjpeg's jidctint.c, two blocks at once: one in each half of the registers. Sums wrap and
- * saturate where libjpeg-turbo's SIMD code does. */
+/* The inverse DCT of Loeffler, Ligtenberg and Moschytz (ICASSP 1989) with the integers of libjpeg's
+ * jidctint.c, for two blocks at once: one in each half of the registers. Sums wrap and saturate
+ * exactly where libjpeg-turbo's SIMD code does that. */
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/jpeg_pixels.h"
 
@@ -14,7 +14,7 @@
 #define CONST_BITS 13
 #define PASS1_BITS 2
 
-/* x * 2^13 */
+/* the constants of the transform, each times 2^13 */
 #define F_0_298 2446
 #define F_0_390 3196
 #define F_0_541 4433
@@ -28,7 +28,7 @@
 #define F_2_562 20995
 #define F_3_072 25172
 
-/* Sums of 32 bits for the 8 columns of two blocks: 0-3 of each in lo, 4-7 in hi. */
+/* Sums of 32 bits for the 8 columns of two blocks: columns 0-3 of each block in lo, 4-7 in hi. */
 struct wide {
     __m256i lo, hi;
 };
@@ -43,7 +43,7 @@ INLINE_AVX2 struct wide sub(struct wide a, struct wide b)
     return (struct wide){_mm256_sub_epi32(a.lo, b.lo), _mm256_sub_epi32(a.hi, b.hi)};
 }
 
-/* a * x + b * y of pairs that were interleaved */
+/* Returns a * x + b * y for pairs that were interleaved. */
 INLINE_AVX2 struct wide dot(struct wide xy, int a, int b)
 {
     const __m256i k = _mm256_set1_epi32((int)((unsigned)b << 16 | (unsigned)(a & 0xffff)));
@@ -55,7 +55,7 @@ INLINE_AVX2 struct wide interleave(__m256i x, __m256i y)
     return (struct wide){_mm256_unpacklo_epi16(x, y), _mm256_unpackhi_epi16(x, y)};
 }
 
-/* x << CONST_BITS */
+/* Returns x << CONST_BITS. */
 INLINE_AVX2 struct wide widen(__m256i x)
 {
     const __m256i zero = _mm256_setzero_si256();
@@ -70,7 +70,7 @@ INLINE_AVX2 __m256i narrow(struct wide x, int shift)
                               _mm256_srai_epi32(_mm256_add_epi32(x.hi, half), shift));
 }
 
-/* One pass down the columns. */
+/* Transforms the columns once. */
 INLINE_AVX2 void dct(__m256i r[8], int shift)
 {
     const struct wide in26 = interleave(r[2], r[6]);
@@ -124,7 +124,7 @@ INLINE_AVX2 __m256i both(const void *a, const void *b)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_load_si128(a)), _mm_load_si128(b), 1);
 }
 
-/* Two rows of eight samples. */
+/* Stores two rows of eight samples. */
 INLINE_AVX2 void store_rows(const struct cw_jpeg_block *block, size_t row, __m128i two)
 {
     _mm_storel_epi64((__m128i *)(void *)(block->dst + row * block->stride), two);
@@ -132,8 +132,8 @@ INLINE_AVX2 void store_rows(const struct cw_jpeg_block *block, size_t row, __m12
                      _mm_unpackhi_epi64(two, two));
 }
 
-/* libjpeg-turbo shifts the first row to the left when all others are 0, which wraps; the
- * transform saturates. */
+/* Whether both ways of computing agree: libjpeg-turbo shifts the first row to the left if all
+ * others are 0, which wraps, while the transform saturates. */
 INLINE_AVX2 bool is_usual(__m256i first)
 {
     const __m256i shifted = _mm256_srai_epi16(_mm256_slli_epi16(first, PASS1_BITS), PASS1_BITS);
@@ -163,7 +163,7 @@ CW_CPU_AVX2 bool cw_jpeg_idct_pair(const struct cw_jpeg_block *a, const struct c
 
 void cw_jpeg_idct_flat(const struct cw_jpeg_block *block)
 {
-    /* 16 bits that wrap, as in the vector code. */
+    /* The product is cut to 16 bits, as in the vector code. */
     const int16_t dc =
         (int16_t)(uint16_t)((uint32_t)(uint16_t)block->coef[0] * block->quant[0] << PASS1_BITS);
     int v = (dc + 16) >> 5;

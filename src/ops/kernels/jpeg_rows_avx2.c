@@ -24,7 +24,7 @@ INLINE_AVX2 __m256i times3(__m256i x)
     return _mm256_add_epi16(x, _mm256_add_epi16(x, x));
 }
 
-/* Samples -1 to n of both rows as 3 * near + far, or near alone. */
+/* Writes the samples -1 to n of both rows as 3 * near + far, or of near alone. */
 INLINE_AVX2 void put_sums(uint16_t *sums, const struct cw_jpeg_chroma *chroma)
 {
     const uint8_t *near = chroma->near - 1, *far = chroma->far - 1;
@@ -59,8 +59,8 @@ CW_CPU_AVX2 void cw_jpeg_upsample(uint8_t *dst, const struct cw_jpeg_chroma *chr
     }
 }
 
-/* 16 pixels to 48 bytes; the next 4 are written too. Constants as in libjpeg's jdcolor.c: what
- * exceeds 16 bits is split off. */
+/* Converts 16 pixels to 48 bytes; the next 4 bytes are written too. The constants are those of
+ * libjpeg's jdcolor.c, with what exceeds 16 bits split off. */
 INLINE_AVX2 void rgb16(uint8_t *dst, const uint8_t *y_at, const uint8_t *cb_at,
                        const uint8_t *cr_at)
 {

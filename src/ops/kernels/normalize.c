@@ -5,8 +5,9 @@
 #include "base/mem.h"
 #include "ops/kernels/cpu.h"
 
-/* The AVX2 loop multiplies by reciprocals and corrects with FMA, which gives the quotient's
- * correct rounding but for odd constants. There are only 256 samples: try all of them. */
+/* Whether the AVX2 loop gives correctly rounded quotients. It multiplies by reciprocals and
+ * corrects with FMA, which is exact except for unusual constants. There are only 256 samples, so
+ * all are tried. */
 static bool is_exact(const struct cw_normalize *normalize)
 {
     uint8_t src[24];

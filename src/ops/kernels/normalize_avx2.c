@@ -6,16 +6,17 @@
 
 #include <immintrin.h>
 
-#define VECTORS 3 /* 24 samples a step: in each vector the channels have fixed places */
+/* 24 samples are converted at once, so that in each vector the channels have fixed places */
+#define VECTORS 3
 
-/* a / b: the product with the reciprocal, and one step of correction. */
+/* Returns a / b: the product with the reciprocal, and one step of correction. */
 static inline CW_CPU_AVX2_FMA __m256 divide(__m256 a, __m256 b, __m256 inverse_b)
 {
     const __m256 q = _mm256_mul_ps(a, inverse_b);
     return _mm256_fmadd_ps(_mm256_fnmadd_ps(q, b, a), inverse_b, q);
 }
 
-/* All whole steps; returns how many samples they were. */
+/* Converts all whole steps; returns the number of samples that were in them. */
 static inline CW_CPU_AVX2_FMA __attribute__((always_inline)) size_t
 run(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t n, bool stream)
 {
@@ -42,9 +43,9 @@ run(const struct cw_normalize *normalize, float *dst, const uint8_t *src, size_t
     return i;
 }
 
-/* Results this large lie in a batch of many megabytes that another process will read: written
- * past the caches they take a third of the time (28 us instead of 75 for 600 KB), as old
- * contents need not be fetched first. */
+/* A result with at least so many samples lies in a batch of many megabytes, which another process
+ * will read. Written past the caches it takes a third of the time (28 us instead of 75 for 600 KB),
+ * because the old contents need not be fetched first. */
 #define STREAM_SAMPLES ((size_t)32 * 1024)
 
 CW_CPU_AVX2_FMA void cw_normalize_u8_avx2(const struct cw_normalize *normalize, float *dst,
@@ -53,7 +54,8 @@ CW_CPU_AVX2_FMA void cw_normalize_u8_avx2(const struct cw_normalize *normalize, 
     size_t i;
     if (n >= STREAM_SAMPLES && (uintptr_t)dst % sizeof(__m256) == 0) {
         i = run(normalize, dst, src, n, true);
-        _mm_sfence(); /* before anyone is told that the batch is there */
+        /* the stores must be visible before anyone learns that the batch is complete */
+        _mm_sfence();
     } else {
         i = run(normalize, dst, src, n, false);
     }

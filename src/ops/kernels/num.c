@@ -18,15 +18,18 @@ static double from_half(uint16_t half)
     return half & 0x8000 ? -v : v;
 }
 
-/* rint is exact and its mode is round to nearest even; scaling by powers of two is exact. */
+/* Converts a magnitude to half precision. rint is exact, and its mode is round to nearest even;
+ * scaling by powers of two is exact. */
 static uint16_t magnitude_to_half(double v)
 {
     int exponent;
-    if (v >= 65520) /* halfway to the first number that is too large */
+    /* 65520 is halfway between the largest half and the first number that is too large */
+    if (v >= 65520)
         return 31 << 10;
     if (v < 0x1p-14)
-        return (uint16_t)rint(v * 0x1p24); /* 1024 is the smallest normal number: the same bits */
-    frexp(v, &exponent);                   /* v = 0.1xxx * 2^exponent */
+        /* 1024 stands for the smallest normal number: the bits are the same */
+        return (uint16_t)rint(v * 0x1p24);
+    frexp(v, &exponent); /* v = 0.1xxx * 2^exponent */
     double mantissa = rint(ldexp(v, 11 - exponent));
     if (mantissa >= 2048) {
         mantissa = 1024;
@@ -35,7 +38,7 @@ static uint16_t magnitude_to_half(double v)
     return (uint16_t)(((exponent + 14) << 10) + ((int)mantissa - 1024));
 }
 
-/* Round to nearest even. */
+/* Converts with rounding to nearest even. */
 static uint16_t to_half(double v)
 {
     uint16_t sign = signbit(v) ? 0x8000 : 0;
@@ -60,7 +63,7 @@ static uint64_t cut_u64(double v)
     return v >= 0x1p64 ? UINT64_MAX : (uint64_t)v;
 }
 
-/* cases of the dtypes whose C type holds the value itself */
+/* the dtypes whose C type holds the value itself */
 #define SIMPLE_DTYPES(X)                                                                           \
     X(U8, uint8_t)                                                                                 \
     X(I8, int8_t)                                                                                  \
@@ -157,7 +160,7 @@ void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i, int64_t value)
     }
 }
 
-/* The integer of `dtype` nearest to v after cutting towards zero, within the range of the dtype. */
+/* Cuts v towards zero, and returns the nearest integer in the range of the dtype. */
 static int64_t cut_to(enum cw_dtype dtype, double v)
 {
     int64_t wide = cut_i64(v);
@@ -198,7 +201,7 @@ void cw_num_put_f64(enum cw_dtype dtype, void *array, size_t i, double value)
         store(array, i, &value, sizeof(value));
         return;
     case CW_DTYPE_BOOL: {
-        uint8_t v = value != 0; /* NaN is not 0 */
+        uint8_t v = value != 0; /* NaN is true, since it is not 0 */
         store(array, i, &v, sizeof(v));
         return;
     }
@@ -212,7 +215,8 @@ void cw_num_put_f64(enum cw_dtype dtype, void *array, size_t i, double value)
     }
 }
 
-/* The pairs that pipelines convert all the time, without a switch for each value. */
+/* Converts the pairs of dtypes that pipelines use all the time, without a switch for each value.
+ * Returns false for other pairs. */
 static bool convert_fast(enum cw_dtype to, void *dst, enum cw_dtype from, const void *src, size_t n)
 {
     if (to == from && from != CW_DTYPE_BOOL) {
@@ -239,7 +243,8 @@ void cw_num_convert(enum cw_dtype to, void *dst, enum cw_dtype from, const void 
         for (size_t i = 0; i < n; i++) {
             LOAD(uint64_t, src, i);
             if (to == CW_DTYPE_F32) {
-                float f = (float)v; /* not by way of double: one rounding */
+                /* the value does not pass through double, so it is rounded once */
+                float f = (float)v;
                 store(dst, i, &f, sizeof(f));
             } else {
                 cw_num_put_f64(to, dst, i, (double)v);

@@ -6,14 +6,17 @@
 
 #include "data/spec.h"
 
-/* Value i of an array. Integers beyond 2^53 lose their low bits in a double: see cw_num_get_i64. */
+/* Returns value i of an array. Integers beyond 2^53 lose their low bits in a double: see
+ * cw_num_get_i64. */
 double cw_num_get_f64(enum cw_dtype dtype, const void *array, size_t i);
-/* Floats are cut towards zero, beyond the range they give its end, NaN gives 0. u64 wraps. */
+/* Returns value i as an integer: floats are cut towards zero, those beyond the range give its end,
+ * and NaN gives 0. u64 wraps. */
 int64_t cw_num_get_i64(enum cw_dtype dtype, const void *array, size_t i);
 void cw_num_put_f64(enum cw_dtype dtype, void *array, size_t i, double v);
-void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i,
-                    int64_t v); /* wraps to fewer bits */
-/* n values of one dtype as another (op_cast.c says how). dst and src do not overlap. */
+/* Sets value i; an integer that is too large wraps to the bits of the dtype. */
+void cw_num_put_i64(enum cw_dtype dtype, void *array, size_t i, int64_t v);
+/* Converts n values of one dtype to another by the rules in op_cast.c. dst and src do not
+ * overlap. */
 void cw_num_convert(enum cw_dtype to, void *dst, enum cw_dtype from, const void *src, size_t n);
 
 #endif

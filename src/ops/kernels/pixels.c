@@ -19,7 +19,7 @@ void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, s
     uint8_t *to = dst;
     const uint8_t *from = src;
     for (size_t y = 0; y < rows; y++, to += n * pixel_bytes, from += n * pixel_bytes)
-        switch (pixel_bytes) { /* the copies of a constant size become single moves */
+        switch (pixel_bytes) { /* with a constant size each copy becomes a single move */
         case 1:
             mirror_row(to, from, n, 1);
             break;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over the samples of an image that need no neighbours: mirror, grey. */
+/* Loops over the samples of an image that need no neighbours: mirroring, and conversion to grey. */
 #ifndef CW_OPS_KERNELS_PIXELS_H
 #define CW_OPS_KERNELS_PIXELS_H
 
 #include "base/compiler.h"
 
-/* Rows of `n` pixels of `pixel_bytes` each, in reverse order. dst and src must not overlap. */
+/* Writes rows of `n` pixels of `pixel_bytes` each in reverse order. dst and src must not
+ * overlap. */
 void cw_pixels_mirror(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes);
 void cw_pixels_mirror_plain(void *dst, const void *src, size_t rows, size_t n, size_t pixel_bytes);
 void cw_pixels_mirror3_avx2(void *dst, const void *src, size_t rows, size_t n);
 
-/* RGB to luminance with Pillow's weights. */
+/* Converts RGB to luminance with Pillow's weights. */
 void cw_pixels_grey(uint8_t *dst, const uint8_t *rgb, size_t n);
 
 #endif

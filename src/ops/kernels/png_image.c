@@ -16,9 +16,9 @@ struct cw_png {
     const uint8_t *bytes;
     size_t n, at;
     int64_t h, w;
-    int channels;  /* that are given out */
-    bool to_grey;  /* the file is in colour and one channel is wanted */
-    uint8_t *wide; /* to_grey: the image in colour */
+    int channels;  /* the number of channels of the result */
+    bool to_grey;  /* the file is in colour, and one channel is wanted */
+    uint8_t *wide; /* for to_grey: the image in colour */
     png_bytep *rows;
     char damage[128];
 };
@@ -60,7 +60,7 @@ void cw_png_close(struct cw_png *png)
     cw_mem_free(png);
 }
 
-/* How samples are changed on their way: always to 8 bits, without palette and alpha. */
+/* Makes libpng convert samples: to 8 bits, without palette and alpha. */
 static void set_transforms(struct cw_png *png, int channels)
 {
     const png_byte type = png_get_color_type(png->read, png->info);
@@ -136,7 +136,8 @@ int cw_png_read(struct cw_png *png, uint8_t *dst, struct cw_err *err)
     png->rows = cw_mem_try(h * sizeof(*png->rows));
     if (!image || !png->rows)
         return cw_err_set(err, CW_E_NOMEM, "no memory to decode a PNG image of %zu x %zu", h, w);
-    /* A row must be there in full: what libpng thinks of its width decides how much it writes. */
+    /* The row must be exactly as wide as expected, because libpng's idea of its width decides how
+     * many bytes it writes. */
     if (png_get_rowbytes(png->read, png->info) != stride)
         return cw_err_set(err, CW_E_INTERNAL, "PNG rows of %zu bytes instead of %zu",
                           (size_t)png_get_rowbytes(png->read, png->info), stride);

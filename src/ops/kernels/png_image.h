@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PNG files to interleaved 8-bit samples by libpng. Palettes are expanded, 16-bit samples keep
- * their high byte, transparency is dropped: what Pillow's convert("RGB") and convert("L") give. */
+/* Decodes PNG files to interleaved 8-bit samples with libpng. Palettes are expanded, 16-bit samples
+ * keep their high byte, and transparency is dropped. These are the results of Pillow's
+ * convert("RGB") and convert("L"). */
 #ifndef CW_OPS_KERNELS_PNG_IMAGE_H
 #define CW_OPS_KERNELS_PNG_IMAGE_H
 
@@ -10,11 +11,12 @@
 struct cw_png; /* one image being read */
 
 bool cw_png_is(const void *bytes, size_t n);
-/* Reads the header. channels: 0 = as in the file, 1 or 3. The bytes must stay until close. */
+/* Reads the header. channels: 1 or 3, or 0 for as many as the file has. The bytes must stay until
+ * close. */
 int cw_png_open(const void *bytes, size_t n, int channels, struct cw_png **ret_png,
                 struct cw_err *err);
 void cw_png_size(const struct cw_png *png, int64_t *ret_h, int64_t *ret_w, int64_t *ret_channels);
-/* Decodes to dst, rows without gaps. CORRUPT for damaged and truncated files. */
+/* Decodes to dst, rows without gaps. Returns CORRUPT for damaged and truncated files. */
 int cw_png_read(struct cw_png *png, uint8_t *dst, struct cw_err *err);
 void cw_png_close(struct cw_png *png);
 

@@ -95,7 +95,8 @@ static int reserve_rows(struct cw_resample *resample, size_t bytes, struct cw_er
     return 0;
 }
 
-/* Both axes change: rows that the vertical filter needs go through the horizontal one first. */
+/* Resizes both axes: the rows that the vertical filter needs go through the horizontal filter
+ * first. */
 static int resize_both(struct cw_resample *resample, const struct cw_resample_job *job,
                        struct cw_err *err)
 {

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resize of interleaved 8-bit images: what Pillow's Image.resize gives, bit for bit. A
- * horizontal pass over the rows that are needed, rounded to 8 bits, then a vertical pass. */
+/* Resizes interleaved 8-bit images with the results of Pillow's Image.resize, bit for bit. A
+ * horizontal pass over the rows that are needed, rounded to 8 bits, is followed by a vertical
+ * pass. */
 #ifndef CW_OPS_KERNELS_RESAMPLE_H
 #define CW_OPS_KERNELS_RESAMPLE_H
 
 #include "ops/kernels/resample_filter.h"
 
-/* Memory that is kept from image to image; one thread. Zero-initialise. */
+/* Memory that is kept from image to image, for one thread. Zero-initialise it. */
 struct cw_resample {
     struct cw_filter_axis x, y;
-    uint8_t *rows; /* between the passes */
+    uint8_t *rows; /* the rows between the two passes */
     size_t rows_bytes;
 };
 struct cw_resample_job {
     const uint8_t *src;
-    size_t src_stride; /* bytes from row to row */
+    size_t src_stride; /* bytes from one row to the next */
     int32_t src_h, src_w, channels;
     uint8_t *dst; /* dst_h x dst_w x channels, without gaps */
     int32_t dst_h, dst_w;
     enum cw_filter filter;
 };
-/* Sizes must be > 0. NOMEM. */
+/* Resizes an image. Sizes must be > 0. The only error is NOMEM. */
 int cw_resample(struct cw_resample *resample, const struct cw_resample_job *job,
                 struct cw_err *err);
 void cw_resample_fini(struct cw_resample *resample);
 
-/* The two passes, for cw_resample and for the test that compares them. */
+/* The two passes, declared for cw_resample and for the test that compares them. */
 struct cw_resample_x {
     const uint8_t *src;
     size_t src_stride, src_bytes; /* bytes of a row that may be read */
@@ -39,15 +40,16 @@ struct cw_resample_y {
     size_t src_stride;
     int32_t first_row;
     uint8_t *dst;
-    size_t row_bytes; /* of a row of src and dst; dst has no gaps */
+    size_t row_bytes; /* bytes of a row of src and of dst; dst has no gaps */
     const struct cw_filter_axis *axis;
 };
 void cw_resample_x_plain(const struct cw_resample_x *pass);
 void cw_resample_y_plain(const struct cw_resample_y *pass);
-void cw_resample_x_avx2(const struct cw_resample_x *pass); /* only where cw_cpu_has_avx2 */
+/* May be called only if cw_cpu_has_avx2 is true. */
+void cw_resample_x_avx2(const struct cw_resample_x *pass);
 void cw_resample_y_avx2(const struct cw_resample_y *pass);
-/* Output samples [from, out) of row `row`, and bytes [from, row_bytes) of output row `row`: what
- * is left at a row's end. */
+/* Computes what is left at the end of a row: the output samples [from, out) of row `row`, or the
+ * bytes [from, row_bytes) of output row `row`. */
 void cw_resample_x_tail(const struct cw_resample_x *pass, int32_t row, int32_t from);
 void cw_resample_y_tail(const struct cw_resample_y *pass, int32_t row, size_t from);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes of resample.c with AVX2, for the same bytes. A weight of 22 bits does not fit a
- * 16-bit multiply, so sums of its high and of its low part are kept apart and joined at the end:
- * integers, hence exact in any order. */
+/* The two passes of resample.c with AVX2; they give the same bytes. A weight of 22 bits does not
+ * fit into a 16-bit multiplication, so sums of its high and of its low part are kept apart and
+ * joined at the end. They are integers, so the order of additions does not matter. */
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/resample.h"
 
@@ -11,9 +11,10 @@
 #include <string.h>
 
 #define INLINE_AVX2 static inline CW_CPU_AVX2 __attribute__((always_inline))
-#define ROWS 4 /* that the horizontal pass does at once: weights are loaded once for them */
+/* rows that the horizontal pass computes at once: weights are loaded once for all of them */
+#define ROWS 4
 
-/* Two weights for every lane, as pairs of 16 bits. */
+/* Loads two weights into every lane, as pairs of 16 bits. */
 INLINE_AVX2 __m256i load_pair(const int16_t *pair)
 {
     int32_t v;
@@ -21,7 +22,7 @@ INLINE_AVX2 __m256i load_pair(const int16_t *pair)
     return _mm256_set1_epi32(v);
 }
 
-/* 16 bytes of each of two rows. */
+/* Loads 16 bytes of each of two rows. */
 INLINE_AVX2 __m256i load_rows(const uint8_t *a, const uint8_t *b)
 {
     const __m128i lo = _mm_loadu_si128((const __m128i *)(const void *)a);
@@ -42,7 +43,8 @@ INLINE_AVX2 void store_pixel(uint8_t *dst, int32_t rgb0)
     memcpy(dst, &rgb0, sizeof(rgb0));
 }
 
-/* One output pixel of four rows; the fourth byte that is written is the next pixel's, and 0. */
+/* Computes one output pixel of four rows. The fourth byte that is written belongs to the next
+ * pixel, and is 0. */
 INLINE_AVX2 void pixel_of_rows(const uint8_t *const src[ROWS], uint8_t *const dst[ROWS],
                                size_t from, size_t to, const int16_t *split, int32_t blocks)
 {
@@ -76,13 +78,13 @@ INLINE_AVX2 void pixel_of_rows(const uint8_t *const src[ROWS], uint8_t *const ds
     store_pixel(dst[3] + to, _mm_extract_epi32(odd, 1));
 }
 
-/* How many output pixels may be done with 16-byte loads and 4-byte stores without leaving the
- * row. */
+/* Returns for how many output pixels 16-byte loads and 4-byte stores stay inside of the row. */
 static int32_t safe_pixels(const struct cw_resample_x *pass, int32_t blocks)
 {
     const struct cw_filter_axis *axis = pass->axis;
     const int64_t reach = 12 * (int64_t)(blocks - 1) + 16;
-    int32_t n = 0; /* from the front: `first` need not rise from each to the next */
+    /* counted from the front, since `first` need not rise from one pixel to the next */
+    int32_t n = 0;
     while (n < axis->out - 1 && 3 * (int64_t)axis->first[n] + reach <= (int64_t)pass->src_bytes)
         n++;
     return n;
@@ -102,7 +104,7 @@ CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
             dst[i] = pass->dst + (size_t)(row + i) * pass->dst_stride;
         }
         const int16_t *split = axis->split;
-        if (blocks == 1) /* the usual case, without a loop inside */
+        if (blocks == 1) /* the usual case gets code without an inner loop */
             for (int32_t o = 0; o < safe; o++, split += split_step)
                 pixel_of_rows(src, dst, 3 * (size_t)axis->first[o], 3 * (size_t)o, split, 1);
         else
@@ -115,7 +117,7 @@ CW_CPU_AVX2 void cw_resample_x_avx2(const struct cw_resample_x *pass)
         cw_resample_x_tail(pass, row, 0);
 }
 
-/* Adds two rows' 32 bytes, times their weights, to the sums. */
+/* Adds 32 bytes of two rows, times their weights, to the sums. */
 INLINE_AVX2 void add_pair(__m256i high[4], __m256i low[4], const uint8_t *a, const uint8_t *b,
                           const int16_t *split)
 {
@@ -148,7 +150,7 @@ CW_CPU_AVX2 void cw_resample_y_avx2(const struct cw_resample_y *pass)
                 high[i] = low[i] = _mm256_setzero_si256();
             const uint8_t *at = src + x;
             for (int32_t i = 0; i < n;
-                 i += 2, at += 2 * stride) /* the weight of a row that is not there is 0 */
+                 i += 2, at += 2 * stride) /* the weight of a missing second row is 0 */
                 add_pair(high, low, at, i + 1 < n ? at + stride : at, split + 2 * i);
             const __m256i lo = _mm256_packs_epi32(join(high[0], low[0]), join(high[1], low[1]));
             const __m256i hi = _mm256_packs_epi32(join(high[2], low[2]), join(high[3], low[3]));

@@ -18,7 +18,7 @@ static double weight_bilinear(double x)
     return x < 1.0 ? 1.0 - x : 0.0;
 }
 
-/* Keys' cubic with a = -0.5. */
+/* Keys' cubic filter with a = -0.5. */
 static double weight_bicubic(double x)
 {
     const double a = -0.5;
@@ -52,14 +52,14 @@ void cw_filter_fini(struct cw_filter_axis *axis)
     *axis = (struct cw_filter_axis){0};
 }
 
-/* Room for `out` rows of `taps` weights; what was in the tables is lost. */
+/* Makes room for `out` rows of `taps` weights; the previous contents of the tables are lost. */
 static int make_room(struct cw_filter_axis *axis, int32_t out, int32_t taps, struct cw_err *err)
 {
     const size_t rows = (size_t)out, need = rows * (size_t)taps;
     if (need <= axis->cap)
         return 0;
     cw_filter_fini(axis);
-    /* Room to spare, so that random crops settle on one size. */
+    /* Some room is left, so that random crops soon need no new memory. */
     const size_t cap = need + need / 2;
     axis->first = cw_mem_try(cap * sizeof(*axis->first));
     axis->n = cw_mem_try(cap * sizeof(*axis->n));
@@ -78,7 +78,7 @@ static int make_room(struct cw_filter_axis *axis, int32_t out, int32_t taps, str
 static void put_nearest(struct cw_filter_axis *axis)
 {
     const double step = (double)axis->in / axis->out;
-    /* Added up, not multiplied: so does Pillow, and the last bit decides now and then. */
+    /* Positions are added up, not multiplied, as Pillow does: the last bit sometimes decides. */
     double at = step * 0.5;
     for (int32_t o = 0; o < axis->out; o++, at += step) {
         const int32_t i = (int32_t)at;

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AT_ONCE 4 /* files that are read at once for their sums */
+#define AT_ONCE 4 /* number of files that are read at the same time for their checksums */
 
-/* Patterns for messages: the first, and how many more. */
+/* Names the patterns in a message: the first one, and the number of others. */
 static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
 {
     if (patterns->n > 1)
@@ -21,15 +21,16 @@ static int no_match(const struct cw_str_list *patterns, struct cw_err *err)
     return cw_err_set(err, CW_E_NOT_FOUND, "pattern \"%s\": no files match", patterns->v[0]);
 }
 
-/* One file after the other, by several threads: reading them waits for disks and networks. */
+/* The work of several threads that handle one file after another: reading files means waiting for
+ * disks and networks. */
 struct each {
     struct cw_file_set *set;
     int (*fn)(const struct cw_file_set *set, size_t i, struct cw_file_stamp *ret_stamp,
               struct cw_err *err);
     _Atomic size_t next;
     _Atomic bool failed;
-    struct cw_mutex mutex; /* guards the rest */
-    size_t failed_at;      /* the first file of those that failed */
+    struct cw_mutex mutex; /* guards what follows */
+    size_t failed_at;      /* the lowest index of the files that failed */
     struct cw_err err;
 };
 
@@ -250,8 +251,8 @@ void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_va
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos)
 {
     size_t lo = 0, hi = set->n;
-    /* The last file whose first record is at or before pos; empty files before it share its
-     * `first`. */
+    /* The last file whose first record is at or before pos is looked for; empty files before it
+     * have the same `first`. */
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
         if (set->v[mid].first <= pos)
@@ -287,8 +288,8 @@ int cw_file_set_compare(struct cw_file_set *set, struct cw_err *err)
     return do_all(&each, err);
 }
 
-/* A slot that may be filled: a new one, or the least recently used of those that nobody uses; -1
- * = none. */
+/* Returns a slot that may be filled: a new one, or the least recently used of those that nobody
+ * uses; -1: there is none. */
 static int pick_slot(struct cw_file_set *set)
 {
     int best = -1;
@@ -315,7 +316,8 @@ static void take_slot(struct cw_file_set *set, int slot, struct cw_file_use *use
     use->slot = slot;
 }
 
-/* Keeps fd open for others, if there is room; another thread may have been faster. */
+/* Keeps fd open for other reads if there is room. Another thread may have opened the file
+ * meanwhile. */
 static void keep_open(struct cw_file_set *set, size_t file, int fd, int64_t mtime_ns,
                       struct cw_file_use *use)
 {

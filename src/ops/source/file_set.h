@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a source: found by pattern or given by a manifest, what tells each from another
- * (data/identity.h), how many records each has, and a bounded cache of open descriptors. After
- * cw_file_set_sum any thread may use it. */
+/* The files of a source: found by pattern or given by a manifest, with what identifies each
+ * (data/identity.h), the number of records of each, and a bounded cache of open descriptors. After
+ * cw_file_set_sum any thread may use the set. */
 #ifndef CW_OPS_SOURCE_FILE_SET_H
 #define CW_OPS_SOURCE_FILE_SET_H
 
@@ -14,14 +14,14 @@
 struct cw_file {
     char *path;
     struct cw_file_stamp stamp;
-    int64_t records; /* set by the operator, or by the manifest */
-    int64_t first;   /* position of its first record, from cw_file_set_sum */
-    int slot;        /* where its open descriptor is; -1 = none (lock: mutex) */
+    int64_t records; /* number of records, set by the operator or by the manifest */
+    int64_t first;   /* position of its first record, set by cw_file_set_sum */
+    int slot;        /* guarded by mutex: the slot of its open descriptor; -1: not open */
 };
 #define CW_FILE_SET_OPEN_MAX 64
 struct cw_file_slot {
     int fd;
-    int64_t mtime_ns; /* when its file was opened */
+    int64_t mtime_ns; /* modification time of the file when it was opened */
     size_t file;
     int users;
     uint64_t used_at;
@@ -35,10 +35,10 @@ struct cw_file_set {
     struct cw_file_slot slots[CW_FILE_SET_OPEN_MAX];
     size_t slots_n;
     uint64_t clock;
-    const struct cw_stop *stop; /* cw_op_open */
+    const struct cw_stop *stop; /* from struct cw_op_open */
 };
 
-/* Makes the set from a manifest if there is one, and else by looking for files that match the
+/* Makes the set from a manifest if there is one, otherwise by looking for files that match the
  * patterns. Finding no file is an error. If the identity needs the bytes of files, they are read
  * when files are found by patterns. */
 int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open *how,
@@ -46,37 +46,39 @@ int cw_file_set_new(const struct cw_str_list *patterns, const struct cw_op_open 
 void cw_file_set_free(struct cw_file_set *set);
 /* Adds up the records of all files. */
 int cw_file_set_sum(struct cw_file_set *set, struct cw_err *err);
-/* Compares all files with their stamps, and reads the bytes that the identity needs: what
- * cw_file_set_use does file by file. */
+/* Compares all files with their stamps, and reads the bytes that the identity needs;
+ * cw_file_set_use does the same for one file. */
 int cw_file_set_compare(struct cw_file_set *set, struct cw_err *err);
-/* {"files":[[path,size,mark,records],...],"identity":"sample"}. The mark is the time of change
- * in ns for mtime, 0 for size, else the sum in hex; mtime does not say that it is. */
+/* Makes the manifest {"files":[[path,size,mark,records],...],"identity":"sample"}. The mark is the
+ * modification time in ns for the identity mtime, 0 for size, otherwise the checksum in hex. The
+ * member "identity" is left out for mtime. */
 void cw_file_set_manifest(const struct cw_file_set *set, struct cw_value *ret_value);
-/* One row of a manifest's files, of a manifest of that identity. *ret_path is borrowed; records
+/* Reads one row of the files of a manifest with that identity. *ret_path is borrowed; ret_records
  * may be NULL. */
 int cw_file_row_read(const struct cw_value *row, enum cw_identity identity, const char **ret_path,
                      struct cw_file_stamp *ret_stamp, int64_t *ret_records, struct cw_err *err);
-/* Of one source's manifest. */
+/* Reads the identity from the manifest of one source. */
 int cw_file_manifest_identity(const struct cw_value *manifest, enum cw_identity *ret_identity,
                               struct cw_err *err);
 /* Finds the file that has the record at position pos. */
 size_t cw_file_set_locate(const struct cw_file_set *set, int64_t pos);
-/* "/data/a.tfrecord record 17" */
+/* Appends the name of an element: "/data/a.tfrecord record 17". */
 void cw_file_set_describe(const struct cw_file_set *set, int64_t pos, struct cw_str *out);
 
-/* An open file in use. It must not move until it is given back, since `readable` points into it.
- * Reads go through the process's cache of source blocks, if it has one (format/source_file.h). */
+/* An open file in use. It must not be moved until it is given back, since `readable` points into
+ * it. Reads go through the process's source cache, if it has one (format/source_file.h). */
 struct cw_file_use {
     struct cw_readable readable;
     struct cw_source_file source;
     int slot;
 };
-/* Opens the file if it is not open, and compares it with its stamp then: OTHER_FILE. */
+/* Opens the file if it is not open, and then compares it with its stamp: OTHER_FILE if it is not
+ * the same. */
 int cw_file_set_use(struct cw_file_set *set, size_t file, struct cw_file_use *ret_use,
                     struct cw_err *err);
 void cw_file_set_release(struct cw_file_set *set, struct cw_file_use *use);
 
-/* The rows that the option tables of all these sources have. */
+/* The rows that the option tables of all sources of files have. */
 #define CW_FILE_PATTERN_ROW(offset_)                                                               \
     {                                                                                              \
         .name = "pattern", .help = "path or glob (** = any directories), or a list of them",       \

@@ -5,12 +5,12 @@
 
 #include "base/mem.h"
 
-/* Threads that load different files do not wait for each other, mostly. */
+/* Number of locks: threads that load different files rarely wait for each other. */
 #define LOCKS_N 32
 
 struct cw_per_file {
-    _Atomic(void *) *loaded;        /* one a file, NULL until it is there */
-    struct cw_mutex locks[LOCKS_N]; /* file i: lock i % LOCKS_N, held while it is loaded */
+    _Atomic(void *) *loaded;        /* an entry for each file; NULL until it is loaded */
+    struct cw_mutex locks[LOCKS_N]; /* lock i % LOCKS_N is held while file i is loaded */
 };
 
 static struct cw_per_file *per_file_new(size_t files)

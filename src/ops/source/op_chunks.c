@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: elements of chunks (docs/cache-format.md), as `cachew materialize` writes them. */
+/* Source `chunks`: reads the elements of chunks (docs/cache-format.md), as `cachew materialize`
+ * writes them. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "format/chunk.h"
@@ -12,8 +13,8 @@
 #include <unistd.h>
 
 enum { LOOK_ENTRIES_MAX = 100000 };
-/* Frames that were read last: neighbours in one frame are read together. Larger frames hold one
- * record each, mostly. */
+/* The frames that were read last are kept, since neighbours in one frame are usually read together.
+ * Larger frames mostly hold one record each and are not kept. */
 enum { KEPT_N = 64, KEPT_BYTES_MAX = 1 << 20 };
 
 struct chunks_opts {
@@ -23,13 +24,14 @@ struct chunks_opts {
 struct kept {
     size_t file;
     uint32_t frame;
-    struct cw_buf *buf; /* its plain bytes; NULL = free */
+    struct cw_buf *buf; /* the plain bytes of the frame; NULL: the place is free */
     uint64_t used;
 };
 struct chunks_state {
-    struct cw_file_source source; /* a file's index; records that were left out are not in it */
+    /* loads the index of each file; records that were left out are not in it */
+    struct cw_file_source source;
     struct cw_spec spec;
-    struct cw_mutex kept_lock; /* guards kept, clock */
+    struct cw_mutex kept_lock; /* guards kept and clock */
     struct kept kept[KEPT_N];
     uint64_t clock;
 };
@@ -54,7 +56,7 @@ static int load_path(const char *path, struct cw_chunk_index **ret_index, struct
     return rc;
 }
 
-/* By the first file, which must be readable where a pipeline is checked. */
+/* Derives the spec from the first file, which must be readable where the pipeline is checked. */
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
                  struct cw_err *err)
 {
@@ -197,7 +199,7 @@ static struct cw_buf *kept_get(struct chunks_state *s, size_t file, uint32_t fra
     return buf;
 }
 
-/* Takes the place of the one that was used longest ago. */
+/* Keeps a frame in the place of the one whose last use is longest ago. */
 static void kept_put(struct chunks_state *s, size_t file, uint32_t frame, struct cw_buf *buf)
 {
     if (buf->cap > KEPT_BYTES_MAX)
@@ -231,7 +233,7 @@ static int frame_of(struct chunks_state *s, size_t file, const struct cw_chunk_i
     return rc;
 }
 
-/* The record is copied: the frame may be given away while the element is in use. */
+/* The record is copied, since the frame may be freed while the element is in use. */
 static int read_element(const struct cw_op_ctx *ctx, const void *opts, void *state, int64_t pos,
                         struct cw_element *ret_element, struct cw_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: paths of files. Reading them is read_file's work. */
+/* Source `files`: gives the paths of files. The operator read_file reads them. */
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: elements that stand in the pipeline itself. Each item of `values` is one: a number, a
- * bool, a string, a nested list (a tensor), or an object of these (several fields). */
+/* Source `from_values`: the elements are in the pipeline itself. Each item of `values` is one
+ * element: a number, a bool, a string, a nested list (a tensor), or an object of these (several
+ * fields). */
 #include "base/mem.h"
 #include "ops/kernels/num.h"
 #include "ops/op_util.h"
@@ -38,7 +39,7 @@ static const struct cw_opt options[] = {
     {0},
 };
 
-/* The value of field k of element i. */
+/* Returns the value of the named field of element i. */
 static const struct cw_value *value_at(const struct from_values_opts *o, size_t i, const char *name)
 {
     const struct cw_value *item = &o->values.items[i];
@@ -50,7 +51,7 @@ static bool is_scalar(const struct cw_value *v)
     return v->type == CW_VALUE_BOOL || v->type == CW_VALUE_I64 || v->type == CW_VALUE_F64;
 }
 
-/* The dtype that the first value asks for, and the shape that its first branch shows. */
+/* Derives the dtype from the first value, and the shape from its first branch. */
 static int infer_shape(const struct cw_value *v, struct cw_field *field, struct cw_err *err)
 {
     while (v->type == CW_VALUE_LIST) {
@@ -77,8 +78,8 @@ static int infer_shape(const struct cw_value *v, struct cw_field *field, struct 
     return 0;
 }
 
-/* Checks v against the field from dimension `axis` on; fractions make i64 to f64. Depth is
- * limited by the rank. */
+/* Whether v has the shape of the field from dimension `axis` on; fractions change the dtype from
+ * i64 to f64. The rank limits the depth. */
 static bool fits(const struct cw_value *v, struct cw_field *field, int axis)
 {
     if (field->dtype == CW_DTYPE_STR)
@@ -97,8 +98,8 @@ static bool fits(const struct cw_value *v, struct cw_field *field, int axis)
     return true;
 }
 
-/* Whether a number of the pipeline is a value of the dtype that the user asked for. Fractions
- * are for floats. */
+/* Whether a number in the pipeline can be a value of the dtype that the user asked for. Only floats
+ * can be fractions. */
 static bool is_of(const struct cw_value *v, enum cw_dtype dtype)
 {
     for (size_t i = 0; v->type == CW_VALUE_LIST && i < v->n; i++) {
@@ -119,7 +120,7 @@ static bool is_of(const struct cw_value *v, enum cw_dtype dtype)
     return v->i >= lo && v->i <= hi;
 }
 
-/* The dtype that the option asks for, if every number is one of it. */
+/* Sets the dtype that the option asks for, if every number can be a value of it. */
 static int take_dtype(const struct from_values_opts *o, const char *name, struct cw_field *field,
                       struct cw_err *err)
 {
@@ -218,7 +219,7 @@ static int count(const void *opts, void *state, const int64_t *in_n, size_t inpu
     return 0;
 }
 
-/* Writes the numbers of a value in order; returns how many. */
+/* Writes the numbers of a value in order; returns their count. */
 static size_t fill(const struct cw_value *v, const struct cw_view *view, size_t at)
 {
     size_t begin = at;
@@ -258,7 +259,7 @@ static int read_value(const struct cw_op_ctx *ctx, const void *opts, void *state
     const struct cw_spec *spec = state;
     struct cw_op_ctx anywhere = *ctx;
     if (spec->n > 1)
-        anywhere.slot = NULL; /* it would be the same for all fields */
+        anywhere.slot = NULL; /* the slot is not used: it would be the same one for all fields */
     for (size_t k = 0; k < spec->n; k++) {
         const struct cw_value *v = value_at(o, (size_t)pos, spec->fields[k].name);
         int rc = read_field(&anywhere, &spec->fields[k], v, &ret_element->fields[k], err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: records of idx files (MNIST and its family). Plain files are read record by record; a
- * .gz file cannot be, so it is inflated into memory once, when its first record is read. */
+/* Source `idx`: reads the records of idx files (MNIST and its family). Plain files are read record
+ * by record. A .gz file cannot be read like that, so it is inflated into memory once, when its
+ * first record is read. */
 #include "base/mem.h"
 #include "format/glob.h"
 #include "format/gz.h"
@@ -13,7 +14,7 @@
 
 enum { DTYPE_AUTO = 0 };
 enum { LOOK_ENTRIES_MAX = 1000 };
-enum { GZ_GROWTH_MAX = 1032 }; /* deflate makes one byte of at most so many */
+enum { GZ_GROWTH_MAX = 1032 }; /* deflate makes at most so many bytes out of one */
 static const char *const dtype_words[] = {"auto", "u8", "i8", "i16", "i32", "f32", "f64", NULL};
 
 struct idx_opts {
@@ -24,9 +25,10 @@ struct idx_opts {
 };
 
 struct idx_state {
-    /* what a .gz file inflates to: its records, in this machine's byte order */
+    /* Loads the inflated bytes of each .gz file: its records, in this machine's byte order. */
     struct cw_file_source source;
-    struct cw_idx_header header; /* of the first file; `records` is each file's own */
+    /* header of the first file; each file has its own number of records */
+    struct cw_idx_header header;
 };
 
 #define OFFSET(member) offsetof(struct idx_opts, member)
@@ -64,7 +66,7 @@ static int check(const void *opts, struct cw_err *err)
     return 0;
 }
 
-/* The header of a file that begins with it, or whose inflated bytes do. */
+/* Reads the header of a plain file, or of the inflated bytes of a .gz file. */
 static int read_header(const struct cw_readable *file, struct cw_idx_header *ret_header,
                        struct cw_err *err)
 {
@@ -94,9 +96,10 @@ static int read_header_at(const char *path, struct cw_idx_header *ret_header, st
     return rc;
 }
 
-/* Looks at the first file when it is on this machine and near at hand: a dispatcher that checks
- * a pipeline must not walk a whole file system. Only a hint: open compares it with the real
- * file. Returns 1 when the file says, 0 when there is none to look at, or what is wrong with it. */
+/* Reads the header of the first file if the file is on this machine and easy to find: a dispatcher
+ * that checks a pipeline must not search a whole file system. The result is only a hint, which open
+ * compares with the real file. Returns 1 with a header, 0 if there is no file to look at, or an
+ * error if the file is wrong. */
 static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_header,
                            struct cw_err *err)
 {
@@ -114,8 +117,8 @@ static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_h
     return rc;
 }
 
-/* By the first file, by its name, or not at all; a file that is no idx file is told from one
- * that is not here. */
+/* Finds the header by the first file, by the file's name, or not at all. A file that is not an idx
+ * file is an error; a file that does not exist here is not. */
 static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_header,
                        struct cw_err *err)
 {
@@ -223,7 +226,7 @@ static int prepare(void *state, size_t i, const struct cw_op_open *how, struct c
     return 0;
 }
 
-/* Header, `bytes` of records, and then the end, where the checksum is verified. */
+/* Inflates the header, `bytes` of records, and then the end, where the checksum is verified. */
 static int inflate_into(struct cw_gz *gz, const struct cw_idx_header *h, const char *path,
                         void *dst, size_t bytes, struct cw_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: integers start, start + step, ... below stop. */
+/* Source `range`: the integers start, start + step, ... below stop. */
 #include "ops/op_util.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static const struct cw_opt options[] = {
     {0},
 };
 
-/* How many numbers there are; the distance of two int64_t fits uint64_t. */
+/* Returns how many numbers there are. The distance of two int64_t fits into uint64_t. */
 static uint64_t numbers_n(const struct range_opts *o)
 {
     uint64_t distance, step;

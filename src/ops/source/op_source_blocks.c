@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: blocks of files as the source cache sees them. What `cachew cache warm` and `cachew
- * cache status` run on the workers, so that the work is spread, done once, and has progress like
- * any other job. */
+/* Source `source_blocks`: the blocks of files as the source cache sees them. `cachew cache warm`
+ * and `cachew cache status` run it on the workers, so that the work is divided among them, done
+ * once, and reports progress like any other job. */
 #include "ops/op_util.h"
 #include "ops/source/file_source.h"
 

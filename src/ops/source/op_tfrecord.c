@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: records of TFRecord files. Preparing a job scans the framing of every file, which
- * gives the counts; where that was done elsewhere, a file's index is built when its first record
- * is read. */
+/* Source `tfrecord`: reads the records of TFRecord files. Preparing a job scans the framing of
+ * every file, which gives the counts. A worker that did not prepare the job builds a file's index
+ * when its first record is read. */
 #include "base/mem.h"
 #include "format/tfrecord.h"
 #include "ops/op_util.h"
