@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a list of nodes that name each other to a sorted graph. The list may name nodes in any
- * order; a chained node stays right behind the one that it reads, so that a printed chain is a
- * chain again. */
+/* Builds a sorted graph from a list of nodes that refer to each other by name. The list may have
+ * any order; a chained node stays directly behind the one that it reads, so that a printed chain is
+ * a chain again. */
 #include "base/map.h"
 #include "base/mem.h"
 #include "graph/graph.h"
@@ -11,7 +11,7 @@
 
 struct draft {
     struct cw_node node;
-    char **inputs; /* names; NULL when indexed or chained */
+    char **inputs; /* names; NULL for a node whose inputs are indices, or that is chained */
     size_t inputs_n;
     bool indexed;
 };
@@ -22,7 +22,7 @@ struct cw_graph_builder {
     struct draft *v;
     size_t n, cap;
     size_t edges;
-    struct cw_err err; /* the first one */
+    struct cw_err err; /* the first error */
 };
 
 struct cw_graph_builder *cw_graph_builder_new(const char *name)
@@ -64,7 +64,7 @@ static bool name_ok(const char *name)
     return n > 0;
 }
 
-/* How an error speaks of a node that may have no name yet. */
+/* Appends how an error message names a node that may have no name yet. */
 static void node_text(const struct cw_node *node, size_t i, struct cw_str *out)
 {
     if (node->name)
@@ -101,7 +101,7 @@ static int check_names(const struct cw_node *node, size_t i, size_t inputs_n, st
     return 0;
 }
 
-/* Takes *node; NULL when the builder has failed before or fails now. */
+/* Appends a node; takes *node. Returns NULL if the builder has failed before, or fails now. */
 static struct draft *append(struct cw_graph_builder *builder, struct cw_node *node, size_t inputs_n)
 {
     int rc = builder->err.code;
@@ -164,7 +164,7 @@ void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_no
                    "node %zu (%s): chained to another node than the one before", i + 1, mine->op);
 }
 
-/* "decode_image", "decode_image_2", ...: the first that nobody has. */
+/* Makes a name for a node: "decode_image", "decode_image_2", ...: the first that is not used. */
 static void make_name(struct cw_strmap *names, struct cw_strmap *used, struct cw_node *node)
 {
     uintptr_t k = (uintptr_t)cw_strmap_get(used, node->op);
@@ -175,10 +175,13 @@ static void make_name(struct cw_strmap *names, struct cw_strmap *used, struct cw
             k == 1 ? cw_mem_strdup(node->op) : cw_mem_printf("%s_%zu", node->op, (size_t)k);
     } while (cw_strmap_get(names, node->name));
     cw_strmap_set(used, node->op,
-                  (void *)k); /* so that a thousand like nodes are not a million look-ups */
+                  /* the next number is remembered, so that a thousand equal nodes do not cost a
+                   * million look-ups */
+                  (void *)k);
 }
 
-/* names: node name -> index + 1. Given names first, so that a made one never takes a given one. */
+/* Gives every node a name. names maps a node's name to its index + 1. Given names are entered
+ * first, so that a made name is never one of them. */
 static int name_nodes(struct cw_graph_builder *builder, struct cw_strmap *names, struct cw_err *err)
 {
     for (size_t i = 0; i < builder->n; i++) {
@@ -213,7 +216,8 @@ static int unknown_name(const struct cw_graph_builder *builder, const struct cw_
                       near ? near : "", near ? "\"?" : "");
 }
 
-/* A name that others use is part of the pipeline from here on, also if it was made. */
+/* Resolves the name of an input. A name that others use is part of the pipeline from here on, even
+ * if it was made. */
 static bool refer(struct cw_graph_builder *builder, const struct cw_strmap *names, const char *name,
                   size_t *ret_i)
 {
@@ -272,7 +276,7 @@ static struct cw_graph *take_graph(struct cw_graph_builder *builder, const size_
         *node = builder->v[order[i]].node;
         builder->v[order[i]].node = (struct cw_node){0};
         node->named =
-            node->named || moved; /* made names count in the list's order, which is gone */
+            node->named || moved; /* made names count in the order of the list, which has changed */
         for (size_t k = 0; k < node->inputs_n; k++)
             node->inputs[k] = at[node->inputs[k]];
     }

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include "ops/element/cache_opts.h"
 
-/* Why not: what is the matter; what to do about it. The first that holds is told. */
+/* Reasons why a node cannot be cached, with what is wrong and what to do about it. Only the first
+ * one that applies is reported. */
 enum reason { RANDOM, JOINED, SHUFFLED, ZIPPED, INPUTS, PATHS, STRINGS, STATUS, REASONS };
 static const char *const texts[REASONS] = {
     [RANDOM] =
@@ -24,12 +25,13 @@ static const char *const texts[REASONS] = {
     [STRINGS] = "batches of strings cannot be kept; put it before the batch",
     [STATUS] = "its source says how things stand, not what is in files"};
 
-/* What is known of a node besides what check.h has. */
+/* what is known of a node in addition to what check.h has */
 struct facts {
-    uint32_t reasons; /* bits */
-    bool by_position; /* ids are positions: no index operator since the source, batch or zip */
-    bool shuffled;    /* something at or below it permutes by seed and epoch */
-    uint32_t paths;   /* fields that are paths with a stamp */
+    uint32_t reasons; /* a bit for each reason */
+    /* ids are positions: there is no index operator since the source, batch or zip */
+    bool by_position;
+    bool shuffled;  /* the node, or one below it, permutes by seed and epoch */
+    uint32_t paths; /* a bit for each field that is a path with a stamp */
 };
 
 bool cw_freezes(const struct cw_checked_node *node)
@@ -46,7 +48,7 @@ int cw_frozen_find(struct cw_checked *checked, struct cw_err *err)
 {
     size_t n = checked->graph->n;
     cw_autofree bool *around =
-        CW_NEW_ARRAY(bool, n); /* some way from it to the output has no freeze */
+        CW_NEW_ARRAY(bool, n); /* for each node: some way from it to the output has no freeze */
     around[n - 1] = true;
     for (size_t i = n; i-- > 0;) {
         struct cw_checked_node *node = &checked->nodes[i];
@@ -66,7 +68,7 @@ int cw_frozen_find(struct cw_checked *checked, struct cw_err *err)
     return 0;
 }
 
-/* The fields that may still be paths of `files` behind an operator. */
+/* Returns the fields that may still be paths of `files` behind an operator. */
 static uint32_t paths_of(const struct cw_checked *checked, size_t i, const struct facts *facts)
 {
     const struct cw_checked_node *node = &checked->nodes[i];
@@ -74,7 +76,7 @@ static uint32_t paths_of(const struct cw_checked *checked, size_t i, const struc
     if (node->op->kind == CW_OP_SOURCE)
         return node->op->traits & CW_OP_PATHS ? UINT32_MAX : 0;
     if (node->op->kind == CW_OP_GROUP)
-        return 0; /* nobody can read the files any more */
+        return 0; /* behind it no operator can read the files any more */
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct cw_spec *in = &checked->nodes[node->inputs[k]].out;
         mask |= (facts[node->inputs[k]].paths & ((1u << in->n) - 1)) << shift;
@@ -112,8 +114,9 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
         mine->reasons |= in->reasons;
     }
     mine->paths = paths_of(checked, i, facts);
-    mine->reasons &= ~(1u << PATHS | 1u << STRINGS); /* asked of each node by itself */
-    if (group) /* what its elements are is told by its position, wherever they come from */
+    /* these reasons are asked of each node by itself */
+    mine->reasons &= ~(1u << PATHS | 1u << STRINGS);
+    if (group) /* the position alone says what its elements are, wherever they come from */
         mine->reasons &= ~(1u << ZIPPED | 1u << INPUTS);
     mine->reasons |= (uint32_t)(draws(node) && !node->frozen) << RANDOM |
                      (uint32_t)(group && mine->shuffled) << SHUFFLED |
@@ -139,8 +142,8 @@ static void add_hash(struct cw_hasher *hasher, struct cw_hash hash)
     cw_hasher_add_u64(hasher, hash.lo);
 }
 
-/* What an element is a function of besides its id, the sources' files and (random operators) the
- * seed. */
+/* Hashes what an element is a function of, besides its id, the sources' files and (for random
+ * operators) the seed. */
 static struct cw_hash hash_element(const struct cw_checked *checked, size_t i,
                                    struct cw_hasher *hasher)
 {
@@ -167,7 +170,7 @@ static struct cw_hash hash_element(const struct cw_checked *checked, size_t i,
     cw_hasher_add_u64(hasher, node->inputs_n);
     for (size_t k = 0; k < node->inputs_n; k++) {
         const struct cw_checked_node *in = &checked->nodes[node->inputs[k]];
-        /* which elements a batch has depends on all that chose their positions */
+        /* which elements a batch contains depends on everything that chose their positions */
         add_hash(hasher, op->kind == CW_OP_GROUP ? in->fingerprint : in->element);
     }
     return cw_hasher_get(hasher);

@@ -7,7 +7,7 @@
 
 #include "graph/check.h"
 
-/* Whether the operator does nothing to elements and is never called: cache, mark. */
+/* Whether the operator leaves elements as they are and is never called: cache and mark. */
 static inline bool cw_passes_by(const struct cw_op *op)
 {
     return (op->traits & (CW_OP_CACHE | CW_OP_MARK)) != 0;
@@ -15,11 +15,11 @@ static inline bool cw_passes_by(const struct cw_op *op)
 /* Whether the node is a `freeze`. */
 bool cw_freezes(const struct cw_checked_node *node);
 
-/* Sets `frozen` of all nodes; their operators and options are set. Errors: a random node that is
- * read both through a `freeze` and around it. */
+/* Sets `frozen` of all nodes, whose operators and options are set already. Errors: a random node
+ * that is read both through a `freeze` and around it. */
 int cw_frozen_find(struct cw_checked *checked, struct cw_err *err);
-/* Sets `element` and `uncacheable` of all nodes; their other members are set. Errors: a `cache`
- * where nothing can be cached, a `mark` without a name. */
+/* Sets `element` and `uncacheable` of all nodes, whose other members are set already. Errors: a
+ * `cache` where nothing can be cached, a `mark` without a name. */
 int cw_cacheable_find(struct cw_checked *checked, struct cw_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators found, options parsed, specs inferred, rules checked, node after node: inputs come
- * first. */
+/* Checks a graph, node after node, inputs first: finds operators, parses options, infers specs, and
+ * applies the rules. */
 #include "graph/check.h"
 
 #include "base/mem.h"
@@ -65,7 +65,8 @@ static int infer(const struct cw_checked *checked, size_t i, struct cw_err *err)
     return cw_infer_node(&checked->graph->nodes[i], in, node->inputs_n, node, err);
 }
 
-/* Batches and zips of shuffled inputs hold other elements each epoch, so their ids say less. */
+/* Sets the flags of a node. Batches and zips of shuffled inputs have other elements in each epoch,
+ * so their ids say less. */
 static void find_flags(const struct cw_checked *checked, size_t i)
 {
     struct cw_checked_node *node = &checked->nodes[i];
@@ -87,8 +88,8 @@ static void find_flags(const struct cw_checked *checked, size_t i)
         node->order = cw_mix64(node->order + i + 1) | 1;
 }
 
-/* A name that nobody gave counts the operators of its kind, so a stream does not depend on other
- * operators. */
+/* Returns the tag of a node's random stream. A made name contains the number of operators of its
+ * kind, so a stream does not depend on other operators. */
 static uint64_t stream_tag(const struct cw_node *node)
 {
     CW_STR_AUTO text = {0};
@@ -98,14 +99,14 @@ static uint64_t stream_tag(const struct cw_node *node)
     return cw_hash_u64(cw_str_text(&text), text.len);
 }
 
-/* What the elements are a function of, besides their ids and the job's seed. */
+/* Adds what the elements are a function of, besides their ids and the job's seed. */
 static void fingerprint(const struct cw_checked *checked, size_t i, struct cw_hasher *hasher)
 {
     static const struct cw_opt none[] = {
         {0},
     };
     struct cw_checked_node *node = &checked->nodes[i];
-    if (cw_passes_by(node->op)) { /* what its `freeze` does shows in the nodes that are frozen */
+    if (cw_passes_by(node->op)) { /* the effect of a `freeze` shows in the nodes that are frozen */
         node->fingerprint = checked->nodes[node->inputs[0]].fingerprint;
         return;
     }
@@ -146,7 +147,8 @@ static int check_node(const struct cw_checked *checked, size_t i, struct cw_err 
     return 0;
 }
 
-/* Sources in a chain do not read the node before, so that one may have no reader left. */
+/* Looks for nodes that nothing reads: a source in a chain does not read the node before it, so that
+ * one may have no reader. */
 static int check_unused(const struct cw_checked *checked, struct cw_err *err)
 {
     size_t n = checked->graph->n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph whose operators are known, options typed, shapes and dtypes inferred. Immutable,
- * refcounted. Errors name node, option and reason: `node "crop" (random_resized_crop): option
- * size: ...`. */
+/* A checked graph: operators are known, options have types, shapes and dtypes are inferred.
+ * Immutable and refcounted. Errors name node, option and reason: `node "crop"
+ * (random_resized_crop): option size: ...`. */
 #ifndef CW_GRAPH_CHECK_H
 #define CW_GRAPH_CHECK_H
 
@@ -12,32 +12,32 @@
 struct cw_checked_node {
     const struct cw_op *op;
     void *opts;
-    /* inputs of the graph's node; a source that stands in a chain has none */
+    /* The number of inputs of the graph's node; a source that stands in a chain has none. */
     size_t inputs_n;
     const size_t *inputs;
     struct cw_spec out;
     size_t fields_n;
-    /* indices into the input's spec that a fieldwise operator works on */
+    /* Indices of the fields in the input's spec on which a fieldwise operator works. */
     size_t fields[CW_FIELDS_MAX];
-    uint64_t tag;               /* names its random stream */
-    struct cw_hash fingerprint; /* of this node and everything that it reads */
+    uint64_t tag;               /* the name of its random stream */
+    struct cw_hash fingerprint; /* fingerprint of this node and of everything that it reads */
     bool sparse;                /* the number of its elements depends on data */
-    /* an element depends on more than its id: the node, or one that it reads, is random, or zips or
-     * batches shuffled inputs (a shuffle alone keeps ids, and does not count) */
+    /* An element depends on more than its id: the node, or one that it reads, is random, or zips or
+     * batches shuffled inputs (a shuffle alone keeps ids, and does not count). */
     bool random;
-    /* like fingerprint, but of one element with a given id: leaves out operators that only choose
-     * and order positions (shuffle, take, shard, ...), and cache and mark */
+    /* Like fingerprint, but for one element with a given id: operators that only choose and order
+     * positions (shuffle, take, shard, ...) are left out, and so are cache and mark. */
     struct cw_hash element;
-    /* below a `freeze`: random operators draw as in epoch 0, repetition 0 */
+    /* The node is below a `freeze`: random operators draw as in epoch 0, repetition 0. */
     bool frozen;
-    const char *uncacheable; /* why elements here cannot be cached; NULL = they can */
-    uint64_t order;          /* hash of the shuffles that its positions went through; 0 = none */
+    const char *uncacheable; /* why its elements cannot be cached; NULL: they can */
+    uint64_t order;          /* hash of the shuffles through which its positions go; 0: none */
 };
 struct cw_checked {
     _Atomic int refs;
-    struct cw_graph *graph; /* one ref */
+    struct cw_graph *graph; /* holds one reference */
     struct cw_checked_node *nodes;
-    struct cw_hash fingerprint; /* of the output */
+    struct cw_hash fingerprint; /* fingerprint of the output node */
 };
 int cw_graph_check(struct cw_graph *graph, struct cw_checked **ret_checked, struct cw_err *err);
 struct cw_checked *cw_checked_ref(struct cw_checked *checked);

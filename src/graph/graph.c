@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lifetime of graphs and their nodes. */
+/* Making and freeing graphs and their nodes. */
 #include "graph/graph.h"
 
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The immutable graph of a pipeline: named operators with untyped options. Refcounted, any thread.
- * Knows no operators: graph/check.h does. */
+/* The graph of a pipeline: named operators with untyped options. A graph is immutable and
+ * refcounted; any thread may use it. This file knows no operators; graph/check.h does. */
 #ifndef CW_GRAPH_GRAPH_H
 #define CW_GRAPH_GRAPH_H
 
@@ -8,34 +8,35 @@
 #include "data/identity.h"
 
 #define CW_GRAPH_NODES_MAX 1024
-#define CW_GRAPH_NAME_BYTES 128 /* of a node's, field's or operator's name, at most */
+#define CW_GRAPH_NAME_BYTES 128 /* the most bytes of the name of a node, a field or an operator */
 
 struct cw_node {
-    char *name; /* unique; given by the user, or made: "decode_image", "decode_image_2", ... */
+    char *name; /* unique; given by the user, or made like "decode_image", "decode_image_2" */
     bool named; /* the user has given the name */
     char *op;
     size_t inputs_n;
     size_t *inputs; /* indices of earlier nodes */
-    /* no inputs were given, so it reads the node before it in the list; check.h drops that input
-     * if the node turns out to be a source */
+    /* No inputs were given, so the node reads the one before it in the list. check.h drops that
+     * input if the node turns out to be a source. */
     bool chained;
     size_t fields_n;
     char **fields;
     bool keep_position;
     size_t depends_n;
     char **depends_on;       /* names of nodes */
-    struct cw_value options; /* object, without reserved keys */
+    struct cw_value options; /* an object, without the reserved keys */
 };
 struct cw_graph {
     _Atomic int refs;
-    char *name;                /* of the pipeline; "" if none */
-    enum cw_identity identity; /* of its source files */
+    char *name;                /* name of the pipeline; "": none */
+    enum cw_identity identity; /* identity of its source files */
     size_t n;
-    /* inputs before users; the last node is the output, and every node leads to it */
+    /* Inputs come before the nodes that read them. The last node is the output, and every node
+     * leads to it. */
     struct cw_node *nodes;
 };
 
-/* Reads the text form (docs/pipelines.md). `where`, a file name, is put before messages. */
+/* Parses the text form (docs/pipelines.md). Messages begin with `where`, a file name. */
 int cw_graph_parse(const char *text, size_t n, const char *where, struct cw_graph **ret_graph,
                    struct cw_err *err);
 int cw_graph_load(const char *path, struct cw_graph **ret_graph, struct cw_err *err);
@@ -44,18 +45,20 @@ void cw_graph_print(const struct cw_graph *graph, struct cw_str *out);
 struct cw_graph *cw_graph_ref(struct cw_graph *graph);
 struct cw_graph *cw_graph_unref(struct cw_graph *graph);
 
-/* Builds a graph on one thread. The first error is kept, and finish reports it. */
+/* Builds a graph on one thread. The builder keeps the first error, and cw_graph_builder_finish
+ * reports it. */
 struct cw_graph_builder;
 struct cw_graph_builder *cw_graph_builder_new(const char *name) CW_MUST_CHECK;
 void cw_graph_builder_free(struct cw_graph_builder *builder);
 /* Sets how source files are told apart; the default is by modification time. */
 void cw_graph_builder_set_identity(struct cw_graph_builder *builder, enum cw_identity identity);
 /* Appends a node; takes the members of *node, which is zeroed. Inputs are given by name. inputs
- * NULL: it reads the node before it, as in a chain; not NULL with inputs_n 0: it has no input. */
+ * NULL: the node reads the one before it, as in a chain; not NULL with inputs_n 0: it has no
+ * input. */
 void cw_graph_builder_add(struct cw_graph_builder *builder, struct cw_node *node,
                           const char *const *inputs, size_t inputs_n);
-/* Appends a node whose inputs are indices of nodes added before, as messages have them. A peer's
- * indices are checked. */
+/* Appends a node whose inputs are indices of nodes that were added before, as in messages. Indices
+ * from a peer are checked. */
 void cw_graph_builder_add_indexed(struct cw_graph_builder *builder, struct cw_node *node);
 /* Sorts topologically, and checks for duplicate names, cycles and unused nodes. */
 int cw_graph_builder_finish(struct cw_graph_builder *builder, struct cw_graph **ret_graph,

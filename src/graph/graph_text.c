@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text form of a pipeline (docs/pipelines.md): JSON to graph and back. */
+/* The text form of a pipeline (docs/pipelines.md): parses JSON to a graph, and prints a graph as
+ * JSON. */
 #include "base/mem.h"
 #include "graph/graph.h"
 #include <string.h>
@@ -23,7 +24,7 @@ static int wrong_type(const char *where, const char *key, const char *want,
                       cw_value_type_name(got->type));
 }
 
-/* A list of strings, or one string. Borrows the strings. */
+/* Reads a list of strings, or one string. The strings are borrowed. */
 static int read_names(const struct cw_value *value, const char *where, const char *key,
                       const char ***ret_v, size_t *ret_n, struct cw_err *err)
 {
@@ -55,7 +56,7 @@ static int read_owned_names(const struct cw_value *value, const char *where, con
     return 0;
 }
 
-/* One member of a node. inputs are borrowed from the text's value until the node is added. */
+/* Reads one member of a node. inputs are borrowed from the parsed text until the node is added. */
 static int read_member(const char *key, const struct cw_value *value, const char *where,
                        struct cw_node *node, const char ***inputs, size_t *inputs_n,
                        struct cw_err *err)
@@ -82,7 +83,7 @@ static int read_member(const char *key, const struct cw_value *value, const char
     return 0;
 }
 
-/* A missing "op" is often a misspelt one. */
+/* Makes the error for a missing "op", which is often a misspelt one. */
 static int no_op(const struct cw_value *object, const char *where, struct cw_err *err)
 {
     static const char *const op[] = {"op", NULL};

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include <string.h>
 
-/* Strings of a batch lie behind a table of offsets; no operator works on them. */
+/* Whether a field has the strings of a batch, which lie behind a table of offsets; no operator
+ * works on them. */
 static bool is_str_batch(const struct cw_field *field)
 {
     return field->dtype == CW_DTYPE_STR && field->rank > 0;
@@ -87,7 +88,8 @@ static int infer_fields(struct cw_checked_node *checked, const struct cw_spec *i
     return 0;
 }
 
-/* Offsets of strings have one dimension (data/batch.h). */
+/* Refuses batches of batches of strings: the offsets of strings have one dimension
+ * (data/batch.h). */
 static int check_group(const struct cw_spec *in, struct cw_err *err)
 {
     for (size_t i = 0; i < in->n; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topological order, cycles, nodes that nobody reads. */
+/* Sorts the nodes topologically, and finds cycles and nodes that nothing reads. */
 #include "graph/order.h"
 
 #include "base/mem.h"
 
-/* Readers of each node, in one array: first[i] .. first[i + 1]. */
+/* the readers of each node, in one array: those of node i are at first[i] .. first[i + 1] */
 struct readers {
     size_t *first, *v;
 };
@@ -24,8 +24,8 @@ static void list_readers(struct cw_node *const *nodes, size_t nodes_n, struct re
             ret->v[ret->first[nodes[i]->inputs[k] + 1]++] = i;
 }
 
-/* Follows unmet inputs from a node that could not be sorted until one comes again: that is a cycle.
- */
+/* Reports a cycle: follows unmet inputs from a node that could not be sorted until a node comes
+ * again. */
 static int report_cycle(struct cw_node *const *nodes, size_t nodes_n, const bool *done,
                         struct cw_err *err)
 {
@@ -34,7 +34,8 @@ static int report_cycle(struct cw_node *const *nodes, size_t nodes_n, const bool
         at++;
     cw_autofree bool *seen = CW_NEW_ARRAY(bool, nodes_n);
     CW_STR_AUTO path = {0};
-    for (int round = 0; round < 2; round++) { /* once to get onto the cycle, once along it */
+    /* the first round gets onto the cycle, the second one follows it */
+    for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < nodes_n; i++)
             seen[i] = false;
         while (!seen[at]) {
@@ -52,7 +53,8 @@ static int report_cycle(struct cw_node *const *nodes, size_t nodes_n, const bool
                       nodes[at]->name, nodes[at]->op, cw_str_text(&path), nodes[at]->name);
 }
 
-/* Emits i and the chain that hangs on it; a chained node has one input, so it is ready. */
+/* Appends node i and the chain behind it to the order. A chained node has one input, so it is ready
+ * then. */
 static void emit(struct cw_node *const *nodes, size_t nodes_n, const struct readers *readers,
                  size_t i, size_t *order, size_t *n, size_t *missing, bool *done)
 {
@@ -66,7 +68,8 @@ static void emit(struct cw_node *const *nodes, size_t nodes_n, const struct read
     }
 }
 
-/* order[new] = old. Of the nodes that are ready the first of the list goes first. */
+/* Sorts: order[new] = old. Of several nodes that are ready, the first one in the list comes
+ * first. */
 static int sort_nodes(struct cw_node *const *nodes, size_t nodes_n, size_t *order,
                       struct cw_err *err)
 {
@@ -90,7 +93,7 @@ static int sort_nodes(struct cw_node *const *nodes, size_t nodes_n, size_t *orde
     return n == nodes_n ? 0 : report_cycle(nodes, nodes_n, done, err);
 }
 
-/* After sorting the output is the last; any other node that nobody reads was forgotten. */
+/* After sorting, the output is the last node; another node that nothing reads is an error. */
 static int check_unused(struct cw_node *const *nodes, size_t nodes_n, const size_t *order,
                         struct cw_err *err)
 {
@@ -99,7 +102,7 @@ static int check_unused(struct cw_node *const *nodes, size_t nodes_n, const size
         for (size_t k = 0; k < nodes[i]->inputs_n; k++)
             read[nodes[i]->inputs[k]] = true;
     size_t output =
-        nodes_n - 1; /* of several ends, the one listed last is the one that was meant */
+        nodes_n - 1; /* if there are several ends, the one that is listed last is meant */
     while (read[output])
         output--;
     for (size_t i = 0; i < nodes_n; i++)

@@ -3,8 +3,8 @@
 
 #include "graph/cacheable.h"
 
-/* "Infinitely many" elements, to ask an index operator what it does to a stream of unknown length.
- */
+/* A very large number of elements, for asking an index operator what it does to a stream of unknown
+ * length. */
 #define MANY (INT64_C(1) << 62)
 
 static int refuse(const struct cw_checked *checked, size_t i, size_t first, const char *why,
@@ -17,7 +17,7 @@ static int refuse(const struct cw_checked *checked, size_t i, size_t first, cons
         node->name, node->op, why, before->name, before->op);
 }
 
-/* Whether the operator only leaves out elements at both ends, and how many: take, skip. */
+/* Whether the operator only leaves out elements at both ends (take, skip), and how many. */
 static bool is_cut(const struct cw_checked_node *node, int64_t *ret_skip, int64_t *ret_take)
 {
     const struct cw_op *op = node->op;
@@ -35,7 +35,8 @@ static bool is_cut(const struct cw_checked_node *node, int64_t *ret_skip, int64_
     return true;
 }
 
-/* One more cut after those so far; counted in rows, so cuts of batches are multiplied. */
+/* Adds one more cut behind those found so far. It is counted in rows, so cuts of batches are
+ * multiplied. */
 static void add_cut(struct cw_sparse *sparse, int64_t skip, int64_t take)
 {
     int64_t rows = sparse->batch ? sparse->batch : 1;
@@ -128,8 +129,8 @@ int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_spars
                    (checked->nodes[i].op->traits & CW_OP_CHANGES_COUNT)) {
             sparse.first = sparse.rows = i;
         } else {
-            /* two filters in branches of their own, or several inputs: what joins them is refused
-             */
+            /* There are two filters in separate branches, or several inputs: the node that joins
+             * them is refused. */
             if (checked->nodes[i].inputs_n > 1 || sparse.first == SIZE_MAX)
                 rc = refuse(checked, i, sparse.first == SIZE_MAX ? i : sparse.first,
                             "needs to know how many elements come in", err);

@@ -9,12 +9,13 @@
 struct cw_sparse {
     size_t first;  /* the lowest operator that changes the count; SIZE_MAX in a dense pipeline */
     size_t rows;   /* the node whose elements are the rows that a worker sends */
-    int64_t skip;  /* number of rows left out at the start of an epoch */
-    int64_t take;  /* then at most so many rows are used; -1 = all */
-    int64_t batch; /* rows per batch; 0 = no batch */
+    int64_t skip;  /* number of rows that are left out at the start of an epoch */
+    int64_t take;  /* the most rows that are used after that; -1: all */
+    int64_t batch; /* rows of a batch; 0: there is no batch */
     bool drop_remainder;
 };
-/* Nodes have op, opts, inputs and sparse set. Errors name the node and the operator before it. */
+/* Fills *ret_sparse. The nodes have op, opts, inputs and sparse set. Errors name the node and the
+ * operator before it. */
 int cw_sparse_find(const struct cw_checked *checked, struct cw_sparse *ret_sparse,
                    struct cw_err *err);
 

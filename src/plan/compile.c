@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns nodes into steps, in one pass in topological order. */
+/* Compiles the nodes of a checked graph to steps, in one pass in topological order. */
 #include "base/mem.h"
 #include "graph/cacheable.h"
 #include "graph/infer.h"
@@ -67,7 +67,7 @@ static enum cw_step step_of(const struct cw_plan *plan, size_t i)
     if (op->traits & CW_OP_MERGE)
         return plan->nodes[i].inputs_n > 1 ? CW_STEP_MERGE : CW_STEP_PASS;
     bool hoisted = (op->traits & CW_OP_RANDOM) !=
-                   0; /* a shuffle behind a filter permutes what comes in below it */
+                   0; /* a shuffle behind a filter permutes what comes in below the filter */
     return plan->checked->nodes[i].sparse && !hoisted ? CW_STEP_PASS : CW_STEP_INDEX;
 }
 
@@ -114,7 +114,7 @@ static int count_frames(struct cw_plan *plan, size_t i, struct cw_err *err)
     return 0;
 }
 
-/* Finds the only reader of a node; SIZE_MAX if there are several or none. */
+/* Returns the only reader of a node, or SIZE_MAX if it has several or none. */
 static size_t only_reader(const struct cw_plan *plan, size_t i)
 {
     size_t reader = SIZE_MAX;
@@ -130,8 +130,9 @@ static size_t only_reader(const struct cw_plan *plan, size_t i)
     return reader;
 }
 
-/* A decoder may skip what the crop behind it throws away, if no other node reads the image.
- * Index operators between them do not matter, since an element keeps the id of its source. */
+/* Finds the crop whose needs a decoder asks for: the decoder may skip what the crop behind it
+ * throws away, if no other node reads the image. Index operators between them do not matter, since
+ * an element keeps the id of its source. */
 static void find_want(struct cw_plan *plan, size_t i)
 {
     struct cw_plan_node *node = &plan->nodes[i];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts an epoch into items. The cut depends on the pipeline alone, since the bounds of items
- * show in the data. */
+/* Divides an epoch into items. The division depends on the pipeline alone, since the bounds of
+ * items show in the data. */
 #include "base/mem.h"
 #include "plan/plan_int.h"
 
-/* Bytes of a chunk's rows: enough to be worth a message, few enough that items stay small. */
+/* Bytes of the rows of a chunk: enough to be worth a message, and few enough that items stay
+ * small. */
 #define CHUNK_BYTES (INT64_C(256) << 10)
 #define CHUNK_ROWS_MAX 16384
-/* Number of positions that are mapped to count rows exactly. */
+/* The most positions that are mapped to count rows exactly. */
 #define COUNT_ITEMS_MAX (INT64_C(1) << 16)
 
 static int64_t row_bytes(const struct cw_spec *spec)
@@ -124,8 +125,8 @@ void cw_plan_item(const struct cw_plan *plan, uint64_t epoch, uint64_t item,
     }
 }
 
-/* The group whose elements are items, found without positions; SIZE_MAX if there is none, or if
- * inputs differ in it. */
+/* Returns the group whose elements are items, found without positions; SIZE_MAX if there is none,
+ * or if inputs have different ones. */
 static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
 {
     size_t at = plan->output;
@@ -141,8 +142,8 @@ static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
     }
 }
 
-/* Counts the rows of an epoch. Index operators above the batch may repeat or drop the short one,
- * so they are asked. */
+/* Counts the rows of an epoch. Index operators above the batch are asked, since they may repeat or
+ * drop the short one. */
 static int64_t count_rows(const struct cw_plan *plan, size_t group, bool plain)
 {
     int64_t items = plan->nodes[plan->output].n;

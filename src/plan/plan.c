@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lifetime of plans, and their manifests. */
+/* Making and freeing plans, and their manifests. */
 #include "plan/plan.h"
 
 #include "base/mem.h"
 #include "plan/plan_int.h"
 #include <stdatomic.h>
 
-/* Hashes paths and sizes only, without what else tells files apart. */
+/* Adds only paths and sizes to a hash, without what else identifies the files. */
 static void add_files(struct cw_hasher *hasher, const struct cw_value *manifest)
 {
     const struct cw_value *rows =
@@ -20,8 +20,8 @@ static void add_files(struct cw_hasher *hasher, const struct cw_value *manifest)
     }
 }
 
-/* The fingerprint of the pipeline and its sources: with equal fingerprint and seed the bytes are
- * equal. Names of nodes do not count, so manifests are added in the order of nodes. */
+/* Computes the fingerprint of the pipeline and its sources: with equal fingerprint and seed the
+ * bytes are equal. Names of nodes do not count, so manifests are added in the order of nodes. */
 static void fingerprint(const struct cw_plan *plan, struct cw_plan_info *info)
 {
     struct cw_hasher *hasher = cw_hasher_new(), *files = cw_hasher_new();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A checked graph that is ready to be computed: its sources are open, and it is known which items
- * there are. Immutable after cw_plan_new; refcounted; any thread.
+/* A plan: a checked graph that is ready to compute, since its sources are open and its items are
+ * counted. Immutable after cw_plan_new; refcounted; any thread may use it.
  *
- * Dense pipeline: item k is output k. Sparse pipeline (a filter): item k is the fixed range [k *
- * chunk, (k + 1) * chunk) of positions below the first operator that changes the count; the
- * elements that it keeps are sent as rows, and the client cuts rows into batches in item order
- * (client/delivery/rebatch.c), counting take and skip. So the sequence is exactly what one
- * thread would give that ran the pipeline from end to end. */
+ * In a dense pipeline item k is output k. In a sparse pipeline (one with a filter) item k is the
+ * fixed range [k * chunk, (k + 1) * chunk) of positions below the first operator that changes the
+ * count; the elements that it keeps are sent as rows, and the client cuts rows into batches in the
+ * order of items (client/delivery/rebatch.c), counting take and skip. So the sequence is exactly
+ * what one thread would give that ran the pipeline from end to end. */
 #ifndef CW_PLAN_PLAN_H
 #define CW_PLAN_PLAN_H
 
@@ -16,63 +16,67 @@
 
 struct cw_plan;
 
-/* What the client does with the rows of a sparse pipeline: skips, takes, and cuts into batches, in
- * this order. */
+/* What the client does with the rows of a sparse pipeline, in this order: skips, takes, and cuts
+ * into batches. */
 struct cw_plan_join {
-    int64_t skip; /* rows left out at the start of the epoch */
-    int64_t take; /* then at most so many rows are used; -1 = all */
-    /* rows per batch; 0 = each row is an output of its own, without a batch dimension */
+    int64_t skip; /* number of rows that are left out at the start of the epoch */
+    int64_t take; /* the most rows that are used after that; -1: all */
+    /* Rows of a batch; 0: each row is an output of its own, without a batch dimension. */
     int64_t batch;
     bool drop_remainder;
 };
 struct cw_plan_info {
     bool sparse;
     uint64_t items;   /* number of items of an epoch */
-    int64_t elements; /* number of rows of an epoch; -1 when sparse */
-    int64_t batch;    /* elements of an item: batch size, or chunk length */
-    uint64_t chunk;   /* sparse: source positions in an item */
-    /* spec of a delivered batch (leading dimension: the batch size with drop_remainder, else -1) */
+    int64_t elements; /* number of rows of an epoch; -1 in a sparse pipeline */
+    int64_t batch;    /* elements of an item: the batch size, or the length of a chunk */
+    uint64_t chunk;   /* sparse: number of source positions in an item */
+    /* Spec of a delivered batch. The leading dimension is the batch size with drop_remainder,
+     * otherwise -1. */
     struct cw_spec out;
     struct cw_plan_join join;
-    struct cw_hash fingerprint; /* of pipeline and source identity: equal = the same data */
-    /* parts of the fingerprint: of the operators and options; of the files' names and sizes. 0 =
-     * not known */
+    /* of pipeline and identity of the sources: equal fingerprints mean equal data */
+    struct cw_hash fingerprint;
+    /* Parts of the fingerprint: of the operators and options, and of the files' names and sizes; 0:
+     * not known. */
     uint64_t pipeline_sum, files_sum;
-    enum cw_identity identity; /* how files are told apart */
-    int64_t item_bytes;        /* estimated size of an item; -1 = unknown */
+    enum cw_identity identity; /* identity of its source files */
+    int64_t item_bytes;        /* estimated bytes of an item; -1: unknown */
 };
 
 /* Opens the sources. On the worker that prepares a job `manifest` is NULL; elsewhere it is what
  * cw_plan_manifest returned on that worker, so that all workers see the same files. */
 int cw_plan_new(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
                 struct cw_plan **ret_plan, struct cw_err *err);
-/* The same with a stop flag: setting it ends the call with CANCELLED, and later also reads of the
- * sources. Any thread may set it. The plan takes a ref. */
+/* Does the same with a stop flag. Setting the flag ends the call with CANCELLED, and later also
+ * reads of the sources. Any thread may set it. The plan holds a reference to it. stop may be
+ * NULL. */
 int cw_plan_open(struct cw_checked *checked, uint64_t seed, const struct cw_value *manifest,
-                 struct cw_stop *stop /* may be NULL */, struct cw_plan **ret_plan,
-                 struct cw_err *err);
-/* Sets the stop flag: nobody wants anything of the plan any more. Does nothing without a flag. */
+                 struct cw_stop *stop, struct cw_plan **ret_plan, struct cw_err *err);
+/* Sets the stop flag, because nobody needs anything of the plan any more. Does nothing if there is
+ * no flag. */
 void cw_plan_stop(struct cw_plan *plan);
 struct cw_plan *cw_plan_ref(struct cw_plan *plan);
 struct cw_plan *cw_plan_unref(struct cw_plan *plan);
 const struct cw_plan_info *cw_plan_info(const struct cw_plan *plan);
 /* Whether the elements of a node may be cached, and under which key (docs/cache.md). */
 struct cw_plan_cacheable {
-    const char *why_not;       /* NULL = it may be; else the reason, one sentence (static text) */
-    struct cw_hash key;        /* of everything that decides an element besides its id */
-    uint64_t ids;              /* all ids are below this; 0 = not known */
-    bool asked;                /* the node is an operator `cache` */
-    const char *mark;          /* name of the `mark` at the node, or NULL */
-    const struct cw_spec *out; /* of its elements; belongs to the plan */
+    const char *why_not; /* NULL: it may be; otherwise the reason, one sentence (static text) */
+    struct cw_hash key;  /* hash of everything that decides an element besides its id */
+    uint64_t ids;        /* all ids are below this; 0: not known */
+    bool asked;          /* the node is an operator `cache` */
+    const char *mark;    /* name of the `mark` at the node, or NULL */
+    const struct cw_spec *out; /* spec of its elements; belongs to the plan */
     bool whole; /* an element is a whole batch: the node is a batch, or an operator behind one */
 };
 void cw_plan_cacheable(const struct cw_plan *plan, size_t node, struct cw_plan_cacheable *ret);
 /* From now on elements of the node are looked up in `cache` (read), put into it (write), both or
- * neither. May be changed at any time; never changes the data. The plan takes a ref on the cache
- * and keeps it until the plan ends. INVALID: the node may not be cached. Any thread. */
+ * neither. It may be changed at any time, and never changes the data. The plan takes a reference to
+ * the cache, and keeps it until the plan ends. INVALID: the node may not be cached. Any thread may
+ * call it. */
 int cw_plan_set_cache(struct cw_plan *plan, size_t node, struct cw_cache_dataset *cache, bool read,
                       bool write, struct cw_err *err);
-/* Returns an object: name of a source node -> the manifest of that source. */
+/* Makes an object that maps the name of each source node to the manifest of that source. */
 void cw_plan_manifest(const struct cw_plan *plan, struct cw_value *ret_value);
 
 #endif

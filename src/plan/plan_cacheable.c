@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes of a plan may be cached, and how they use caches while the plan runs. */
+/* Says which nodes of a plan may be cached, and sets how they use caches while the plan runs. */
 #include "graph/cacheable.h"
 #include "base/mem.h"
 #include "plan/plan_int.h"
@@ -22,7 +22,8 @@ static struct cw_hash hash_manifest(const struct cw_plan_node *node)
     return cw_hash_bytes(cw_str_text(&text), text.len);
 }
 
-/* Hash of the files that a node's elements come from, in the order in which it reads its inputs. */
+/* Hashes the files that a node's elements come from, in the order in which the node reads its
+ * inputs. */
 static struct cw_hash hash_files(const struct cw_plan *plan, size_t i, struct cw_hasher *hasher)
 {
     const struct cw_plan_node *node = &plan->nodes[i];
@@ -55,8 +56,8 @@ void cw_plan_find_files(struct cw_plan *plan)
     cw_hasher_free(hasher);
 }
 
-/* Finds the node that ids are positions of: the first one at or below the node that does not
- * take them from its input. */
+/* Returns how many ids there are: finds the first node, at or below this one, that does not take
+ * ids from its input. */
 static uint64_t count_ids(const struct cw_plan *plan, size_t i)
 {
     while (plan->nodes[i].step == CW_STEP_ELEMENT || plan->nodes[i].step == CW_STEP_PASS ||
@@ -98,8 +99,8 @@ void cw_plan_cacheable(const struct cw_plan *plan, size_t i, struct cw_plan_cach
                                    .out = &node->out};
 }
 
-/* Finds the use, which may have been set before, or makes it; so switching on and off allocates
- * nothing. Lock held. */
+/* Finds a use of the cache that was set before, or makes it; so switching on and off again
+ * allocates nothing. Called with the lock held. */
 static const struct cw_plan_use *find_use(struct cw_plan *plan, struct cw_cache_dataset *cache,
                                           bool read, bool write)
 {

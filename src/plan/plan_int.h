@@ -9,7 +9,7 @@
 /* Fills plan->nodes from plan->checked: opens the operators, infers specs again with what the
  * sources know now, and counts elements. */
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
-/* Fills plan->info from plan->nodes: which items there are. */
+/* Fills plan->info from plan->nodes: divides the epoch into items. */
 int cw_plan_cut(struct cw_plan *plan, struct cw_err *err);
 /* Fills `files` and `drawn` of plan->nodes. */
 void cw_plan_find_files(struct cw_plan *plan);
