@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From JSON to a struct, by table, and the struct's end. */
+/* Reads options from JSON into a struct, by the rows of a table, and frees what the struct owns. */
 #include "conf/opt.h"
 
 #include <string.h>
@@ -9,7 +9,8 @@
 #define GIVEN_MAX 60 /* bytes of the given value that a message shows */
 #define NAMES_MAX 64
 
-/* One number or word being read: its row, its name in messages ("mean[1]"), where errors go. */
+/* A value that is being read: its row, its name in messages ("mean[1]"), and where errors are
+ * written. */
 struct reading {
     const struct cw_opt *row;
     const char *name;
@@ -33,7 +34,7 @@ const char *cw_opt_type_name(enum cw_opt_type type)
     return (size_t)type < CW_ARRAY_LEN(names) ? names[type] : "unknown";
 }
 
-/* What was given, short enough for a message. */
+/* Returns the given value as a text that is short enough for a message; the caller frees it. */
 static char *given(const struct cw_value *value)
 {
     struct cw_str out = {0};
@@ -161,7 +162,8 @@ static enum cw_value_type item_type(enum cw_opt_type type)
                                      : CW_VALUE_I64;
 }
 
-/* What the three list structs have in common; moved by memcpy, since they are different types. */
+/* The members that the three list structs have in common. They are different types, so they are
+ * copied by memcpy. */
 struct any_list {
     void *v;
     size_t n;
@@ -202,7 +204,7 @@ static int read_list(const struct reading *in, const struct cw_value *value, voi
     int rc = check_length(in, n);
     if (rc != CW_OK || n == 0)
         return rc;
-    list.v = cw_mem_new_array(n, 8); /* every item type has 8 bytes */
+    list.v = cw_mem_new_array(n, 8); /* an item has 8 bytes in each of these types */
     rc = read_items(in, is_list ? value->items : value, n, is_list, &list);
     if (rc == CW_OK)
         memcpy(target, &list, sizeof(list));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a struct back to canonical text. */
+/* Prints the options in a struct as canonical text. */
 #include "conf/opt.h"
 
 static void i64_list(struct cw_value *value, const struct cw_i64_list *list)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values in memory: copies, comparison, canonical text, builders. Depth is bounded by the parser
- * (32) and by the code that builds values, so recursion is safe. */
+/* JSON values in memory: copies, comparison, canonical text, builders. The parser limits their
+ * depth (32), and so does the code that builds values, so recursion is safe. */
 #include "conf/value.h"
 
 #include <inttypes.h>
@@ -82,7 +82,7 @@ bool cw_value_eq(const struct cw_value *a, const struct cw_value *b)
     case CW_VALUE_I64:
         return a->i == b->i;
     case CW_VALUE_F64:
-        /* -0.0 is not 0.0: their text differs too */
+        /* -0.0 and 0.0 are different, as their texts are */
         return memcmp(&a->f, &b->f, sizeof(a->f)) == 0;
     case CW_VALUE_STR:
         return strcmp(a->s, b->s) == 0;
@@ -148,7 +148,7 @@ void cw_value_print(const struct cw_value *value, struct cw_str *out)
         if (isfinite(value->f))
             cw_str_add_f64(out, value->f);
         else
-            cw_str_add(out, "null"); /* JSON has no word for it */
+            cw_str_add(out, "null"); /* JSON has no word for infinity and NaN */
         break;
     case CW_VALUE_STR:
         cw_str_add_json(out, value->s, strlen(value->s));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON values (parsed by jansson): what options are before a table gives them types. */
+/* JSON values, which jansson has parsed: the form that options have before a table gives them
+ * types. */
 #ifndef CW_CONF_VALUE_H
 #define CW_CONF_VALUE_H
 
@@ -23,35 +24,39 @@ struct cw_value {
     int64_t i;
     double f;
     char *s;                /* NUL-terminated; JSON strings with NUL inside are refused */
-    size_t n;               /* of list or object */
-    struct cw_value *items; /* list: items; object: values */
-    char **keys;            /* object: n keys, in the file's order, no duplicates */
+    size_t n;               /* number of items of a list, or of members of an object */
+    struct cw_value *items; /* items of a list, or values of an object */
+    char **keys;            /* the n keys of an object, in the file's order, without duplicates */
 };
 
-/* Parses one JSON text; depth <= 32. Errors say line and column. `where` (a file's name) is put
- * before. */
+/* Parses one JSON text, which may be nested 32 deep. Error messages give line and column, and begin
+ * with `where` (a file's name). */
 int cw_value_parse(const char *text, size_t n, const char *where, struct cw_value *ret_value,
                    struct cw_err *err);
-/* a file, at most 64 MiB */
+/* Parses a file of at most 64 MiB. */
 int cw_value_load(const char *path, struct cw_value *ret_value, struct cw_err *err);
-void cw_value_fini(struct cw_value *value); /* accepts zeroed */
+/* Frees what the value owns; a zeroed value is accepted. */
+void cw_value_fini(struct cw_value *value);
 void cw_value_copy(struct cw_value *value, const struct cw_value *other);
-/* objects: in any order; 1 != 1.0 */
+/* Whether two values are equal. The order of an object's members does not matter; 1 and 1.0 are
+ * different. */
 bool cw_value_eq(const struct cw_value *a, const struct cw_value *b);
-/* NULL if none */
+/* Returns the value of a member, or NULL if there is none. */
 const struct cw_value *cw_value_get(const struct cw_value *object, const char *key);
-/* Canonical text: keys sorted, no spaces, shortest number that reads back the same, 1.0 as 1.0. */
+/* Appends the canonical text: keys sorted, no spaces, the shortest number that reads back the same,
+ * 1.0 as 1.0. */
 void cw_value_print(const struct cw_value *value, struct cw_str *out);
 const char *cw_value_type_name(enum cw_value_type type); /* "a number", "a list", ... */
 
-/* Builders: the value given must be zeroed or finished before. */
+/* Builders. The given value must be zeroed, or finished before. */
 void cw_value_set_str(struct cw_value *value, const char *s);
 void cw_value_set_i64(struct cw_value *value, int64_t i);
 void cw_value_set_f64(struct cw_value *value, double f);
 void cw_value_set_bool(struct cw_value *value, bool b);
-struct cw_value *cw_value_set_list(struct cw_value *value, size_t n); /* returns its n null items */
+/* Makes a list of n null items, and returns them. */
+struct cw_value *cw_value_set_list(struct cw_value *value, size_t n);
 void cw_value_set_object(struct cw_value *value);
-/* Adds or replaces a member; returns its (null) value for a setter. */
+/* Adds or replaces a member. Returns its value, which is null, for a setter. */
 struct cw_value *cw_value_member(struct cw_value *object, const char *key);
 
 #endif

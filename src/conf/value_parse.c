@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text to values. Depth is checked before jansson sees the text, which bounds every recursion
- * here and in value.c. */
+/* Parses JSON texts to values. The depth is checked before jansson gets the text, which limits
+ * every recursion here and in value.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

@@ -85,7 +85,8 @@ int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *er
     return CW_OK;
 }
 
-/* data: at least tensor->bytes; NULL if the batch has no buffer, and then there are none. */
+/* Checks the offsets of a tensor of strings. data: at least tensor->bytes; NULL if the batch has no
+ * buffer, and then there are no bytes to check. */
 static int check_strings(const struct cw_tensor *tensor, const char *data, struct cw_err *err)
 {
     int64_t count = cw_field_count(&tensor->field);

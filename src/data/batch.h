@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A finished output: named tensors in one contiguous buffer, each 64-byte aligned in it.
- * Immutable once published; refcounted, any thread. The same layout is what crosses the wire,
- * what lies in shared memory and what the trainer's pointers point into.
+/* A finished output: named tensors in one contiguous buffer, each aligned to 64 bytes in it. A
+ * batch is immutable once published, and refcounted; any thread may use it. The same layout is sent
+ * over the network, lies in shared memory, and is what the trainer's pointers point into.
  *
- * A STR tensor of dims [n] (or of rank 0) is Arrow's layout: (count + 1) int64 offsets from the
- * start of its bytes, then the bytes (offsets[0] = 0). */
+ * A STR tensor of dims [n] (or of rank 0) has Arrow's layout: (count + 1) int64 offsets relative to
+ * the start of its bytes, then the bytes (offsets[0] = 0). */
 #ifndef CW_DATA_BATCH_H
 #define CW_DATA_BATCH_H
 
@@ -12,36 +12,39 @@
 #include "data/element.h"
 
 struct cw_tensor {
-    struct cw_field field; /* all dims known; name, dtype, rank */
-    size_t offset;         /* into the batch's buffer, multiple of 64 */
+    struct cw_field field; /* name, dtype, rank, and dims, which are all known */
+    size_t offset;         /* offset in the batch's buffer, a multiple of 64 */
     size_t bytes;
 };
 struct cw_batch {
     _Atomic int refs;
     uint64_t epoch, item;
-    uint64_t elements;  /* rows; 1 for an output without a batch dimension */
-    uint64_t skipped;   /* bad elements left out of it (bad_elements=skip) */
-    struct cw_buf *buf; /* one ref; NULL when there are no bytes */
+    uint64_t elements;  /* number of rows; 1 for an output without a batch dimension */
+    uint64_t skipped;   /* number of bad elements that were left out of it (bad_elements=skip) */
+    struct cw_buf *buf; /* holds one reference; NULL if there are no bytes */
     size_t n;
-    /* as many as it was made for: small batches are held by the million */
+    /* Only as many as the batch was made for, since millions of small batches may be held. */
     struct cw_tensor tensors[];
 };
 
-/* Zeroed, refs 1, n = tensors (at most CW_FIELDS_MAX); n may be lowered. */
+/* Makes a zeroed batch with one reference and n = tensors (at most CW_FIELDS_MAX); n may be lowered
+ * later. */
 struct cw_batch *cw_batch_new(size_t tensors) CW_MUST_CHECK;
 struct cw_batch *cw_batch_ref(struct cw_batch *batch);
-struct cw_batch *cw_batch_unref(struct cw_batch *batch); /* NULL; accepts NULL */
-/* Bytes of memory that it takes, its buffer included. */
+/* Gives up a reference. Returns NULL; accepts NULL. */
+struct cw_batch *cw_batch_unref(struct cw_batch *batch);
+/* Returns the bytes of memory that the batch occupies, including its buffer. */
 size_t cw_batch_held(const struct cw_batch *batch);
 const void *cw_batch_data(const struct cw_batch *batch, size_t i);
-/* Sets offset and bytes of every tensor (numeric: from dims; STR: bytes must be set by the caller
- * before) and returns the buffer size needed; LIMIT over 2^40, INVALID on unknown dims. */
+/* Sets offset and bytes of every tensor, and returns the buffer size that is needed. The bytes of
+ * numeric tensors follow from dims; those of STR tensors are set by the caller before. Returns
+ * LIMIT for more than 2^40 bytes, INVALID for unknown dims. */
 int cw_batch_layout(struct cw_batch *batch, size_t *ret_bytes, struct cw_err *err);
-/* What a peer or a file says of a batch, checked before anything is read: offsets and sizes
- * inside `bytes`, dims and dtype agree with sizes, STR offsets are monotonic. The buffer must be
- * there. */
+/* Checks what a peer or a file claims about a batch before anything of it is read: offsets and
+ * sizes lie inside of `bytes`, dims and dtype agree with sizes, STR offsets do not decrease. The
+ * buffer must be set. */
 int cw_batch_validate(const struct cw_batch *batch, struct cw_err *err);
-/* Adds names, dtypes, shapes and bytes to a hash: the oracle of `cachew run`. */
+/* Adds names, dtypes, shapes and bytes to a hash; `cachew run` compares such hashes. */
 void cw_batch_hash(const struct cw_batch *batch, struct cw_hasher *hasher);
 
 #endif

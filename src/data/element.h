@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One element on its way through the operators, in one thread: views of memory that lives in the
- * thread's arena, in a batch's slot, or in a mapped file, all until the element is done. Nothing is
- * counted or freed per element. */
+/* An element on its way through the operators, on one thread. Its fields are views of memory in the
+ * thread's arena, in a batch's slot, or in a mapped file; all of them are valid until the element
+ * is done. Nothing is counted or freed for a single element. */
 #ifndef CW_DATA_ELEMENT_H
 #define CW_DATA_ELEMENT_H
 
@@ -9,21 +9,24 @@
 #include "data/spec.h"
 
 struct cw_view {
-    /* numeric: aligned for its dtype only when an operator made it; a source may hand out
-     * unaligned bytes as STR */
+    /* Numeric data are aligned for their dtype only if an operator made them; a source may give
+     * unaligned bytes as STR. */
     void *data;
     size_t bytes;
     enum cw_dtype dtype;
     int rank;
     int64_t dims[CW_RANK_MAX];
-    /* An image of which only a part was decoded because the next operator needs no more (op.h
-     * `want`): where the part lies in the whole. full_h = 0: the view is whole. */
+    /* Set for an image of which only a part was decoded, because the next operator needs no more
+     * (`want` in op.h): the position of the part in the whole image, and the size of the whole.
+     * full_h = 0: the view is the whole image. */
     int64_t part_y, part_x, full_h, full_w;
-    const struct cw_file_stamp *stamp; /* of a path: what its file has to be; NULL = not known */
+    /* for a path: the stamp that its file must have; NULL: not known */
+    const struct cw_file_stamp *stamp;
 };
 struct cw_element {
-    uint64_t id;  /* position in the source (mixed when several sources were zipped) */
-    uint64_t rep; /* repetition, from `repeat` */
+    /* position in the source, or a hash of several positions if several sources were zipped */
+    uint64_t id;
+    uint64_t rep; /* number of the repetition by the operator `repeat` */
     size_t n;
     struct cw_view fields[CW_FIELDS_MAX]; /* in the order of the node's spec */
 };

@@ -47,7 +47,7 @@ bool cw_field_is_fixed(const struct cw_field *field)
     return field->dtype != CW_DTYPE_STR && cw_field_count(field) >= 0;
 }
 
-/* -1 also when the product does not fit: such a tensor cannot exist. */
+/* Returns -1 also if the product does not fit into 64 bits: such a tensor cannot exist. */
 int64_t cw_field_count(const struct cw_field *field)
 {
     int64_t count = 1;

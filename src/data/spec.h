@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtypes, and what is known of elements before there are any. */
+/* dtypes, and specs: what is known of elements before any data are read. */
 #ifndef CW_DATA_SPEC_H
 #define CW_DATA_SPEC_H
 
@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 
-/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR: one string of
+/* CW_DTYPE(NAME, text, bytes, DLPack code (0 int, 1 uint, 2 float, 6 bool)). STR is one string of
  * bytes. */
 #define CW_DTYPE_LIST                                                                              \
     CW_DTYPE(U8, "u8", 1, 1)                                                                       \
@@ -31,7 +31,7 @@ enum cw_dtype {
 #undef CW_DTYPE
         CW_DTYPE_N
 };
-extern const char *const cw_dtype_names[]; /* NULL-terminated: option tables use it */
+extern const char *const cw_dtype_names[]; /* for option tables; ends with NULL */
 const char *cw_dtype_name(enum cw_dtype dtype);
 size_t cw_dtype_bytes(enum cw_dtype dtype); /* 0 for STR */
 bool cw_dtype_is_float(enum cw_dtype dtype);
@@ -47,23 +47,27 @@ struct cw_field {
     char name[CW_FIELD_NAME_BYTES];
     enum cw_dtype dtype;
     int rank;                  /* a STR field of an element has rank 0 */
-    int64_t dims[CW_RANK_MAX]; /* -1 = not known before the data are */
+    int64_t dims[CW_RANK_MAX]; /* -1: not known before the data are read */
 };
 struct cw_spec {
     size_t n;
     struct cw_field fields[CW_FIELDS_MAX];
 };
 
-bool cw_field_is_fixed(const struct cw_field *field); /* every dim known, not STR */
-int64_t cw_field_count(const struct cw_field *field); /* product of dims, -1 when unknown */
-int64_t cw_field_bytes(const struct cw_field *field); /* -1 when unknown or STR */
-int cw_spec_find(const struct cw_spec *spec, const char *name); /* index or -1 */
-/* Adds a field; errors: too many, no such name allowed ([A-Za-z_][A-Za-z0-9_.]*), name there
- * already. */
+/* Whether every dim is known, and the dtype is not STR. */
+bool cw_field_is_fixed(const struct cw_field *field);
+/* Returns the product of dims; -1 if it is unknown. */
+int64_t cw_field_count(const struct cw_field *field);
+/* Returns the bytes of the field; -1 if they are unknown, or the dtype is STR. */
+int64_t cw_field_bytes(const struct cw_field *field);
+/* Returns the index of a field, or -1. */
+int cw_spec_find(const struct cw_spec *spec, const char *name);
+/* Adds a field. Errors: too many fields, a name that is not allowed ([A-Za-z_][A-Za-z0-9_.]*), a
+ * name that is used already. */
 int cw_spec_add(struct cw_spec *spec, const char *name, enum cw_dtype dtype, int rank,
                 const int64_t *dims, struct cw_err *err);
 bool cw_spec_eq(const struct cw_spec *a, const struct cw_spec *b);
-/* "image: f32[64,224,224,3], label: i64[64]"; "?" for an unknown dim */
+/* Appends a text like "image: f32[64,224,224,3], label: i64[64]"; "?" stands for an unknown dim. */
 void cw_spec_print(const struct cw_spec *spec, struct cw_str *out);
 
 #endif

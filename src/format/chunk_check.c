@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks in files: loading parts of one, and checking all of it. */
+/* Loading parts of a chunk from a file, and checking all of it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ int cw_chunk_load(const struct cw_readable *file, struct cw_chunk_index **ret_in
     return rc;
 }
 
-/* The stored bytes of a frame and the zeros behind it, checked. */
+/* Reads the stored bytes of a frame and the zeros behind it, and checks them. */
 static int read_stored(const struct cw_readable *file, const struct cw_chunk_index *index,
                        uint32_t frame, struct cw_buf **ret_buf, struct cw_err *err)
 {
@@ -102,7 +102,7 @@ int cw_chunk_frame_load(const struct cw_readable *file, const struct cw_chunk_in
     return rc;
 }
 
-/* ---- all of it ---- */
+/* ---- checking the whole file ---- */
 
 static int check_head(const struct cw_readable *file, const struct cw_chunk_index *index,
                       struct cw_err *err)
@@ -113,14 +113,14 @@ static int check_head(const struct cw_readable *file, const struct cw_chunk_inde
     cw_chunk_head_put(&index->head, &head);
     while (head.len % CW_CHUNK_ALIGN)
         cw_str_add_char(&head, '\0');
-    /* the index would not be in its place if the file were shorter */
+    /* If the file were too short for this, the index would not be in its place. */
     int rc = file->read_at(file->arg, 0, found, head.len, err);
     if (rc == 0 && memcmp(found, head.s, head.len) != 0)
         rc = cw_err_set(err, CW_E_CORRUPT, "chunk: its head is not the one in its index");
     return rc;
 }
 
-/* Numbers of records, frame by frame: those of frame f are order[ends[f - 1], ends[f]). */
+/* Groups the numbers of records by frame: those of frame f are order[ends[f - 1], ends[f]). */
 static int group_records(const struct cw_chunk_index *index, uint32_t **ret_order,
                          uint32_t **ret_ends, struct cw_err *err)
 {

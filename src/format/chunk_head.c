@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a chunk, which stands at its begin and again at the begin of its index:
+/* The head of a chunk. It is at the beginning of the file, and again at the beginning of the index:
  *
  *    0  8  "cachewC1"
  *    8 16  key: hi, lo
  *   24  4  bytes of the head, a multiple of 8
- *   28  4  fields
- *   32     a field: name length u8, name, dtype u8, rank u8, dims i64; then zeros up to the sum
- *   -8  8  XXH3-64 of all before it */
+ *   28  4  number of fields
+ *   32     the fields: name length u8, name, dtype u8, rank u8, dims i64; then zeros up to the sum
+ *   -8  8  XXH3-64 of all bytes before it */
 #include "format/chunk_int.h"
 
 #include <endian.h>
@@ -57,7 +57,7 @@ void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out)
     put_u64(out, cw_hash_u64(out->s + begin, out->len - begin));
 }
 
-/* One field from p[*at, n). */
+/* Reads one field from p[*at, n). */
 static int get_field(const unsigned char *p, size_t n, size_t *at, struct cw_spec *spec,
                      struct cw_err *err)
 {

@@ -8,18 +8,18 @@
 
 #include "format/chunk.h"
 
-#define CW_CHUNK_ALIGN ((uint64_t)64) /* frames and the index begin at multiples of it */
-#define CW_CHUNK_PREFIX_BYTES 32      /* size of the head before its fields */
+#define CW_CHUNK_ALIGN ((uint64_t)64) /* frames and the index begin at multiples of this */
+#define CW_CHUNK_PREFIX_BYTES 32      /* bytes of the head before its fields */
 #define CW_CHUNK_HEAD_MAX 4096
 #define CW_CHUNK_FRAME_ENTRY_BYTES 24
 #define CW_CHUNK_RECORD_ENTRY_BYTES 20
 extern const char cw_chunk_magic[8], cw_chunk_end_magic[8];
 
 void cw_chunk_head_put(const struct cw_chunk_head *head, struct cw_str *out);
-/* Reads the head at the start of p. *ret_bytes: its size. */
+/* Reads the head at the start of p. *ret_bytes receives its size. */
 int cw_chunk_head_get(const void *p, size_t n, struct cw_chunk_head *ret_head, size_t *ret_bytes,
                       struct cw_err *err);
-/* XXH3-64 of the ids, each as 8 bytes, in the index's order. */
+/* Returns the XXH3-64 of the ids, each as 8 bytes, in the order of the index. */
 uint64_t cw_chunk_ids_sum(const struct cw_chunk_record *records, size_t n);
 
 static inline uint64_t cw_chunk_u64(const unsigned char *p)

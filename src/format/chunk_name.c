@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TENANT/KEY/FIRST-COUNT-HASH.chunk. A chunk has one name: digits in lower case, no leading
- * zeros. */
+/* Names of chunks: TENANT/KEY/FIRST-COUNT-HASH.chunk. A chunk has exactly one name: hex digits in
+ * lower case, no leading zeros. */
 #include <string.h>
 
 #include "format/chunk_int.h"
 
-/* Digits up to the character `end`; *p behind it. */
+/* Reads digits up to the character `end`; *p is behind it afterwards. */
 static bool take_number(const char **p, char end, uint64_t *ret)
 {
     char text[24] = {0};
@@ -20,7 +20,7 @@ static bool take_number(const char **p, char end, uint64_t *ret)
     return true;
 }
 
-/* 16 digits. */
+/* Reads 16 hex digits. */
 static bool take_hex(const char **p, uint64_t *ret)
 {
     uint64_t v = 0;

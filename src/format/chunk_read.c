@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: nothing of a chunk is believed. Where everything lies follows from the sizes of the
- * frames, so there is one place for each thing, and nothing can lie over something else. */
+/* Reading a chunk. Nothing in the file is trusted. The place of everything follows from the sizes
+ * of the frames, so there is one valid place for each thing, and nothing can overlap. */
 #include <endian.h>
 #include <inttypes.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static int read_records(const unsigned char *p, struct cw_chunk_index *index, st
     return 0;
 }
 
-/* p[0, n): the index's plain bytes. */
+/* Reads the index, whose plain bytes are p[0, n). */
 static int read_index(const unsigned char *p, size_t n, const struct footer *footer,
                       struct cw_chunk_index *index, struct cw_err *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing: frames are added, what is packed lies in blocks of the writer's, and finish lays
- * everything out as parts. Plain frames are written from where the records lie. */
+/* Writing a chunk. Frames are added; compressed bytes are kept in blocks of the writer, and finish
+ * lists everything as parts of the file. Frames that are not compressed are written from where the
+ * records lie. */
 #include <endian.h>
 #include <inttypes.h>
 #include <string.h>
@@ -15,16 +16,17 @@
 #define TRIAL_FRAMES 4
 #define TRIAL_BYTES ((size_t)256 << 10)
 
-/* Frames and index are packed when that saves a 16th: less is not worth what reading them costs. */
+/* Whether compression is worth it: it must save a 16th, since less does not pay for the cost of
+ * reading. */
 static bool is_worth_it(size_t packed, size_t plain)
 {
     return packed > 0 && packed < plain - plain / 16;
 }
 
 struct frame {
-    const void *data; /* as stored */
+    const void *data; /* the bytes as they are stored */
     size_t stored, plain;
-    uint64_t sum; /* as stored, if has_sum */
+    uint64_t sum; /* the checksum of these bytes, valid if has_sum */
     bool has_sum;
 };
 struct block {
@@ -35,16 +37,16 @@ struct block {
 struct cw_chunk_writer {
     struct cw_chunk_head head;
     bool packs, tries;
-    struct cw_codec_packer *packer; /* NULL: nothing is packed */
+    struct cw_codec_packer *packer; /* NULL: nothing is compressed */
     size_t tried, tried_plain, tried_packed;
-    struct block *blocks; /* newest first */
+    struct block *blocks; /* list of blocks, newest first */
     struct frame *frames;
     size_t frames_n, frames_cap;
     struct cw_chunk_record *records;
     size_t records_n, records_cap;
-    bool sorted; /* so far */
-    /* finish */
-    struct cw_str head_bytes; /* and zeros up to the first frame */
+    bool sorted; /* the ids that were added so far ascend */
+    /* The fields below are set by finish. */
+    struct cw_str head_bytes; /* the head, and zeros up to the first frame */
     size_t head_n;
     void *index, *index_packed;
     unsigned char footer[CW_CHUNK_FOOTER_BYTES];
@@ -92,7 +94,7 @@ void cw_chunk_writer_free(struct cw_chunk_writer *writer)
     cw_mem_free(writer);
 }
 
-/* Room for n bytes more in the newest block. */
+/* Returns memory for n more bytes in the newest block; makes a new block if they do not fit. */
 static void *block_room(struct cw_chunk_writer *writer, size_t n)
 {
     struct block *block = writer->blocks;
@@ -108,7 +110,7 @@ static void *block_room(struct cw_chunk_writer *writer, size_t n)
     return block->bytes + block->used;
 }
 
-/* Leaves off when the first frames did not shrink. */
+/* Stops compressing if the first frames did not shrink by enough. */
 static void judge_trial(struct cw_chunk_writer *writer, size_t plain, size_t packed)
 {
     writer->tried++;
@@ -120,7 +122,7 @@ static void judge_trial(struct cw_chunk_writer *writer, size_t plain, size_t pac
     writer->packs = writer->tried_packed < writer->tried_plain - writer->tried_plain / 10;
 }
 
-/* The frame packed, or as it is when that saves nothing, or there is no memory to pack. */
+/* Compresses the frame; leaves it plain if that saves nothing, or there is no memory. */
 static void pack(struct cw_chunk_writer *writer, struct frame *frame)
 {
     size_t bound = cw_codec_bound(frame->plain);
@@ -195,7 +197,7 @@ int cw_chunk_writer_add(struct cw_chunk_writer *writer, const void *data, size_t
     if (rc == 0)
         rc = grow(&writer->frames, writer->frames_n + 1, &writer->frames_cap, sizeof(frame), err);
     for (size_t i = 0; i < records_n; i++)
-        /* a record without bytes lies in an empty frame */
+        /* a record without bytes belongs to an empty frame */
         has_frame = has_frame || records[i].bytes != CW_CHUNK_LEFT_OUT;
     if (rc == 0 && n > 0 && records_n == 0)
         rc = cw_err_set(err, CW_E_INVALID, "chunk: a frame without records");
@@ -219,7 +221,7 @@ bool cw_chunk_writer_packs(const struct cw_chunk_writer *writer)
 
 /* ---- finish ---- */
 
-/* By ids, a byte at a time: millions of records of a shuffled epoch. */
+/* Sorts the records by id, byte by byte (radix sort): a shuffled epoch has millions of records. */
 static int sort_records(struct cw_chunk_writer *writer, struct cw_err *err)
 {
     size_t n = writer->records_n;
@@ -233,7 +235,7 @@ static int sort_records(struct cw_chunk_writer *writer, struct cw_err *err)
         for (size_t i = 0; i < n; i++)
             ends[(from[i].id >> shift & 255) + 1]++;
         if (ends[(from[0].id >> shift & 255) + 1] == n)
-            continue; /* all alike */
+            continue; /* all ids have the same value in this byte */
         for (size_t k = 1; k < 257; k++)
             ends[k] += ends[k - 1];
         for (size_t i = 0; i < n; i++)
@@ -273,7 +275,8 @@ static unsigned char *put_u64(unsigned char *p, uint64_t v)
     return p + sizeof(v);
 }
 
-/* Columns of differences: neighbours are alike, so they pack to almost nothing. */
+/* Writes the records as columns of differences. Neighbours are alike, so the columns compress to
+ * almost nothing. */
 static unsigned char *put_records(unsigned char *p, const struct cw_chunk_record *records, size_t n)
 {
     const struct cw_chunk_record none = {0};
@@ -292,7 +295,7 @@ static unsigned char *put_records(unsigned char *p, const struct cw_chunk_record
 struct index {
     const void *data;
     size_t stored, plain;
-    uint64_t offset; /* in the file */
+    uint64_t offset; /* offset in the file */
 };
 
 static void put_frames(struct cw_chunk_writer *writer, unsigned char *p, struct index *index)

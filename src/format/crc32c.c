@@ -6,8 +6,7 @@
 #include <nmmintrin.h>
 #endif
 
-/* Half-byte table of the reflected polynomial 0x82f63b78: small enough to stand here and to
- * read. */
+/* Table of the reflected polynomial 0x82f63b78 for half bytes: it is small enough to be read. */
 static const uint32_t nibbles[16] = {0x00000000u, 0x105ec76fu, 0x20bd8edeu, 0x30e349b1u,
                                      0x417b1dbcu, 0x5125dad3u, 0x61c69362u, 0x7198540du,
                                      0x82f63b78u, 0x92a8fc17u, 0xa24bb5a6u, 0xb21572c9u,

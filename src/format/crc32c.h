@@ -12,7 +12,7 @@ uint32_t cw_crc32c(uint32_t crc, const void *p, size_t n);
 /* TFRecord's masked checksum of n bytes. */
 uint32_t cw_crc32c_masked(const void *p, size_t n);
 
-/* The two ways, for tests: by table, and by SSE4.2 (only where cw_crc32c_has_sse42). */
+/* The two implementations, for tests: by table, and with SSE4.2 (only if cw_crc32c_has_sse42). */
 uint32_t cw_crc32c_plain(uint32_t crc, const void *p, size_t n);
 uint32_t cw_crc32c_sse42(uint32_t crc, const void *p, size_t n);
 bool cw_crc32c_has_sse42(void);

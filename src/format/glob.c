@@ -13,13 +13,13 @@
 
 #define COMPONENTS_MAX 256
 
-/* Which components of the pattern what is found next may match; the bit behind the last one: it
- * has matched all. */
+/* A set of places in the pattern: which of its components the next name may match. The bit behind
+ * the last component means that all of it has matched. */
 struct places {
     uint64_t bits[COMPONENTS_MAX / 64 + 1];
 };
-/* What is still to do: a directory ("" = here), each only once, with all the places that lead
- * into it. */
+/* A directory that is still to be read ("": the current one), with all places of the pattern that
+ * lead into it. Each directory is read only once. */
 struct todo {
     char *dir;
     struct places at;
@@ -27,11 +27,11 @@ struct todo {
 struct walk {
     const char *pattern;
     char *parts[COMPONENTS_MAX];
-    bool literal[COMPONENTS_MAX]; /* no wildcard in it */
+    bool literal[COMPONENTS_MAX]; /* which components contain no wildcard */
     size_t parts_n;
-    size_t entries_left; /* that may still be looked at */
+    size_t entries_left; /* number of directory entries that may still be looked at */
     const struct cw_stop *stop;
-    struct todo *stack; /* explicit: the depth of a tree is not ours to decide */
+    struct todo *stack; /* an explicit stack, since the depth of a directory tree is not limited */
     size_t n, cap;
     struct cw_paths *paths;
 };
@@ -101,7 +101,7 @@ static char *join(const char *dir, const char *name)
     return cw_mem_printf("%s%s%s", dir, n > 0 && dir[n - 1] != '/' ? "/" : "", name);
 }
 
-/* Takes dir. */
+/* Pushes a directory onto the stack. Takes dir. */
 static void push(struct walk *w, char *dir, const struct places *at)
 {
     CW_GROW(w->stack, w->n, w->cap);
@@ -121,8 +121,8 @@ static bool is_real_dir(const char *path, const struct dirent *entry)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Takes path: its name was matched, and leads to `next`; or it is just any directory below
- * (`below`, with its entry), or both. */
+/* Handles a path that was found. Takes path. Its name has matched and leads to `next`; or it is
+ * just any directory below (`below`, with its entry); or both. */
 static void arrive(struct walk *w, char *path, struct places *next, const struct places *below,
                    const struct dirent *entry)
 {
@@ -132,7 +132,7 @@ static void arrive(struct walk *w, char *path, struct places *next, const struct
         add_path(w->paths, cw_mem_strdup(path));
     if (!there || !S_ISDIR(st.st_mode))
         *next = (struct places){0};
-    /* a directory is no match */
+    /* a directory is not a match */
     next->bits[w->parts_n / 64] &= ~(UINT64_C(1) << (w->parts_n % 64));
     if (below && !is_empty(below) && is_real_dir(path, entry))
         for (size_t i = 0; i < CW_ARRAY_LEN(next->bits); i++)
@@ -200,8 +200,8 @@ static int read_dir(struct walk *w, const struct todo *t, struct places *found, 
     return rc;
 }
 
-/* A component without wildcards is found by its name, in a directory that cannot be listed too;
- * all of one name together. */
+/* Finds a component without wildcards by its name, which also works in a directory that cannot be
+ * listed. Places with the same name are handled together. */
 static void go_by_name(struct walk *w, const struct todo *t, struct places *found)
 {
     for (size_t i = 0; i < w->parts_n; i++) {
@@ -226,7 +226,7 @@ static int walk_one(struct walk *w, struct todo *t, struct cw_err *err)
         if (!has(&t->at, i))
             continue;
         if (is_any_depth(w, i))
-            add(&t->at, i + 1); /* no directory at all */
+            add(&t->at, i + 1); /* "**" may also stand for no directory */
         listed |= !w->literal[i];
     }
     if (rc == 0 && listed)
@@ -251,7 +251,7 @@ static int split(struct walk *w, char *text, struct cw_err *err)
             w->parts[w->parts_n++] = p;
         p = next;
     }
-    /* "dir/" followed by "**" alone: every file below. */
+    /* "dir/" followed by "**" alone means every file below. */
     static char any[] = "*";
     if (w->parts_n > 0 && strcmp(w->parts[w->parts_n - 1], "**") == 0)
         w->parts[w->parts_n++] = any;
@@ -290,7 +290,7 @@ int cw_glob(const char *pattern, size_t entries_max, const struct cw_stop *stop,
     else if (strstr(pattern, "://"))
         return cw_err_set(err, CW_E_UNSUPPORTED,
                           "pattern \"%s\": only local files can be read so far", pattern);
-    /* A file whose name has a bracket in it is found by its name. */
+    /* A file whose name contains a bracket is found by that name. */
     if (stat(pattern, &st) == 0) {
         if (!S_ISREG(st.st_mode))
             return cw_err_set(err, CW_E_INVALID, "pattern \"%s\": is not a regular file%s", pattern,

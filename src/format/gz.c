@@ -10,8 +10,8 @@
 
 struct cw_gz {
     const struct cw_readable *file;
-    uint64_t offset; /* of the next byte to read */
-    bool begun;      /* inside a member */
+    uint64_t offset; /* offset of the next byte to read */
+    bool begun;      /* inflate is inside of a member */
     z_stream z;
     uint8_t input[INPUT_BYTES];
 };
@@ -54,7 +54,7 @@ static int bad_stream(const struct cw_gz *gz, struct cw_err *err)
                       gz->z.msg ? gz->z.msg : "not a gzip file");
 }
 
-/* One step of inflate. Returns 1 at the end of the file, 0 to go on. */
+/* Inflates one piece. Returns 1 at the end of the file, 0 if there is more. */
 static int step(struct cw_gz *gz, struct cw_err *err)
 {
     int rc = refill(gz, err);

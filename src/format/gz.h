@@ -7,13 +7,13 @@
 #include "format/read_at.h"
 
 struct cw_gz;
-/* file is borrowed until free. */
+/* The file is borrowed until cw_gz_free. */
 struct cw_gz *cw_gz_new(const struct cw_readable *file) CW_MUST_CHECK;
 void cw_gz_free(struct cw_gz *gz);
-/* Reads the next n inflated bytes; *ret_n is less only at the end. A damaged or truncated file
- * is an error. */
+/* Reads the next n inflated bytes; *ret_n is less than n only at the end. A damaged or truncated
+ * file is an error. */
 int cw_gz_read(struct cw_gz *gz, void *dst, size_t n, size_t *ret_n, struct cw_err *err);
-/* "x.gz" */
+/* Whether a path ends like that of a gzip file: "x.gz". */
 bool cw_gz_is_name(const char *path);
 
 #endif

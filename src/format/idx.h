@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The idx format of the MNIST family: two zero bytes, a type code, the number of dimensions, the
- * dimensions as u32, then the values; all big endian. The first dimension counts the records. */
+ * dimensions as u32, then the values, all in big endian. The first dimension is the number of
+ * records. */
 #ifndef CW_FORMAT_IDX_H
 #define CW_FORMAT_IDX_H
 
@@ -12,19 +13,20 @@
 
 struct cw_idx_header {
     enum cw_dtype dtype;
-    int rank;                  /* of a record */
-    int64_t dims[CW_RANK_MAX]; /* of a record */
+    int rank;                  /* rank of a record */
+    int64_t dims[CW_RANK_MAX]; /* dims of a record */
     int64_t records;
     size_t header_bytes, record_bytes;
-    uint64_t file_bytes; /* header and all records */
+    uint64_t file_bytes; /* bytes of the header and all records */
 };
-/* From the first n bytes of a file (CW_IDX_HEADER_BYTES_MAX of them are always enough). */
+/* Parses the first n bytes of a file (CW_IDX_HEADER_BYTES_MAX of them are always enough). */
 int cw_idx_parse(const void *p, size_t n, const char *name, struct cw_idx_header *ret_header,
                  struct cw_err *err);
-/* n values of value_bytes bytes each from big endian to this machine's order; src may be dst. */
+/* Converts n values of value_bytes bytes each from big endian to this machine's byte order; src may
+ * be dst. */
 void cw_idx_convert(void *dst, const void *src, size_t n, size_t value_bytes);
-/* dtype and rank that a file's name tells by custom ("train-images-idx3-ubyte.gz"); false if it
- * does not. */
+/* Derives dtype and rank from a file's name, by the custom for such files
+ * ("train-images-idx3-ubyte.gz"). Returns false if the name does not follow it. */
 bool cw_idx_name_says(const char *path, enum cw_dtype *ret_dtype, int *ret_rank);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images for people to look at. */
+/* Writes PNG files, for people to look at. */
 #ifndef CW_FORMAT_PNG_WRITE_H
 #define CW_FORMAT_PNG_WRITE_H
 
@@ -7,7 +7,8 @@
 
 #define CW_PNG_SIDE_MAX 65535
 
-/* h x w pixels of 1 (grey) or 3 (RGB) bytes, without gaps. Sides are 1 to CW_PNG_SIDE_MAX. */
+/* Writes h x w pixels of 1 (grey) or 3 (RGB) bytes, without gaps. Sides are 1 to
+ * CW_PNG_SIDE_MAX. */
 int cw_png_write(const char *path, const uint8_t *pixels, int64_t h, int64_t w, int channels,
                  struct cw_err *err);
 

@@ -43,7 +43,7 @@ static int read_mem(void *arg, uint64_t offset, void *dst, size_t n, struct cw_e
     return 0;
 }
 
-/* arg is one pointer for all kinds of readable; read_mem only reads through it. */
+/* arg has one pointer type for all kinds of readable; read_mem only reads through it. */
 static void *without_const(const void *p)
 {
     void *q;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What record formats read from: anything that has a size and reads bytes at an offset. */
+/* A readable: anything that has a size and can read bytes at an offset. Record formats read from
+ * it. */
 #ifndef CW_FORMAT_READ_AT_H
 #define CW_FORMAT_READ_AT_H
 
 #include "base/err.h"
 #include "base/stop.h"
 
-/* Reads exactly n bytes at offset or fails (the caller keeps inside `size`). */
+/* Reads exactly n bytes at offset, or fails (the caller stays inside of `size`). */
 typedef int cw_read_at_fn(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err);
 
 struct cw_readable {
@@ -14,14 +15,14 @@ struct cw_readable {
     uint64_t size;
     cw_read_at_fn *read_at;
     void *arg;
-    /* or NULL; once it is set, cw_readable_get fails with CANCELLED, so scans end */
+    /* May be NULL. Once it is set, cw_readable_get fails with CANCELLED, so that scans end. */
     const struct cw_stop *stop;
 };
 
 /* Reads exactly n bytes of an open file. */
 int cw_read_fd(int fd, uint64_t offset, void *dst, size_t n, struct cw_err *err);
-/* Opens a local file. The readable refers to *ret_fd, which must not move; the caller closes it.
- * Does not wait for the writer of a FIFO. */
+/* Opens a local file. The readable refers to *ret_fd, which must not be moved; the caller closes
+ * it. Opening a FIFO does not wait for its writer. */
 int cw_readable_open(const char *path, int *ret_fd, struct cw_readable *ret_readable,
                      struct cw_err *err);
 /* Reads from memory. */

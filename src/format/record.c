@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define BIG_BYTES 256 /* from here on things begin at a cache line */
+#define BIG_BYTES 256 /* parts of at least so many bytes begin at a cache line */
 #define RECORD_MAX ((uint64_t)1 << 31)
 
 static size_t align_of(uint64_t bytes)
@@ -20,8 +20,8 @@ size_t cw_record_align(size_t record_bytes)
     return align_of(record_bytes);
 }
 
-/* What stands at the record's begin: of each field that is not of fixed size its dims and its
- * bytes. */
+/* Returns the bytes at the record's beginning: for each field that is not of fixed size its dims
+ * and its number of bytes. */
 static size_t head_bytes(const struct cw_spec *spec)
 {
     size_t n = 0;
@@ -32,7 +32,7 @@ static size_t head_bytes(const struct cw_spec *spec)
     return n;
 }
 
-/* Whether a field of the spec can be this: dims that agree, bytes that follow from them. */
+/* Whether a view fits a field of the spec: the dims agree, and the bytes follow from them. */
 static bool fits(const struct cw_field *field, const struct cw_view *view)
 {
     struct cw_field found = {.dtype = field->dtype, .rank = field->rank};
@@ -84,7 +84,7 @@ static void put_head(const struct cw_spec *spec, const struct cw_element *elemen
     }
 }
 
-/* With a hasher: away, and summed. */
+/* Writes the record. With a hasher: bypasses the caches, and adds the bytes to the hash. */
 static void encode(const struct cw_spec *spec, const struct cw_element *element, char *dst,
                    struct cw_hasher *hasher)
 {

@@ -10,7 +10,7 @@
 
 struct sum {
     struct cw_hasher *hasher;
-    void *buf; /* READ_BYTES */
+    void *buf; /* a buffer of READ_BYTES bytes */
 };
 
 static int add(const struct sum *sum, const struct cw_readable *bytes, uint64_t offset, uint64_t n,
@@ -27,8 +27,8 @@ static int add(const struct sum *sum, const struct cw_readable *bytes, uint64_t 
     return 0;
 }
 
-/* The blocks divide what lies between the ends into equal parts; the rule is part of what a sum
- * means. */
+/* Adds the blocks between both ends to the checksum. They divide what lies there into equal parts;
+ * this rule is part of the meaning of a checksum. */
 static int add_sample(const struct sum *sum, const struct cw_readable *bytes, struct cw_err *err)
 {
     if (bytes->size <= SAMPLE_BYTES)
@@ -58,7 +58,7 @@ static int compute(enum cw_identity identity, const struct cw_readable *bytes,
     return rc;
 }
 
-/* What is known without reading; the sum is left out. */
+/* Makes a stamp of what is known without reading the file; the checksum is left out. */
 static struct cw_file_stamp outside(enum cw_identity identity, const struct cw_found_file *found)
 {
     struct cw_file_stamp stamp = {.size = (int64_t)found->bytes.size, .identity = identity};
@@ -138,7 +138,7 @@ int cw_same_file(const struct cw_file_stamp *means, const char *name,
     if (!found)
         return other(name, err, "it does not exist here");
     struct cw_file_stamp is = outside(means->identity, found);
-    if (is.size == means->size) { /* else it is another one, whatever is in it */
+    if (is.size == means->size) { /* with another size it is another file, whatever it contains */
         int rc = find_sum(found, &is, err);
         if (rc < 0)
             return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An open file of a source, read directly or, where a process has one, through its cache of
- * source blocks (cache/source/block_cache.h, which this layer does not know: it sets the hook). The
- * caller has compared the file with what the job means (format/same_file.h): that is done
- * without a cache too, so a file that changed is noticed just the same. */
+/* An open file of a source. It is read directly or, if the process has one, through its source
+ * cache (cache/source/block_cache.h, which sets the hook; this layer does not know it). The caller
+ * has compared the file with its stamp before (format/same_file.h), with or without a cache, so a
+ * file that changed is noticed in both cases. */
 #ifndef CW_FORMAT_SOURCE_FILE_H
 #define CW_FORMAT_SOURCE_FILE_H
 
@@ -10,14 +10,15 @@
 #include "data/element.h"
 #include "format/read_at.h"
 
-/* A block: what is read at once from the source, and kept as one. On a network mount a request
- * costs about what 1 MiB takes to come (1 ms at 1 GB/s), so smaller ones would waste round
- * trips, and larger ones make single records of a shuffled epoch dear. */
+/* Bytes of a block, which is read from the source at once and cached as one. On a network mount a
+ * request costs about as much time as 1 MiB takes to arrive (1 ms at 1 GB/s). Smaller blocks would
+ * waste round trips, and larger ones would make single records of a shuffled epoch expensive. */
 #define CW_SOURCE_BLOCK_BYTES ((size_t)1 << 20)
 
 struct cw_source_file {
     const char *path;
-    /* as the job was prepared with it, except mtime_ns, which is of the open file */
+    /* The stamp with which the job was prepared, except for mtime_ns, which is that of the open
+     * file. */
     struct cw_file_stamp stamp;
     int fd;
 };
@@ -34,12 +35,12 @@ enum cw_source_tiers {
 struct cw_source_block {
     uint64_t bytes;
     unsigned tiers;      /* the tier that has it */
-    uint64_t read_bytes; /* bytes read from the source to load it */
+    uint64_t read_bytes; /* bytes that were read from the source to load the block */
 };
 struct cw_source_hook {
     int (*read)(void *arg, const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,
                 struct cw_err *err);
-    /* Finds the tier that has a block. With `load`, brings the block into the tiers that outlive
+    /* Finds the tiers that have a block. With `load`, brings the block into the tiers that outlive
      * the process. */
     int (*block)(void *arg, const struct cw_source_file *file, uint64_t block, bool load,
                  struct cw_source_block *ret_block, struct cw_err *err);
@@ -53,7 +54,8 @@ bool cw_source_is_cached(void); /* Whether a hook is set. */
 /* Reads exactly n bytes, which must lie inside the file. */
 int cw_source_read(const struct cw_source_file *file, uint64_t offset, void *dst, size_t n,
                    struct cw_err *err);
-/* Without a hook: the size, and in no tier; UNSUPPORTED with `load`. */
+/* Finds the tiers that have a block, through the hook. Without a hook: sets the size, and no tier;
+ * UNSUPPORTED with `load`. */
 int cw_source_block_get(const struct cw_source_file *file, uint64_t block, bool load,
                         struct cw_source_block *ret_block, struct cw_err *err);
 /* Makes a readable for record formats. `file` must outlive it. */

@@ -7,7 +7,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* One read covers many small records; a large record's data are skipped. */
+/* One read covers many small records; the data of a large record are skipped. */
 #define WINDOW_BYTES ((size_t)256 << 10)
 
 struct scan {
@@ -41,7 +41,8 @@ void cw_tfrecord_index_fini(struct cw_tfrecord_index *index)
     *index = (struct cw_tfrecord_index){0};
 }
 
-/* Data decide how many there are, so memory may run out here and the caller is told. */
+/* The data decide how many offsets there are, so there may be no memory for them, which is an
+ * error. */
 static int add_offset(struct scan *s, uint64_t offset, struct cw_err *err)
 {
     if (s->index.n + 1 >= s->cap) {

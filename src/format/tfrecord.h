@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TFRecord framing: u64 length, masked crc32c of the length, data, masked crc32c of the data,
- * all little endian. Compressed TFRecord files are not records but gzip: a clear error. */
+/* TFRecord framing: u64 length, masked crc32c of the length, data, masked crc32c of the data, all
+ * in little endian. Compressed TFRecord files have the format of gzip instead, and give an error
+ * that says so. */
 #ifndef CW_FORMAT_TFRECORD_H
 #define CW_FORMAT_TFRECORD_H
 
@@ -11,7 +12,7 @@
 #define CW_TFRECORD_FOOTER_BYTES 4
 #define CW_TFRECORD_FRAME_BYTES (CW_TFRECORD_HEADER_BYTES + CW_TFRECORD_FOOTER_BYTES)
 
-/* Where records begin; offsets[n] is the file's end. */
+/* offsets of the beginnings of records; offsets[n] is the file's end */
 struct cw_tfrecord_index {
     uint64_t *offsets;
     size_t n;
