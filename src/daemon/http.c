@@ -13,7 +13,7 @@
 
 #define CONNECTIONS_MAX 32
 #define IDLE_S 15
-/* the loop's patience is its own; a scraper's is 10 s */
+/* how long a request waits for the loop; scrapers usually give up after 10 s */
 #define ANSWER_NS ((int64_t)5 * 1000000000)
 #define HOST_BYTES 256
 
@@ -21,17 +21,17 @@ struct cw_http {
     struct cw_loop *loop;
     const struct cw_http_page *pages;
     struct MHD_Daemon *daemon;
-    struct cw_mutex mutex; /* guards: stopping, and done of all requests */
+    struct cw_mutex mutex; /* guards `stopping`, and `done` of all requests */
     struct cw_cond cond;
     bool stopping;
-    uint32_t refs; /* atomic: the owner, and requests */
+    uint32_t refs; /* atomic: references of the owner and of requests */
 };
-struct request { /* of two owners: the thread that serves, and the loop */
+struct request { /* a request; both the HTTP thread and the loop refer to it */
     struct cw_loop_node node;
     struct cw_http *http;
     const struct cw_http_page *page;
     struct cw_str text;
-    bool done, ok; /* mutex */
+    bool done, ok; /* guarded by mutex */
     uint32_t refs; /* atomic */
 };
 
@@ -53,7 +53,7 @@ static void request_unref(struct request *request)
     cw_mem_free(request);
 }
 
-/* ---- the loop's thread ---- */
+/* ---- on the loop thread ---- */
 
 static void on_loop(void *arg)
 {
@@ -73,7 +73,7 @@ static void on_loop(void *arg)
     request_unref(request);
 }
 
-/* ---- the thread that serves ---- */
+/* ---- on the HTTP thread ---- */
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
                               const char *text, size_t n)
@@ -133,7 +133,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     (void)upload_size;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
-    if (!*state) { /* the head only: an answer now would end the connection */
+    /* Only the header of the request has come: an answer at this point would end the connection. */
+    if (!*state) {
         *state = &begun;
         return MHD_YES;
     }
@@ -212,5 +213,5 @@ void cw_http_stop(struct cw_http *http)
     cw_cond_broadcast(&http->cond);
     cw_mutex_unlock(&http->mutex);
     MHD_stop_daemon(http->daemon);
-    http_unref(http); /* requests that the loop has not come to keep it */
+    http_unref(http); /* requests that the loop has not handled yet keep it */
 }

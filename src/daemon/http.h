@@ -16,13 +16,14 @@ struct cw_http_page {
     bool (*print)(void *arg, struct cw_str *out);
     void *arg;
 };
-/* listen: HOST:PORT or [v6]:PORT; port 0 = any. pages: the last one has no path; they belong to the
- * caller. Called on the loop thread, or before the loop runs. */
+/* Starts to listen at HOST:PORT or [v6]:PORT; port 0 means any free port. pages: an array whose
+ * last entry has no path; it belongs to the caller. Called on the loop thread, or before the loop
+ * runs. */
 int cw_http_start(struct cw_loop *loop, const char *listen, const struct cw_http_page *pages,
                   struct cw_http **ret_http, struct cw_err *err);
 uint16_t cw_http_port(const struct cw_http *http);
-/* Called on the loop thread or after it has ended, before the loop is freed. Requests in progress
- * get an error. Accepts NULL. */
+/* Stops. Called on the loop thread, or after it has ended, but before the loop is freed. Requests
+ * in progress get an error. Accepts NULL. */
 void cw_http_stop(struct cw_http *http);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 
 struct pipes {
-    int in[2], out[2]; /* read end, write end; -1 = none */
+    int in[2], out[2]; /* the read end and the write end of each pipe; -1: none */
 };
 
 static void close_fd(int *fd)
@@ -31,8 +31,8 @@ static void close_pipes(struct pipes *pipes)
     }
 }
 
-/* Both ends above 2, so that the child's dup2 calls cannot run over each other when the parent has
- * closed its standard streams. */
+/* Makes a pipe whose ends are both above 2, so that the child's dup2 calls cannot overwrite each
+ * other if the parent has closed its standard streams. */
 static int make_pipe(int fds[2])
 {
     int raw[2];
@@ -87,7 +87,7 @@ static int spawn(pid_t *ret_pid, const char *const *argv, const struct pipes *pi
     posix_spawn_file_actions_t actions;
     union {
         const char *const *in;
-        char *const *out; /* posix_spawn does not write to them */
+        char *const *out; /* posix_spawn does not change the strings */
     } args = {.in = argv};
 
     int rc = posix_spawnattr_init(&attr);
@@ -123,14 +123,14 @@ int cw_child_start(struct cw_child *child, const char *const *argv, const char *
         return cw_err_errno(err, rc, "cannot start %s", argv[0]);
     }
     if (nice_level != 0)
-        (void)setpriority(PRIO_PROCESS, (id_t)pid, nice_level); /* a wish, not a need */
+        (void)setpriority(PRIO_PROCESS, (id_t)pid, nice_level); /* a failure does not matter */
     close_fd(&pipes.in[0]);
     close_fd(&pipes.out[1]);
     *child = (struct cw_child){.pid = pid, .stdin_fd = pipes.in[1], .stdout_fd = pipes.out[0]};
     return CW_OK;
 }
 
-/* Waits for input until the deadline; CW_OK, TIMEOUT or IO. */
+/* Waits for input until the deadline; returns CW_OK, TIMEOUT or IO. */
 static int wait_readable(int fd, int64_t deadline_ms)
 {
     for (;;) {
@@ -154,7 +154,7 @@ bool cw_child_has_output(struct cw_child *child, int64_t timeout_ms)
 
 static int fail_ended(struct cw_child *child, struct cw_err *err)
 {
-    /* Its stdout is closed a moment before it can be waited for. */
+    /* A child's stdout is closed a moment before the child can be waited for. */
     for (int i = 0; i < 100 && cw_child_is_alive(child); i++)
         cw_clock_sleep_ns(10000000);
     if (child->pid != 0)
@@ -172,7 +172,7 @@ int cw_child_read_line(struct cw_child *child, int64_t timeout_ms, char *ret_lin
     int64_t deadline_ms = cw_clock_ms() + timeout_ms;
     size_t n = 0;
 
-    /* One byte at a time: what is behind the line belongs to whoever reads next. */
+    /* Bytes are read one by one, since those behind the line belong to the next reader. */
     while (n + 1 < cap) {
         int rc = wait_readable(child->stdout_fd, deadline_ms);
         if (rc != CW_OK)
@@ -199,7 +199,7 @@ void cw_child_kill(struct cw_child *child, int signum)
         kill(child->pid, signum);
 }
 
-/* True when it has ended (or somebody else has waited for it). */
+/* Returns true if the child has ended (or another thread has waited for it). */
 static bool reap(struct cw_child *child, int flags)
 {
     int status = 0;
@@ -231,7 +231,7 @@ int cw_child_stop(struct cw_child *child, int64_t timeout_ms)
     int64_t nap_ms = 1;
 
     if (child->pid == 0 && child->stdin_fd == 0 && child->stdout_fd == 0)
-        return 0; /* zeroed: never started */
+        return 0; /* a zeroed struct: the child was never started */
     close_fd(&child->stdin_fd);
     while (cw_child_is_alive(child)) {
         if (cw_clock_ms() >= deadline_ms) {

@@ -14,7 +14,7 @@ struct search {
     const char *program;
     char *ret_path;
     size_t cap;
-    struct cw_str seen; /* for the message */
+    struct cw_str seen; /* the directories that were searched, for the message */
 };
 
 static bool try_dir(struct search *search, const char *dir)
@@ -27,7 +27,7 @@ static bool try_dir(struct search *search, const char *dir)
     return false;
 }
 
-/* The directory of the file, and the bin directories that may lie beside it. */
+/* Tries the directory of the file, and the bin directories that may lie beside it. */
 static bool try_around(struct search *search, const char *file, const char *const *places)
 {
     cw_autofree char *dir = realpath(file, NULL);
@@ -47,7 +47,7 @@ static bool try_around(struct search *search, const char *file, const char *cons
 static bool try_all(struct search *search)
 {
     static const char *const around_program[] = {"", "/../bin", NULL};
-    /* lib, lib/<triplet> */
+    /* the library is in lib, or in lib/<triplet> */
     static const char *const around_library[] = {"/../bin", "/../../bin", NULL};
     static const char mark;
     const char *from_env = getenv("CACHEW_BIN_DIR");

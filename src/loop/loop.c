@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop and its mailbox. Producers push onto a lock-free stack and wake the loop only when it
- * was empty; the loop takes the whole stack and turns it round, so calls run in the order
- * posted. Threads that post must have stopped doing so before the loop is freed. */
+/* The loop and its mailbox. Threads that post push onto a lock-free stack, and wake the loop only
+ * if it was empty; the loop takes the whole stack and reverses it, so calls run in the order in
+ * which they were posted. No thread may post any more when the loop is freed. */
 #include "loop/loop_int.h"
 
 #include "base/mem.h"
 #include "base/thread.h"
 
-/* A node that cw_loop_post made: freed before fn is called, so that fn may end the process
- * cleanly. */
+/* A node that cw_loop_post made. It is freed before fn is called, so that fn may end the process
+ * without a leak. */
 struct own_node {
     struct cw_loop_node node;
     cw_loop_fn *fn;
@@ -17,7 +17,8 @@ struct own_node {
 
 static void check(int rc)
 {
-    CW_ASSERT(rc == 0); /* libuv fails here only for lack of descriptors or memory at start */
+    /* libuv fails here only if there are no descriptors or no memory at the start */
+    CW_ASSERT(rc == 0);
 }
 
 static bool run_posted(struct cw_loop *loop)
@@ -35,7 +36,8 @@ static bool run_posted(struct cw_loop *loop)
     bool any = queue != NULL;
     while (queue) {
         struct cw_loop_node *node = queue;
-        queue = node->next; /* before fn: the node may be gone or posted again then */
+        /* read before fn is called, since the node may be freed or posted again by it */
+        queue = node->next;
         cw_loop_touch(loop);
         node->fn(node->arg);
     }
@@ -60,7 +62,8 @@ static void end_turn(struct cw_loop *loop)
         loop->turn_end(loop->turn_end_arg);
 }
 
-/* libuv runs timers before it blocks and the rest after it: both moments end a turn. */
+/* libuv runs timers before it blocks, and everything else after it: each of these two moments ends
+ * an iteration. */
 static void on_before_poll(uv_prepare_t *prepare)
 {
     end_turn(CW_CONTAINER_OF(prepare, struct cw_loop, before_poll));

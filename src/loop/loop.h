@@ -15,12 +15,12 @@ struct cw_loop *cw_loop_new(void) CW_MUST_CHECK;
 /* The loop must not be running, and no thread may post any more. Runs the posted calls that have
  * not run yet, and frees the timers that are left. */
 void cw_loop_free(struct cw_loop *loop);
-void cw_loop_run(struct cw_loop *loop);  /* until cw_loop_stop */
-void cw_loop_stop(struct cw_loop *loop); /* any thread */
+void cw_loop_run(struct cw_loop *loop);  /* Runs the loop until cw_loop_stop is called. */
+void cw_loop_stop(struct cw_loop *loop); /* May be called by any thread. */
 
 /* Runs fn(arg) on the loop thread, in the order posted. Any thread. */
 void cw_loop_post(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
-/* The same without an allocation: the caller embeds the node, which must live until fn has
+/* Does the same without an allocation: the caller embeds the node, which must live until fn has
  * begun. */
 struct cw_loop_node {
     struct cw_loop_node *next;
@@ -34,19 +34,19 @@ void cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
 
 struct cw_timer;
 struct cw_timer *cw_timer_new(struct cw_loop *loop, cw_loop_fn *fn, void *arg) CW_MUST_CHECK;
-/* Starts the timer, or starts it again. repeat_ms 0 = it fires once. */
+/* Starts the timer, or starts it again. repeat_ms 0: it fires once. */
 void cw_timer_start(struct cw_timer *timer, int64_t delay_ms, int64_t repeat_ms);
 void cw_timer_stop(struct cw_timer *timer);
 bool cw_timer_is_active(const struct cw_timer *timer);
 void cw_timer_free(struct cw_timer *timer); /* accepts NULL */
 
-/* fn(signum) on the loop thread. Call before other threads start. */
+/* Calls fn(signum) on the loop thread. It must be called before other threads start. */
 typedef void cw_signal_fn(void *arg, int signum);
 int cw_loop_on_signal(struct cw_loop *loop, int signum, cw_signal_fn *fn, void *arg,
                       struct cw_err *err);
 
-/* Calls fn on the loop thread while fd is readable, until freed. The descriptor belongs to the
- * caller, and is made non-blocking. */
+/* Calls fn on the loop thread while fd is readable, until it is freed. The descriptor belongs to
+ * the caller, and is made non-blocking. */
 struct cw_poll;
 struct cw_poll *cw_poll_new(struct cw_loop *loop, int fd, cw_loop_fn *fn, void *arg,
                             struct cw_err *err) CW_MUST_CHECK;

@@ -11,27 +11,28 @@ struct cw_loop {
     uv_async_t wake;
     uv_prepare_t before_poll;
     uv_check_t after_poll;
-    _Atomic(struct cw_loop_node *) posted; /* any thread; newest first */
-    atomic_bool stopping;                  /* any thread */
-    bool something_ran;                    /* loop: since the last turn end */
+    _Atomic(struct cw_loop_node *) posted; /* pushed by any thread; newest first */
+    atomic_bool stopping;                  /* set by any thread */
+    bool something_ran; /* loop thread only: something ran since the end of the last iteration */
     cw_loop_fn *turn_end;
     void *turn_end_arg;
 };
 
-/* Every callback of libuv calls this before user code. */
+/* Every callback of libuv calls this before it calls code of a user. */
 static inline void cw_loop_touch(struct cw_loop *loop)
 {
     loop->something_ran = true;
 }
 
-/* Handles that users own begin with this; freed when libuv has let go of them. */
+/* The beginning of handles that users own. A handle is freed when libuv does not use it any
+ * more. */
 struct cw_handle {
     union {
         uv_handle_t any;
         uv_timer_t timer;
         uv_signal_t signal;
         uv_poll_t poll;
-    } uv; /* first: libuv's pointer is ours */
+    } uv; /* the first member, so that libuv's pointer is also one to the handle */
     struct cw_loop *loop;
     cw_loop_fn *fn;
     void *arg;

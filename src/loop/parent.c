@@ -9,7 +9,8 @@
 
 struct cw_parent_watch {
     struct cw_poll *input, *process;
-    int process_fd; /* -1: the kernel gives none, or the parent is in another process namespace */
+    /* -1: the kernel provides none, or the parent is in another process namespace */
+    int process_fd;
     cw_loop_fn *fn;
     void *arg;
 };

@@ -11,7 +11,7 @@ static void on_timer(uv_timer_t *uv)
     struct cw_timer *timer = CW_CONTAINER_OF(uv, struct cw_timer, handle.uv.timer);
 
     cw_loop_touch(timer->handle.loop);
-    timer->handle.fn(timer->handle.arg); /* may free the timer */
+    timer->handle.fn(timer->handle.arg); /* fn may free the timer */
 }
 
 struct cw_timer *cw_timer_new(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
@@ -27,7 +27,7 @@ struct cw_timer *cw_timer_new(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
 
 void cw_timer_start(struct cw_timer *timer, int64_t delay_ms, int64_t repeat_ms)
 {
-    /* libuv counts from the time of the turn's start, which may be long ago. */
+    /* libuv counts from the time at which the iteration began, which may be long ago. */
     uv_update_time(&timer->handle.loop->uv);
     CW_ASSERT(uv_timer_start(&timer->handle.uv.timer, on_timer, (uint64_t)CW_MAX(delay_ms, 0),
                              (uint64_t)CW_MAX(repeat_ms, 0)) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals and readable descriptors. */
+/* Watches signals and readable descriptors. */
 #include <signal.h>
 
 #include "base/mem.h"
@@ -43,7 +43,7 @@ struct cw_poll {
     struct cw_handle handle;
 };
 
-/* An error is told like data: whoever reads then sees it. */
+/* An error is reported like data: whoever reads then sees it. */
 static void on_readable(uv_poll_t *uv, int status, int events)
 {
     struct cw_poll *poll = CW_CONTAINER_OF(uv, struct cw_poll, handle.uv.poll);

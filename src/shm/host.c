@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who can share memory: processes of one kernel (boot id) that see the same abstract sockets
- * (network namespace) and mean the same users (user namespace). */
+/* Decides which processes can share memory: those of one kernel (boot id) that see the same
+ * abstract sockets (network namespace) and whose user ids mean the same users (user namespace). */
 #include "shm/shm.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ void cw_shm_host_id(char *ret_id, size_t cap)
     boot[strcspn(boot, "\n")] = '\0';
     unsigned long long net = namespace_of("/proc/self/ns/net"),
                        user = namespace_of("/proc/self/ns/user");
-    /* If the kernel does not tell, no process counts as being on the same host. */
+    /* If the kernel does not provide these, no process counts as being on the same host. */
     if (boot[0] == '\0' || net == 0)
         snprintf(ret_id, cap, "unknown-%lld", (long long)getpid());
     else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker's pool of memfd slots. A slot is made once, mapped once on each side, and used
- * again for batches of about its size: a fresh memfd a batch costs more in page faults than a
+/* The worker's pool of memfd slots. A slot is made once, mapped once on each side, and reused for
+ * batches of about its size, since a new memfd for each batch costs more in page faults than a
  * copy.
  *
- * Sealed against shrinking, so that no reader can be hit by SIGBUS; the pages are reserved when
- * a slot is made, so that a host short of memory gives an error and not a signal. */
+ * A slot is sealed against shrinking, so that no reader can get a SIGBUS. Its pages are reserved
+ * when it is made, so that a host without memory gives an error and not a signal. */
 #include "shm/shm.h"
 
 #include <errno.h>
@@ -21,28 +21,29 @@
 
 struct slot {
     struct cw_shm_pool *pool;
-    struct slot *next; /* in `idle` */
+    struct slot *next; /* next in the ring `idle` */
     struct slot *prev;
     uint64_t id;
     size_t cap;
     void *data;
     int fd;
-    bool retired; /* lock: pool */
+    bool retired; /* guarded by the pool's lock */
 };
 struct cw_shm_pool {
     struct cw_mutex lock;
-    int refs; /* one of the owner, and one of each buffer in use */
+    int refs; /* one reference of the owner, and one of each buffer in use */
     bool closed;
     size_t limit, bytes;
-    size_t used, peak;         /* bytes in use now, and the most at any time */
-    size_t slots_max, slots_n; /* each has a descriptor */
+    size_t used, peak;         /* bytes in use now, and the most that were in use at any time */
+    size_t slots_max, slots_n; /* the most slots, and their present number; each has a descriptor */
     uint64_t last_id;
-    struct slot idle; /* ring; the first was used last */
+    struct slot idle; /* ring of idle slots; the first one was used last */
     uint64_t *gone;
     size_t gone_n, gone_cap;
 };
 
-/* Half of what this process may open is left for sockets and files. */
+/* Returns how many slots there may be: half of the descriptors that this process may open are left
+ * for sockets and files. */
 static size_t slots_max(void)
 {
     struct rlimit files;
@@ -76,7 +77,7 @@ static void slot_link_first(struct cw_shm_pool *pool, struct slot *slot)
     pool->idle.next = slot;
 }
 
-/* Lock held, slot not in `idle`. */
+/* Frees a slot that is not in `idle`. Called with the lock held. */
 static void slot_destroy(struct cw_shm_pool *pool, struct slot *slot)
 {
     pool->bytes -= slot->cap;
@@ -90,7 +91,7 @@ static void slot_destroy(struct cw_shm_pool *pool, struct slot *slot)
     cw_mem_free(slot);
 }
 
-/* Lock held. Least recently used first. */
+/* Frees idle slots, least recently used first. Called with the lock held. */
 static void trim(struct cw_shm_pool *pool, size_t bytes, size_t slots)
 {
     while ((pool->bytes > bytes || pool->slots_n > slots) && pool->idle.prev != &pool->idle) {
@@ -100,7 +101,7 @@ static void trim(struct cw_shm_pool *pool, size_t bytes, size_t slots)
     }
 }
 
-/* Unlocks. Frees the pool with its last reference. */
+/* Gives up a reference, and unlocks. The pool is freed with its last reference. */
 static void pool_unref(struct cw_shm_pool *pool)
 {
     bool last = --pool->refs == 0;
@@ -122,7 +123,7 @@ void cw_shm_pool_free(struct cw_shm_pool *pool)
     pool_unref(pool);
 }
 
-/* Makes a slot. Returns NULL with err set when there is no memory. */
+/* Makes a slot. Returns NULL with err set if there is no memory. */
 static struct slot *slot_make(struct cw_shm_pool *pool, uint64_t id, size_t cap, struct cw_err *err)
 {
     int fd = memfd_create("cachew-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -153,7 +154,8 @@ static struct slot *slot_make(struct cw_shm_pool *pool, uint64_t id, size_t cap,
     return slot;
 }
 
-/* Finds the smallest idle slot that fits without wasting more than a quarter of it. Lock held. */
+/* Returns the smallest idle slot that fits without wasting more than a quarter of it. Called with
+ * the lock held. */
 static struct slot *take_idle(struct cw_shm_pool *pool, size_t cap)
 {
     struct slot *best = NULL;
@@ -183,7 +185,7 @@ static void on_buf_released(void *arg, struct cw_buf *buf)
     pool_unref(pool);
 }
 
-/* Lock held. */
+/* Counts bytes as used. Called with the lock held. */
 static void note_used(struct cw_shm_pool *pool, size_t cap)
 {
     pool->used += cap;
@@ -200,7 +202,7 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
         note_used(pool, slot->cap);
         cw_mutex_unlock(&pool->lock);
     } else {
-        /* Frees idle slots of other sizes: all slots together take little more than the most
+        /* Idle slots of other sizes are freed: all slots together take little more than the most
          * that was in use at one time. */
         size_t most = CW_MAX(pool->peak, pool->used + CW_MIN(cap, pool->limit));
         most = CW_MIN(pool->limit, most + most / 8);
@@ -215,7 +217,7 @@ struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes, struct cw
                 bytes, pool->limit, pool->slots_max);
             return NULL;
         }
-        /* The bytes are counted before the slow part, which needs no lock. */
+        /* The bytes are counted before the slow part, which runs without the lock. */
         pool->bytes += cap;
         pool->slots_n++;
         pool->refs++;

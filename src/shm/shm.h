@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch buffers in shared memory between processes on one host: memfds mapped once on both sides
- * (docs/performance.md: built and read in place). The worker builds batches in slots of a pool;
- * a client of the same host gets a slot's memfd once over an abstract unix socket, and then only
- * slot numbers. No names in any file system, so nothing is left after any kill. */
+/* Shared memory for batches between processes of one host: memfds that are mapped once on both
+ * sides (docs/performance.md). The worker builds batches in the slots of a pool. A client of the
+ * same host gets a slot's memfd once, over an abstract unix socket, and after that only slot
+ * numbers. Nothing has a name in a file system, so nothing is left behind when a process is
+ * killed. */
 #ifndef CW_SHM_SHM_H
 #define CW_SHM_SHM_H
 
@@ -10,24 +11,25 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* ---- worker: pool of slots. Any thread. ---- */
+/* ---- worker: the pool of slots; any thread may use it ---- */
 struct cw_shm_pool;
-/* limit: bytes of all slots. Idle slots are freed when a slot of another size is needed and the
- * total nears the limit, or the most that was in use at one time. The number of slots is limited
- * too, by the number of descriptors that the process may open. */
+/* Makes a pool. limit_bytes limits the bytes of all slots. Idle slots are freed when a slot of
+ * another size is needed and the total nears the limit, or the most that was in use at one time.
+ * The number of slots is limited too, by the number of descriptors that the process may open. */
 struct cw_shm_pool *cw_shm_pool_new(size_t limit_bytes) CW_MUST_CHECK;
-/* Buffers in use stay valid; the last one to be freed frees the pool. */
+/* Frees the pool, once the last buffer in use is freed; buffers stay valid. */
 void cw_shm_pool_free(struct cw_shm_pool *pool);
 /* Returns a buffer in a slot; buf->tag is the slot's id (never 0). The last unref gives the slot
- * back. Returns NULL when the limit would be exceeded. */
+ * back. Returns NULL if the limit would be exceeded. */
 struct cw_buf *cw_shm_pool_get(struct cw_shm_pool *pool, size_t bytes,
                                struct cw_err *err) CW_MUST_CHECK;
-/* The descriptor of the buffer's slot, and its size; the pool still owns the descriptor. */
+/* Returns the descriptor of the buffer's slot, and the slot's size; the pool still owns the
+ * descriptor. */
 int cw_shm_pool_fd(struct cw_shm_pool *pool, const struct cw_buf *buf, size_t *ret_cap);
-/* A client that may still read this slot is gone without releasing it: the slot is never used
- * again. Its pages are freed when both sides have unmapped it. */
+/* Retires a slot, because a client that may still read it is gone without releasing it: it is never
+ * used again. Its pages are freed when both sides have unmapped it. */
 void cw_shm_pool_retire(struct cw_shm_pool *pool, const struct cw_buf *buf);
-/* Bytes of all slots. */
+/* Returns the bytes of all slots. */
 size_t cw_shm_pool_bytes(struct cw_shm_pool *pool);
 /* Frees idle slots until all slots together hold at most `bytes`, or none is idle. */
 void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes);
@@ -35,35 +37,37 @@ void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes);
  * again). Clients that have mapped them should unmap them. */
 size_t cw_shm_pool_take_gone(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap);
 
-/* ---- passing descriptors: one connected unix socket per client and worker ---- */
-/* Worker: listens on a random abstract address; ret_name (for the client) is a printable text. */
+/* ---- passing descriptors: one connected unix socket for each client and worker ---- */
+/* Worker: listens on a random abstract address. *ret_name receives a printable name for the
+ * client. */
 int cw_shm_listen(char *ret_name, size_t cap, int *ret_fd, struct cw_err *err);
 /* Accepts a client; AGAIN when none is waiting. Peers of another user are refused. The new socket
  * does not block. */
 int cw_shm_accept(int listen_fd, int *ret_fd, struct cw_err *err);
-/* Receives the token that a client sends first. AGAIN until it has arrived, END when the client has
- * gone, CORRUPT for anything else. */
+/* Receives the token that a client sends first. AGAIN until it has arrived; END if the client is
+ * gone; CORRUPT for anything else. */
 int cw_shm_recv_token(int fd, uint64_t *ret_token, struct cw_err *err);
-/* Sends a slot's descriptor. AGAIN when the client has not read the ones before it. */
+/* Sends a slot's descriptor. AGAIN if the client has not read the descriptors before it. */
 int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *err);
 /* Client: connects and sends the token. The socket does not block. */
 int cw_shm_connect(const char *name, uint64_t token, int *ret_fd, struct cw_err *err);
-/* Receives a slot's descriptor. AGAIN when there is none; END when the worker is gone. A descriptor
- * is sent before the first output that names the slot, but on this socket, so the output may arrive
- * first: then poll for the descriptor. */
+/* Receives a slot's descriptor. AGAIN if there is none; END if the worker is gone. A descriptor is
+ * sent before the first output that names the slot, but on this socket, so the output may arrive
+ * first: then the caller polls for the descriptor. */
 int cw_shm_recv_fd(int fd, uint64_t *ret_slot, size_t *ret_cap, int *ret_memfd, struct cw_err *err);
 
-/* ---- client: mapped slots of one worker. One thread; buffers made may be freed anywhere. ---- */
+/* ---- client: the mapped slots of one worker; used by one thread, freed buffers by any ---- */
 struct cw_shm_view;
 struct cw_shm_view *cw_shm_view_new(void) CW_MUST_CHECK;
-/* Mappings live until their last buffer is freed. */
+/* Frees the view. A mapping lives until its last buffer is freed. */
 void cw_shm_view_free(struct cw_shm_view *view);
-int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int memfd /* taken */,
+/* Maps a slot read-only. Takes memfd. */
+int cw_shm_view_add(struct cw_shm_view *view, uint64_t slot, size_t cap, int memfd,
                     struct cw_err *err);
-/* The worker has freed the slot: unmaps it. */
+/* Unmaps a slot that the worker has freed. */
 void cw_shm_view_drop(struct cw_shm_view *view, uint64_t slot);
-/* Makes a read-only buffer on a slot. released(arg, slot) is called by the thread that drops the
- * last ref. NOT_FOUND: the slot is not mapped. */
+/* Makes a read-only buffer on a slot. The thread that drops the last reference calls released(arg,
+ * slot). NOT_FOUND: the slot is not mapped. */
 typedef void cw_shm_released_fn(void *arg, uint64_t slot);
 int cw_shm_view_buf(struct cw_shm_view *view, uint64_t slot, size_t bytes,
                     cw_shm_released_fn *released, void *arg, struct cw_buf **ret_buf,

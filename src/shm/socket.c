@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passing memfds over an abstract unix socket: whole messages (SOCK_SEQPACKET), one descriptor
- * each. An abstract name lives in no file system and ends with its process. */
+/* Passes memfds over an abstract unix socket: whole messages (SOCK_SEQPACKET), with one descriptor
+ * each. An abstract name is not in a file system and ends with its process. */
 #include "shm/shm.h"
 
 #include <errno.h>
@@ -79,8 +79,8 @@ int cw_shm_accept(int listen_fd, int *ret_fd, struct cw_err *err)
     }
 }
 
-/* The control buffer is rounded up, and so has room for two: a peer that sends two must not
- * leave any open here. */
+/* Takes the descriptors of a control message. Its buffer is rounded up and so has room for two: a
+ * second one that a peer sends is closed. */
 static void take_fds(const struct cmsghdr *c, int *ret_fd)
 {
     size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -94,7 +94,8 @@ static void take_fds(const struct cmsghdr *c, int *ret_fd)
     }
 }
 
-/* One message, with at most one descriptor. Returns its length, 0 at the end, or a code. */
+/* Receives one message with at most one descriptor. Returns its length, 0 at the end, or a negative
+ * code. */
 static int receive(int fd, void *p, size_t n, int *ret_passed_fd, struct cw_err *err)
 {
     union {
@@ -186,7 +187,7 @@ int cw_shm_send_fd(int fd, uint64_t slot, size_t cap, int memfd, struct cw_err *
     while (sent < 0 && errno == EINTR);
     if (sent == (ssize_t)sizeof(m))
         return 0;
-    /* ETOOMANYREFS: too many descriptors under way, which the client's reading ends as well. */
+    /* ETOOMANYREFS: too many descriptors are in flight, which also ends when the client reads. */
     if (errno == EAGAIN || errno == ETOOMANYREFS || errno == ENOBUFS)
         return cw_err_set(err, CW_E_AGAIN, "the client has not read earlier descriptors");
     return cw_err_errno(err, errno, "shared memory: sending a descriptor");

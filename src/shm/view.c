@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side: slots of one worker, mapped read-only once each. A mapping is counted,
- * since the trainer may hold a buffer of a worker that is long gone. */
+/* The client's side: the slots of one worker, each mapped read-only once. A mapping is refcounted,
+ * since the trainer may hold a buffer long after the worker is gone. */
 #include "shm/shm.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 #include "base/mem.h"
 
 struct mapping {
-    _Atomic int refs; /* one of the view, and one of each buffer */
+    _Atomic int refs; /* one reference of the view, and one of each buffer */
     size_t cap;
     void *data;
 };
 struct cw_shm_view {
-    struct cw_map slots; /* id -> mapping */
+    struct cw_map slots; /* maps the id of a slot to its mapping */
 };
 struct held {
     struct mapping *mapping;
@@ -99,7 +99,8 @@ static void on_buf_released(void *arg, struct cw_buf *buf)
 {
     (void)buf;
     struct held *held = arg;
-    /* The slot is unmapped before the worker is told, since the worker may free it at once. */
+    /* The slot is unmapped before the worker gets the message, since the worker may free it at
+     * once. */
     mapping_unref(held->mapping);
     held->released(held->arg, held->slot);
     cw_mem_free(held);

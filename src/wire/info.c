@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts of a prepared pipeline, and sets of numbers. */
+/* Messages with the facts of a prepared pipeline, and with sets of numbers. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manifests of sources: canonical JSON, compressed. Lists of a million files compress tenfold. */
+/* Messages with manifests of sources: canonical JSON, compressed. Lists of a million files become
+ * ten times smaller. */
 #include "codec/codec.h"
 #include "wire/wire_int.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control messages: packed, sent, checked, unpacked. */
+/* Control messages: packs, sends, checks and unpacks them. */
 #include "base/mem.h"
 #include "rpc/pb.h"
 #include "wire/wire_int.h"
@@ -33,7 +33,7 @@ void cw_wire_send(struct cw_stream *stream, const ProtobufCMessage *message)
     cw_buf_unref(buf);
 }
 
-/* A message in hand of those being walked, outermost first. */
+/* One of the nested messages that are being walked; the outermost is first. */
 struct frame {
     const ProtobufCMessageDescriptor *type;
     const uint8_t *p, *end;

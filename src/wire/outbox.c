@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches to be sent. The entries of a DataMessage's head are packed by protobuf-c, one by one;
- * behind them the payload's tag and length are written by hand, and the batches' buffers follow
- * as they are, so that the bytes are a proper protobuf message. Outputs that were packed while
- * they waited are copied into a few pieces: a message of hundreds of small ones is two or three
- * pieces for gRPC. */
+/* Messages with batches. protobuf-c packs the entries of a DataMessage's head, one by one. Behind
+ * them the payload's tag and length are written by hand, and the batches' buffers follow unchanged,
+ * so that the bytes are a valid protobuf message. Outputs that were packed while they waited are
+ * copied into a few pieces: for gRPC, a message of hundreds of small outputs has two or three
+ * pieces. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -23,22 +23,22 @@ struct piece {
     size_t n, cap;
 };
 struct cw_wire_outbox {
-    struct piece head, small; /* small: payloads that are not yet among bufs */
-    struct cw_buf **bufs;     /* the payload in order; bufs[0] is for the head */
+    struct piece head, small; /* small: payloads that are not in bufs yet */
+    struct cw_buf **bufs;     /* the buffers of the payload in order; bufs[0] is for the head */
     size_t bufs_n, bufs_cap;
     uint64_t payload;
 };
 
 /* ---- one output ---- */
 
-/* The message of one output, on the stack. */
+/* the message of one output, on the stack */
 struct entry {
     output_pb output;
     tensor_pb tensors[CW_FIELDS_MAX];
     tensor_pb *list[CW_FIELDS_MAX];
 };
 
-/* protobuf-c's pointers are not const; packing reads only. */
+/* Fills the message of one output. protobuf-c's pointers are not const, but packing only reads. */
 static void entry_init(struct entry *entry, const struct cw_batch *batch, uint64_t slot)
 {
     output_pb *output = &entry->output;
@@ -84,7 +84,7 @@ void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size,
 
 /* ---- the message ---- */
 
-/* Makes room for n more bytes at the end. */
+/* Makes room for n more bytes at the end of a piece. */
 static uint8_t *piece_room(struct piece *piece, size_t n)
 {
     if (n > piece->cap - piece->n) {
@@ -100,7 +100,8 @@ static void release_piece(void *arg, struct cw_buf *buf)
     cw_mem_free(buf->data);
 }
 
-/* Leaves an empty piece behind. What is not used goes back: it may wait for long. */
+/* Makes a buffer of a piece, and leaves the piece empty. Memory that is not used is freed, since
+ * the buffer may wait for long. */
 static struct cw_buf *piece_to_buf(struct piece *piece)
 {
     uint8_t *v = piece->n > 0 ? cw_mem_grow(piece->v, piece->n, 1) : piece->v;
@@ -128,7 +129,7 @@ struct cw_wire_outbox *cw_wire_outbox_new(void)
     return box;
 }
 
-/* The tag and length of an entry of n bytes, and room for these. */
+/* Writes the tag and length of an entry of n bytes, and makes room for the entry. */
 static uint8_t *begin_entry(struct cw_wire_outbox *box, size_t n)
 {
     uint8_t *at = piece_room(&box->head, n + CW_PB_HEAD_MAX);

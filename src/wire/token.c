@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layout: "CWT2", fingerprint (16 bytes), pipeline_sum, files_sum (8 each), then varints:
- * identity, seed, epoch, item, row, rows, batches, mode, consumers, to_come, number of gaps, and
- * per run beyond `item` (distance from the last end, length); at the end 8 bytes of hash over
- * all before. "CWT1" is the same without pipeline_sum, files_sum and identity. */
+/* Layout of a token: "CWT2", fingerprint (16 bytes), pipeline_sum, files_sum (8 each), then
+ * varints: identity, seed, epoch, item, row, rows, batches, mode, consumers, to_come, number of
+ * gaps, and for each run beyond `item` its distance from the last end and its length; at the end 8
+ * bytes of hash over everything before. "CWT1" is the same without pipeline_sum, files_sum and
+ * identity. */
 #include "wire/token.h"
 
 #include <string.h>

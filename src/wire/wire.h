@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversion between protobuf-c's structs and ours. The programs use the generated structs of
- * control messages directly ("cachew/v1/fleet.pb-c.h" and so on); what several of them need is
- * declared here. */
+ * control messages directly ("cachew/v1/fleet.pb-c.h" and so on); conversions that several of them
+ * need are declared here. */
 #ifndef CW_WIRE_WIRE_H
 #define CW_WIRE_WIRE_H
 
@@ -18,23 +18,25 @@
 
 /* Packs a message into a new buffer (never NULL). */
 struct cw_buf *cw_wire_pack(const ProtobufCMessage *message) CW_MUST_CHECK;
-/* Unpacks a received control message; NULL with CORRUPT in err. Free with
+/* Unpacks a received control message; returns NULL with CORRUPT in err. The result is freed with
  * protobuf_c_message_free_unpacked(m, NULL). */
 ProtobufCMessage *cw_wire_unpack(const ProtobufCMessageDescriptor *type, struct cw_rpc_msg *msg,
                                  struct cw_err *err) CW_MUST_CHECK;
 /* Sends one packed message on a stream. */
 void cw_wire_send(struct cw_stream *stream, const ProtobufCMessage *message);
 
-/* A hash as 16 bytes, in the order of cw_hash_text. from: returns false unless there are 16. */
+/* A hash as 16 bytes, in the order of cw_hash_text. cw_wire_hash_from returns false unless there
+ * are 16. */
 #define CW_WIRE_HASH_BYTES 16
 void cw_wire_hash_to(struct cw_hash hash, uint8_t ret_bytes[CW_WIRE_HASH_BYTES]);
 bool cw_wire_hash_from(ProtobufCBinaryData bytes, struct cw_hash *ret_hash);
 
-/* Graphs. The packed form is hashed into fingerprints and stored in state.db. Depth, number of
- * nodes and sizes are limited; a malformed graph is an error. */
+/* Conversion of graphs. The packed form is hashed into fingerprints and stored in state.db. Depth,
+ * number of nodes and sizes are limited; a malformed graph is an error. */
 struct cw_buf *cw_wire_graph_pack(const struct cw_graph *graph) CW_MUST_CHECK;
 int cw_wire_graph_unpack(const void *p, size_t n, struct cw_graph **ret_graph, struct cw_err *err);
-/* A graph as a message within another one: make it (free with cw_wire_graph_free), and read it. */
+/* Make a graph for use as a member of another message (freed with cw_wire_graph_free), and read
+ * one. */
 Cachew__V1__Graph *cw_wire_graph_to(const struct cw_graph *graph) CW_MUST_CHECK;
 void cw_wire_graph_free(Cachew__V1__Graph *message);
 int cw_wire_graph_from(const Cachew__V1__Graph *message, struct cw_graph **ret_graph,
@@ -45,53 +47,57 @@ void cw_wire_info_free(Cachew__V1__PlanInfo *message);
 int cw_wire_info_from(const Cachew__V1__PlanInfo *message, struct cw_plan_info *ret_info,
                       struct cw_err *err);
 
-/* Adds to a PlanInfo what may be cached: one entry per node of the graph. Freed with the
- * PlanInfo. */
+/* Adds to a PlanInfo which nodes may be cached: one entry for each node of the graph. The entries
+ * are freed with the PlanInfo. */
 void cw_wire_cacheable_to(const struct cw_graph *graph, const struct cw_plan_cacheable *nodes,
                           Cachew__V1__PlanInfo *message);
-/* Reads one entry; its texts belong to the message. cw_wire_info_from has checked all entries. */
+/* Reads one entry, whose texts belong to the message. cw_wire_info_from has checked all entries
+ * before. */
 int cw_wire_cacheable_from(const Cachew__V1__Cacheable *message, struct cw_plan_cacheable *ret_node,
                            struct cw_err *err);
 
-/* Sets of numbers. to: the array of pointers and the intervals are one allocation, freed with
- * cw_mem_free. */
+/* Conversion of sets of numbers. In the result of cw_wire_set_to, the array of pointers and the
+ * intervals are one allocation, freed with cw_mem_free. */
 Cachew__V1__Interval **cw_wire_set_to(const struct cw_set *set, size_t *ret_n) CW_MUST_CHECK;
-int cw_wire_set_from(Cachew__V1__Interval *const *intervals, size_t n,
-                     struct cw_set *set /* added to */, struct cw_err *err);
+/* Adds the intervals to *set. */
+int cw_wire_set_from(Cachew__V1__Interval *const *intervals, size_t n, struct cw_set *set,
+                     struct cw_err *err);
 
-/* Manifests: canonical JSON, compressed. */
+/* Conversion of manifests to compressed canonical JSON, and back. */
 struct cw_buf *cw_wire_manifest_pack(const struct cw_value *manifest) CW_MUST_CHECK;
 int cw_wire_manifest_unpack(const void *p, size_t n, struct cw_value *ret_manifest,
                             struct cw_err *err);
 
-/* ---- batches to be sent (outbox.c): protobuf-c neither packs nor unpacks the payload ---- */
-/* A small output in its wire form, in one piece of memory: its entry in the head of the message,
- * then its payload. Used where very many outputs wait to be sent. */
+/* ---- messages with batches to be sent (outbox.c), whose payload protobuf-c does not pack ---- */
+/* The sizes of a small output in its wire form, which is one piece of memory: its entry in the head
+ * of the message, then its payload. This form is used where very many outputs wait to be sent. */
 struct cw_wire_size {
     uint32_t head, payload;
 };
-/* For an output that is not in a shared-memory slot, of less than 4 GiB. */
+/* For an output of less than 4 GiB that is not in a shared-memory slot. */
 struct cw_wire_size cw_wire_output_size(const struct cw_batch *batch);
-void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size,
-                         uint8_t *dst /* head + payload bytes */);
+/* Writes the output's wire form to dst, which has room for head + payload bytes. */
+void cw_wire_output_pack(const struct cw_batch *batch, struct cw_wire_size size, uint8_t *dst);
 
 /* Collects several outputs into one DataMessage: [protobuf head | payload of each batch without a
  * slot]. */
 struct cw_wire_outbox;
 struct cw_wire_outbox *cw_wire_outbox_new(void) CW_MUST_CHECK;
-void cw_wire_outbox_add(struct cw_wire_outbox *box, const struct cw_batch *batch,
-                        uint64_t slot /* 0 = its bytes go too: a ref is taken */);
+/* Adds a batch. slot 0: its bytes are sent too, and the outbox holds a reference. */
+void cw_wire_outbox_add(struct cw_wire_outbox *box, const struct cw_batch *batch, uint64_t slot);
+/* Adds an output in its wire form, which is copied. */
 void cw_wire_outbox_add_packed(struct cw_wire_outbox *box, struct cw_wire_size size,
-                               const uint8_t *packed /* copied */);
-void cw_wire_outbox_send(struct cw_wire_outbox *box /* taken */, struct cw_stream *stream);
-/* Sends one message with these outputs. */
+                               const uint8_t *packed);
+/* Sends the message and frees the outbox. */
+void cw_wire_outbox_send(struct cw_wire_outbox *box, struct cw_stream *stream);
+/* Sends one message with these outputs. slots NULL: none of them is in a slot. */
 void cw_wire_send_outputs(struct cw_stream *stream, struct cw_batch *const *batches,
-                          const uint64_t *slots /* NULL = none */, size_t n);
+                          const uint64_t *slots, size_t n);
 
-/* ---- batches received (wire_output.c) ---- */
+/* ---- received messages with batches (wire_output.c) ---- */
 struct cw_wire_data {
-    Cachew__V1__DataMessage *head;      /* without payload; owned */
-    size_t payload_offset, payload_len; /* in the received message */
+    Cachew__V1__DataMessage *head;      /* the message without its payload; owned */
+    size_t payload_offset, payload_len; /* position of the payload in the received message */
 };
 int cw_wire_data_parse(struct cw_rpc_msg *msg, struct cw_wire_data *ret_data, struct cw_err *err);
 void cw_wire_data_fini(struct cw_wire_data *data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes of a pipeline may be cached. */
+/* Messages that say which nodes of a pipeline may be cached. */
 #include "base/mem.h"
 #include "wire/wire_int.h"
 

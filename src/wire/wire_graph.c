@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines: struct cw_graph <-> cachew.v1.Graph. What comes from a peer goes through the graph
- * builder, so that names, inputs and cycles are checked in one place. */
+/* Conversion of pipelines between struct cw_graph and cachew.v1.Graph. A graph from a peer goes
+ * through the graph builder, so that names, inputs and cycles are checked in one place. */
 #include <math.h>
 #include <string.h>
 
@@ -12,9 +12,9 @@ typedef Cachew__V1__Node node_pb;
 typedef Cachew__V1__Graph graph_pb;
 
 #define KIND(name) CACHEW__V1__VALUE__KIND_##name
-#define VALUE_DEPTH_MAX 40 /* a little beyond what the text form allows */
+#define VALUE_DEPTH_MAX 40 /* a little more than the text form allows */
 
-/* ---- to ---- */
+/* ---- to a message ---- */
 
 static value_pb *value_to(const struct cw_value *value);
 
@@ -132,7 +132,7 @@ struct cw_buf *cw_wire_graph_pack(const struct cw_graph *graph)
     return buf;
 }
 
-/* ---- from ---- */
+/* ---- from a message ---- */
 
 static int value_from(const value_pb *message, struct cw_value *value, int depth,
                       struct cw_err *err);

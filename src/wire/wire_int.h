@@ -5,12 +5,12 @@
 
 #include "wire/wire.h"
 
-/* We allocate protobuf-c structs with mem.h; protobuf-c frees them with this. */
+/* protobuf-c structs that we allocate with mem.h are freed by protobuf-c with this allocator. */
 extern ProtobufCAllocator cw_wire_allocator;
 
-#define CW_WIRE_PAYLOAD_FIELD 15 /* of DataMessage: its last */
+#define CW_WIRE_PAYLOAD_FIELD 15 /* number of the last field of DataMessage */
 
-/* Nesting depth of messages. Options of a pipeline (JSON depth 32) need 70. */
+/* The deepest nesting of messages. Options of a pipeline (JSON depth 32) need 70. */
 #define CW_WIRE_DEPTH_MAX 100
 #define CW_WIRE_MESSAGES_MAX 2000000 /* in one message */
 /* Unpacks after checking depth and number of messages: protobuf-c unpacks nested messages by

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Received batches. The payload is the last field of a DataMessage (outbox.c): the heads of the
- * top-level fields are looked at, all before the payload is unpacked by protobuf-c, and the
- * payload is copied (once) to where it is wanted. */
+/* Received messages with batches. The payload is the last field of a DataMessage (outbox.c). The
+ * tags of the top-level fields are read until the payload is found; protobuf-c unpacks everything
+ * before it; and the payload is copied (once) to where it is needed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef Cachew__V1__DataMessage message_pb;
 #define HEAD_MAX ((size_t)16 << 20)
 #define OUTPUT_BYTES_MAX ((uint64_t)1 << 40)
 
-/* Reads up to a field's whole head without going further than the message. */
+/* Reads a field's tag and length, without going beyond the message. */
 static size_t read_field(struct cw_rpc_reader *reader, struct cw_pb_field *ret_field)
 {
     struct cw_rpc_reader ahead = *reader;
@@ -43,7 +43,7 @@ static uint64_t body_bytes(const struct cw_pb_field *field)
     return 0;
 }
 
-/* Finds the payload, which must be the last field; the head is what precedes it. */
+/* Finds the payload, which must be the last field; the head is everything before it. */
 static int find_payload(const struct cw_rpc_msg *msg, size_t *ret_head, struct cw_wire_data *data,
                         struct cw_err *err)
 {
@@ -129,7 +129,7 @@ void cw_wire_data_fini(struct cw_wire_data *data)
     *data = (struct cw_wire_data){0};
 }
 
-/* ---- header -> batch ---- */
+/* ---- making a batch from the head ---- */
 
 static int tensor_from(const tensor_pb *message, uint64_t end, struct cw_spec *names,
                        struct cw_tensor *tensor, struct cw_err *err)
