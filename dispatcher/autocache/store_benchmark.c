@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "cache/store/store.h"
+#include "dispatcher/cache/cache.h"
 
 #define FILE_BYTES ((size_t)4 << 20)
 #define PIECE_BYTES ((size_t)1 << 20) /* of reads at once */
@@ -108,7 +109,7 @@ static int try_store(const char *url, struct cw_store_benchmark_result *result)
     char host[64] = "", name[CW_STORE_NAME_MAX];
     (void)gethostname(host, sizeof(host) - 1);
     /* in no directory: stores do not remove those */
-    snprintf(name, sizeof(name), "probe-%s-%d", host, (int)getpid());
+    snprintf(name, sizeof(name), CW_CACHE_PROBE "%s-%d", host, (int)getpid());
     for (char *p = name; *p; p++) { /* a host's name may have what a file's may not */
         bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
                   (*p >= '0' && *p <= '9') || *p == '.' || *p == '-';

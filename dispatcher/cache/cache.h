@@ -18,6 +18,9 @@
 
 struct cw_cache_io; /* cache_store_io.c */
 
+/* How the names begin of files by which a dispatcher measures its store. */
+#define CW_CACHE_PROBE "probe-"
+
 /* Whoever waits for a listing or for deletions embeds one: `done` is called on the loop, once. */
 struct cw_cache_waiter {
     struct cw_cache_waiter *next; /* of those that wait for a listing */

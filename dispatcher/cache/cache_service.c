@@ -12,6 +12,7 @@
 #define SPACE_MS 5000
 #define RETRY_AWAY_MS 1000 /* the store itself says how often it really looks */
 #define RETRY_FAILED_MS 10000
+#define OLD_PROBE_MS 3600000
 
 static uint64_t tenant_quota(void *dispatcher, const char *name)
 {
@@ -138,6 +139,13 @@ static void set_away(struct cw_cache_service *cache, bool away, const char *why)
     cw_cache_jobs_changed(cache);
 }
 
+/* The dispatcher that made it died before it could remove it, or the store was away by then. */
+static bool is_old_probe(const struct cw_cache_io_file *file)
+{
+    return cw_str_starts(file->name, CW_CACHE_PROBE) &&
+           cw_clock_wall_ms() - file->mtime_ms > OLD_PROBE_MS;
+}
+
 static void take_files(struct cw_cache_service *cache, const struct cw_cache_io_result *result)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
@@ -145,6 +153,10 @@ static void take_files(struct cw_cache_service *cache, const struct cw_cache_io_
         const struct cw_cache_io_file *file = &result->files[i];
         if (cw_cache_is_pending_delete(cache, file->name, false))
             continue;
+        if (is_old_probe(file)) {
+            cw_cache_delete_name(cache, file->name, NULL);
+            continue;
+        }
         bool known = cw_catalogue_chunk(catalogue, file->name) != NULL;
         if (!cw_catalogue_put(catalogue, file->name, file->bytes, file->mtime_ms)) {
             cache->scan_strange++;

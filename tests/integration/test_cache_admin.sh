@@ -44,9 +44,12 @@ case_listing() {
     mkdir -p "$store/default/$key1/deeper" "$store/lost+found"
     echo hello | tee "$store/README" "$store/default/README" "$store/default/$key1/x.chunk" "$store/default/$key1/deeper/0-10-0000000000000001.chunk" \
         "$store/default/$key1/0-10-0000000000000001.chunk.tmp" "$store/lost+found/0-10-0000000000000001.chunk" >/dev/null
-    local strange=6
+    local strange=7
+    touch "$store/probe-new-1"
+    touch -d '2 hours ago' "$store/probe-old-1" # its dispatcher was killed
     begin_dispatcher --cache-store "dir:$store"
     wait_until 60 "the store is listed" ls_is "l['chunks'] == 6 and not l['scanning']"
+    wait_until 60 "an old file of measuring is removed" test ! -e "$store/probe-old-1"
     same "bytes" 4070 "$(ls_get "l['bytes']")"
     same "records" "[('default', 30), ('team-a', 20)]" "$(ls_get "sorted((r['tenant'], r['records']) for r in $(row $key1))")"
     same "names" 6 "$(ls_get "len([c for r in l['rows'] for c in r['chunk'] if c['name'].startswith(r['tenant'] + '/' + r['key'])])")"
