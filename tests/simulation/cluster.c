@@ -60,7 +60,11 @@ static struct sim_args *dispatcher_args(const struct sim_cluster *cluster)
     add_arg(args, "--provisioner=none");
     if (cluster->cache_store) {
         add_arg(args, "--cache-store=%s", cluster->cache_store);
-        add_arg(args, "--cache-chunk-bytes=64K");
+        add_arg(args, "--cache-chunk-bytes=%u", cluster->chunk_bytes);
+        add_arg(args, "--autocache=%s", cluster->autocache);
+        add_arg(args, "--cache-evict=%s", cluster->evict);
+        if (cluster->cache_quota > 0)
+            add_arg(args, "--cache-quota=%llu", (unsigned long long)cluster->cache_quota);
     }
     return args;
 }
@@ -120,6 +124,20 @@ void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat)
         sim_forbid_leaks(seat->actor);
         break;
     }
+}
+
+struct sim_admin *sim_admin_start(struct sim_cluster *cluster, enum sim_command command,
+                                  uint64_t bytes)
+{
+    struct sim_admin *admin = sim_world_alloc(sizeof(*admin));
+    char name[32];
+
+    snprintf(name, sizeof(name), "admin%d", ++cluster->commands);
+    snprintf(admin->dispatcher, sizeof(admin->dispatcher), "%s", DISPATCHER);
+    admin->command = command;
+    admin->bytes = bytes;
+    sim_program_spawn(programs[SIM_TRAINER], "sim_admin_main", "admin", name, admin);
+    return admin;
 }
 
 bool sim_seat_is_alive(const struct sim_seat *seat)

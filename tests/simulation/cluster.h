@@ -3,6 +3,7 @@
 #ifndef SIM_CLUSTER_H
 #define SIM_CLUSTER_H
 
+#include "admin.h"
 #include "program.h"
 #include "trainer.h"
 
@@ -30,13 +31,22 @@ struct sim_seat {
 struct sim_cluster {
     struct sim_seat seats[SIM_SEATS_MAX];
     size_t seats_n;
-    const char *cache_store; /* NULL = none */
+    const char *cache_store; /* NULL = none; the rest are options of the dispatcher about it */
+    const char *autocache, *evict;
+    uint64_t cache_quota; /* 0 = none */
+    unsigned chunk_bytes;
+    int commands;        /* so far */
+    uint64_t cache_hits; /* as it was last told */
+    bool disk_fills;     /* the dispatcher's disk may be full for a while */
 };
 
 void sim_programs_open(const char *directory);
 struct sim_seat *sim_cluster_add(struct sim_cluster *cluster, enum sim_kind kind, int number);
 /* Starts a new actor in the seat. */
 void sim_seat_start(struct sim_cluster *cluster, struct sim_seat *seat);
+/* An actor for one command; world memory. bytes: of SIM_COMMAND_EVICT. */
+struct sim_admin *sim_admin_start(struct sim_cluster *cluster, enum sim_command command,
+                                  uint64_t bytes);
 bool sim_seat_is_alive(const struct sim_seat *seat);
 /* A trainer's seat: whether it has got all that it is to get. */
 bool sim_seat_is_done(const struct sim_seat *seat);

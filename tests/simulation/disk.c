@@ -44,6 +44,7 @@ struct disk {
     int last_fd;
     uint64_t last_inode;
     enum sim_crash next_crash;
+    int64_t full_until_ns;
     sim_fn *on_sync;
     void *on_sync_arg;
     struct actor_seen {
@@ -289,6 +290,11 @@ void sim_disk_on_sync(sim_fn *fn, void *arg)
     disk()->on_sync_arg = arg;
 }
 
+void sim_disk_fill(int64_t until_ns)
+{
+    disk()->full_until_ns = until_ns;
+}
+
 void sim_disk_next_crash(enum sim_crash crash)
 {
     disk()->next_crash = crash;
@@ -369,6 +375,8 @@ ssize_t sim_disk_pwrite(int fd, const void *p, size_t n, off_t at)
     struct file *file = d->file;
     if (sim_one_in(4))
         take_time(BLOCK_NS);
+    if ((uint64_t)at + n > file->bytes && sim_now_ns() < disk()->full_until_ns)
+        return -ENOSPC;
     remember(file, (uint64_t)at, n);
     put(file, (uint64_t)at, p, n);
     if ((uint64_t)at + n > file->bytes)

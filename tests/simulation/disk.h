@@ -35,6 +35,9 @@ int sim_disk_rename(const char *from, const char *to);
 #define SIM_SEGMENT ((size_t)32768)
 void *sim_disk_map(int fd, size_t bytes, off_t at);
 
+/* Until that time there is no room for more on it. */
+void sim_disk_fill(int64_t until_ns);
+
 /* What happens to what is not synced when an actor is killed: its process only (nothing), or its
  * host (lost). */
 enum sim_crash { SIM_CRASH_PROCESS, SIM_CRASH_HOST };

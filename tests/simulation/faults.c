@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "disk.h"
+#include "store_faults.h"
 
 #define SYNCS 20   /* of so many one is a moment for a kill */
 #define UNAIMED 10 /* of so many kills one does not wait for anything */
@@ -30,14 +31,29 @@ struct harm {
     int64_t parted_ns;                  /* until then no partition and no delay */
     size_t replayed;
     struct aim aims[SIM_SEATS_MAX];
+    struct sim_store_faults store;
 };
 
 static const char *const names[] = {
-    [SIM_FAULT_KILL] = "kill",          [SIM_FAULT_CRASH] = "crash",
-    [SIM_FAULT_POWER] = "power cut",    [SIM_FAULT_DRAIN] = "drain",
-    [SIM_FAULT_STOP] = "stop",          [SIM_FAULT_PART] = "partition",
-    [SIM_FAULT_DELAY] = "delay",        [SIM_FAULT_CUT] = "cut between",
+    [SIM_FAULT_KILL] = "kill",
+    [SIM_FAULT_CRASH] = "crash",
+    [SIM_FAULT_POWER] = "power cut",
+    [SIM_FAULT_DRAIN] = "drain",
+    [SIM_FAULT_STOP] = "stop",
+    [SIM_FAULT_PART] = "partition",
+    [SIM_FAULT_DELAY] = "delay",
+    [SIM_FAULT_CUT] = "cut between",
     [SIM_FAULT_CUT_ANY] = "cut of any",
+    [SIM_FAULT_STORE_AWAY] = "store away",
+    [SIM_FAULT_STORE_HANGS] = "store hangs",
+    [SIM_FAULT_STORE_SLOW] = "store slow",
+    [SIM_FAULT_STORE_FULL] = "store full",
+    [SIM_FAULT_STORE_READS] = "store reads",
+    [SIM_FAULT_STORE_DAMAGE] = "damage",
+    [SIM_FAULT_STORE_LOSES] = "removal",
+    [SIM_FAULT_EVICT] = "evict",
+    [SIM_FAULT_SCAN] = "scan",
+    [SIM_FAULT_DISK_FULL] = "disk full",
 };
 
 const char *sim_fault_name(enum sim_fault_kind kind)
@@ -107,6 +123,8 @@ static enum sim_held something(struct harm *harm, enum sim_kind kind)
         [SIM_WORKER] = {SIM_HELD_LEASE, SIM_HELD_OUTPUT, SIM_HELD_LEASE, SIM_HELD_MESSAGE},
         [SIM_TRAINER] = {SIM_HELD_OUTPUT, SIM_HELD_OUTPUT, SIM_HELD_OUTPUT, SIM_HELD_MESSAGE}};
 
+    if (kind == SIM_WORKER && harm->cluster->cache_store && one_in(harm, 2))
+        return SIM_HELD_CHUNK;
     return of[kind][below(harm, 4)];
 }
 
@@ -222,15 +240,21 @@ static void on_step(void *arg, const struct sim_actor *ran)
         choose(harm);
         harm->next_ns = sim_now_ns() + up_to(harm, harm->most_ns);
     }
+    struct sim_fault fault;
+    if (sim_store_faults_due(&harm->store, &fault))
+        strike(harm, fault);
+}
+
+void sim_faults_end(struct sim_cluster *cluster)
+{
+    sim_on_step(NULL, NULL);
+    sim_disk_on_sync(NULL, NULL);
+    sim_make_whole(cluster);
 }
 
 static void end(void *arg)
 {
-    struct harm *harm = arg;
-
-    sim_on_step(NULL, NULL);
-    sim_disk_on_sync(NULL, NULL);
-    sim_make_whole(harm->cluster);
+    sim_faults_end(((const struct harm *)arg)->cluster);
 }
 
 void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
@@ -245,6 +269,7 @@ void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
     harm->state = sim_random();
     harm->most_ns = most[below(harm, sizeof(most) / sizeof(most[0]))];
     harm->next_ns = sim_now_ns() + up_to(harm, harm->most_ns);
+    sim_store_faults_init(&harm->store, cluster);
     if (!schedule || !schedule->is_replayed)
         sim_disk_on_sync(on_sync, harm);
     sim_on_step(on_step, harm);

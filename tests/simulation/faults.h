@@ -19,12 +19,23 @@ enum sim_fault_kind {
     SIM_FAULT_DELAY,
     SIM_FAULT_CUT,
     SIM_FAULT_CUT_ANY,
+    /* store_faults.c: those of the store first, as in enum sim_trouble */
+    SIM_FAULT_STORE_AWAY,
+    SIM_FAULT_STORE_HANGS,
+    SIM_FAULT_STORE_SLOW,
+    SIM_FAULT_STORE_FULL,
+    SIM_FAULT_STORE_READS,
+    SIM_FAULT_STORE_DAMAGE,
+    SIM_FAULT_STORE_LOSES,
+    SIM_FAULT_EVICT, /* a command */
+    SIM_FAULT_SCAN,  /* a command */
+    SIM_FAULT_DISK_FULL,
     SIM_FAULTS_N
 };
 struct sim_fault {
     int64_t at_ns;
     enum sim_fault_kind kind;
-    int seat, other;  /* numbers of seats; other: whom it does not reach */
+    int seat, other;  /* numbers of seats; other: whom it does not reach, or which file */
     int64_t pause_ns; /* until it is over */
     int64_t extra_ns; /* of a delay */
     bool is_left_out;
@@ -47,9 +58,13 @@ struct sim_faults {
  * the faults are written or read. */
 void sim_faults_begin(struct sim_cluster *cluster, struct sim_faults *faults,
                       struct sim_schedule *schedule, int64_t until_ns);
+/* Now, if that is earlier. */
+void sim_faults_end(struct sim_cluster *cluster);
 const char *sim_fault_name(enum sim_fault_kind kind);
 
 /* ---- harm.c ---- */
+/* A new actor, if it is to live and does not. */
+void sim_seat_restart(struct sim_cluster *cluster, struct sim_seat *seat);
 /* How much the seat's actor, which is alive, holds of it. */
 int64_t sim_seat_holds(const struct sim_seat *seat, enum sim_held what);
 /* Does it now, if it can be done to who is there. False: nothing was done. */

@@ -7,6 +7,8 @@
 
 #include "disk.h"
 #include "rpc/net.h"
+#include "store.h"
+#include "store_faults.h"
 
 #define DRAIN_NS (60 * SIM_S) /* the longest that a process takes to end */
 
@@ -27,7 +29,7 @@ static struct later *later(struct sim_cluster *cluster, struct sim_seat *seat)
     return l;
 }
 
-static void restart(struct sim_cluster *cluster, struct sim_seat *seat)
+void sim_seat_restart(struct sim_cluster *cluster, struct sim_seat *seat)
 {
     if (sim_seat_is_alive(seat) || !seat->wanted ||
         (seat->kind == SIM_TRAINER && sim_seat_is_done(seat)))
@@ -42,7 +44,7 @@ static void restart_later(void *arg)
     struct later l = *(struct later *)arg;
 
     sim_world_free(arg);
-    restart(l.cluster, l.seat);
+    sim_seat_restart(l.cluster, l.seat);
 }
 
 static void go_on(void *arg)
@@ -113,7 +115,8 @@ static void await_end(void *arg)
         sim_at(NULL, sim_now_ns() + 100 * SIM_MS, await_end, l);
         return;
     }
-    if (l->seat->actor == l->actor && sim_status(l->actor) > 0)
+    bool may_fail = l->cluster->disk_fills && l->seat->kind == SIM_DISPATCHER; /* at its start */
+    if (l->seat->actor == l->actor && sim_status(l->actor) > 0 && !may_fail)
         sim_fail("%s was told to end, and has failed", sim_name(l->actor));
     restart_later(l);
 }
@@ -202,9 +205,14 @@ bool sim_fault_do(struct sim_cluster *cluster, const struct sim_fault *fault,
                   struct sim_faults *faults)
 {
     struct sim_seat *seat = &cluster->seats[fault->seat];
-    bool is_network = fault->kind >= SIM_FAULT_PART;
-    bool done = is_network ? harm_network(seat, &cluster->seats[fault->other], fault)
-                           : harm_seat(cluster, seat, fault, faults);
+    bool done;
+
+    if (sim_is_store_fault(fault->kind))
+        done = sim_store_fault_do(cluster, fault);
+    else if (fault->kind >= SIM_FAULT_PART)
+        done = harm_network(seat, &cluster->seats[fault->other], fault);
+    else
+        done = harm_seat(cluster, seat, fault, faults);
 
     faults->n[fault->kind] += done;
     return done;
@@ -214,10 +222,13 @@ void sim_make_whole(struct sim_cluster *cluster)
 {
     sim_log("no more faults");
     net_heal_all();
+    sim_disk_fill(0);
+    if (cluster->cache_store)
+        sim_store_make_whole();
     for (size_t i = 0; i < cluster->seats_n; i++) {
         struct sim_seat *seat = &cluster->seats[i];
         if (seat->actor)
             sim_cont(seat->actor);
-        restart(cluster, seat);
+        sim_seat_restart(cluster, seat);
     }
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cachew/client.h"
+#include "cached.h"
 #include "planted.h"
 #include "shrink.h"
 
@@ -26,6 +27,7 @@ struct total {
     uint64_t seeds;
     struct sim_faults faults;
     struct sim_verdict verdict;
+    struct sim_cache_total cache;
 };
 
 static bool is_done(void *arg)
@@ -103,6 +105,7 @@ static struct plan draw(const struct sim_config *config, bool at_most_once)
     for (int i = 0; i < plan.jobs_n; i++)
         plan.jobs[i] = sim_job_draw(i, at_most_once);
     sim_world_end();
+    sim_cached_jobs(config->seed, plan.jobs, plan.jobs_n);
     for (int i = 0; i < plan.jobs_n; i++)
         (void)sim_reference(&plan.jobs[i]);
     return plan;
@@ -127,6 +130,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
     struct plan plan = draw(&config, options->at_most_once);
 
     sim_world_begin(&config);
+    sim_cached_begin(seed, &cluster);
     begin(&cluster, &plan);
     int64_t until_ns = sim_now_ns() + sim_between(1, 30) * SIM_S;
     if (!options->no_faults)
@@ -137,6 +141,10 @@ static void run_seed(uint64_t seed, const struct options *options, struct total 
                                            : "the jobs have not ended though nothing fails");
     for (int i = 0; i < plan.jobs_n; i++)
         judge(&cluster, &plan.jobs[i], i, &total->verdict);
+    if (cluster.cache_store) {
+        sim_faults_end(&cluster);
+        sim_cached_settle(&cluster, &total->cache);
+    }
     sim_world_end();
     total->seeds++;
 }
@@ -295,6 +303,7 @@ int main(int argc, char **argv)
             printf("seed %" PRIu64 ": %.3f s\n", options.first + i, now_s() - begin_s);
     }
     print_kills(&total.faults);
+    sim_cached_print(&total.cache);
     uint64_t kills = total.faults.kills_that_count;
     printf("simulation: seeds=%" PRIu64 " kills=%" PRIu64 " epochs=%" PRIu64 " lost=%" PRIu64
            " repeated=%" PRIu64 " wrong_bytes=%" PRIu64 "\n",

@@ -96,7 +96,7 @@ static void print(const struct sim_schedule *schedule)
             continue;
         printf("fault %zu: at %.9f %s of seat %d", i, (double)fault->at_ns / 1e9,
                sim_fault_name(fault->kind), fault->seat);
-        if (fault->kind >= SIM_FAULT_PART)
+        if (fault->kind >= SIM_FAULT_PART && fault->kind <= SIM_FAULT_CUT_ANY)
             printf(" and %d", fault->other);
         printf(", for %.9f s\n", (double)fault->pause_ns / 1e9);
     }
