@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One block that is kept, and single blocks for what did not fit. At a reset the kept block is
- * replaced by one that would have held everything (at most keep bytes), at the next allocation. */
+/* An arena has one block that it keeps, and single blocks for what did not fit. After a reset, the
+ * next allocation replaces the kept block by one that would have held everything (at most `keep`
+ * bytes). */
 #include "base/arena.h"
 
 #include "base/mem.h"
@@ -14,11 +15,11 @@ struct extra {
 };
 struct cw_arena {
     char *base;
-    size_t cap;  /* of base */
-    size_t at;   /* in base */
-    size_t used; /* in base and extras, since the reset */
+    size_t cap;  /* bytes of base */
+    size_t at;   /* bytes used in base */
+    size_t used; /* bytes used in base and extras since the reset */
     size_t keep;
-    size_t want; /* what base should be made with */
+    size_t want; /* bytes with which base should be made anew */
     struct extra *extras;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order: what the target holds < environment < command line. */
+/* Parses a command line. Values take precedence in this order: command line, environment, what the
+ * target holds. */
 #include "base/args.h"
 
 #include <ctype.h>
@@ -20,7 +21,7 @@ struct parser {
     int argc;
     char **argv;
     int at;
-    bool reset_list[ROWS_MAX]; /* a list from the environment gives way to the command line's */
+    bool reset_list[ROWS_MAX]; /* the command line replaces a list from the environment */
     struct cw_err *err;
 };
 
@@ -201,7 +202,8 @@ static int set_from_line(struct parser *parser, const struct cw_arg *row, const 
     return set_value(row, text, from, parser->err);
 }
 
-/* The option's value: behind "=", or the next word. NULL with the error set when there is none. */
+/* Returns the option's value: the text behind "=", or the next word. Returns NULL with the error
+ * set if there is none. */
 static const char *take_value(struct parser *parser, const char *attached, const char *from)
 {
     if (attached)
@@ -238,7 +240,7 @@ static int read_long(struct parser *parser, const char *word)
     return value ? set_from_line(parser, row, value, from) : CW_E_INVALID;
 }
 
-/* -x, -xVALUE, -x VALUE, and flags together: -xy. */
+/* Reads -x, -xVALUE, -x VALUE, and flags together: -xy. */
 static int read_short(struct parser *parser, const char *word)
 {
     for (const char *c = word + 1; *c; c++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command lines by table: parsing, environment (CACHEW_<PROGRAM>_<OPTION>, dashes as underscores),
- * --help and --version come from the same rows. Unknown options are errors with a suggestion. */
+/* Command lines by table: parsing, environment variables (CACHEW_<PROGRAM>_<OPTION>, with dashes as
+ * underscores), --help and --version all come from the same rows. Unknown options are errors, with
+ * a suggestion. */
 #ifndef CW_BASE_ARGS_H
 #define CW_BASE_ARGS_H
 
@@ -8,14 +9,14 @@
 #include "base/err.h"
 
 enum cw_arg_type {
-    CW_ARG_FLAG,  /* bool *; --x, and --no-x when negatable */
-    CW_ARG_STR,   /* const char ** (points into argv or the environment) */
-    CW_ARG_I64,   /* int64_t * */
-    CW_ARG_U64,   /* uint64_t * */
-    CW_ARG_F64,   /* double * */
-    CW_ARG_BYTES, /* uint64_t *, "64M" */
-    CW_ARG_MS,    /* int64_t *, "250ms", "3s" */
-    CW_ARG_LIST   /* struct cw_arg_list *: may stand several times */
+    CW_ARG_FLAG,  /* target: bool *; --x, and also --no-x if negatable */
+    CW_ARG_STR,   /* target: const char ** (points into argv or the environment) */
+    CW_ARG_I64,   /* target: int64_t * */
+    CW_ARG_U64,   /* target: uint64_t * */
+    CW_ARG_F64,   /* target: double * */
+    CW_ARG_BYTES, /* target: uint64_t *; a text like "64M" */
+    CW_ARG_MS,    /* target: int64_t *; a text like "250ms" or "3s" */
+    CW_ARG_LIST   /* target: struct cw_arg_list *; the option may be given several times */
 };
 struct cw_arg_list {
     const char *v[128];
@@ -23,12 +24,12 @@ struct cw_arg_list {
 };
 struct cw_arg {
     const char *name; /* long name without dashes; rows end with a NULL name */
-    char letter;      /* 0 = none */
+    char letter;      /* one-letter name; 0: none */
     enum cw_arg_type type;
-    void *target;        /* keeps its value when the option is absent: set the default there */
+    void *target;        /* keeps its value if the option is absent, so the default is set there */
     const char *metavar; /* "HOST:PORT" */
     const char *help;    /* one line; the default is written in it */
-    double min, max;     /* both 0: any */
+    double min, max;     /* range; both 0: any number */
 };
 struct cw_args_spec {
     const char *program; /* "cachew-worker" */
@@ -44,7 +45,7 @@ enum cw_args_result { CW_ARGS_RUN = 0, CW_ARGS_DONE = 1 /* --help or --version w
 int cw_args_parse(const struct cw_args_spec *spec, int argc, char **argv,
                   const char **ret_positional, size_t max, size_t *ret_positional_n,
                   struct cw_err *err);
-/* The help text, as --help prints it; the caller frees. */
+/* Returns the help text that --help prints; the caller frees it. */
 char *cw_args_help(const struct cw_args_spec *spec) CW_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help: two columns, wrapped at 80. */
+/* The text of --help: two columns, wrapped at 80 characters. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@
 #define WIDTH 80
 #define COLUMN_MAX 30
 
-/* Adds text wrapped at WIDTH; the cursor stands at column `at`, later lines start at `indent`.
- * Newlines are kept. */
+/* Adds text wrapped at WIDTH. The cursor is in column `at`, and further lines begin in column
+ * `indent`. Newlines are kept. */
 static void add_wrapped(struct cw_str *out, const char *text, size_t at, size_t indent)
 {
-    bool first = true; /* of the line */
+    bool first = true; /* the next word is the first of its line */
 
     while (*text) {
         size_t n = strcspn(text, " \n");

@@ -15,6 +15,6 @@ struct cw_backoff {
 /* The first wait is 25 to 75 ms; none is above cap_ms. */
 void cw_backoff_init(struct cw_backoff *backoff, int64_t cap_ms);
 int64_t cw_backoff_next_ms(struct cw_backoff *backoff);
-void cw_backoff_reset(struct cw_backoff *backoff); /* after a success */
+void cw_backoff_reset(struct cw_backoff *backoff); /* called after a success */
 
 #endif

@@ -5,12 +5,13 @@
 
 #include "base/mem.h"
 
-/* Of a buffer with its data in the same piece of memory: where these begin. */
+/* Offset of the data in a buffer whose data are in the same allocation. */
 #define DATA_AT CW_ALIGN_UP(sizeof(struct cw_buf), (size_t)CW_BUF_ALIGN)
 
 static void init(struct cw_buf *buf, void *data, size_t bytes, size_t cap)
 {
-    /* and no plain write to it: the thread sanitizer does not see how gRPC orders its threads */
+    /* This is not a plain write to the field: the thread sanitizer does not see how gRPC orders its
+     * threads. */
     atomic_init(&buf->refs, 1);
     buf->data = data;
     buf->len = bytes;
@@ -34,7 +35,8 @@ struct cw_buf *cw_buf_new(size_t bytes)
 {
     if (bytes > SIZE_MAX - DATA_AT - CW_BUF_ALIGN)
         return NULL;
-    /* Whole cache lines, so that vector code may read to the end of the last one. */
+    /* The capacity is rounded up to whole cache lines, so that vector code may read to the end of
+     * the last one. */
     size_t cap = bytes ? CW_ALIGN_UP(bytes, (size_t)CW_BUF_ALIGN) : CW_BUF_ALIGN;
     struct cw_buf *buf = cw_mem_try_aligned(CW_BUF_ALIGN, DATA_AT + cap);
 
@@ -46,7 +48,8 @@ struct cw_buf *cw_buf_new(size_t bytes)
 size_t cw_buf_held(const struct cw_buf *buf)
 {
     if (buf->data == (const char *)buf + DATA_AT)
-        return cw_mem_cost(DATA_AT + buf->cap) + CW_BUF_ALIGN; /* what aligning leaves over */
+        /* the last term is what aligning may waste */
+        return cw_mem_cost(DATA_AT + buf->cap) + CW_BUF_ALIGN;
     return cw_mem_cost(sizeof(*buf)) + buf->cap;
 }
 

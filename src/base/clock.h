@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks. Use the monotonic clock, and wall time only for what outlives the process. */
+/* Clocks. The monotonic clock is used everywhere, except that wall time is used for what outlives
+ * the process. */
 #ifndef CW_BASE_CLOCK_H
 #define CW_BASE_CLOCK_H
 
@@ -7,10 +8,11 @@
 
 int64_t cw_clock_ns(void); /* CLOCK_MONOTONIC */
 int64_t cw_clock_ms(void);
-int64_t cw_clock_wall_ms(void); /* since 1970 */
+int64_t cw_clock_wall_ms(void); /* milliseconds since 1970 */
 int64_t cw_clock_thread_cpu_ns(void);
 int64_t cw_clock_process_cpu_ns(void);
-/* Only where blocking is the purpose: operator sleep, and retries outside of loop threads. */
+/* Sleeps. It is used only where blocking is the purpose: in the operator sleep, and for retries
+ * outside of loop threads. */
 void cw_clock_sleep_ns(int64_t ns);
 
 #endif

@@ -21,8 +21,8 @@
 /* Rounds x up to a multiple of a, a power of two. */
 #define CW_ALIGN_UP(x, a) (((x) + ((a)-1)) & ~((a)-1))
 
-/* A programming error, checked in every build. What input, a peer or a disk can cause is an error
- * code, never an assertion. */
+/* Asserts what only a mistake in this program can violate; it is checked in every build. Errors
+ * that input, a peer or a disk can cause are error codes, never assertions. */
 #define CW_ASSERT(x) (CW_LIKELY(x) ? (void)0 : cw_assert_failed(#x, __FILE__, __LINE__))
 CW_NORETURN void cw_assert_failed(const char *expr, const char *file, int line);
 

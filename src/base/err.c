@@ -27,7 +27,7 @@ static const struct code_row *find_row(int code)
     return code <= 0 && code > -(int)CW_ORD_N ? &rows[-code] : NULL;
 }
 
-/* A message that did not fit ends at the end of a character, not inside one. */
+/* Cuts a message that did not fit, at the end of a character and not inside of one. */
 static void cut_at_character(char *msg, size_t cap)
 {
     size_t n = cap - 1;
@@ -204,7 +204,7 @@ int cw_err_to_grpc(int code)
 
 int cw_err_from_grpc(int status)
 {
-    /* Where several codes share a status: what a peer most likely means by it. */
+    /* If several codes share a gRPC status, the one that a peer most likely means is chosen. */
     switch (status) {
     case 8:
         return CW_E_LIMIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every error code: CW_ERR(NAME, gRPC status, retryable, text). Include with CW_ERR defined. */
+/* The list of all error codes: CW_ERR(NAME, gRPC status, retryable, text). It is included with
+ * CW_ERR defined. */
 CW_ERR(INVALID, 3, 0, "invalid argument")
 CW_ERR(NOT_FOUND, 5, 0, "not found")
 CW_ERR(EXISTS, 6, 0, "already exists")

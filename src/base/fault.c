@@ -16,7 +16,7 @@
 
 atomic_int cw_fault_state = -1;
 static struct cw_mutex lock = CW_MUTEX_INIT;
-static char armed_name[NAME_BYTES]; /* lock; unchanged once armed */
+static char armed_name[NAME_BYTES]; /* guarded by lock; constant once the fault point is armed */
 static atomic_llong left;
 
 static void read_environment(void)
@@ -51,5 +51,5 @@ void cw_fault_pass(const char *name)
 }
 
 #else
-typedef int cw_fault_unused; /* ISO C wants a declaration */
+typedef int cw_fault_unused; /* ISO C requires at least one declaration in a file */
 #endif

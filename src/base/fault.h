@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fault points for tests: with CACHEW_FAULT="name:N" in the environment the process dies by
- * SIGKILL when it passes that point for the N-th time (name "any" counts every point). Nothing
- * without CW_FAULTS. */
+/* Fault points, for tests. With CACHEW_FAULT="name:N" in the environment the process kills itself
+ * with SIGKILL when it passes that point for the N-th time ("any" counts every point). Without
+ * CW_FAULTS they do nothing. */
 #ifndef CW_BASE_FAULT_H
 #define CW_BASE_FAULT_H
 
@@ -9,7 +9,7 @@
 
 #ifdef CW_FAULTS
 #include <stdatomic.h>
-extern atomic_int cw_fault_state; /* -1 not asked yet, 0 off, 1 armed */
+extern atomic_int cw_fault_state; /* -1: the environment was not read yet; 0: off; 1: armed */
 void cw_fault_pass(const char *name);
 #define cw_fault_point(name)                                                                       \
     do {                                                                                           \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XXH3 behind our own names: the same value on every CPU. */
+/* XXH3 under our own names; it gives the same value on every CPU. */
 #include "base/hash.h"
 
 #include <endian.h>
@@ -9,7 +9,8 @@
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #define XXH_DISPATCH_DISABLE_REPLACE
 #include <xxh_x86dispatch.h>
-/* from here on the widest vectors of this CPU pay: twice the speed, the same value */
+/* from this size on the widest vectors of this CPU pay: they are twice as fast, and give the same
+ * value */
 #define BIG ((size_t)4096)
 #endif
 
@@ -79,7 +80,7 @@ struct cw_hash cw_hasher_get(const struct cw_hasher *hasher)
     return from_xxh(XXH3_128bits_digest(hasher->state));
 }
 
-/* The two lengths of hash have one state. */
+/* Hashes of both lengths have the same state. */
 uint64_t cw_hasher_get_u64(const struct cw_hasher *hasher)
 {
     return XXH3_64bits_digest(hasher->state);

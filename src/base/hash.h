@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 128-bit hashes (XXH3, libxxhash) and small mixers. Not for secrets. */
+/* Hashes of 128 bits (XXH3, libxxhash), and small mixing functions. They are not suitable for
+ * secrets. */
 #ifndef CW_BASE_HASH_H
 #define CW_BASE_HASH_H
 
@@ -9,18 +10,18 @@
 struct cw_hash {
     uint64_t hi, lo;
 };
-#define CW_HASH_TEXT_BYTES 33 /* 32 hex digits and NUL */
+#define CW_HASH_TEXT_BYTES 33 /* 32 hex digits and a NUL */
 
-struct cw_hasher; /* streaming state */
+struct cw_hasher; /* the state of a hash that is computed piece by piece */
 struct cw_hasher *cw_hasher_new(void) CW_MUST_CHECK;
 void cw_hasher_free(struct cw_hasher *hasher);
 void cw_hasher_reset(struct cw_hasher *hasher);
 void cw_hasher_add(struct cw_hasher *hasher, const void *p, size_t n);
-void cw_hasher_add_u64(struct cw_hasher *hasher, uint64_t v); /* little endian */
-/* length, then bytes; NULL as "" */
+void cw_hasher_add_u64(struct cw_hasher *hasher, uint64_t v); /* adds the number in little endian */
+/* Adds the length, then the bytes; NULL counts as "". */
 void cw_hasher_add_str(struct cw_hasher *hasher, const char *s);
 struct cw_hash cw_hasher_get(const struct cw_hasher *hasher);
-/* equals cw_hash_u64 of all bytes at once */
+/* The result equals cw_hash_u64 of all bytes at once. */
 uint64_t cw_hasher_get_u64(const struct cw_hasher *hasher);
 
 struct cw_hash cw_hash_bytes(const void *p, size_t n);
@@ -29,7 +30,7 @@ bool cw_hash_eq(struct cw_hash a, struct cw_hash b);
 void cw_hash_text(struct cw_hash h, char ret_text[CW_HASH_TEXT_BYTES]);
 bool cw_hash_parse(const char *text, struct cw_hash *ret_hash);
 
-/* SplitMix64's finaliser: a bijection on 64 bits. */
+/* Mixes with SplitMix64's finaliser, a bijection on 64 bits. */
 static inline uint64_t cw_mix64(uint64_t x)
 {
     x ^= x >> 30;

@@ -9,13 +9,13 @@
 #include "base/memlimit.h"
 #include "base/text_file.h"
 
-#define FIELDS 8 /* user nice system idle iowait irq softirq steal; guests are in user already */
+#define FIELDS 8 /* user nice system idle iowait irq softirq steal; guests are contained in user */
 #define IDLE 3
 #define IOWAIT 4
 #define BUDGET_MIN ((uint64_t)64 << 20)
 #define BUDGET_MAX ((uint64_t)8 << 30)
 
-/* The line of all CPUs: ticks since the start. */
+/* Reads the line of all CPUs together: ticks since the start of the host. */
 static bool read_ticks(const char *stat, uint64_t *ret_busy, uint64_t *ret_total)
 {
     if (strncmp(stat, "cpu ", 4) != 0)
@@ -26,7 +26,7 @@ static bool read_ticks(const char *stat, uint64_t *ret_busy, uint64_t *ret_total
         char *end;
         uint64_t ticks = strtoull(at, &end, 10);
         if (end == at)
-            return i > IDLE; /* an old kernel has fewer */
+            return i > IDLE; /* an old kernel has fewer fields */
         at = end;
         total += ticks;
         idle += i == IDLE || i == IOWAIT ? ticks : 0;
@@ -60,7 +60,7 @@ bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload
     if (goes_on)
         load->cpu_share = (double)(busy - load->busy) / (double)passed;
     else if (total !=
-             /* the first look, or ticks that went back (the kernel's count of waiting may) */
+             /* it is the first call, or the ticks decreased, which the kernel's iowait may do */
              load->total)
         load->cpu_share = 0;
     load->cpus = cpus;
@@ -72,7 +72,7 @@ bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload
 
 bool cw_hostload_look(struct cw_hostload *load)
 {
-    const size_t cap = 64 * 1024; /* a line of at most 100 bytes a CPU */
+    const size_t cap = 64 * 1024; /* the file has a line of at most 100 bytes for each CPU */
     cw_autofree char *stat = cw_mem_new(cap);
     char loadavg[128];
     bool ok = cw_text_file_read("/proc/stat", stat, cap) &&

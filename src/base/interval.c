@@ -18,7 +18,7 @@ void cw_set_clear(struct cw_set *set)
     set->n = 0;
 }
 
-/* Index of the first interval whose hi is at least x (touching counts), or n. */
+/* Returns the index of the first interval whose hi is at least x (touching counts), or n. */
 static size_t find(const struct cw_set *set, uint64_t x)
 {
     size_t lo = 0, hi = set->n;
@@ -33,7 +33,7 @@ static size_t find(const struct cw_set *set, uint64_t x)
     return lo;
 }
 
-/* Replaces the intervals [from, to) by the n given ones (n <= 2). */
+/* Replaces the intervals [from, to) by n given ones (n <= 2). */
 static void splice(struct cw_set *set, size_t from, size_t to, const struct cw_interval *by,
                    size_t n)
 {
@@ -75,7 +75,7 @@ void cw_set_remove(struct cw_set *set, uint64_t lo, uint64_t hi)
     size_t from = find(set, lo);
 
     if (from < set->n && set->v[from].hi == lo)
-        from++; /* touches from below only */
+        from++; /* that interval only touches from below */
     size_t to = from;
     for (; to < set->n && set->v[to].lo < hi; to++) {
         if (set->v[to].lo < lo)
@@ -125,7 +125,7 @@ uint64_t cw_set_count(const struct cw_set *set)
     return n;
 }
 
-/* Index of the first interval that ends above x. */
+/* Returns the index of the first interval that ends above x. */
 static size_t find_above(const struct cw_set *set, uint64_t x)
 {
     size_t i = find(set, x);

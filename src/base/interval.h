@@ -23,9 +23,9 @@ void cw_set_copy(struct cw_set *set, const struct cw_set *other);
 bool cw_set_has(const struct cw_set *set, uint64_t x);
 bool cw_set_has_range(const struct cw_set *set, uint64_t lo, uint64_t hi);
 uint64_t cw_set_count(const struct cw_set *set);
-/* The lowest number >= from that is not in the set. */
+/* Returns the lowest number >= from that is not in the set. */
 uint64_t cw_set_first_absent(const struct cw_set *set, uint64_t from);
-/* The lowest number >= from in the set; false when there is none. */
+/* Finds the lowest number >= from in the set; returns false if there is none. */
 bool cw_set_first_present(const struct cw_set *set, uint64_t from, uint64_t *ret);
 bool cw_set_eq(const struct cw_set *a, const struct cw_set *b);
 

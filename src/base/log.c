@@ -18,7 +18,7 @@
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static atomic_int current_level = -1;
-static struct cw_mutex lock = CW_MUTEX_INIT; /* guards every site's numbers */
+static struct cw_mutex lock = CW_MUTEX_INIT; /* guards the numbers of every call site */
 
 void cw_log_set_level(enum cw_log_level level)
 {
@@ -30,7 +30,7 @@ void cw_log_forked(void)
     static _Atomic pid_t freed_in;
     pid_t self = getpid();
 
-    /* later it may be another thread's of this process */
+    /* later the memory may belong to another thread of this process */
     if (atomic_exchange(&freed_in, self) != self)
         cw_mutex_init(&lock);
 }
@@ -61,7 +61,7 @@ bool cw_log_wants(enum cw_log_level level)
     return (int)level <= now;
 }
 
-/* Says whether the site may write now, and how many lines it left out before. */
+/* Whether the call site may write now; *ret_dropped receives how many lines it left out before. */
 static bool pass_limit(struct cw_log_site *site, int *ret_dropped)
 {
     int64_t now = cw_clock_ms();
@@ -79,7 +79,8 @@ static bool pass_limit(struct cw_log_site *site, int *ret_dropped)
     return pass;
 }
 
-/* Inside quotes: quote and backslash are escaped, control characters become spaces. */
+/* Writes text for use inside of quotes: quote and backslash are escaped, control characters become
+ * spaces. */
 static size_t quote(char *out, size_t cap, const char *text)
 {
     size_t n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes one logfmt line per call to stderr: `level=info mod=worker msg="..."`. A call site
- * writes at most 20 lines a second of warnings and below; its next line has the number of those
- * left out. Any thread. */
+/* Writes one logfmt line to stderr for each call: `level=info mod=worker msg="..."`. A call site
+ * writes at most 20 lines a second of warnings and below; its next line contains the number of
+ * those left out. Any thread may log. */
 #ifndef CW_BASE_LOG_H
 #define CW_BASE_LOG_H
 
@@ -14,10 +14,10 @@ struct cw_log_site {
     int64_t window_ms;
     int count, dropped;
 };
-/* default INFO; environment CACHEW_LOG=error|warn|info|debug */
+/* the default is INFO; the environment variable CACHEW_LOG=error|warn|info|debug changes it */
 void cw_log_set_level(enum cw_log_level level);
-/* To be called in a forked child of a process with threads before it logs: another thread may
- * have held the lock. */
+/* Must be called in a forked child of a process with threads before it logs, since another thread
+ * may have held the lock. */
 void cw_log_forked(void);
 bool cw_log_parse_level(const char *text, enum cw_log_level *ret_level);
 void cw_log_at(struct cw_log_site *site, enum cw_log_level level, const char *module,

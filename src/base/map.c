@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear probing, power-of-two sizes, at most 3/4 of the slots used (graves included). */
+/* A hash table with linear probing; its size is a power of two, and at most 3/4 of its slots are
+ * used, including graves (slots of removed entries). */
 #include "base/map.h"
 
 #include "base/hash.h"

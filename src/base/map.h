@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash maps to pointers, keyed by 64-bit numbers or by strings (copied). Open addressing; not for
- * several threads. Iterate with an index: `for (size_t i = 0; cw_map_next(&m, &i, &key, &value);)`;
- * removing the entry just returned is allowed. Zero-initialise. */
+/* Hash maps to pointers, keyed by 64-bit numbers or by strings (which are copied), with open
+ * addressing. A map is used by one thread at a time, and zero-initialised. To iterate: `for (size_t
+ * i = 0; cw_map_next(&m, &i, &key, &value);)`; the entry that was just returned may be removed. */
 #ifndef CW_BASE_MAP_H
 #define CW_BASE_MAP_H
 
@@ -14,9 +14,9 @@ struct cw_map {
     size_t n, used, cap;
 };
 void cw_map_fini(struct cw_map *map);      /* does not free the values */
-void cw_map_fini_free(struct cw_map *map); /* frees them, with cw_mem_free */
+void cw_map_fini_free(struct cw_map *map); /* Frees the values as well, with cw_mem_free. */
 void *cw_map_get(const struct cw_map *map, uint64_t key);
-/* returns the former value or NULL */
+/* Returns the former value, or NULL. */
 void *cw_map_set(struct cw_map *map, uint64_t key, void *value);
 void *cw_map_remove(struct cw_map *map, uint64_t key);
 bool cw_map_next(const struct cw_map *map, size_t *i, uint64_t *ret_key, void **ret_value);

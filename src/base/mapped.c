@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handler finds a mapping in a table that it reads without a lock. Entries are never freed,
- * and those that just change are skipped: the thread that is interrupted uses its mapping, so
- * that entry stands still. */
+/* The signal handler finds a mapping in a table that it reads without a lock. Entries are never
+ * freed, and entries that are being changed are skipped: the interrupted thread uses its mapping,
+ * so the entry of that mapping does not change. */
 #include "base/mapped.h"
 
 #include <errno.h>
@@ -20,30 +20,30 @@
 #define NOWHERE SIZE_MAX
 
 struct cw_mapped {
-    atomic_uint changes;     /* odd while begin and bytes change */
-    _Atomic uintptr_t begin; /* 0: unused */
+    atomic_uint changes;     /* odd while begin and bytes are being changed */
+    _Atomic uintptr_t begin; /* 0: the entry is unused */
     _Atomic size_t bytes;
-    _Atomic size_t broken_at; /* NOWHERE: it is whole */
-    struct cw_mapped *next;   /* lock: unused */
+    _Atomic size_t broken_at; /* NOWHERE: the mapping is whole */
+    struct cw_mapped *next;   /* guarded by lock: next in the list of unused entries */
 };
 
-struct before { /* whose handler was there before ours */
+struct before { /* a signal handler that was installed before ours */
     struct sigaction action;
-    /* one that was there when ours was installed the time before: kept, since a signal may just
-     * be passed on to it */
+    /* The one that was there when ours was installed the time before. It is kept, since a signal
+     * may be passed on to it at this moment. */
     struct before *older;
 };
 static struct {
     struct cw_mutex lock;
     _Atomic(struct cw_mapped *) parts[PARTS];
-    unsigned parts_n;                /* lock */
-    struct cw_mapped *unused;        /* lock */
-    _Atomic(struct before *) before; /* changed under lock */
+    unsigned parts_n;                /* guarded by lock */
+    struct cw_mapped *unused;        /* guarded by lock */
+    _Atomic(struct before *) before; /* changed with lock held */
 } table = {.lock = CW_MUTEX_INIT};
 
-/* ---- the signal ---- */
+/* ---- the signal handler ---- */
 
-/* Whether the address is in the entry's mapping; false of one that just changes. */
+/* Whether the address is in the entry's mapping; false for an entry that is being changed. */
 static bool has_address(const struct cw_mapped *entry, uintptr_t at)
 {
     unsigned changes = atomic_load(&entry->changes);
@@ -66,20 +66,21 @@ static struct cw_mapped *find(uintptr_t at)
     return NULL;
 }
 
-/* All of it at once: one fault a mapping, however many pages are gone, and a disk that takes
- * long to say so is asked once. */
+/* Replaces all of the mapping at once: there is one fault a mapping, however many pages are gone,
+ * and a slow disk is asked only once. */
 static bool put_zeros(struct cw_mapped *entry, uintptr_t at)
 {
     uintptr_t begin = atomic_load(&entry->begin);
     size_t whole = NOWHERE;
 
     atomic_compare_exchange_strong(&entry->broken_at, &whole, at - begin);
-    /* Not mmap(): this is a signal handler, and sanitizers have one of their own. */
+    /* The system call is made directly: this is a signal handler, and sanitizers replace mmap(). */
     return syscall(SYS_mmap, begin, CW_ALIGN_UP(atomic_load(&entry->bytes), CW_MEM_PAGE), PROT_READ,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (long)begin;
 }
 
-/* A fault is raised again when the handler returns; a signal that was sent must be sent again. */
+/* Ends the process. A fault is raised again when the handler returns; a signal that was sent must
+ * be sent again. */
 static void end_process(int number, const siginfo_t *info)
 {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -89,8 +90,8 @@ static void end_process(int number, const siginfo_t *info)
         raise(number);
 }
 
-/* As if this handler were not there. If the other one passes it on to this one in turn, that is
- * the end. */
+/* Passes the signal on, as if this handler did not exist. If the other handler passes it back, the
+ * process ends. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     static _Thread_local volatile sig_atomic_t is_passing;
@@ -124,8 +125,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     errno = kept;
 }
 
-/* Lock held. Whether the handler is there, also when somebody else has installed one since the
- * last time. */
+/* Whether our handler is installed; installs it again if another one has replaced it. Called with
+ * the lock held. */
 static bool has_handler(void)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error,
@@ -143,9 +144,9 @@ static bool has_handler(void)
     return sigaction(SIGBUS, &action, NULL) == 0;
 }
 
-/* ---- the table ---- */
+/* ---- the table of mappings ---- */
 
-/* Lock held. NULL: it is full. */
+/* Returns an unused entry, or NULL if the table is full. Called with the lock held. */
 static struct cw_mapped *take_entry(void)
 {
     if (!table.unused && table.parts_n < PARTS) {
@@ -204,7 +205,8 @@ void cw_mapped_free(struct cw_mapped *mapped)
     void *data = (void *)atomic_load(&mapped->begin);
     size_t bytes = atomic_load(&mapped->bytes);
 
-    set_range(mapped, 0, 0); /* before the addresses may be another's */
+    /* this comes first, since the addresses may be used by others afterwards */
+    set_range(mapped, 0, 0);
     munmap(data, bytes);
     give_entry(mapped);
 }

@@ -16,22 +16,23 @@
 #include "base/compiler.h"
 
 struct cw_mapped;
-/* Maps the first `bytes` bytes of a file for reading. NULL: the kernel cannot map it, or too many
- * files are mapped. */
+/* Maps the first `bytes` bytes of a file for reading. Returns NULL if the kernel cannot map it, or
+ * too many files are mapped. */
 struct cw_mapped *cw_mapped_new(int fd, size_t bytes) CW_MUST_CHECK;
-/* No thread may use the memory any more. Accepts NULL. */
+/* Unmaps the file; no thread may use the memory any more. Accepts NULL. */
 void cw_mapped_free(struct cw_mapped *mapped);
 const void *cw_mapped_data(const struct cw_mapped *mapped);
 /* Whether a page could not be read, so that the whole mapping is zeros now. *ret_offset: the offset
  * that was touched. */
 bool cw_mapped_is_broken(const struct cw_mapped *mapped, size_t *ret_offset /* may be NULL */);
 
-/* Orders the caller's reads before it against those after it (acquire): to be called between using
- * the bytes and checking cw_mapped_is_broken. */
+/* Orders the caller's reads before it and after it (acquire). It must be called after the bytes
+ * were used and before cw_mapped_is_broken is asked. */
 static inline void cw_mapped_fence(void)
 {
 #if defined(__SANITIZE_THREAD__)
-    /* gcc knows no other fence there; it keeps the compiler's order, and x86 keeps that of loads */
+    /* gcc knows no other fence there: this one keeps the compiler's order, and x86 keeps the order
+     * of loads */
     atomic_signal_fence(memory_order_acquire);
 #else
     atomic_thread_fence(memory_order_acquire);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that calls malloc and its kin. */
+/* All memory of the process is allocated here: no other file calls malloc and its like. */
 #include "base/mem.h"
 
 #include <malloc.h>
@@ -12,11 +12,11 @@
 #include <emmintrin.h>
 #endif
 
-/* Larger sizes are never granted: they come from damaged input, and sanitizers end a process
- * that asks. */
+/* Larger sizes are never granted: they come from damaged input, and sanitizers end a process that
+ * asks for them. */
 #define TRY_MAX ((size_t)1 << 39)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define LARGE ((size_t)128 << 10) /* may have pages of its own */
+#define LARGE ((size_t)128 << 10) /* the allocator may give such an allocation pages of its own */
 
 static CW_NORETURN void die(size_t bytes)
 {
@@ -24,12 +24,13 @@ static CW_NORETURN void die(size_t bytes)
     abort();
 }
 
-/* ---- what is set aside ---- */
+/* ---- the reserve for emergencies ---- */
 
 static _Atomic(void *) reserve;
-static size_t reserve_bytes; /* set once, before there are threads */
+static size_t reserve_bytes; /* set once, before other threads exist */
 
-/* Address space and what counts against limits, but no memory. */
+/* Takes the reserve: address space that counts against limits, but uses no memory until it is
+ * touched. */
 static void set_aside(void)
 {
     void *none = NULL,
@@ -39,7 +40,7 @@ static void set_aside(void)
         munmap(p, reserve_bytes);
 }
 
-/* Whether there was something. */
+/* Frees the reserve. Returns whether there was one. */
 static bool let_go(void)
 {
     void *p = atomic_exchange(&reserve, NULL);
@@ -65,7 +66,7 @@ void cw_mem_give_back(void)
         set_aside();
 }
 
-/* For data: the caller does without. */
+/* Finishes a large allocation, for data: without memory the caller gets NULL. */
 static void *large(void *p)
 {
     if (CW_UNLIKELY(!p))
@@ -73,7 +74,7 @@ static void *large(void *p)
     return p;
 }
 
-/* ---- pieces ---- */
+/* ---- allocations ---- */
 
 static size_t product(size_t n, size_t size)
 {
@@ -142,7 +143,8 @@ void *cw_mem_try_pages(size_t bytes)
 }
 
 #ifdef __SSE2__
-#define AWAY_MIN ((size_t)16 << 10) /* less is soon pushed out anyway */
+/* smaller copies would soon be evicted from the caches anyway */
+#define AWAY_MIN ((size_t)16 << 10)
 #define LINE ((size_t)64)
 
 static void stream_lines(char *restrict dst, const char *restrict src, size_t n)
@@ -236,7 +238,7 @@ void cw_mem_free_at(void *p_to_pointer)
     free(cw_mem_steal(p_to_pointer));
 }
 
-/* memcpy: the pointer's own type is not known here. */
+/* memcpy is used because the type of the pointer is not known here. */
 void *cw_mem_steal(void *p_to_pointer)
 {
     void *p;

@@ -13,25 +13,26 @@
 void *cw_mem_new(size_t bytes) CW_MUST_CHECK; /* zeroed, never NULL */
 /* zeroed, overflow-checked, never NULL */
 void *cw_mem_new_array(size_t n, size_t size) CW_MUST_CHECK;
-void *cw_mem_grow(void *p, size_t n, size_t size) CW_MUST_CHECK; /* realloc to n*size, never NULL */
-/* not zeroed; NULL when there is no memory */
+/* like realloc to n*size; never NULL */
+void *cw_mem_grow(void *p, size_t n, size_t size) CW_MUST_CHECK;
+/* Not zeroed; returns NULL if there is no memory. */
 void *cw_mem_try(size_t bytes) CW_MUST_CHECK;
-/* realloc; NULL when there is no memory: p stays valid */
+/* Like realloc; returns NULL if there is no memory, and then p stays valid. */
 void *cw_mem_try_grow(void *p, size_t bytes) CW_MUST_CHECK;
 void *cw_mem_try_aligned(size_t align, size_t bytes) CW_MUST_CHECK;
-/* For large data: aligned to a page, and in huge pages if the size is a multiple of them (fewer
- * page faults, and longer transfers of devices). */
+/* Allocates memory for large data: aligned to a page, and in huge pages if the size is a multiple
+ * of those (which means fewer page faults, and longer transfers of devices). */
 #define CW_MEM_PAGE ((size_t)4096)
 void *cw_mem_try_pages(size_t bytes) CW_MUST_CHECK;
-/* Bytes that the allocator uses for an allocation of so many bytes: with its header, rounded up
- * to its step, or to pages for large ones. */
+/* Returns the bytes that the allocator uses for an allocation of so many bytes: with its header,
+ * and rounded up to its step, or to pages if it is large. */
 size_t cw_mem_cost(size_t bytes);
-void cw_mem_free(void *p); /* also for try_aligned and try_pages; accepts NULL */
+void cw_mem_free(void *p); /* also frees memory of try_aligned and try_pages; accepts NULL */
 char *cw_mem_strdup(const char *s) CW_MUST_CHECK; /* NULL gives NULL */
 char *cw_mem_strndup(const char *s, size_t n) CW_MUST_CHECK;
 void *cw_mem_dup(const void *p, size_t bytes) CW_MUST_CHECK;
-/* memcpy for data that are not read again soon: larger pieces bypass the processor's caches, whose
- * content stays, and dst is not read first (non-temporal stores). */
+/* Copies data that are not read again soon. Larger pieces bypass the processor's caches, whose
+ * contents stay, and dst is not read first (non-temporal stores). */
 void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n);
 char *cw_mem_printf(const char *fmt, ...) CW_PRINTF(1, 2) CW_MUST_CHECK;
 
@@ -46,7 +47,7 @@ void cw_mem_give_back(void);
 
 #define CW_NEW(type) ((type *)cw_mem_new(sizeof(type)))
 #define CW_NEW_ARRAY(type, n) ((type *)cw_mem_new_array((n), sizeof(type)))
-/* Makes room for one more in a growable array {array, n, cap}. */
+/* Makes room for one more entry in a growable array {array, n, cap}. */
 #define CW_GROW(array, n, cap)                                                                     \
     do {                                                                                           \
         if ((n) >= (cap)) {                                                                        \
@@ -58,7 +59,7 @@ void cw_mem_give_back(void);
 /* `cw_autofree char *s = ...;` frees at the end of the scope. */
 void cw_mem_free_at(void *p_to_pointer);
 #define cw_autofree CW_CLEANUP(cw_mem_free_at)
-/* Hands an owned pointer over: returns it and leaves NULL behind. */
+/* Hands over an owned pointer: returns it, and leaves NULL behind. */
 #define cw_steal(p) cw_mem_steal((void *)(p))
 void *cw_mem_steal(void *p_to_pointer);
 

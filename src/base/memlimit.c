@@ -14,7 +14,8 @@
 #define PATH_BYTES 4096
 #define MARGIN_LEAST ((uint64_t)32 << 20)
 #define LEAST ((uint64_t)16 << 20)
-#define UNLIMITED ((uint64_t)1 << 62) /* version 1 says "none" by a number near 2^63 */
+/* version 1 of cgroups expresses "none" by a number near 2^63 */
+#define UNLIMITED ((uint64_t)1 << 62)
 
 static uint64_t read_limit(const char *path)
 {
@@ -22,13 +23,13 @@ static uint64_t read_limit(const char *path)
     if (!cw_text_file_read(path, text, sizeof(text)))
         return CW_MEMLIMIT_NONE;
     uint64_t bytes = strtoull(text, &end, 10);
-    /* "max" is no number */
+    /* "max" is not a number */
     return end == text || bytes == 0 || bytes >= UNLIMITED ? CW_MEMLIMIT_NONE : bytes;
 }
 
-/* The smallest of a group and those above it. In a container its path may be one that only the
- * host knows: then the folders are missing, and what is mounted at the top is the container's
- * own. */
+/* Returns the smallest limit of a group and of those above it. In a container the path of the group
+ * may be one that only the host knows: then the folders do not exist, and what is mounted at the
+ * top is the container's own group. */
 static uint64_t walk(const char *root, const char *mount, const char *group, const char *file)
 {
     char path[PATH_BYTES], at[PATH_BYTES];
@@ -45,7 +46,7 @@ static uint64_t walk(const char *root, const char *mount, const char *group, con
     }
 }
 
-/* Whether `memory` is among the names between commas. */
+/* Whether `memory` is among the names, which are separated by commas. */
 static bool has_memory(const char *controllers)
 {
     static const char name[] = "memory";
@@ -56,7 +57,7 @@ static bool has_memory(const char *controllers)
     return false;
 }
 
-/* One line: hierarchy, controllers, path. */
+/* Returns the limit for one line of /proc/self/cgroup: hierarchy, controllers, path. */
 static uint64_t of_line(const char *root, char *line)
 {
     char *controllers = strchr(line, ':'),

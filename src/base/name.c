@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-/* U+0000 to U+001F, U+007F to U+009F. */
+/* Whether the character is one of U+0000 to U+001F, or U+007F to U+009F. */
 static bool is_control(const unsigned char *p, size_t len)
 {
     return (len == 1 && (p[0] < 0x20 || p[0] == 0x7f)) || (len == 2 && p[0] == 0xc2 && p[1] < 0xa0);

@@ -18,6 +18,6 @@ int cw_name_check_job(const char *name, struct cw_err *err);
  * beginning with '.', since it is the name of a folder in the cache store. "" is valid: it means
  * "default". */
 int cw_name_check_tenant(const char *name, struct cw_err *err);
-bool cw_name_is_tenant(const char *p, size_t n); /* "" is none */
+bool cw_name_is_tenant(const char *p, size_t n); /* "" is not a name */
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Permutation of [0, n) by position. The Feistel network works on ceil(log2 n) bits, split into
- * two parts that may differ by one bit, so that its domain is below 2n and a walk takes 1.4
- * turns on average. */
+/* Computes a permutation of [0, n) for single positions. The Feistel network works on ceil(log2 n)
+ * bits, split into two parts that may differ by one bit, so that its domain is below 2n and a walk
+ * takes 1.4 rounds of the network on average. */
 #include "base/hash.h"
 #include "base/rng.h"
 
-/* Few bits need more rounds to come near a uniform choice among all permutations. */
+/* With few bits more rounds are needed to come near a uniform choice among all permutations. */
 #define ROUNDS_FEW_BITS 16
 #define ROUNDS 8
 #define FEW_BITS 10
@@ -56,7 +56,8 @@ uint64_t cw_perm_at(const struct cw_perm *perm, uint64_t i)
     return i;
 }
 
-/* The multiplications of one walk wait for each other, those of several walks do not. */
+/* Number of walks that are computed together: the multiplications of one walk depend on each other,
+ * those of several walks do not. */
 #define LANES 4
 
 static inline void feistel_lanes(const struct cw_perm *perm, const uint64_t in[LANES],

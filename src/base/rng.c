@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Philox4x32-10, and the names of streams packed into its key and counter. */
+/* Philox4x32-10, and the packing of a stream's name into its key and counter. */
 #include "base/rng.h"
 
 #include <errno.h>
@@ -49,7 +49,8 @@ uint64_t cw_rng_key(uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep)
     return cw_mix64((k ^ rep) + GOLDEN);
 }
 
-/* 96 bits name (seed, tag, epoch, rep): the key and one counter word. The id has the two others. */
+/* The name without the id (seed, tag, epoch, rep) becomes 96 bits: the key and one word of the
+ * counter. The id is in the two others. */
 void cw_rng_init(struct cw_rng *rng, uint64_t seed, uint64_t tag, uint64_t epoch, uint64_t rep,
                  uint64_t id)
 {

@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* A sleeper looks so often: what it costs is not seen, and nobody waits for it long. */
+/* The interval at which a sleeper checks the flag: its cost cannot be measured, and nobody waits
+ * long. */
 #define LOOK_NS INT64_C(20000000)
 
 struct cw_stop *cw_stop_new(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stop flag: whether the result of some work is still wanted. Any thread sets it, once; the code
- * that walks, scans or waits checks it now and then, and ends with CANCELLED. The number of checks
- * shows whether the work makes progress. */
+/* A stop flag: it says that the result of some work is not wanted any more. Any thread sets it,
+ * once; code that walks, scans or waits checks it now and then, and ends with CANCELLED. The number
+ * of checks shows whether the work makes progress. */
 #ifndef CW_BASE_STOP_H
 #define CW_BASE_STOP_H
 
@@ -10,27 +10,28 @@
 #include <stdint.h>
 #include "base/err.h"
 
-/* Zeroed = not set. One on the heap is refcounted. */
+/* A zeroed flag is not set. A flag on the heap is refcounted. */
 struct cw_stop {
     _Atomic bool is_set;
     _Atomic unsigned refs;
-    _Atomic uint64_t *looks; /* number of checks; NULL: not counted, as it is not on the heap */
+    /* number of checks; NULL: they are not counted, since the flag is not on the heap */
+    _Atomic uint64_t *looks;
 };
-struct cw_stop *cw_stop_new(void) CW_MUST_CHECK; /* one ref */
+struct cw_stop *cw_stop_new(void) CW_MUST_CHECK; /* with one reference */
 struct cw_stop *cw_stop_ref(struct cw_stop *stop);
-struct cw_stop *cw_stop_unref(struct cw_stop *stop); /* NULL; accepts NULL */
+struct cw_stop *cw_stop_unref(struct cw_stop *stop); /* returns NULL; accepts NULL */
 
 void cw_stop_set(struct cw_stop *stop);
-/* stop NULL: the work cannot be stopped. */
+/* stop may be NULL: then the work cannot be stopped. */
 static inline bool cw_stop_is_set(const struct cw_stop *stop)
 {
     return stop && atomic_load_explicit(&stop->is_set, memory_order_relaxed);
 }
-/* The number of calls of cw_stop_check, for a flag on the heap: a measure of progress. */
+/* Returns the number of calls of cw_stop_check, for a flag on the heap: a measure of progress. */
 uint64_t cw_stop_looks(const struct cw_stop *stop);
 /* Returns CANCELLED if the flag is set. */
 int cw_stop_check(const struct cw_stop *stop, struct cw_err *err);
-/* Sleeps so long, or until the flag is set, which is noticed within milliseconds: then
+/* Sleeps so long, or until the flag is set, which is noticed within milliseconds and gives
  * CANCELLED. */
 int cw_stop_sleep_ns(const struct cw_stop *stop, int64_t ns, struct cw_err *err);
 

@@ -24,7 +24,7 @@ void cw_str_clear(struct cw_str *str)
         str->s[0] = '\0';
 }
 
-/* Room for n more and the NUL. */
+/* Makes room for n more bytes and the NUL. */
 static void reserve(struct cw_str *str, size_t n)
 {
     CW_ASSERT(n < SIZE_MAX / 4);
@@ -106,7 +106,7 @@ size_t cw_str_utf8_len(const unsigned char *p, size_t n)
 
 static void add_json_ascii(struct cw_str *str, unsigned char c)
 {
-    static const char letters[] = "btn\0fr"; /* of 0x08 to 0x0d */
+    static const char letters[] = "btn\0fr"; /* the letters for 0x08 to 0x0d */
 
     if (c == '"' || c == '\\')
         cw_str_addf(str, "\\%c", (char)c);
@@ -152,7 +152,8 @@ static size_t min3(size_t a, size_t b, size_t c)
     return CW_MIN(CW_MIN(a, b), c);
 }
 
-/* Edit distance where a swap of neighbours counts as one; both words are shorter than WORD_MAX. */
+/* Returns the edit distance, in which a swap of neighbours counts as one; both words are shorter
+ * than WORD_MAX. */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows[3][WORD_MAX + 1];
@@ -191,7 +192,7 @@ const char *cw_str_nearest(const char *word, const char *const *candidates)
         if (other >= WORD_MAX)
             continue;
         size_t d = distance(word, *candidates);
-        /* A distance as long as a word means that nothing is alike. */
+        /* A distance as large as the word's length means that nothing is alike. */
         if (d <= limit && d < CW_MAX(len, other) && (!best || d < limit)) {
             best = *candidates;
             limit = d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing byte string. Always NUL-terminated behind len; may hold any bytes. Zero-initialise. */
+/* A growing byte string. It always has a NUL behind len, and may contain any bytes. Zero-initialise
+ * it. */
 #ifndef CW_BASE_STR_H
 #define CW_BASE_STR_H
 
@@ -7,7 +8,7 @@
 #include "base/compiler.h"
 
 struct cw_str {
-    char *s; /* NULL while empty and never written: use cw_str_text */
+    char *s; /* NULL while nothing was written: cw_str_text gives "" then */
     size_t len;
     size_t cap;
 };
@@ -22,25 +23,26 @@ const char *cw_str_text(const struct cw_str *str); /* "" when empty */
 char *cw_str_take(struct cw_str *str);             /* the caller frees; never NULL */
 /* Appends s as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
 void cw_str_add_json(struct cw_str *str, const char *s, size_t n);
-/* Appends the shortest decimal that reads back the same; always with a point or an exponent. */
+/* Appends the shortest decimal number that reads back the same; it always has a point or an
+ * exponent. */
 void cw_str_add_f64(struct cw_str *str, double v);
 #define CW_STR_AUTO CW_CLEANUP(cw_str_fini) struct cw_str
 
-bool cw_str_eq(const char *a, const char *b); /* NULL equals NULL only */
+bool cw_str_eq(const char *a, const char *b); /* NULL equals only NULL */
 bool cw_str_starts(const char *s, const char *prefix);
-/* Length of the valid UTF-8 character at p, 0 if there is none (overlong forms and surrogates
- * are none); n > 0 bytes are there. */
+/* Returns the length of the valid UTF-8 character at p, or 0 if there is none (overlong forms and
+ * surrogates are not valid). n > 0 bytes can be read. */
 size_t cw_str_utf8_len(const unsigned char *p, size_t n);
-/* Whole-string numbers; false on anything else, overflow included. Bytes take K, M, G, T (1024)
- * and KiB, MB, ... */
+/* Parse a string that consists of one number; false for anything else, including overflow. Bytes
+ * accept K, M, G, T (1024) and KiB, MB, ... */
 bool cw_str_to_i64(const char *s, int64_t *ret);
 bool cw_str_to_u64(const char *s, uint64_t *ret);
 bool cw_str_to_f64(const char *s, double *ret);
 bool cw_str_to_bytes(const char *s, uint64_t *ret);
-/* Milliseconds of "250ms", "3s", "2m", "1h", "3" (seconds). */
+/* Parses "250ms", "3s", "2m", "1h", or "3" (seconds) to milliseconds. */
 bool cw_str_to_ms(const char *s, int64_t *ret);
-/* The candidate nearest to `word` (edit distance, Damerau-Levenshtein restricted), or NULL when
- * none is near enough for "did you mean". candidates ends with NULL. */
+/* Returns the candidate nearest to `word` (edit distance: Damerau-Levenshtein restricted), or NULL
+ * if none is near enough for "did you mean". candidates ends with NULL. */
 const char *cw_str_nearest(const char *word, const char *const *candidates);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers from and to text, in the C locale whatever the program that links us has set. */
+/* Converts numbers to and from text, in the C locale, whatever locale the program has set. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -58,8 +58,8 @@ bool cw_str_to_u64(const char *s, uint64_t *ret)
     return true;
 }
 
-/* Decimal floating point at the start of s; *ret_end is behind it. Not "inf", "nan" or
- * hexadecimal. */
+/* Reads a decimal floating-point number at the start of s; *ret_end is behind it. "inf", "nan" and
+ * hexadecimal numbers are refused. */
 static bool read_f64(const char *s, double *ret, const char **ret_end)
 {
     size_t n = strspn(s, "0123456789+-.eE");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As map.c, with copied strings as keys; a grave has no key. */
+/* A hash table like that of map.c, with copied strings as keys; a grave has no key. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -8,10 +8,10 @@
 #include "base/mem.h"
 
 struct cw_strmap_slot {
-    char *key; /* owned; NULL = free or grave */
+    char *key; /* owned; NULL: the slot is free, or a grave */
     void *value;
     uint64_t hash;
-    bool used; /* full or grave */
+    bool used; /* the slot has an entry, or is a grave */
 };
 
 void cw_strmap_fini(struct cw_strmap *map)

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-#define NAME_BYTES 16 /* the kernel's limit, NUL included */
+#define NAME_BYTES 16 /* the kernel's limit, including the NUL */
 
 struct start {
     cw_thread_fn *fn;
@@ -39,7 +39,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Everything but what a fault of the thread itself raises. */
+/* Makes the set of all signals but those that a fault of the thread itself raises. */
 static void asynchronous_signals(sigset_t *set)
 {
     static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
