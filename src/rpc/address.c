@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form of addresses: "host:port" and "unix:/path". */
+/* Parses addresses: "host:port" and "unix:/path". */
 #include <stdio.h>
 #include <sys/un.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gRPC does not tell about addresses: why a server could not be bound, and whether somebody
- * lives behind a unix socket's file (gRPC would just replace it). */
+/* Finds out about addresses what gRPC does not report: why a server could not be bound, and whether
+ * a process listens behind the file of a unix socket (gRPC would just replace the file). */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ int cw_rpc_address_clear(const char *address, struct cw_err *err)
     return 0;
 }
 
-/* Binds by hand to hear the reason. */
+/* Binds a socket directly, since the system call gives the reason. */
 static int try_bind(const struct addrinfo *info)
 {
     int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);

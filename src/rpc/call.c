@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server side of a unary call: read the request, hand it to the method, send the one answer. A
- * call is freed when it is answered and nothing is in flight; gRPC tells of its end in its own
- * batch (close_op). */
+/* The server side of a unary call: reads the request, passes it to the method, sends the one
+ * answer. A call is freed when it is answered and no operation of it is in flight; gRPC reports its
+ * end in a batch of its own (close_op). */
 #include "base/mem.h"
 #include "rpc/rpc_int.h"
 
@@ -57,7 +57,7 @@ static void answer(struct cw_call *call, int code, const char *msg)
     ops[1].data.send_status_from_server.status = (grpc_status_code)cw_err_to_grpc(code);
     ops[1].data.send_status_from_server.status_details = &details;
     ops[2].data.send_message.send_message = call->reply;
-    call->pending++; /* not to be freed in here when nothing could be started */
+    call->pending++; /* so that the call is not freed in here if no operation could be started */
     start(call, &call->reply_op, ops, call->reply ? 3 : 2);
     grpc_slice_unref(details);
     put(call);

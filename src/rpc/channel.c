@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Client side: channels, and unary calls on them. Closing a channel drops its owner's reference
- * and cancels its unary calls, whose callbacks then do not run. */
+/* The client side: channels, and unary calls on them. Closing a channel drops its owner's reference
+ * and cancels its unary calls, whose callbacks are then not called. */
 #include <grpc/grpc_security.h>
 
 #include "base/mem.h"
@@ -10,10 +10,10 @@
 struct unary {
     struct cw_rpc_op op;
     struct cw_channel *channel;
-    struct unary *next, **prev; /* of the channel's open calls */
+    struct unary *next, **prev; /* neighbours in the list of the channel's open calls */
     grpc_call *call;
     char *method;
-    cw_unary_fn *fn; /* NULL: nobody listens any more */
+    cw_unary_fn *fn; /* NULL: the owner does not want the reply any more */
     void *arg;
     grpc_byte_buffer *request, *reply;
     grpc_metadata_array initial_md, trailing_md;
@@ -21,7 +21,8 @@ struct unary {
     grpc_slice details;
 };
 
-/* "unix:/path" as it is; else a name or number for the resolver. */
+/* Returns gRPC's target for an address: "unix:/path" is unchanged, anything else is a name or
+ * number for the resolver. */
 static char *target_of(const char *address)
 {
     if (cw_rpc_address_is_unix(address))
@@ -71,8 +72,8 @@ void cw_channel_close(struct cw_channel *channel)
 static grpc_call *new_call(struct cw_channel *channel, const char *method, gpr_timespec deadline)
 {
     grpc_slice path = grpc_slice_from_copied_string(method);
-    /* Our callers pause between attempts. The pauses of gRPC on top of that are ended: they are
-     * timed by the wall clock, and last for hours when it is set back. */
+    /* Callers pause between attempts themselves. gRPC's own pauses are ended: they are timed by the
+     * wall clock, and would last for hours after that was set back. */
     if (channel->bad.code == 0)
         grpc_channel_reset_connect_backoff(channel->channel);
     grpc_call *call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS,
@@ -112,7 +113,7 @@ static void unary_free(struct unary *unary)
 
 static void on_unary(struct cw_rpc_op *op, bool ok)
 {
-    (void)ok; /* always true: the status says all */
+    (void)ok; /* it is always true: the status says everything */
     struct unary *unary = CW_CONTAINER_OF(op, struct unary, op);
     char text[CW_RPC_STATUS_MSG_BYTES];
     int code = cw_channel_status(unary->channel, unary->status, unary->details, unary->method, text,

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channel arguments. Keepalive: a server must allow pings more often than clients send them, or
- * it ends live connections ("too_many_pings"); so the two tables stand here side by side.
- * Everything that would tune throughput stays at its default: nothing measured faster. */
+/* Channel arguments. Keepalive: a server must allow pings more often than clients send them, or it
+ * ends live connections ("too_many_pings"); so the two tables stand here side by side. Everything
+ * that would tune throughput keeps its default, since no other value was measured to be faster. */
 #include "rpc/rpc_int.h"
 
-#define KEEPALIVE_MS 30000         /* idle time after which a peer is asked */
-#define KEEPALIVE_TIMEOUT_MS 20000 /* and given up */
-#define PING_ALLOWED_MS 15000      /* well below KEEPALIVE_MS */
-#define CONNECT_TIMEOUT_MS 10000   /* a peer that accepts and then says nothing */
+#define KEEPALIVE_MS 30000 /* idle time after which the peer is asked with a ping */
+/* time without an answer after which the connection is given up */
+#define KEEPALIVE_TIMEOUT_MS 20000
+/* shortest time between pings that a server allows; well below KEEPALIVE_MS */
+#define PING_ALLOWED_MS 15000
+/* limit for a peer that accepts the connection and then says nothing */
+#define CONNECT_TIMEOUT_MS 10000
 
-/* grpc_arg has char * where it only reads. */
+/* grpc_arg has char * for strings that it only reads. */
 static char *key_of(const char *key)
 {
     return (char *)(uintptr_t)key;
@@ -42,12 +45,13 @@ void cw_rpc_args_client(struct cw_rpc_args *args, bool small)
     add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_CONTROL_MAX);
     add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
     add(args, GRPC_ARG_ENABLE_RETRIES, 0);
-    /* One connection per channel: bulk of one peer pair must not wait behind another's. */
+    /* Each channel has its own connection, so that the data of one pair of peers do not wait behind
+     * those of another. */
     add(args, GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     add(args, GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     add(args, GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     add(args, GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-    /* In spite of its name this one bounds the connection attempt, not the pause. */
+    /* In spite of its name this argument limits the connection attempt, not the pause after it. */
     add(args, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TIMEOUT_MS);
 }
 
@@ -57,6 +61,6 @@ void cw_rpc_args_server(struct cw_rpc_args *args, bool small)
     add(args, GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)CW_RPC_DATA_MAX);
     add(args, GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)CW_RPC_CONTROL_MAX);
     add(args, GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, PING_ALLOWED_MS);
-    /* A second server on the same port is an error, not a partner. */
+    /* A second server on the same port is an error, and does not share the port. */
     add(args, GRPC_ARG_ALLOW_REUSEPORT, 0);
 }

@@ -8,12 +8,12 @@
 struct unary;
 struct cw_channel {
     struct cw_rpc *rpc;
-    grpc_channel *channel; /* NULL when relayed */
+    grpc_channel *channel; /* NULL if the channel goes through a relay */
     char *address;
     struct cw_err bad;     /* set when the address is malformed; every call then ends with it */
-    size_t refs;           /* the owner's, and one of each call and stream */
-    uint64_t relayed;      /* the relay's number of the channel; 0: it is a channel of gRPC */
-    struct unary *unaries; /* the open unary calls */
+    size_t refs;           /* one reference of the owner, and one of each call and stream */
+    uint64_t relayed;      /* the relay's number of the channel; 0: gRPC is used directly */
+    struct unary *unaries; /* list of the open unary calls */
 };
 
 #endif

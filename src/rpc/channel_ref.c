@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a channel: it is freed with its last reference. Calls and streams hold one each, so
- * that a channel outlives all that was begun on it. */
+/* References of channels: a channel is freed with its last one. Calls and streams hold one each, so
+ * that a channel outlives everything that was begun on it. */
 #include <stdio.h>
 
 #include "base/mem.h"

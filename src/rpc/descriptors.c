@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field numbers are those of google/protobuf/descriptor.proto. The set is our own, made when we
- * were built. */
+/* Field numbers below are those of google/protobuf/descriptor.proto. The set is part of this
+ * program and was made when it was built. */
 #include "rpc/descriptors.h"
 
 #include "base/mem.h"
@@ -25,7 +25,7 @@ struct span {
     size_t n;
 };
 
-/* The first field of this number, as a string of its own; NULL if there is none. */
+/* Returns the first field of this number as a new string; NULL if there is none. */
 static char *text_of(struct span in, uint32_t number)
 {
     struct cw_pb_field field;
@@ -36,7 +36,7 @@ static char *text_of(struct span in, uint32_t number)
     return NULL;
 }
 
-/* What a field holds that has a name, if anything. */
+/* Returns what kind of named thing a field contains, if any. */
 static enum level child_level(enum level level, uint32_t number)
 {
     if (level == LEVEL_FILE && number == FILE_MESSAGE)

@@ -11,7 +11,7 @@ struct watcher {
     struct cw_health *health;
     struct cw_stream *stream;
     struct watcher *next, **prev;
-    bool known; /* the server has the service */
+    bool known; /* the server has the service that was asked for */
     bool asked; /* the request has arrived */
 };
 struct cw_health {
@@ -111,7 +111,7 @@ static void handle_watch(void *arg, struct cw_stream *stream)
         watcher->next->prev = &watcher->next;
     health->watchers = watcher;
     cw_stream_accept(stream, &cb, watcher);
-    cw_stream_hold_open(stream); /* the client has half-closed it already */
+    cw_stream_hold_open(stream); /* the client has half-closed the stream already */
 }
 
 static void set_serving(struct cw_health *health, bool serving)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Received messages, and buffers on their way to gRPC. Nothing is copied in either direction: a
- * received message keeps gRPC's slices (at most 64 KiB each, whatever is configured), a sent one
- * points into ours. */
+/* Received messages, and buffers that are being sent. Nothing is copied in either direction: a
+ * received message keeps gRPC's slices (at most 64 KiB each, whatever is configured), and a sent
+ * one points into our buffers. */
 #include <grpc/byte_buffer.h>
 #include <stdatomic.h>
 
@@ -10,14 +10,14 @@
 
 struct cw_rpc_msg {
     atomic_int refs;
-    /* NULL: bytes of our own, in one slice that gRPC does not know of */
+    /* NULL: the message consists of our own bytes, in one slice that gRPC does not know. */
     grpc_byte_buffer *buffer;
     grpc_slice own;
     grpc_slice_buffer own_list;
-    const grpc_slice_buffer *slices; /* in buffer */
-    /* of each slice, in the message: to find a place among many; may be NULL */
+    const grpc_slice_buffer *slices; /* the slices of buffer, or of own */
+    /* For each slice its end in the message, so that a place can be found quickly; may be NULL. */
     size_t *ends;
-    void *flat; /* the first flat_n bytes, copied */
+    void *flat; /* a copy of the first flat_n bytes */
     size_t flat_n;
 };
 
@@ -44,12 +44,12 @@ struct cw_rpc_msg *cw_rpc_msg_new(grpc_byte_buffer *buffer)
     return msg;
 }
 
-/* The macros that look into a slice work without gRPC, which may be dead here. */
+/* The macros that look into a slice work without gRPC, which cannot be used in a forked child. */
 struct cw_rpc_msg *cw_rpc_msg_own(void *bytes, size_t n)
 {
     struct cw_rpc_msg *msg = CW_NEW(struct cw_rpc_msg);
     atomic_init(&msg->refs, 1);
-    /* not NULL: the bytes are elsewhere; nobody counts */
+    /* not NULL means that the bytes are outside of the slice; the count is never used */
     msg->own.refcount = (struct grpc_slice_refcount *)(void *)msg;
     msg->own.data.refcounted.bytes = bytes;
     msg->own.data.refcounted.length = n;
@@ -136,7 +136,7 @@ size_t cw_rpc_reader_read(struct cw_rpc_reader *reader, void *dst, size_t n)
     return done;
 }
 
-/* The slice that holds the byte at offset: the first that ends behind it. */
+/* Returns the slice that contains the byte at offset: the first one that ends behind it. */
 static size_t find_slice(const struct cw_rpc_msg *msg, size_t offset)
 {
     size_t lo = 0, hi = msg->slices->count;
@@ -186,7 +186,7 @@ const void *cw_rpc_msg_flat(struct cw_rpc_msg *msg, size_t n)
     return flat;
 }
 
-/* Runs on gRPC's threads. */
+/* Called on gRPC's threads. */
 static void on_slice_release(void *arg)
 {
     cw_buf_unref(arg);

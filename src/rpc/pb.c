@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protobuf wire format: developers.google.com/protocol-buffers/docs/encoding. Groups are
- * refused. */
+/* Reads and writes the protobuf wire format: developers.google.com/protocol-buffers/docs/encoding.
+ * Groups are refused. */
 #include "rpc/pb.h"
 
 size_t cw_pb_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)

@@ -11,10 +11,10 @@ enum cw_pb_type { CW_PB_VARINT = 0, CW_PB_FIXED64 = 1, CW_PB_BYTES = 2, CW_PB_FI
 struct cw_pb_field {
     uint32_t number;
     enum cw_pb_type type;
-    uint64_t value;      /* the value of a varint, or the number of bytes */
-    const uint8_t *data; /* where the bytes, or the bytes of a fixed value, begin */
+    uint64_t value;      /* value of a varint, or number of bytes of a field with a length */
+    const uint8_t *data; /* the first of these bytes, or of a value of fixed size */
 };
-#define CW_PB_HEAD_MAX 20 /* bytes of a tag with a length, or of a tag with a varint */
+#define CW_PB_HEAD_MAX 20 /* the most bytes of a tag followed by a length or a varint */
 
 /* Reads a varint at the start of [p, end). Returns the bytes read, or 0 if it is malformed. */
 size_t cw_pb_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret);

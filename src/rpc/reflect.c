@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Server reflection, v1 and v1alpha. The messages of the two are the same, so that one
+/* Server reflection, v1 and v1alpha. The messages of both versions are the same, so one
  * implementation serves both. */
 #include "base/mem.h"
 #include "grpc/reflection/v1/reflection.pb-c.h"
@@ -31,7 +31,7 @@ static void send_response(struct session *session, request_pb *request, response
     response->original_request = request;
     size_t n = grpc__reflection__v1__server_reflection_response__get_packed_size(response);
     struct cw_buf *buf = cw_buf_new(n);
-    CW_ASSERT(buf); /* as large as the program's own descriptors at most */
+    CW_ASSERT(buf); /* its size is at most that of the program's own descriptors */
     grpc__reflection__v1__server_reflection_response__pack(response, buf->data);
     cw_stream_send(session->stream, &buf, 1);
     cw_buf_unref(buf);
@@ -112,7 +112,7 @@ static void answer(struct session *session, request_pb *request)
         send_file(session, request,
                   cw_strmap_get(&set->by_symbol, request->file_containing_symbol));
         break;
-    default: /* proto3: there are no extensions */
+    default: /* there are no extensions in proto3 */
         send_error(session, request, GRPC_UNIMPLEMENTED, "there are no extensions");
         break;
     }
@@ -131,7 +131,8 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     }
     answer(session, request);
     grpc__reflection__v1__server_reflection_request__free_unpacked(request, NULL);
-    /* a client that does not read cannot make the send queue grow */
+    /* Reading pauses while answers are queued, so a client that does not read cannot make the queue
+     * grow. */
     cw_stream_pause(session->stream, cw_stream_queued(session->stream) > 0);
 }
 

@@ -13,23 +13,26 @@
 
 #define END_MS 1000
 
-/* What a channel, unary call or stream is to us. Those of a relay that has ended are told so,
- * and the next channel begins another. */
+/* A channel, unary call or stream that goes through the relay. When a relay has ended, the owners
+ * of its objects are notified, and the next channel starts another relay. */
 struct object {
-    uint64_t id, channel; /* channel 0: it is one itself */
-    cw_unary_fn *fn;      /* unary */
+    /* channel: the number of its channel; 0: the object is a channel itself */
+    uint64_t id, channel;
+    cw_unary_fn *fn; /* for a unary call */
     struct cw_stream_cb cb;
     void *arg;
 };
 struct cw_relay {
     struct cw_loop *loop;
     struct cw_child child;
-    struct cw_relay_pipe *pipe; /* NULL: none runs */
+    struct cw_relay_pipe *pipe; /* NULL: no relay is running */
     struct cw_map objects;
     uint64_t last_id;
-    struct cw_map addresses; /* of the channels, for a relay begun anew */
-    struct cw_err why;       /* none could be started */
-    /* tells that, from the loop, as all ends are told: not in the call that begins something */
+    /* maps numbers of channels to addresses, for a relay that is started again */
+    struct cw_map addresses;
+    struct cw_err why; /* why no relay could be started */
+    /* Reports that error from the loop, as all ends are reported, and not inside of the call that
+     * begins something. */
     struct cw_timer *refuse;
 };
 
@@ -49,7 +52,7 @@ static struct object *object_new(struct cw_relay *relay, uint64_t channel)
     return object;
 }
 
-/* ---- from the relay ---- */
+/* ---- frames from the relay ---- */
 
 static void tell_end(struct cw_relay *relay, struct object *object, int code, const char *why)
 {
@@ -60,7 +63,7 @@ static void tell_end(struct cw_relay *relay, struct object *object, int code, co
         cw_mem_free(cw_map_remove(&relay->objects, ended.id));
         ended.fn(ended.arg, NULL, code, why);
     } else if (ended.cb.on_close) {
-        object->cb = (struct cw_stream_cb){0}; /* the owner frees it */
+        object->cb = (struct cw_stream_cb){0}; /* the owner frees the object */
         ended.cb.on_close(ended.arg, code, why);
     }
 }
@@ -68,7 +71,8 @@ static void tell_end(struct cw_relay *relay, struct object *object, int code, co
 static void tell_all(struct cw_relay *relay, int code, const char *why)
 {
     uint64_t last = relay->last_id;
-    for (uint64_t id = 1; id <= last; id++) { /* owners may free others, and make new ones */
+    /* Owners may free other objects in their callbacks, and make new ones. */
+    for (uint64_t id = 1; id <= last; id++) {
         struct object *object = cw_map_get(&relay->objects, id);
         if (object)
             tell_end(relay, object, code, why);
@@ -133,7 +137,7 @@ static void on_frame(void *arg, struct cw_frame *frame)
     }
     struct object *object = cw_map_get(&relay->objects, frame->head.id);
     if (!object)
-        return; /* freed meanwhile */
+        return; /* it was freed meanwhile */
     if (frame->head.kind == CW_FRAME_REPLY && object->fn)
         on_reply(relay, object, frame);
     else if (frame->head.kind == CW_FRAME_MESSAGE && object->cb.on_message)
@@ -142,7 +146,7 @@ static void on_frame(void *arg, struct cw_frame *frame)
         tell_end(relay, object, (int)frame->head.number, frame->text);
 }
 
-/* ---- its life ---- */
+/* ---- the relay's process ---- */
 
 static int start_child(struct cw_relay *relay, struct cw_err *err)
 {
@@ -186,7 +190,7 @@ void cw_relay_free(struct cw_relay *relay)
 {
     if (!relay)
         return;
-    /* what was to be said has been answered, or nobody waits for it */
+    /* What was to be sent has been answered, or nobody waits for it. */
     cw_child_kill(&relay->child, SIGKILL);
     if (relay->pipe)
         (void)end_child(relay);
@@ -196,7 +200,7 @@ void cw_relay_free(struct cw_relay *relay)
     cw_mem_free(relay);
 }
 
-/* ---- to the relay ---- */
+/* ---- frames to the relay ---- */
 
 uint64_t cw_relay_channel(struct cw_relay *relay, const char *address)
 {

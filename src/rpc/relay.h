@@ -11,7 +11,7 @@
 struct cw_relay;
 struct cw_relay *cw_relay_new(struct cw_loop *loop) CW_MUST_CHECK;
 void cw_relay_free(struct cw_relay *relay);
-/* Channels and streams are named by numbers, which are never used again. */
+/* Channels and streams have numbers, which are never used again. */
 uint64_t cw_relay_channel(struct cw_relay *relay, const char *address);
 void cw_relay_channel_close(struct cw_relay *relay, uint64_t channel);
 void cw_relay_unary(struct cw_relay *relay, uint64_t channel, const char *method,

@@ -28,9 +28,9 @@ struct cw_relay_pipe {
     struct cw_thread reader, writer;
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct out *head, **tail; /* lock: mutex */
-    bool closing;             /* lock: mutex */
-    bool freed;               /* loop: what comes still is dropped */
+    struct out *head, **tail; /* guarded by mutex */
+    bool closing;             /* guarded by mutex */
+    bool freed;               /* loop thread: frames that still come are dropped */
 };
 
 /* ---- reading ---- */
@@ -94,7 +94,7 @@ static void read_thread(void *arg)
 static bool write_all(int fd, const void *src, size_t n)
 {
     for (size_t done = 0; done < n;) {
-        /* signals are blocked in this thread: SIGPIPE too */
+        /* signals are blocked in this thread, SIGPIPE as well */
         ssize_t put = write(fd, (const char *)src + done, n - done);
         if (put > 0)
             done += (size_t)put;
@@ -118,7 +118,8 @@ static struct out *take(struct cw_relay_pipe *pipe)
     return out;
 }
 
-/* What cannot be written any more is dropped: the reader sees the end. */
+/* The thread that writes. What cannot be written any more is dropped, since the reader sees the
+ * end. */
 static void write_thread(void *arg)
 {
     struct cw_relay_pipe *pipe = arg;
@@ -220,5 +221,5 @@ void cw_relay_pipe_free(struct cw_relay_pipe *pipe)
     cw_mutex_unlock(&pipe->mutex);
     cw_thread_join(&pipe->writer);
     cw_thread_join(&pipe->reader);
-    cw_loop_post(pipe->loop, last_on_loop, pipe); /* behind all frames */
+    cw_loop_post(pipe->loop, last_on_loop, pipe); /* this is posted after all frames */
 }

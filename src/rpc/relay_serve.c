@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program's side of a relay: what the frames ask for is done with gRPC, and its answers go
- * back. */
+/* The relay's side of the pipes: it carries out with gRPC what the frames ask for, and sends the
+ * answers back. */
 #include <unistd.h>
 
 #include "base/map.h"
@@ -10,7 +10,7 @@
 struct serve {
     struct cw_rpc *rpc;
     struct cw_relay_pipe *pipe;
-    struct cw_map channels, streams; /* their numbers to them */
+    struct cw_map channels, streams; /* maps the numbers of objects to the objects */
 };
 struct relayed {
     struct serve *serve;
@@ -97,7 +97,8 @@ static void on_frame(void *arg, struct cw_frame *frame)
     struct cw_channel *channel = cw_map_get(&serve->channels, head->on);
     if (head->kind == CW_FRAME_GONE) {
         cw_relay_pipe_join_reader(serve->pipe);
-        _exit(0); /* whom we spoke for has ended, and so do its connections */
+        /* the process for which this relay works has ended, and its connections end with it */
+        _exit(0);
     }
     if (head->kind == CW_FRAME_CHANNEL)
         cw_map_set(&serve->channels, head->id, cw_channel_open(serve->rpc, frame->text));

@@ -15,9 +15,11 @@
 #include "rpc/rpc_int.h"
 #include "rpc/tsan.h"
 
-#define CLOSING_MS 1000 /* for what lingering streams have still to send */
+/* how long lingering streams may take, when the environment is freed, to send what is queued */
+#define CLOSING_MS 1000
 
-/* What gRPC logs, each call reports through its status anyway. It is logged for debugging only. */
+/* Messages that gRPC logs are also reported by the status of the call that they concern. They are
+ * logged for debugging only. */
 static void on_gpr_log(gpr_log_func_args *args)
 {
     cw_log_debug("grpc", "%s", args->message);
@@ -40,8 +42,8 @@ static void pump(void *arg)
     }
 }
 
-/* The process that first used gRPC. In a child that it forks gRPC cannot work, not even when it was
- * shut down before the fork: its threads, and the locks that they held, are gone. */
+/* The process that first used gRPC. In a child that it forks gRPC cannot work, even if it was shut
+ * down before the fork: its threads are gone, and locks that they held stay locked. */
 static _Atomic pid_t begun_in;
 
 static bool is_dead_here(void)
@@ -71,7 +73,7 @@ void cw_rpc_set_small(struct cw_rpc *rpc)
     rpc->small = true;
 }
 
-/* Lingering streams get no more than this long from now. */
+/* Limits the time that lingering streams still get to this many ms from now. */
 static void hurry_lingering(struct cw_rpc *rpc, int64_t ms)
 {
     for (struct cw_rpc_linger *linger = rpc->lingering; linger; linger = linger->next)
@@ -105,7 +107,7 @@ static void on_op(void *arg)
     CW_ASSERT(op->magic == CW_RPC_OP_MAGIC);
     struct cw_rpc *rpc = op->rpc;
     rpc->live--;
-    op->done(op, op->ok); /* may free op, and start others */
+    op->done(op, op->ok); /* it may free op, and start other operations */
     if (rpc->closing && rpc->live == 0)
         cw_loop_stop(rpc->loop);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder share. All functions are for the loop thread unless their comment
- * says otherwise. */
+/* What the files of this folder share. All functions are called on the loop thread, unless their
+ * comment says otherwise. */
 #ifndef CW_RPC_RPC_INT_H
 #define CW_RPC_RPC_INT_H
 
@@ -24,12 +24,13 @@ struct cw_rpc {
     struct cw_loop *loop;
     grpc_completion_queue *queue;
     struct cw_thread pump;
-    size_t live;    /* operations in flight */
-    size_t objects; /* channels, servers and streams that their owners have not freed yet */
-    bool closing;   /* cw_rpc_free waits until live is 0 */
-    bool small;     /* cw_rpc_set_small was called */
+    size_t live; /* number of operations in flight */
+    /* number of channels, servers and streams that their owners have not freed yet */
+    size_t objects;
+    bool closing;                    /* cw_rpc_free waits until live is 0 */
+    bool small;                      /* cw_rpc_set_small was called */
     struct cw_rpc_linger *lingering; /* the streams that linger */
-    struct cw_relay *relay; /* set in a forked child, where gRPC cannot be used; else NULL */
+    struct cw_relay *relay; /* set in a forked child, where gRPC cannot be used; otherwise NULL */
 };
 
 /* ---- messages (msg.c) ---- */
@@ -50,17 +51,18 @@ struct cw_rpc_args {
 void cw_rpc_args_client(struct cw_rpc_args *args, bool small);
 void cw_rpc_args_server(struct cw_rpc_args *args, bool small);
 
-/* ---- addresses: their form (address.c) ---- */
+/* ---- the form of addresses (address.c) ---- */
 #define CW_RPC_HOST_BYTES 256
 /* Checks the form of an address, and for unix sockets also the length of the path. */
 int cw_rpc_address_check(const char *address, struct cw_err *err);
 bool cw_rpc_address_is_unix(const char *address);
-const char *cw_rpc_address_path(const char *address); /* of a unix socket */
+/* Returns the path of a unix socket's address, or NULL. */
+const char *cw_rpc_address_path(const char *address);
 /* Splits "host:port" and "[v6]:port". */
 int cw_rpc_address_split(const char *address, char ret_host[CW_RPC_HOST_BYTES],
                          const char **ret_port, struct cw_err *err);
 
-/* ---- addresses: what the host has at them (address_bind.c) ---- */
+/* ---- what the host has at an address (address_bind.c) ---- */
 /* Removes the file of a unix socket that no process listens on. Fails with EXISTS if a process
  * answers on it or if the file is not a socket. */
 int cw_rpc_address_clear(const char *address, struct cw_err *err);
@@ -80,7 +82,7 @@ grpc_slice cw_rpc_status_details(int code, const char *msg);
 struct cw_stream *cw_stream_new_client(struct cw_channel *channel, grpc_call *call,
                                        const char *method, const struct cw_stream_cb *cb,
                                        void *arg) CW_MUST_CHECK;
-/* relayed: the relay's number of the channel. */
+/* Makes a stream through a relay; relayed: the relay's number of the channel. */
 struct cw_stream *cw_stream_new_relayed(struct cw_channel *channel, uint64_t relayed,
                                         const char *method, const struct cw_stream_cb *cb,
                                         void *arg) CW_MUST_CHECK;
@@ -96,7 +98,7 @@ struct cw_rpc *cw_channel_rpc(const struct cw_channel *channel);
 int cw_channel_status(const struct cw_channel *channel, grpc_status_code status, grpc_slice details,
                       const char *method, char *ret_msg, size_t cap);
 void cw_channel_ref(struct cw_channel *channel);
-void cw_channel_unref(struct cw_channel *channel); /* accepts NULL */
+void cw_channel_unref(struct cw_channel *channel); /* Accepts NULL. */
 
 /* ---- unary calls of a server (call.c) ---- */
 /* Takes ownership of the call. If method is NULL, the answer is UNIMPLEMENTED. */

@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "rpc/server_int.h"
 
-/* ---- making ---- */
+/* ---- making a server ---- */
 
 static void on_incoming(struct cw_rpc_op *op, bool ok);
 static void on_shut(struct cw_rpc_op *op, bool ok);
@@ -49,7 +49,7 @@ void cw_server_add_part(struct cw_server *server, struct cw_server_part *part)
     server->parts = part;
 }
 
-/* "/pkg.Service/Method" -> "pkg.Service"; false when the path has no such form. */
+/* Gets "pkg.Service" from "/pkg.Service/Method"; returns false if the path has another form. */
 static bool service_of(const char *path, char *ret_name, size_t cap)
 {
     const char *slash = path[0] == '/' ? strchr(path + 1, '/') : NULL;
@@ -160,9 +160,9 @@ static void on_incoming(struct cw_rpc_op *op, bool ok)
     char *path = ok ? grpc_slice_to_c_string(in->details.method) : NULL;
     grpc_call_details_destroy(&in->details);
     grpc_metadata_array_destroy(&in->md);
-    server->calls++; /* not to be freed in here */
+    server->calls++; /* so that the server is not freed in here */
     if (ok) {
-        if (!server->stopping) /* to post again during a shutdown would spin */
+        if (!server->stopping) /* posting again during a shutdown would end in an endless loop */
             post(in);
         dispatch(server, call, path);
         gpr_free(path);

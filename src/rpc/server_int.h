@@ -19,10 +19,11 @@ struct cw_incoming {
     grpc_metadata_array md;
 };
 
-/* What a service allocates for a server and the server stops and frees with itself. */
+/* Memory of one service, which the server stops and frees together with itself. */
 struct cw_server_part {
-    void (*stop)(struct cw_server_part *part);    /* the server begins to stop; may be NULL */
-    void (*destroy)(struct cw_server_part *part); /* no call is open any more */
+    /* called when the server begins to stop; may be NULL */
+    void (*stop)(struct cw_server_part *part);
+    void (*destroy)(struct cw_server_part *part); /* called when no call is open any more */
     struct cw_server_part *next;
 };
 
@@ -31,12 +32,12 @@ struct cw_server {
     grpc_server *server;
     struct cw_method *methods; /* the server owns their paths */
     size_t methods_n, methods_cap;
-    struct cw_strmap by_path; /* path -> method, filled when the server starts */
+    struct cw_strmap by_path; /* maps paths to methods; filled when the server starts */
     struct cw_server_part *parts;
-    struct cw_health *health; /* the health service's; NULL: the server has none */
+    struct cw_health *health; /* belongs to the health service; NULL: the server has none */
     struct cw_incoming incoming[CW_SERVER_INCOMING];
-    size_t posted; /* how many of them gRPC has */
-    size_t calls;  /* open calls and streams */
+    size_t posted; /* how many of the requests gRPC has now */
+    size_t calls;  /* number of open calls and streams */
     bool started, stopping, shut;
     struct cw_rpc_op shut_op;
     struct cw_timer *grace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a server: it counts its open calls, and is freed when it has shut down and nothing is
+/* References of a server: it counts its open calls, and is freed when it has shut down and none is
  * left. gRPC's report that a server has shut down does not mean that its calls are gone. */
 #include "base/mem.h"
 #include "rpc/server_int.h"

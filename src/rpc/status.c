@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call ended with, for people: messages that come from gRPC and not from the peer's
- * program get the address put before them, because "Socket closed" alone helps nobody. */
+/* The status with which a call ended, as a message for people. If it comes from gRPC and not from
+ * the peer's program, the address is put before it, because "Socket closed" alone helps nobody. */
 #include <grpc/support/alloc.h>
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ int cw_rpc_status(grpc_status_code status, grpc_slice details, const char *addre
     case GRPC_STATUS_UNAVAILABLE:
     case GRPC_STATUS_UNKNOWN:
     case GRPC_STATUS_INTERNAL:
-    case GRPC_STATUS_UNIMPLEMENTED: /* often: something else listens there */
+    case GRPC_STATUS_UNIMPLEMENTED: /* often another program listens there */
         snprintf(ret_msg, cap, "%s: %s", address, text[0] ? text : method);
         break;
     case GRPC_STATUS_DEADLINE_EXCEEDED:
@@ -28,7 +28,7 @@ int cw_rpc_status(grpc_status_code status, grpc_slice details, const char *addre
         break;
     }
     gpr_free(text);
-    /* A peer that speaks something else (HTTP/1, another protocol) shows as UNKNOWN. */
+    /* A peer that speaks another protocol (HTTP/1, for example) gives UNKNOWN. */
     if (status == GRPC_STATUS_UNKNOWN)
         return CW_E_UNAVAILABLE;
     return cw_err_from_grpc((int)status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bidirectional stream, on either side: how it is made, received from, and freed by its owner. */
+/* A bidirectional stream, on either side: making it, receiving, and freeing it. */
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
@@ -10,7 +10,7 @@
 
 static void begin_recv(struct cw_stream *stream)
 {
-    /* a lingering stream reads to the end */
+    /* a lingering stream reads to its end */
     bool unwanted = !stream->accepted || (stream->freed && !stream->linger.timer);
     if (unwanted || stream->receiving || stream->paused || stream->recv_end ||
         stream->status_done || !stream->call)
@@ -60,7 +60,7 @@ void cw_stream_pause(struct cw_stream *stream, bool paused)
         begin_recv(stream);
 }
 
-/* ---- making ---- */
+/* ---- making a stream ---- */
 
 static void on_meta(struct cw_rpc_op *op, bool ok)
 {
@@ -70,7 +70,7 @@ static void on_meta(struct cw_rpc_op *op, bool ok)
 
 static void on_status(struct cw_rpc_op *op, bool ok)
 {
-    (void)ok; /* always true for these two operations */
+    (void)ok; /* it is always true for these two operations */
     struct cw_stream *stream = CW_CONTAINER_OF(op, struct cw_stream, status_op);
     stream->status_done = true;
     stream_done(stream);
@@ -154,7 +154,7 @@ void cw_stream_serve(struct cw_server *server, grpc_call *call, const struct cw_
     close.data.recv_close_on_server.cancelled = &stream->cancelled;
     start(stream, &stream->status_op, &close);
     stream_send_init(stream);
-    stream->pending++; /* the owner may free the stream in the callback */
+    stream->pending++; /* so that the owner may free the stream in the callback */
     method->stream(method->arg, stream);
     if (!stream->accepted && !stream->finishing)
         cw_stream_finish(stream, CW_E_INTERNAL, "the stream was not accepted");

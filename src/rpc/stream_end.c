@@ -41,11 +41,12 @@ static void keep_peer(struct cw_stream *stream)
 const char *cw_stream_peer(const struct cw_stream *stream)
 {
     if (stream->call)
-        keep_peer((struct cw_stream *)(uintptr_t)stream); /* a cache */
+        /* the address is cached in the stream, which is const to the caller */
+        keep_peer((struct cw_stream *)(uintptr_t)stream);
     return stream->peer;
 }
 
-/* Frees what gRPC wrote into the stream, which belongs to the call, and then the call. */
+/* Frees what gRPC wrote into the stream, which belongs to the call, and then the call itself. */
 static void drop_call(struct cw_stream *stream)
 {
     if (!stream->call)

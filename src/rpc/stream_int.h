@@ -18,11 +18,11 @@ struct out_msg {
 };
 struct cw_stream {
     struct cw_rpc *rpc;
-    struct cw_channel *channel; /* on the client side, with a reference; else NULL */
-    struct cw_server *server;   /* on the server side, entered until the call is over; else NULL */
-    grpc_call *call;            /* NULL when over */
-    /* The relay's number of the stream, of which only rpc, channel, method and peer are then used.
-     * 0: it is a stream of gRPC. */
+    struct cw_channel *channel; /* client side: holds a reference; otherwise NULL */
+    struct cw_server *server;   /* server side: entered until the call is over; otherwise NULL */
+    grpc_call *call;            /* NULL when the stream is over */
+    /* The relay's number of the stream, for which only rpc, channel, method and peer are used; 0:
+     * gRPC is used directly. */
     uint64_t relayed;
     char *method;
     char *peer;
@@ -34,41 +34,41 @@ struct cw_stream {
     bool over;      /* it has ended, and on_close was called if it had an owner then */
     bool hold_open; /* server side: it goes on after the peer has half-closed it */
 
-    /* sending */
+    /* The fields below are for sending. */
     struct cw_rpc_op start_op, send_op, finish_op;
-    struct out_msg *head, **tail; /* the head is in flight while `sending` */
+    struct out_msg *head, **tail; /* the message at the head is in flight while `sending` is set */
     size_t queued, low;
     bool sending, above_low;
     bool finishing, finish_sent;
     int finish_code;
     char *finish_msg;
 
-    /* receiving */
+    /* The fields below are for receiving. */
     struct cw_rpc_op recv_op;
     grpc_byte_buffer *recv_buffer;
     bool receiving, paused, recv_end;
 
-    /* the end: RECV_STATUS_ON_CLIENT or RECV_CLOSE_ON_SERVER */
-    struct cw_rpc_op status_op; /* the operation named above */
-    struct cw_rpc_op meta_op;   /* client side: the server's initial metadata */
+    /* The fields below are for the end: RECV_STATUS_ON_CLIENT or RECV_CLOSE_ON_SERVER. */
+    struct cw_rpc_op status_op; /* the operation that is named above */
+    struct cw_rpc_op meta_op;   /* client side: receives the server's initial metadata */
     bool status_done;
     grpc_status_code status;
     grpc_slice details;
     grpc_metadata_array initial_md, trailing_md;
     int cancelled;
 
-    struct cw_rpc_linger linger; /* freed after it was finished */
+    struct cw_rpc_linger linger; /* used if the stream was freed after it was finished */
 };
 
 /* ---- the send queue (stream_queue.c) ---- */
 void stream_queue_init(struct cw_stream *stream);
-/* Appends a message made of the buffers, of each of which it takes a reference. */
+/* Appends a message that consists of the buffers; takes a reference to each. */
 void stream_add_out(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n);
 void stream_remove_head(struct cw_stream *stream);
-void stream_drop_queue(struct cw_stream *stream); /* removes all messages */
+void stream_drop_queue(struct cw_stream *stream); /* Removes all messages. */
 
 /* ---- the end (stream_end.c) ---- */
-void stream_destroy(struct cw_stream *stream); /* nothing is pending */
+void stream_destroy(struct cw_stream *stream); /* Frees the stream; no operation may be pending. */
 /* Called last in the completion of every batch. Uncounts the batch, calls on_close if the stream is
  * over, and frees what can be freed; so the stream may be gone afterwards. */
 void stream_done(struct cw_stream *stream);

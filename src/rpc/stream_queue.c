@@ -3,7 +3,8 @@
 #include "base/mem.h"
 #include "rpc/stream_int.h"
 
-#define MESSAGE_BYTES 512 /* memory of gRPC and of the queue for a message, besides its bytes */
+/* bytes of memory that gRPC and the queue use for a message in addition to its bytes */
+#define MESSAGE_BYTES 512
 
 void stream_queue_init(struct cw_stream *stream)
 {
@@ -45,6 +46,7 @@ size_t cw_stream_queued(const struct cw_stream *stream)
 
 void cw_stream_set_low(struct cw_stream *stream, size_t bytes)
 {
-    stream->low = bytes; /* never reached on a relayed stream, whose queue here is empty */
+    /* on a stream through a relay the queue here is always empty, so the mark is never reached */
+    stream->low = bytes;
     stream->above_low = stream->queued > bytes;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending on a stream: one message of the queue is in flight at a time, as gRPC takes no more. The
- * end of our side is sent after the queue. */
+/* Sending on a stream. One message of the queue is in flight at a time, since gRPC takes no more.
+ * The end of our side is sent after the queue. */
 #include "base/mem.h"
 #include "rpc/relay.h"
 #include "rpc/stream_int.h"
@@ -52,7 +52,7 @@ static void on_sent(struct cw_rpc_op *op, bool ok)
     stream->sending = false;
     stream_remove_head(stream);
     if (!ok)
-        stream_drop_queue(stream); /* the call is broken: its status follows */
+        stream_drop_queue(stream); /* the call is broken; its status will follow */
     else
         pump_out(stream);
     if (stream->above_low && stream->queued <= stream->low) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread sanitizer cannot see that libgrpc (not instrumented) orders grpc_call_start_batch
- * before the completion of its tag. These two say so; nothing in other builds. */
+/* The thread sanitizer cannot see that libgrpc, which is not instrumented, orders
+ * grpc_call_start_batch before the completion of its tag. These two macros state it; in other
+ * builds they do nothing. */
 #ifndef CW_RPC_TSAN_H
 #define CW_RPC_TSAN_H
 
