@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every node that can be cached is a candidate, and so is caching nothing. Each is priced over
- * all epochs that are left, the filling ones included (autocache_model.c), and the cheapest is
- * chosen: time, plus a little for CPU time, so that of plans equally fast the one that leaves
- * more CPU to others wins. A standing decision is kept unless another beats it clearly, or
- * measurement has contradicted what it promised. */
+/* The autocache policy `auto`. Every node that can be cached is a candidate, and so is caching
+ * nothing. The cost of each is predicted over all epochs that are left, including those that fill
+ * the cache (autocache_model.c), and the cheapest is chosen. The cost is time, plus a little for
+ * CPU time, so that of equally fast plans the one that leaves more CPU to others is chosen. A
+ * decision that was made before is kept, unless another plan is clearly cheaper, or measurement has
+ * contradicted its prediction. */
 #include <math.h>
 #include "base/mem.h"
 #include "policies/autocache_model.h"
 #include "policies/text.h"
 
-/* a second of every thread's CPU time counts as so many seconds of waiting */
+/* a second of CPU time of every thread counts as so many seconds of waiting */
 #define CPU_WEIGHT 0.05
-#define GAIN_MIN 0.02          /* of the score: below that nothing is cached ... */
-#define CPU_GAIN_MIN 0.2       /* ... unless so much CPU time is saved */
-#define BEATS 0.10             /* a standing decision falls when another is cheaper by so much */
-#define BEATS_REFUTED 0.02     /* the same when it promised something else than what was measured */
-#define EQUAL 0.002            /* differences below that are none */
-#define CONTRADICTION 1.5      /* measured epoch against promised, either way */
-#define CONTRADICTION_NS 0.1e9 /* and no less than this: short epochs differ for other reasons */
-#define OUTPUTS_MIN 2.0        /* evidence before the first decision */
+/* part of the score that caching must save, otherwise nothing is cached ... */
+#define GAIN_MIN 0.02
+#define CPU_GAIN_MIN 0.2 /* ... unless it saves this part of the CPU time */
+/* part of the score by which another plan must be cheaper to replace the present decision */
+#define BEATS 0.10
+/* the same, if the present decision predicted something else than was measured */
+#define BEATS_REFUTED 0.02
+#define EQUAL 0.002 /* smaller differences count as none */
+/* ratio between measured and predicted epoch, either way, that contradicts a decision */
+#define CONTRADICTION 1.5
+/* the difference must also be at least this: short epochs differ for other reasons */
+#define CONTRADICTION_NS 0.1e9
+#define OUTPUTS_MIN 2.0 /* number of outputs that must be measured before the first decision */
 #define ELEMENTS_MIN 32.0
 
 struct plan {
@@ -32,8 +38,8 @@ static double score(const struct cw_autocache_snapshot *s, const struct cw_plan_
     return cost->total_ns + CPU_WEIGHT * cost->cpu_ns / fmax(s->threads, 1);
 }
 
-/* What an epoch takes besides what the nodes account for: leases, sending, starting. Known once
- * an epoch was computed. */
+/* Returns the time that an epoch takes in addition to what the nodes account for: leases, sending,
+ * starting. It is known once an epoch was computed. */
 static double overhead(const struct cw_autocache_snapshot *s)
 {
     struct cw_plan_cost cost;
@@ -45,7 +51,7 @@ static double overhead(const struct cw_autocache_snapshot *s)
     return cost.by_trainer || !cost.known ? 0 : fmax(0, s->compute_ns - cost.epoch_ns);
 }
 
-/* ---- one line per candidate ---- */
+/* ---- one line of text for each candidate ---- */
 
 static void add_cost(struct cw_str *out, const struct cw_autocache_snapshot *s,
                      const struct cw_plan_cost *cost)
@@ -91,7 +97,7 @@ static void add_refused(struct cw_str *out, const struct cw_autocache_node *node
 
 /* ---- the choice ---- */
 
-/* Whether it is worth the store's room: some time, or a good deal of CPU time. */
+/* Whether caching is worth the store's space: it saves some time, or much CPU time. */
 static bool is_worth(const struct plan *plan, const struct plan *compute)
 {
     return !compute->cost.known || plan->score < (1 - GAIN_MIN) * compute->score ||
@@ -107,7 +113,8 @@ static struct plan evaluate(const struct cw_autocache_snapshot *s, size_t node, 
     return plan;
 }
 
-/* Prices all; ret_current is the standing decision's plan. The candidates' lines go to out. */
+/* Predicts the cost of all candidates and returns the cheapest; *ret_current receives the plan of
+ * the present decision. The lines of the candidates are appended to out. */
 static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *ret_compute,
                            struct plan *ret_current, struct cw_str *out)
 {
@@ -124,7 +131,8 @@ static struct plan best_of(const struct cw_autocache_snapshot *s, struct plan *r
         add_candidate(out, s, &plan);
         if (i == s->current)
             *ret_current = plan;
-        /* Of equals (a mark or a shuffle behind a node) the first: it is the one that works. */
+        /* Of equally cheap plans (a mark or a shuffle behind a node) the first is taken: it is the
+         * node that does the work. */
         if (plan.cost.known && is_worth(&plan, &compute) &&
             (!best.cost.known || plan.score < (1 - EQUAL) * best.score))
             best = plan;
@@ -142,8 +150,8 @@ static bool is_enough(const struct cw_autocache_snapshot *s)
            s->elements_measured * per_output >= fmin(ELEMENTS_MIN, outputs * per_output);
 }
 
-/* Nothing is measured yet, but there are records: they are read. The node that has most of its
- * records; of equals the last. */
+/* Returns the node with the most cached records, for the time before anything is measured: those
+ * records are read. Of equal nodes the last is taken. */
 static size_t most_cached(const struct cw_autocache_snapshot *s)
 {
     size_t best = CW_POLICY_NONE;
@@ -166,7 +174,7 @@ static bool is_contradicted(const struct cw_autocache_snapshot *s)
             s->epoch_ns < s->predicted_ns / CONTRADICTION - CONTRADICTION_NS);
 }
 
-/* ---- the sentence ---- */
+/* ---- the sentence that gives the reason ---- */
 
 static void add_name(struct cw_str *out, const struct cw_autocache_snapshot *s, size_t node)
 {

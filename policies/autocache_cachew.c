@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The published decision of Cachew (ATC 2022): profile until 300 outputs were computed, then
- * compare computing everything, reading what stands at the mark "source", and reading what is
- * behind all that can be cached, by a model of how long the store takes to give a record. One
- * decision a job.
+/* The autocache policy `cachew`: the published decision of Cachew (ATC 2022). It profiles until 300
+ * outputs were computed, then compares three plans: computing everything, reading the elements at
+ * the mark "source", and reading the last node that can be cached. A model says how long the store
+ * takes to give a record. There is one decision a job.
  *
  *   compute = c * E                          E outputs measured, c thread time of one, all nodes
  *                                         together
  *   full    = R(row) * rows + the rest       rows of the last node that can be cached, the rest
- *           is what stands behind it (the original: nothing)
+ *           is what comes behind it (in the original: nothing)
  *   source  = (compute - io) + R(row_m) * M  io thread time up to the mark, M elements there
  *
- * Least wins; of equals source before full before compute, or without a mark full before
- * compute. Samples are summed over epochs: the original forgot them at the end of each, so that
- * small data sets stayed in profiling for ever. Argument: a number is the threshold, "table"
- * takes R from the original's table instead of the measured points; both with a comma between. */
+ * The smallest is chosen; of equal ones source before full before compute, or without a mark full
+ * before compute. Samples are summed over epochs: the original forgot them at the end of each, so
+ * that small data sets stayed in profiling for ever. The argument may be a number, which is the
+ * threshold of outputs, or "table", which takes R from the original's table instead of the measured
+ * points, or both with a comma between. */
 #include <math.h>
 #include <string.h>
 #include "base/mem.h"
@@ -21,14 +22,14 @@
 #include "policies/text.h"
 
 #define THRESHOLD 300
-#define COMPLETE 0.99 /* of the records: counts as cached */
+#define COMPLETE 0.99 /* a node with this part of its records in the cache counts as cached */
 
 struct settings {
     double threshold;
     bool table;
 };
 
-/* Milliseconds that a row of so many bytes took from the authors' GlusterFS. */
+/* Milliseconds that the authors' GlusterFS took for a row of so many bytes. */
 static const struct cw_autocache_point published[] = {
     {100e3, 3762.75},      {1e6, 254855.25},    {5e6, 5626863},      {10e6, 11941716.5},
     {15e6, 13677828.25},   {20e6, 22252481.25}, {25e6, 26339222.75}, {30e6, 30496200.75},
@@ -83,11 +84,11 @@ static bool is_source_mark(const char *mark)
 }
 
 struct numbers {
-    size_t mark, last; /* nodes, or NONE */
+    size_t mark, last; /* indices of nodes, or NONE */
     double compute, full, source;
 };
 
-/* above[i]: node i is `node` or stands above it. */
+/* Sets above[i] for every node i that is `node` or comes behind it. */
 static void find_above(const struct cw_autocache_snapshot *s, size_t node, bool *above)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -98,7 +99,7 @@ static void find_above(const struct cw_autocache_snapshot *s, size_t node, bool 
     }
 }
 
-/* Thread time that the measured outputs took in the nodes up to this one. */
+/* Returns the thread time that the measured outputs took in the nodes up to this one. */
 static double time_to(const struct cw_autocache_snapshot *s, size_t node)
 {
     cw_autofree bool *above = CW_NEW_ARRAY(bool, s->n);
@@ -164,7 +165,7 @@ static void choose(const struct cw_autocache_snapshot *s, const struct settings 
         what = "source cache";
     }
     d->decided = true;
-    /* The model speaks of one thread; an epoch is spread over all. */
+    /* The model is about one thread; an epoch is divided among all threads. */
     double outputs = s->nodes[s->n - 1].elements_n;
     d->epoch_ns =
         s->elements_measured > 0 ? ns / s->elements_measured * outputs / fmax(s->threads, 1) : 0;
@@ -191,7 +192,7 @@ static bool is_complete(const struct cw_autocache_node *node)
            node->cached >= COMPLETE * cw_autocache_records(node);
 }
 
-/* What a job of the same pipeline has cached is used at once: the full cache before the source
+/* Uses at once what a job of the same pipeline has cached: the full cache before the source
  * cache. */
 static bool use_cached(const struct cw_autocache_snapshot *s, struct cw_autocache_decision *d)
 {

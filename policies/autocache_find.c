@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every autocache policy, by name. */
+/* Finds autocache policies by name. */
 #include <string.h>
 #include "policies/policy.h"
 

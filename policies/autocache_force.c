@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node that the user names is cached, whatever it costs. */
+/* The autocache policy `force`: the node that the user names is cached, whatever it costs. */
 #include "base/mem.h"
 #include "policies/policy.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Snapshots as JSON and back. One table a struct names its numbers, so that printing and reading
- * cannot differ. */
+/* Prints snapshots as JSON, and reads them. One table for each struct names its numbers, so that
+ * printing and reading cannot differ. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

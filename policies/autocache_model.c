@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model of an epoch (docs/autocaching.md). From the output up each node is asked for a share
- * of its elements; a cached node gives what it has by reading, and asks its inputs for the rest
- * only. The epoch takes as long as the slowest of threads, store and trainer. Epochs are gone
- * through one by one while the cache fills, then multiplied. */
+/* A model of an epoch (docs/autocaching.md). Beginning with the output, each node is asked for a
+ * part of its elements; a cached node gives the elements that it has by reading, and asks its
+ * inputs only for the others. An epoch takes as long as the slowest of threads, store and trainer.
+ * Epochs are computed one by one while the cache fills; the remaining ones are multiplied. */
 #include "policies/autocache_model.h"
 
 #include <math.h>
 #include "base/mem.h"
 
-#define FILLING_MAX 200 /* epochs gone through one by one */
+#define FILLING_MAX 200 /* the most epochs that are computed one by one */
 
 struct work {
     double thread_ns, cpu_ns, read_bytes;
-    double computed; /* share of the candidate's elements that is computed */
+    double computed; /* part of the candidate's elements that is computed */
     bool known;
 };
 
@@ -33,7 +33,7 @@ double cw_autocache_interpolate(const struct cw_autocache_point *points, size_t 
     return fmax(0, a->ns + (b->ns - a->ns) * (bytes - a->bytes) / (b->bytes - a->bytes));
 }
 
-/* One whole epoch with share[i] of node i's records in the cache. */
+/* Returns the work of one whole epoch, with share[i] of node i's records in the cache. */
 static struct work walk(const struct cw_autocache_snapshot *s, size_t candidate,
                         const double *share, double *demand)
 {
@@ -57,8 +57,8 @@ static struct work walk(const struct cw_autocache_snapshot *s, size_t candidate,
     return work;
 }
 
-/* How much of the candidate's records the store has room for: what is free, and what other
- * candidates of the pipeline take that would go then. */
+/* Returns the part of the candidate's records for which the store has space: what is free, and what
+ * other candidates of the pipeline occupy, which would be evicted. */
 static double room_share(const struct cw_autocache_snapshot *s, size_t candidate)
 {
     const struct cw_autocache_node *node = &s->nodes[candidate];
@@ -79,7 +79,7 @@ struct fill {
     struct cw_plan_cost *cost;
 };
 
-/* Length of a whole epoch whose share is what it is now, without writing. */
+/* Returns the length of a whole epoch with the present share, without writing. */
 static double epoch_length(const struct fill *f, const struct work *work, double extra_ns)
 {
     const struct cw_autocache_snapshot *s = f->s;
@@ -91,8 +91,8 @@ static double epoch_length(const struct fill *f, const struct work *work, double
     return ns;
 }
 
-/* One epoch, or `part` of one: adds its cost, and what it leaves in the cache. Returns whether
- * the next is like this one. */
+/* Adds the cost of one epoch, or of `part` of one, and what it adds to the cache. Returns whether
+ * the next epoch is like this one. */
 static bool one_epoch(struct fill *f, double part)
 {
     const struct cw_autocache_snapshot *s = f->s;
@@ -104,12 +104,12 @@ static bool one_epoch(struct fill *f, double part)
                records = cw_autocache_records(node);
         double *share = &f->share[f->candidate];
         put = fmax(0, fmin(f->room - *share, work.computed)) * records;
-        /* what the store does not take in time is not kept */
+        /* records that the store does not accept in time are lost */
         if (s->store.write_bytes_s > 0 && node->bytes > 0)
             put = fmin(put, s->store.write_bytes_s * length / 1e9 / node->bytes);
         put_ns = put * each_ns;
         length = epoch_length(f, &work, put_ns);
-        /* The measurement of a full cache stands for the model. */
+        /* The measured epoch with a full cache replaces the model. */
         if (node->epoch_ns > 0 && *share >= 0.95)
             length = fmax(node->epoch_ns, s->trainer_ns);
         *share = records > 0 ? fmin(1, *share + part * put / records) : *share;
@@ -119,7 +119,8 @@ static bool one_epoch(struct fill *f, double part)
         length = fmax(s->compute_ns, s->trainer_ns);
     }
     bool same = put * part < 1e-3;
-    for (size_t i = 0; i < s->n; i++) { /* explicit caches fill within the epoch */
+    /* caches that the pipeline asks for fill within the epoch */
+    for (size_t i = 0; i < s->n; i++) {
         if (s->nodes[i].asked && i != f->candidate && f->share[i] < 1 && part >= 1) {
             f->share[i] = 1;
             same = false;
@@ -171,7 +172,7 @@ void cw_autocache_cost(const struct cw_autocache_snapshot *s, size_t node, doubl
     }
     double left = fmax(s->epochs_left, 0);
     for (int e = 0; e < FILLING_MAX && left > 0; e++) {
-        /* This epoch may be half over: the whole ones follow the part. */
+        /* The present epoch may be partly over: this part comes first, then the whole ones. */
         double part = e == 0 && left > floor(left) ? left - floor(left) : 1;
         bool same = one_epoch(&f, part);
         left -= part;
@@ -180,7 +181,7 @@ void cw_autocache_cost(const struct cw_autocache_snapshot *s, size_t node, doubl
             left = 0;
         }
     }
-    /* What an epoch takes in the end, even when none is left that would. */
+    /* The length of an epoch in the end, even if no epoch is left that would be so. */
     struct cw_plan_cost total = *ret_cost;
     (void)one_epoch(&f, 1);
     total.epoch_ns = f.cost->epoch_ns;

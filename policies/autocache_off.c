@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is cached but what operators `cache` ask for. */
+/* The autocache policy `off`: only what operators `cache` ask for is cached. */
 #include "policies/policy.h"
 
 static int decide(const struct cw_autocache_snapshot *snapshot, const char *argument,

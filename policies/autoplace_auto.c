@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default: the lowest cost per epoch at no more than max_stall of slowdown. Where Pecan
- * compares single windows with the one before, this takes the median of three, compares with the
- * best that was seen, and measures what local workers do to their host directly: the trainer's
- * own step, with them and without.
+/* The autoplace policy `auto`, which is the default: the lowest cost of an epoch that makes it
+ * slower by at most max_stall. Where Pecan compares single windows with the one before, this policy
+ * takes the median of three, compares with the best that was seen, and measures directly what local
+ * workers do to their host: the trainer's own step with them and without.
  *
- *   1. remote workers by autoscale `auto`, until it has settled: the best time, and the step
- *      without local load
- *   2. local ones: 1, 2, 4, ... while the step stays within max_stall of that, until they could
- *      do all; the first failure is halved back
- *   3. remote ones away: as many as the local ones should replace, then one by one while the
- *      trainer does not wait. Where it does, a local worker
- *      more is tried before a remote one is taken back, since it costs nothing
- *   4. stable. A trainer that waits all the same gets more, local ones first; a remote worker
- *      that should not be needed is tried without; what
- *      brought nothing is not tried again for 30 windows, then 60, ...
- *      Begins anew when the trainer's demand or its step changes by a quarter for three windows
+ *   1. Remote workers are chosen by autoscale `auto` until that has settled. This gives the best
+ *      time, and the step without local load.
+ *   2. Local workers are added: 1, 2, 4, ... while the step stays within max_stall of that, until
+ *      they could do all the work; after the first failure their number is halved back.
+ *   3. Remote workers are taken away: as many as the local ones should replace, then one by one
+ *      while the trainer does not wait. If it waits, one more local worker is tried before a remote
+ *      one is taken back, since a local worker costs nothing.
+ *   4. Stable. If the trainer waits nevertheless, it gets more workers, local ones first. If a
+ *      remote worker should not be needed, it is tried without. A trial that brought nothing is not
+ *      repeated for 30 windows, then 60, and so on. The policy begins anew if the trainer's demand
+ *      or its step has changed by a quarter for three windows.
  *
- * Without any remote worker there are only local ones, by autoscale `auto`. */
+ * If there are no remote workers at all, only local ones are used, by autoscale `auto`. */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -24,19 +24,20 @@
 
 #define STALL 0.05
 #define REOPEN 0.25
-#define ROUND_DOWN 0.05 /* 2.05 workers are 2: measurement says whether they are */
-#define GAIN_LEAST 0.15 /* as autoscale `auto` */
+#define ROUND_DOWN 0.05 /* 2.05 workers count as 2: measurement decides whether they are enough */
+#define GAIN_LEAST 0.15 /* the same constant as in autoscale `auto` */
 #define AGAIN_AFTER 30
 #define AGAIN_DOUBLINGS 10
 #define NOT_KNOWN (-1.0)
-/* a trainer that waits so much of its time, where it did not before, says enough with one window */
+/* If the trainer waits so large a part of its time, and did not before, one window is enough to
+ * decide. */
 #define HOPELESS 0.6
 
 extern const struct cw_scale_policy cw_policy_autoscale_auto;
 
-struct limits { /* of one decision */
+struct limits { /* limits of one decision */
     const struct cw_scale_options *options;
-    double stall, local, remote; /* the most that there can be now */
+    double stall, local, remote; /* the largest numbers of workers that are possible now */
 };
 
 static void go(struct cw_scale_state *s, struct cw_scale_decision *d, enum cw_scale_phase phase,
@@ -55,14 +56,15 @@ static void settle(struct cw_scale_state *s, struct cw_scale_decision *d, double
     go(s, d, CW_SCALE_STABLE, r, l);
 }
 
-/* Workers in all that should do, by what one gives; 0 = not known. */
+/* Returns how many workers in total should be enough, given what one contributes; 0: not known. */
 static double needed(const struct cw_scale_window *w)
 {
     return w->rate > 0 && w->step_s > 0 ? fmax(ceil(1 / (w->step_s * w->rate) - ROUND_DOWN), 1) : 0;
 }
 
-/* converged: step and workers without local load, and the best time seen. phase_count: local
- * workers that were fine. */
+/* Whether the trainer's step is as it was without local load. s->converged has that step, the
+ * number of workers then, and the best time seen; s->phase_count is the number of local workers
+ * that were fine. */
 static bool step_is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w,
                          double stall)
 {
@@ -71,7 +73,7 @@ static bool step_is_fine(const struct cw_scale_state *s, const struct cw_scale_w
 
 static bool is_fine(const struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
-    /* a longer step is no loss to a trainer that waited, and waits less */
+    /* A longer step is no loss for a trainer that waited before, and waits less now. */
     if (w->seconds < s->converged.seconds * (1 - stall))
         return true;
     return step_is_fine(s, w, stall) &&
@@ -148,10 +150,10 @@ static void local_up(struct cw_scale_state *s, const struct cw_scale_window *w,
     go(s, d, CW_SCALE_LOCAL_UP, w->remote, next);
 }
 
-/* ---- fewer remote ones, or more of either ---- */
+/* ---- fewer remote workers, or more of either kind ---- */
 
-/* Local workers that should make the trainer wait no more; as many as there are: no more can be
- * had. */
+/* Returns the number of local workers with which the trainer should not wait any more; the present
+ * number if there can be no more. */
 static double more_local(const struct cw_scale_state *s, const struct cw_scale_window *w,
                          const struct limits *limits)
 {
@@ -160,7 +162,7 @@ static double more_local(const struct cw_scale_state *s, const struct cw_scale_w
     return fmax(fmin(to, fmin(limits->local, s->local_floor - 1)), w->local);
 }
 
-/* One remote worker did not do: more, as long as that pays. */
+/* Adds remote workers after one more was not enough, as long as that pays. */
 static void more_remote(struct cw_scale_state *s, const struct cw_scale_window *w,
                         const struct limits *limits, struct cw_scale_decision *d)
 {
@@ -218,7 +220,8 @@ static void not_enough(struct cw_scale_state *s, const struct cw_scale_window *w
         go(s, d, CW_SCALE_REMOTE_DOWN, to, s->phase_count);
 }
 
-/* Local workers that are much slower than the remote ones in whose place they are: back at once. */
+/* Whether local workers are much slower than the remote ones that they replaced: then these are
+ * taken back at once. */
 static bool goes_back(struct cw_scale_state *s, const struct cw_scale_window *w,
                       struct cw_scale_decision *d)
 {
@@ -236,8 +239,8 @@ static bool goes_back(struct cw_scale_state *s, const struct cw_scale_window *w,
 static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *w,
                         const struct limits *limits, struct cw_scale_decision *d)
 {
-    /* fewer remote ones do not make the step longer: where the local ones are no more than were
-     * fine, that is something else */
+    /* Fewer remote workers do not make the step longer: if there are no more local workers than
+     * were fine before, the reason is another one. */
     bool as_fast = w->local <= s->phase_count && w->wait_share <= limits->stall;
     if (!as_fast && !is_fine(s, w, limits->stall)) {
         not_enough(s, w, limits, d);
@@ -255,7 +258,7 @@ static void remote_down(struct cw_scale_state *s, const struct cw_scale_window *
     }
 }
 
-/* ---- settled ---- */
+/* ---- stable ---- */
 
 static bool has_changed(struct cw_scale_state *s, const struct cw_scale_window *w)
 {
@@ -277,7 +280,7 @@ static void begin_anew(struct cw_scale_state *s, const struct cw_scale_window *w
     cw_scale_target(s, d, fmax(w->remote, 1), 0);
 }
 
-/* It waits all the same. */
+/* Reacts when the trainer waits in the stable state. */
 static void mend(struct cw_scale_state *s, const struct cw_scale_window *w,
                  const struct limits *limits, struct cw_scale_decision *d)
 {
@@ -346,8 +349,8 @@ static int remote_first(const struct cw_scale_window *window, const struct limit
     return rc;
 }
 
-/* No remote worker is to be had: as many local ones as the trainer needs, by what they bring. In
- * the state remote stands for local. */
+/* Decides for a job that can have no remote workers: as many local ones as the trainer needs, by
+ * what they contribute. In the state `remote` then means local. */
 static int here_only(const struct cw_scale_window *window, double local_max,
                      const struct cw_scale_options *options, struct cw_scale_state *s,
                      struct cw_scale_decision *d, struct cw_err *err)
@@ -368,7 +371,8 @@ static void go_on(const struct cw_scale_window *window, const struct limits *lim
 {
     struct cw_scale_window w;
     cw_scale_target(s, d, s->remote, s->local);
-    if (window->remote != s->remote || window->local != s->local) /* they are on their way */
+    /* the workers of the last decision have not all arrived yet */
+    if (window->remote != s->remote || window->local != s->local)
         return;
     cw_scale_remember(s, window);
     if (s->phase == CW_SCALE_STABLE)
@@ -381,10 +385,11 @@ static void go_on(const struct cw_scale_window *window, const struct limits *lim
     else if (s->local >= 1)
         local_up(s, &w, limits, d);
     else
-        begin_local(s, &w, limits, d); /* others have the remote ones that it wanted */
+        begin_local(s, &w, limits, d); /* other jobs have the remote workers that it wanted */
 }
 
-/* Others have the rest of the fleet, or the client can start no more. */
+/* Whether the job gets fewer workers than it wants, because other jobs have the rest of the fleet,
+ * or the client can start no more. */
 static bool is_cut(const struct limits *limits, struct cw_scale_state *s,
                    struct cw_scale_decision *d)
 {
@@ -424,7 +429,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
         return here_only(window, limits.local, options, s, d, err);
     if (is_cut(&limits, s, d))
         return 0;
-    if (s->phase == CW_SCALE_BEGIN && s->local > 0) { /* it goes on where it was */
+    if (s->phase == CW_SCALE_BEGIN && s->local > 0) { /* it continues with the number that it had */
         s->local_floor = limits.local + 1;
         s->phase = CW_SCALE_STABLE;
     }

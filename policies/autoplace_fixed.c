@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that the user gave: so many remote workers, and so many beside the trainer. */
+/* The autoplace policy `fixed`: the user gives the numbers of remote workers, and of workers beside
+ * the trainer. */
 #include "policies/scale_int.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No workers on the trainer's host. */
+/* The autoplace policy `off`: there are no workers on the trainer's host. */
 #include "policies/scale_int.h"
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pecan's AutoPlacement (Graur et al., ATC'24, and the published state machine): remote workers
- * are added while each brings more than 3 % (or, with prices, more than it costs); then local
- * ones, which cost nothing, while no window is more than 10 % slower than the one before; then
- * remote ones are taken away while that is cheaper. Windows are compared with the newest one
- * that had other workers.
+/* The autoplace policy `pecan`: Pecan's AutoPlacement (Graur et al., ATC'24, and the published
+ * state machine). Remote workers are added while each brings more than 3 % (or, with prices, more
+ * than it costs); then local ones, which cost nothing, while no window is more than 10 % slower
+ * than the one before; then remote ones are taken away while that is cheaper. A window is compared
+ * with the newest one that had other workers.
  *
  *   adding the (n+1)th pays    gain * (C + n W) > W (1 - gain)      C, W: prices of client and
  *                              worker per hour
@@ -17,10 +17,10 @@
 #define CLIENT_PRICE 4.96
 #define WORKER_PRICE 0.427319
 
-struct view { /* what one decision sees */
+struct view { /* the input of one decision */
     const struct cw_scale_options *options;
-    double r, l;   /* now */
-    double r0, l0; /* in the window compared with */
+    double r, l;   /* remote and local workers now */
+    double r0, l0; /* remote and local workers in the window that is compared with */
     double gain;
     double remote_now, remote_max, local_max;
 };
@@ -111,7 +111,8 @@ static void remote_down(const struct view *v, struct cw_scale_state *s, struct c
     set(s, d, CW_SCALE_LOCAL_UP, r, v->l + 1);
 }
 
-/* False: nothing to compare with, or not to be trusted. */
+/* Fills the view. Returns false if there is no window to compare with, or none that can be
+ * trusted. */
 static bool compare(struct cw_scale_state *s, struct view *v, struct cw_scale_decision *d)
 {
     if (s->history_n == 1) {
@@ -131,7 +132,7 @@ static bool compare(struct cw_scale_state *s, struct view *v, struct cw_scale_de
     v->gain = 1 - cw_scale_batch_s(last) / cw_scale_batch_s(other);
     if (isfinite(v->gain) && fabs(v->gain) <= cw_scale_or(v->options->outlier, 1.3))
         return true;
-    s->history_n--; /* an impossible window */
+    s->history_n--; /* the window cannot be right */
     cw_scale_target(s, d, s->remote, s->local);
     return false;
 }
@@ -149,12 +150,13 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     v.local_max = cw_scale_or(options->max_local, LOCAL_MAX);
     if (s->phase == CW_SCALE_BEGIN)
         set(s, d, CW_SCALE_REMOTE_UP, v.r, v.l);
-    if (v.r != s->remote && v.remote_now > v.r) { /* the workers are on their way */
+    /* the workers of the last decision have not all arrived yet */
+    if (v.r != s->remote && v.remote_now > v.r) {
         cw_scale_target(s, d, s->remote, s->local);
         return 0;
     }
     if ((v.r != s->remote || v.l != s->local) && s->phase != CW_SCALE_STABLE)
-        s->phase = CW_SCALE_LOCAL_UP; /* there are no more */
+        s->phase = CW_SCALE_LOCAL_UP; /* there are no more remote workers */
     cw_scale_remember(s, window);
     if (s->phase == CW_SCALE_STABLE)
         set(s, d, CW_SCALE_STABLE, s->remote, s->local);

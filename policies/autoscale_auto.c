@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default. It knows what the published climb has to find out: what the trainer would take if
- * it never waited (its own step), and what one worker gives when nothing holds it up. So it
- * jumps to the number that should do, and then lets measurement decide:
+/* The autoscale policy `auto`, which is the default. It knows what the published hill climb has to
+ * find out: how fast the trainer would take batches if it never waited (its own step), and how fast
+ * one worker computes them when nothing holds it up. So it jumps to the number of workers that
+ * should be enough, and then lets measurement decide:
  *
- *   rate of n workers   n * r / (1 + a * (n - 1)): one worker's rate, and what each further one
- *                       costs of it; a follows from two
- *                       windows in which the trainer waited (so that the workers were what was
- *                       measured)
- *   enough              the trainer waits at most max_stall of its time
- *   not enough, but the workers' own rate says that they are: one window more is asked
- *   too many            the same demand could be met with fewer, in three windows one after the
- *                       other
- *   not enough          a number at which the trainer waited is not tried again until its demand
- *                       changes by a tenth
- *   no help             more workers brought nothing, or less than they cost: not tried again
- *                       for that demand, but after 30 windows, then 60, ...:
- *                       one bad measurement must not hold for ever
- *   others have them    it wants them as long as it waits, and no longer */
+ *   rate of n workers   n * r / (1 + a * (n - 1)): r is the rate of one worker, and a what each
+ *                       further one costs. a follows from two windows in which the trainer waited,
+ *                       so that the workers were the limit.
+ *   enough              The trainer waits at most max_stall of its time.
+ *   contradiction       The trainer waits although the workers' own rate says that they are enough:
+ *                       one more window is measured.
+ *   too many            The same demand could be met with fewer, in three windows one after
+ *                       another.
+ *   not enough          A number at which the trainer waited is not tried again until its demand
+ *                       has changed by a tenth.
+ *   no help             More workers brought nothing, or less than they cost. They are not tried
+ *                       again for that demand, except after 30 windows, then 60, and so on, since
+ *                       one bad measurement must not count for ever.
+ *   taken               If other jobs have the workers, it wants them as long as its trainer
+ * waits. */
 #include "policies/scale_int.h"
 
 #include <math.h>
 
 #define STALL 0.05
 #define DEMAND_CHANGED 0.1
-#define ROUND_DOWN 0.05 /* 2.05 workers are 2: measurement says whether they are */
-/* a worker that brings less than this share of a usual one is not worth having, when there are
- * no prices */
+#define ROUND_DOWN 0.05 /* 2.05 workers count as 2: measurement decides whether they are enough */
+/* Without prices, a worker is not worth having if it brings less than this part of what a usual
+ * worker brings. */
 #define GAIN_LEAST 0.15
 #define DOUBTS 3
-/* calm windows until one worker less is tried, when a worker's rate is not known */
+/* After so many windows without waiting, one worker less is tried if a worker's rate is not
+ * known. */
 #define PROBE_AFTER 8
 #define LOSS_MAX 1.0
 #define AGAIN_AFTER 30
@@ -39,15 +42,15 @@ static double model(const struct cw_scale_state *s, double n)
     return n * s->worker_rate / (1 + s->loss * (n - 1));
 }
 
-/* What the workers computed of it: what the trainer took besides lay ready since before, and
- * says nothing about them. */
+/* Returns the number of batches that the workers computed in the window: others that the trainer
+ * took were ready before, and say nothing about the workers. */
 static double given(const struct cw_scale_window *w)
 {
     double t = w->batches / w->seconds;
     return w->rate > 0 ? fmin(t, w->remote * w->rate) : t;
 }
 
-/* What the trainer takes when it does not wait; 0 = unknown. */
+/* Returns the rate at which the trainer takes batches when it does not wait; 0: unknown. */
 static double demand_of(const struct cw_scale_window *w)
 {
     if (w->step_s > 0)
@@ -72,7 +75,8 @@ static void follow_demand(struct cw_scale_state *s, const struct cw_scale_window
     }
 }
 
-/* Two windows of different numbers in which the workers were the limit give rate and loss. */
+/* Derives the rate of a worker, and the loss with each further one, from two windows with different
+ * numbers of workers in which the workers were the limit. */
 static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
     double n = w->remote, t = given(w);
@@ -91,8 +95,8 @@ static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, doubl
     s->worker_rate = t * (1 + s->loss * (n - 1)) / n;
 }
 
-/* The fewest workers that should meet the demand; where more bring nothing, the last that brings
- * something. */
+/* Returns the smallest number of workers that should meet the demand; if more workers bring
+ * nothing, the last number that brings something. */
 static double enough(const struct cw_scale_state *s, const struct cw_scale_options *o, double from,
                      double most)
 {
@@ -139,7 +143,7 @@ static double grow(struct cw_scale_state *s, const struct cw_scale_window *w,
     return to;
 }
 
-/* Fewer that would do, or as many as there are. */
+/* Returns a smaller number of workers that should be enough, or the present number. */
 static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w,
                      struct cw_str *reason)
 {
@@ -160,7 +164,8 @@ static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w,
     return to;
 }
 
-/* A stumble of the machine, or workers that had only just begun, look like this for one window. */
+/* Whether the window should be ignored once: a short disturbance of the machine, or workers that
+ * have only just begun, look like this for one window. */
 static bool is_unlikely(const struct cw_scale_state *s, const struct cw_scale_window *w)
 {
     return w->rate > 0 && s->demand > 0 && w->remote * w->rate > s->demand * (1 + ROUND_DOWN);
@@ -186,12 +191,13 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     }
     bool is_short = window->remote < cw_scale_clamp(state->remote, available, options);
     if (is_short && window->remote < cw_scale_clamp_now(state->remote, available, options)) {
-        cw_scale_target(state, decision, state->remote, 0); /* on its way */
+        /* the workers of the last decision have not all arrived yet */
+        cw_scale_target(state, decision, state->remote, 0);
         return 0;
     }
     follow_demand(state, window);
     cw_scale_remember(state, window);
-    if (is_short && still_wants(state, window, stall)) { /* others have them */
+    if (is_short && still_wants(state, window, stall)) { /* other jobs have the workers */
         cw_scale_target(state, decision, state->remote, 0);
         return 0;
     }
@@ -217,7 +223,7 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
                     window->remote);
     target = cw_scale_clamp(target, available, options);
     state->phase = target == window->remote ? CW_SCALE_STABLE : CW_SCALE_REMOTE_UP;
-    /* nothing helps this demand: remembered in converged.rate */
+    /* Nothing helps for this demand, which is remembered in converged.rate. */
     if (window->wait_share > stall && target <= window->remote) {
         state->converged = *window;
         state->converged.remote = target;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cachew's hill climb on batch time (Graur et al., ATC'22, and the published scaling code): one
- * worker more while that makes batches more than 7 % faster, back by one when it does not; in
- * the stable state every 21st window is compared with the converged one, and a queue or a batch
- * time that grew by half starts a descent or a climb.
+/* The autoscale policy `cachew`: Cachew's hill climb on batch time (Graur et al., ATC'22, and the
+ * published scaling code). It adds one worker at a time while that makes batches more than 7 %
+ * faster, and goes back by one when it does not. In the stable state every 21st window is compared
+ * with the converged one, and a queue or a batch time that has grown by half starts a descent or a
+ * climb.
  *
- * Two quirks are kept unless options->fixed_quirks: a descent cannot settle at one worker (at
- * one it takes the branch that goes back), and a converged queue of 0 makes the growth no finite
- * number, so that nothing ever starts a rescale. */
+ * Two quirks are kept unless options->fixed_quirks is set: a descent cannot settle at one worker
+ * (at one it takes the branch that goes back), and a converged queue of 0 makes the growth infinite
+ * or NaN, so that nothing ever starts a rescale. */
 #include "policies/scale_int.h"
 
 #include <math.h>
@@ -86,7 +87,7 @@ static double scaling(struct cw_scale_state *state, const struct rule *rule,
     }
     double gain = 1 - cw_scale_batch_s(last) / cw_scale_batch_s(prev);
     if (!isfinite(gain) || fabs(gain) > rule->outlier)
-        return state->remote; /* an outlier */
+        return state->remote; /* the window is an outlier */
     return prev->remote < n ? climb(state, rule, gain, prev, n, reason)
                             : descend(state, rule, gain, prev, last, reason);
 }
@@ -132,8 +133,8 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
     if (window->remote == target)
         target = state->phase == CW_SCALE_STABLE ? stable(state, &rule, window, &decision->reason)
                                                  : scaling(state, &rule, window, &decision->reason);
-    /* A target beyond what there is would be waited for without end (published behaviour): the
-     * limit counts as "no further gain". */
+    /* The published code would wait without end for more workers than exist; here the limit counts
+     * as "no further gain". */
     double possible = cw_scale_clamp(target, available, options);
     if (possible < target && possible == window->remote && state->phase != CW_SCALE_STABLE) {
         cw_str_clear(&decision->reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A number that the user gave. */
+/* The autoscale policy `fixed`: the user gives the number of workers. */
 #include "policies/scale_int.h"
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,

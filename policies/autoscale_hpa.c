@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of Kubernetes' horizontal pod autoscaler on CPU utilisation, which Cachew was
- * compared with: wanted = ceil(now * cpu / target), nothing within 10 % of the target, and the
- * highest wish of the last 5 minutes when it would shrink (kubernetes.io, "Horizontal Pod
- * Autoscaling", algorithm details). It knows nothing of the trainer. */
+/* The autoscale policy `hpa`: the rule of Kubernetes' horizontal pod autoscaler on CPU utilisation,
+ * with which Cachew was compared. wanted = ceil(now * cpu / target); nothing changes within 10 % of
+ * the target; and to shrink, the highest wish of the last 5 minutes counts (kubernetes.io,
+ * "Horizontal Pod Autoscaling", algorithm details). It does not look at the trainer. */
 #include "policies/scale_int.h"
 
 #include <math.h>

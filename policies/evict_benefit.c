@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* benefit: the CPU time that a byte of the chunk saves, aged.
+/* The eviction policy `benefit`: the value of a chunk is the CPU time that each of its bytes saves,
+ * and it falls with age.
  *
  *   worth = (saved + cost) / bytes / (1 + idle / 10 min)
  *
- * saved: CPU time that hits have saved so far; cost: what computing it once takes, that is one
- * use more: so a chunk that was written now is not worth nothing. What is not used for ten
- * minutes is worth half, for an hour a seventh. A cost that nobody knows (the chunk was found in
- * the store) is taken for 10 ns a byte, which decoding takes. */
+ * saved is the CPU time that hits have saved so far. cost is what computing the chunk once takes,
+ * which counts as one more use, so that a chunk that was written just now has a value. A chunk that
+ * was not used for ten minutes is worth half, for an hour a seventh. An unknown cost (the chunk was
+ * found in the store) counts as 10 ns a byte, which is what decoding takes. */
 #include "policies/policy.h"
 
 #define HALF_AFTER_S 600.0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every policy of eviction, by name. */
+/* Finds eviction policies by name. */
 #include <string.h>
 #include "policies/policy.h"
 

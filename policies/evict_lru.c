@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lru: what was not used for the longest time leaves first. */
+/* The eviction policy `lru`: the chunk whose last use is longest ago is evicted first. */
 #include "policies/policy.h"
 
 static double worth(const struct cw_evict_entry *entry)

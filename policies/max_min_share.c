@@ -7,12 +7,12 @@
 
 #include "base/mem.h"
 
-/* One of those among whom something is divided. */
+/* a job or a tenant that gets a share */
 struct taker {
     double weight, least, most; /* least <= most */
     double got;
-    double at;    /* scratch: the level at which it begins or stops to take */
-    size_t index; /* of the job or tenant */
+    double at;    /* scratch: the level at which its share reaches the minimum or maximum */
+    size_t index; /* index of the job or tenant */
     int priority;
 };
 
@@ -22,7 +22,7 @@ static int by_level(const void *a, const void *b)
     return ((*left)->at > (*right)->at) - ((*left)->at < (*right)->at);
 }
 
-/* What all have at a level: weight times level, within their bounds. */
+/* Returns the sum of the shares at a level: each is weight times level, within its bounds. */
 static double at_level(const struct taker *takers, size_t n, double level)
 {
     double sum = 0;
@@ -31,8 +31,8 @@ static double at_level(const struct taker *takers, size_t n, double level)
     return sum;
 }
 
-/* The level at which all together have `amount`: what they have grows with it, in a straight
- * line between those at which somebody begins or stops. */
+/* Returns the level at which the shares add up to `amount`. The sum grows with the level, linearly
+ * between those levels at which some share reaches a bound. */
 static double find_level(struct taker *takers, size_t n, double amount)
 {
     cw_autofree struct taker *bounds = CW_NEW_ARRAY(struct taker, 2 * n);
@@ -43,7 +43,8 @@ static double find_level(struct taker *takers, size_t n, double amount)
         order[i] = &bounds[i];
     }
     qsort(order, 2 * n, sizeof(*order), by_level);
-    size_t lo = 0, hi = 2 * n - 1; /* the first bound at which there is enough is in [lo, hi] */
+    /* the first of these levels at which there is enough is in [lo, hi] */
+    size_t lo = 0, hi = 2 * n - 1;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
         if (at_level(takers, n, order[mid]->at) >= amount)
@@ -58,8 +59,8 @@ static double find_level(struct taker *takers, size_t n, double amount)
     return from + (to - from) * (amount - have_from) / (have_to - have_from);
 }
 
-/* Divides by weight, within bounds. Less than all minimums: by weight up to these. Returns what
- * is left. */
+/* Divides the amount by weight, within bounds. If it is less than all minimums together, it is
+ * divided by weight up to these. Returns what is left. */
 static double divide(struct taker *takers, size_t n, double amount)
 {
     double least = 0, most = 0;
@@ -91,8 +92,8 @@ static int by_priority(const void *a, const void *b)
     return (left->priority < right->priority) - (left->priority > right->priority);
 }
 
-/* The jobs of one tenant: all have their minimum; what is above goes to the highest priority
- * first. */
+/* Divides among the jobs of one tenant: all get their minimum; what is above goes to the highest
+ * priority first. */
 static void divide_tenant(struct taker *jobs, size_t n, double amount)
 {
     double least = 0;

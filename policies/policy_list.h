@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every policy: CW_AUTOCACHE(name): cw_policy_autocache_NAME of autocache_NAME.c;
- * CW_EVICT(name): cw_policy_evict_NAME of evict_NAME.c. */
+/* The list of policies. CW_AUTOCACHE(NAME) stands for cw_policy_autocache_NAME in autocache_NAME.c,
+ * and CW_EVICT(NAME) for cw_policy_evict_NAME in evict_NAME.c. It is included with one of these
+ * macros defined. */
 #ifdef CW_AUTOCACHE
 CW_AUTOCACHE(auto)
 CW_AUTOCACHE(cachew)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a policy about workers was shown, as JSON and back. One table a struct names its numbers,
- * so that printing and reading cannot differ. */
+/* Prints the input of a policy about workers as JSON, and reads it. One table for each struct names
+ * its numbers, so that printing and reading cannot differ. */
 #include <math.h>
 #include <string.h>
 

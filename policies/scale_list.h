@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every policy about workers: CW_AUTOSCALE(name): cw_policy_autoscale_NAME of autoscale_NAME.c;
- * CW_AUTOPLACE(name): cw_policy_autoplace_NAME of autoplace_NAME.c. */
+/* The list of policies about workers. CW_AUTOSCALE(NAME) stands for cw_policy_autoscale_NAME in
+ * autoscale_NAME.c, and CW_AUTOPLACE(NAME) for cw_policy_autoplace_NAME in autoplace_NAME.c. */
 #ifdef CW_AUTOSCALE
 CW_AUTOSCALE(auto)
 CW_AUTOSCALE(cachew)

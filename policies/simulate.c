@@ -7,26 +7,26 @@
 #include "base/mem.h"
 
 #define NEVER ((double)INFINITY)
-#define NEARLY 1e-6 /* batches or seconds: what rounding may leave */
+#define NEARLY 1e-6 /* a difference of batches or seconds that rounding may cause */
 #define TRACE_MAX 4096
 #define STALL_SHOWN 0.02
 
-struct run { /* a job under way */
+struct run { /* a job that is running */
     const struct cw_sim_job_spec *spec;
     struct cw_sim_job *out;
     struct cw_scale_state state;
     bool arrived, done;
-    double now_s;                       /* its numbers are true for this time */
-    double remote, local;               /* that serve */
-    double target_remote, target_local; /* of the policy */
-    double granted;                     /* of target_remote, by the fair share */
-    double ready_s;                     /* when the granted ones serve; NEVER = they do */
+    double now_s;                       /* the time for which its numbers are valid */
+    double remote, local;               /* workers that serve it now */
+    double target_remote, target_local; /* the numbers that the policy wants */
+    double granted;                     /* how many of target_remote it gets by the fair share */
+    double ready_s; /* when the granted workers begin to serve; NEVER: they serve already */
     size_t step;
     double epoch_left, epochs_left, epoch_begin_s;
-    /* the window */
+    /* The fields below are those of the present window. */
     double discard_left, batches, seconds, wait_s;
     double next_s;
-    size_t heap; /* its place */
+    size_t heap; /* its place in the heap */
 };
 struct sim {
     const struct cw_sim_scenario *scenario;
@@ -145,7 +145,7 @@ static void schedule(struct sim *sim, struct run *r)
         if (rate > 0) {
             double window = fmax((r->discard_left + sc->window_batches - r->batches) / rate,
                                  r->discard_left / rate + sc->window_least_s - r->seconds);
-            if (r->ready_s == NEVER) /* else the workers are about to change */
+            if (r->ready_s == NEVER) /* otherwise the workers are about to change */
                 next = fmin(next, r->now_s + fmax(window, 0));
             next = fmin(next, r->now_s + fmax(r->epoch_left, 0) / rate);
         }
@@ -156,7 +156,8 @@ static void schedule(struct sim *sim, struct run *r)
 
 /* ---- the fleet ---- */
 
-/* The workers that it is to have begin to serve: fewer at once, more after start_s. */
+/* Grants a number of workers: if it is smaller, that is so at once; if it is larger, the new ones
+ * serve after start_s. */
 static void grant(struct sim *sim, struct run *r, double remote)
 {
     if (remote == r->granted && r->local == r->target_local)
