@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew-worker: command line, signals, and the one line on stdout. */
+/* The program cachew-worker: its command line, its signals, and the one line that it prints on
+ * stdout. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -18,7 +19,7 @@
 
 /* Time allowed after draining to close streams and files. */
 #define CLOSE_MS 10000
-/* Reserve for small allocations, of the worker and of gRPC, when large ones have used up the
+/* Bytes reserved for small allocations, of the worker and of gRPC, when large ones have used up the
  * memory. */
 #define RESERVE_BYTES ((size_t)16 << 20)
 
@@ -37,7 +38,7 @@ static void guard(void *arg)
     _exit(0);
 }
 
-/* Ends the process after so long, whatever its other threads wait for. */
+/* Ends the process after this time, whatever its other threads wait for. */
 static void leave_within(int64_t ms)
 {
     struct cw_thread thread = {0};
@@ -63,8 +64,8 @@ static void on_signal(void *arg, int signum)
     cw_worker_drain(p->worker, on_drained, p);
 }
 
-/* The process that started us has exited, so no client will read our outputs. Leave at once,
- * unless cache writes are pending. */
+/* The process that started this one has exited, so no client will read its outputs. The worker
+ * leaves at once, unless records wait to be written to the cache. */
 static void on_parent_gone(void *arg)
 {
     struct program *p = arg;
@@ -176,8 +177,8 @@ int main(int argc, char **argv)
             "Example:\n  cachew-worker --dispatcher trainer1:7070 --listen 0.0.0.0:0 --threads 8\n",
         .env_prefix = "CACHEW_WORKER",
     };
-    /* Makes the allocator return large buffers to the system when they are freed; what it keeps
-     * would not count in the budget. */
+    /* The allocator must return large buffers to the system when they are freed, since memory that
+     * it keeps would not count in the budget. */
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     cw_mem_reserve(RESERVE_BYTES);
     struct cw_err err = {0};

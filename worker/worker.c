@@ -36,7 +36,8 @@ static size_t default_threads(void)
     return 1;
 }
 
-/* A worker that listens on all addresses is reached by the name of its host. */
+/* Chooses the address for clients: a worker that listens on all addresses is reached by the name of
+ * its host. */
 static void choose_address(struct cw_worker_state *w, const char *listening, const char *advertise)
 {
     const char *colon = strrchr(listening, ':');
@@ -53,7 +54,7 @@ static void choose_address(struct cw_worker_state *w, const char *listening, con
     }
 }
 
-/* Exec has finished tasks: their outputs may be sent, and the memory of others may be free. */
+/* Exec has finished tasks: their outputs may be sent, and memory may be free for others. */
 static void on_tasks_done(void *arg)
 {
     struct cw_worker_state *w = arg;
@@ -114,8 +115,8 @@ int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *o,
     w->drain.limit_ms = o->drain_limit_ms ? o->drain_limit_ms : DRAIN_LIMIT_MS;
     uint64_t shm_limit = o->shm_limit ? o->shm_limit : w->budget;
     w->pool = cw_shm_pool_new((size_t)shm_limit);
-    /* Batches kept for other jobs occupy slots of shared memory, so they get a quarter of it at
-     * most. */
+    /* Batches that are kept for other jobs occupy slots of shared memory, so they get a quarter of
+     * it at most. */
     uint64_t quarter = CW_MIN(shm_limit, (uint64_t)w->budget) / 4;
     w->dedup.limit =
         (size_t)(o->share_window == UINT64_MAX ? quarter
@@ -191,7 +192,7 @@ void cw_worker_free(struct cw_worker_state *w)
     cw_timer_free(w->drain.timer);
     cw_loader_stop(w);
     while (w->loader.running_n > 0)
-        cw_loop_run(w->loop); /* plan_loader.c stops it */
+        cw_loop_run(w->loop); /* plan_loader.c stops the loop */
     cw_wcache_stop(w);
     while (w->jobs.n > 0) {
         struct cw_wjob *job = w->jobs.list[0];

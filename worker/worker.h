@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker: gets leases of items from a dispatcher, computes them, and sends outputs to clients.
+/* A worker: it gets leases of items from a dispatcher, computes them, and sends outputs to clients.
  * One loop thread owns its state; exec threads compute; plans are opened on threads of their own
- * (job/plan_loader.h). All functions are for the loop thread. */
+ * (job/plan_loader.h). All functions are called on the loop thread. */
 #ifndef CW_WORKER_WORKER_H
 #define CW_WORKER_WORKER_H
 
@@ -12,39 +12,41 @@
 struct cw_worker_state;
 struct cw_worker_options {
     const char *dispatcher; /* "HOST:PORT" or "unix:/path" */
-    const char *listen;     /* port 0 = any */
-    const char *advertise;  /* the address that clients connect to; NULL = the listen address */
-    const char *only_job;   /* serve this job only; NULL = any */
-    size_t threads;         /* 0 = the number of CPUs of this process */
-    /* limit of the threads' CPU time, in seconds per second; 0 = no limit */
+    const char *listen;     /* port 0: any free port */
+    const char *advertise;  /* the address to which clients connect; NULL: the listen address */
+    const char *only_job;   /* id of the only job that it serves; NULL: any job */
+    size_t threads;         /* 0: the number of CPUs of this process */
+    /* Limit of the threads' CPU time, in seconds per second; 0: no limit. */
     double cpus;
-    /* bytes of items in progress and of outputs not yet sent; 0 = a default derived from the RAM */
+    /* Bytes of items in progress and of outputs that are not sent yet; 0: a default derived from
+     * the RAM. */
     uint64_t budget;
-    uint64_t shm_limit; /* bytes of shared memory; 0 = the budget */
-    /* bytes of the budget for the cache, if the dispatcher has a cache store; 0 = a quarter */
+    uint64_t shm_limit; /* bytes of shared memory; 0: as many as the budget */
+    /* Bytes of the budget for the cache, if the dispatcher has a cache store; 0: a quarter. */
     uint64_t cache_memory;
-    /* bytes of batches kept for other jobs of the same function; 0 = none, UINT64_MAX = a
-     * quarter of the budget */
+    /* Bytes of batches that are kept for other jobs of the same function; 0: none, UINT64_MAX: a
+     * quarter of the budget. */
     uint64_t share_window;
-    int64_t drain_limit_ms; /* 0 = 30 s */
-    /* bytes of the cache of source files in memory; 0 = none, or its default if it has a
-     * directory or a store */
+    int64_t drain_limit_ms; /* 0: 30 s */
+    /* Bytes of the source cache in memory; 0: none, or its default if it has a directory or a
+     * store. */
     uint64_t source_memory;
-    const char *source_dir;    /* directory of that cache on a local disk; NULL = none */
-    uint64_t source_dir_bytes; /* 0 = 10 GiB */
+    const char *source_dir;    /* directory of the source cache on a local disk; NULL: none */
+    uint64_t source_dir_bytes; /* quota of that directory; 0: 10 GiB */
     bool no_shm;               /* shared memory is not offered to clients */
 };
 /* Makes a worker that listens, serves, and tries to reach the dispatcher. Options are copied. */
 int cw_worker_new(struct cw_loop *loop, const struct cw_worker_options *options,
                   struct cw_worker_state **ret_worker, struct cw_err *err);
-const char *cw_worker_address(const struct cw_worker_state *worker); /* advertised */
+/* Returns the address that is advertised. */
+const char *cw_worker_address(const struct cw_worker_state *worker);
 /* Sets the function that is called once when a drain, which the dispatcher has requested, is
  * done. */
 void cw_worker_on_drained(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
 /* Takes no new leases, hands back what is not begun, serves the rest, then calls fn once. */
 void cw_worker_drain(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
-/* The same for a worker whose outputs nobody wants any more: drops all items, and waits only for
- * records that are being written to the cache's store. */
+/* Drains a worker whose outputs nobody wants any more: drops all items, and waits only for records
+ * that are being written to the cache's store. */
 void cw_worker_abandon(struct cw_worker_state *worker, cw_loop_fn *fn, void *arg);
 /* Whether records wait to be written to the cache. */
 bool cw_worker_is_caching(const struct cw_worker_state *worker);
@@ -54,8 +56,8 @@ bool cw_worker_is_opening(const struct cw_worker_state *worker);
  * read of an item, a write to a store. */
 bool cw_worker_is_held_up(const struct cw_worker_state *worker);
 int64_t cw_worker_drain_limit_ms(const struct cw_worker_state *worker);
-/* Waits for the items that are being computed, and runs the loop until calls and servers are
- * closed. Accepts NULL. */
+/* Frees the worker. Waits for the items that are being computed, and runs the loop until calls and
+ * servers are closed. Accepts NULL. */
 void cw_worker_free(struct cw_worker_state *worker);
 
 #endif

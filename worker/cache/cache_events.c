@@ -51,8 +51,7 @@ void cw_wcache_on_event(void *arg, const struct cw_cache_event *e)
 
 /* ---- on the loop thread ---- */
 
-/* Sets the job and node that wrote the chunk: of a job that is here, or of the last one that
- * was. */
+/* Sets the job and node that wrote the chunk: a job that is here now, or the last one that was. */
 static void name_writer(struct cw_worker_state *w, struct cw_wcache_key *key,
                         struct cw_wcache_event *event)
 {

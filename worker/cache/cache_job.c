@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides which nodes of a job's plan read and write the cache: as the dispatcher says, when the
- * plan is ready and whenever the dispatcher changes its mind. And decides when records that do not
- * fill a chunk are written: at the end of an epoch, when the job has been idle for a while, and
- * when the job ends.
+/* Decides which nodes of a job's plan read and write the cache: those that the dispatcher names,
+ * from the time when the plan is open, and again whenever the dispatcher changes its choice. It
+ * also decides when records that do not fill a chunk are written: at the end of an epoch, when the
+ * job has been idle for a while, and when the job ends.
  *
- * Items may begin before the indices of a key's chunks are loaded; records whose chunk is not
- * known yet are computed. Loading gets a head start, or else a second job would compute again
+ * Items may begin before the indices of a key's chunks are loaded; records whose chunk is not known
+ * yet are computed. Loading gets a head start, since otherwise a second job would compute again
  * what could be read. The head start is short, because a slow store must not keep a trainer
  * waiting: in the next epoch all indices are loaded anyway. */
 #include "worker/cache/cache_job.h"
@@ -25,11 +25,11 @@
 
 #define HEAD_START_MS 200
 #define LOOK_MS 5
-/* A job that is idle for so long gets its records written. A trainer that is slower than this
- * would cause a chunk per item, so the time doubles with each flush. */
+/* A job's records are written when it has been idle for this time. If a trainer is slower than
+ * that, each item would cause a chunk, so the time doubles with each flush. */
 #define IDLE_MS 300
 #define IDLE_MAX_MS 10000
-#define AHEAD_ITEMS 16 /* number of items prefetched beyond those that exec has */
+#define AHEAD_ITEMS 16 /* number of items that are prefetched beyond those that exec has */
 
 static void free_uses(struct cw_wcache_job *c)
 {
@@ -73,8 +73,8 @@ static const struct cw_wcache_use *use_of(const struct cw_wjob *job, size_t node
     return NULL;
 }
 
-/* The dispatcher's keys are from the worker that prepared the job. If this worker sees other
- * files, its keys differ, and nothing may be cached. */
+/* Whether the node may use the cache. The dispatcher's keys come from the worker that prepared the
+ * job. If this worker sees other files, its keys differ, and nothing may be cached. */
 static bool may_engage(const struct cw_wjob *job, size_t node, const struct cw_wcache_use *use,
                        struct cw_plan_cacheable *ret)
 {

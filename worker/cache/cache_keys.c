@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of the cache. For each key the worker remembers the chunks that the dispatcher has
- * announced, also before a job that uses the key is open. It has a node in the cache while a job
- * uses the key, and for a while afterwards, so that the next job of the same pipeline finds the
+ * announced, even before a job that uses the key is open. The key has a dataset in the cache while
+ * a job uses it, and for a while afterwards, so that the next job of the same pipeline finds the
  * indices loaded. */
 #include "worker/cache/cache_keys.h"
 
@@ -47,7 +47,7 @@ static void key_free(struct cw_wcache_key *key)
 
 /* ---- counts ---- */
 
-/* records and chunks are present values; all others are sums. */
+/* Adds counters; records and chunks are present values, and all others are sums. */
 static void add_counts(struct cw_cache_counts *sum, const struct cw_cache_counts *c)
 {
     sum->hits += c->hits;
@@ -88,7 +88,7 @@ static void names_add(struct names *names, const char *name)
     names->v[names->n++] = name;
 }
 
-/* Whether we wrote the chunk, and the dispatcher may not know it yet. */
+/* Whether this worker wrote the chunk, and the dispatcher may not know it yet. */
 static bool wrote_lately(const struct cw_worker_state *w, const char *name)
 {
     for (size_t i = 0; i < w->cache.events_n; i++)
@@ -98,8 +98,8 @@ static bool wrote_lately(const struct cw_worker_state *w, const char *name)
     return false;
 }
 
-/* Removes the chunks that the dispatcher does not list, except those that we have written and
- * that it may not know yet. */
+/* Removes the chunks that the dispatcher does not list, except those that this worker has written
+ * and that the dispatcher may not know yet. */
 static void remove_others(struct cw_worker_state *w, struct cw_wcache_key *key,
                           const Cachew__V1__CacheChunks *m)
 {

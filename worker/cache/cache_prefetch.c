@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which records an item needs is known long before it is computed. Finding them takes
- * microseconds for small items and much longer for large ones, so a thread does it, in the order
- * in which items will begin. */
+/* Prefetches the records that items will need, which are known long before an item is computed.
+ * Finding them takes microseconds for small items and much longer for large ones, so a thread does
+ * it, in the order in which items will begin. */
 #include "worker/cache/cache_prefetch.h"
 
 #include "base/fault.h"
@@ -19,9 +19,9 @@ struct cw_wcache_prefetch {
     struct cw_thread thread;
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct entry queue[QUEUE_MAX]; /* lock: mutex */
-    size_t first, n;               /* lock: mutex */
-    bool stopping;                 /* lock: mutex */
+    struct entry queue[QUEUE_MAX]; /* guarded by mutex */
+    size_t first, n;               /* guarded by mutex */
+    bool stopping;                 /* guarded by mutex */
 };
 
 static void entry_fini(struct entry *entry)
@@ -65,7 +65,7 @@ static struct cw_wcache_prefetch *prefetch_new(void)
     return a;
 }
 
-/* When the queue is full the item is dropped, and read when it is computed. */
+/* If the queue is full the item is dropped; its records are then read when it is computed. */
 void cw_wcache_prefetch_add(struct cw_worker_state *w, struct cw_plan *plan, uint64_t epoch,
                             uint64_t item)
 {

@@ -5,8 +5,8 @@
 
 #include "worker/model/state.h"
 
-/* Queues an item. When the queue is full the item is dropped, and read when it is computed. Loop
- * thread. */
+/* Queues an item. If the queue is full the item is dropped; its records are then read when it is
+ * computed. Loop thread. */
 void cw_wcache_prefetch_add(struct cw_worker_state *w, struct cw_plan *plan, uint64_t epoch,
                             uint64_t item);
 /* Ends the thread, and drops what is queued. Loop thread. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A chunk that was written is known to nobody else, so its event is sent until the dispatcher
- * can be taken to know it: it was sent on the present stream, and that a while ago. A dispatcher
- * that gets an event twice recognizes the chunk by its name; if it gets none, a scan of the
- * store finds the chunk. */
+/* Reports events of the cache to the dispatcher. Nobody else knows a chunk that this worker has
+ * written, so its event is sent again until the dispatcher has surely received it: it was sent on
+ * the present stream, and some time ago. A dispatcher that gets an event twice recognizes the chunk
+ * by its name; if it gets none, a listing of the store finds the chunk. */
 #include "worker/cache/cache_report.h"
 
 #include "base/clock.h"
@@ -13,7 +13,8 @@
 #include "worker/cache/cache_keys.h"
 
 #define MESSAGE_EVENTS 1000
-#define HEARD_MS 30000 /* a stream that is up so long after a message was sent has delivered it */
+/* a stream that is still up this long after a message was sent has delivered it */
+#define HEARD_MS 30000
 
 void cw_wcache_report_detached(struct cw_worker_state *w)
 {

@@ -6,11 +6,11 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "worker/model/state.h"
 
-/* Adds events, and with_counts also counters and the state of the store. */
+/* Adds events; with with_counts also counters and the state of the store. */
 void cw_wcache_report(struct cw_worker_state *w, Cachew__V1__Progress *progress, bool with_counts);
 /* Frees what cw_wcache_report has added. */
 void cw_wcache_report_free(Cachew__V1__Progress *progress);
-/* The stream to the dispatcher has ended: everything is to be sent again on the next one. */
+/* Notes that the stream to the dispatcher has ended: everything is sent again on the next one. */
 void cw_wcache_report_detached(struct cw_worker_state *w);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store that the worker uses at present: refs, memory, and whether something is still to be
- * written. Loop thread, unless said otherwise. */
+/* The store that the worker uses at present: references to it, its memory, and whether something
+ * must still be written. Loop thread, unless a comment says otherwise. */
 #ifndef CW_WORKER_CACHE_CACHE_STORE_H
 #define CW_WORKER_CACHE_CACHE_STORE_H
 
 #include "worker/model/state.h"
 
-/* The open cache of the present store; NULL while there is none. */
+/* Returns the open cache of the present store, or NULL while there is none. */
 struct cw_cache *cw_wcache_open_one(const struct cw_worker_state *w);
-/* Takes a ref on the present store for a task or a prefetch; NULL while none is open. */
+/* Takes a reference to the present store for a task or a prefetch; returns NULL while none is
+ * open. */
 struct cw_wcache_store *cw_wcache_use(struct cw_worker_state *w);
-/* Gives the ref back. Any thread; accepts NULL. */
+/* Gives up the reference. Any thread; accepts NULL. */
 void cw_wcache_release(struct cw_wcache_store *store);
-/* Bytes that the cache has in memory. */
+/* Returns the bytes of memory that the cache uses. */
 size_t cw_wcache_used(const struct cw_worker_state *w);
 /* Writes all records that wait for a full chunk. */
 void cw_wcache_flush(struct cw_worker_state *w);
@@ -23,7 +24,7 @@ bool cw_wcache_is_writing(const struct cw_worker_state *w);
 bool cw_wcache_is_busy(const struct cw_worker_state *w);
 /* Whether every event was sent to the dispatcher. */
 bool cw_wcache_is_reported(const struct cw_worker_state *w);
-/* Logs what is lost when the worker leaves now. */
+/* Logs which records are lost if the worker leaves now. */
 void cw_wcache_log_lost(const struct cw_worker_state *w);
 
 #endif

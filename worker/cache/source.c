@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of source files of this worker (cache/source/block_cache.h). It exists if an option
- * asks for it, or if the dispatcher gives it space in the cluster's store. Operators reach it
- * through the hook of format/source_file.h. */
+/* The source cache of this worker (cache/source/block_cache.h). It exists if an option asks for it,
+ * or if the dispatcher gives it space in the cluster's store. Operators reach it through the hook
+ * of format/source_file.h. */
 #include "worker/cache/source.h"
 
 #include <stdio.h>

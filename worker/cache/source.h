@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of source files of this worker (cache/source/block_cache.h). Loop thread. */
+/* The source cache of this worker (cache/source/block_cache.h). Loop thread. */
 #ifndef CW_WORKER_CACHE_SOURCE_H
 #define CW_WORKER_CACHE_SOURCE_H
 
 #include "cachew/v1/fleet.pb-c.h"
 #include "worker/model/state.h"
 
-/* memory, dir_bytes: bytes, 0 = none or a default; dir: NULL = no tier on a local disk. */
+/* Starts the source cache if an option asks for it. memory, dir_bytes: bytes, 0 means none or a
+ * default; dir NULL: no tier on a local disk. */
 int cw_wsource_start(struct cw_worker_state *w, uint64_t memory, const char *dir,
                      uint64_t dir_bytes, struct cw_err *err);
-/* The dispatcher names the cluster's store, which may have room for source blocks; NULL = none. */
+/* Sets the cluster's store that the dispatcher names, which may have space for source blocks; NULL:
+ * none. */
 void cw_wsource_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *store);
 /* Frees the cache. No plan may be open. */
 void cw_wsource_stop(struct cw_worker_state *w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store of this worker is opened on a thread when the dispatcher names one, and replaced
- * when it names another. The former store is closed, also on a thread, once no item can read or
- * write it any more. */
+/* The store of this worker's cache. It is opened on a thread when the dispatcher names one, and
+ * replaced when the dispatcher names another. The former store is closed, also on a thread, once no
+ * item can read or write it any more. */
 #include "worker/cache/worker_cache.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "worker/message/report_timer.h"
 
 #define CLOSE_MS 10000       /* how long records are still written to a store that was replaced */
-#define NODE_UNUSED_MS 60000 /* how long the indices of a key that no job uses are kept */
+#define NODE_UNUSED_MS 60000 /* how long the indices of a key are kept that no job uses */
 
 static void store_free(struct cw_wcache_store *store)
 {
@@ -38,7 +38,7 @@ static void unlink_retired(struct cw_wcache *c, struct cw_wcache_store *store)
 
 /* ---- closing ---- */
 
-/* loop */
+/* called on the loop thread */
 static void on_closed(void *arg)
 {
     struct cw_wcache_store *store = arg;
@@ -77,7 +77,7 @@ static void engage_all(struct cw_worker_state *w)
         cw_wcache_job_engage(w->jobs.list[i]);
 }
 
-/* loop */
+/* called on the loop thread */
 static void on_opened(void *arg)
 {
     struct cw_wcache_store *store = arg;
@@ -193,7 +193,7 @@ void cw_wcache_stop(struct cw_worker_state *w)
 {
     cw_wcache_prefetch_stop(w);
     while (w->cache.threads_n > 0)
-        cw_loop_run(w->loop); /* on_opened and on_closed stop it */
+        cw_loop_run(w->loop); /* on_opened and on_closed stop the loop */
 }
 
 /* Exec has ended, so nothing reads or writes. A drained worker has written its records before. */

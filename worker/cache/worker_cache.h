@@ -6,16 +6,16 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "worker/model/state.h"
 
-/* memory: bytes of the budget that the cache gets while it has a store. may_begin is called with
- * the worker when items that waited for the cache may begin. */
+/* Prepares the cache. memory: bytes of the budget that the cache gets while it has a store.
+ * may_begin is called with the worker when items that waited for the cache may begin. */
 void cw_wcache_start(struct cw_worker_state *w, size_t memory, cw_loop_fn *may_begin);
-/* The dispatcher names the store; NULL = there is none. */
+/* Sets the store that the dispatcher names; NULL: there is none. */
 void cw_wcache_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore *store);
-/* At each heartbeat. */
+/* Called at each heartbeat. */
 void cw_wcache_beat(struct cw_worker_state *w);
-/* Before exec ends: waits for the threads that open and close stores. */
+/* Waits for the threads that open and close stores. Called before exec ends. */
 void cw_wcache_stop(struct cw_worker_state *w);
-/* After exec has ended: closes all stores. */
+/* Closes all stores. Called after exec has ended. */
 void cw_wcache_free(struct cw_worker_state *w);
 
 #endif

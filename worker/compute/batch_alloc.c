@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every larger batch is built in a slot of shared memory, whoever will get it: its client may be on
- * the same host, and the pages of a slot exist already, which those of fresh heap memory do not. */
+/* Allocates the memory of batches. Every larger batch is built in a slot of shared memory,
+ * whichever client will get it: its client may be on the same host, and the pages of a slot exist
+ * already, while those of fresh heap memory do not. */
 #include "worker/compute/batch_alloc.h"
 
 #include "worker/model/state.h"

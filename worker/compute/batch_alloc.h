@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "data/batch.h"
 
-/* exec's allocator (cw_exec_alloc_fn), worker: a cw_worker_state. Any thread. */
+/* The allocator for exec (cw_exec_alloc_fn); worker is a cw_worker_state. Any thread. */
 struct cw_buf *cw_wtask_batch_alloc(void *worker, size_t bytes, struct cw_err *err);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens when the system gives less memory than the budget says, because a container is
- * too small or other processes use the memory. An item that finds no memory has not failed while
- * other items have some: the worker frees what it can (kept batches, idle slots, the last
- * quarter of each job's outputs), lowers the budget that it uses, and begins the item again. The
- * budget in use grows again with each output. An item has failed only if it finds no memory
- * while there is nothing to free. */
+/* What happens if the system gives less memory than the budget promises, because a container is too
+ * small or other processes use the memory. An item that finds no memory has not failed while other
+ * items have some: the worker frees what it can (kept batches, idle slots, the last quarter of each
+ * job's outputs), lowers the budget that it uses, and begins the item again. The budget in use
+ * grows again with each output. An item has failed only if it finds no memory while there is
+ * nothing to free. */
 #include "worker/compute/memory_short.h"
 
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #include "worker/message/to_dispatcher.h"
 #include "worker/model/budget.h"
 
-/* How long to retry when nothing is left to free but bytes in streams, or slots that clients may
- * give back. */
+/* How long to retry if nothing can be freed but bytes in streams, or slots that clients may give
+ * back. */
 #define ALONE_MS 20000
 
 static int compare_last_first(const void *pa, const void *pb)
@@ -56,8 +56,8 @@ static void hand_back(const struct cw_wjob *job, struct cw_output *const *v, siz
 }
 
 /* Hands back the outputs that the job's client needs last, of items after `first`, until so many
- * bytes are freed. Returns the bytes. Outputs that go to all consumers are kept, since some
- * consumers may have them already. */
+ * bytes are freed. Returns the bytes that were freed. Outputs that go to all consumers are kept,
+ * since some consumers may have them already. */
 static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_item *first)
 {
     if (job->to_all || job->queued_n == 0)
@@ -82,7 +82,7 @@ static size_t drop_last(struct cw_wjob *job, size_t bytes, const struct cw_exec_
     return freed;
 }
 
-/* Frees what can be freed. task: the one that found no memory, or NULL. Returns the bytes of the
+/* Frees what can be freed. task: the task that found no memory, or NULL. Returns the bytes of the
  * outputs that were freed. */
 static size_t shed(struct cw_worker_state *w, const struct cw_wtask *task)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of several jobs. Each may fill its share of the budget, and what others do not use may be
- * used by the rest, so that a job whose trainer stands still takes nothing from them. A job that
- * was alone may have all of it; when another comes, the first hands back the outputs that it needs
- * last, and they are computed again when their time comes. */
+/* The memory of several jobs. Each job may fill its share of the budget, and what others do not use
+ * may be used by the rest, so a job whose trainer stands still takes nothing from them. A job that
+ * was alone may use all of it; when another job comes, the first one hands back the outputs that it
+ * needs last, and they are computed again later. */
 #include "worker/compute/outputs.h"
 
 #include "base/log.h"
@@ -76,7 +76,7 @@ void cw_outputs_clear(struct cw_wjob *job)
     }
 }
 
-/* The output that the client needs last; NULL when nothing is queued. */
+/* Returns the output that the client needs last, or NULL if none is queued. */
 static struct cw_output *last_output(const struct cw_wjob *job)
 {
     struct cw_output *last = NULL;
@@ -89,8 +89,8 @@ static struct cw_output *last_output(const struct cw_wjob *job)
     return last;
 }
 
-/* The job that exceeds its share the most. Jobs whose items go to all consumers are left out,
- * since some consumers may have an output already. */
+/* Returns the job that exceeds its share the most. Jobs whose items go to all consumers are left
+ * out, since some consumers may have an output already. */
 static struct cw_wjob *find_greedy(const struct cw_worker_state *w)
 {
     struct cw_wjob *worst = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submits items to exec: of each job as many as keep the threads busy, since exec divides the
- * threads' time between jobs (src/exec/fair_queue.h). A job whose client does not read fills its
- * share of the budget (model/budget.h) and then stops. A job with nothing in progress always
- * gets one item, and so does a job whose next item comes before everything that it has queued,
- * since its client may wait for just that item. */
+/* Submits items to exec: as many of each job as keep the threads busy, since exec divides the
+ * threads' time among jobs (src/exec/fair_queue.h). A job whose client does not read fills its
+ * share of the budget (model/budget.h) and then stops. A job with nothing in progress always gets
+ * one item, and so does a job whose next item comes before everything that it has queued, since its
+ * client may wait for just that item. */
 #include "worker/compute/tasks.h"
 
 #include "base/clock.h"
@@ -18,13 +18,13 @@
 #include "worker/message/to_dispatcher.h"
 #include "worker/model/budget.h"
 
-/* Exec gets as many items as keep its threads busy for so long, and no more, since items that
+/* Exec gets as many items as keep its threads busy for this time, and no more, since items that
  * exec has cannot be taken back. */
 #define AHEAD_NS 4000000
 #define AHEAD_MAX 1024
 #define IN_HAND_BYTES ((size_t)2 << 10)
 
-/* Called by an exec thread, or for a batch that was kept by the loop thread. */
+/* Called by an exec thread or, for a batch that was kept, by the loop thread. */
 static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
                          const struct cw_err *err)
 {
@@ -38,7 +38,7 @@ static void on_item_done(struct cw_exec_item *exec, struct cw_batch *batch,
         task->done_next = head;
     while (!atomic_compare_exchange_weak_explicit(&w->done, &head, task, memory_order_acq_rel,
                                                   memory_order_relaxed));
-    if (!head) /* the loop thread has emptied the list, so the node is free */
+    if (!head) /* the loop thread has emptied the list, so the node can be posted again */
         cw_loop_post_node(w->loop, &w->done_node);
 }
 
@@ -64,8 +64,8 @@ static void task_unlink(struct cw_wjob *job, struct cw_wtask *task)
     job->worker->tasks_n--;
 }
 
-/* The result comes from exec, from another job's task, or from the kept batches; always through
- * the list of finished tasks. */
+/* Starts a task. Its result comes from exec, from another job's task, or from the kept batches, and
+ * always through the list of finished tasks. */
 static void start(struct cw_wjob *job, struct cw_wtask *task)
 {
     struct cw_worker_state *w = job->worker;
@@ -84,8 +84,8 @@ static void start(struct cw_wjob *job, struct cw_wtask *task)
     }
 }
 
-/* Memory of one more item until it is an output, with its task here and in exec, and the head of
- * its batch. */
+/* Returns the memory of one more item until it is an output: its task here and in exec, and the
+ * head of its batch. */
 static size_t in_hand_bytes(const struct cw_wjob *job)
 {
     return job->item_bytes + IN_HAND_BYTES;
@@ -130,7 +130,8 @@ static bool next_is_lowest(const struct cw_wjob *job)
 enum may {
     MAY_NOT,
     MAY,
-    MAY_WITH_ROOM /* may begin once other jobs, which exceed their share, hand outputs back */
+    /* may begin once other jobs, which exceed their shares, have handed outputs back */
+    MAY_WITH_ROOM
 };
 
 static enum may may_submit(struct cw_wjob *job, size_t used)
@@ -156,8 +157,8 @@ static size_t ahead(const struct cw_wjob *job)
     return n;
 }
 
-/* Submits what may begin. Returns how many bytes must be freed for the next item of a job that
- * has less than its share. */
+/* Submits the items that may begin. Returns how many bytes must be freed for the next item of a job
+ * that has less than its share. */
 static size_t submit_all(struct cw_worker_state *w, size_t streams)
 {
     size_t refused = 0, room = 0;
@@ -182,7 +183,7 @@ static size_t submit_all(struct cw_worker_state *w, size_t streams)
 void cw_tasks_pump(struct cw_worker_state *w)
 {
     size_t streams = cw_budget_stream_bytes(w), room;
-    /* Batches kept for other jobs may use what is left of the budget. */
+    /* Batches that are kept for other jobs may use what is left of the budget. */
     cw_dedup_trim(&w->dedup, cw_budget(w) - CW_MIN(w->memory.bytes + streams, cw_budget(w)));
     do
         room = submit_all(w, streams);
@@ -191,7 +192,8 @@ void cw_tasks_pump(struct cw_worker_state *w)
 
 static void keep_output(struct cw_wjob *job, struct cw_wtask *task)
 {
-    task->batch->epoch = task->exec.epoch; /* unchanged if another job's task has made the batch */
+    /* it is unchanged if another job's task has made the batch */
+    task->batch->epoch = task->exec.epoch;
     task->batch->item = task->exec.item;
     struct cw_output *output = cw_output_new(cw_steal(&task->batch), task->lease);
     job->item_bytes = CW_MAX(job->item_bytes, output->held);
@@ -208,8 +210,8 @@ static void keep_output(struct cw_wjob *job, struct cw_wtask *task)
 
 static void finish_task(struct cw_worker_state *w, struct cw_wtask *task);
 
-/* A task that waited for another job's task. If that one failed, or its job was forgotten, this
- * task computes the item itself. */
+/* Finishes a task that waited for another job's task. If that one failed, or its job was forgotten,
+ * this task computes the item itself. */
 static void finish_waiter(struct cw_worker_state *w, struct cw_wtask *task, struct cw_batch *batch)
 {
     task->job->waiting_n--;
@@ -223,7 +225,7 @@ static void finish_waiter(struct cw_worker_state *w, struct cw_wtask *task, stru
     finish_task(w, task);
 }
 
-/* Whether a task that found no memory is begun again, since other items have the memory. */
+/* Whether a task that found no memory is begun again, because other items have the memory. */
 static bool is_begun_again(struct cw_wjob *job, struct cw_wtask *task)
 {
     return task->error->code == CW_E_NOMEM && !job->worker->closing && cw_memory_retry(job, task);
@@ -243,7 +245,7 @@ static void finish_task(struct cw_worker_state *w, struct cw_wtask *task)
     job->bytes -= task->bytes;
     w->memory.bytes -= task->bytes;
     cw_memory_freed(w);
-    /* For an item that waits (for storage, or in operator sleep) the CPU time would be too
+    /* For an item that waits (for storage, or in the operator sleep) the CPU time would be too
      * small. */
     int64_t item_ns = CW_MAX(task->exec.cpu_ns, task->exec.wall_ns);
     if (item_ns > 0)
@@ -282,8 +284,8 @@ void cw_tasks_collect(struct cw_worker_state *w)
     }
 }
 
-/* The task's job does not want the result any more. Computing it ends, unless another job waits
- * for it. Returns whether it ends. */
+/* Cancels a task whose job does not want the result any more. Its computation ends, unless another
+ * job waits for it. Returns whether it ends. */
 static bool cancel(struct cw_wtask *task)
 {
     task->revoked = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Begins leased items within the budget, and takes in those that exec has finished. Loop thread. */
+/* Begins leased items within the budget, and collects those that exec has finished. Loop thread. */
 #ifndef CW_WORKER_COMPUTE_TASKS_H
 #define CW_WORKER_COMPUTE_TASKS_H
 
@@ -7,11 +7,11 @@
 
 /* Begins as many items as threads and memory allow. Called whenever that may have changed. */
 void cw_tasks_pump(struct cw_worker_state *w);
-/* Takes in finished tasks: counts them, and queues their outputs. */
+/* Collects finished tasks: counts them, and queues their outputs. */
 void cw_tasks_collect(struct cw_worker_state *w);
-/* Items [lo, hi) of the epoch are not wanted any more. */
+/* Cancels the items [lo, hi) of the epoch. */
 void cw_tasks_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
-/* The job wants none of its items any more. Returns true if no other job waits for one of them. */
+/* Cancels all items of the job. Returns true if no other job waits for one of them. */
 bool cw_tasks_cancel_all(struct cw_wjob *job);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a job: JobSpec makes it, Forget ends it. A job that is forgotten is removed from
- * the table at once, and freed when exec has given back the last of its items. */
+/* Makes a job when a JobSpec comes, and removes it when a Forget comes. A job that is forgotten is
+ * removed from the table at once, and freed when exec has given back the last of its items. */
 #include "worker/job/job_life.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void job_free(struct cw_wjob *job)
         cw_set_fini(&job->epochs[i].held);
         cw_set_fini(&job->epochs[i].done);
     }
-    cw_wcache_job_flush(job); /* records of its last items */
+    cw_wcache_job_flush(job); /* writes the records of its last items */
     cw_wcache_job_fini(job);
     cw_mem_free(job->epochs);
     cw_mem_free(job->queues);
@@ -121,8 +121,8 @@ const char *cw_wjob_add(struct cw_worker_state *w, const Cachew__V1__JobSpec *sp
     return NULL;
 }
 
-/* Reports the error for one item of each lease, and hands the others back, so that they may go
- * to other workers: the dispatcher counts failed attempts. */
+/* Reports the error for one item of each lease, and hands the others back, so that they may go to
+ * other workers: the dispatcher counts failed attempts. */
 static void fail_leases(struct cw_wjob *job)
 {
     for (size_t i = 0; i < job->leases_n; i++) {
@@ -141,12 +141,13 @@ void cw_wjob_leased(struct cw_wjob *job, const Cachew__V1__Lease *lease)
 {
     cw_wlease_add(job, lease);
     if (job->state == CW_WJOB_FAILED && job->graph)
-        cw_loader_open(job); /* what made it fail may have been mended */
+        cw_loader_open(job); /* the reason of its failure may have been removed */
     else if (job->state == CW_WJOB_FAILED)
         fail_leases(job);
 }
 
-/* The key has everything that decides the bytes of an item and which elements are in it. */
+/* Adds the job to its function, for sharing batches. The key covers everything that decides the
+ * bytes of an item, and which elements are in it. */
 static void join_function(struct cw_wjob *job, const struct cw_plan_info *info)
 {
     const uint64_t key[] = {info->fingerprint.hi, info->fingerprint.lo, job->seed,
@@ -175,7 +176,7 @@ void cw_wjob_opened(struct cw_wjob *job, struct cw_plan *plan, const struct cw_e
     job->item_bytes = info->item_bytes > 0 ? (size_t)info->item_bytes : (size_t)1 << 20;
     cw_log_info("worker", "job=%s is ready: %llu items an epoch", job->id,
                 (unsigned long long)info->items);
-    /* Drop items that do not exist: they were leased before this worker knew the number of
+    /* Items that do not exist are dropped: they were leased before this worker knew the number of
      * items. */
     for (size_t i = 0; i < job->epochs_n; i++)
         cw_wlease_revoke(job, job->epochs[i].epoch, info->items, UINT64_MAX);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a plan may scan many files, so each is opened on a thread of its own. A job is either
- * prepared (its sources are found, and the manifest is the result) or opened (with the manifest of
- * the worker that prepared it).
+/* Opens plans. That may mean to scan many files, so each plan is opened on a thread of its own. A
+ * job is either prepared (its sources are found, and the manifest is the result) or opened (with
+ * the manifest of the worker that prepared it).
  *
- * Only a few run at a time. Those that take long do not count, so that a slow file system or
- * pattern delays no other job. A loading that nobody wants any more is told to stop, and does so
- * unless it hangs in the kernel; then its thread is left alone, and its result is dropped. */
+ * Only a few loadings run at a time. Those that take long do not count, so that a slow file system
+ * or pattern delays no other job. A loading whose result is not wanted any more is stopped by its
+ * stop flag, unless it hangs in the kernel; then its thread is left alone, and its result is
+ * dropped. */
 #include "worker/job/plan_loader.h"
 
 #include <string.h>
@@ -19,12 +20,13 @@
 #include "worker/message/to_dispatcher.h"
 
 #define QUICK_AT_ONCE 4
-#define SLOW_MS 500     /* a loading that takes longer does not count as one of the few */
-#define THREADS_MAX 256 /* including those that hang */
-/* how long preparations go on without a dispatcher, which may come back and ask for them again */
+#define SLOW_MS 500     /* a loading that takes longer than this does not count as one of the few */
+#define THREADS_MAX 256 /* limit for all threads, including those that hang */
+/* How long a preparation continues without a dispatcher, which may come back and ask for it
+ * again. */
 #define ORPHAN_MS 30000
-/* Number of plans that are kept after preparing: this worker usually gets the job right
- * afterwards, and need not scan the files again. */
+/* Number of plans that are kept after a preparation: this worker usually gets the job right
+ * afterwards, and then need not scan the files again. */
 #define PREPARED_MAX 4
 
 struct cw_prepared {
@@ -35,14 +37,14 @@ struct cw_prepared {
 };
 
 struct cw_loading {
-    struct cw_loading *next; /* list of waiting or of running ones */
+    struct cw_loading *next; /* next in the list of waiting, or of running ones */
     struct cw_worker_state *worker;
     struct cw_thread thread;
     struct cw_loop_node node;
     char *job_id;
     uint64_t serial;
     bool prepare;
-    bool unwanted; /* nobody wants the result any more */
+    bool unwanted; /* the result is not wanted any more */
     bool orphan;   /* the stream on which it was requested has ended */
     int64_t began_ms;
     struct cw_stop *stop;
@@ -50,7 +52,7 @@ struct cw_loading {
     struct cw_graph *graph;
     uint64_t seed;
     struct cw_buf *manifest_in;
-    /* output of the thread */
+    /* result of the thread */
     struct cw_plan *plan;
     struct cw_buf *manifest_out;
     struct cw_err error;
@@ -152,7 +154,7 @@ static void deliver(struct cw_worker_state *w, struct cw_loading *o)
     }
 }
 
-/* loop */
+/* called on the loop thread */
 static void on_opened(void *arg)
 {
     struct cw_loading *o = arg;
@@ -179,8 +181,8 @@ static void run(void *arg)
     cw_loop_post_node(o->worker->loop, &o->node);
 }
 
-/* Whether one more may run. If not, *ret_wait_ms says when to try again; -1 = when a running one
- * ends. */
+/* Whether one more loading may run. If not, *ret_wait_ms is the time until it is worth asking
+ * again; -1: when a running one ends. */
 static bool has_room(const struct cw_worker_state *w, int64_t now_ms, int64_t *ret_wait_ms)
 {
     size_t quick = 0;
@@ -316,7 +318,8 @@ void cw_loader_detached(struct cw_worker_state *w)
         cw_timer_start(w->loader.orphans_timer, ORPHAN_MS, 0);
 }
 
-/* The dispatcher has come back, and asks again for a preparation that is in progress. */
+/* Continues a preparation for a dispatcher that has come back and asks for it again. Returns false
+ * if there is none. */
 static bool adopt(struct cw_worker_state *w, const char *job_id, uint64_t seed)
 {
     struct cw_loading *const lists[] = {w->loader.running, w->loader.waiting};

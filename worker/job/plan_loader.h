@@ -8,26 +8,26 @@
 #include "cachew/v1/fleet.pb-c.h"
 #include "worker/model/state.h"
 
-/* Begins to prepare a job. The graph is taken. The result is sent to the dispatcher. */
+/* Begins to prepare a job; takes the graph. The result is sent to the dispatcher. */
 void cw_loader_prepare(struct cw_worker_state *w, const char *job_id, struct cw_graph *graph,
                        uint64_t seed);
 /* Begins to open the job's plan. w->loader.opened is called with the result. */
 void cw_loader_open(struct cw_wjob *job);
-/* Returns the plan that was made when this job was prepared here, if that was with the same
- * manifest; else NULL. */
+/* Returns the plan that was made when this job was prepared on this worker, if that was with the
+ * same manifest; otherwise NULL. */
 struct cw_plan *cw_loader_take_prepared(struct cw_worker_state *w, const struct cw_wjob *job);
-/* The job is not wanted any more (NULL: none is). Its loadings are told to stop; one that hangs in
- * the kernel is left alone, and its result dropped. */
+/* Stops the loadings of a job that is not wanted any more (NULL: of all jobs). One that hangs in
+ * the kernel is left alone, and its result is dropped. */
 void cw_loader_forget(struct cw_worker_state *w, const char *job_id);
 /* Adds the preparations in progress to a Progress message. */
 void cw_loader_report(const struct cw_worker_state *w, Cachew__V1__Progress *progress);
 /* Frees what cw_loader_report has added. */
 void cw_loader_report_free(Cachew__V1__Progress *progress);
-/* The dispatcher that asked for preparations is gone. They end after a while, unless it asks for
- * them again. */
+/* Notes that the dispatcher that asked for preparations is gone. They end after a while, unless it
+ * asks for them again. */
 void cw_loader_detached(struct cw_worker_state *w);
 void cw_loader_start(struct cw_worker_state *w);
-/* Drops what waits, and tells what runs to end. */
+/* Drops the loadings that wait, and stops those that run. */
 void cw_loader_stop(struct cw_worker_state *w);
 
 #endif

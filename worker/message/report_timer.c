@@ -20,8 +20,8 @@ void cw_report_soon(struct cw_worker_state *w)
     cw_report_within(w, SOON_MS);
 }
 
-/* The time until half of the pending items will be done, so that the dispatcher leases more
- * before the rest is; bounded, since the dispatcher derives the size of leases from the rate
+/* Returns the time until half of the pending items will be done, so that the dispatcher leases more
+ * before the rest is. It is limited, since the dispatcher derives the size of leases from the rate
  * that it sees. */
 static int64_t half_done_ms(const struct cw_worker_state *w)
 {

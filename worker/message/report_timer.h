@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides when the next Progress message is due. session/report.c sends it. Loop thread. */
+/* Decides when the next Progress message is due; session/report.c sends it. Loop thread. */
 #ifndef CW_WORKER_MESSAGE_REPORT_TIMER_H
 #define CW_WORKER_MESSAGE_REPORT_TIMER_H
 
 #include "worker/model/state.h"
 
-/* A report is sent within so many milliseconds, unless one is due earlier. */
+/* Makes a report due within so many milliseconds, unless one is due earlier. */
 void cw_report_within(struct cw_worker_state *w, int64_t ms);
-/* Something worth reporting has happened. */
+/* Makes a report due soon, because something worth reporting has happened. */
 void cw_report_soon(struct cw_worker_state *w);
 /* Counts a finished task, and makes a report due. */
 void cw_report_done(struct cw_worker_state *w, struct cw_wepoch *epoch,

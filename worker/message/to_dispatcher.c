@@ -4,12 +4,12 @@
 #include "base/mem.h"
 #include "wire/wire.h"
 
-/* Bytes that may be queued for a dispatcher that does not read. */
+/* The most bytes that may be queued for a dispatcher that does not read. */
 #define QUEUED_MAX ((size_t)256 << 20)
 
-/* Sends a message if there is a stream; its first message was the hello. For messages that say of
- * an item that it is not held any more: the hello may have listed the item, so that they must not
- * be dropped before the welcome comes. */
+/* Sends a message if there is a stream, on which the hello was the first message. It is for
+ * messages that say that an item is not held any more: the hello may have listed the item, so they
+ * must not be dropped before the welcome comes. */
 static void send_behind_hello(struct cw_worker_state *w, Cachew__V1__WorkerMessage *message)
 {
     if (!w->session.stream)

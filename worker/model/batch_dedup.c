@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "worker/model/state.h"
 
-/* A hash. If two items have the same one, the second is not shared. */
+/* Returns a hash of epoch and item. If two items have the same hash, the second is not shared. */
 static uint64_t number_of(uint64_t epoch, uint64_t item)
 {
     return cw_mix64(epoch + 1) + item;
@@ -162,8 +162,8 @@ bool cw_dedup_is_awaited(const struct cw_wtask *task)
     return false;
 }
 
-/* Whether some job may still ask for the item. A job that has begun a later item has had it,
- * here or on another worker. */
+/* Whether some job may still ask for the item. A job that has begun a later item has got this one
+ * before, here or from another worker. */
 static bool is_wanted(const struct cw_dedup_item *it)
 {
     if (it->given >= it->function->members_n)

@@ -5,7 +5,8 @@
 
 size_t cw_budget(const struct cw_worker_state *w)
 {
-    size_t own = w->budget - (w->cache.store ? w->cache.memory : 0); /* the rest is the cache's */
+    /* the rest of the budget belongs to the cache */
+    size_t own = w->budget - (w->cache.store ? w->cache.memory : 0);
     return w->memory.allowed ? CW_MIN(own, w->memory.allowed) : own;
 }
 

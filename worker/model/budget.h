@@ -8,15 +8,15 @@
 struct cw_worker_state;
 struct cw_wjob;
 
-/* Bytes for items in progress and queued outputs: the budget without what is reserved for the
- * cache, lowered while the system is short of memory. */
+/* Returns the bytes for items in progress and queued outputs: the budget without what is reserved
+ * for the cache, lowered while the system is short of memory. */
 size_t cw_budget(const struct cw_worker_state *w);
-/* The job's share of it, by weight among the jobs that have leases or memory. */
+/* Returns the job's share of these bytes, by weight among the jobs that have leases or memory. */
 size_t cw_budget_of(const struct cw_wjob *job);
-/* Bytes that left the queues but still occupy memory: accepted by streams and not yet sent, or in
- * shared-memory slots lent to clients. */
+/* Returns the bytes that have left the queues but still occupy memory: they were accepted by
+ * streams and not sent yet, or are in shared-memory slots lent to clients. */
 size_t cw_budget_stream_bytes(const struct cw_worker_state *w);
-/* Memory was freed: items that were held back by a shortage may begin. */
+/* Notes that memory was freed, so items that were held back by a shortage may begin. */
 void cw_memory_freed(struct cw_worker_state *w);
 
 #endif

@@ -16,24 +16,24 @@
 struct cw_worker_state;
 struct cw_wcache_prefetch;
 
-/* A cache on one store. */
+/* A cache with its store. */
 struct cw_wcache_store {
     struct cw_worker_state *worker;
-    struct cw_wcache_store *next; /* cw_wcache.retired */
+    struct cw_wcache_store *next; /* next in the list cw_wcache.retired */
     char *url;
     uint64_t chunk_bytes;
     int level;
-    size_t memory;          /* bytes */
-    bool retired;           /* another store replaced it */
-    bool opening;           /* its thread runs */
-    _Atomic size_t refs;    /* any thread: tasks and prefetches that may use it */
-    struct cw_cache *cache; /* NULL: not open yet, or failed */
+    size_t memory;       /* bytes */
+    bool retired;        /* another store replaced it */
+    bool opening;        /* its thread runs, to open or to close it */
+    _Atomic size_t refs; /* changed by any thread: number of tasks and prefetches that may use it */
+    struct cw_cache *cache; /* NULL: it is not open yet, or could not be opened */
     struct cw_err error;
     struct cw_thread thread;
     struct cw_loop_node node;
 };
 
-/* At which node the dispatcher wants a job to be cached. */
+/* A node at which the dispatcher wants a job to be cached. */
 struct cw_wcache_use {
     char *node;
     bool read, write;
@@ -41,39 +41,40 @@ struct cw_wcache_use {
 };
 /* The records that a tenant has of one key. */
 struct cw_wcache_key {
-    char *name; /* TENANT/KEY */
+    char *name; /* "TENANT/KEY" */
     char *tenant;
     struct cw_hash key;
     struct cw_strmap chunks;         /* names of the chunks that exist */
-    struct cw_cache_dataset *node;   /* NULL while nobody uses it */
-    size_t jobs_n;                   /* jobs that use it */
+    struct cw_cache_dataset *node;   /* its dataset in the cache; NULL while nobody uses it */
+    size_t jobs_n;                   /* number of jobs that use it */
     int64_t unused_ms;               /* when jobs_n became 0 */
-    struct cw_cache_counts before;   /* counters of nodes that were released */
-    struct cw_cache_counts reported; /* the sum that the dispatcher was sent last */
-    char *job_id, *job_node;         /* the last job, and its node, that wrote it */
+    struct cw_cache_counts before;   /* sum of the counters of datasets that were released */
+    struct cw_cache_counts reported; /* the counters that the dispatcher was sent last */
+    char *job_id, *job_node;         /* the last job, and its node, that wrote records of it */
 };
-/* What a node of a job's plan uses now. */
+/* What a node of a job's plan uses at present. */
 struct cw_wcache_engaged {
-    struct cw_wcache_key *key; /* NULL = nothing is cached at this node */
+    struct cw_wcache_key *key; /* NULL: nothing is cached at this node */
     bool read, write;
 };
 struct cw_wcache_job {
     char *tenant;
-    struct cw_wcache_use *uses; /* as the dispatcher said last */
+    struct cw_wcache_use *uses; /* the last choice that the dispatcher sent */
     size_t uses_n;
-    struct cw_wcache_engaged *nodes; /* one per node of the graph; NULL before the plan is open */
-    bool reads;                      /* some node is read */
-    int64_t waits_ms;    /* since when items wait for indices to be loaded; 0 = they do not */
+    /* one for each node of the graph; NULL before the plan is open */
+    struct cw_wcache_engaged *nodes;
+    bool reads;          /* some node reads from the cache */
+    int64_t waits_ms;    /* since when items wait for indices to be loaded; 0: they do not */
     bool fresh;          /* items were finished since the last flush */
-    int64_t idle_ms;     /* since when there is nothing to do; 0 = there is something */
-    int64_t patience_ms; /* how long to be idle before the next flush */
-    uint64_t epoch;      /* the highest that was begun */
+    int64_t idle_ms;     /* since when the job has nothing to do; 0: it has something */
+    int64_t patience_ms; /* how long the job must be idle before the next flush */
+    uint64_t epoch;      /* the highest epoch that was begun */
     bool turning;        /* items of an earlier epoch are still being computed */
     struct cw_set ahead; /* items of ahead_epoch that were prefetched */
     uint64_t ahead_epoch;
 };
 
-/* An event that a thread of a store has raised. */
+/* An event that a thread of the cache has raised. */
 struct cw_wcache_event {
     struct cw_wcache_event *next;
     struct cw_wcache_store *store;
@@ -86,20 +87,20 @@ struct cw_wcache_event {
 };
 
 struct cw_wcache {
-    size_t memory; /* bytes of the budget that are the cache's while it has a store */
-    struct cw_wcache_store *store;              /* the present one, or NULL */
-    struct cw_wcache_store *retired;            /* list */
-    size_t threads_n;                           /* stores being opened or closed */
-    struct cw_strmap keys;                      /* TENANT/KEY -> cw_wcache_key */
-    struct cw_timer *timer;                     /* items wait for indices */
-    cw_loop_fn *may_begin;                      /* of the worker: items that waited may begin now */
-    struct cw_wcache_prefetch *prefetch;        /* NULL before the first */
-    _Atomic(struct cw_wcache_event *) happened; /* any thread: newest first */
+    size_t memory; /* bytes of the budget that belong to the cache while it has a store */
+    struct cw_wcache_store *store;   /* the present one, or NULL */
+    struct cw_wcache_store *retired; /* list of stores that were replaced */
+    size_t threads_n;                /* number of stores that are being opened or closed */
+    struct cw_strmap keys;           /* maps "TENANT/KEY" to a cw_wcache_key */
+    struct cw_timer *timer;          /* runs while items wait for indices */
+    cw_loop_fn *may_begin;           /* called with the worker when items that waited may begin */
+    struct cw_wcache_prefetch *prefetch;        /* NULL until something is prefetched */
+    _Atomic(struct cw_wcache_event *) happened; /* pushed by any thread; newest first */
     struct cw_loop_node happened_node;
-    /* to be reported, oldest first; [0, sent_n) were sent on the present stream */
+    /* Events to be reported, oldest first; [0, sent_n) were sent on the present stream. */
     struct cw_wcache_event **events;
     size_t events_n, events_cap, sent_n;
-    uint64_t lost; /* records that were not cached */
+    uint64_t lost; /* number of records that were not cached */
     char *lost_why;
     char *away_why; /* why the store is unavailable; NULL: it answers */
 };

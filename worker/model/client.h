@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client's stream, as the other modules see it. Loop thread. */
+/* The stream of a client, as the other modules see it. Loop thread. */
 #ifndef CW_WORKER_MODEL_CLIENT_H
 #define CW_WORKER_MODEL_CLIENT_H
 
@@ -20,26 +20,27 @@ struct cw_epoch_set {
     struct cw_set items;
 };
 struct cw_wclient {
-    uint32_t magic; /* CW_WCLIENT_MAGIC: asserted where a callback gets it as void * */
+    uint32_t magic; /* CW_WCLIENT_MAGIC; asserted where a callback gets the struct as a void * */
     struct cw_worker_state *worker;
-    struct cw_wclient *prev, *next; /* worker->clients */
+    struct cw_wclient *prev, *next; /* neighbours in the list worker->clients */
     struct cw_stream *stream;
-    char *job_id;        /* NULL before its FetchHello */
+    char *job_id;        /* NULL before its FetchHello has come */
     struct cw_wjob *job; /* NULL while the worker does not have the job */
     uint64_t client_id;
     uint32_t consumer;
     int64_t credit; /* bytes that may still be sent; negative after a large output */
     bool sent_any;
-    uint64_t last_epoch, last_item; /* the highest output sent */
-    struct cw_epoch_set *sent;      /* sent, and not reported as received by the dispatcher yet */
+    uint64_t last_epoch, last_item; /* the highest output that was sent */
+    /* items that were sent, and that the dispatcher has not reported as received yet */
+    struct cw_epoch_set *sent;
     size_t sent_n, sent_cap;
-    /* serve/shm_transport.c */
+    /* The fields below belong to serve/shm_transport.c. */
     bool shm_offered, shm_answered, shm_ok;
-    uint64_t shm_token;        /* the client proves with it that a connection is its own */
+    uint64_t shm_token;        /* a client proves with it that a connection is its own */
     int64_t shm_offered_ms;    /* cw_clock_ms */
-    int shm_fd;                /* socket for descriptors of slots; -1 = none */
-    struct cw_map slots_known; /* slot id -> any: the client has its descriptor */
-    struct cw_map slots_held;  /* slot id -> cw_buf: lent to the client */
+    int shm_fd;                /* socket for descriptors of slots; -1: none */
+    struct cw_map slots_known; /* a set of slot ids: those of which the client has the descriptor */
+    struct cw_map slots_held;  /* maps slot ids to the cw_buf that is lent to the client */
 };
 #define CW_WCLIENT_MAGIC 0x57434c49u
 

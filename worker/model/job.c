@@ -24,7 +24,7 @@ struct cw_wepoch *cw_wjob_epoch(struct cw_wjob *job, uint64_t epoch)
             return &job->epochs[i - 1];
         i--;
     }
-    /* Remove epochs of which nothing is left. */
+    /* Epochs of which nothing is left are removed. */
     for (size_t k = 0; k < job->epochs_n;) {
         struct cw_wepoch *e = &job->epochs[k];
         if (e->held.n > 0 || e->done.n > 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leases are an array sorted by their first pending item. It is short, and only the first lease
- * or the newest one changes its place. */
+/* The leases of a job are an array sorted by their first pending item. It is short, and only the
+ * first lease or the newest one ever changes its place. */
 #include "worker/model/lease.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static void remove_at(struct cw_wjob *job, size_t i)
     memmove(&job->leases[i], &job->leases[i + 1], (--job->leases_n - i) * sizeof(job->leases[0]));
 }
 
-/* Adds [lo, hi) except what is in `held`. */
+/* Adds [lo, hi) except for what is in `held`. */
 static void add_absent(struct cw_set *set, const struct cw_set *held, uint64_t lo, uint64_t hi)
 {
     while (lo < hi) {
@@ -86,8 +86,8 @@ void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t
         struct cw_wlease *lease = &job->leases[i];
         if (lease->epoch != epoch)
             continue;
-        /* Only pending items stop being held here: tasks.c and outputs.c look after those that
-         * are computed or queued. */
+        /* Only pending items stop being held here: tasks.c and outputs.c handle those that are
+         * computed or queued. */
         for (size_t k = 0; k < lease->pending.n; k++) {
             uint64_t a = CW_MAX(lo, lease->pending.v[k].lo), b = CW_MIN(hi, lease->pending.v[k].hi);
             if (a < b)

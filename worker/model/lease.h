@@ -14,11 +14,11 @@
 struct cw_wjob;
 struct cw_wtask;
 
-/* Names a lease. The dispatcher chooses it: its generation and a counter. */
+/* The name of a lease, which the dispatcher chooses: its generation and a counter. */
 struct cw_lease_id {
     uint64_t generation, counter;
 };
-/* The items of one lease that are not begun. A lease without pending items is removed. */
+/* The items of one lease that have not begun. A lease without pending items is removed. */
 struct cw_wlease {
     struct cw_lease_id id;
     uint64_t epoch;
@@ -31,7 +31,7 @@ struct cw_wlease {
 void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *lease);
 /* Drops pending items [lo, hi) of an epoch: they are neither pending nor held afterwards. */
 void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
-/* Finds the lowest pending item. Returns false when nothing is pending. */
+/* Returns the lowest pending item; false if nothing is pending. */
 bool cw_wlease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item);
 /* Moves the lowest pending item into the task: its epoch, item, lease and consumer are set. There
  * must be a pending item. The item stays held. */

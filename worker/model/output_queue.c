@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outputs are rarely revoked, so that walks the whole heap. */
+/* Outputs are rarely revoked, so revoking simply walks the whole heap. */
 #include "worker/model/output_queue.h"
 
 #include "base/mem.h"
 
-/* Outputs up to this size are copied into their wire form when they are queued, and copied again
- * when they are sent: that costs less than the rest of a batch. */
+/* Outputs of at most this size are copied into their wire form when they are queued, and copied
+ * again when they are sent: that costs less than keeping a batch. */
 #define PACKED_MAX 1024
-/* Memory in the queue: the pointer, and the spare capacity of a growing array. */
+/* Bytes that an output needs in the queue: the pointer, and the spare capacity of a growing
+ * array. */
 #define PLACE_BYTES (2 * sizeof(struct cw_output *))
 
 static bool is_small(const struct cw_batch *batch)

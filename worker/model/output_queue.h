@@ -17,27 +17,29 @@
 struct cw_output {
     uint64_t epoch, item;
     struct cw_lease_id lease;
-    struct cw_batch *batch;   /* NULL: a small output, packed below as it will be sent */
-    size_t bytes;             /* what it costs of a client's credit */
-    size_t held;              /* memory that it occupies, with all overhead */
-    struct cw_wire_size size; /* of packed */
+    struct cw_batch *batch;   /* NULL: a small output, which is packed below in its wire form */
+    size_t bytes;             /* bytes that it costs of a client's credit */
+    size_t held;              /* bytes of memory that it occupies, with all overhead */
+    struct cw_wire_size size; /* the sizes of packed */
     unsigned copies;          /* number of queues that hold it */
     uint8_t packed[];
 };
 struct cw_outq {
-    struct cw_output **v; /* heap */
+    struct cw_output **v; /* a binary heap */
     size_t n, cap;
 };
 
-/* The order in which a client delivers: by epoch, then by item. */
+/* Whether item a comes before item b in the order in which a client delivers: by epoch, then by
+ * item. */
 static inline bool cw_item_before(uint64_t epoch_a, uint64_t item_a, uint64_t epoch_b,
                                   uint64_t item_b)
 {
     return epoch_a != epoch_b ? epoch_a < epoch_b : item_a < item_b;
 }
 
-/* Makes an output of a finished batch, whose epoch and item are set; takes the caller's ref. A
- * small batch is copied into the output in its wire form, which costs less than keeping the batch. */
+/* Makes an output of a finished batch, whose epoch and item are set; takes the caller's reference.
+ * A small batch is copied into the output in its wire form, which costs less than keeping the
+ * batch. */
 struct cw_output *cw_output_new(struct cw_batch *batch, struct cw_lease_id lease) CW_MUST_CHECK;
 void cw_output_free(struct cw_output *output);
 

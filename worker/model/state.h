@@ -25,33 +25,35 @@ struct cw_loading;
 struct cw_prepared;
 struct cw_handshake;
 
-/* The stream to the dispatcher (session/dispatcher_session.c). */
+/* The session with the dispatcher (session/dispatcher_session.c). */
 struct cw_wsession {
     struct cw_channel *channel;
     struct cw_stream *stream; /* NULL while there is no connection */
-    bool attached;            /* the dispatcher has welcomed us on this stream */
+    bool attached;            /* the dispatcher has welcomed this worker on this stream */
     uint64_t generation;      /* the highest generation of a dispatcher seen so far */
     struct cw_backoff backoff;
     struct cw_timer *retry;
-    bool logged_unreachable; /* the reason is logged once until the next welcome */
-    /* Called when the dispatcher does not read what is sent: leaves it, and reconnects later. */
+    bool logged_unreachable; /* the reason was logged, which happens once until the next welcome */
+    /* Called if the dispatcher does not read what is sent: ends the session, and connects again
+     * later. */
     void (*overflow)(struct cw_worker_state *w);
 };
 
-/* When Progress is sent, and what was measured for it (message/report_timer.c, session/report.c). */
+/* When Progress is sent, and what was measured for it (message/report_timer.c and
+ * session/report.c). */
 struct cw_wreport {
-    struct cw_timer *beat; /* heartbeat */
-    struct cw_timer *soon; /* sends a report before the next heartbeat */
+    struct cw_timer *beat; /* fires at each heartbeat */
+    struct cw_timer *soon; /* fires when a report is due before the next heartbeat */
     int64_t soon_ms;       /* when `soon` fires, if it is active */
     int64_t beat_ms, idle_beat_ms;
     bool computed; /* items were finished since node counters were last reported */
     int64_t reported_ms, counts_ms;
-    int64_t cpu_at_ms, cpu_ns; /* when CPU time was measured last, and its value */
+    int64_t cpu_at_ms, cpu_ns; /* when CPU time was last measured, and its value then */
     double cpu_share, cpu_cores;
     struct cw_hostload host;
 };
 
-/* The jobs of this worker, by id and as a list for taking turns. */
+/* The jobs of this worker, by id, and as a list for serving them in turn. */
 struct cw_wjobs {
     struct cw_strmap by_id;
     struct cw_wjob **list;
@@ -62,70 +64,72 @@ struct cw_wjobs {
 /* Plans being opened (job/plan_loader.c). */
 struct cw_wloader {
     uint64_t serial;
-    struct cw_loading *running; /* list: each has a thread */
+    struct cw_loading *running; /* list of the loadings that have a thread */
     size_t running_n;
-    struct cw_loading *waiting; /* list, oldest first */
-    struct cw_timer *timer;     /* a loading has become slow: another may start */
+    struct cw_loading *waiting; /* list of those that wait, oldest first */
+    struct cw_timer *timer; /* fires when a loading has become slow, so that another may start */
     struct cw_timer *orphans_timer;
-    struct cw_prepared *prepared; /* a few plans; NULL = none yet */
+    struct cw_prepared *prepared; /* a few plans; NULL: none yet */
     size_t prepared_next;         /* the entry that is replaced next */
-    /* A plan of the job was opened (the callee takes it), or NULL and the error. */
+    /* Called when a plan of the job was opened (the callee takes it), or with NULL and the
+     * error. */
     void (*opened)(struct cw_wjob *job, struct cw_plan *plan, const struct cw_err *error);
 };
 
-/* Memory of items, and what is done when the system gives less than the budget
+/* The memory of items, and the reaction to a system that gives less than the budget
  * (compute/memory_short.c). */
 struct cw_wmemory {
-    size_t bytes;     /* of tasks and queued outputs of all jobs */
-    size_t allowed;   /* the part of the budget in use since memory ran out; 0 = all of it */
-    bool waits;       /* no item begins until memory is freed */
-    int64_t alone_ms; /* since when an item has found no memory with no other in progress; 0 = no */
+    size_t bytes;   /* bytes of tasks and queued outputs of all jobs */
+    size_t allowed; /* the part of the budget that is used since memory ran out; 0: all of it */
+    bool waits;     /* no item begins until memory is freed */
+    /* since when an item has found no memory although no other is in progress; 0: that is not so */
+    int64_t alone_ms;
 };
 
 /* Shared memory with clients of the same host (serve/shm_transport.c). */
 struct cw_wshm {
-    struct cw_map lent; /* slot id -> number of clients that it is lent to */
-    size_t lent_bytes;  /* of these slots */
-    int listen_fd;      /* -1 = shared memory is not offered */
-    char name[64];      /* of the listening socket */
+    struct cw_map lent; /* maps slot ids to the number of clients to which the slot is lent */
+    size_t lent_bytes;  /* bytes of these slots */
+    int listen_fd;      /* -1: shared memory is not offered */
+    char name[64];      /* name of the listening socket */
     struct cw_poll *poll;
-    struct cw_handshake *handshakes; /* list */
+    struct cw_handshake *handshakes; /* list of connections whose token has not come yet */
     size_t handshakes_n;
 };
 
-/* The cache of source files (cache/source.c). */
+/* The source cache (cache/source.c). */
 struct cw_wsource {
-    struct cw_source_cache *cache; /* NULL = none */
+    struct cw_source_cache *cache; /* NULL: there is none */
     struct cw_source_cache_options options;
-    char *dir; /* options.dir */
+    char *dir; /* a copy of options.dir */
 };
 
-/* Leaving (session/drain.c). */
+/* The state of draining (session/drain.c). */
 struct cw_wdrain {
     bool active;    /* no new leases are taken */
     bool abandoned; /* nobody wants the outputs: only cache writes are waited for */
-    bool over;      /* the limit has passed: what was left was handed back */
+    bool over;      /* the time limit has passed, and what was left was handed back */
     bool done;
     int64_t began_ms, limit_ms;
-    int64_t served_ms;      /* since when streams have accepted every output; 0 = not yet */
+    int64_t served_ms;      /* since when streams have accepted every output; 0: not yet */
     struct cw_timer *timer; /* NULL before the drain begins */
-    cw_loop_fn *fn;         /* called once when it is done */
+    cw_loop_fn *fn;         /* called once when the drain is done */
     void *arg;
 };
 
 struct cw_worker_state {
-    /* set by cw_worker_new */
+    /* The fields below are set by cw_worker_new. */
     struct cw_loop *loop;
     struct cw_rpc *rpc;
     struct cw_server *server;
     struct cw_exec *exec;
-    struct cw_shm_pool *pool; /* any thread */
+    struct cw_shm_pool *pool; /* used by any thread */
     uint64_t id;
-    char address[CW_WORKER_ADDRESS_BYTES]; /* what clients connect to */
+    char address[CW_WORKER_ADDRESS_BYTES]; /* the address to which clients connect */
     char host_id[128];
     char *dispatcher, *only_job;
     size_t threads;
-    size_t budget; /* bytes */
+    size_t budget; /* bytes of memory (option --budget) */
 
     bool closing; /* cw_worker_free was called */
     struct cw_wsession session;
@@ -133,12 +137,12 @@ struct cw_worker_state {
     struct cw_wjobs jobs;
     struct cw_wloader loader;
     struct cw_wmemory memory;
-    size_t tasks_n;                  /* of all jobs */
-    _Atomic(struct cw_wtask *) done; /* any thread: finished tasks, newest first */
+    size_t tasks_n;                  /* number of tasks of all jobs */
+    _Atomic(struct cw_wtask *) done; /* pushed by any thread: finished tasks, newest first */
     struct cw_loop_node done_node;
     struct cw_dedup dedup;
     struct cw_wcache cache;
-    struct cw_wclient *clients; /* list */
+    struct cw_wclient *clients; /* list of all clients' streams */
     size_t clients_n;
     struct cw_wshm shm;
     struct cw_wsource source;

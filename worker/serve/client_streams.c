@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams of clients (Data.Fetch), one per consumer and worker. The lowest output is sent
- * first, within the client's credit in bytes; many small outputs share a message. Of what was
- * sent only the numbers are kept: when the stream ends, the numbers that the dispatcher has not
+/* The streams of clients (Data.Fetch): each consumer has one to each worker. The lowest output is
+ * sent first, within the client's credit in bytes; many small outputs share a message. Of outputs
+ * that were sent only the numbers are kept: when the stream ends, those that the dispatcher has not
  * reported as received are handed back to it. */
 #include "worker/serve/client_streams.h"
 
@@ -22,13 +22,13 @@
 
 #define MESSAGE_OUTPUTS 256
 #define MESSAGE_BYTES ((size_t)256 << 10)
-/* Bytes that may be queued in the stream; the rest waits here, where it can be revoked. */
+/* Bytes that may be queued in the stream. Further outputs wait here, where they can be revoked. */
 #define STREAM_LOW ((size_t)1 << 20)
-/* Number of epochs whose sent items are remembered: more than can be in progress. */
+/* Number of epochs of which the sent items are remembered: more than can be in progress. */
 #define SENT_EPOCHS_MAX 64
 #define CREDIT_MAX (INT64_MAX / 4)
 
-/* The client that a callback was registered with. */
+/* Returns the client with which a callback was registered. */
 static struct cw_wclient *client_of(void *arg)
 {
     struct cw_wclient *c = arg;
@@ -36,10 +36,10 @@ static struct cw_wclient *client_of(void *arg)
     return c;
 }
 
-/* The stream has ended, and what was sent on it may be lost. An item that goes to all consumers may
- * still be held here, for those that have not been sent their copies. These are dropped with it:
- * as long as the item is held, the hello to the dispatcher would list it and another lease of it
- * would be ignored, and nobody would send this consumer its copy again. */
+/* Handles the end of a stream: what was sent on it may be lost. An item that goes to all consumers
+ * may still be held here, for those that have not been sent their copies. These copies are dropped
+ * as well: as long as the item is held, the hello to the dispatcher would list it and another lease
+ * of it would be ignored, so nobody would send this consumer its copy again. */
 static void hand_back_sent(struct cw_wclient *c)
 {
     struct cw_wjob *job = cw_wjob_get(c->worker, c->job_id);
@@ -108,8 +108,9 @@ static struct cw_set *sent_of(struct cw_wclient *c, uint64_t epoch)
     return &oldest->items;
 }
 
-/* An output that precedes one which the client has already may be the one that it waits for,
- * with its buffer full of later ones: it needs no credit. */
+/* Whether an output may be sent. If it comes before an output that the client has already, it may
+ * be the one for which the client waits with its buffer full of later ones: then it needs no
+ * credit. */
 static bool may_send(const struct cw_wclient *c, const struct cw_output *o)
 {
     return c->credit > 0 ||
@@ -127,7 +128,7 @@ static void note_sent(struct cw_wclient *c, const struct cw_output *o)
     }
 }
 
-/* Sends one message; returns false when nothing may be sent. */
+/* Sends one message; returns false if nothing may be sent. */
 static bool send_some(struct cw_wclient *c, struct cw_outq *q)
 {
     struct cw_wire_outbox *box = NULL;
@@ -288,7 +289,7 @@ static void run_message(struct cw_wclient *c, const Cachew__V1__FetchMessage *m)
         cw_wclient_pump(c);
         break;
     case CACHEW__V1__FETCH_MESSAGE__KIND__NOT_SET:
-    default: /* from a newer client */
+    default: /* a message of a newer client */
         break;
     }
 }
@@ -314,7 +315,7 @@ static void on_close(void *arg, int code, const char *msg)
                  c->consumer, code ? cw_err_name(code) : "ended", msg ? msg : "");
     struct cw_worker_state *w = c->worker;
     client_free(c);
-    cw_tasks_pump(w); /* memory may have been freed */
+    cw_tasks_pump(w); /* the client's answer may have freed memory */
 }
 
 static void handle_fetch(void *arg, struct cw_stream *stream)

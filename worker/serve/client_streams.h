@@ -7,14 +7,15 @@
 
 /* Adds the RPC methods of a worker to its server. */
 void cw_wclients_add_methods(struct cw_worker_state *w);
-/* The job exists now: gives it the clients that wait for it. */
+/* Gives a job that is new the clients that wait for it. */
 void cw_wclients_bind(struct cw_wjob *job);
-/* The job goes: its clients stay connected, and wait for it to come again. */
+/* Takes the clients from a job that is removed: they stay connected, and wait for it to come
+ * again. */
 void cw_wclients_unbind(struct cw_wjob *job);
-/* Sends what the client has credit for, and what its stream accepts. */
+/* Sends outputs as far as the client has credit and its stream accepts them. */
 void cw_wclient_pump(struct cw_wclient *client);
 void cw_wclients_pump_all(struct cw_worker_state *w);
-/* The dispatcher knows that clients have received items [lo, hi) of the epoch. */
+/* Called when the dispatcher reports that clients have received the items [lo, hi) of the epoch. */
 void cw_wclients_received(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi);
 /* Ends all streams. */
 void cw_wclients_close_all(struct cw_worker_state *w);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch for a client of the same host stays where it was built (compute/batch_alloc.c): the
- * client maps the slot, and gets its number instead of bytes.
+/* Shared memory as transport. A batch for a client of the same host stays where it was built
+ * (compute/batch_alloc.c): the client maps the slot, and gets its number instead of bytes.
  *
- * A slot that was lent belongs to the client until it is released. If the client goes without
- * releasing it, its process may still read it, so that slot is never written again. */
+ * A slot that was lent belongs to the client until it is released. If the client disconnects
+ * without releasing it, its process may still read it, so that slot is never written again. */
 #include "worker/serve/shm_transport.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@
 #define ANSWER_MS 2000
 #define HANDSHAKES_MAX 64
 
-/* A connection whose token has not arrived yet. */
+/* a connection whose token has not arrived yet */
 struct cw_handshake {
     struct cw_handshake *next;
     struct cw_worker_state *worker;
@@ -158,7 +158,7 @@ static bool send_descriptor(struct cw_wclient *c, const struct cw_buf *buf)
     return false;
 }
 
-/* Counts the clients that a slot is lent to. */
+/* Counts the clients to which a slot is lent. */
 static void note_held(struct cw_worker_state *w, const struct cw_buf *buf, intptr_t change)
 {
     intptr_t before = (intptr_t)cw_map_get(&w->shm.lent, buf->tag), now = before + change;
@@ -172,8 +172,8 @@ static void note_held(struct cw_worker_state *w, const struct cw_buf *buf, intpt
     w->shm.lent_bytes -= buf->cap;
 }
 
-/* Lent slots cannot be called back, so half of the budget is kept for other outputs; beyond that
- * bytes are sent. */
+/* Whether another slot may not be lent. Lent slots cannot be taken back, so half of the budget is
+ * kept for other outputs; beyond that, bytes are sent instead. */
 static bool is_too_much(const struct cw_worker_state *w, const struct cw_buf *buf)
 {
     return w->shm.lent_bytes > 0 && w->shm.lent_bytes + buf->cap > cw_budget(w) / 2;

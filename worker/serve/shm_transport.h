@@ -7,24 +7,24 @@
 #include "cachew/v1/data.pb-c.h"
 #include "worker/model/state.h"
 
-/* Listens for clients, if shared memory is offered at all. */
+/* Listens for clients, if shared memory is offered. */
 void cw_shm_transport_start(struct cw_worker_state *w, bool offered);
 void cw_shm_transport_stop(struct cw_worker_state *w);
-/* Offers shared memory to a client of this host: fills in the welcome. */
+/* Offers shared memory to a client of this host by filling in the welcome. */
 void cw_shm_transport_offer(struct cw_wclient *client, Cachew__V1__DataWelcome *welcome);
-/* The client says whether it is connected (ShmReady). */
+/* Takes the client's answer whether it is connected (ShmReady). */
 void cw_shm_transport_answer(struct cw_wclient *client, bool ok);
-/* Whether outputs should wait for the client's answer to the offer. */
+/* Whether outputs must wait for the client's answer to the offer. */
 bool cw_shm_transport_is_pending(const struct cw_wclient *client);
 /* Lends the batch's slot to the client, after sending it the slot's descriptor. Returns the slot to
- * name in the output; 0 = send the bytes. */
+ * be named in the output; 0: the bytes must be sent. */
 uint64_t cw_shm_transport_lend(struct cw_wclient *client, struct cw_batch *batch);
-/* The client gives a slot back. */
+/* Takes back a slot that the client releases. */
 void cw_shm_transport_release(struct cw_wclient *client, uint64_t slot);
-/* The client's stream has ended. A slot that it has not given back is never written again, since
- * its process may still read it. */
+/* Handles the end of the client's stream. A slot that it has not given back is never written again,
+ * since its process may still read it. */
 void cw_shm_transport_end(struct cw_wclient *client);
-/* Tells clients which slots no longer exist, so that they unmap them. */
+/* Notifies clients of slots that no longer exist, so that they unmap them. */
 void cw_shm_transport_notify_gone(struct cw_worker_state *w);
 
 #endif

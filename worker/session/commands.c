@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands of the dispatcher. */
+/* Carries out the commands of the dispatcher. */
 #include "worker/session/commands.h"
 
 #include <string.h>
@@ -89,7 +89,7 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
         if (job)
             cw_wjob_forget(job, command->forget->reason);
         else
-            /* it was only prepared here, not opened */
+            /* The job was only prepared here, not opened. */
             cw_loader_forget(w, command->forget->job_id);
         cw_tasks_pump(w);
         break;
@@ -113,7 +113,7 @@ const char *cw_commands_run(struct cw_worker_state *w, const Cachew__V1__WorkerC
         break;
     case CACHEW__V1__WORKER_COMMAND__KIND_CACHE_CHUNKS:
         return cw_wcache_chunks(w, command->cache_chunks);
-    case CACHEW__V1__WORKER_COMMAND__KIND_WELCOME: /* handled when the session begins */
+    case CACHEW__V1__WORKER_COMMAND__KIND_WELCOME: /* it was handled when the session began */
     case CACHEW__V1__WORKER_COMMAND__KIND__NOT_SET:
     default: /* a command of a newer dispatcher */
         cw_log_debug("worker", "command %d is not known here", (int)command->kind_case);

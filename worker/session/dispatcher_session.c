@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stream to the dispatcher. It is opened again for ever, with backoff; meanwhile the leases
- * that are here are served. The first message of each stream lists what is held, so that a
- * dispatcher which was restarted knows it too. */
+/* The session with the dispatcher. The stream is opened again for ever, with backoff; meanwhile the
+ * leases that this worker has are served. The first message of each stream lists what is held, so
+ * that a dispatcher which was restarted knows it too. */
 #include "worker/session/dispatcher_session.h"
 
 #include <unistd.h>
@@ -52,7 +52,7 @@ static void on_overflow(struct cw_worker_state *w)
 struct held_list {
     Cachew__V1__HeldLease **v;
     size_t n, cap;
-    struct cw_set *sets; /* one per lease */
+    struct cw_set *sets; /* one for each lease */
 };
 
 static struct cw_set *held_of(struct held_list *list, const struct cw_wjob *job,

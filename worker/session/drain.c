@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drains the worker: it takes no new leases, hands back what is not begun, and finishes and
- * serves what is begun until clients are known to have received it. What cannot be computed or
- * served in time is handed back, for other workers to compute. Records that wait for the cache's
- * store are written if the store answers. */
+/* Drains the worker: it takes no new leases, hands back what has not begun, and finishes and serves
+ * what has begun until clients are known to have received it. What cannot be computed or served in
+ * time is handed back, for other workers to compute. Records that wait for the cache's store are
+ * written if the store answers. */
 #include "worker/session/drain.h"
 
 #include "base/clock.h"
@@ -19,9 +19,9 @@
 #include "worker/session/report.h"
 
 #define CHECK_MS 50
-/* How long to wait for a consumer that has no stream: it may be connecting just now. */
+/* How long to wait for a consumer that has no stream: it may be connecting at this moment. */
 #define NO_STREAM_MS 2000
-/* How long to wait for news of what was received once streams have accepted everything: there
+/* How long to wait for reports of what was received once streams have accepted everything: there
  * may be no dispatcher, or the client may have died. */
 #define NO_WORD_MS 3000
 
@@ -70,8 +70,8 @@ static bool is_received(const struct cw_worker_state *w)
     return true;
 }
 
-/* The time limit has passed. What threads still compute, which may be a read that never ends, is
- * handed back for other workers to compute. */
+/* Ends the drain at the time limit. What threads still compute, which may be a read that never
+ * ends, is handed back for other workers to compute. */
 static void give_up(struct cw_worker_state *w, int64_t waited_ms)
 {
     size_t items = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Progress messages. Finished items are reported together: the more work is pending the less
- * often, since the dispatcher needs to know only when it is time to lease more; and at once when
- * nothing is left to compute. Without a job there is only a heartbeat now and then. */
+/* Progress messages. Finished items are reported together: the more work is pending, the less
+ * often, since the dispatcher needs to know only when it is time to lease more; and at once if
+ * nothing is left to compute. A worker without a job only sends heartbeats. */
 #include "worker/session/report.h"
 
 #include "base/clock.h"
@@ -22,11 +22,12 @@
 #include "worker/serve/client_streams.h"
 #include "worker/serve/shm_transport.h"
 
-#define DRY_MS 10 /* at least so long between two reports */
+#define DRY_MS 10 /* least time between two reports */
 #define COUNTS_MS 1000
-/* sooner when nothing is left to compute: these may be a job's last counters */
+/* least time between two reports of counters, if nothing is left to compute: they may be the last
+ * ones of a job */
 #define COUNTS_DRY_MS 100
-#define DONE_MAX 4096 /* number of epochs in one message */
+#define DONE_MAX 4096 /* the most epochs in one message */
 
 static bool is_idle(const struct cw_worker_state *w)
 {
@@ -162,7 +163,7 @@ static void on_soon(void *arg)
     cw_report_now(arg);
 }
 
-/* The heartbeat also does what must not be forgotten: it tells clients of slots that are gone,
+/* The heartbeat also does what must not be forgotten: it notifies clients of slots that are gone,
  * and serves clients that have not answered. */
 static void on_beat(void *arg)
 {
@@ -201,5 +202,5 @@ void cw_report_detached(struct cw_worker_state *w)
 {
     if (w->report.soon)
         cw_timer_stop(w->report.soon);
-    /* The heartbeat goes on: clients are served without a dispatcher too. */
+    /* The heartbeat continues, since clients are served without a dispatcher, too. */
 }

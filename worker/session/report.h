@@ -7,9 +7,9 @@
 
 void cw_report_start(struct cw_worker_state *w);
 void cw_report_stop(struct cw_worker_state *w);
-/* The dispatcher has welcomed us: begins the heartbeat. */
+/* Begins the heartbeat, after the dispatcher has welcomed this worker. */
 void cw_report_attached(struct cw_worker_state *w);
-/* The stream to the dispatcher has ended. */
+/* Called when the stream to the dispatcher has ended. */
 void cw_report_detached(struct cw_worker_state *w);
 /* Sends a Progress message now, or a moment later if one was sent just now. */
 void cw_report_now(struct cw_worker_state *w);
