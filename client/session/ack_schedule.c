@@ -3,13 +3,16 @@
 
 #include "base/compiler.h"
 
-#define ACK_NS 200000000 /* acknowledge at least so often while there is news */
-#define GAP_NS 5000000   /* and at most 200 times a second, unless the window is tiny */
+#define ACK_NS 200000000    /* acknowledge at least so often while there is news */
+#define ALIVE_NS 2000000000 /* and so often while there is none */
+#define GAP_NS 5000000      /* and at most 200 times a second, unless the window is tiny */
 #define TINY_WINDOW 64
 
 bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack)
 {
     uint64_t window = CW_MAX(ack->window, 1), quarter = CW_MAX(window / 4, 1);
+    if (!ack->news)
+        return ack->age_ns >= ALIVE_NS;
     if (ack->age_ns >= ACK_NS)
         return true;
     bool soon = window < TINY_WINDOW || ack->age_ns >= GAP_NS;

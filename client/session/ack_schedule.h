@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct cw_ack_schedule {
+    bool news;              /* there is something to acknowledge */
     uint64_t window;        /* items; 0 = the dispatcher has not said */
     uint64_t consumed_n;    /* entries consumed since the last acknowledgement */
     int64_t age_ns;         /* time since the last acknowledgement */
@@ -23,7 +24,9 @@ struct cw_ack_schedule {
         uint64_t unconsumed; /* the first item not consumed, counted likewise */
     } sent;
 };
-/* Whether to acknowledge now, if there is anything new. */
+/* Whether to send an acknowledgement now. Without news it is an empty one, and rare: a connection
+ * whose other end is gone without a word (its host lost its power) breaks only when something is sent
+ * on it. */
 bool cw_ack_schedule_is_due(const struct cw_ack_schedule *ack);
 
 #endif

@@ -15,6 +15,7 @@ static void session_tick(void *arg)
 {
     struct cw_session *session = arg;
     cw_session_drop_streams(session);
+    cw_session_send_alive(session);
     cw_session_advance(session, true);
     if (session->begun && session->ledger.err.code == 0)
         cw_session_help_starving(session);

@@ -21,8 +21,7 @@ void cw_session_advance(struct cw_session *session, bool all)
     uint64_t held = session->ledger.rebatched / CW_MAX(session->streams_n, 1);
     for (size_t i = 0; session->ledger.err.code == 0 && i < session->streams_n; i++)
         cw_worker_stream_flush(session->streams[i], held, all);
-    if (cw_session_ack_is_due(session))
-        cw_session_send_ack(session);
+    cw_session_send_ack_when_due(session);
 }
 
 void cw_session_kicked(struct cw_session *session)

@@ -40,6 +40,7 @@ struct cw_session {
     struct cw_local_workers *local; /* NULL until the dispatcher asks for some */
     struct cw_ack_schedule ack;     /* what decides when to acknowledge next */
     int64_t acked_ns;               /* when the last acknowledgement was sent; 0 = never */
+    int64_t said_ns;                /* when anything was sent to the dispatcher */
     uint64_t acked_wait_ns, acked_bytes, acked_copies; /* the counters that it had reported */
     /* Messages with outputs: all so far, and how many there were when the trainer began to
      * starve. */
@@ -57,7 +58,9 @@ void cw_session_send_ack(struct cw_session *session); /* nothing if there is no 
 bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why);
 void cw_session_send_worker_found(struct cw_session *session, uint64_t worker_id);
 void cw_session_send_local_failed(struct cw_session *session, const char *error);
-bool cw_session_ack_is_due(struct cw_session *session);
+void cw_session_send_ack_when_due(struct cw_session *session);
+/* To a dispatcher that has not answered yet: it may be gone without a word. */
+void cw_session_send_alive(struct cw_session *session);
 /* The dispatcher knows all that has come, or is about to be sent it. */
 void cw_session_note_acked(struct cw_session *session, bool starving);
 

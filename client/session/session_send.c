@@ -10,6 +10,7 @@
 static void send(struct cw_session *session, Cachew__V1__ClientMessage *message)
 {
     message->generation = session->generation;
+    session->said_ns = cw_clock_ns();
     cw_wire_send(session->stream, &message->base);
 }
 
@@ -130,10 +131,8 @@ void cw_session_note_acked(struct cw_session *session, bool starving)
     session->ack.sent.unconsumed = ledger->pos.epoch * ledger->reorder.mine + ledger->pos.item;
 }
 
-void cw_session_send_ack(struct cw_session *session)
+static void send_ack(struct cw_session *session, bool news)
 {
-    if (!session->welcome || !has_news(session))
-        return;
     int64_t now = cw_clock_ns();
     struct cw_ledger *ledger = &session->ledger;
     Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
@@ -154,7 +153,7 @@ void cw_session_send_ack(struct cw_session *session)
     ack.buffered_bytes = cw_ledger_bytes(ledger);
     ack.ready = ledger->serial - atomic_load_explicit(&session->job->given, memory_order_relaxed);
     cw_session_note_acked(session, ack.ready == 0);
-    ack.position = &position;
+    ack.position = news ? &position : NULL;
     message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
     message.ack = &ack;
     send(session, &message);
@@ -163,15 +162,40 @@ void cw_session_send_ack(struct cw_session *session)
     session->acked_ns = now;
 }
 
-bool cw_session_ack_is_due(struct cw_session *session)
+void cw_session_send_ack(struct cw_session *session)
+{
+    if (session->welcome && has_news(session))
+        send_ack(session, true);
+}
+
+void cw_session_send_alive(struct cw_session *session)
+{
+    struct cw_ack_schedule nothing = {.age_ns = cw_clock_ns() - session->said_ns};
+    Cachew__V1__ClientMessage message = CACHEW__V1__CLIENT_MESSAGE__INIT;
+    Cachew__V1__Ack ack = CACHEW__V1__ACK__INIT; /* which it does not look at before its welcome */
+    if (!session->stream || session->welcome || !cw_ack_schedule_is_due(&nothing))
+        return;
+    message.kind_case = CACHEW__V1__CLIENT_MESSAGE__KIND_ACK;
+    message.ack = &ack;
+    send(session, &message);
+}
+
+static bool is_due(struct cw_session *session)
 {
     struct cw_ack_schedule *ack = &session->ack;
+    ack->news = has_news(session);
     ack->age_ns = cw_clock_ns() - session->acked_ns;
     ack->consumed_n = session->ledger.consumed_n;
     ack->starving = is_starving(session);
     if (ack->starving)
         ack->first_missing = cw_reorder_first_missing(&session->ledger.reorder);
     return cw_ack_schedule_is_due(ack);
+}
+
+void cw_session_send_ack_when_due(struct cw_session *session)
+{
+    if (session->welcome && is_due(session))
+        send_ack(session, session->ack.news);
 }
 
 bool cw_session_send_worker_lost(struct cw_session *session, uint64_t worker_id, const char *why)

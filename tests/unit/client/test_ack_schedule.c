@@ -13,7 +13,7 @@
 static void what_is_consumed_is_told_by_the_quarter(void **state)
 {
     (void)state;
-    struct cw_ack_schedule ack = {.window = 100, .consumed_n = 24, .age_ns = 10 * MS};
+    struct cw_ack_schedule ack = {.news = true, .window = 100, .consumed_n = 24, .age_ns = 10 * MS};
     assert_false(cw_ack_schedule_is_due(&ack));
     ack.consumed_n = 25;
     assert_true(cw_ack_schedule_is_due(&ack));
@@ -21,7 +21,7 @@ static void what_is_consumed_is_told_by_the_quarter(void **state)
     assert_false(cw_ack_schedule_is_due(&ack));
     ack.window = 8;
     assert_true(cw_ack_schedule_is_due(&ack));
-    ack = (struct cw_ack_schedule){.window = 100, .age_ns = 200 * MS};
+    ack = (struct cw_ack_schedule){.news = true, .window = 100, .age_ns = 200 * MS};
     assert_true(cw_ack_schedule_is_due(&ack));
 }
 
@@ -29,7 +29,8 @@ static void what_is_consumed_is_told_by_the_quarter(void **state)
 static void what_has_come_does_not_hurry_while_a_batch_waits(void **state)
 {
     (void)state;
-    struct cw_ack_schedule ack = {.window = 1, .first_missing = 1000, .age_ns = 10 * MS};
+    struct cw_ack_schedule ack = {
+        .news = true, .window = 1, .first_missing = 1000, .age_ns = 10 * MS};
     assert_false(cw_ack_schedule_is_due(&ack));
 }
 
@@ -37,7 +38,8 @@ static void a_starving_client_tells_at_the_end_of_the_window(void **state)
 {
     (void)state;
     for (uint64_t window = 1; window <= 1000; window++) {
-        struct cw_ack_schedule ack = {.window = window, .starving = true, .sent = {true, 5000, 40}};
+        struct cw_ack_schedule ack = {
+            .news = true, .window = window, .starving = true, .sent = {true, 5000, 40}};
         ack.first_missing = 5000 + window;
         assert_true(cw_ack_schedule_is_due(&ack)); /* at once */
         ack.first_missing = 5000;
@@ -51,7 +53,8 @@ static void a_starving_client_tells_at_the_end_of_the_window(void **state)
 static void a_batch_that_was_taken_is_told(void **state)
 {
     (void)state;
-    struct cw_ack_schedule ack = {.window = 1000,
+    struct cw_ack_schedule ack = {.news = true,
+                                  .window = 1000,
                                   .starving = true,
                                   .age_ns = MS,
                                   .first_missing = 600,
@@ -64,6 +67,16 @@ static void a_batch_that_was_taken_is_told(void **state)
     assert_true(cw_ack_schedule_is_due(&ack));
 }
 
+/* Else a client that waits would not notice for a minute that the dispatcher's host has crashed. */
+static void without_news_it_says_now_and_then_that_it_is_there(void **state)
+{
+    (void)state;
+    struct cw_ack_schedule ack = {.window = 100, .consumed_n = 100, .age_ns = 1999 * (int64_t)MS};
+    assert_false(cw_ack_schedule_is_due(&ack));
+    ack.age_ns = 2000 * (int64_t)MS;
+    assert_true(cw_ack_schedule_is_due(&ack));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -71,6 +84,7 @@ int main(void)
         cmocka_unit_test(what_has_come_does_not_hurry_while_a_batch_waits),
         cmocka_unit_test(a_starving_client_tells_at_the_end_of_the_window),
         cmocka_unit_test(a_batch_that_was_taken_is_told),
+        cmocka_unit_test(without_news_it_says_now_and_then_that_it_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
