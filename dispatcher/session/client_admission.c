@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
+#include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/session/session.h"
 #include "graph/check.h"
@@ -350,6 +351,24 @@ static int take_place(struct cw_client *client, struct cw_err *err)
     return 0;
 }
 
+/* Another wants its place. If its host has crashed it will never say that it is gone; but a message
+ * to it, whatever it says, is answered by that host when it is up again. */
+static void probe(struct cw_client *holder)
+{
+    if (holder->welcomed)
+        cw_client_send_workers(holder, true);
+}
+
+/* Of those that wait for a place the latest is the process that lives. One before it may have died
+ * with its host, which nobody has seen yet: it must not get the place when the other's stream breaks
+ * for a moment. (d->clients has the latest first.) */
+static void refuse_earlier(const struct cw_client *client)
+{
+    for (struct cw_client *other = client->next; other; other = other->next)
+        if (other->job == client->job && other->consumer == client->consumer && !other->admitted)
+            cw_client_fail(other, CW_E_EXISTS, "a later client has taken its place");
+}
+
 void cw_client_admit(struct cw_client *client)
 {
     struct cw_job *job = client->job;
@@ -367,6 +386,8 @@ void cw_client_admit(struct cw_client *client)
         cw_client_replace(place->client);
     } else if (place->client) {
         int64_t now = cw_clock_ms();
+        if (client->place_wait_ms == 0)
+            probe(place->client);
         client->place_wait_ms = client->place_wait_ms > 0 ? client->place_wait_ms : now;
         if (now - client->place_wait_ms < job->d->options.takeover_ms)
             return;
@@ -383,6 +404,7 @@ void cw_client_admit(struct cw_client *client)
         return;
     }
     client->admitted = client->due.welcome = true;
+    refuse_earlier(client);
     client->welcome_seq = known ? 0 : cw_state_seq(job->d->state);
     cachew__v1__client_message__free_unpacked(cw_steal(&client->hello), NULL);
 }
