@@ -153,6 +153,9 @@ bool sim_seat_is_done(const struct sim_seat *seat)
 bool sim_cluster_is_done(const struct sim_cluster *cluster)
 {
     for (size_t i = 0; i < cluster->seats_n; i++)
+        if (cluster->seats[i].kind == SIM_TRAINER && cluster->seats[i].trainer->error != 0)
+            return true;
+    for (size_t i = 0; i < cluster->seats_n; i++)
         if (cluster->seats[i].kind == SIM_TRAINER &&
             (!sim_seat_is_done(&cluster->seats[i]) || sim_seat_is_alive(&cluster->seats[i])))
             return false;

@@ -50,7 +50,7 @@ struct sim_admin *sim_admin_start(struct sim_cluster *cluster, enum sim_command 
 bool sim_seat_is_alive(const struct sim_seat *seat);
 /* A trainer's seat: whether it has got all that it is to get. */
 bool sim_seat_is_done(const struct sim_seat *seat);
-/* All trainers are done, and have ended. */
+/* All trainers are done, and have ended; or one has failed. */
 bool sim_cluster_is_done(const struct sim_cluster *cluster);
 
 /* ---- jobs.c ---- */

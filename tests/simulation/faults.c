@@ -103,15 +103,12 @@ static void strike_seat(struct harm *harm, size_t seat, enum sim_fault_kind kind
     strike(harm, (struct sim_fault){.kind = kind, .seat = (int)seat, .pause_ns = pause_ns(harm)});
 }
 
-/* The power of a worker's host only: until its peers' keepalive tells them, a dispatcher that is back
- * is away for its consumers, and a trainer that is back finds its own place taken. */
 static void kill_seat(struct harm *harm, size_t seat)
 {
     static const enum sim_fault_kind kinds[] = {SIM_FAULT_KILL, SIM_FAULT_KILL, SIM_FAULT_CRASH,
                                                 SIM_FAULT_CRASH, SIM_FAULT_POWER};
-    bool is_worker = harm->cluster->seats[seat].kind == SIM_WORKER;
 
-    strike_seat(harm, seat, kinds[below(harm, is_worker ? 5 : 4)]);
+    strike_seat(harm, seat, kinds[below(harm, sizeof(kinds) / sizeof(kinds[0]))]);
 }
 
 /* ---- aims ---- */

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "disk.h"
 #include "rpc/net.h"
@@ -93,15 +94,36 @@ static void note_kill(struct sim_faults *faults, const struct sim_seat *seat)
     faults->kills_that_count += counts;
 }
 
-static void kill_seat(struct sim_cluster *cluster, struct sim_seat *seat,
-                      const struct sim_fault *fault, struct sim_faults *faults)
+static void host_is_up(void *arg)
+{
+    struct later l = *(struct later *)arg;
+
+    sim_world_free(arg);
+    net_host_down(sim_host(l.actor), false);
+}
+
+static void kill_actor(struct sim_cluster *cluster, struct sim_seat *seat,
+                       const struct sim_fault *fault, struct sim_faults *faults)
 {
     note_kill(faults, seat);
-    if (fault->kind == SIM_FAULT_POWER)
-        net_host_down(sim_host(seat->actor), true);
     sim_disk_next_crash(fault->kind == SIM_FAULT_KILL ? SIM_CRASH_PROCESS : SIM_CRASH_HOST);
     sim_kill(seat->actor);
     sim_at(NULL, sim_now_ns() + fault->pause_ns, restart_later, later(cluster, seat));
+}
+
+/* A host with all that runs there. */
+static void kill_host(struct sim_cluster *cluster, struct sim_seat *seat,
+                      const struct sim_fault *fault, struct sim_faults *faults)
+{
+    const char *host = sim_host(seat->actor);
+
+    net_host_down(host, true);
+    for (size_t i = 0; i < cluster->seats_n; i++)
+        if (sim_seat_is_alive(&cluster->seats[i]) &&
+            strcmp(sim_host(cluster->seats[i].actor), host) == 0)
+            kill_actor(cluster, &cluster->seats[i], fault, faults);
+    if (fault->kind == SIM_FAULT_CRASH)
+        sim_at(NULL, sim_now_ns() + fault->pause_ns / 2, host_is_up, later(cluster, seat));
 }
 
 /* It ends by itself, and soon. */
@@ -195,8 +217,12 @@ static bool harm_seat(struct sim_cluster *cluster, struct sim_seat *seat,
         sim_stop(seat->actor);
         sim_at(NULL, sim_now_ns() + fault->pause_ns, go_on, later(cluster, seat));
         return true;
+    case SIM_FAULT_CRASH:
+    case SIM_FAULT_POWER:
+        kill_host(cluster, seat, fault, faults);
+        return true;
     default:
-        kill_seat(cluster, seat, fault, faults);
+        kill_actor(cluster, seat, fault, faults);
         return true;
     }
 }

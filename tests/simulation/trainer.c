@@ -10,6 +10,7 @@
 
 #define AGAIN_NS INT64_C(200000000)
 #define CONNECT_MS 20000
+#define TAKEN_NS INT64_C(25000000000)
 
 __attribute__((visibility("default"))) void sim_trainer_main(void *arg);
 
@@ -166,15 +167,27 @@ static int with_client(struct sim_trainer *t, struct cachew_client *client,
     return rc;
 }
 
+/* A place that its host's crash has left taken is free again long before keepalive (50 s) says so. */
+static bool is_taken_for_too_long(int rc, int64_t *since_ns)
+{
+    if (rc != CACHEW_E_EXISTS)
+        *since_ns = 0;
+    else if (*since_ns == 0)
+        *since_ns = sim_now_ns();
+    return *since_ns > 0 && sim_now_ns() - *since_ns > TAKEN_NS;
+}
+
 static bool is_passing(int rc)
 {
-    return rc == CACHEW_E_UNAVAILABLE || rc == CACHEW_E_TIMEOUT || rc == CACHEW_E_AGAIN;
+    return rc == CACHEW_E_UNAVAILABLE || rc == CACHEW_E_TIMEOUT || rc == CACHEW_E_AGAIN ||
+           rc == CACHEW_E_EXISTS;
 }
 
 /* A job that cannot be started now is tried again; so is one that broke, from the checkpoint. */
 void sim_trainer_main(void *arg)
 {
     struct sim_trainer *t = arg;
+    int64_t taken_since_ns = 0;
 
     sim_system_init();
     for (;;) {
@@ -192,7 +205,7 @@ void sim_trainer_main(void *arg)
             return;
         }
         sim_log("%s: %s", cachew_code_name(rc), error.message);
-        if (!is_passing(rc)) {
+        if (!is_passing(rc) || is_taken_for_too_long(rc, &taken_since_ns)) {
             t->error = rc;
             snprintf(t->message, sizeof(t->message), "%s: %s", cachew_code_name(rc), error.message);
             return;

@@ -109,6 +109,7 @@ struct net_end {
     void (*on_piece)(void *owner, struct net_piece *piece);
     void (*on_room)(void *owner); /* the pipe has room again */
     bool closed;                  /* this end sends and hears nothing more */
+    bool lost;                    /* its host crashed: nobody is there, and nobody says so */
     struct net_piece *head, **tail;
     size_t in_pipe;  /* bytes */
     size_t messages; /* whole ones in the pipe, and ... */

@@ -83,10 +83,26 @@ static void event_done(struct net_conn *conn)
 }
 
 static void arm(struct net_end *end);
+static void put(struct net_end *end, struct net_piece *piece);
+
+/* The host has come up again and knows of no such connection: it says so. */
+static void answer_reset(struct net_end *lost)
+{
+    struct net_piece *piece = net_piece_new(NET_RESET, 0);
+    net_piece_set_text(piece, "Connection reset by peer");
+    put(lost, piece);
+}
 
 static void hand_over(struct net_end *to, struct net_piece *piece)
 {
     bool is_end = piece->kind == NET_RESET || piece->kind == NET_FIN;
+    if (to->lost) {
+        if (!is_end && !to->peer->closed)
+            answer_reset(to);
+        net_piece_free(piece);
+        to->closed = true;
+        return;
+    }
     if (to->owner && !to->closed)
         to->on_piece(to->owner, piece);
     net_piece_free(piece);
@@ -318,6 +334,23 @@ void net_close(struct net_end *end)
     maybe_free(conn);
 }
 
+/* Its host has crashed: it says nothing, and is only found out (lost) when the host is up again and
+ * hears from the other end. What is on its way there waits for that. */
+static void lose(struct net_end *end)
+{
+    struct net_end *peer = end->peer;
+    end->owner = NULL;
+    end->actor = NULL;
+    end->lost = true;
+    drop_pipe(end);
+    if (peer->closed && !peer->head)
+        end->closed = true;
+    if (peer->lost)
+        end->closed = peer->closed = true;
+    else
+        arm(peer);
+}
+
 /* What had left the end arrives up to a point, then the other end hears that it is over. */
 static void cut_pipe(struct net_end *end, const char *why)
 {
@@ -355,6 +388,10 @@ static void end_of(struct net_end *end)
     forget_event(conn, &end->room_told);
     if (end == &conn->end[1])
         forget_event(conn, &conn->accepting);
+    if (!was_closed && conn->reached && end->host->down && !conn->cut) {
+        lose(end);
+        return;
+    }
     end->owner = NULL;
     end->closed = true;
     drop_pipe(end->peer);
@@ -362,10 +399,8 @@ static void end_of(struct net_end *end)
         return;
     if (!conn->reached)
         end->peer->closed = true;
-    else if (!end->peer->closed && !end->host->down)
+    else if (!end->peer->closed && !conn->cut)
         cut_pipe(end, "Connection reset by peer");
-    else if (end->host->down)
-        drop_pipe(end);
 }
 
 /* The kernel of an actor's host closes what it had open. */
@@ -397,7 +432,8 @@ struct net_conn *net_first_conn(void)
 
 bool net_conn_is_up(const struct net_conn *conn)
 {
-    return conn->reached && !conn->cut && !conn->end[0].closed && !conn->end[1].closed;
+    const struct net_end *a = &conn->end[0], *b = &conn->end[1];
+    return conn->reached && !conn->cut && !a->closed && !b->closed && !a->lost && !b->lost;
 }
 
 size_t net_connections(void)

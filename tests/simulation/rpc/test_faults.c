@@ -255,6 +255,23 @@ static void a_partition_one_way(void **state)
 }
 
 /* What was sent while nothing passed comes when it passes again. */
+/* A host that has crashed and is up again knows of no connection: it says so when it hears of one. */
+static void a_host_that_is_up_again_knows_nothing(void **state)
+{
+    (void)state;
+    begin(1, &(struct plan){.method = "/t.T/Sink", .n = 100, .size = 100000});
+    run_until(500 * MS);
+    net_host_down("server", true);
+    sim_kill(server);
+    run_until(3 * S);
+    assert_int_equal(seen[0].closes, 0);
+    net_host_down("server", false);
+    run_to_the_end();
+    assert_int_equal(seen[0].code, CW_E_UNAVAILABLE);
+    assert_true(seen[0].closed_at > 3 * S && seen[0].closed_at < 7 * S);
+    sim_world_end();
+}
+
 static void a_short_partition_loses_nothing(void **state)
 {
     (void)state;
@@ -387,6 +404,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cut_in_the_middle_of_a_message),
     cmocka_unit_test(a_killed_server_is_heard_of_at_once),
     cmocka_unit_test(a_silent_peer_is_found_by_keepalive),
+    cmocka_unit_test(a_host_that_is_up_again_knows_nothing),
     cmocka_unit_test(a_partition_one_way),
     cmocka_unit_test(a_short_partition_loses_nothing),
     cmocka_unit_test(flow_control_stands_and_goes_on),
