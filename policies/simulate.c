@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "policies/simulate_job.h"
 
 #define NEVER ((double)INFINITY)
 #define NEARLY 1e-6 /* a difference of batches or seconds that rounding may cause */
@@ -16,15 +17,15 @@ struct run { /* a job that is running */
     struct cw_sim_job *out;
     struct cw_scale_state state;
     bool arrived, done;
-    double now_s;                       /* the time for which its numbers are valid */
-    double remote, local;               /* workers that serve it now */
-    double target_remote, target_local; /* the numbers that the policy wants */
-    double granted;                     /* how many of target_remote it gets by the fair share */
-    double ready_s; /* when the granted workers begin to serve; NEVER: they serve already */
-    size_t step;
+    double now_s;                       /* its numbers are true for this time */
+    double remote, local;               /* that serve */
+    double target_remote, target_local; /* of the policy */
+    double granted;                     /* of target_remote, by the fair share */
+    double ready_s;                     /* when the granted ones serve; NEVER = they do */
     double epoch_left, epochs_left, epoch_begin_s;
-    /* The fields below are those of the present window. */
-    double discard_left, batches, seconds, wait_s;
+    /* the window */
+    double discard_left;
+    struct cw_sim_sums sums;
     double next_s;
     size_t heap; /* its place in the heap */
 };
@@ -63,33 +64,27 @@ static void sift(struct sim *sim, size_t at)
 
 /* ---- a job between two events ---- */
 
-static double step_of(const struct run *r)
+static struct cw_sim_now now_of(const struct run *r)
 {
-    return r->spec->step_s[r->step] * (1 + r->spec->slow * fmax(r->local - r->spec->room, 0));
-}
-
-static double capacity_of(const struct run *r)
-{
-    const struct cw_sim_job_spec *s = r->spec;
-    double n = r->remote + r->local;
-    if (n <= 0)
-        return 0;
-    if (!s->epoch_s_n)
-        return n / (s->worker_s * (1 + s->loss * fmax(n - 1, 0)));
-    if (n < 1)
-        return n * s->batches / s->epoch_s[0];
-    return s->batches / s->epoch_s[CW_MIN((size_t)n, s->epoch_s_n) - 1];
+    return (struct cw_sim_now){r->spec, r->now_s - r->spec->arrive_s, r->remote, r->local};
 }
 
 static double rate_of(const struct run *r)
 {
-    return fmin(capacity_of(r), 1 / step_of(r));
+    const struct cw_sim_now now = now_of(r);
+    return cw_sim_rate(&now);
+}
+
+static double step_of(const struct run *r)
+{
+    const struct cw_sim_now now = now_of(r);
+    return cw_sim_step(&now);
 }
 
 static void advance(struct run *r, double to_s)
 {
     double dt = to_s - r->now_s, rate = rate_of(r), did = rate * dt,
-           wait = (1 - rate * step_of(r)) * dt;
+           wait_share = 1 - rate * step_of(r), wait = wait_share * dt;
     r->now_s = to_s;
     if (dt <= 0)
         return;
@@ -99,16 +94,16 @@ static void advance(struct run *r, double to_s)
     r->out->wait_s += wait;
     r->out->remote_s += r->remote * dt;
     r->out->local_s += r->local * dt;
-    if (1 - rate * step_of(r) > STALL_SHOWN)
+    if (wait_share > STALL_SHOWN)
         r->out->best_wait_at_s = to_s;
     double discarded = fmin(did, r->discard_left);
     r->discard_left -= discarded;
     if (did <= 0)
         return;
     double counted = (did - discarded) / did;
-    r->batches += did - discarded;
-    r->seconds += dt * counted;
-    r->wait_s += wait * counted;
+    r->sums.batches += did - discarded;
+    r->sums.seconds += dt * counted;
+    r->sums.wait_s += wait * counted;
 }
 
 static void trace(struct run *r)
@@ -124,13 +119,13 @@ static void trace(struct run *r)
 static void begin_window(const struct sim *sim, struct run *r)
 {
     r->discard_left = sim->scenario->discard_batches;
-    r->batches = r->seconds = r->wait_s = 0;
+    r->sums = (struct cw_sim_sums){0};
 }
 
 static bool window_is_full(const struct sim *sim, const struct run *r)
 {
-    return r->discard_left <= NEARLY && r->batches >= sim->scenario->window_batches - NEARLY &&
-           r->seconds >= sim->scenario->window_least_s - NEARLY;
+    return r->discard_left <= NEARLY && r->sums.batches >= sim->scenario->window_batches - NEARLY &&
+           r->sums.seconds >= sim->scenario->window_least_s - NEARLY;
 }
 
 static void schedule(struct sim *sim, struct run *r)
@@ -140,12 +135,12 @@ static void schedule(struct sim *sim, struct run *r)
     if (!r->arrived) {
         next = r->spec->arrive_s;
     } else if (!r->done) {
-        if (r->step + 1 < r->spec->steps_n)
-            next = fmin(next, r->spec->arrive_s + r->spec->step_at_s[r->step + 1]);
+        next = fmin(next,
+                    r->spec->arrive_s + cw_sim_next_change(r->spec, r->now_s - r->spec->arrive_s));
         if (rate > 0) {
-            double window = fmax((r->discard_left + sc->window_batches - r->batches) / rate,
-                                 r->discard_left / rate + sc->window_least_s - r->seconds);
-            if (r->ready_s == NEVER) /* otherwise the workers are about to change */
+            double window = fmax((r->discard_left + sc->window_batches - r->sums.batches) / rate,
+                                 r->discard_left / rate + sc->window_least_s - r->sums.seconds);
+            if (r->ready_s == NEVER) /* else the workers are about to change */
                 next = fmin(next, r->now_s + fmax(window, 0));
             next = fmin(next, r->now_s + fmax(r->epoch_left, 0) / rate);
         }
@@ -207,58 +202,80 @@ static void share(struct sim *sim)
 
 /* ---- events of a job ---- */
 
-static double noisy(const struct sim *sim, const struct run *r, double value)
+/* Of the job's next window. */
+static uint64_t draw_of(const struct sim *sim, const struct run *r)
 {
-    uint64_t draw = cw_mix64(cw_mix64((uint64_t)(r - sim->runs) + 1) + sim->result->windows);
-    return value * (1 + sim->scenario->noise * (2 * ((double)(draw >> 11) * 0x1p-53) - 1));
+    uint64_t job = cw_mix64(sim->scenario->seed + (uint64_t)(r - sim->runs) + 1);
+    return cw_mix64(job + (uint64_t)r->out->windows);
+}
+
+static struct cw_scale_available available_to(const struct sim *sim, const struct run *r)
+{
+    const struct cw_sim_scenario *sc = sim->scenario;
+    return (struct cw_scale_available){
+        .remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers,
+        .local = sc->local,
+        .granted = r->granted >= 0 && r->granted < wish_of(r) - NEARLY ? r->granted : 0};
+}
+
+static int ask(struct sim *sim, struct run *r, const struct cw_scale_window *window, bool *changed,
+               struct cw_err *err)
+{
+    const struct cw_sim_scenario *sc = sim->scenario;
+    const struct cw_scale_available available = available_to(sim, r);
+    struct cw_scale_options options = sc->options;
+    struct cw_scale_decision decision = {0};
+    options.max_local = sc->local;
+    int rc =
+        sc->policy->decide(window, &available, &options, sc->argument, &r->state, &decision, err);
+    *changed =
+        rc == 0 && (decision.remote != r->target_remote || decision.local != r->target_local);
+    if (*changed) {
+        r->target_remote = decision.remote;
+        r->target_local = fmin(decision.local, sc->local);
+    }
+    cw_scale_decision_fini(&decision);
+    return rc;
 }
 
 static int decide(struct sim *sim, struct run *r, struct cw_err *err)
 {
-    const struct cw_sim_scenario *sc = sim->scenario;
-    double capacity = capacity_of(r), rate = rate_of(r), n = r->remote + r->local;
-    struct cw_scale_window window = {.at_s = sim->now_s,
-                                     .seconds = noisy(sim, r, r->seconds),
-                                     .batches = r->batches,
-                                     .wait_share = r->wait_s / r->seconds,
-                                     .queue = rate < capacity ? 8 : 0,
-                                     .step_s = step_of(r),
-                                     .rate = n > 0 ? capacity / n : 0,
-                                     .cpu = capacity > 0 ? rate / capacity : 0,
-                                     .remote = r->remote,
-                                     .local = r->local};
-    struct cw_scale_available available = {
-        .remote = r->spec->most > 0 ? fmin(r->spec->most, sc->workers) : sc->workers,
-        .local = sc->local,
-        .granted = r->granted < wish_of(r) - NEARLY ? r->granted : 0};
-    struct cw_scale_decision decision = {0};
+    const struct cw_sim_now now = now_of(r);
+    struct cw_scale_window window =
+        cw_sim_window(&now, &r->sums, sim->scenario->noise, draw_of(sim, r));
+    bool changed;
+    window.at_s = sim->now_s;
     sim->result->windows++;
-    int rc = sc->policy->decide(&window, &available, &sc->options, sc->argument, &r->state,
-                                &decision, err);
-    bool changed = decision.remote != r->target_remote || decision.local != r->target_local;
-    cw_scale_decision_fini(&decision);
+    r->out->windows++;
+    int rc = ask(sim, r, &window, &changed, err);
     if (rc < 0)
         return rc;
     begin_window(sim, r);
     if (!changed)
         return 0;
     r->discard_left = 0; /* the change itself begins a new window */
-    r->target_remote = decision.remote;
-    r->target_local = decision.local;
+    r->out->settled_window = r->out->windows;
     r->out->decisions++;
     share(sim);
     return 0;
 }
 
-static void arrive(struct sim *sim, struct run *r)
+/* As the dispatcher: a policy that needs no measurement says at once what it wants; and where there
+ * are local workers only, one of them begins. */
+static int arrive(struct sim *sim, struct run *r, struct cw_err *err)
 {
+    const struct cw_scale_window none = {0};
+    bool changed;
     r->arrived = true;
     r->now_s = r->epoch_begin_s = r->out->begin_s = sim->now_s;
     r->target_remote = fmax(r->spec->remote, 0);
-    r->target_local = r->spec->local;
-    r->local = r->spec->local;
+    r->target_local = r->local = fmin(r->spec->local, sim->scenario->local);
+    if (sim->scenario->workers < 1 && sim->scenario->policy->places)
+        r->target_remote = 0, r->target_local = r->local = fmin(1, sim->scenario->local);
+    int rc = sim->scenario->policy->at_once ? ask(sim, r, &none, &changed, err) : 0;
     begin_window(sim, r);
     share(sim);
+    return rc;
 }
 
 static void end_epoch(struct sim *sim, struct run *r)
@@ -276,21 +293,14 @@ static void end_epoch(struct sim *sim, struct run *r)
 
 static int event(struct sim *sim, struct run *r, struct cw_err *err)
 {
-    if (!r->arrived) {
-        arrive(sim, r);
-        return 0;
-    }
+    if (!r->arrived)
+        return arrive(sim, r, err);
     advance(r, sim->now_s);
     if (r->ready_s <= sim->now_s) {
         r->ready_s = NEVER;
         r->remote = r->granted;
         r->local = r->target_local;
         begin_window(sim, r);
-        trace(r);
-    }
-    if (r->step + 1 < r->spec->steps_n &&
-        r->spec->arrive_s + r->spec->step_at_s[r->step + 1] <= sim->now_s) {
-        r->step++;
         trace(r);
     }
     if (r->epoch_left <= NEARLY)
@@ -314,6 +324,18 @@ static void begin(struct sim *sim)
         place(sim, sim->heap_n++, r);
         sift(sim, r->heap);
     }
+}
+
+/* A job that is to have no worker, and at which nothing will ever happen. */
+static int check_stuck(const struct sim *sim, struct cw_err *err)
+{
+    for (size_t j = 0; j < sim->scenario->jobs_n; j++) {
+        const struct run *r = &sim->runs[j];
+        if (r->arrived && !r->done && r->next_s == NEVER && wish_of(r) + r->target_local < NEARLY)
+            return cw_err_set(err, CW_E_INVALID, "job %zu (%s) has no worker and would get none", j,
+                              r->spec->name);
+    }
+    return 0;
 }
 
 static void end(struct sim *sim)
@@ -348,6 +370,8 @@ int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *re
         rc = event(&sim, r, err);
         schedule(&sim, r);
     }
+    if (rc == 0)
+        rc = check_stuck(&sim, err);
     if (scenario->until_s > 0)
         sim.now_s = scenario->until_s;
     end(&sim);

@@ -3,38 +3,56 @@
  * as real ones. It shows within seconds what a policy would do with thousands of jobs and ten
  * thousand workers. Between events a job runs at a constant rate:
  *
- *   capacity of n workers   n / (worker_s (1 + loss (n - 1))), or from a table of measured
- *                           epochs
+ *   capacity of n workers   n / (worker_s (1 + loss (n - 1) + slower n (n - 1))) and no more than
+ *                           the ceiling; or from a table of measured epochs
  *   rate                    the smaller of capacity and 1 / step_s, the trainer's demand
  *   step_s                  given by the scenario, times 1 + slow (local - room) if there are more
  *                           local workers than the host has room for
  *   wait share              1 - rate * step_s
  *
- * A window is measured as the real client does it: after a change some batches are left out. The
- * simulation is deterministic: equal scenarios give equal results. */
+ * A window is measured as the real client does it: after a change some batches are left out. Its
+ * length, wait, step and rate each have noise of their own, and some windows are odd.
+ * Deterministic: equal scenarios give equal results. */
 #ifndef CW_POLICIES_SIMULATE_H
 #define CW_POLICIES_SIMULATE_H
 
 #include "policies/scale.h"
 #include "policies/max_min_share.h"
 
+struct cw_sim_series { /* values that hold from these times after arrival on; the first at 0 */
+    const double *at_s, *v;
+    size_t n;
+};
+/* What gives no more than the ceiling. All but the network show in what a worker tells of its own
+ * rate, since its threads wait for them inside of an element. */
+enum cw_sim_cause {
+    CW_SIM_SOURCE,
+    CW_SIM_CPU,
+    CW_SIM_STORE,
+    CW_SIM_QUOTA,
+    CW_SIM_NETWORK,
+};
 struct cw_sim_job_spec {
     const char *name;
     size_t tenant;
     double arrive_s;
-    /* batches of an epoch; 0 epochs: the job runs until the scenario ends */
-    double batches, epochs;
-    /* The trainer's step changes to step_s[i] at step_at_s[i] after the job's arrival; the first
-     * change is at 0. */
-    const double *step_at_s, *step_s;
-    size_t steps_n;
-    double worker_s, loss;
-    /* used instead of worker_s: measured seconds of an epoch with 1, 2, ... workers */
+    double batches, epochs;      /* of an epoch; 0 epochs: until the scenario ends */
+    struct cw_sim_series step_s; /* of the trainer */
+    struct cw_sim_series worker_s;
+    struct cw_sim_series ceiling; /* batches/s of all workers; 0 or no value: none */
+    enum cw_sim_cause cause;
+    double loss, slower;
+    double local_speed; /* of a local worker, as a share of a remote one's; 0 = 1 */
+    double cpu_s;       /* CPU time of a batch on a worker; 0: all of its time */
+    /* instead: measured seconds of an epoch with 1, 2, ... workers. With columns: with r remote and
+     * l local ones at [r * columns + l], from 0 and 0 on */
     const double *epoch_s;
-    size_t epoch_s_n;
-    /* local workers that the trainer's host has room for, and how much each further one slows it
-     * down */
-    double room, slow;
+    size_t epoch_s_n, columns;
+    double room, slow; /* of the trainer's host */
+    /* one window of so many, at random, is odd: the trainer stood still for odd_s, saving a
+     * checkpoint, or (odd_waits) waiting */
+    double odd_every, odd_s;
+    bool odd_waits;
     double weight, least, most;
     int priority;
     double remote, local; /* workers at the beginning */
@@ -48,8 +66,9 @@ struct cw_sim_scenario {
     double local;   /* the most local workers on a trainer's host */
     double start_s; /* seconds until a new worker serves */
     double window_batches, discard_batches, window_least_s;
-    double noise;   /* largest relative error of measured windows */
-    double until_s; /* virtual time at which the simulation ends; 0: when all jobs are done */
+    double noise;   /* of what windows measure, relative, at most */
+    uint64_t seed;  /* of noise and of odd windows */
+    double until_s; /* virtual time at which it ends; 0 = when all jobs are done */
     struct cw_scale_options options;
     const struct cw_scale_policy *policy;
     const char *argument;
@@ -62,10 +81,10 @@ struct cw_sim_job {
     double batches, wait_s, busy_s; /* busy_s: total time of the job */
     double remote_s, local_s;       /* integrals of its workers over time, in worker-seconds */
     double last_epoch_s;
-    /* when its wait share was last above max_stall (0.02 if that is not given) */
-    double best_wait_at_s;
-    unsigned decisions;   /* number of changes of the target */
-    double remote, local; /* workers at the end */
+    double best_wait_at_s; /* when its wait share was last above max_stall (0.02 if not given) */
+    unsigned decisions;    /* changes of the target */
+    double windows, settled_window; /* measured; how many when the target changed last */
+    double remote, local;           /* at the end */
     struct cw_sim_point *trace;
     size_t trace_n, trace_cap;
 };
@@ -75,7 +94,7 @@ struct cw_sim_result {
     uint64_t windows;
     double end_s;
 };
-/* Runs a scenario. INVALID if a policy refuses its argument, or the simulation would never end. */
+/* INVALID when a policy refuses its argument, or a job has no worker and nothing would give it one. */
 int cw_simulate(const struct cw_sim_scenario *scenario, struct cw_sim_result *ret_result,
                 struct cw_err *err);
 void cw_sim_result_fini(struct cw_sim_result *result);

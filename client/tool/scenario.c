@@ -6,10 +6,12 @@
 #include "base/mem.h"
 
 struct job_rows {
-    char *name, *tenant;
-    int64_t count, priority, least, most, remote, local;
-    double arrive_s, every_s, batches, epochs, worker_s, loss, room, slow, weight;
-    struct cw_f64_list step_s, step_at_s, epoch_s;
+    char *name, *tenant, *cause;
+    int64_t count, priority, least, most, remote, local, epoch_columns;
+    double arrive_s, every_s, batches, epochs, loss, slower, local_speed, cpu_s, room, slow, weight,
+        odd_every, odd_s;
+    bool odd_waits;
+    struct cw_f64_list step_s, step_at_s, worker_s, worker_at_s, ceiling, ceiling_at_s, epoch_s;
 };
 struct tenant_rows {
     char *name;
@@ -18,7 +20,7 @@ struct tenant_rows {
 struct scenario_file {
     char *name;
     struct cw_str_list policies;
-    int64_t workers, local;
+    int64_t workers, local, seed;
     double start_s, window_batches, discard_batches, window_least_s, noise, until_s;
     struct cw_scale_options options;
     struct cw_value jobs, tenants;
@@ -38,7 +40,20 @@ struct scenario_file {
 static const struct cw_opt job_table[] = {
     ROW(job_rows, arrive_s, CW_OPT_F64, "0.0", 0, MANY, "when it begins"),
     ROW(job_rows, batches, CW_OPT_F64, "1000.0", 1, MANY, "of an epoch"),
+    {.name = "cause",
+     .help = "of the ceiling: source, cpu, store, quota, network",
+     .type = CW_OPT_STR,
+     .offset = offsetof(struct job_rows, cause),
+     .def = "\"source\""},
+    ROW(job_rows, ceiling, CW_OPT_F64_LIST, "[0.0]", 0, MANY,
+        "batches per second that all workers together give at most; 0 = any"),
+    ROW(job_rows, ceiling_at_s, CW_OPT_F64_LIST, "[0.0]", 0, MANY,
+        "after its begin: when the values of ceiling hold"),
     ROW(job_rows, count, CW_OPT_I64, "1", 1, 1e6, "so many of these jobs"),
+    ROW(job_rows, cpu_s, CW_OPT_F64, "0.0", 0, MANY,
+        "CPU time of a batch on a worker; 0 = all of its time"),
+    ROW(job_rows, epoch_columns, CW_OPT_I64, "0", 0, 1e6,
+        "epoch_s has a row for 0, 1, ... remote workers, and in it so many numbers of local ones"),
     ROW(job_rows, epoch_s, CW_OPT_F64_LIST, "[]", 0, MANY,
         "measured seconds of an epoch with 1, 2, ... workers, instead of worker_s and loss"),
     ROW(job_rows, epochs, CW_OPT_F64, "1.0", 0, MANY, "0 = until the scenario ends"),
@@ -46,6 +61,8 @@ static const struct cw_opt job_table[] = {
         "of several, one begins after the other so much later"),
     ROW(job_rows, least, CW_OPT_I64, "1", 0, 1e6, "workers that it has a right to"),
     ROW(job_rows, local, CW_OPT_I64, "0", 0, 1e6, "local workers to begin with"),
+    ROW(job_rows, local_speed, CW_OPT_F64, "1.0", 1e-6, 1e6,
+        "of a local worker, as a part of a remote one's"),
     ROW(job_rows, loss, CW_OPT_F64, "0.0", 0, 1, "of a worker's rate, for each further worker"),
     ROW(job_rows, most, CW_OPT_I64, "0", 0, 1e6, "remote workers at most; 0 = any"),
     {.name = "name",
@@ -53,11 +70,21 @@ static const struct cw_opt job_table[] = {
      .type = CW_OPT_STR,
      .offset = offsetof(struct job_rows, name),
      .def = "\"job\""},
+    ROW(job_rows, odd_every, CW_OPT_F64, "0.0", 0, MANY,
+        "one window of so many is odd, at random; 0 = none"),
+    ROW(job_rows, odd_s, CW_OPT_F64, "0.0", 0, MANY, "seconds that the trainer stands still in it"),
+    {.name = "odd_waits",
+     .help = "it waits for a batch meanwhile, else it saves a checkpoint",
+     .type = CW_OPT_BOOL,
+     .offset = offsetof(struct job_rows, odd_waits),
+     .def = "false"},
     ROW(job_rows, priority, CW_OPT_I64, "0", -1000, 1000, "higher is served first"),
     ROW(job_rows, remote, CW_OPT_I64, "1", 0, 1e6, "remote workers to begin with"),
     ROW(job_rows, room, CW_OPT_F64, "0.0", 0, 1e6, "local workers that the trainer's host bears"),
     ROW(job_rows, slow, CW_OPT_F64, "0.0", 0, 1e3,
         "each further local worker makes the trainer's step longer by this share"),
+    ROW(job_rows, slower, CW_OPT_F64, "0.0", 0, 1,
+        "of a worker's rate, for each pair of workers: too many give less"),
     ROW(job_rows, step_at_s, CW_OPT_F64_LIST, "[0.0]", 0, MANY,
         "after its begin: when the values of step_s hold"),
     ROW(job_rows, step_s, CW_OPT_F64_LIST, "[0.1]", 1e-9, MANY, "the trainer's time for a batch"),
@@ -67,7 +94,9 @@ static const struct cw_opt job_table[] = {
      .offset = offsetof(struct job_rows, tenant),
      .def = "\"default\""},
     ROW(job_rows, weight, CW_OPT_F64, "1.0", 1e-6, 1e6, "within its tenant"),
-    ROW(job_rows, worker_s, CW_OPT_F64, "0.1", 1e-9, MANY, "a worker's time for a batch"),
+    ROW(job_rows, worker_at_s, CW_OPT_F64_LIST, "[0.0]", 0, MANY,
+        "after its begin: when the values of worker_s hold"),
+    ROW(job_rows, worker_s, CW_OPT_F64_LIST, "[0.1]", 1e-9, MANY, "a worker's time for a batch"),
     {0},
 };
 static const struct cw_opt tenant_table[] = {
@@ -103,7 +132,7 @@ static const struct cw_opt file_table[] = {
      .type = CW_OPT_STR,
      .offset = offsetof(struct scenario_file, name),
      .def = "\"\""},
-    ROW(scenario_file, noise, CW_OPT_F64, "0.0", 0, 1, "of measured windows, at most"),
+    ROW(scenario_file, noise, CW_OPT_F64, "0.0", 0, 1, "of what windows measure, at most"),
     {.name = "policies",
      .help = "autoscale policies, and place:NAME",
      .type = CW_OPT_STR_LIST,
@@ -111,6 +140,7 @@ static const struct cw_opt file_table[] = {
      .def = "[\"auto\"]",
      .len_min = 1,
      .len_max = 100},
+    ROW(scenario_file, seed, CW_OPT_I64, "0", 0, 1e15, "of noise and of odd windows"),
     ROW(scenario_file, start_s, CW_OPT_F64, "1.0", 0, MANY, "until a new worker serves"),
     {.name = "tenants",
      .help = "list of tenants",
@@ -121,7 +151,7 @@ static const struct cw_opt file_table[] = {
     ROW(scenario_file, window_batches, CW_OPT_F64, "50.0", 1, MANY, "that a window measures"),
     ROW(scenario_file, window_least_s, CW_OPT_F64, "0.5", 0, MANY, "shortest window"),
     OPTION(worker_price, 0, MANY, "per hour"),
-    ROW(scenario_file, workers, CW_OPT_I64, "8", 1, 1e6, "of the fleet"),
+    ROW(scenario_file, workers, CW_OPT_I64, "8", 0, 1e6, "of the fleet"),
     {0},
 };
 
@@ -159,18 +189,53 @@ static int find_tenant(struct scenario *s, const char *name, size_t *ret, struct
                : cw_err_set(err, CW_E_INVALID, "tenant \"%s\" is not in the list of tenants", name);
 }
 
+static int check_series(const char *name, const struct cw_f64_list *v,
+                        const struct cw_f64_list *at_s, struct cw_err *err)
+{
+    if (v->n == 0 || v->n != at_s->n || at_s->v[0] != 0)
+        return cw_err_set(err, CW_E_INVALID,
+                          "%s and its times must have the same number of values, and the first "
+                          "time be 0",
+                          name);
+    for (size_t i = 1; i < at_s->n; i++)
+        if (at_s->v[i] <= at_s->v[i - 1])
+            return cw_err_set(err, CW_E_INVALID, "the times of %s must rise", name);
+    return 0;
+}
+
+static const char *const causes[] = {[CW_SIM_SOURCE] = "source",
+                                     [CW_SIM_CPU] = "cpu",
+                                     [CW_SIM_STORE] = "store",
+                                     [CW_SIM_QUOTA] = "quota",
+                                     [CW_SIM_NETWORK] = "network"};
+
+static size_t cause_of(const char *name)
+{
+    size_t i = 0;
+    while (i < CW_ARRAY_LEN(causes) && !cw_str_eq(causes[i], name))
+        i++;
+    return i;
+}
+
 static int check_job(const struct job_rows *j, struct cw_err *err)
 {
-    if (j->step_s.n == 0 || j->step_s.n != j->step_at_s.n || j->step_at_s.v[0] != 0)
-        return cw_err_set(
-            err, CW_E_INVALID,
-            "step_s and step_at_s must have the same number of values, and the first time be 0");
-    for (size_t i = 1; i < j->step_at_s.n; i++)
-        if (j->step_at_s.v[i] <= j->step_at_s.v[i - 1])
-            return cw_err_set(err, CW_E_INVALID, "step_at_s: times must rise");
+    size_t columns = (size_t)j->epoch_columns;
+    int rc = check_series("step_s", &j->step_s, &j->step_at_s, err);
+    if (rc == 0)
+        rc = check_series("worker_s", &j->worker_s, &j->worker_at_s, err);
+    if (rc == 0)
+        rc = check_series("ceiling", &j->ceiling, &j->ceiling_at_s, err);
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < j->epoch_s.n; i++)
         if (j->epoch_s.v[i] <= 0)
             return cw_err_set(err, CW_E_INVALID, "epoch_s: times must be greater than 0");
+    if (columns > 0 && (j->epoch_s.n < 2 || j->epoch_s.n % columns != 0))
+        return cw_err_set(err, CW_E_INVALID, "epoch_s: its rows must have epoch_columns times");
+    if (cause_of(j->cause) == CW_ARRAY_LEN(causes))
+        return cw_err_set(
+            err, CW_E_INVALID,
+            "cause \"%s\" is not known; there are: source, cpu, store, quota, network", j->cause);
     return 0;
 }
 
@@ -186,11 +251,18 @@ static void add_jobs(struct scenario *s, const struct job_rows *j, size_t tenant
                                      .arrive_s = j->arrive_s + (double)i * j->every_s,
                                      .batches = j->batches,
                                      .epochs = j->epochs,
-                                     .step_at_s = j->step_at_s.v,
-                                     .step_s = j->step_s.v,
-                                     .steps_n = j->step_s.n,
-                                     .worker_s = j->worker_s,
+                                     .step_s = {j->step_at_s.v, j->step_s.v, j->step_s.n},
+                                     .worker_s = {j->worker_at_s.v, j->worker_s.v, j->worker_s.n},
+                                     .ceiling = {j->ceiling_at_s.v, j->ceiling.v, j->ceiling.n},
+                                     .cause = (enum cw_sim_cause)cause_of(j->cause),
                                      .loss = j->loss,
+                                     .slower = j->slower,
+                                     .local_speed = j->local_speed,
+                                     .cpu_s = j->cpu_s,
+                                     .columns = (size_t)j->epoch_columns,
+                                     .odd_every = j->odd_every,
+                                     .odd_s = j->odd_s,
+                                     .odd_waits = j->odd_waits,
                                      .epoch_s = j->epoch_s.v,
                                      .epoch_s_n = j->epoch_s.n,
                                      .room = j->room,
@@ -241,6 +313,7 @@ static int build(struct scenario *s, struct cw_err *err)
     s->sim.discard_batches = f->discard_batches;
     s->sim.window_least_s = f->window_least_s;
     s->sim.noise = f->noise;
+    s->sim.seed = (uint64_t)f->seed;
     s->sim.until_s = f->until_s;
     s->sim.options = f->options;
     return 0;

@@ -7,7 +7,8 @@
 #include "policies/simulate.h"
 #include "support/cm.h"
 
-static const double at_0[] = {0};
+static const double at_0[] = {0}, a_tenth[] = {0.1};
+static const struct cw_sim_series worker_s = {at_0, a_tenth, 1};
 static const struct cw_share_tenant one_tenant[] = {{1, 0}};
 
 static struct cw_sim_scenario scenario_of(const struct cw_sim_job_spec *jobs, size_t n,
@@ -38,10 +39,8 @@ static void test_one_worker(void **state)
     const struct cw_sim_job_spec job = {.name = "a",
                                         .batches = 1000,
                                         .epochs = 2,
-                                        .step_at_s = at_0,
-                                        .step_s = step,
-                                        .steps_n = 1,
-                                        .worker_s = 0.1,
+                                        .step_s = {at_0, step, 1},
+                                        .worker_s = worker_s,
                                         .weight = 1,
                                         .least = 1,
                                         .remote = 1};
@@ -63,10 +62,8 @@ static void test_auto_saves_time(void **state)
     const struct cw_sim_job_spec job = {.name = "a",
                                         .batches = 20000,
                                         .epochs = 1,
-                                        .step_at_s = at,
-                                        .step_s = step,
-                                        .steps_n = 2,
-                                        .worker_s = 0.1,
+                                        .step_s = {at, step, 2},
+                                        .worker_s = worker_s,
                                         .weight = 1,
                                         .least = 1,
                                         .remote = 1};
@@ -86,10 +83,8 @@ static void test_fleet_is_shared(void **state)
     struct cw_sim_job_spec jobs[2] = {{.name = "a",
                                        .batches = 1e6,
                                        .epochs = 0,
-                                       .step_at_s = at_0,
-                                       .step_s = step,
-                                       .steps_n = 1,
-                                       .worker_s = 0.1,
+                                       .step_s = {at_0, step, 1},
+                                       .worker_s = worker_s,
                                        .weight = 1,
                                        .least = 1,
                                        .remote = 1}};
@@ -113,10 +108,8 @@ static void test_policy_refuses(void **state)
     const struct cw_sim_job_spec job = {.name = "a",
                                         .batches = 1000,
                                         .epochs = 1,
-                                        .step_at_s = at_0,
-                                        .step_s = step,
-                                        .steps_n = 1,
-                                        .worker_s = 0.1,
+                                        .step_s = {at_0, step, 1},
+                                        .worker_s = worker_s,
                                         .weight = 1,
                                         .least = 1,
                                         .remote = 1};
@@ -126,6 +119,83 @@ static void test_policy_refuses(void **state)
     assert_int_equal(cw_simulate(&s, &r, &err), CW_E_INVALID);
     assert_non_null(strstr(err.msg, "fixed:4"));
     cw_sim_result_fini(&r);
+}
+
+static struct cw_sim_job_spec job_of(const struct cw_sim_series *step)
+{
+    return (struct cw_sim_job_spec){.name = "a",
+                                    .batches = 1000,
+                                    .epochs = 1,
+                                    .step_s = *step,
+                                    .worker_s = worker_s,
+                                    .weight = 1,
+                                    .least = 1,
+                                    .remote = 1};
+}
+static const double a_hundredth[] = {0.01}, ceiling_20[] = {20};
+static const struct cw_sim_series fast = {at_0, a_hundredth, 1};
+
+static struct cw_sim_job run_one(const struct cw_sim_job_spec *job, const char *policy,
+                                 double workers, double local, int *ret_code)
+{
+    struct cw_sim_scenario s =
+        scenario_of(job, 1, workers, strncmp(policy, "place:", 6) ? policy : "auto");
+    struct cw_sim_result r;
+    struct cw_err err = {0};
+    s.local = local;
+    if (strncmp(policy, "place:", 6) == 0)
+        assert_int_equal(cw_autoplace_find(policy + 6, &s.policy, &s.argument, NULL), 0);
+    *ret_code = cw_simulate(&s, &r, &err);
+    struct cw_sim_job result = r.jobs[0];
+    cw_sim_result_fini(&r);
+    return result;
+}
+
+/* 1000 batches: of 0.1 s on four workers; of 20 a second; (with a tenth for each further worker)
+ * of 0.1 * 1.3 s on four; (with a hundredth for each pair) of 0.1 * 1.12 s on four. From the
+ * beginning: no window with one worker. */
+static void test_what_holds_it_up(void **state)
+{
+    (void)state;
+    int rc;
+    struct cw_sim_job_spec job = job_of(&fast);
+    near(run_one(&job, "fixed:4", 8, 0, &rc).end_s, 1 + 25);
+    job.ceiling = (struct cw_sim_series){at_0, ceiling_20, 1};
+    near(run_one(&job, "fixed:4", 8, 0, &rc).end_s, 1 + 50);
+    job.ceiling = (struct cw_sim_series){0};
+    job.loss = 0.1;
+    near(run_one(&job, "fixed:4", 8, 0, &rc).end_s, 1 + 32.5);
+    job.loss = 0, job.slower = 0.01;
+    near(run_one(&job, "fixed:4", 8, 0, &rc).end_s, 1 + 28);
+}
+
+/* Epochs of 100, 80, 60, 50, 40, 30 s with (0, 0), (0, 1), (0, 2), (1, 0), ... */
+static void test_table_of_both(void **state)
+{
+    (void)state;
+    static const double epoch_s[] = {100, 80, 60, 50, 40, 30};
+    int rc;
+    struct cw_sim_job_spec job = job_of(&fast);
+    job.epoch_s = epoch_s, job.epoch_s_n = 6, job.columns = 3;
+    near(run_one(&job, "place:fixed:1,0", 1, 2, &rc).end_s, 1 + 50);
+    near(run_one(&job, "place:fixed:1,2", 1, 2, &rc).end_s, 1 + 30);
+    near(run_one(&job, "place:fixed:0,1", 0, 2, &rc).end_s, 80);
+}
+
+static void test_no_worker_is_an_error(void **state)
+{
+    (void)state;
+    int rc;
+    struct cw_sim_job_spec job = job_of(&fast);
+    run_one(&job, "place:fixed:0,4", 8, 0, &rc);
+    assert_int_equal(rc, CW_E_INVALID);
+    run_one(&job, "place:fixed:0,4", 8, 4, &rc);
+    assert_int_equal(rc, 0);
+    /* local ones only, of half the speed */
+    job.local_speed = 0.5;
+    struct cw_sim_job done = run_one(&job, "place:fixed:0,4", 0, 4, &rc);
+    near(done.local_s, 1000 * 0.1 / 0.5);
+    near(done.remote_s, 0);
 }
 
 static void test_repeats(void **state)
@@ -138,10 +208,8 @@ static void test_repeats(void **state)
                                            .arrive_s = (double)j,
                                            .batches = 5000,
                                            .epochs = 2,
-                                           .step_at_s = at_0,
-                                           .step_s = step,
-                                           .steps_n = 1,
-                                           .worker_s = 0.1,
+                                           .step_s = {at_0, step, 1},
+                                           .worker_s = worker_s,
                                            .weight = 1,
                                            .least = 1,
                                            .remote = 1};
@@ -164,7 +232,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_worker),      cmocka_unit_test(test_auto_saves_time),
         cmocka_unit_test(test_fleet_is_shared), cmocka_unit_test(test_policy_refuses),
-        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_repeats),         cmocka_unit_test(test_what_holds_it_up),
+        cmocka_unit_test(test_table_of_both),   cmocka_unit_test(test_no_worker_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
