@@ -1,241 +1,395 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The autoscale policy `auto`, which is the default. It knows what the published hill climb has to
- * find out: how fast the trainer would take batches if it never waited (its own step), and how fast
- * one worker computes them when nothing holds it up. So it jumps to the number of workers that
- * should be enough, and then lets measurement decide:
+/* The default. It looks for the fewest workers that give, but for max_stall, as much as any number
+ * would: the knee. It knows what the trainer would take if it never waited (its own step). From
+ * what a few numbers of workers gave it concludes what any would give (scale_fit.h), so that it
+ * jumps instead of climbing:
  *
- *   rate of n workers   n * r / (1 + a * (n - 1)): r is the rate of one worker, and a what each
- *                       further one costs. a follows from two windows in which the trainer waited,
- *                       so that the workers were the limit.
- *   enough              The trainer waits at most max_stall of its time.
- *   contradiction       The trainer waits although the workers' own rate says that they are enough:
- *                       one more window is measured.
- *   too many            The same demand could be met with fewer, in three windows one after
- *                       another.
- *   not enough          A number at which the trainer waited is not tried again until its demand
- *                       has changed by a tenth.
- *   no help             More workers brought nothing, or less than they cost. They are not tried
- *                       again for that demand, except after 30 windows, then 60, and so on, since
- *                       one bad measurement must not count for ever.
- *   taken               If other jobs have the workers, it wants them as long as its trainer
- * waits. */
-#include "policies/scale_int.h"
-
+ *   out       to the number that should do for the trainer
+ *   back      where something else gives no more: about the most that any gave over what one gives
+ *   once or twice more, by what these two showed
+ *
+ * Then it rests. How many windows it averages before it moves follows from their noise and from
+ * the number of workers; one odd window is left out. It looks anew when the trainer's demand or
+ * what its workers give has changed. Where more workers did not help a trainer that waits, a few
+ * more are tried after 60 windows, then 120, ...: that a ceiling was lifted cannot be seen from
+ * below. What other jobs have is wanted as long as the trainer waits, and no longer. */
 #include <math.h>
 
+#include "policies/scale_fit.h"
+#include "policies/scale_int.h"
+#include "policies/scale_watch.h"
+
+#define UNBOUNDED ((double)INFINITY)
 #define STALL 0.05
-#define DEMAND_CHANGED 0.1
-#define ROUND_DOWN 0.05 /* 2.05 workers count as 2: measurement decides whether they are enough */
-/* Without prices, a worker is not worth having if it brings less than this part of what a usual
- * worker brings. */
-#define GAIN_LEAST 0.15
-#define DOUBTS 3
-/* After so many windows without waiting, one worker less is tried if a worker's rate is not
- * known. */
-#define PROBE_AFTER 8
-#define LOSS_MAX 1.0
-#define AGAIN_AFTER 30
-#define AGAIN_DOUBLINGS 10
+#define IN_A_ROW 4
+#define WINDOWS_MOST 12 /* that are averaged before a move */
+#define WINDOWS_LEAST 3
+#define LARGE 20 /* knees, that need a rate measured better */
+#define WINDOWS_LARGE 6
+#define SURE 3 /* standard deviations */
+#define FAR 1.5
+#define NEXT_TO 1.15
+#define MOVES_MOST 4
+#define MOVES_FREE 3 /* after these only what is clearly wrong is mended */
+#define MARGIN 0.025 /* of the knee, that is added */
+#define TOO_MANY 1.05
+#define PROBE_AFTER 8 /* calm windows until one worker less is tried: nobody tells their rate */
+#define AGAIN_AFTER 120
+#define AGAIN_DOUBLINGS 8
+#define AS_BEFORE 0.05
+#define WINDOWS_TRIAL 6
+#define CONTRADICTION 60      /* misfit of levels that cannot all be true any more */
+#define CONTRADICTION_AFTER 8 /* windows */
+#define FURTHER 1.3
+#define NEAR_CEILING 0.7
+#define TELLING 0.12
 
-static double model(const struct cw_scale_state *s, double n)
+struct look { /* of one decision */
+    struct cw_scale_state *s;
+    const struct cw_scale_options *options;
+    double slack, stall; /* how much slower it may be; share of its time that is waited then */
+    double most;
+    struct cw_scale_level now; /* of the present number */
+    struct cw_scale_fit fit;
+    double knee;
+    struct cw_str *reason;
+    bool trial; /* where it goes is not where it is to stay */
+};
+
+/* ---- where to go ---- */
+
+static double rounded(double knee)
 {
-    return n * s->worker_rate / (1 + s->loss * (n - 1));
+    return ceil(knee * (1 + MARGIN) - 1e-9);
 }
 
-/* Returns the number of batches that the workers computed in the window: others that the trainer
- * took were ready before, and say nothing about the workers. */
-static double given(const struct cw_scale_window *w)
+static double most_right(double knee)
 {
-    double t = w->batches / w->seconds;
-    return w->rate > 0 ? fmin(t, w->remote * w->rate) : t;
+    return fmax(TOO_MANY * ceil(knee), ceil(knee) + 1);
 }
 
-/* Returns the rate at which the trainer takes batches when it does not wait; 0: unknown. */
-static double demand_of(const struct cw_scale_window *w)
+/* Whether noise can have made a number of workers look right that is not. */
+static bool is_sure(const struct look *l, double to)
 {
-    if (w->step_s > 0)
-        return 1 / w->step_s;
-    double busy = w->seconds * (1 - w->wait_share);
-    return busy > 0.02 * w->seconds ? w->batches / busy : 0;
+    double error = SURE * l->fit.error;
+    return to >= fmin(l->knee * (1 + error), l->most) && to <= most_right(l->knee * (1 - error));
 }
 
-static void follow_demand(struct cw_scale_state *s, const struct cw_scale_window *w)
+/* Whether the present number was measured long enough for a move. Few windows are, where it only
+ * tries what lies further on. */
+static bool is_measured(const struct look *l, double to)
 {
-    double demand = demand_of(w);
-    if (demand <= 0)
-        return;
-    if (s->demand <= 0 || fabs(demand / s->demand - 1) > DEMAND_CHANGED) {
-        s->demand = demand;
-        s->floor = 0;
-        s->calm = 0;
-        s->doubt = 0;
-        s->phase_count = 0;
-    } else {
-        s->demand += (demand - s->demand) / 4;
+    double windows = l->now.windows, most = CW_SCALE_AGE_FREE - 1 - (l->s->age - windows);
+    if (l->s->moves < 1)
+        return windows >= 2 && (l->knee < LARGE || windows >= WINDOWS_LARGE);
+    if (windows < WINDOWS_LEAST)
+        return false;
+    return l->trial || is_sure(l, to) || windows >= fmin(WINDOWS_MOST, most);
+}
+
+/* By prices, when they are known: the number at which a batch costs least. */
+static double cheapest(const struct look *l)
+{
+    double best = 1, least = UNBOUNDED, client = l->options->client_price,
+           worker = l->options->worker_price;
+    for (double n = 1; n <= l->most; n++) {
+        double cost = (client + n * worker) / cw_scale_fit_gives(&l->fit, n);
+        if (cost < least)
+            least = cost, best = n;
+        else if (cost > 2 * least)
+            break;
     }
+    return best;
 }
 
-/* Derives the rate of a worker, and the loss with each further one, from two windows with different
- * numbers of workers in which the workers were the limit. */
-static void fit(struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
+/* Numbers that were tried while the trainer waited. */
+static size_t tried(const struct look *l, double from, double to)
 {
-    double n = w->remote, t = given(w);
-    const struct cw_scale_window *other = NULL;
-    for (size_t i = s->history_n; i-- > 0 && !other;)
-        if (s->history[i].remote != n && s->history[i].wait_share > stall)
-            other = &s->history[i];
-    if (!other || n <= 0 || t <= 0) {
-        s->worker_rate = n > 0 ? t * (1 + s->loss * (n - 1)) / n : 0;
-        return;
-    }
-    double m = other->remote, u = given(other);
-    double below = m * t * (n - 1) - n * u * (m - 1);
-    double loss = fabs(below) > 0 ? (n * u - m * t) / below : 0;
-    s->loss = isfinite(loss) ? fmin(fmax(loss, 0), LOSS_MAX) : 0;
-    s->worker_rate = t * (1 + s->loss * (n - 1)) / n;
-}
-
-/* Returns the smallest number of workers that should meet the demand; if more workers bring
- * nothing, the last number that brings something. */
-static double enough(const struct cw_scale_state *s, const struct cw_scale_options *o, double from,
-                     double most)
-{
-    double n = from;
-    while (n < most && model(s, n + ROUND_DOWN) < s->demand &&
-           cw_scale_pays(o, n, model(s, n), n + 1, model(s, n + 1), GAIN_LEAST))
-        n++;
+    size_t n = 0;
+    for (size_t i = 0; i < l->s->levels_n; i++)
+        n += l->s->levels[i].workers >= from && l->s->levels[i].workers <= to &&
+             l->s->levels[i].wait > l->stall;
     return n;
 }
 
-static double grow(struct cw_scale_state *s, const struct cw_scale_window *w,
-                   const struct cw_scale_options *o, double most, struct cw_str *reason)
+/* What fewer give is not known: the fewest that were tried gave as much as the most, or there is
+ * only one number, and it is not what so many workers gave before. */
+static bool is_least_unknown(const struct look *l)
 {
-    double n = w->remote, stall = cw_scale_or(o->max_stall, STALL);
-    s->floor = fmax(s->floor, n);
-    s->doubt = s->calm = 0;
-    fit(s, w, stall);
-    double to = s->demand > 0 && s->worker_rate > 0 ? enough(s, o, n + 1, most) : fmin(2 * n, most);
-    const struct cw_scale_window *prev = cw_scale_other(s, false);
-    double t = given(w);
-    if (n >= most) {
-        cw_str_addf(
-            reason,
-            "the trainer waits %.0f %% of its time, and there are no more than %.0f workers",
-            100 * w->wait_share, most);
-        return most;
-    }
-    if (prev && prev->remote < n && prev->wait_share > stall &&
-        !cw_scale_pays(o, prev->remote, given(prev), n, t, GAIN_LEAST)) {
-        cw_str_addf(reason,
-                    "%.0f workers give %.1f batches/s, %.0f gave %.1f: more workers do not help", n,
-                    t, prev->remote, given(prev));
-        return prev->remote;
-    }
-    if (s->demand > 0)
-        cw_str_addf(reason,
+    double n = l->now.workers, before = l->s->worker_rate * (1 - AS_BEFORE);
+    if (l->fit.least <= 1 || l->now.wait <= l->stall || l->s->moves >= MOVES_MOST - 1)
+        return false;
+    if (before > 0 && l->now.workers == l->fit.least && l->now.given / n >= before)
+        return false;
+    return l->fit.flat || (tried(l, 0, UNBOUNDED) == 1 && fmin(ceil(l->knee), l->most) <= n);
+}
+
+static double fewer_to_try(const struct look *l)
+{
+    double one = l->now.given / l->now.workers, rate = fmax(l->s->worker_rate, l->now.rate);
+    double should = floor(sqrt(l->fit.least));
+    if (rate * (1 - AS_BEFORE) > one)
+        should = rounded(l->now.given / (1 + l->slack) / rate);
+    return fmax(fmin(should, l->fit.least - 1), 1);
+}
+
+/* What looks like a ceiling may be a loss that grows, where it lies just below the most that were
+ * tried; and where it lies far below, so many workers may be in each other's way. Returns a number
+ * that tells, or 0. */
+static double doubt_of(const struct look *l)
+{
+    double bend = l->fit.ceiling / l->fit.rate, most = l->fit.most;
+    if (l->fit.contention > 0 || l->fit.congestion > 0 || !isfinite(bend) ||
+        cw_scale_fit_gives(&l->fit, most) * (1 + l->slack) >= l->fit.demand)
+        return 0;
+    if (bend >= NEAR_CEILING * most)
+        return most * NEXT_TO < l->most && tried(l, 0.98 * bend, UNBOUNDED) < 2
+                   ? fmin(ceil(FURTHER * most), l->most)
+                   : 0;
+    double between = ceil(sqrt(fmax(bend, 1) * most)), back = rounded(l->knee);
+    double crowded = (most / bend - 1) / (most * (most - 1));
+    double would = back / (1 + crowded * back * (back - 1));
+    bool alike = back < 2 || fabs(would / fmin(back, bend) - 1) < TELLING;
+    return alike && between > back && between < most && !tried(l, NEXT_TO * back, most / NEXT_TO)
+               ? between
+               : 0;
+}
+
+static double target_of(struct look *l)
+{
+    double n = l->now.workers, doubt;
+    bool waits = l->now.wait > l->stall;
+    if (!isfinite(l->fit.demand))
+        return fmin(2 * n, l->most);
+    l->trial = true;
+    if (is_least_unknown(l))
+        return fewer_to_try(l);
+    if (l->s->moves < MOVES_MOST - 1 && (doubt = doubt_of(l)) > 0)
+        return doubt;
+    bool priced = l->options->client_price > 0 && l->options->worker_price > 0;
+    double to = priced ? cheapest(l) : fmin(rounded(l->knee), l->most);
+    l->trial = to > FAR * n;
+    return waits || priced ? to : fmin(to, n);
+}
+
+/* How many error sigmas speak for a move. */
+static double sigmas_off(const struct look *l)
+{
+    double n = l->now.workers, most = most_right(l->knee);
+    double off = n < l->knee ? log(l->knee / n) : n > most ? log(n / most) : 0;
+    return off / l->fit.error;
+}
+
+/* It has few moves; after the first ones, and later on, only what is clear is mended. */
+static bool may_move(const struct look *l)
+{
+    if (l->s->moves >= MOVES_MOST)
+        return false;
+    if (l->s->age > CW_SCALE_AGE_FREE)
+        return false;
+    return l->s->moves < MOVES_FREE || sigmas_off(l) > 0;
+}
+
+static void explain(const struct look *l, double to)
+{
+    double n = l->now.workers, t = l->now.given;
+    if (to > n)
+        cw_str_addf(l->reason,
                     "the trainer waits %.0f %% of its time and would take %.1f batches/s; %.0f "
                     "workers give %.1f, %.0f should give %.1f",
-                    100 * w->wait_share, s->demand, n, t, to, model(s, to));
+                    100 * l->now.wait, l->fit.demand, n, t, to, cw_scale_fit_gives(&l->fit, to));
+    else if (l->now.wait > l->stall)
+        cw_str_addf(l->reason,
+                    "%.0f workers give %.1f batches/s, and %.0f should give as much: more workers "
+                    "do not help",
+                    n, t, to);
     else
-        cw_str_addf(reason,
-                    "the trainer waits %.0f %% of its time with %.0f workers: twice as many",
-                    100 * w->wait_share, n);
+        cw_str_addf(l->reason,
+                    "the trainer takes %.1f batches/s and hardly waits; %.0f workers should be "
+                    "enough",
+                    l->fit.demand, to);
+}
+
+static double rest_at(const struct look *l)
+{
+    struct cw_scale_state *s = l->s;
+    if (s->phase != CW_SCALE_STABLE || s->converged.remote != l->now.workers)
+        s->calm = 0;
+    s->phase = CW_SCALE_STABLE;
+    s->converged = (struct cw_scale_window){.seconds = 1,
+                                            .batches = l->now.given,
+                                            .wait_share = l->now.wait,
+                                            .rate = l->now.rate,
+                                            .step_s = l->now.demand > 0 ? 1 / l->now.demand : 0,
+                                            .remote = l->now.workers};
+    return l->now.workers;
+}
+
+static double go_to(const struct look *l, double to)
+{
+    explain(l, to);
+    l->s->moves++;
+    l->s->phase = CW_SCALE_REMOTE_UP;
     return to;
 }
 
-/* Returns a smaller number of workers that should be enough, or the present number. */
-static double shrink(struct cw_scale_state *s, const struct cw_scale_window *w,
-                     struct cw_str *reason)
+/* Nobody tells what a worker can do, and the trainer does not wait: one less, now and then. */
+static double probe_less(const struct look *l)
 {
-    double n = w->remote, to = n;
-    s->calm++;
-    if (w->rate > 0 && s->demand > 0)
-        to = fmax(ceil(s->demand / w->rate - ROUND_DOWN), 1);
-    else if (s->calm > PROBE_AFTER)
-        to = n - 1;
-    to = fmax(to, s->floor + 1);
-    s->doubt = to < n ? fmax(s->doubt, 0) + 1 : 0;
-    if (to >= n || s->doubt < DOUBTS)
+    struct cw_scale_state *s = l->s;
+    if (l->now.wait > l->stall || ++s->calm < PROBE_AFTER || l->now.workers <= 1)
+        return l->now.workers;
+    s->calm = 0;
+    return go_to(l, l->now.workers - 1);
+}
+
+/* A ceiling may have been lifted: a few more are tried, more and more seldom. doubt: from which
+ * number. */
+static double try_again(const struct look *l)
+{
+    struct cw_scale_state *s = l->s;
+    double n = l->now.workers;
+    if (s->phase != CW_SCALE_STABLE || l->now.wait <= l->stall || n >= l->most ||
+        ++s->calm < AGAIN_AFTER * exp2(s->phase_count))
         return n;
-    s->doubt = s->calm = 0;
-    cw_str_addf(reason,
-                "the trainer takes %.1f batches/s and hardly waits; %.0f workers should be enough",
-                s->demand, to);
+    s->phase_count = fmin(s->phase_count + 1, AGAIN_DOUBLINGS);
+    s->doubt = n;
+    s->phase = CW_SCALE_REMOTE_UP;
+    double to = fmin(ceil(FURTHER * n), l->most);
+    cw_str_addf(l->reason,
+                "the trainer waits %.0f %% of its time, although more than %.0f workers did not "
+                "help: %.0f are tried again",
+                100 * l->now.wait, n, to);
     return to;
 }
 
-/* Whether the window should be ignored once: a short disturbance of the machine, or workers that
- * have only just begun, look like this for one window. */
-static bool is_unlikely(const struct cw_scale_state *s, const struct cw_scale_window *w)
+static double end_trial(const struct look *l)
 {
-    return w->rate > 0 && s->demand > 0 && w->remote * w->rate > s->demand * (1 + ROUND_DOWN);
+    struct cw_scale_state *s = l->s;
+    if (l->now.workers == s->doubt || l->now.windows < WINDOWS_TRIAL)
+        return s->remote;
+    double before = s->doubt;
+    if (l->now.given > s->converged.batches * (1 + l->slack)) {
+        s->levels_n = 0;
+        cw_scale_level_keep(s, &l->now);
+        cw_scale_look_anew(s);
+        return s->remote;
+    }
+    s->doubt = 0;
+    s->age = CW_SCALE_AGE_FREE + 1; /* it stays there */
+    s->moves = MOVES_MOST;
+    cw_str_addf(l->reason, "%.0f workers still give no more than %.0f", l->now.workers, before);
+    return before;
+}
+
+/* Something changed while it looked: not all that it has measured can be true. */
+static void forget_others(struct look *l)
+{
+    struct cw_scale_state *s = l->s;
+    double again = s->phase_count;
+    if (s->age < CONTRADICTION_AFTER * exp2(again))
+        return;
+    s->levels_n = 0;
+    cw_scale_level_keep(s, &l->now);
+    cw_scale_look_anew(s);
+    s->phase_count = fmin(again + 1, AGAIN_DOUBLINGS);
+    l->fit = cw_scale_fit_levels(s);
+}
+
+static double decide_target(struct look *l)
+{
+    struct cw_scale_state *s = l->s;
+    double n = l->now.workers;
+    if (s->doubt > 0)
+        return end_trial(l);
+    cw_scale_level_keep(s, &l->now);
+    if (s->phase == CW_SCALE_STABLE && s->age > CW_SCALE_AGE_FREE)
+        return l->now.windows <= CW_SCALE_WINDOWS_DRIFT ? rest_at(l) : try_again(l);
+    cw_scale_level_mend(s);
+    l->fit = cw_scale_fit_levels(s);
+    if (l->fit.misfit > CONTRADICTION)
+        forget_others(l);
+    if (l->fit.rate <= 0)
+        return probe_less(l);
+    l->knee = cw_scale_fit_knee(&l->fit, l->most, l->slack);
+    double to = target_of(l);
+    if (!is_measured(l, to))
+        return n;
+    if (!l->fit.flat && tried(l, 0, UNBOUNDED) != 1)
+        s->worker_rate = l->fit.rate;
+    if (to != n && may_move(l))
+        return go_to(l, to);
+    rest_at(l);
+    return try_again(l);
+}
+
+/* Others have what it lacks, and it waits: still it wants no more than what helps, if what it has
+ * shows that already. */
+static double fewer_do(struct look *l)
+{
+    struct cw_scale_state *s = l->s;
+    cw_scale_level_keep(s, &l->now);
+    l->fit = cw_scale_fit_levels(s);
+    l->knee = cw_scale_fit_knee(&l->fit, l->most, l->slack);
+    if (l->now.windows < WINDOWS_MOST || l->fit.rate <= 0 || s->levels_n < 2 ||
+        rounded(l->knee) >= floor(l->now.workers))
+        return s->remote;
+    return go_to(l, rounded(l->knee));
 }
 
 static bool still_wants(struct cw_scale_state *s, const struct cw_scale_window *w, double stall)
 {
     s->calm = w->wait_share > stall ? 0 : s->calm + 1;
-    return s->calm < DOUBTS;
+    return s->calm < IN_A_ROW;
+}
+
+static void begin(struct cw_scale_state *s, const struct cw_scale_window *window)
+{
+    if (s->phase != CW_SCALE_BEGIN)
+        return;
+    s->phase = CW_SCALE_REMOTE_UP;
+    s->remote = cw_scale_or(s->remote, window->remote);
 }
 
 static int decide(const struct cw_scale_window *window, const struct cw_scale_available *available,
                   const struct cw_scale_options *options, const char *argument,
-                  struct cw_scale_state *state, struct cw_scale_decision *decision,
-                  struct cw_err *err)
+                  struct cw_scale_state *s, struct cw_scale_decision *decision, struct cw_err *err)
 {
     (void)argument, (void)err;
-    double stall = cw_scale_or(options->max_stall, STALL), target = window->remote;
-    double most = cw_scale_clamp((double)INFINITY, available, options);
-    if (state->phase == CW_SCALE_BEGIN) {
-        state->phase = CW_SCALE_REMOTE_UP;
-        state->remote = cw_scale_or(state->remote, window->remote);
-    }
-    bool is_short = window->remote < cw_scale_clamp(state->remote, available, options);
-    if (is_short && window->remote < cw_scale_clamp_now(state->remote, available, options)) {
-        /* the workers of the last decision have not all arrived yet */
-        cw_scale_target(state, decision, state->remote, 0);
+    double slack = cw_scale_or(options->max_stall, STALL);
+    struct look look = {.s = s,
+                        .options = options,
+                        .slack = slack,
+                        .stall = slack / (1 + slack),
+                        .most = cw_scale_clamp(UNBOUNDED, available, options),
+                        .reason = &decision->reason};
+    begin(s, window);
+    bool is_short = window->remote < cw_scale_clamp(s->remote, available, options);
+    if (is_short && window->remote < cw_scale_clamp_now(s->remote, available, options)) {
+        cw_scale_target(s, decision, s->remote, 0); /* on its way */
         return 0;
     }
-    follow_demand(state, window);
-    cw_scale_remember(state, window);
-    if (is_short && still_wants(state, window, stall)) { /* other jobs have the workers */
-        cw_scale_target(state, decision, state->remote, 0);
+    cw_scale_remember(s, window);
+    s->age++;
+    cw_scale_watch(s, look.stall);
+    if (is_short && still_wants(s, window, look.stall)) { /* others have them */
+        double fewer = cw_scale_level_now(s, &look.now) ? fewer_do(&look) : s->remote;
+        cw_scale_target(s, decision, cw_scale_clamp(fewer, available, options), 0);
         return 0;
     }
-    bool no_help = state->phase == CW_SCALE_STABLE && state->converged.remote == window->remote &&
-                   state->demand <= state->converged.rate;
-    if (window->wait_share > stall && no_help &&
-        ++state->calm >= AGAIN_AFTER * exp2(state->phase_count)) {
-        state->phase_count = fmin(state->phase_count + 1, AGAIN_DOUBLINGS);
-        no_help = false;
-    }
-    if (window->wait_share > stall && !no_help && is_unlikely(state, window) && state->doubt >= 0) {
-        state->doubt = -1;
-        cw_scale_target(state, decision, window->remote, 0);
-        return 0;
-    }
-    if (window->wait_share > stall && !no_help)
-        target = grow(state, window, options, most, &decision->reason);
-    else if (window->wait_share <= stall)
-        target = shrink(state, window, &decision->reason);
+    double target = is_short ? window->remote : s->remote;
+    if (cw_scale_level_now(s, &look.now))
+        target = decide_target(&look);
     if (is_short && decision->reason.len == 0)
         cw_str_addf(&decision->reason,
                     "the trainer hardly waits with the %.0f workers that others leave it",
                     window->remote);
-    target = cw_scale_clamp(target, available, options);
-    state->phase = target == window->remote ? CW_SCALE_STABLE : CW_SCALE_REMOTE_UP;
-    /* Nothing helps for this demand, which is remembered in converged.rate. */
-    if (window->wait_share > stall && target <= window->remote) {
-        state->converged = *window;
-        state->converged.remote = target;
-        state->converged.rate = state->demand * (1 + DEMAND_CHANGED);
-        state->phase = CW_SCALE_STABLE;
-    }
-    cw_scale_target(state, decision, target, 0);
-    decision->settled = state->phase == CW_SCALE_STABLE;
+    cw_scale_target(s, decision, cw_scale_clamp(target, available, options), 0);
+    decision->settled = s->phase == CW_SCALE_STABLE;
     return 0;
 }
 
 const struct cw_scale_policy cw_policy_autoscale_auto = {
     .name = "auto",
-    .summary = "the trainer's demand over a worker's rate, confirmed by measurement (default)",
+    .summary = "the fewest workers that give as much as any number would (default)",
     .decide = decide};

@@ -58,6 +58,15 @@ struct cw_scale_available {
      * the rest; 0: as many as it wants. */
     double granted;
 };
+/* What the windows with one number of workers said: means without odd ones. */
+struct cw_scale_level {
+    double workers, windows;
+    double given;  /* batches per second */
+    double demand; /* that the trainer would take; 0 = unknown */
+    double wait;   /* share of its time */
+    double rate;   /* of one worker, as it tells; 0 = unknown */
+};
+#define CW_SCALE_LEVELS 8
 enum cw_scale_phase {
     CW_SCALE_BEGIN,
     CW_SCALE_REMOTE_UP,
@@ -77,12 +86,14 @@ struct cw_scale_state {
     double calm; /* number of windows since the state has been stable */
     /* pecan: number of workers when the phase began. auto: number of retries. */
     double phase_count;
-    /* The fields below are used by autoscale auto. */
-    double demand; /* batches per second that the trainer consumes without waiting */
-    double floor;  /* a number of workers that was too small for the demand */
-    /* rate of one worker alone, and the part that is lost with each further worker */
-    double worker_rate, loss;
-    /* for placement: 1 if the job can have no remote workers, so that `remote` means local */
+    /* auto: what was measured with each number of workers that it had, the last one last */
+    struct cw_scale_level levels[CW_SCALE_LEVELS];
+    size_t levels_n;
+    double moves, age;  /* changes and windows since something was new */
+    double demand;      /* batches per second that the trainer consumes without waiting */
+    double floor;       /* autoplace: this many workers were too few for the demand */
+    double worker_rate; /* of one worker that nothing held up, as last known */
+    /* placement: 1 = there are no remote workers to be had, and remote stands for local */
     double here;
     /* Number of windows in a row that contradict the target; -1: one that says that it is not
      * enough, although the model says that it is. */

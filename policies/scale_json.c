@@ -38,9 +38,15 @@ static const struct number option_numbers[] = {
     OPTION(stable_windows), OPTION(queue_growth), OPTION(time_growth), OPTION(outlier),
     OPTION(error_bar),      OPTION(cpu_target),   OPTION(settle_s)};
 static const struct number state_numbers[] = {
-    STATE(remote), STATE(local),       STATE(calm),        STATE(phase_count), STATE(demand),
-    STATE(floor),  STATE(worker_rate), STATE(loss),        STATE(here),        STATE(doubt),
-    STATE(needed), STATE(enough),      STATE(local_floor), STATE(patience)};
+    STATE(remote), STATE(local),       STATE(calm),   STATE(phase_count), STATE(demand),
+    STATE(floor),  STATE(worker_rate), STATE(moves),  STATE(age),         STATE(here),
+    STATE(doubt),  STATE(needed),      STATE(enough), STATE(local_floor), STATE(patience)};
+#define LEVEL(field)                                                                               \
+    {                                                                                              \
+#field, offsetof(struct cw_scale_level, field)                                             \
+    }
+static const struct number level_numbers[] = {LEVEL(workers), LEVEL(windows), LEVEL(given),
+                                              LEVEL(demand),  LEVEL(wait),    LEVEL(rate)};
 static const char *const phases[] = {[CW_SCALE_BEGIN] = "begin",
                                      [CW_SCALE_REMOTE_UP] = "remote_up",
                                      [CW_SCALE_LOCAL_UP] = "local_up",
@@ -79,7 +85,13 @@ static void add_state(const struct cw_scale_state *state, struct cw_str *out)
     cw_scale_window_print(&state->converged, out);
     cw_str_add(out, ",\"rest\":");
     cw_scale_window_print(&state->rest, out);
-    cw_str_add(out, ",\"history\":[");
+    cw_str_add(out, ",\"levels\":[");
+    for (size_t i = 0; i < state->levels_n; i++) {
+        cw_str_add(out, i > 0 ? ",{" : "{");
+        add_numbers(out, &state->levels[i], level_numbers, CW_ARRAY_LEN(level_numbers));
+        cw_str_add(out, "}");
+    }
+    cw_str_add(out, "],\"history\":[");
     for (size_t i = 0; i < state->history_n; i++) {
         cw_str_add(out, i > 0 ? "," : "");
         cw_scale_window_print(&state->history[i], out);
@@ -125,6 +137,20 @@ static int read_window(const struct cw_value *value, const char *what,
     return read_numbers(value, what, window, window_numbers, CW_ARRAY_LEN(window_numbers), err);
 }
 
+static int read_levels(const struct cw_value *list, struct cw_scale_state *state,
+                       struct cw_err *err)
+{
+    size_t n = list && list->type == CW_VALUE_LIST ? list->n : 0;
+    int rc = 0;
+    if (n > CW_SCALE_LEVELS)
+        return cw_err_set(err, CW_E_INVALID, "\"state.levels\" has more than %d", CW_SCALE_LEVELS);
+    for (; rc == 0 && state->levels_n < n; state->levels_n++)
+        rc = read_numbers(&list->items[state->levels_n], "state.levels",
+                          &state->levels[state->levels_n], level_numbers,
+                          CW_ARRAY_LEN(level_numbers), err);
+    return rc;
+}
+
 static int read_state(const struct cw_value *value, struct cw_scale_state *state,
                       struct cw_err *err)
 {
@@ -147,6 +173,8 @@ static int read_state(const struct cw_value *value, struct cw_scale_state *state
                          err);
     if (rc == 0 && cw_value_get(value, "rest"))
         rc = read_window(cw_value_get(value, "rest"), "state.rest", &state->rest, err);
+    if (rc == 0)
+        rc = read_levels(cw_value_get(value, "levels"), state, err);
     for (; rc == 0 && state->history_n < n; state->history_n++)
         rc = read_window(&history->items[state->history_n], "state.history",
                          &state->history[state->history_n], err);

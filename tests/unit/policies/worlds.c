@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worlds.h"
+
+#include <math.h>
+
+#include "base/hash.h"
+#include "support/cm.h"
+
+#define NOISE 0.05
+#define SLACK 1.05
+
+static double drawn(uint64_t *draw, double from, double to)
+{
+    *draw = cw_mix64(*draw + 0x9e3779b97f4a7c15u);
+    return from + (to - from) * ((double)(*draw >> 11) * 0x1p-53);
+}
+
+static double drawn_log(uint64_t *draw, double from, double to)
+{
+    return exp(drawn(draw, log(from), log(to)));
+}
+
+/* Of the second half. What was a limit may be none then, and the reverse. */
+static void change(struct world *w, uint64_t *draw)
+{
+    w->step_s[1] = w->step_s[0];
+    w->worker_s[1] = w->worker_s[0];
+    w->ceiling[1] = w->ceiling[0];
+    w->change = (enum world_change)drawn(draw, 0, WORLD_CHANGES);
+    if (w->change == WORLD_OTHER_TRAINER)
+        w->step_s[1] *= drawn_log(draw, 0.3, 3);
+    else if (w->change == WORLD_OTHER_WORKERS)
+        w->worker_s[1] *= drawn_log(draw, w->ceiling[0] > 0 ? 1 : 0.5, 2);
+    else if (w->change == WORLD_LOWER && w->ceiling[0] > 0)
+        w->ceiling[1] *= drawn_log(draw, 0.3, 0.8);
+    else
+        w->change = WORLD_SAME;
+}
+
+void world_draw(struct world *w, uint64_t number)
+{
+    static const double at_s[2] = {0, WORLD_CHANGE_S};
+    uint64_t draw = cw_mix64(number + 1);
+    *w = (struct world){.at_s = {at_s[0], at_s[1]}, .seed = number};
+    w->cause = (enum world_cause)drawn(&draw, 0, WORLD_CAUSES);
+    w->workers = floor(drawn(&draw, 1, 101));
+    w->worker_s[0] = drawn_log(&draw, 0.01, 1);
+    double enough = drawn(&draw, 0.5, 1.2 * w->workers), limit = enough / w->worker_s[0];
+    double trainer = drawn_log(&draw, 0.1, 10);
+    w->step_s[0] = w->cause == WORLD_TRAINER ? 1 / limit : 1 / (limit * trainer);
+    w->ceiling[0] = w->cause < WORLD_TRAINER ? limit : 0;
+    w->job = (struct cw_sim_job_spec){
+        .name = "world",
+        .batches = 1e9,
+        .step_s = {w->at_s, w->step_s, 2},
+        .worker_s = {w->at_s, w->worker_s, 2},
+        .ceiling = {w->at_s, w->ceiling, 2},
+        .cause = w->cause < WORLD_TRAINER ? (enum cw_sim_cause)w->cause : CW_SIM_SOURCE,
+        .slower = w->cause == WORLD_SLOWER ? 1 / (enough * enough) : 0,
+        .loss = drawn(&draw, 0, 1) < 0.5 ? drawn(&draw, 0, 0.003) : 0,
+        .odd_every = drawn(&draw, 0, 1) < 0.5 ? 20 : 0,
+        .odd_s = drawn(&draw, 1, 6),
+        .odd_waits = drawn(&draw, 0, 1) < 0.5,
+        .weight = 1,
+        .least = 1,
+        .remote = drawn(&draw, 0, 1) < 0.8 ? 1 : floor(drawn(&draw, 1, w->workers + 1))};
+    change(w, &draw);
+}
+
+double world_knee(const struct world *w, double t_s, double *ret_best)
+{
+    struct cw_sim_now now = {.spec = &w->job, .t_s = t_s};
+    double best = 0, n = 1;
+    for (now.remote = 1; now.remote <= w->workers; now.remote++)
+        best = fmax(best, cw_sim_rate(&now));
+    for (now.remote = 1; cw_sim_rate(&now) * SLACK < best; now.remote++)
+        n = now.remote + 1;
+    *ret_best = best;
+    return n;
+}
+
+static struct cw_sim_job run_until(const struct world *w, const char *policy, double until_s)
+{
+    static const struct cw_share_tenant tenant = {1, 0};
+    struct cw_sim_scenario s = {.jobs = &w->job,
+                                .jobs_n = 1,
+                                .tenants = &tenant,
+                                .tenants_n = 1,
+                                .workers = w->workers,
+                                .start_s = 1,
+                                .window_batches = 1,
+                                .window_least_s = 2,
+                                .noise = NOISE,
+                                .seed = w->seed,
+                                .until_s = until_s};
+    struct cw_sim_result result;
+    struct cw_err err = {0};
+    assert_int_equal(cw_autoscale_find(policy, &s.policy, &s.argument, &err), 0);
+    assert_int_equal(cw_simulate(&s, &result, &err), 0);
+    struct cw_sim_job job = result.jobs[0];
+    cw_sim_result_fini(&result);
+    return job;
+}
+
+void world_run(const struct world *w, const char *policy, struct world_result ret[2])
+{
+    struct cw_sim_job half[2] = {run_until(w, policy, WORLD_CHANGE_S - 1),
+                                 run_until(w, policy, WORLD_END_S)};
+    for (int h = 0; h < 2; h++) {
+        double best, t_s = h ? WORLD_END_S : 0, knee = world_knee(w, t_s, &best);
+        const struct cw_sim_now now = {.spec = &w->job, .t_s = t_s, .remote = half[h].remote};
+        double before = h ? half[0].windows : 0, settled = half[h].settled_window - before;
+        ret[h] = (struct world_result){.knee = knee,
+                                       .workers = half[h].remote,
+                                       .decisions = half[h].decisions - (h ? half[0].decisions : 0),
+                                       .settled = fmax(settled, 0),
+                                       .slower = best / cw_sim_rate(&now) - 1,
+                                       .right = half[h].remote >= knee &&
+                                                half[h].remote <=
+                                                    fmax(knee + 1, floor(SLACK * knee + 1e-9))};
+    }
+}
