@@ -9,6 +9,7 @@
  *                              worker per hour
  *   taking one away pays       W > loss * (C + n W) */
 #include "policies/scale_int.h"
+#include "policies/scale_settings.h"
 
 #include <math.h>
 
@@ -141,8 +142,15 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
                   const struct cw_scale_options *options, const char *argument,
                   struct cw_scale_state *s, struct cw_scale_decision *d, struct cw_err *err)
 {
-    (void)argument, (void)err;
-    struct view v = {.options = options,
+    static const struct cw_scale_setting settings[] = {
+        CW_SCALE_SETTING("up", up, 1e-6, 1), CW_SCALE_SETTING("outlier", outlier, 1e-6, 1e6),
+        CW_SCALE_SETTING("slower", error_bar, 1e-6, 1)};
+    struct cw_scale_options own = *options;
+    int rc =
+        cw_scale_settings("pecan", argument, settings, CW_ARRAY_LEN(settings), false, &own, err);
+    if (rc < 0)
+        return rc;
+    struct view v = {.options = &own,
                      .r = window->remote,
                      .l = window->local,
                      .remote_now = cw_scale_remote_now(available)};

@@ -5,14 +5,25 @@
  * with the converged one, and a queue or a batch time that has grown by half starts a descent or a
  * climb.
  *
- * Two quirks are kept unless options->fixed_quirks is set: a descent cannot settle at one worker
- * (at one it takes the branch that goes back), and a converged queue of 0 makes the growth infinite
- * or NaN, so that nothing ever starts a rescale. */
+ * Every constant is an option ("cachew:up=0.05,stable=10"). Two quirks are corrected unless the
+ * option says quirks=published: as published a descent cannot settle at one worker (at one it takes
+ * the branch that goes back), and a converged queue of 0 makes the growth no finite number, so that
+ * nothing ever starts a rescale. One thing is never as published: a target beyond what there is
+ * would be waited for without end, so the limit counts as "no further gain". */
 #include "policies/scale_int.h"
+#include "policies/scale_settings.h"
 
 #include <math.h>
 
 #define QUEUE_LEAST 0.01
+
+static const struct cw_scale_setting settings[] = {
+    CW_SCALE_SETTING("up", up, 1e-6, 1),
+    CW_SCALE_SETTING("down", down, 1e-6, 1),
+    CW_SCALE_SETTING("stable", stable_windows, 1, 1e6),
+    CW_SCALE_SETTING("queue", queue_growth, 1, 1e6),
+    CW_SCALE_SETTING("time", time_growth, 1, 1e6),
+    CW_SCALE_SETTING("outlier", outlier, 1e-6, 1e6)};
 
 struct rule {
     double up, down, stable, queue_growth, time_growth, outlier;
@@ -27,7 +38,7 @@ static struct rule rule_of(const struct cw_scale_options *o)
                          .queue_growth = cw_scale_or(o->queue_growth, 1.5),
                          .time_growth = cw_scale_or(o->time_growth, 1.5),
                          .outlier = cw_scale_or(o->outlier, 1.2),
-                         .fixed = o->fixed_quirks};
+                         .fixed = !o->published_quirks};
 }
 
 static double converge(struct cw_scale_state *state, const struct cw_scale_window *at)
@@ -122,8 +133,12 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
                   struct cw_scale_state *state, struct cw_scale_decision *decision,
                   struct cw_err *err)
 {
-    (void)argument, (void)err;
-    struct rule rule = rule_of(options);
+    struct cw_scale_options set = *options;
+    int rc =
+        cw_scale_settings("cachew", argument, settings, CW_ARRAY_LEN(settings), true, &set, err);
+    if (rc < 0)
+        return rc;
+    struct rule rule = rule_of(&set);
     if (state->phase == CW_SCALE_BEGIN) {
         state->phase = CW_SCALE_REMOTE_UP;
         state->remote = window->remote;

@@ -4,6 +4,7 @@
  * the target; and to shrink, the highest wish of the last 5 minutes counts (kubernetes.io,
  * "Horizontal Pod Autoscaling", algorithm details). It does not look at the trainer. */
 #include "policies/scale_int.h"
+#include "policies/scale_settings.h"
 
 #include <math.h>
 
@@ -30,13 +31,19 @@ static int decide(const struct cw_scale_window *window, const struct cw_scale_av
                   struct cw_scale_state *state, struct cw_scale_decision *decision,
                   struct cw_err *err)
 {
-    (void)argument, (void)err;
-    double target = cw_scale_or(options->cpu_target, 0.8);
+    static const struct cw_scale_setting settings[] = {
+        CW_SCALE_SETTING("cpu", cpu_target, 0.01, 1),
+        CW_SCALE_SETTING("settle", settle_s, 1e-3, 1e6)};
+    struct cw_scale_options set = *options;
+    int rc = cw_scale_settings("hpa", argument, settings, CW_ARRAY_LEN(settings), false, &set, err);
+    if (rc < 0)
+        return rc;
+    double target = cw_scale_or(set.cpu_target, 0.8);
     cw_scale_remember(state, window);
     double wanted = wish(window, target);
     if (wanted < window->remote)
-        wanted = fmin(window->remote, highest_wish(state, window->at_s,
-                                                   cw_scale_or(options->settle_s, 300), target));
+        wanted = fmin(window->remote,
+                      highest_wish(state, window->at_s, cw_scale_or(set.settle_s, 300), target));
     cw_scale_target(state, decision, cw_scale_clamp(wanted, available, options), 0);
     decision->settled = !decision->changed;
     if (decision->changed)

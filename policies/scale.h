@@ -48,8 +48,8 @@ struct cw_scale_options {
     double error_bar;  /* pecan: a window that is slower by so much ends the local phase (0.10) */
     double cpu_target; /* hpa: the target for the used part of the CPU (0.8) */
     double settle_s;   /* hpa: for shrinking, the highest wish of this many seconds counts (300) */
-    /* cachew: it may settle at one worker, and an empty queue does not prevent rescaling. */
-    bool fixed_quirks;
+    /* cachew: it cannot settle at one worker, and an empty queue keeps it from rescaling */
+    bool published_quirks;
 };
 struct cw_scale_available {
     double remote; /* workers that the job has or could have */

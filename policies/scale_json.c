@@ -107,8 +107,8 @@ void cw_scale_inputs_print(const struct cw_scale_inputs *inputs, struct cw_str *
     add_numbers(out, &inputs->available, available_numbers, CW_ARRAY_LEN(available_numbers));
     cw_str_add(out, "},\"options\":{");
     add_numbers(out, &inputs->options, option_numbers, CW_ARRAY_LEN(option_numbers));
-    cw_str_addf(
-        out, "},\"fixed_quirks\":%s,\"state\":", inputs->options.fixed_quirks ? "true" : "false");
+    cw_str_addf(out, "},\"published_quirks\":%s,\"state\":",
+                inputs->options.published_quirks ? "true" : "false");
     add_state(&inputs->state, out);
     cw_str_add(out, "}");
 }
@@ -186,8 +186,8 @@ static int read_inputs(const struct cw_value *value, struct cw_scale_inputs *inp
 {
     if (value->type != CW_VALUE_OBJECT)
         return cw_err_set(err, CW_E_INVALID, "they must be an object");
-    const struct cw_value *quirks = cw_value_get(value, "fixed_quirks");
-    inputs->options.fixed_quirks = quirks && quirks->type == CW_VALUE_BOOL && quirks->b;
+    const struct cw_value *quirks = cw_value_get(value, "published_quirks");
+    inputs->options.published_quirks = quirks && quirks->type == CW_VALUE_BOOL && quirks->b;
     int rc = read_window(cw_value_get(value, "window"), "window", &inputs->window, err);
     if (rc == 0)
         rc = read_numbers(cw_value_get(value, "available"), "available", &inputs->available,

@@ -64,8 +64,7 @@ static struct cw_scale_options make_options(const struct cw_job *job)
                                             : (double)o->max_workers,
         .max_stall = own->max_stall > 0 ? own->max_stall : o->max_stall,
         .client_price = own->client_price > 0 ? own->client_price : o->client_price,
-        .worker_price = o->worker_price,
-        .fixed_quirks = true};
+        .worker_price = o->worker_price};
 }
 
 /* The policy that is to decide about the job now; NULL: none. */

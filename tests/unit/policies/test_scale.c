@@ -84,6 +84,54 @@ static void test_cachew_run_a(void **state)
     assert_true(l.settled);
 }
 
+static void decide_with(struct loop *l, const char *argument, struct cw_scale_window window)
+{
+    struct cw_scale_decision d = {0};
+    struct cw_err err = {0};
+    window.remote = l->remote;
+    if (l->policy->decide(&window, &l->available, &l->options, argument, &l->state, &d, &err) < 0)
+        fail_msg("%s", err.msg);
+    l->remote = d.remote;
+    l->settled = d.settled;
+    cw_scale_decision_fini(&d);
+}
+
+/* Run A gains 50, 26, 15, 7.1 and 2.1 %: with a least gain of 16 % it stops at 3. A trainer that
+ * needs one worker: as published a descent cannot settle there. */
+static void test_cachew_settings(void **state)
+{
+    (void)state;
+    struct loop l = {.policy = policy_of("cachew", false), .available = {.remote = 8}, .remote = 1};
+    for (size_t i = 0; i < 6; i++)
+        decide_with(&l, "up=0.16", window_of_run_a(l.remote));
+    assert_true(l.settled && l.remote == 3);
+    static const char *const quirks[] = {"quirks=corrected", "quirks=published", NULL};
+    for (size_t q = 0; q < CW_ARRAY_LEN(quirks); q++) {
+        const struct cw_scale_window same = {.seconds = 10, .batches = 100, .queue = 8};
+        struct loop m = {.policy = l.policy, .available = {.remote = 8}, .remote = 2};
+        m.state = (struct cw_scale_state){.phase = CW_SCALE_REMOTE_UP, .remote = 2};
+        m.state.history[m.state.history_n++] = same;
+        m.state.history[0].remote = 3;
+        for (size_t i = 0; i < 2; i++)
+            decide_with(&m, quirks[q], same);
+        assert_true(m.settled);
+        assert_true(m.remote == (q == 1 ? 2 : 1));
+    }
+    static const char *const bad[] = {"up=0", "up=x", "up", "upp=1", "quirks=all", "up=0.1,", "=1"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(bad); i++) {
+        struct cw_scale_decision d = {0};
+        struct cw_err err = {0};
+        struct cw_scale_window w = window_of_run_a(1);
+        struct cw_scale_state s = {0};
+        int rc = l.policy->decide(&w, &l.available, &l.options, bad[i], &s, &d, &err);
+        if (rc != (strcmp(bad[i], "up=0.1,") ? CW_E_INVALID : 0))
+            fail_msg("\"%s\": %d", bad[i], rc);
+        if (rc < 0)
+            assert_non_null(strstr(err.msg, "quirks=published"));
+        cw_scale_decision_fini(&d);
+    }
+}
+
 static struct cw_scale_window quick_start(double n)
 {
     /* 400 ms of sleep an element in each worker, a trainer that takes 200 ms: 300 elements */
@@ -770,7 +818,7 @@ static void test_inputs_as_json(void **state)
     (void)state;
     struct loop l = {.policy = policy_of("cachew", false),
                      .available = {.remote = 8},
-                     .options = {.max_workers = 6, .fixed_quirks = true},
+                     .options = {.max_workers = 6, .published_quirks = true},
                      .remote = 1};
     for (size_t i = 0; i < 3; i++)
         feed(&l, window_of_run_a(l.remote));
@@ -813,6 +861,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cachew_run_a),
+        cmocka_unit_test(test_cachew_settings),
         cmocka_unit_test(test_quick_start),
         cmocka_unit_test(test_auto_run_a),
         cmocka_unit_test(test_auto_follows_the_trainer),
