@@ -19,7 +19,8 @@
 #define BEATS 0.10
 /* the same, if the present decision predicted something else than was measured */
 #define BEATS_REFUTED 0.02
-#define EQUAL 0.002 /* smaller differences count as none */
+#define SAVED_SHOWN 0.005 /* a smaller part that is saved is not worth a number */
+#define EQUAL 0.002       /* smaller differences count as none */
 /* ratio between measured and predicted epoch, either way, that contradicts a decision */
 #define CONTRADICTION 1.5
 /* the difference must also be at least this: short epochs differ for other reasons */
@@ -100,6 +101,8 @@ static void add_refused(struct cw_str *out, const struct cw_autocache_node *node
 /* Whether caching is worth the store's space: it saves some time, or much CPU time. */
 static bool is_worth(const struct plan *plan, const struct plan *compute)
 {
+    if (compute->cost.known && plan->cost.by_trainer && compute->cost.by_trainer)
+        return plan->cost.cpu_ns < (1 - CPU_GAIN_MIN) * compute->cost.cpu_ns;
     return !compute->cost.known || plan->score < (1 - GAIN_MIN) * compute->score ||
            (plan->score < compute->score &&
             plan->cost.cpu_ns < (1 - CPU_GAIN_MIN) * compute->cost.cpu_ns);
@@ -195,8 +198,12 @@ static void add_comparison(struct cw_str *out, const struct cw_autocache_snapsho
                             : ", and no cache would make up for filling and reading it");
         return;
     }
-    cw_str_add(out, " makes an epoch ");
+    bool alike =
+        compute->cost.known && fabs(plan->cost.epoch_ns / compute->cost.epoch_ns - 1) < SAVED_SHOWN;
+    cw_str_add(out, alike ? " leaves an epoch at " : " makes an epoch ");
     cw_policy_add_time(out, plan->cost.epoch_ns);
+    if (alike)
+        return;
     if (compute->cost.known) {
         cw_str_add(out, " instead of ");
         cw_policy_add_time(out, compute->cost.epoch_ns);
@@ -215,9 +222,12 @@ static void add_notes(struct cw_str *out, const struct cw_autocache_snapshot *s,
     if (plan->node == CW_POLICY_NONE)
         return;
     const struct cw_plan_cost *cost = &plan->cost;
-    if (compute->cost.by_trainer && compute->cost.known)
+    double saved = 1 - cost->cpu_ns / fmax(compute->cost.cpu_ns, 1);
+    if (compute->cost.by_trainer && compute->cost.known && saved < SAVED_SHOWN)
+        cw_str_add(out, "; the trainer does not wait, so this saves nothing");
+    else if (compute->cost.by_trainer && compute->cost.known)
         cw_str_addf(out, "; the trainer does not wait, so this saves only CPU time (%.0f %%)",
-                    100 * (1 - cost->cpu_ns / fmax(compute->cost.cpu_ns, 1)));
+                    100 * saved);
     else if (cost->by_store)
         cw_str_add(out, "; the store sets the pace");
     if (cost->share < 0.995)

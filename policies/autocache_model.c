@@ -8,7 +8,9 @@
 #include <math.h>
 #include "base/mem.h"
 
-#define FILLING_MAX 200 /* the most epochs that are computed one by one */
+#define TRAINER_MORE 1.5 /* of its steps: more than this it did not do between them */
+#define EPOCH_NOISE 0.05 /* by which equal epochs differ */
+#define FILLING_MAX 200  /* the most epochs that are computed one by one */
 
 struct work {
     double thread_ns, cpu_ns, read_bytes;
@@ -79,15 +81,31 @@ struct fill {
     struct cw_plan_cost *cost;
 };
 
+/* Returns the time of the trainer itself for an epoch. Its steps leave out what it does between
+ * them, and the last whole epoch, without what it waited, does not. */
+static double trainer_time(const struct cw_autocache_snapshot *s)
+{
+    double busy = s->trainer_ns > 0 && s->wait_share >= 0 ? (1 - s->wait_share) * s->epoch_ns : 0;
+    return fmax(s->trainer_ns, fmin(busy, TRAINER_MORE * s->trainer_ns));
+}
+
+/* Returns the length of a measured epoch. One that is only a little longer than the trainer's own
+ * time is as long as any other that the trainer limits. */
+static double measured_length(const struct cw_autocache_snapshot *s, double ns)
+{
+    double trainer = trainer_time(s);
+    return ns <= trainer * (1 + EPOCH_NOISE) ? trainer : ns;
+}
+
 /* Returns the length of a whole epoch with the present share, without writing. */
 static double epoch_length(const struct fill *f, const struct work *work, double extra_ns)
 {
     const struct cw_autocache_snapshot *s = f->s;
     double threads = (work->thread_ns + extra_ns) / fmax(s->threads, 1) + f->overhead_ns;
     double store = s->store.read_bytes_s > 0 ? work->read_bytes / s->store.read_bytes_s * 1e9 : 0;
-    double ns = fmax(fmax(threads, store), s->trainer_ns);
-    f->cost->by_store = store > threads && store >= s->trainer_ns;
-    f->cost->by_trainer = !f->cost->by_store && s->trainer_ns > threads;
+    double trainer = trainer_time(s), ns = fmax(fmax(threads, store), trainer);
+    f->cost->by_store = store > threads && store >= trainer;
+    f->cost->by_trainer = !f->cost->by_store && trainer > threads;
     return ns;
 }
 
@@ -111,12 +129,12 @@ static bool one_epoch(struct fill *f, double part)
         length = epoch_length(f, &work, put_ns);
         /* The measured epoch with a full cache replaces the model. */
         if (node->epoch_ns > 0 && *share >= 0.95)
-            length = fmax(node->epoch_ns, s->trainer_ns);
+            length = measured_length(s, node->epoch_ns);
         *share = records > 0 ? fmin(1, *share + part * put / records) : *share;
         if (f->room - *share < 1e-9)
             *share = fmax(*share, f->room);
     } else if (s->compute_ns > 0) {
-        length = fmax(s->compute_ns, s->trainer_ns);
+        length = measured_length(s, s->compute_ns);
     }
     bool same = put * part < 1e-3;
     /* caches that the pipeline asks for fill within the epoch */
