@@ -4,11 +4,11 @@
  * the mark "source", and reading the last node that can be cached. A model says how long the store
  * takes to give a record. There is one decision a job.
  *
- *   compute = c * E                          E outputs measured, c thread time of one, all nodes
- *                                         together
+ *   compute = c * E                          E outputs measured, c active time of one, all nodes
+ *                                         together: while a thread of the worker is inside
  *   full    = R(row) * rows + the rest       rows of the last node that can be cached, the rest
  *           is what comes behind it (in the original: nothing)
- *   source  = (compute - io) + R(row_m) * M  io thread time up to the mark, M elements there
+ *   source  = (compute - io) + R(row_m) * M  io active time up to the mark, M elements there
  *
  * The smallest is chosen; of equal ones source before full before compute, or without a mark full
  * before compute. Samples are summed over epochs: the original forgot them at the end of each, so
@@ -99,7 +99,14 @@ static void find_above(const struct cw_autocache_snapshot *s, size_t node, bool 
     }
 }
 
-/* Returns the thread time that the measured outputs took in the nodes up to this one. */
+/* The published time is that in which at least one thread of a worker is inside of the pipeline.
+ * Its threads are measured together, and all of them are inside while there is work. */
+static double inside(const struct cw_autocache_snapshot *s)
+{
+    return s->workers > 0 ? fmax(s->threads / s->workers, 1) : fmax(s->threads, 1);
+}
+
+/* Returns the time that the measured outputs took in the nodes up to this one, on one worker. */
 static double time_to(const struct cw_autocache_snapshot *s, size_t node)
 {
     cw_autofree bool *above = CW_NEW_ARRAY(bool, s->n);
@@ -107,7 +114,7 @@ static double time_to(const struct cw_autocache_snapshot *s, size_t node)
     find_above(s, node, above);
     for (size_t i = 0; i < s->n; i++)
         ns += above[i] ? s->nodes[i].wall_ns * s->nodes[i].per_output * s->elements_measured : 0;
-    return ns;
+    return ns / inside(s);
 }
 
 static double reading(const struct cw_autocache_snapshot *s, const struct settings *settings,
@@ -165,10 +172,10 @@ static void choose(const struct cw_autocache_snapshot *s, const struct settings 
         what = "source cache";
     }
     d->decided = true;
-    /* The model is about one thread; an epoch is divided among all threads. */
+    /* The model is about one worker; an epoch is divided among all of them. */
     double outputs = s->nodes[s->n - 1].elements_n;
     d->epoch_ns =
-        s->elements_measured > 0 ? ns / s->elements_measured * outputs / fmax(s->threads, 1) : 0;
+        s->elements_measured > 0 ? ns / s->elements_measured * outputs / fmax(s->workers, 1) : 0;
     d->total_ns = d->epoch_ns * s->epochs_left;
     if (v.mark != CW_POLICY_NONE)
         add_candidate(s, &d->candidates, "source cache", v.mark, v.source);
