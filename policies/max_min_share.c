@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Weighted max-min fairness: finds the level at which all shares together use up the fleet. */
 #include "policies/max_min_share.h"
 
 #include <math.h>

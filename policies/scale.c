@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Calculations that several policies about workers share: medians, limits, and what a worker is
+ * worth. */
 #include "policies/scale_int.h"
 
 #include <math.h>

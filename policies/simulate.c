@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The simulation of simulate.h: a heap of next events, and formulas for the time between two
+ * events. */
 #include "policies/simulate.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints times and sizes with units, for the sentences that give reasons. */
 #include "policies/text.h"
 
 struct unit {

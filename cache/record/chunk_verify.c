@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a chunk of a store from end to end, for `cachew cache verify`. */
 #include "cache/record/chunk_verify.h"
 
 static int read_at(void *arg, uint64_t offset, void *dst, size_t n, struct cw_err *err)

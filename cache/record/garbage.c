@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Frees memory that was taken out of the budget under its lock, once the lock is released. */
 #include "cache/record/record_state.h"
 
 void cw_garbage_free(struct cw_garbage *garbage)

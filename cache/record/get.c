@@ -79,10 +79,8 @@ static enum cw_cache_found find(struct cw_cache_dataset *dataset, uint64_t id,
 
     if (CW_LIKELY(found != CW_CACHE_MISS) || !place)
         return found;
-    uint64_t now =
-        /* Looks once more: the record may have moved from its write buffer to its chunk
-         * meanwhile. */
-        cw_id_map_get(&dataset->ids, id);
+    /* Looks once more: the record may have moved from its write buffer to its chunk meanwhile. */
+    uint64_t now = cw_id_map_get(&dataset->ids, id);
     return now && now != place ? at_place(dataset, now, id, pins, element, ret_bytes, wait_ns)
                                : CW_CACHE_MISS;
 }

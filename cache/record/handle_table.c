@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Handles of chunks and write buffers (handle_table.h explains why readers need no lock). */
 #include "cache/record/handle_table.h"
 
 #include <string.h>

@@ -149,9 +149,8 @@ void cw_memory_budget_fini(struct cw_memory_budget *budget)
 
 size_t cw_cache_memory_used(const struct cw_cache *cache)
 {
-    struct cw_memory_budget *budget =
-        /* the cache is const to the caller, but its lock is taken */
-        &((struct cw_cache *)(uintptr_t)cache)->budget;
+    /* The cache is const to the caller, but its lock is taken. */
+    struct cw_memory_budget *budget = &((struct cw_cache *)(uintptr_t)cache)->budget;
 
     cw_mutex_lock(&budget->lock);
     size_t used = budget->writing + budget->frames;

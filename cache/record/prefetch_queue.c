@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The queue of announced gets. All functions are called with the memory budget's lock held. */
 #include "cache/record/record_state.h"
 
 static struct cw_prefetch_entry *at(const struct cw_prefetch_queue *queue, uint64_t turn)

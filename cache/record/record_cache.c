@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes a record cache, and starts and stops its threads. */
 #include "cache/record/record_cache.h"
 
 #include "base/clock.h"

@@ -12,7 +12,7 @@
 
 #define MEMORY_DEFAULT ((uint64_t)256 << 20)
 #define MEMORY_MIN ((uint64_t)8 << 20)
-/* a "tier" that says that a block was found in memory, and not read from any tier */
+/* stands for the number of bytes read from the source if the block was found in memory */
 #define FROM_MEMORY UINT64_MAX
 
 struct entry {

@@ -22,7 +22,7 @@ struct cw_source_row {
 };
 struct cw_source_tail {
     char magic[8];
-    /* the first byte of the rows, their checksum, and the size of the file */
+    /* number of rows, their checksum, and the bytes of the file */
     uint64_t rows, rows_sum, bytes;
 };
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes files of the backend dir:. The functions run on I/O threads of the store; several of them
+ * may write pieces of one file at once. */
 #include "cache/store/backend_dir_write.h"
 
 #include <errno.h>

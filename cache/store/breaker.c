@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The circuit breaker of a store (breaker.h explains its states). */
 #include "cache/store/breaker.h"
 
 #define BACKOFF_MIN_NS ((int64_t)500000000)

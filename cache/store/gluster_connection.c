@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads libgfapi, keeps the connections to volumes, and copies libgfapi's log to ours. */
 #include "cache/store/gluster_connection.h"
 
 #include <dlfcn.h>

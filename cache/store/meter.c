@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts operations of a store and the time in which at least one was under way. */
 #include "cache/store/meter.h"
 
 void cw_store_meter_begin(struct cw_store_meter *meter, int64_t now_ns)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the next wait of an exponential backoff. */
 #include "base/backoff.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Refcounted buffers: allocation, wrapping of foreign memory, and release. */
 #include "base/buf.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the system's clocks. */
 #include "base/clock.h"
 
 #include <errno.h>

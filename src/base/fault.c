@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fault points: kills the process at the point that the environment names. Only in builds with
+ * CW_FAULTS. */
 #include "base/fault.h"
 
 #ifdef CW_FAULTS

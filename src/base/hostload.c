@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses /proc/stat and /proc/loadavg, and computes the load of the host from two readings. */
 #include "base/hostload.h"
 
 #include <stdlib.h>
@@ -57,11 +58,10 @@ bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload
     uint64_t passed = total - load->total;
     bool goes_on =
         load->total > 0 && total > load->total && busy >= load->busy && busy - load->busy <= passed;
+    /* The share is 0 after the first call, and if the ticks decreased, which iowait may do. */
     if (goes_on)
         load->cpu_share = (double)(busy - load->busy) / (double)passed;
-    else if (total !=
-             /* it is the first call, or the ticks decreased, which the kernel's iowait may do */
-             load->total)
+    else if (total != load->total)
         load->cpu_share = 0;
     load->cpus = cpus;
     load->load = minute > 0 ? minute / (double)cpus : 0;

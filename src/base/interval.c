@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of numbers as sorted arrays of intervals; all lookups are binary searches. */
 #include "base/interval.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the memory limit of this process in the files of cgroups, versions 1 and 2. */
 #include "base/memlimit.h"
 
 #include <stdbool.h>

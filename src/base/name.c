@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the names of jobs and tenants. */
 #include "base/name.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stop flags: reference counts, checks, and sleeping until a flag is set. */
 #include "base/stop.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Growing strings: appending text, numbers and JSON, and finding similar words. */
 #include "base/str.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads small files such as those of /proc. */
 #include "base/text_file.h"
 
 #include <fcntl.h>

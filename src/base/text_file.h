@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reading of small text files. */
 #ifndef CW_BASE_TEXT_FILE_H
 #define CW_BASE_TEXT_FILE_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Threads, mutexes and conditions on top of pthreads. */
 #include "base/thread.h"
 
 #include <errno.h>

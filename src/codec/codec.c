@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compression and decompression with zstd. */
 #include "codec/codec.h"
 
 #include <zstd.h>

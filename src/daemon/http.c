@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server of a daemon: its thread passes each request to the loop, and waits for the
+ * page. */
 #include "daemon/http.h"
 
 #include <microhttpd.h>

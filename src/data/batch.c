@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Batches: layout of tensors in the buffer, and validation of what a peer claims. */
 #include "data/batch.h"
 
 #include <inttypes.h>

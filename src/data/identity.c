@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The words for the identities of files, and what each identity cannot notice. */
 #include "data/identity.h"
 
 #include "base/str.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* dtypes, fields and specs: parsing, comparison, sizes, and printing. */
 #include "data/spec.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks up whole batches in caches, and puts them there. */
 #include "exec/batch_cache.h"
 
 #include "base/mem.h"

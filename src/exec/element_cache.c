@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Looks up single elements in caches during the walk, and puts them there. */
 #include "exec/element_cache.h"
 
 #include "base/clock.h"

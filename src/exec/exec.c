@@ -265,8 +265,8 @@ static void thread_main(void *arg)
         }
         cw_mutex_lock(&exec->mutex);
     }
-    cw_cond_broadcast(
-        &exec->cond); /* other threads may wait for work that depends on the end of this task */
+    /* The other threads may sleep until the last task is finished, which this thread has done. */
+    cw_cond_broadcast(&exec->cond);
     cw_mutex_unlock(&exec->mutex);
     cw_arena_free(arena);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the plan that threads serve next, by start-time fair queueing. The pool's lock is
+ * held. */
 #include "exec/fair_queue.h"
 
 #include "exec/task.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocates the buffer of a batch. */
 #include "exec/item_batch.h"
 
 int cw_exec_batch_alloc(const struct cw_exec_task *task, bool final, struct cw_batch *batch,

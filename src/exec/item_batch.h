@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Allocation of the buffers of batches. */
 #ifndef CW_EXEC_ITEM_BATCH_H
 #define CW_EXEC_ITEM_BATCH_H
 

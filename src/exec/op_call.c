@@ -32,9 +32,8 @@ static void sample_end(struct cw_node_context *node, struct sample begin, int64_
     cw_tally_add(&node->count.cpu_ns, (uint64_t)ns * stride);
     cw_tally_add(&node->count.wall_ns, (uint64_t)wall_ns * stride);
     int64_t next = SAMPLE_NS / (ns + clock_ns);
-    next = CW_MIN(CW_MAX(next, 1),
-                  /* the stride grows slowly, since the first calls are not typical */
-                  CW_MIN(STRIDE_MAX, 2 * (int64_t)stride));
+    /* The stride grows slowly, since the first calls are not typical. */
+    next = CW_MIN(CW_MAX(next, 1), CW_MIN(STRIDE_MAX, 2 * (int64_t)stride));
     node->stride = node->left = (uint32_t)next;
 }
 
@@ -69,10 +68,8 @@ static void set_slot(const struct cw_thread_context *work, struct cw_op_ctx *ctx
 static int ask_want(const struct cw_op_ctx *ctx, int64_t h, int64_t w, struct cw_rect *ret_rect,
                     struct cw_err *err)
 {
-    struct cw_thread_context *work = (struct cw_thread_context *)(uintptr_t)
-                                     /* the context is const only while it passes through the
-                                      * operator */
-                                     ctx->next_want_arg;
+    /* The context is const only while it passes through the operator. */
+    struct cw_thread_context *work = (struct cw_thread_context *)(uintptr_t)ctx->next_want_arg;
     size_t i = work->want_node;
     const struct cw_plan_node *node = &work->plan->nodes[i];
     set_stream(work, node, &work->nodes[i].ctx, work->want_element->id, work->want_element->rep);

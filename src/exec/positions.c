@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Maps many positions together through index operators. */
 #include "exec/positions.h"
 
 /* Whether element p of the node is made from element p of its only input, or from the element

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Concatenates elements to a batch: measures the tensors first, then copies the rows. */
 #include "exec/row_batch.h"
 
 #include "base/mem.h"

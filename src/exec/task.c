@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the rows of an item and stores them. */
 #include "exec/task.h"
 
 #include "base/clock.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts of threads: a plan keeps those that no thread has borrowed, and adds up their
+ * counters. */
 #include "exec/thread_context.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The token bucket that limits CPU time. */
 #include "exec/throttle.h"
 
 #include "base/clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* CRC-32C by table, or with the CPU's instruction. */
 #include "format/crc32c.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds files by pattern, reading each directory once. A stack replaces recursion. */
 #include "format/glob.h"
 
 #include "base/mem.h"

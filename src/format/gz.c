@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Inflates gzip files from the beginning to the end, across members. */
 #include "format/gz.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses headers and names of idx files, and converts their values to this machine's byte order. */
 #include "format/idx.h"
 
 #include <endian.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes PNG files with libpng. */
 #include "format/png_write.h"
 
 #include <png.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Readables for open files and for memory. */
 #include "format/read_at.h"
 
 #include <errno.h>

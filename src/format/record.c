@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Encodes elements to records, and decodes records to elements without copying. */
 #include "format/record.h"
 
 #include <endian.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the stamp of a file and compares it with the one that the job remembers. */
 #include "format/same_file.h"
 
 #include <string.h>

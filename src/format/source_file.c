@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads files of sources, through the hook of the source cache if one is set. */
 #include "format/source_file.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scans and reads TFRecord files, and verifies their checksums. */
 #include "format/tfrecord.h"
 
 #include "base/mem.h"

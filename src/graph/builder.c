@@ -174,10 +174,9 @@ static void make_name(struct cw_strmap *names, struct cw_strmap *used, struct cw
         node->name =
             k == 1 ? cw_mem_strdup(node->op) : cw_mem_printf("%s_%zu", node->op, (size_t)k);
     } while (cw_strmap_get(names, node->name));
-    cw_strmap_set(used, node->op,
-                  /* the next number is remembered, so that a thousand equal nodes do not cost a
-                   * million look-ups */
-                  (void *)k);
+    /* The next number is remembered, so that a thousand equal nodes do not cost a million
+     * look-ups. */
+    cw_strmap_set(used, node->op, (void *)k);
 }
 
 /* Gives every node a name. names maps a node's name to its index + 1. Given names are entered
@@ -275,8 +274,8 @@ static struct cw_graph *take_graph(struct cw_graph_builder *builder, const size_
         struct cw_node *node = &graph->nodes[i];
         *node = builder->v[order[i]].node;
         builder->v[order[i]].node = (struct cw_node){0};
-        node->named =
-            node->named || moved; /* made names count in the order of the list, which has changed */
+        /* Made names count in the order of the list, which has changed. */
+        node->named = node->named || moved;
         for (size_t k = 0; k < node->inputs_n; k++)
             node->inputs[k] = at[node->inputs[k]];
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the nodes that may be cached, and the reason for each other node. */
 #include "graph/cacheable.h"
 
 #include "base/mem.h"
@@ -47,8 +48,8 @@ static bool draws(const struct cw_checked_node *node)
 int cw_frozen_find(struct cw_checked *checked, struct cw_err *err)
 {
     size_t n = checked->graph->n;
-    cw_autofree bool *around =
-        CW_NEW_ARRAY(bool, n); /* for each node: some way from it to the output has no freeze */
+    /* For each node: some way from it to the output has no freeze. */
+    cw_autofree bool *around = CW_NEW_ARRAY(bool, n);
     around[n - 1] = true;
     for (size_t i = n; i-- > 0;) {
         struct cw_checked_node *node = &checked->nodes[i];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Infers the spec of a node, and chooses the fields on which a fieldwise operator works. */
 #include "graph/infer.h"
 
 #include "base/mem.h"

@@ -101,8 +101,8 @@ static int check_unused(struct cw_node *const *nodes, size_t nodes_n, const size
     for (size_t i = 0; i < nodes_n; i++)
         for (size_t k = 0; k < nodes[i]->inputs_n; k++)
             read[nodes[i]->inputs[k]] = true;
-    size_t output =
-        nodes_n - 1; /* if there are several ends, the one that is listed last is meant */
+    /* If there are several ends, the one that is listed last is meant. */
+    size_t output = nodes_n - 1;
     while (read[output])
         output--;
     for (size_t i = 0; i < nodes_n; i++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Topological order of a graph. */
 #ifndef CW_GRAPH_ORDER_H
 #define CW_GRAPH_ORDER_H
 

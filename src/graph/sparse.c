@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the part of a sparse pipeline that the client carries out, and refuses what cannot be
+ * computed. */
 #include "graph/sparse.h"
 
 #include "graph/cacheable.h"

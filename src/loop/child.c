@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts child processes, reads their output, and waits for their end. */
 #include "loop/child.h"
 
 #include <errno.h>

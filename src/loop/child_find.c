@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the directory of our own programs, wherever this program or library was installed. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>

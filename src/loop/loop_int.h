@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The loop object, shared by the files of this folder. */
 #ifndef CW_LOOP_LOOP_INT_H
 #define CW_LOOP_LOOP_INT_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Watches standard input and the parent process, to learn that the parent has exited. */
 #include "loop/parent.h"
 
 #include <errno.h>

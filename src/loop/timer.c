@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Timers of a loop. */
 #include "base/mem.h"
 #include "loop/loop_int.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the tables of operators as text, JSON and Markdown. */
 #include "ops/describe.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stamps of local files, with a table of checksums that were computed before in this process. */
 #include "ops/local_file.h"
 
 #include <errno.h>

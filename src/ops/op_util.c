@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that several operators put into their descriptors. */
 #include "ops/op_util.h"
 
 int cw_op_infer_same(const void *opts, const struct cw_spec *in, size_t in_n,

@@ -66,8 +66,8 @@ static enum cw_step step_of(const struct cw_plan *plan, size_t i)
     }
     if (op->traits & CW_OP_MERGE)
         return plan->nodes[i].inputs_n > 1 ? CW_STEP_MERGE : CW_STEP_PASS;
-    bool hoisted = (op->traits & CW_OP_RANDOM) !=
-                   0; /* a shuffle behind a filter permutes what comes in below the filter */
+    /* A shuffle behind a filter permutes what comes in below the filter. */
+    bool hoisted = (op->traits & CW_OP_RANDOM) != 0;
     return plan->checked->nodes[i].sparse && !hoisted ? CW_STEP_PASS : CW_STEP_INDEX;
 }
 

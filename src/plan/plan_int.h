@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of src/plan that only its own files call. */
 #ifndef CW_PLAN_PLAN_INT_H
 #define CW_PLAN_PLAN_INT_H
-
-/* Shared by the files of src/plan. */
 
 #include "plan/plan_nodes.h"
 

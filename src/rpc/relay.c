@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The client's side of a relay: starts the program, sends frames to it, and dispatches its answers.
+ * Loop thread. */
 #include "rpc/relay.h"
 
 #include <signal.h>

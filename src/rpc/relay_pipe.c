@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes frames on two threads; frames that were read are posted to the loop. */
 #include "rpc/relay_pipe.h"
 
 #include <errno.h>

@@ -99,7 +99,7 @@ void cw_stream_pause(struct cw_stream *stream, bool paused);
  * what the server sends later is dropped. */
 void cw_stream_finish(struct cw_stream *stream, int code, const char *msg);
 /* Frees the stream; no callback is called afterwards. If the stream is not over, it is cancelled:
- * then a client's peer gets UNAVAILABLE, and a server's peer CANCELLED. But if it was finished
+ * a peer that is a client then gets CANCELLED, and a server UNAVAILABLE. But if it was finished
  * before, it gets some seconds to send what is queued. Accepts NULL. */
 void cw_stream_free(struct cw_stream *stream);
 /* Returns the address of the peer: "ipv4:127.0.0.1:1234". */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the events that threads of the cache raise, and handles them on the loop thread. */
 #include "worker/cache/cache_events.h"
 
 #include "base/fault.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The present store of the cache: references, flushing, and whether anything is left to write. */
 #include "worker/cache/cache_store.h"
 
 #include "base/log.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decides when the next Progress message is due. */
 #include "worker/message/report_timer.h"
 
 #include "base/clock.h"

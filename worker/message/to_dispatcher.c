@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes and sends the messages to the dispatcher, except for Progress and the hello. */
 #include "worker/message/to_dispatcher.h"
 
 #include "base/mem.h"

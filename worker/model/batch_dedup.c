@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds items that several jobs of one function want, and keeps their batches for a while. */
 #include "worker/model/batch_dedup.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the memory that items may use, and the share of one job. */
 #include "worker/model/budget.h"
 
 #include "worker/model/state.h"

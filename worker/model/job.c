@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about a job, and its records of epochs. */
 #include "worker/model/job.h"
 
 #include <string.h>

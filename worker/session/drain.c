@@ -124,9 +124,9 @@ static void on_check(void *arg)
     if (w->tasks_n == 0 || w->drain.abandoned)
         cw_wcache_flush(w);
     bool is_written = !cw_wcache_is_busy(w);
-    if (was_over /* what was handed back at the last check is sent by now */ ||
-        (is_written && w->drain.served_ms > 0 &&
-         (is_received(w) || cw_clock_ms() - w->drain.served_ms >= NO_WORD_MS)))
+    /* If the drain was over before, what was handed back at that check is sent by now. */
+    if (was_over || (is_written && w->drain.served_ms > 0 &&
+                     (is_received(w) || cw_clock_ms() - w->drain.served_ms >= NO_WORD_MS)))
         finish(w);
 }
 

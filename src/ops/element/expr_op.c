@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles and evaluates the expression of `eval` and `filter`. */
 #include "ops/element/expr_op.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Images as views: checks, output, rectangles, and resizing. */
 #include "ops/element/image_view.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* exp and log from additions and multiplications only, so that every CPU gives the same bits. */
 #include "ops/kernels/exact_math.h"
 
 #include <math.h>

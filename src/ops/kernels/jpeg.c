@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decodes JPEG files with libjpeg, and with the fast decoder where that can do it. */
 #include "ops/kernels/jpeg.h"
 
 #include <setjmp.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The fast decoder: reads the segments of a scan, decodes the MCUs of a part to planes, and
+ * converts these to pixels. */
 #include "ops/kernels/jpeg_fast.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds Huffman tables, and decodes or skips blocks with them. */
 #include "ops/kernels/jpeg_huff.h"
 
 #include <string.h>

@@ -26,14 +26,12 @@ void cw_jpeg_idct_flat(const struct cw_jpeg_block *block);
 /* A run of chroma samples that are made twice as many. A sample is mixed with its neighbours to the
  * left and right, which are read too. */
 struct cw_jpeg_chroma {
-    const uint8_t *near,
-        /* the first sample, in the nearest row and in the row on the other side of the pixels */
-        *far;
+    /* The first sample, in the nearest row and in the row on the other side of the pixels. */
+    const uint8_t *near, *far;
     size_t n;
     bool vertical; /* the two rows are mixed; otherwise far is not read */
-    bool at_left,
-        /* the image ends on that side: the outermost sample replaces its missing neighbour */
-        at_right;
+    /* The image ends on that side: the outermost sample replaces its missing neighbour. */
+    bool at_left, at_right;
 };
 /* Writes 2 * n samples. sums has room for n samples, and for CW_JPEG_SLACK on both sides. */
 void cw_jpeg_upsample(uint8_t *dst, const struct cw_jpeg_chroma *chroma, uint16_t *sums);

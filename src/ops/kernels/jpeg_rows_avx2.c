@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Upsampling of chroma and conversion to RGB, row by row, with AVX2. */
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/jpeg_pixels.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table and the plain loop of normalize; the AVX2 loop is chosen if it gives the same bits. */
 #include "ops/kernels/normalize.h"
 
 #include <string.h>

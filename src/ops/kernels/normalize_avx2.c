@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The AVX2 loop of normalize. */
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/normalize.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads, writes and converts single values of any dtype. */
 #include "ops/kernels/num.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Mirroring and conversion to grey, in plain C. */
 #include "ops/kernels/pixels.h"
 
 #include <string.h>

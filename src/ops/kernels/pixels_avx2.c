@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Mirroring of RGB rows with AVX2. */
 #include "ops/kernels/cpu.h"
 #include "ops/kernels/pixels.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decodes PNG files with libpng. */
 #include "ops/kernels/png_image.h"
 
 #include <png.h>

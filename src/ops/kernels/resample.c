@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The two passes of a resize, in plain C, and the choice of the AVX2 versions. */
 #include "ops/kernels/resample.h"
 
 #include <string.h>

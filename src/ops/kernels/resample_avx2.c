@@ -149,8 +149,8 @@ CW_CPU_AVX2 void cw_resample_y_avx2(const struct cw_resample_y *pass)
             for (int i = 0; i < 4; i++)
                 high[i] = low[i] = _mm256_setzero_si256();
             const uint8_t *at = src + x;
-            for (int32_t i = 0; i < n;
-                 i += 2, at += 2 * stride) /* the weight of a missing second row is 0 */
+            /* The weight of a missing second row is 0. */
+            for (int32_t i = 0; i < n; i += 2, at += 2 * stride)
                 add_pair(high, low, at, i + 1 < n ? at + stride : at, split + 2 * i);
             const __m256i lo = _mm256_packs_epi32(join(high[0], low[0]), join(high[1], low[1]));
             const __m256i hi = _mm256_packs_epi32(join(high[2], low[2]), join(high[3], low[3]));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the weights of a resize for one axis. */
 #include "ops/kernels/resample_filter.h"
 
 #include <math.h>

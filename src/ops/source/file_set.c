@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the files of a source, reads and writes manifests, and keeps a bounded number of files
+ * open. */
 #include "ops/source/file_set.h"
 
 #include "base/mem.h"

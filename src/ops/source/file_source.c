@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads something once for each file of a source, and has the common functions of such sources. */
 #include "ops/source/file_source.h"
 
 #include <stdatomic.h>
