@@ -135,7 +135,7 @@ static int serve(struct cw_dispatcher *d, struct cw_err *err)
         return rc;
     cw_cache_service_start(d);
     cw_autocache_start(d);
-    cw_loop_set_turn_end(d->loop, cw_cycle_end, d);
+    cw_loop_set_iteration_end(d->loop, cw_cycle_end, d);
     cw_state_on_written(d->state, on_written, d->loop);
     cw_cycle_update_tick(d);
     rc = cw_metrics_open(d, err);
@@ -172,7 +172,7 @@ static void finish(struct cw_dispatcher *d)
     d->exited = true;
     cw_metrics_close(d);
     cw_backup_close(d);
-    cw_loop_set_turn_end(d->loop, NULL, NULL);
+    cw_loop_set_iteration_end(d->loop, NULL, NULL);
     cw_state_on_written(d->state, NULL, NULL);
     cw_client_sessions_close(d);
     cw_worker_sessions_close(d);

@@ -105,7 +105,7 @@ bool cw_buffer_pool_take(struct cw_memory_budget *budget, size_t *cap, bool now,
 
     budget->busy = true;
     while (!(*ret_data = pop_fitting(budget, cap))) {
-        struct cw_span *span = cw_frame_lru_evict_spent(budget);
+        struct cw_span *span = cw_frame_lru_evict_duplicate(budget);
 
         if (!span && !cw_memory_budget_is_over(budget, *cap))
             break;

@@ -253,19 +253,19 @@ static bool park(struct cw_cache_chunk *chunk)
 static void give_up(struct cw_cache *cache, struct cw_cache_chunk *chunk, int rc,
                     const struct cw_err *err)
 {
-    bool away = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
+    bool unavailable = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
     struct cw_cache_event event = {.kind = rc == CW_E_NOT_FOUND ? CW_CACHE_GONE : CW_CACHE_DAMAGED,
                                    .dataset = chunk->dataset,
                                    .name = chunk->name,
                                    .why = err->msg};
 
-    if (chunk->file && away) {
+    if (chunk->file && unavailable) {
         cw_store_file_close(chunk->file);
         cw_cache_store_unref(cache);
         chunk->file = NULL;
         chunk->map = NULL;
     }
-    if (away && park(chunk)) {
+    if (unavailable && park(chunk)) {
         atomic_fetch_add(&cache->parked, 1);
         return;
     }

@@ -5,7 +5,7 @@
 
 #include "cache/record/record_state.h"
 
-#define NODE_MAGIC 0x43614e6fu /* "CaNo", to recognise the struct */
+#define DATASET_MAGIC 0x43614e6fu /* "CaNo", to recognise the struct */
 
 static struct cw_cache_dataset *find(struct cw_cache *cache, const char *tenant, struct cw_hash key)
 {
@@ -15,14 +15,14 @@ static struct cw_cache_dataset *find(struct cw_cache *cache, const char *tenant,
     return NULL;
 }
 
-static struct cw_cache_dataset *node_new(struct cw_cache *cache, const char *tenant,
-                                         struct cw_hash key, const struct cw_spec *spec)
+static struct cw_cache_dataset *dataset_new(struct cw_cache *cache, const char *tenant,
+                                            struct cw_hash key, const struct cw_spec *spec)
 {
     struct cw_cache_dataset *dataset = cw_mem_try_aligned(64, sizeof(*dataset));
 
     CW_ASSERT(dataset != NULL);
     memset(dataset, 0, sizeof(*dataset));
-    dataset->magic = NODE_MAGIC;
+    dataset->magic = DATASET_MAGIC;
     atomic_init(&dataset->refs, 1);
     atomic_init(&dataset->memory_refs, 1);
     dataset->cache = cache;
@@ -46,7 +46,7 @@ struct cw_cache_dataset *cw_cache_dataset(struct cw_cache *cache, const char *te
     if (dataset) {
         cw_cache_dataset_ref(dataset);
     } else {
-        dataset = node_new(cache, tenant, key, spec);
+        dataset = dataset_new(cache, tenant, key, spec);
         dataset->next = cache->datasets;
         cache->datasets = dataset;
     }
@@ -60,7 +60,7 @@ struct cw_cache_dataset *cw_cache_dataset_ref(struct cw_cache_dataset *dataset)
     return dataset;
 }
 
-static void unlink_node(struct cw_cache *cache, struct cw_cache_dataset *dataset)
+static void unlink_dataset(struct cw_cache *cache, struct cw_cache_dataset *dataset)
 {
     struct cw_cache_dataset **at = &cache->datasets;
 
@@ -110,7 +110,7 @@ struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset
 {
     if (!dataset)
         return NULL;
-    CW_ASSERT(dataset->magic == NODE_MAGIC);
+    CW_ASSERT(dataset->magic == DATASET_MAGIC);
     int refs = atomic_load_explicit(&dataset->refs, memory_order_relaxed);
     while (refs > 1)
         if (atomic_compare_exchange_weak_explicit(&dataset->refs, &refs, refs - 1,
@@ -120,7 +120,7 @@ struct cw_cache_dataset *cw_cache_dataset_unref(struct cw_cache_dataset *dataset
     cw_mutex_lock(&cache->lock);
     bool last = atomic_fetch_sub_explicit(&dataset->refs, 1, memory_order_acq_rel) == 1;
     if (last)
-        unlink_node(cache, dataset);
+        unlink_dataset(cache, dataset);
     cw_mutex_unlock(&cache->lock);
     if (last) {
         cache->drop_chunks(dataset);

@@ -30,7 +30,7 @@ static bool is_there(struct cw_cache_dataset *dataset, const char *name)
 }
 
 /* Opens the chunk that was written: its records are read from the store from now on. */
-static void use(struct cw_cache *cache, struct cw_cache_dataset *dataset, const char *name)
+static void open_written(struct cw_cache *cache, struct cw_cache_dataset *dataset, const char *name)
 {
     cw_mutex_lock(&dataset->lock);
     struct cw_cache_chunk *chunk =
@@ -44,7 +44,7 @@ static void use(struct cw_cache *cache, struct cw_cache_dataset *dataset, const 
         cw_chunk_open(cache, chunk);
 }
 
-static void written(struct cw_chunk_build *build, uint64_t bytes)
+static void handle_success(struct cw_chunk_build *build, uint64_t bytes)
 {
     struct cw_write_buffer *buffer = build->buffer;
     struct cw_cache_dataset *dataset = buffer->dataset;
@@ -59,11 +59,11 @@ static void written(struct cw_chunk_build *build, uint64_t bytes)
     atomic_fetch_add(&dataset->written, build->n);
     atomic_fetch_add(&dataset->written_bytes, bytes);
     atomic_fetch_add(&dataset->chunks_written, 1);
-    use(build->cache, dataset, event.name);
+    open_written(build->cache, dataset, event.name);
     cw_cache_emit(build->cache, &event);
 }
 
-static void lose(struct cw_write_buffer *buffer, uint64_t records, const char *why)
+static void give_up(struct cw_write_buffer *buffer, uint64_t records, const char *why)
 {
     if (records)
         cw_request_report_lost(buffer->dataset, records, why);
@@ -79,12 +79,12 @@ void cw_flush_discard_all(struct cw_cache *cache, const char *why)
     while (buffer) {
         struct cw_write_buffer *next = buffer->next;
 
-        lose(buffer, buffer->n, why);
+        give_up(buffer, buffer->n, why);
         buffer = next;
     }
 }
 
-static void again(struct cw_cache *cache, struct cw_write_buffer *buffer, int64_t at_ns)
+static void retry_at(struct cw_cache *cache, struct cw_write_buffer *buffer, int64_t at_ns)
 {
     buffer->retry_ns = at_ns;
     cw_request_flush(cache, buffer);
@@ -94,7 +94,7 @@ static void again(struct cw_cache *cache, struct cw_write_buffer *buffer, int64_
  * answers. If the store is full, the write is tried once more, later; if the store is still full
  * then, all waiting records are given up to free memory. After any other error a few more tries
  * follow. */
-static void failed(struct cw_chunk_build *build, int rc, const struct cw_err *err)
+static void handle_failure(struct cw_chunk_build *build, int rc, const struct cw_err *err)
 {
     struct cw_write_buffer *buffer = build->buffer;
     struct cw_cache *cache = build->cache;
@@ -105,18 +105,18 @@ static void failed(struct cw_chunk_build *build, int rc, const struct cw_err *er
         cache->full_until_ns = now + FULL_NS;
         cw_mutex_unlock(&cache->lock);
         if (++buffer->full_tries < FULL_TRIES) {
-            again(cache, buffer, now + FULL_NS);
+            retry_at(cache, buffer, now + FULL_NS);
         } else {
-            lose(buffer, build->n, err->msg);
+            give_up(buffer, build->n, err->msg);
             cw_flush_discard_all(cache, err->msg);
         }
         return;
     }
     buffer->tries++;
     if (rc != CW_E_TIMEOUT && rc != CW_E_UNAVAILABLE && buffer->tries >= ERROR_TRIES)
-        lose(buffer, build->n, err->msg);
+        give_up(buffer, build->n, err->msg);
     else
-        again(cache, buffer, now + CW_MIN(wait, RETRY_MAX_NS));
+        retry_at(cache, buffer, now + CW_MIN(wait, RETRY_MAX_NS));
 }
 
 static int put(struct cw_chunk_build *build, uint64_t *ret_bytes, bool *ret_new, struct cw_err *err)
@@ -139,7 +139,7 @@ static int put(struct cw_chunk_build *build, uint64_t *ret_bytes, bool *ret_new,
     return rc;
 }
 
-static void write_block(struct cw_cache *cache, struct cw_write_buffer *buffer)
+static void write_one(struct cw_cache *cache, struct cw_write_buffer *buffer)
 {
     struct cw_chunk_build build = {.cache = cache, .buffer = buffer};
     struct cw_err err = {0};
@@ -147,17 +147,17 @@ static void write_block(struct cw_cache *cache, struct cw_write_buffer *buffer)
     bool is_new = false;
     int rc = 0;
 
-    if (cw_store_is_away(cache->store, &err))
+    if (cw_store_is_unavailable(cache->store, &err))
         rc = CW_E_UNAVAILABLE;
     else if (!cw_chunk_build_collect(&build))
         rc = cw_err_set(&err, CW_E_NOMEM, "no memory to order the records of a chunk");
     else if (build.n)
         rc = put(&build, &bytes, &is_new, &err);
     if (rc != 0) {
-        failed(&build, rc, &err);
+        handle_failure(&build, rc, &err);
     } else {
         if (is_new)
-            written(&build, bytes);
+            handle_success(&build, bytes);
         cw_write_buffer_retire(buffer);
     }
     cw_chunk_build_fini(&build);
@@ -165,7 +165,7 @@ static void write_block(struct cw_cache *cache, struct cw_write_buffer *buffer)
 
 /* Returns the first buffer whose time to be written has come. If there is none, returns NULL and
  * writes to *ret_until the time when there will be one. Called with cache->lock held. */
-static struct cw_write_buffer *next_block(struct cw_cache *cache, int64_t now, int64_t *ret_until)
+static struct cw_write_buffer *next_buffer(struct cw_cache *cache, int64_t now, int64_t *ret_until)
 {
     *ret_until = INT64_MAX;
     for (struct cw_write_buffer **at = &cache->write_first; *at; at = &(*at)->next) {
@@ -188,7 +188,7 @@ void cw_flush_thread(void *arg)
 
     cw_mutex_lock(&cache->lock);
     while (!cache->stop) {
-        struct cw_write_buffer *buffer = next_block(cache, cw_clock_ns(), &until);
+        struct cw_write_buffer *buffer = next_buffer(cache, cw_clock_ns(), &until);
 
         if (!buffer && until == INT64_MAX)
             cw_cond_wait(&cache->write_wake, &cache->lock);
@@ -198,7 +198,7 @@ void cw_flush_thread(void *arg)
             continue;
         cache->writing++;
         cw_mutex_unlock(&cache->lock);
-        write_block(cache, buffer);
+        write_one(cache, buffer);
         cw_mutex_lock(&cache->lock);
         cache->writing--;
     }

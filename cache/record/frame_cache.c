@@ -53,7 +53,7 @@ static struct cw_span *stored_span(struct cw_cache_chunk *chunk, uint32_t frame,
     cw_mutex_unlock(&chunk->lock);
     if (*ret_ready)
         return span;
-    if (!span && cw_store_is_away(cache_of(chunk)->store, NULL))
+    if (!span && cw_store_is_unavailable(cache_of(chunk)->store, NULL))
         return NULL;
     return cw_frame_fetch_now(chunk, frame);
 }
@@ -108,7 +108,7 @@ bool cw_frame_cache_is_resident(const struct cw_cache_chunk *chunk, uint32_t fra
 
 /* Takes a frame out of the prefetch queue whose get came before the queue reached it: another
  * thread had the frame read, or it is taken from the mapping. */
-static void leave_line(struct cw_cache_chunk *chunk, uint32_t frame)
+static void leave_queue(struct cw_cache_chunk *chunk, uint32_t frame)
 {
     struct cw_cache *cache = cache_of(chunk);
 
@@ -132,7 +132,7 @@ static bool is_mapped(struct cw_cache_chunk *chunk, uint32_t frame)
     if (is_span ||
         (!cw_chunk_is_checked(chunk, frame) && !cw_frame_cache_is_resident(chunk, frame)))
         return false;
-    leave_line(chunk, frame);
+    leave_queue(chunk, frame);
     return true;
 }
 

@@ -79,7 +79,7 @@ static void check_all(struct cw_span *span)
 
 /* Ends a read: the span goes to one of the lists of the LRU. The buffer of a read that failed goes
  * to the fetch. */
-static void put_away(struct fetch *fetch, bool ok)
+static void list_span(struct fetch *fetch, bool ok)
 {
     struct cw_span *span = fetch->span;
     struct cw_memory_budget *budget = &cache_of(span)->budget;
@@ -123,7 +123,7 @@ static void on_read(struct cw_store_read *read, int rc)
 
     if (rc == 0)
         check_all(span);
-    put_away(fetch, rc == 0);
+    list_span(fetch, rc == 0);
     publish(span, rc == 0);
     cw_request_note_result(cache, rc, &read->err);
     if (rc == 0)
@@ -258,7 +258,7 @@ static bool may_begin(const struct cw_memory_budget *budget, size_t cap)
     return ahead == 0 || ahead + cap <= CW_MIN(budget->limit / 4 * 3, AHEAD_BYTES);
 }
 
-static bool make_way(struct cw_memory_budget *budget, size_t cap)
+static bool evict_for(struct cw_memory_budget *budget, size_t cap)
 {
     if (!may_begin(budget, cap))
         cw_frame_lru_expire(budget);
@@ -271,12 +271,12 @@ static bool make_way(struct cw_memory_budget *budget, size_t cap)
 static bool keep_for_gets(struct cw_memory_budget *budget, struct cw_cache_chunk *chunk,
                           uint32_t frame, struct cw_span *span)
 {
-    bool stands = span->list_no != CW_FRAMES_UNLISTED && span->list_no != CW_FRAMES_PREFETCHED;
+    bool is_kept = span->list_no != CW_FRAMES_UNLISTED && span->list_no != CW_FRAMES_PREFETCHED;
 
-    if (stands && !make_way(budget, span->cap))
+    if (is_kept && !evict_for(budget, span->cap))
         return false;
     atomic_fetch_add(&span->wanted, cw_prefetch_queue_take(&budget->queue, chunk, frame));
-    if (stands) {
+    if (is_kept) {
         span->since_ns = cw_clock_ns();
         cw_frame_lru_put(budget, span, CW_FRAMES_PREFETCHED);
     }
@@ -297,7 +297,7 @@ static struct cw_span *begin_head(struct cw_memory_budget *budget, struct cw_cac
     cw_mutex_unlock(&chunk->lock);
     const struct cw_chunk_frame *last = first + (n - 1);
     size_t cap = cw_buffer_pool_cap((size_t)(last->offset + last->stored - first->offset));
-    if (!make_way(budget, cap) || !cw_buffer_pool_take(budget, &cap, false, &data, garbage))
+    if (!evict_for(budget, cap) || !cw_buffer_pool_take(budget, &cap, false, &data, garbage))
         return NULL;
     /* no other thread has entered a span meanwhile, since that takes the budget's lock */
     cw_mutex_lock(&chunk->lock);

@@ -8,7 +8,7 @@
  * stay for ever.
  *
  * Spans of mapped chunks come here only where a frame is read for the first time, past the page
- * cache, which data that is read once need not fill. Their buffers are reused first (SPENT). A
+ * cache, which data that is read once need not fill. Their buffers are reused first (DUPLICATE). A
  * frame whose last record was got just now stays a little in any case (RECENT): a reader that
  * announced nothing may go on there. What a thread has pinned stays where it is. */
 #include "base/clock.h"
@@ -17,7 +17,7 @@
 
 /* The most bytes in RECENT; also, they take at most an eighth of the memory. */
 #define RECENT_BYTES ((size_t)4 << 20)
-#define TURNS 16u /* of so many evictions, one takes the oldest span */
+#define EVICTIONS_PER_OLDEST 16u /* of so many evictions, one takes the oldest span */
 /* The number of spans that are looked at in search of one that is not pinned and not needed
  * soon. */
 #define LOOK_AT 64u
@@ -67,7 +67,7 @@ void cw_frame_lru_put(struct cw_memory_budget *budget, struct cw_span *span,
     move(budget, span, list_no);
     while (recent->bytes > CW_MIN(budget->limit / 8, RECENT_BYTES) && recent->head != span)
         move(budget, recent->head,
-             recent->head->chunk->map && !recent->head->is_plain ? CW_FRAMES_SPENT
+             recent->head->chunk->map && !recent->head->is_plain ? CW_FRAMES_DUPLICATE
                                                                  : CW_FRAMES_KEPT);
 }
 
@@ -110,17 +110,17 @@ static bool take_from_chunk(struct cw_span *span)
 static struct cw_span *find_last_needed(const struct cw_span_list *list, bool newest)
 {
     struct cw_span *span = newest ? list->tail : list->head, *found = NULL;
-    uint64_t found_turn = 0;
+    uint64_t found_position = 0;
 
-    for (unsigned i = 0; span && i < LOOK_AT && found_turn != CW_PREFETCH_NEVER;
+    for (unsigned i = 0; span && i < LOOK_AT && found_position != CW_PREFETCH_NEVER;
          i++, span = newest ? span->prev : span->next) {
-        uint64_t turn = atomic_load_explicit(&span->refs, memory_order_relaxed) == 1
-                            ? cw_prefetch_queue_position(span)
-                            : 0;
+        uint64_t position = atomic_load_explicit(&span->refs, memory_order_relaxed) == 1
+                                ? cw_prefetch_queue_position(span)
+                                : 0;
 
-        if (turn > found_turn) {
+        if (position > found_position) {
             found = span;
-            found_turn = turn;
+            found_position = position;
         }
     }
     return found;
@@ -141,18 +141,18 @@ static struct cw_span *drop_from(struct cw_memory_budget *budget, enum cw_frame_
     return NULL;
 }
 
-struct cw_span *cw_frame_lru_evict_spent(struct cw_memory_budget *budget)
+struct cw_span *cw_frame_lru_evict_duplicate(struct cw_memory_budget *budget)
 {
-    return drop_from(budget, CW_FRAMES_SPENT, false);
+    return drop_from(budget, CW_FRAMES_DUPLICATE, false);
 }
 
 /* Of PREFETCHED spans the newest is evicted first, since its gets will come last. */
 struct cw_span *cw_frame_lru_evict(struct cw_memory_budget *budget, bool all)
 {
-    struct cw_span *span = cw_frame_lru_evict_spent(budget);
+    struct cw_span *span = cw_frame_lru_evict_duplicate(budget);
 
     if (!span)
-        span = drop_from(budget, CW_FRAMES_KEPT, ++budget->dropped % TURNS != 0);
+        span = drop_from(budget, CW_FRAMES_KEPT, ++budget->dropped % EVICTIONS_PER_OLDEST != 0);
     if (!span)
         span = drop_from(budget, CW_FRAMES_RECENT, false);
     if (!span && all)

@@ -13,8 +13,8 @@ void cw_frame_lru_put(struct cw_memory_budget *budget, struct cw_span *span,
  * Returns NULL if there is none. all: a span for which announced gets have not come yet may be
  * taken as well. */
 struct cw_span *cw_frame_lru_evict(struct cw_memory_budget *budget, bool all);
-/* Does the same, but only for spans in the list CW_FRAMES_SPENT. */
-struct cw_span *cw_frame_lru_evict_spent(struct cw_memory_budget *budget);
+/* Does the same, but only for spans in the list CW_FRAMES_DUPLICATE. */
+struct cw_span *cw_frame_lru_evict_duplicate(struct cw_memory_budget *budget);
 /* Stops keeping spans for their announced gets if these did not come within five seconds. */
 void cw_frame_lru_expire(struct cw_memory_budget *budget);
 /* Records that a get has come for the frame. Takes the budget's lock. Returns true if reads that

@@ -40,8 +40,8 @@ static enum cw_cache_found from_chunk(struct cw_cache_chunk *chunk, uint32_t no,
     return CW_CACHE_HIT;
 }
 
-static enum cw_cache_found from_block(const struct cw_write_buffer *buffer, uint32_t no,
-                                      uint64_t id, struct cw_element *element, uint32_t *ret_bytes)
+static enum cw_cache_found from_buffer(const struct cw_write_buffer *buffer, uint32_t no,
+                                       uint64_t id, struct cw_element *element, uint32_t *ret_bytes)
 {
     const struct cw_buffered_record *record = cw_write_buffer_at(buffer, no);
 
@@ -65,7 +65,7 @@ static enum cw_cache_found at_place(struct cw_cache_dataset *dataset, uint64_t p
     if (!cw_pin_handle(pins, handle))
         return CW_CACHE_MISS;
     if (handle->buffer)
-        return from_block(handle->buffer, cw_place_record(place), id, element, ret_bytes);
+        return from_buffer(handle->buffer, cw_place_record(place), id, element, ret_bytes);
     return from_chunk(handle->chunk, cw_place_record(place), id, pins, element, ret_bytes, wait_ns);
 }
 

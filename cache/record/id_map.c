@@ -60,7 +60,7 @@ static void enter(struct cw_id_table *table, uint64_t key, uint64_t value)
 }
 
 /* Returns a table with room for one more key, or NULL if there is no memory. */
-static struct cw_id_table *roomy(_Atomic(struct cw_id_table *) *root)
+static struct cw_id_table *table_with_room(_Atomic(struct cw_id_table *) *root)
 {
     struct cw_id_table *table = atomic_load_explicit(root, memory_order_relaxed);
 
@@ -95,7 +95,7 @@ static bool table_set(_Atomic(struct cw_id_table *) *root, uint64_t key, uint64_
     }
     if (!value)
         return true;
-    table = roomy(root);
+    table = table_with_room(root);
     if (table)
         enter(table, key, value);
     return table != NULL;

@@ -15,7 +15,7 @@
 /* A write buffer is written when its first record is this old, however small the buffer is. */
 #define OLD_NS ((int64_t)30 * 1000000000)
 /* A dataset has at most one event LOST in this time. */
-#define TELL_NS ((int64_t)1000000000)
+#define LOST_INTERVAL_NS ((int64_t)1000000000)
 #define PROBE_NAME "probe"
 
 /* ---- retired chunks ---- */
@@ -112,7 +112,7 @@ static void end_chunks(struct cw_cache *cache, struct cw_cache_chunk *list)
     }
 }
 
-static void bury_all(struct cw_cache_handle *list)
+static void reclaim_all(struct cw_cache_handle *list)
 {
     while (list) {
         struct cw_cache_handle *handle = list;
@@ -122,39 +122,44 @@ static void bury_all(struct cw_cache_handle *list)
     }
 }
 
-/* Reports the events AWAY and BACK in turn, never one of them twice. */
-static void tell_away(struct cw_cache *cache)
+/* Reports when the store becomes unavailable or available, each in turn and never twice. */
+static void report_availability(struct cw_cache *cache)
 {
-    char why[sizeof(cache->away_why)];
+    char why[sizeof(cache->unavailable_why)];
 
     cw_mutex_lock(&cache->lock);
-    bool away = atomic_load(&cache->away), changed = away != cache->away_reported;
-    cache->away_reported = away;
-    snprintf(why, sizeof(why), "%s", cache->away_why);
+    bool unavailable = atomic_load(&cache->unavailable),
+         changed = unavailable != cache->unavailable_reported;
+    cache->unavailable_reported = unavailable;
+    snprintf(why, sizeof(why), "%s", cache->unavailable_why);
     cw_mutex_unlock(&cache->lock);
     if (changed)
-        cw_cache_emit(cache, &(struct cw_cache_event){.kind = away ? CW_CACHE_AWAY : CW_CACHE_BACK,
-                                                      .why = away ? why : NULL});
+        cw_cache_emit(cache,
+                      &(struct cw_cache_event){.kind = unavailable ? CW_CACHE_STORE_UNAVAILABLE
+                                                                   : CW_CACHE_STORE_AVAILABLE,
+                                               .why = unavailable ? why : NULL});
 }
 
 /* Asks the store for a file; any answer means that the store is available again. This happens only
- * after AWAY was reported, since otherwise BACK would not be reported. */
+ * after the owner was notified that the store is unavailable, since otherwise nothing would be
+ * reported. */
 static void probe(struct cw_cache *cache)
 {
     struct cw_err err = {0};
     uint64_t bytes;
 
-    if (cache->away_reported && atomic_load(&cache->away))
+    if (cache->unavailable_reported && atomic_load(&cache->unavailable))
         cw_request_note_result(cache, cw_store_stat(cache->store, PROBE_NAME, &bytes, &err), &err);
 }
 
-static void tell_lost(struct cw_cache *cache, struct cw_cache_dataset *dataset, int64_t now,
-                      bool last)
+static void report_lost(struct cw_cache *cache, struct cw_cache_dataset *dataset, int64_t now,
+                        bool last)
 {
     char why[sizeof(dataset->lost_why)];
 
     cw_mutex_lock(&dataset->lock);
-    uint64_t n = last || now - dataset->lost_reported_ns >= TELL_NS ? dataset->lost_unreported : 0;
+    uint64_t n =
+        last || now - dataset->lost_reported_ns >= LOST_INTERVAL_NS ? dataset->lost_unreported : 0;
     if (n)
         dataset->lost_unreported = 0;
     snprintf(why, sizeof(why), "%s", dataset->lost_why);
@@ -183,7 +188,7 @@ static size_t open_bytes(struct cw_cache_dataset *dataset)
 }
 
 /* Has the largest open write buffer written when memory is full of them. */
-static void relieve(struct cw_cache *cache, struct cw_cache_dataset **datasets, size_t n)
+static void write_largest(struct cw_cache *cache, struct cw_cache_dataset **datasets, size_t n)
 {
     struct cw_cache_dataset *largest = NULL;
     size_t most = 0;
@@ -213,11 +218,11 @@ static void tick(struct cw_cache *cache, bool last)
 
     cw_memory_budget_trim(cache);
     cw_frame_fetch_pump(cache);
-    relieve(cache, datasets, n);
+    write_largest(cache, datasets, n);
     for (size_t i = 0; i < n; i++) {
         if (is_old(datasets[i], now))
             cw_write_buffer_flush(datasets[i]);
-        tell_lost(cache, datasets[i], now, last);
+        report_lost(cache, datasets[i], now, last);
         cw_cache_dataset_unref(datasets[i]);
     }
     cw_mem_free(datasets);
@@ -228,11 +233,11 @@ static void tick(struct cw_cache *cache, bool last)
 static bool has_work(const struct cw_cache *cache, bool last)
 {
     return cache->has_requests || cache->dead || (last && cache->retired) ||
-           atomic_load(&cache->away) != cache->away_reported;
+           atomic_load(&cache->unavailable) != cache->unavailable_reported;
 }
 
 /* Does one round of work. Called with cache->lock held, which it gives up meanwhile. */
-static void turn(struct cw_cache *cache, bool last)
+static void do_round(struct cw_cache *cache, bool last)
 {
     struct cw_cache_chunk *retired = cache->retired;
     struct cw_cache_handle *dead = cache->dead;
@@ -242,12 +247,12 @@ static void turn(struct cw_cache *cache, bool last)
     cache->dead = NULL;
     cw_mutex_unlock(&cache->lock);
     end_chunks(cache, retired);
-    bury_all(dead);
-    tell_away(cache);
+    reclaim_all(dead);
+    report_availability(cache);
     tick(cache, last);
     if (!last) {
         probe(cache);
-        if (!atomic_load(&cache->away))
+        if (!atomic_load(&cache->unavailable))
             cw_chunk_open_parked(cache);
     }
     cw_mutex_lock(&cache->lock);
@@ -259,12 +264,12 @@ void cw_maintenance_thread(void *arg)
 
     cw_mutex_lock(&cache->lock);
     while (!cache->stop_maintenance) {
-        turn(cache, false);
+        do_round(cache, false);
         if (!cache->stop_maintenance && !has_work(cache, false))
             cw_cond_wait_until(&cache->maintenance_wake, &cache->lock, cw_clock_ns() + TICK_NS);
     }
     do
-        turn(cache, true);
+        do_round(cache, true);
     while (has_work(cache, true));
     cache->maintenance_ended = true;
     cw_mutex_unlock(&cache->lock);

@@ -79,7 +79,7 @@ void cw_cache_put(struct cw_cache_dataset *dataset, uint64_t id, const struct cw
     cw_mutex_unlock(&dataset->lock);
     if (record) {
         if (element && cw_write_buffer_sums(dataset->cache, record))
-            record->sum = cw_record_encode_away(&dataset->spec, element, data);
+            record->sum = cw_record_encode_nontemporal(&dataset->spec, element, data);
         else if (element)
             cw_record_encode(&dataset->spec, element, data);
         atomic_store_explicit(&record->ready, true, memory_order_release);

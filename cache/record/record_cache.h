@@ -27,20 +27,20 @@ enum cw_cache_event_kind {
     /* Records were lost. `why` says whether memory or the store was full, or the store
      * unavailable. */
     CW_CACHE_LOST,
-    CW_CACHE_DAMAGED, /* a chunk failed its checks and is not used any more */
-    CW_CACHE_GONE,    /* a chunk was removed from the store, by eviction or by hand */
-    CW_CACHE_AWAY,    /* the store does not answer */
-    CW_CACHE_BACK     /* the store answers again */
+    CW_CACHE_DAMAGED,           /* a chunk failed its checks and is not used any more */
+    CW_CACHE_GONE,              /* a chunk was removed from the store, by eviction or by hand */
+    CW_CACHE_STORE_UNAVAILABLE, /* the store does not answer */
+    CW_CACHE_STORE_AVAILABLE    /* the store answers again */
 };
 struct cw_cache_event {
     enum cw_cache_event_kind kind;
-    const struct cw_cache_dataset *dataset; /* NULL for AWAY and BACK */
+    const struct cw_cache_dataset *dataset; /* NULL for events of the store */
     const char *name; /* for WRITTEN, DAMAGED and GONE: the chunk's name with the tenant's folder */
     /* for WRITTEN: records and bytes of the chunk; for LOST: the number of records */
     uint64_t records, bytes;
     /* For WRITTEN: the time that computing its records took, as cw_cache_put was told. */
     uint64_t cost_ns;
-    const char *why; /* the reason; NULL for WRITTEN and BACK */
+    const char *why; /* the reason; NULL for WRITTEN and STORE_AVAILABLE */
 };
 /* Called on a thread of the cache. It must not wait, and must not call the cache. */
 typedef void cw_cache_event_fn(void *arg, const struct cw_cache_event *event);

@@ -112,7 +112,7 @@ bool cw_cache_wants_prefetch(const struct cw_cache_dataset *dataset)
 
 void cw_cache_prefetch(struct cw_cache_dataset *dataset, const uint64_t *ids, size_t n)
 {
-    if (cw_store_is_away(dataset->cache->store, NULL))
+    if (cw_store_is_unavailable(dataset->cache->store, NULL))
         return;
     while (n) {
         struct want wants[AT_ONCE];

@@ -43,10 +43,10 @@ struct cw_cache {
     struct cw_cache_chunk *retired; /* chunks to be taken out of use */
     struct cw_cache_handle *dead;   /* handles of chunks to be reclaimed */
     bool stop, stop_maintenance, maintenance_ended;
-    bool has_requests;  /* the maintenance thread has something to do */
-    atomic_bool away;   /* the store is unavailable; changed under lock */
-    bool away_reported; /* the last event was AWAY, not BACK */
-    char away_why[256];
+    bool has_requests;         /* the maintenance thread has something to do */
+    atomic_bool unavailable;   /* the store is unavailable; changed under lock */
+    bool unavailable_reported; /* the last event said that it is unavailable */
+    char unavailable_why[256];
     int64_t timeout_ms; /* how long a get waits for a read; constant */
     /* mapped bytes are verified at each get, not only at the first; constant */
     bool verifies_always;

@@ -46,15 +46,15 @@ bool cw_request_reclaim(struct cw_cache *cache, struct cw_cache_handle *handle)
 
 void cw_request_note_result(struct cw_cache *cache, int rc, const struct cw_err *err)
 {
-    bool away = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
+    bool unavailable = rc == CW_E_TIMEOUT || rc == CW_E_UNAVAILABLE;
 
-    if (CW_LIKELY(away == atomic_load_explicit(&cache->away, memory_order_relaxed)))
+    if (CW_LIKELY(unavailable == atomic_load_explicit(&cache->unavailable, memory_order_relaxed)))
         return;
     cw_mutex_lock(&cache->lock);
-    atomic_store(&cache->away, away);
-    if (away)
-        snprintf(cache->away_why, sizeof(cache->away_why), "%.*s", (int)sizeof(cache->away_why) - 1,
-                 err->msg);
+    atomic_store(&cache->unavailable, unavailable);
+    if (unavailable)
+        snprintf(cache->unavailable_why, sizeof(cache->unavailable_why), "%.*s",
+                 (int)sizeof(cache->unavailable_why) - 1, err->msg);
     cw_cond_signal(&cache->maintenance_wake);
     cw_cond_broadcast(&cache->write_wake);
     cw_mutex_unlock(&cache->lock);

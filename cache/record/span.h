@@ -20,9 +20,9 @@ enum cw_frame_list {                     /* the list of the LRU in which a span 
                      CW_FRAMES_UNLISTED, /* in no list */
                      /* some of the gets for which it was read have not come yet */
                      CW_FRAMES_PREFETCHED,
-                     CW_FRAMES_RECENT, /* its last get came just now */
-                     CW_FRAMES_KEPT,   /* kept for the next epoch, while memory allows */
-                     CW_FRAMES_SPENT,  /* of a mapped chunk: the page cache has the bytes, too */
+                     CW_FRAMES_RECENT,    /* its last get came just now */
+                     CW_FRAMES_KEPT,      /* kept for the next epoch, while memory allows */
+                     CW_FRAMES_DUPLICATE, /* of a mapped chunk: the page cache has the bytes, too */
                      CW_FRAME_LISTS
 };
 struct cw_span {

@@ -88,11 +88,11 @@ static void mark_used(struct cw_tier_store *s)
     cw_mutex_lock(&s->mutex);
     for (size_t i = 0; n < CW_ARRAY_LEN(names) && cw_strmap_next(&s->packs, &i, &key, &value);) {
         struct cw_source_pack *p = value;
-        bool tell = p->used && now - p->used_ms > MARK_MS;
+        bool is_stale = p->used && now - p->used_ms > MARK_MS;
         if (p->used)
             p->used_ms = now;
         p->used = false;
-        if (tell)
+        if (is_stale)
             names[n++] = used_name(p->name);
     }
     cw_mutex_unlock(&s->mutex);
@@ -172,7 +172,7 @@ static void write_pending(struct cw_tier_store *s)
     uint64_t bytes = s->pending_bytes + s->pending_n * sizeof(struct cw_source_row) +
                      sizeof(struct cw_source_tail),
              at = 0;
-    if (cw_store_is_away(s->store, NULL) || !make_room(s, bytes)) {
+    if (cw_store_is_unavailable(s->store, NULL) || !make_room(s, bytes)) {
         drop_pending(s, true);
         return;
     }

@@ -22,7 +22,7 @@ static int open_first(struct cw_store *store, struct cw_err *err)
     store->is_opening = false;
     store->is_open = rc == 0;
     if (rc < 0 && cw_store_breaker_open(&store->breaker, &why, cw_clock_ns()))
-        cw_store_went_away_locked(store);
+        cw_store_unavailable_locked(store);
     cw_cond_broadcast(&store->quiet);
     return refuse(store, err);
 }

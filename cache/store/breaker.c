@@ -8,9 +8,9 @@
 bool cw_store_breaker_open(struct cw_store_breaker *breaker, const struct cw_err *why,
                            int64_t now_ns)
 {
-    if (breaker->is_away)
+    if (breaker->is_unavailable)
         return false;
-    breaker->is_away = true;
+    breaker->is_unavailable = true;
     breaker->since_ns = now_ns;
     breaker->backoff_ns = BACKOFF_MIN_NS;
     breaker->try_ns = now_ns + breaker->backoff_ns;
@@ -27,7 +27,7 @@ bool cw_store_breaker_note(struct cw_store_breaker *breaker, int rc, const struc
 
 bool cw_store_breaker_may_try(struct cw_store_breaker *breaker, int64_t now_ns, int64_t *ret_at_ns)
 {
-    if (!breaker->is_away || breaker->is_trying)
+    if (!breaker->is_unavailable || breaker->is_trying)
         return false;
     if (breaker->try_ns > now_ns) {
         *ret_at_ns = CW_MIN(*ret_at_ns, breaker->try_ns);
@@ -42,7 +42,7 @@ bool cw_store_breaker_tried(struct cw_store_breaker *breaker, int rc, const stru
 {
     breaker->is_trying = false;
     if (rc == 0) {
-        breaker->is_away = false;
+        breaker->is_unavailable = false;
         return true;
     }
     breaker->why = *err;
@@ -54,7 +54,7 @@ bool cw_store_breaker_tried(struct cw_store_breaker *breaker, int rc, const stru
 int cw_store_breaker_refuse(const struct cw_store_breaker *breaker, const char *url, int64_t now_ns,
                             struct cw_err *err)
 {
-    if (!breaker->is_away)
+    if (!breaker->is_unavailable)
         return 0;
     return cw_err_set(err, CW_E_UNAVAILABLE, "store %s is away since %lld s: %s", url,
                       (long long)((now_ns - breaker->since_ns) / 1000000000), breaker->why.msg);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The circuit breaker of a store. After an operation that timed out or could not reach the storage,
- * the store is unavailable ("away" in names): operations are refused at once, while the store
- * itself makes a try now and then, first after half a second, then at intervals that double up to
- * ten seconds. The first try that succeeds makes it available again ("back"). These functions are
- * pure: the caller holds the store's lock and passes the time. */
+ * the store is unavailable: operations are refused at once, while the store itself makes a try now
+ * and then, first after half a second, then at intervals that double up to ten seconds. The first
+ * try that succeeds makes it available again. These functions are pure: the caller holds the
+ * store's lock and passes the time. */
 #ifndef CW_CACHE_STORE_BREAKER_H
 #define CW_CACHE_STORE_BREAKER_H
 
 #include "base/err.h"
 
 struct cw_store_breaker {
-    bool is_away;
+    bool is_unavailable;
     bool is_trying;     /* a try is under way */
     int64_t since_ns;   /* when the store became unavailable */
     int64_t try_ns;     /* when the next try is due */

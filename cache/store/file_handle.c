@@ -46,12 +46,12 @@ void cw_store_file_unref_here(struct cw_store_file *file)
         free_file(file);
 }
 
-static void release_files(struct cw_store_job *job, bool is_here)
+static void release_files(struct cw_store_job *job, bool on_io_thread)
 {
     struct cw_store_file *const files[] = {job->file, job->opened};
 
     for (size_t i = 0; i < CW_ARRAY_LEN(files); i++)
-        if (files[i] && is_here)
+        if (files[i] && on_io_thread)
             cw_store_file_unref_here(files[i]);
         else if (files[i])
             cw_store_file_unref(files[i]);

@@ -71,11 +71,12 @@ struct cw_store_job *cw_store_job_new(struct cw_store *store, cw_store_call_fn *
         snprintf(job->name, sizeof(job->name), "%s", name);
     return job;
 }
-/* Frees a job. Called without the lock. is_here: the caller is an I/O thread, which may block. */
-static void free_job(struct cw_store_job *job, bool is_here)
+/* Frees a job. Called without the lock. on_io_thread: the caller is an I/O thread, which may
+ * block. */
+static void free_job(struct cw_store_job *job, bool on_io_thread)
 {
     if (job->release)
-        job->release(job, is_here);
+        job->release(job, on_io_thread);
     if (job->has_left)
         job->read->left(job->read);
     for (size_t i = 0; i < job->entries_n; i++)
@@ -84,7 +85,7 @@ static void free_job(struct cw_store_job *job, bool is_here)
     cw_buf_unref(job->pieces);
     cw_mem_free(job);
 }
-void cw_store_job_unref_on(struct cw_store_job *job, bool is_here)
+void cw_store_job_unref_on(struct cw_store_job *job, bool on_io_thread)
 {
     struct cw_store *store = job->store;
 
@@ -92,7 +93,7 @@ void cw_store_job_unref_on(struct cw_store_job *job, bool is_here)
     bool is_last = --job->refs == 0;
     cw_mutex_unlock(&store->lock);
     if (is_last)
-        free_job(job, is_here);
+        free_job(job, on_io_thread);
 }
 void cw_store_job_unref(struct cw_store_job *job)
 {
@@ -123,7 +124,7 @@ void cw_store_job_notify_locked(struct cw_store_job *job)
     free_job(job, false);
     cw_mutex_lock(&store->lock);
 }
-void cw_store_went_away_locked(struct cw_store *store)
+void cw_store_unavailable_locked(struct cw_store *store)
 {
     cw_log_debug("store", "%s is away: %s", store->url.text, store->breaker.why.msg);
     cw_cond_signal(&store->timer);
@@ -141,7 +142,7 @@ static void note_result(const struct cw_store_job *job)
 
     if (job->call != cw_store_call_try || !job->is_unattended) {
         if (cw_store_breaker_note(breaker, job->rc, &job->why, now))
-            cw_store_went_away_locked(store);
+            cw_store_unavailable_locked(store);
     } else if (cw_store_breaker_tried(breaker, job->rc, &job->why, now)) {
         store->is_open = true;
         cw_log_debug("store", "%s is back", store->url.text);

@@ -22,8 +22,8 @@ void cw_store_job_end_locked(struct cw_store_job *job, int rc);
 void cw_store_job_notify_locked(struct cw_store_job *job);
 
 /* ---- without the lock ---- */
-/* Gives up a reference. is_here: the caller is an I/O thread, which may block. */
-void cw_store_job_unref_on(struct cw_store_job *job, bool is_here);
+/* Gives up a reference. on_io_thread: the caller is an I/O thread, which may block. */
+void cw_store_job_unref_on(struct cw_store_job *job, bool on_io_thread);
 /* The call of a job that tries whether the storage answers. */
 int cw_store_call_try(struct cw_store_job *job);
 

@@ -123,11 +123,11 @@ static bool run_piece(struct cw_store_job *job, size_t at, size_t n, void **buff
 
     if (store->url.latency_ns && at == 0)
         cw_clock_sleep_ns(store->url.latency_ns);
-    bool is_straight = job->has_left && !job->is_past;
-    if (!is_straight && !*buffer)
+    bool is_direct = job->has_left && !job->is_past;
+    if (!is_direct && !*buffer)
         *buffer = cw_mem_try_pages(CW_STORE_PIECE + 2 * CW_MEM_PAGE);
     uint64_t offset = job->offset + at;
-    uint8_t *to = is_straight ? job->dst + at : *buffer;
+    uint8_t *to = is_direct ? job->dst + at : *buffer;
     if (!to)
         rc = cw_err_set(&err, CW_E_NOMEM, "store %s: no memory to read", store->url.text);
     else if (job->is_past)
@@ -274,7 +274,7 @@ static bool tick(struct cw_store *store, int64_t now, int64_t *ret_at_ns)
         start_threads(store);
         return true;
     }
-    if (store->breaker.is_away && (job = find_refused(store))) {
+    if (store->breaker.is_unavailable && (job = find_refused(store))) {
         cw_store_job_end_locked(
             job, cw_store_breaker_refuse(&store->breaker, store->url.text, now, &job->why));
         return true;

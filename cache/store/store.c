@@ -90,16 +90,16 @@ static struct cw_store *unconst(const struct cw_store *store)
     return (struct cw_store *)(uintptr_t)store;
 }
 
-bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why)
+bool cw_store_is_unavailable(const struct cw_store *store, struct cw_err *ret_why)
 {
     struct cw_store *s = unconst(store);
 
     cw_mutex_lock(&s->lock);
-    bool is_away = s->breaker.is_away;
-    if (is_away && ret_why)
+    bool is_unavailable = s->breaker.is_unavailable;
+    if (is_unavailable && ret_why)
         *ret_why = s->breaker.why;
     cw_mutex_unlock(&s->lock);
-    return is_away;
+    return is_unavailable;
 }
 
 void cw_store_rates(const struct cw_store *store, struct cw_store_rates *ret_rates)

@@ -18,10 +18,9 @@
  * which no part begins with '.'. Directories are made when they are needed and are not listed. Any
  * thread may call these functions. A step is a call, or a piece of 1 MiB that is read or written. A
  * call that makes no progress for the timeout fails with CW_E_TIMEOUT; if the storage cannot be
- * reached, it fails with CW_E_UNAVAILABLE. After either of these the store is unavailable ("away"
- * in names): operations fail at once with UNAVAILABLE. Meanwhile the store itself tries now and
- * then (after 0.5 s, doubling to 10 s) whether the storage answers again; no caller waits for
- * that. */
+ * reached, it fails with CW_E_UNAVAILABLE. After either of these the store is unavailable:
+ * operations fail at once with UNAVAILABLE. Meanwhile the store itself tries now and then (after
+ * 0.5 s, doubling to 10 s) whether the storage answers again; no caller waits for that. */
 #ifndef CW_CACHE_STORE_STORE_H
 #define CW_CACHE_STORE_STORE_H
 
@@ -54,7 +53,7 @@ int64_t cw_store_timeout_ms(const struct cw_store *store);
  * or only at the first one. */
 bool cw_store_verifies_always(const struct cw_store *store);
 /* Whether the store is unavailable. *ret_why receives the error that made it so; it may be NULL. */
-bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why);
+bool cw_store_is_unavailable(const struct cw_store *store, struct cw_err *ret_why);
 
 /* Writes a whole file: under a temporary name, in pieces of 1 MiB; it is synced, the result is
  * checked, and the file is renamed. After an error (LIMIT: the disk or quota is full) nothing is

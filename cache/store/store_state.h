@@ -63,10 +63,10 @@ struct cw_store_job {
     bool is_notified;       /* guarded by lock; done was called, or whoever waits may continue */
     struct cw_cond *waiter; /* guarded by lock; what the waiting thread sleeps on */
     int64_t deadline_ns;    /* guarded by lock; used while it runs */
-    /* Called once when the job is freed, without the lock; it releases what the job owns. is_here:
-     * the caller is an I/O thread, which may block. NULL: the job owns nothing but what is freed
-     * with it. */
-    void (*release)(struct cw_store_job *job, bool is_here);
+    /* Called once when the job is freed, without the lock; it releases what the job owns.
+     * on_io_thread: the caller is an I/O thread, which may block. NULL: the job owns nothing but
+     * what is freed with it. */
+    void (*release)(struct cw_store_job *job, bool on_io_thread);
     struct cw_store_file *file; /* holds a reference; or NULL */
     char name[CW_STORE_NAME_MAX + 1];
     /* The fields below are used by reads. */
@@ -146,7 +146,7 @@ bool cw_store_job_is_ended(struct cw_store_job *job);
 int cw_store_try(struct cw_store *store, struct cw_err *err);
 /* Has the timer thread act on the fact that the store has just become unavailable. Called with the
  * lock held. */
-void cw_store_went_away_locked(struct cw_store *store);
+void cw_store_unavailable_locked(struct cw_store *store);
 /* Ends the threads, or abandons those that are stuck; store->on_last_thread frees the store. */
 void cw_store_threads_stop(struct cw_store *store);
 void cw_store_jobs_drop(struct cw_store *store); /* Frees queued calls that no thread ever took. */

@@ -101,7 +101,7 @@ static void pass(struct put *put, uint8_t *dst, size_t n)
 }
 /* Returns how many bytes can be written from where they lie, beginning `at` bytes into part `no`,
  * at this offset in the file. */
-static size_t straight_bytes(const struct put *put, size_t no, size_t at, uint64_t offset)
+static size_t uncopied_bytes(const struct put *put, size_t no, size_t at, uint64_t offset)
 {
     const struct iovec *part = &put->parts[no];
     size_t n = part->iov_len - at;
@@ -118,7 +118,7 @@ static size_t copied_bytes(const struct put *put)
     size_t n = 0, at = put->at;
 
     for (size_t i = put->part; i < put->parts_n && n < CW_STORE_PIECE; i++) {
-        if (n && straight_bytes(put, i, at, put->offset + n))
+        if (n && uncopied_bytes(put, i, at, put->offset + n))
             return n;
         n += put->parts[i].iov_len - at;
         at = 0;
@@ -161,7 +161,7 @@ static int next_piece(struct put *put, struct cw_store_job **ret_job, struct cw_
 {
     while (put->parts[put->part].iov_len == 0)
         put->part++;
-    size_t straight = straight_bytes(put, put->part, put->at, put->offset),
+    size_t straight = uncopied_bytes(put, put->part, put->at, put->offset),
            n = straight ? straight : copied_bytes(put);
 
     if (!straight && !put->pieces && make_pieces(put, err) < 0)

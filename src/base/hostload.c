@@ -56,10 +56,10 @@ bool cw_hostload_parse(const char *stat, const char *loadavg, struct cw_hostload
         return false;
     }
     uint64_t passed = total - load->total;
-    bool goes_on =
+    bool is_valid =
         load->total > 0 && total > load->total && busy >= load->busy && busy - load->busy <= passed;
     /* The share is 0 after the first call, and if the ticks decreased, which iowait may do. */
-    if (goes_on)
+    if (is_valid)
         load->cpu_share = (double)(busy - load->busy) / (double)passed;
     else if (total != load->total)
         load->cpu_share = 0;

@@ -31,7 +31,7 @@ static size_t reserve_bytes; /* set once, before other threads exist */
 
 /* Takes the reserve: address space that counts against limits, but uses no memory until it is
  * touched. */
-static void set_aside(void)
+static void take_reserve(void)
 {
     void *none = NULL,
          *p = mmap(NULL, reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -41,7 +41,7 @@ static void set_aside(void)
 }
 
 /* Frees the reserve. Returns whether there was one. */
-static bool let_go(void)
+static bool free_reserve(void)
 {
     void *p = atomic_exchange(&reserve, NULL);
 
@@ -51,7 +51,7 @@ static bool let_go(void)
 void cw_mem_reserve(size_t bytes)
 {
     reserve_bytes = bytes;
-    set_aside();
+    take_reserve();
 }
 
 bool cw_mem_is_short(void)
@@ -63,14 +63,14 @@ void cw_mem_give_back(void)
 {
     malloc_trim(0);
     if (cw_mem_is_short())
-        set_aside();
+        take_reserve();
 }
 
 /* Finishes a large allocation, for data: without memory the caller gets NULL. */
-static void *large(void *p)
+static void *finish_large(void *p)
 {
     if (CW_UNLIKELY(!p))
-        (void)let_go();
+        (void)free_reserve();
     return p;
 }
 
@@ -89,7 +89,7 @@ void *cw_mem_new(size_t bytes)
 {
     void *p = calloc(1, bytes ? bytes : 1);
 
-    if (CW_UNLIKELY(!p) && let_go())
+    if (CW_UNLIKELY(!p) && free_reserve())
         p = calloc(1, bytes ? bytes : 1);
     if (!p)
         die(bytes);
@@ -106,7 +106,7 @@ void *cw_mem_grow(void *p, size_t n, size_t size)
     size_t bytes = product(n, size);
     void *q = realloc(p, bytes ? bytes : 1);
 
-    if (CW_UNLIKELY(!q) && let_go())
+    if (CW_UNLIKELY(!q) && free_reserve())
         q = realloc(p, bytes ? bytes : 1);
     if (!q)
         die(bytes);
@@ -115,12 +115,12 @@ void *cw_mem_grow(void *p, size_t n, size_t size)
 
 void *cw_mem_try(size_t bytes)
 {
-    return bytes <= TRY_MAX ? large(malloc(bytes ? bytes : 1)) : NULL;
+    return bytes <= TRY_MAX ? finish_large(malloc(bytes ? bytes : 1)) : NULL;
 }
 
 void *cw_mem_try_grow(void *p, size_t bytes)
 {
-    return bytes <= TRY_MAX ? large(realloc(p, bytes ? bytes : 1)) : NULL;
+    return bytes <= TRY_MAX ? finish_large(realloc(p, bytes ? bytes : 1)) : NULL;
 }
 
 void *cw_mem_try_aligned(size_t align, size_t bytes)
@@ -129,7 +129,7 @@ void *cw_mem_try_aligned(size_t align, size_t bytes)
 
     if (bytes > TRY_MAX)
         return NULL;
-    return large(posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : NULL);
+    return finish_large(posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : NULL);
 }
 
 void *cw_mem_try_pages(size_t bytes)
@@ -144,7 +144,7 @@ void *cw_mem_try_pages(size_t bytes)
 
 #ifdef __SSE2__
 /* smaller copies would soon be evicted from the caches anyway */
-#define AWAY_MIN ((size_t)16 << 10)
+#define NONTEMPORAL_MIN ((size_t)16 << 10)
 #define LINE ((size_t)64)
 
 static void stream_lines(char *restrict dst, const char *restrict src, size_t n)
@@ -157,7 +157,7 @@ static void stream_lines(char *restrict dst, const char *restrict src, size_t n)
 }
 #endif
 
-void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n)
+void cw_mem_copy_nontemporal(void *restrict dst, const void *restrict src, size_t n)
 {
     char *to = dst;
     const char *from = src;
@@ -165,7 +165,7 @@ void cw_mem_copy_away(void *restrict dst, const void *restrict src, size_t n)
     if (n == 0)
         return;
 #ifdef __SSE2__
-    if (n >= AWAY_MIN) {
+    if (n >= NONTEMPORAL_MIN) {
         size_t first = (size_t)(-(uintptr_t)to % LINE), whole = (n - first) / LINE * LINE;
 
         memcpy(to, from, first);
@@ -211,7 +211,7 @@ void *cw_mem_dup(const void *p, size_t bytes)
 {
     void *copy = malloc(bytes ? bytes : 1);
 
-    if (CW_UNLIKELY(!copy) && let_go())
+    if (CW_UNLIKELY(!copy) && free_reserve())
         copy = malloc(bytes ? bytes : 1);
     if (!copy)
         die(bytes);

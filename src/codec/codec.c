@@ -44,7 +44,7 @@ int cw_codec_unpack(const void *p, size_t n, size_t limit, const char *what,
     return 0;
 }
 
-bool cw_codec_says(const void *p, size_t n, size_t bytes)
+bool cw_codec_content_is(const void *p, size_t n, size_t bytes)
 {
     return n > 0 && ZSTD_getFrameContentSize(p, n) == bytes;
 }

@@ -18,7 +18,7 @@ int cw_codec_unpack(const void *p, size_t n, size_t limit, const char *what,
 
 /* Whether a frame claims that its content has `bytes` bytes. This is asked before memory is
  * allocated for what a peer or a file claims. */
-bool cw_codec_says(const void *p, size_t n, size_t bytes);
+bool cw_codec_content_is(const void *p, size_t n, size_t bytes);
 /* Decompresses to memory of the caller; the content must have exactly `bytes` bytes. */
 int cw_codec_unpack_to(void *dst, size_t bytes, const void *p, size_t n, const char *what,
                        struct cw_err *err);

@@ -20,8 +20,9 @@ static void find_uses(struct cw_exec_task *task)
         const struct cw_plan_node *node = &plan->nodes[at];
         const struct cw_plan_use *use = cw_element_cache_use(node);
         if (use) {
-            task->whole = cw_mem_grow(task->whole, task->whole_n + 1, sizeof(*task->whole));
-            task->whole[task->whole_n++] =
+            task->batch_caches = cw_mem_grow(task->batch_caches, task->batch_caches_n + 1,
+                                             sizeof(*task->batch_caches));
+            task->batch_caches[task->batch_caches_n++] =
                 (struct cw_batch_cache_use){.use = use, .node = at, .above_n = above};
         }
         if (node->step == CW_STEP_GROUP)
@@ -34,23 +35,23 @@ static void find_uses(struct cw_exec_task *task)
 
 /* Makes a batch of a record. Returns 1; 0 if the record does not fit the spec, so that the item
  * is computed; or an error. */
-static int take(struct cw_exec_task *task, const struct cw_batch_cache_use *whole,
+static int take(struct cw_exec_task *task, const struct cw_batch_cache_use *entry,
                 const struct cw_element *element, struct cw_err *err)
 {
-    const struct cw_spec *spec = &task->plan->nodes[whole->node].out;
+    const struct cw_spec *spec = &task->plan->nodes[entry->node].out;
     const struct cw_view *row = element->fields;
     struct cw_row_batch rows = {.row = &row, .n = 1, .spec = spec, .out = spec};
     struct cw_err ignored = {0};
     struct cw_batch *batch = cw_batch_new(spec->n);
     size_t bad = 0;
-    task->cut.above_n = whole->above_n;
+    task->cut.above_n = entry->above_n;
     int rc =
         element->n == spec->n ? cw_row_batch_measure(&rows, batch, &bad, &ignored) : CW_E_CORRUPT;
     if (rc < 0) {
         cw_batch_unref(batch);
         return 0;
     }
-    rc = cw_exec_batch_alloc(task, !whole->above_n, batch, err);
+    rc = cw_exec_batch_alloc(task, !entry->above_n, batch, err);
     if (rc < 0) {
         cw_batch_unref(batch);
         return rc;
@@ -62,22 +63,22 @@ static int take(struct cw_exec_task *task, const struct cw_batch_cache_use *whol
 }
 
 /* Looks the batch up in one cache. */
-static int get(struct cw_exec_task *task, const struct cw_batch_cache_use *whole,
+static int get(struct cw_exec_task *task, const struct cw_batch_cache_use *entry,
                struct cw_err *err)
 {
-    struct cw_cache_pins hold = {.n = 0};
+    struct cw_cache_pins pins = {.n = 0};
     struct cw_element element;
     size_t above_n = task->cut.above_n;
     int rc = 0;
-    if (cw_cache_get(whole->use->cache, (uint64_t)task->cut.group_pos, &hold, &element) ==
+    if (cw_cache_get(entry->use->cache, (uint64_t)task->cut.group_pos, &pins, &element) ==
         CW_CACHE_HIT)
-        rc = take(task, whole, &element, err);
-    if (rc > 0 && !cw_cache_is_intact(&hold)) {
+        rc = take(task, entry, &element, err);
+    if (rc > 0 && !cw_cache_is_intact(&pins)) {
         cw_batch_unref(task->batch);
         task->batch = NULL;
         rc = 0;
     }
-    cw_cache_unpin(&hold);
+    cw_cache_unpin(&pins);
     if (!rc)
         task->cut.above_n = above_n;
     return rc;
@@ -88,15 +89,15 @@ int cw_batch_cache_find(struct cw_exec_task *task, struct cw_err *err)
     if (task->uncached || task->cut.group == SIZE_MAX || !cw_element_cache_any(task->plan))
         return 0;
     find_uses(task);
-    for (size_t k = 0; k < task->whole_n; k++) {
-        if (!task->whole[k].use->read)
+    for (size_t k = 0; k < task->batch_caches_n; k++) {
+        if (!task->batch_caches[k].use->read)
             continue;
-        int rc = get(task, &task->whole[k], err);
+        int rc = get(task, &task->batch_caches[k], err);
         if (rc < 0)
             return rc;
         if (rc) {
-            task->whole_hit = task->whole[k].node;
-            task->whole_n = k; /* the caches below this one are not used */
+            task->batch_cache_hit = task->batch_caches[k].node;
+            task->batch_caches_n = k; /* the caches below this one are not used */
             return 1;
         }
     }
@@ -105,8 +106,8 @@ int cw_batch_cache_find(struct cw_exec_task *task, struct cw_err *err)
 
 bool cw_batch_cache_wants(const struct cw_exec_task *task, size_t above_n)
 {
-    for (size_t k = 0; k < task->whole_n; k++)
-        if (task->whole[k].use->write && task->whole[k].above_n == above_n)
+    for (size_t k = 0; k < task->batch_caches_n; k++)
+        if (task->batch_caches[k].use->write && task->batch_caches[k].above_n == above_n)
             return true;
     return false;
 }
@@ -115,8 +116,8 @@ void cw_batch_cache_put(const struct cw_exec_task *task, size_t above_n,
                         const struct cw_element *element)
 {
     int64_t ns = atomic_load_explicit(&task->run_ns, memory_order_relaxed);
-    for (size_t k = 0; k < task->whole_n; k++)
-        if (task->whole[k].use->write && task->whole[k].above_n == above_n)
-            cw_cache_put(task->whole[k].use->cache, (uint64_t)task->cut.group_pos, element,
+    for (size_t k = 0; k < task->batch_caches_n; k++)
+        if (task->batch_caches[k].use->write && task->batch_caches[k].above_n == above_n)
+            cw_cache_put(task->batch_caches[k].use->cache, (uint64_t)task->cut.group_pos, element,
                          CW_MAX(ns, 1));
 }

@@ -7,7 +7,7 @@
 
 /* With more pins than this, records are copied instead of pinned: the rows of an inner batch may
  * come from many chunks. */
-#define HOLDS_MANY (CW_CACHE_PINS / 2)
+#define PINS_MANY (CW_CACHE_PINS / 2)
 #define COPY_ALIGN ((size_t)64)
 
 /* Whether each element of the node has the id of the element of its only input from which it is
@@ -68,13 +68,13 @@ static bool copy_fields(struct cw_thread_context *work, struct cw_element *eleme
 static enum cw_cache_found get(struct cw_thread_context *work, struct cw_cache_dataset *cache,
                                uint64_t id, struct cw_element *element)
 {
-    if (work->hold.n < HOLDS_MANY)
-        return cw_cache_get(cache, id, &work->hold, element);
-    struct cw_cache_pins hold = {.n = 0};
-    enum cw_cache_found found = cw_cache_get(cache, id, &hold, element);
-    if (found == CW_CACHE_HIT && !(copy_fields(work, element) && cw_cache_is_intact(&hold)))
+    if (work->pins.n < PINS_MANY)
+        return cw_cache_get(cache, id, &work->pins, element);
+    struct cw_cache_pins pins = {.n = 0};
+    enum cw_cache_found found = cw_cache_get(cache, id, &pins, element);
+    if (found == CW_CACHE_HIT && !(copy_fields(work, element) && cw_cache_is_intact(&pins)))
         found = CW_CACHE_MISS;
-    cw_cache_unpin(&hold);
+    cw_cache_unpin(&pins);
     return found;
 }
 
@@ -112,7 +112,8 @@ enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *wor
 }
 
 /* Only the topmost cache that is read matters: those below it are only asked for its misses. */
-void cw_element_cache_touch(const struct cw_plan *plan, size_t i, const int64_t *ids, size_t n)
+void cw_element_cache_cpu_prefetch(const struct cw_plan *plan, size_t i, const int64_t *ids,
+                                   size_t n)
 {
     const struct cw_plan_use *use;
     while (!(use = cw_element_cache_use(&plan->nodes[i])) || !use->read) {
@@ -144,7 +145,7 @@ static bool is_sound(struct cw_thread_context *work, const struct cw_element *el
         if (!copy_fields(work, copy))
             return false;
     }
-    return cw_cache_is_intact(&work->hold);
+    return cw_cache_is_intact(&work->pins);
 }
 
 void cw_element_cache_put(struct cw_thread_context *work, const struct cw_walk_pending *pending,
@@ -154,7 +155,7 @@ void cw_element_cache_put(struct cw_thread_context *work, const struct cw_walk_p
     int64_t ns = cw_clock_ns() - put->begin_ns;
     struct cw_element copy;
     bool may = !element || !is_partial(element);
-    if (may && work->hold.n) {
+    if (may && work->pins.n) {
         may = is_sound(work, element, &copy);
         element = element ? &copy : NULL;
     }

@@ -19,7 +19,8 @@ enum cw_element_cache_answer cw_element_cache_find(struct cw_thread_context *wor
                                                    struct cw_element *element);
 /* Prefetches into the processor's cache what lookups of these ids, at the node or below it, will
  * read. */
-void cw_element_cache_touch(const struct cw_plan *plan, size_t node, const int64_t *ids, size_t n);
+void cw_element_cache_cpu_prefetch(const struct cw_plan *plan, size_t node, const int64_t *ids,
+                                   size_t n);
 /* Puts the element of a stack entry into its cache, on the way up. */
 void cw_element_cache_put(struct cw_thread_context *work, const struct cw_walk_pending *pending,
                           const struct cw_element *element);

@@ -138,8 +138,8 @@ static int merge_input(struct cw_walk_frame *frame, const struct cw_element *ele
     return 0;
 }
 
-static int keep_row(struct cw_thread_context *work, struct cw_walk_frame *frame,
-                    const struct cw_element *element, struct cw_err *err)
+static int store_row(struct cw_thread_context *work, struct cw_walk_frame *frame,
+                     const struct cw_element *element, struct cw_err *err)
 {
     size_t bytes = element->n * sizeof(element->fields[0]);
     struct cw_view *row = cw_arena_alloc(work->arena, bytes);
@@ -210,7 +210,7 @@ static int eval(struct cw_thread_context *work, const struct cw_walk_at *from,
                 return rc;
             struct cw_walk_frame *frame = &work->frames[work->frames_n - 1];
             bool group = work->plan->nodes[frame->node].step == CW_STEP_GROUP;
-            rc = group ? keep_row(work, frame, element, err) : merge_input(frame, element, err);
+            rc = group ? store_row(work, frame, element, err) : merge_input(frame, element, err);
             if (rc) {
                 work->failed = frame->node;
                 return rc;

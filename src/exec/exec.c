@@ -16,7 +16,7 @@
 struct cw_exec {
     struct cw_mutex mutex;
     struct cw_cond cond;
-    struct cw_fair_queue turns;  /* guarded by lock: the queues of plans */
+    struct cw_fair_queue queue;  /* guarded by lock: the queues of plans */
     struct cw_exec_task *all;    /* guarded by lock: list of the tasks that are not done */
     bool stopping;               /* guarded by lock */
     struct cw_throttle throttle; /* guarded by lock */
@@ -34,9 +34,9 @@ struct job {
     double expected_ns;
 };
 
-static struct cw_fair_flow *turn_of(const struct cw_exec_task *task)
+static struct cw_fair_flow *flow_of(const struct cw_exec_task *task)
 {
-    return &cw_plan_exec_of(task->plan)->turn;
+    return &cw_plan_exec_of(task->plan)->flow;
 }
 
 static void shut(struct cw_exec *exec, struct cw_exec_task *task)
@@ -44,7 +44,7 @@ static void shut(struct cw_exec *exec, struct cw_exec_task *task)
     if (task->state == CW_TASK_SHUT)
         return;
     task->state = CW_TASK_SHUT;
-    cw_fair_queue_remove(&exec->turns, turn_of(task), task);
+    cw_fair_queue_remove(&exec->queue, flow_of(task), task);
 }
 
 /* The number of rows that take about RUN_NS, from the measured time of the plan's rows; one row
@@ -76,7 +76,7 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct jo
     uint64_t row_ns =
         atomic_load_explicit(&cw_plan_exec_of(task->plan)->row_ns, memory_order_relaxed);
     job->expected_ns = (double)row_ns * (double)(job->hi - job->lo);
-    cw_fair_flow_spend(turn_of(task), job->expected_ns);
+    cw_fair_flow_spend(flow_of(task), job->expected_ns);
     if (task->next_row >= task->rows)
         shut(exec, task);
 }
@@ -84,7 +84,7 @@ static void take_rows(struct cw_exec *exec, struct cw_exec_task *task, struct jo
 /* Finds work for a thread. Returns false if there is none. Called with the lock held. */
 static bool find_job(struct cw_exec *exec, struct job *job)
 {
-    struct cw_exec_task *task = cw_fair_queue_next(&exec->turns);
+    struct cw_exec_task *task = cw_fair_queue_next(&exec->queue);
     if (!task)
         return false;
     task->running++;
@@ -196,7 +196,7 @@ static void begin_task(struct cw_exec *exec, struct cw_exec_task *task, struct c
     int rc = cw_exec_task_begin(task, &err);
     int64_t busy_ns = cw_clock_ns() - task->begin_ns;
     cw_mutex_lock(&exec->mutex);
-    cw_fair_flow_spend(turn_of(task), (double)busy_ns);
+    cw_fair_flow_spend(flow_of(task), (double)busy_ns);
     if (rc < 0)
         fail_task(task, &err);
     task->state = CW_TASK_OPEN;
@@ -223,7 +223,7 @@ static void run_rows(struct cw_exec *exec, const struct job *job, struct cw_aren
     bool failed = task->failed_row != INT64_MAX;
     cw_mutex_unlock(&task->mutex);
     cw_mutex_lock(&exec->mutex);
-    cw_fair_flow_spend(turn_of(task), (double)wall - job->expected_ns);
+    cw_fair_flow_spend(flow_of(task), (double)wall - job->expected_ns);
     if (failed)
         shut(exec, task);
     leave(exec, task, arena, cpu, wall);
@@ -250,7 +250,7 @@ static void thread_main(void *arg)
             continue;
         }
         if (!find_job(exec, &job)) {
-            if (exec->stopping && !exec->turns.first)
+            if (exec->stopping && !exec->queue.first)
                 break;
             cw_cond_wait(&exec->cond, &exec->mutex);
             continue;
@@ -328,7 +328,7 @@ void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item)
     if (exec->stopping)
         cw_stop_set(&task->stop);
     link_task(exec, task);
-    cw_fair_queue_add(&exec->turns, turn_of(task), task);
+    cw_fair_queue_add(&exec->queue, flow_of(task), task);
     cw_cond_signal(&exec->cond);
     cw_mutex_unlock(&exec->mutex);
 }
@@ -336,6 +336,6 @@ void cw_exec_submit(struct cw_exec *exec, struct cw_exec_item *item)
 void cw_exec_weigh(struct cw_exec *exec, struct cw_plan *plan, double weight)
 {
     cw_mutex_lock(&exec->mutex);
-    cw_plan_exec_of(plan)->turn.weight = weight;
+    cw_plan_exec_of(plan)->flow.weight = weight;
     cw_mutex_unlock(&exec->mutex);
 }

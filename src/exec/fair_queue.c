@@ -7,101 +7,101 @@
 
 /* The time for which a plan is served before another one may be chosen. Changing plans costs
  * processor cache misses; trainers do not notice the delay. */
-#define TURN_NS 1e6
+#define SERVE_NS 1e6
 /* The most credit that an idle plan can have; it allows its next item to come a little late. */
 #define CREDIT_NS 1e8
 
-static double weight_of(const struct cw_fair_flow *turn)
+static double weight_of(const struct cw_fair_flow *flow)
 {
-    return turn->weight > 0 ? turn->weight : 1;
+    return flow->weight > 0 ? flow->weight : 1;
 }
 
-void cw_fair_flow_spend(struct cw_fair_flow *turn, double ns)
+void cw_fair_flow_spend(struct cw_fair_flow *flow, double ns)
 {
-    turn->spent += ns / weight_of(turn);
+    flow->spent += ns / weight_of(flow);
 }
 
-static void begin(struct cw_fair_queue *turns, struct cw_fair_flow *turn)
+static void begin(struct cw_fair_queue *queue, struct cw_fair_flow *flow)
 {
-    double least = turns->clock - CREDIT_NS / weight_of(turn);
-    if (turn->spent < least)
-        turn->spent = least;
-    turn->prev = NULL;
-    turn->next = turns->first;
-    if (turn->next)
-        turn->next->prev = turn;
-    turns->first = turn;
+    double least = queue->clock - CREDIT_NS / weight_of(flow);
+    if (flow->spent < least)
+        flow->spent = least;
+    flow->prev = NULL;
+    flow->next = queue->first;
+    if (flow->next)
+        flow->next->prev = flow;
+    queue->first = flow;
 }
 
-static void end(struct cw_fair_queue *turns, struct cw_fair_flow *turn)
+static void end(struct cw_fair_queue *queue, struct cw_fair_flow *flow)
 {
-    if (turn->prev)
-        turn->prev->next = turn->next;
+    if (flow->prev)
+        flow->prev->next = flow->next;
     else
-        turns->first = turn->next;
-    if (turn->next)
-        turn->next->prev = turn->prev;
-    turn->next = turn->prev = NULL;
-    if (turns->current == turn)
-        turns->current = NULL;
+        queue->first = flow->next;
+    if (flow->next)
+        flow->next->prev = flow->prev;
+    flow->next = flow->prev = NULL;
+    if (queue->current == flow)
+        queue->current = NULL;
 }
 
-void cw_fair_queue_add(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+void cw_fair_queue_add(struct cw_fair_queue *queue, struct cw_fair_flow *flow,
                        struct cw_exec_task *task)
 {
-    if (!turn->first)
-        begin(turns, turn);
+    if (!flow->first)
+        begin(queue, flow);
     task->next = NULL;
-    task->prev = turn->last;
-    if (turn->last)
-        turn->last->next = task;
+    task->prev = flow->last;
+    if (flow->last)
+        flow->last->next = task;
     else
-        turn->first = task;
-    turn->last = task;
+        flow->first = task;
+    flow->last = task;
 }
 
-void cw_fair_queue_remove(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+void cw_fair_queue_remove(struct cw_fair_queue *queue, struct cw_fair_flow *flow,
                           struct cw_exec_task *task)
 {
     if (task->prev)
         task->prev->next = task->next;
     else
-        turn->first = task->next;
+        flow->first = task->next;
     if (task->next)
         task->next->prev = task->prev;
     else
-        turn->last = task->prev;
+        flow->last = task->prev;
     task->next = task->prev = NULL;
-    if (!turn->first)
-        end(turns, turn);
+    if (!flow->first)
+        end(queue, flow);
 }
 
-static struct cw_exec_task *takeable(const struct cw_fair_flow *turn)
+static struct cw_exec_task *takeable(const struct cw_fair_flow *flow)
 {
-    struct cw_exec_task *task = turn->first;
+    struct cw_exec_task *task = flow->first;
     while (task && task->state == CW_TASK_BEGINNING)
         task = task->next;
     return task;
 }
 
-struct cw_exec_task *cw_fair_queue_next(struct cw_fair_queue *turns)
+struct cw_exec_task *cw_fair_queue_next(struct cw_fair_queue *queue)
 {
     struct cw_fair_flow *best =
-        turns->current && turns->current->spent < turns->until ? turns->current : NULL;
+        queue->current && queue->current->spent < queue->until ? queue->current : NULL;
     struct cw_exec_task *task = best ? takeable(best) : NULL;
     if (task)
         return task;
-    for (struct cw_fair_flow *turn = turns->first; turn; turn = turn->next) {
-        struct cw_exec_task *first = !task || turn->spent < best->spent ? takeable(turn) : NULL;
+    for (struct cw_fair_flow *flow = queue->first; flow; flow = flow->next) {
+        struct cw_exec_task *first = !task || flow->spent < best->spent ? takeable(flow) : NULL;
         if (!first)
             continue;
-        best = turn;
+        best = flow;
         task = first;
     }
     if (task) {
-        turns->current = best;
-        turns->until = best->spent + TURN_NS / weight_of(best);
-        turns->clock = best->spent > turns->clock ? best->spent : turns->clock;
+        queue->current = best;
+        queue->until = best->spent + SERVE_NS / weight_of(best);
+        queue->clock = best->spent > queue->clock ? best->spent : queue->clock;
     }
     return task;
 }

@@ -28,14 +28,14 @@ struct cw_fair_queue {
     double clock; /* virtual time: `spent` of the plan that was chosen last */
 };
 
-void cw_fair_queue_add(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+void cw_fair_queue_add(struct cw_fair_queue *queue, struct cw_fair_flow *flow,
                        struct cw_exec_task *task);
-void cw_fair_queue_remove(struct cw_fair_queue *turns, struct cw_fair_flow *turn,
+void cw_fair_queue_remove(struct cw_fair_queue *queue, struct cw_fair_flow *flow,
                           struct cw_exec_task *task);
 /* Returns the item to work on, never one that another thread is beginning; NULL if there is
  * none. */
-struct cw_exec_task *cw_fair_queue_next(struct cw_fair_queue *turns);
+struct cw_exec_task *cw_fair_queue_next(struct cw_fair_queue *queue);
 /* Charges thread time to the plan. */
-void cw_fair_flow_spend(struct cw_fair_flow *turn, double ns);
+void cw_fair_flow_spend(struct cw_fair_flow *flow, double ns);
 
 #endif

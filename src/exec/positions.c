@@ -4,7 +4,7 @@
 
 /* Whether element p of the node is made from element p of its only input, or from the element
  * that p is mapped to. */
-static bool goes_on(const struct cw_plan_node *node)
+static bool maps_to_input(const struct cw_plan_node *node)
 {
     return node->inputs_n == 1 && (node->step == CW_STEP_INDEX || node->step == CW_STEP_PASS ||
                                    node->step == CW_STEP_ELEMENT);
@@ -13,7 +13,7 @@ static bool goes_on(const struct cw_plan_node *node)
 bool cw_positions_help(const struct cw_plan *plan, size_t at)
 {
     bool has = false;
-    for (; goes_on(&plan->nodes[at]); at = plan->nodes[at].inputs[0])
+    for (; maps_to_input(&plan->nodes[at]); at = plan->nodes[at].inputs[0])
         has = has || plan->nodes[at].step == CW_STEP_INDEX;
     /* an operator with several inputs is an INDEX step too, and the walk must not skip it */
     return has && plan->nodes[at].step != CW_STEP_INDEX;
@@ -46,7 +46,7 @@ static void map_runs(const struct cw_plan *plan, uint64_t epoch, const struct cw
 size_t cw_positions_map(const struct cw_plan *plan, uint64_t epoch, struct cw_thread_context *work,
                         size_t at, struct cw_positions *positions)
 {
-    for (; goes_on(&plan->nodes[at]); at = plan->nodes[at].inputs[0]) {
+    for (; maps_to_input(&plan->nodes[at]); at = plan->nodes[at].inputs[0]) {
         const struct cw_plan_node *node = &plan->nodes[at];
         if (node->step != CW_STEP_INDEX)
             continue;

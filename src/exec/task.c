@@ -18,7 +18,7 @@ struct cw_exec_task *cw_exec_task_new(struct cw_exec_item *item)
     task->item = item;
     task->plan = item->plan;
     task->failed_row = INT64_MAX;
-    task->whole_hit = SIZE_MAX;
+    task->batch_cache_hit = SIZE_MAX;
     cw_mutex_init(&task->mutex);
     item->task = task;
     item->cpu_ns = item->wall_ns = 0;
@@ -33,7 +33,7 @@ void cw_exec_task_free(struct cw_exec_task *task)
         cw_mem_free((void *)(uintptr_t)task->kept[r]);
     cw_mem_free(task->kept);
     cw_mem_free(task->dropped);
-    cw_mem_free(task->whole);
+    cw_mem_free(task->batch_caches);
     cw_batch_unref(task->batch);
     cw_mutex_fini(&task->mutex);
     cw_mem_free(task);
@@ -285,8 +285,8 @@ static bool run_affine(struct cw_exec_task *task, struct cw_thread_context *work
  * while it was used: then the row, or its error, is dropped. */
 static bool release(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row)
 {
-    bool intact = cw_cache_is_intact(&work->hold);
-    cw_cache_unpin(&work->hold);
+    bool intact = cw_cache_is_intact(&work->pins);
+    cw_cache_unpin(&work->pins);
     if (!intact && task->kept) {
         cw_mem_free((void *)(uintptr_t)task->kept[row]);
         task->kept[row] = NULL;
@@ -306,7 +306,7 @@ static bool run_row(struct cw_exec_task *task, struct cw_thread_context *work,
         return false;
     }
     int rc = compute_row(task, work, at, element, row, &err);
-    while (CW_UNLIKELY(work->hold.n) && !release(task, work, row)) {
+    while (CW_UNLIKELY(work->pins.n) && !release(task, work, row)) {
         err.code = 0;
         rc = compute_row(task, work, at, element, row, &err);
     }
@@ -337,8 +337,8 @@ static void run_mapped(struct cw_exec_task *task, struct cw_thread_context *work
         cw_positions_map(task->plan, task->item->epoch, work, task->cut.node, &positions);
         for (size_t i = 0; i < positions.n; i++, row++) {
             if (work->caching && i % CW_CACHE_CPU_PREFETCH == 0)
-                cw_element_cache_touch(task->plan, task->cut.node, &positions.pos[i],
-                                       positions.n - i);
+                cw_element_cache_cpu_prefetch(task->plan, task->cut.node, &positions.pos[i],
+                                              positions.n - i);
             row_at(task, row, &at);
             at.pos = positions.pos[i];
             at.rep = positions.rep[i];
@@ -373,8 +373,8 @@ void cw_exec_task_run(struct cw_exec_task *task, struct cw_thread_context *work,
 {
     if (lo >= hi)
         return;
-    int64_t begin = task->whole_n ? cw_clock_ns() : 0;
+    int64_t begin = task->batch_caches_n ? cw_clock_ns() : 0;
     run(task, work, lo, hi);
-    if (task->whole_n)
+    if (task->batch_caches_n)
         atomic_fetch_add_explicit(&task->run_ns, cw_clock_ns() - begin, memory_order_relaxed);
 }

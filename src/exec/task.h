@@ -45,11 +45,11 @@ struct cw_exec_task {
     int64_t rows;
     struct cw_batch *batch;
     size_t row_bytes[CW_FIELDS_MAX];
-    struct cw_batch_cache_use *whole; /* caches of whole batches, topmost first */
-    size_t whole_n;
+    struct cw_batch_cache_use *batch_caches; /* caches of whole batches, topmost first */
+    size_t batch_caches_n;
     bool uncached; /* no cache is used */
     /* the node whose cache had the batch, so that there are no rows; SIZE_MAX: none had it */
-    size_t whole_hit;
+    size_t batch_cache_hit;
     _Atomic int64_t run_ns; /* time spent on the rows, measured if the batch is put into a cache */
 
     /* The arrays below have one entry for each row, written by the thread that computes the row. */

@@ -20,7 +20,7 @@ static int64_t count_fate(const struct cw_exec_task *task, enum cw_row_fate fate
 
 /* Copies the remaining rows to memory of their own if the memory for all rows is much larger.
  * Returns NULL if the batch stays where it is. */
-static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
+static struct cw_buf *shrink_memory(const struct cw_exec_task *task, size_t bytes)
 {
     struct cw_err ignored = {0};
     const struct cw_exec_item *item = task->item;
@@ -35,7 +35,7 @@ static struct cw_buf *smaller(const struct cw_exec_task *task, size_t bytes)
 }
 
 /* Moves rows up over those that were left out, and tensors over the bytes that this frees. */
-static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
+static int close_gaps(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 {
     struct cw_batch *batch = task->batch;
     size_t from[CW_FIELDS_MAX], bytes = 0;
@@ -46,7 +46,7 @@ static int close_up(struct cw_exec_task *task, int64_t left, struct cw_err *err)
     int rc = cw_batch_layout(batch, &bytes, err);
     if (rc < 0 || !batch->buf)
         return rc;
-    struct cw_buf *old = batch->buf, *own = smaller(task, bytes);
+    struct cw_buf *old = batch->buf, *own = shrink_memory(task, bytes);
     const uint8_t *base = old->data;
     if (own)
         batch->buf = own;
@@ -150,7 +150,7 @@ static int apply_above(struct cw_exec_task *task, struct cw_thread_context *work
 }
 
 /* Puts the batch into the caches directly behind it. */
-static void keep_batch(const struct cw_exec_task *task)
+static void cache_batch(const struct cw_exec_task *task)
 {
     const struct cw_batch *batch = task->batch;
     struct cw_element element = {.id = (uint64_t)task->cut.group_pos, .rep = task->cut.rep};
@@ -163,11 +163,11 @@ static void keep_batch(const struct cw_exec_task *task)
 /* Makes the batch from the rows. */
 static int join_rows(struct cw_exec_task *task, int64_t left, struct cw_err *err)
 {
-    if (task->whole_hit != SIZE_MAX)
+    if (task->batch_cache_hit != SIZE_MAX)
         return 0;
     if (!task->fixed)
         return assemble(task, left, err);
-    return left < task->rows && task->lead ? close_up(task, left, err) : 0;
+    return left < task->rows && task->lead ? close_gaps(task, left, err) : 0;
 }
 
 /* Makes an output without tensors, for one whose only element was left out. */
@@ -181,7 +181,7 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
                   int64_t *bad, struct cw_err *err)
 {
     *bad = count_fate(task, CW_ROW_BAD);
-    *left = task->whole_hit == SIZE_MAX ? count_fate(task, CW_ROW_KEPT) : task->cut.rows;
+    *left = task->batch_cache_hit == SIZE_MAX ? count_fate(task, CW_ROW_KEPT) : task->cut.rows;
     if (!task->lead && !*left) {
         make_empty(task);
         return 0;
@@ -191,7 +191,7 @@ static int finish(struct cw_exec_task *task, struct cw_thread_context *work, int
      * them. */
     bool keep = rc >= 0 && !*bad;
     if (keep)
-        keep_batch(task);
+        cache_batch(task);
     if (rc < 0 || !task->cut.above_n)
         return rc;
     rc = apply_above(task, work, keep, err);
@@ -220,8 +220,8 @@ struct cw_batch *cw_exec_task_finish(struct cw_exec_task *task, struct cw_thread
     batch->item = task->item->item;
     batch->elements = (uint64_t)left;
     batch->skipped = (uint64_t)bad;
-    if (task->whole_hit != SIZE_MAX) {
-        cw_tally_add(&work->nodes[task->whole_hit].count.hits, 1);
+    if (task->batch_cache_hit != SIZE_MAX) {
+        cw_tally_add(&work->nodes[task->batch_cache_hit].count.hits, 1);
     } else if (task->cut.group != SIZE_MAX) {
         struct cw_node_tally *count = &work->nodes[task->cut.group].count;
         cw_tally_add(&count->elements, 1);

@@ -75,7 +75,7 @@ struct cw_thread_context {
     const uint16_t *skip;
     struct cw_pending_put *puts;
     size_t puts_n;
-    struct cw_cache_pins hold;    /* pins the cached records that the current row points into */
+    struct cw_cache_pins pins;    /* pins the cached records that the current row points into */
     struct cw_walk_frame *frames; /* stack of frames; the plan knows how many can be needed */
     size_t frames_n;
     /* where the fields of the current row are written; slot_bytes 0: the field has no slot */
@@ -96,7 +96,7 @@ struct cw_plan_exec {
     /* guarded by mutex: lists of all contexts, and of those that no thread has borrowed */
     struct cw_thread_context *all, *idle;
     _Atomic uint64_t row_ns;  /* usual time of a row in ns; 0: not known yet */
-    struct cw_fair_flow turn; /* guarded by the pool's lock */
+    struct cw_fair_flow flow; /* guarded by the pool's lock */
 };
 
 /* Returns the state of a plan; makes it if there is none. Any thread may call it. */

@@ -76,8 +76,8 @@ static int frame_load(const struct cw_readable *file, const struct cw_chunk_inde
         return rc;
     }
     struct cw_buf *plain =
-        cw_codec_says(stored->data, f->stored, f->plain) ? cw_buf_new(f->plain) : NULL;
-    if (!cw_codec_says(stored->data, f->stored, f->plain))
+        cw_codec_content_is(stored->data, f->stored, f->plain) ? cw_buf_new(f->plain) : NULL;
+    if (!cw_codec_content_is(stored->data, f->stored, f->plain))
         rc = cw_err_set(err, CW_E_CORRUPT, "chunk: frame %u: does not have %u bytes", frame,
                         f->plain);
     else if (plain)

@@ -171,7 +171,7 @@ static int unpack_index(const unsigned char *p, const struct footer *footer,
         return cw_err_set(err, CW_E_CORRUPT, "chunk: footer: an index of %zu bytes", footer->plain);
     if (footer->stored == footer->plain)
         return read_index(p, footer->plain, footer, index, err);
-    if (!cw_codec_says(p, footer->stored, footer->plain))
+    if (!cw_codec_content_is(p, footer->stored, footer->plain))
         return cw_err_set(err, CW_E_CORRUPT, "chunk: index: does not have %zu bytes",
                           footer->plain);
     cw_autofree unsigned char *plain = cw_mem_try(footer->plain);

@@ -100,7 +100,7 @@ void cw_idx_convert(void *dst, const void *src, size_t n, size_t value_bytes)
         memcpy(dst, src, n);
 }
 
-bool cw_idx_name_says(const char *path, enum cw_dtype *ret_dtype, int *ret_rank)
+bool cw_idx_parse_name(const char *path, enum cw_dtype *ret_dtype, int *ret_rank)
 {
     static const struct {
         const char *word;

@@ -101,7 +101,7 @@ static void encode(const struct cw_spec *spec, const struct cw_element *element,
         if (hasher) {
             cw_hasher_add(hasher, dst + at, begin - at);
             cw_hasher_add(hasher, view->data, view->bytes);
-            cw_mem_copy_away(dst + begin, view->data, view->bytes);
+            cw_mem_copy_nontemporal(dst + begin, view->data, view->bytes);
         } else if (view->bytes) {
             memcpy(dst + begin, view->data, view->bytes);
         }
@@ -114,8 +114,8 @@ void cw_record_encode(const struct cw_spec *spec, const struct cw_element *eleme
     encode(spec, element, dst, NULL);
 }
 
-uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element,
-                               void *dst)
+uint64_t cw_record_encode_nontemporal(const struct cw_spec *spec, const struct cw_element *element,
+                                      void *dst)
 {
     struct cw_hasher *hasher = cw_hasher_new();
 

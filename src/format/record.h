@@ -15,8 +15,8 @@ size_t cw_record_align(size_t record_bytes);
 void cw_record_encode(const struct cw_spec *spec, const struct cw_element *element, void *dst);
 /* Encodes a large record that is not read again soon: bypasses the processor's caches. Returns the
  * record's checksum (cw_hash_u64), computed on the way. */
-uint64_t cw_record_encode_away(const struct cw_spec *spec, const struct cw_element *element,
-                               void *dst);
+uint64_t cw_record_encode_nontemporal(const struct cw_spec *spec, const struct cw_element *element,
+                                      void *dst);
 /* Sets element->n and its fields (views into p), but not id and rep. CORRUPT if the record does not
  * fit the spec, or n. */
 int cw_record_decode(const struct cw_spec *spec, const void *p, size_t n,

@@ -53,25 +53,25 @@ static void on_wake(uv_async_t *wake)
         uv_stop(&loop->uv);
 }
 
-static void end_turn(struct cw_loop *loop)
+static void end_iteration(struct cw_loop *loop)
 {
     if (!loop->something_ran)
         return;
     loop->something_ran = false;
-    if (loop->turn_end)
-        loop->turn_end(loop->turn_end_arg);
+    if (loop->iteration_end)
+        loop->iteration_end(loop->iteration_end_arg);
 }
 
 /* libuv runs timers before it blocks, and everything else after it: each of these two moments ends
  * an iteration. */
 static void on_before_poll(uv_prepare_t *prepare)
 {
-    end_turn(CW_CONTAINER_OF(prepare, struct cw_loop, before_poll));
+    end_iteration(CW_CONTAINER_OF(prepare, struct cw_loop, before_poll));
 }
 
 static void on_after_poll(uv_check_t *after)
 {
-    end_turn(CW_CONTAINER_OF(after, struct cw_loop, after_poll));
+    end_iteration(CW_CONTAINER_OF(after, struct cw_loop, after_poll));
 }
 
 struct cw_loop *cw_loop_new(void)
@@ -114,7 +114,7 @@ void cw_loop_free(struct cw_loop *loop)
         return;
     while (run_posted(loop))
         ;
-    end_turn(loop);
+    end_iteration(loop);
     uv_walk(&loop->uv, on_walk, NULL);
     while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)
         ;
@@ -126,7 +126,7 @@ void cw_loop_run(struct cw_loop *loop)
 {
     while (!atomic_load(&loop->stopping))
         uv_run(&loop->uv, UV_RUN_DEFAULT);
-    end_turn(loop);
+    end_iteration(loop);
     atomic_store(&loop->stopping, false);
 }
 
@@ -167,8 +167,8 @@ void cw_loop_post(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
     cw_loop_post_node(loop, &own->node);
 }
 
-void cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
+void cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
 {
-    loop->turn_end = fn;
-    loop->turn_end_arg = arg;
+    loop->iteration_end = fn;
+    loop->iteration_end_arg = arg;
 }

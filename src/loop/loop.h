@@ -30,7 +30,7 @@ struct cw_loop_node {
 void cw_loop_post_node(struct cw_loop *loop, struct cw_loop_node *node);
 /* Sets the function that is called at the end of each loop iteration in which something ran (the
  * dispatcher commits there). There is at most one. */
-void cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
+void cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
 
 struct cw_timer;
 struct cw_timer *cw_timer_new(struct cw_loop *loop, cw_loop_fn *fn, void *arg) CW_MUST_CHECK;

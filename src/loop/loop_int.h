@@ -15,8 +15,8 @@ struct cw_loop {
     _Atomic(struct cw_loop_node *) posted; /* pushed by any thread; newest first */
     atomic_bool stopping;                  /* set by any thread */
     bool something_ran; /* loop thread only: something ran since the end of the last iteration */
-    cw_loop_fn *turn_end;
-    void *turn_end_arg;
+    cw_loop_fn *iteration_end;
+    void *iteration_end_arg;
 };
 
 /* Every callback of libuv calls this before it calls code of a user. */

@@ -25,7 +25,7 @@ static void stop(struct cw_parent_watch *watch)
     watch->process_fd = -1;
 }
 
-static void tell(struct cw_parent_watch *watch)
+static void notify(struct cw_parent_watch *watch)
 {
     stop(watch);
     watch->fn(watch->arg);
@@ -38,12 +38,12 @@ static void on_input(void *arg)
     ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
     if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return;
-    tell(watch);
+    notify(watch);
 }
 
 static void on_process(void *arg)
 {
-    tell(arg);
+    notify(arg);
 }
 
 int cw_parent_watch(struct cw_loop *loop, cw_loop_fn *fn, void *arg,

@@ -60,7 +60,7 @@ static void handle_check(void *arg, struct cw_call *call, struct cw_rpc_msg *msg
     }
 }
 
-static void tell(struct watcher *watcher)
+static void send_status(struct watcher *watcher)
 {
     int status = watcher->health->serving ? STATUS(SERVING) : STATUS(NOT_SERVING);
     struct cw_buf *reply = reply_of(watcher->known ? status : STATUS(SERVICE_UNKNOWN));
@@ -87,7 +87,7 @@ static void on_watch_message(void *arg, struct cw_rpc_msg *msg)
     }
     watcher->asked = true;
     watcher->known = known > 0;
-    tell(watcher);
+    send_status(watcher);
 }
 
 static void on_watch_close(void *arg, int code, const char *msg)
@@ -121,7 +121,7 @@ static void set_serving(struct cw_health *health, bool serving)
     health->serving = serving;
     for (struct watcher *watcher = health->watchers; watcher; watcher = watcher->next)
         if (watcher->asked && watcher->known)
-            tell(watcher);
+            send_status(watcher);
 }
 
 static void stop_health(struct cw_server_part *part)

@@ -56,7 +56,7 @@ static struct object *object_new(struct cw_relay *relay, uint64_t channel)
 
 /* ---- frames from the relay ---- */
 
-static void tell_end(struct cw_relay *relay, struct object *object, int code, const char *why)
+static void report_end(struct cw_relay *relay, struct object *object, int code, const char *why)
 {
     if (!object->channel)
         return;
@@ -70,14 +70,14 @@ static void tell_end(struct cw_relay *relay, struct object *object, int code, co
     }
 }
 
-static void tell_all(struct cw_relay *relay, int code, const char *why)
+static void report_all_ends(struct cw_relay *relay, int code, const char *why)
 {
     uint64_t last = relay->last_id;
     /* Owners may free other objects in their callbacks, and make new ones. */
     for (uint64_t id = 1; id <= last; id++) {
         struct object *object = cw_map_get(&relay->objects, id);
         if (object)
-            tell_end(relay, object, code, why);
+            report_end(relay, object, code, why);
     }
 }
 
@@ -97,19 +97,19 @@ static void on_gone(struct cw_relay *relay)
                    "cachew-relay, which speaks for this forked process, is of another version than "
                    "libcachew (%s)",
                    CW_VERSION);
-        tell_all(relay, relay->why.code, relay->why.msg);
+        report_all_ends(relay, relay->why.code, relay->why.msg);
         return;
     }
     cw_log_warn("rpc", "cachew-relay has ended: another is begun");
-    tell_all(relay, CW_E_UNAVAILABLE,
-             "cachew-relay, which speaks for this forked process, has ended");
+    report_all_ends(relay, CW_E_UNAVAILABLE,
+                    "cachew-relay, which speaks for this forked process, has ended");
 }
 
 static void on_refuse(void *arg)
 {
     struct cw_relay *relay = arg;
     if (!relay->pipe)
-        tell_all(relay, relay->why.code, relay->why.msg);
+        report_all_ends(relay, relay->why.code, relay->why.msg);
 }
 
 static void on_reply(struct cw_relay *relay, struct object *object, struct cw_frame *frame)
@@ -145,7 +145,7 @@ static void on_frame(void *arg, struct cw_frame *frame)
     else if (frame->head.kind == CW_FRAME_MESSAGE && object->cb.on_message)
         on_message(object, frame);
     else if (frame->head.kind == CW_FRAME_END)
-        tell_end(relay, object, (int)frame->head.number, frame->text);
+        report_end(relay, object, (int)frame->head.number, frame->text);
 }
 
 /* ---- the relay's process ---- */

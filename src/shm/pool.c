@@ -273,7 +273,7 @@ void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes)
     cw_mutex_unlock(&pool->lock);
 }
 
-size_t cw_shm_pool_take_gone(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap)
+size_t cw_shm_pool_take_freed(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap)
 {
     cw_mutex_lock(&pool->lock);
     size_t n = CW_MIN(cap, pool->gone_n);

@@ -35,7 +35,7 @@ size_t cw_shm_pool_bytes(struct cw_shm_pool *pool);
 void cw_shm_pool_trim(struct cw_shm_pool *pool, size_t bytes);
 /* Returns ids of slots freed since the last call, at most cap of them (if it returns cap, call
  * again). Clients that have mapped them should unmap them. */
-size_t cw_shm_pool_take_gone(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap);
+size_t cw_shm_pool_take_freed(struct cw_shm_pool *pool, uint64_t *ret_slots, size_t cap);
 
 /* ---- passing descriptors: one connected unix socket for each client and worker ---- */
 /* Worker: listens on a random abstract address. *ret_name receives a printable name for the

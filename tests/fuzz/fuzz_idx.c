@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     parse(data, n);
     inflate_all(data, n);
     cw_autofree char *name = cw_mem_strndup((const char *)data, n);
-    if (cw_idx_name_says(name, &dtype, &rank))
+    if (cw_idx_parse_name(name, &dtype, &rank))
         CW_ASSERT(rank >= 0 && rank < 9);
     return 0;
 }

@@ -135,7 +135,7 @@ static void print_state(const char *what)
            "llu,\"wrong\":%llu,\"worst_ms\":%llu,\"away\":%d,\"last\":\"%s\"}\n",
            what, atomic_load(&puts_ok), atomic_load(&puts_failed), atomic_load(&reads_ok),
            atomic_load(&reads_failed), atomic_load(&wrong), atomic_load(&worst_ms),
-           cw_store_is_away(store, NULL), last_error);
+           cw_store_is_unavailable(store, NULL), last_error);
     cw_mutex_unlock(&lock);
     fflush(stdout);
 }

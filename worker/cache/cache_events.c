@@ -112,16 +112,17 @@ static void take_lost(struct cw_worker_state *w, struct cw_wcache_event *event)
     cw_wcache_event_free(event);
 }
 
-static void take_away(struct cw_worker_state *w, struct cw_wcache_event *event)
+static void take_availability(struct cw_worker_state *w, struct cw_wcache_event *event)
 {
-    bool back = event->kind == CW_CACHE_BACK;
+    bool back = event->kind == CW_CACHE_STORE_AVAILABLE;
     if (back)
         cw_log_info("worker", "the cache's store %s is back", event->store->url);
     else
         cw_log_warn("worker", "the cache's store %s is away: %s", event->store->url,
                     event->why ? event->why : "it does not answer");
-    cw_mem_free(w->cache.away_why);
-    w->cache.away_why = back ? NULL : cw_mem_strdup(event->why ? event->why : "it does not answer");
+    cw_mem_free(w->cache.unavailable_why);
+    w->cache.unavailable_why =
+        back ? NULL : cw_mem_strdup(event->why ? event->why : "it does not answer");
     cw_wcache_event_free(event);
     cw_report_soon(w);
 }
@@ -137,9 +138,9 @@ static void take(struct cw_worker_state *w, struct cw_wcache_event *event)
     case CW_CACHE_LOST:
         take_lost(w, event);
         break;
-    case CW_CACHE_AWAY:
-    case CW_CACHE_BACK:
-        take_away(w, event);
+    case CW_CACHE_STORE_UNAVAILABLE:
+    case CW_CACHE_STORE_AVAILABLE:
+        take_availability(w, event);
         break;
     case CW_CACHE_WRITTEN:
     case CW_CACHE_DAMAGED:
@@ -173,6 +174,6 @@ void cw_wcache_drop_events(struct cw_worker_state *w)
     for (size_t i = 0; i < w->cache.events_n; i++)
         cw_wcache_event_free(w->cache.events[i]);
     w->cache.events_n = w->cache.sent_n = 0;
-    cw_mem_free(w->cache.away_why);
-    w->cache.away_why = NULL;
+    cw_mem_free(w->cache.unavailable_why);
+    w->cache.unavailable_why = NULL;
 }

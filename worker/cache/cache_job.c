@@ -171,7 +171,7 @@ static bool is_loading(const struct cw_wjob *job)
         return true;
     for (size_t i = 0; c->reads && i < job->graph->n; i++)
         if (c->nodes[i].key && c->nodes[i].read &&
-            !cw_cache_dataset_is_loaded(c->nodes[i].key->node))
+            !cw_cache_dataset_is_loaded(c->nodes[i].key->dataset))
             return true;
     return false;
 }
@@ -193,8 +193,8 @@ static bool wants_ahead(const struct cw_wjob *job)
 {
     const struct cw_wcache_job *c = &job->cache;
     for (size_t i = 0; c->reads && i < job->graph->n; i++)
-        if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->node &&
-            cw_cache_wants_prefetch(c->nodes[i].key->node))
+        if (c->nodes[i].key && c->nodes[i].read && c->nodes[i].key->dataset &&
+            cw_cache_wants_prefetch(c->nodes[i].key->dataset))
             return true;
     return false;
 }
@@ -216,7 +216,7 @@ void cw_wcache_job_begun(struct cw_wjob *job, struct cw_wtask *task)
     struct cw_wcache_job *c = &job->cache;
     task->store = cw_wcache_use(job->worker);
     if (task->exec.epoch > c->epoch) {
-        c->turning = true;
+        c->has_earlier_epoch = true;
         c->epoch = task->exec.epoch;
     }
     if (!task->store || !wants_ahead(job))
@@ -236,12 +236,12 @@ void cw_wcache_job_flush(struct cw_wjob *job)
 {
     const struct cw_wcache_store *store = job->worker->cache.store;
     struct cw_wcache_job *c = &job->cache;
-    c->fresh = c->turning = false;
+    c->has_unflushed = c->has_earlier_epoch = false;
     if (!store || store->opening || !store->cache)
         return;
     for (size_t i = 0; c->nodes && i < job->graph->n; i++)
-        if (c->nodes[i].key && c->nodes[i].write && c->nodes[i].key->node)
-            cw_cache_flush(store->cache, c->nodes[i].key->node);
+        if (c->nodes[i].key && c->nodes[i].write && c->nodes[i].key->dataset)
+            cw_cache_flush(store->cache, c->nodes[i].key->dataset);
 }
 
 static bool has_earlier(const struct cw_wjob *job, uint64_t epoch)
@@ -258,24 +258,24 @@ void cw_wcache_job_done(struct cw_wjob *job, struct cw_wtask *task)
     struct cw_wcache_job *c = &job->cache;
     cw_wcache_release(task->store);
     task->store = NULL;
-    c->fresh = true;
-    if (c->turning && !has_earlier(job, c->epoch))
+    c->has_unflushed = true;
+    if (c->has_earlier_epoch && !has_earlier(job, c->epoch))
         cw_wcache_job_flush(job);
 }
 
 void cw_wcache_job_beat(struct cw_wjob *job, int64_t now_ms)
 {
     struct cw_wcache_job *c = &job->cache;
-    if (!c->nodes || !c->fresh || job->tasks_n > 0 || job->leases_n > 0) {
+    if (!c->nodes || !c->has_unflushed || job->tasks_n > 0 || job->leases_n > 0) {
         c->idle_ms = 0;
         return;
     }
     if (c->idle_ms == 0)
         c->idle_ms = now_ms;
-    c->patience_ms = CW_MAX(c->patience_ms, (int64_t)IDLE_MS);
-    if (now_ms - c->idle_ms < c->patience_ms)
+    c->idle_limit_ms = CW_MAX(c->idle_limit_ms, (int64_t)IDLE_MS);
+    if (now_ms - c->idle_ms < c->idle_limit_ms)
         return;
-    c->patience_ms = CW_MIN(2 * c->patience_ms, (int64_t)IDLE_MAX_MS);
+    c->idle_limit_ms = CW_MIN(2 * c->idle_limit_ms, (int64_t)IDLE_MAX_MS);
     cw_wcache_job_flush(job);
 }
 

@@ -36,7 +36,7 @@ struct cw_wcache_key *cw_wcache_key(struct cw_worker_state *w, const char *tenan
 
 static void key_free(struct cw_wcache_key *key)
 {
-    cw_cache_dataset_unref(key->node);
+    cw_cache_dataset_unref(key->dataset);
     cw_strmap_fini(&key->chunks);
     cw_mem_free(key->name);
     cw_mem_free(key->tenant);
@@ -69,9 +69,9 @@ void cw_wcache_key_counts(const struct cw_wcache_key *key, struct cw_cache_count
 {
     struct cw_cache_counts now;
     *ret_counts = key->before;
-    if (!key->node)
+    if (!key->dataset)
         return;
-    cw_cache_counts(key->node, &now);
+    cw_cache_counts(key->dataset, &now);
     add_counts(ret_counts, &now);
 }
 
@@ -112,8 +112,8 @@ static void remove_others(struct cw_worker_state *w, struct cw_wcache_key *key,
     for (size_t i = 0; cw_strmap_next(&key->chunks, &i, &name, &value);)
         if (!cw_strmap_get(&there, name) && !wrote_lately(w, name))
             names_add(&gone, name);
-    if (key->node && gone.n > 0)
-        cw_cache_dataset_remove(key->node, gone.v, gone.n);
+    if (key->dataset && gone.n > 0)
+        cw_cache_dataset_remove(key->dataset, gone.v, gone.n);
     for (size_t i = 0; i < gone.n; i++)
         (void)cw_strmap_remove(&key->chunks, gone.v[i]);
     cw_mem_free(gone.v);
@@ -139,8 +139,8 @@ static void add_chunks(struct cw_wcache_key *key, const Cachew__V1__CacheChunks 
         (void)cw_strmap_set(&key->chunks, m->added[i], key);
         names_add(&fresh, m->added[i]);
     }
-    if (key->node && fresh.n > 0)
-        cw_cache_dataset_add(key->node, fresh.v, fresh.n);
+    if (key->dataset && fresh.n > 0)
+        cw_cache_dataset_add(key->dataset, fresh.v, fresh.n);
     cw_mem_free(fresh.v);
 }
 
@@ -154,8 +154,8 @@ const char *cw_wcache_chunks(struct cw_worker_state *w, const Cachew__V1__CacheC
     if (m->reset)
         remove_others(w, key, m);
     add_chunks(key, m);
-    if (key->node && m->n_removed > 0)
-        cw_cache_dataset_remove(key->node, (const char *const *)m->removed, m->n_removed);
+    if (key->dataset && m->n_removed > 0)
+        cw_cache_dataset_remove(key->dataset, (const char *const *)m->removed, m->n_removed);
     for (size_t i = 0; i < m->n_removed; i++)
         (void)cw_strmap_remove(&key->chunks, m->removed[i]);
     cw_log_debug("worker", "cache %s: %zu chunks", key->name, key->chunks.n);
@@ -168,18 +168,18 @@ struct cw_cache_dataset *cw_wcache_key_use(struct cw_worker_state *w, struct cw_
                                            const struct cw_spec *spec)
 {
     key->jobs_n++;
-    if (key->node)
-        return key->node;
-    key->node = cw_cache_dataset(w->cache.store->cache, key->tenant, key->key, spec);
+    if (key->dataset)
+        return key->dataset;
+    key->dataset = cw_cache_dataset(w->cache.store->cache, key->tenant, key->key, spec);
     struct names all = {0};
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&key->chunks, &i, &name, &value);)
         names_add(&all, name);
     if (all.n > 0)
-        cw_cache_dataset_add(key->node, all.v, all.n);
+        cw_cache_dataset_add(key->dataset, all.v, all.n);
     cw_mem_free(all.v);
-    return key->node;
+    return key->dataset;
 }
 
 void cw_wcache_key_leave(struct cw_wcache_key *key)
@@ -188,24 +188,24 @@ void cw_wcache_key_leave(struct cw_wcache_key *key)
     key->unused_ms = cw_clock_ms();
 }
 
-static void forget_node(struct cw_wcache_key *key)
+static void release_dataset(struct cw_wcache_key *key)
 {
-    if (!key->node)
+    if (!key->dataset)
         return;
     struct cw_cache_counts now;
-    cw_cache_counts(key->node, &now);
+    cw_cache_counts(key->dataset, &now);
     add_counts(&key->before, &now);
-    key->node = cw_cache_dataset_unref(key->node);
+    key->dataset = cw_cache_dataset_unref(key->dataset);
 }
 
-void cw_wcache_keys_forget_nodes(struct cw_worker_state *w, int64_t unused_since_ms)
+void cw_wcache_keys_release_datasets(struct cw_worker_state *w, int64_t unused_since_ms)
 {
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);) {
         struct cw_wcache_key *key = value;
         if (key->jobs_n == 0 && key->unused_ms < unused_since_ms)
-            forget_node(key);
+            release_dataset(key);
     }
 }
 
@@ -215,7 +215,7 @@ void cw_wcache_keys_retire(struct cw_worker_state *w)
     void *value;
     for (size_t i = 0; cw_strmap_next(&w->cache.keys, &i, &name, &value);) {
         struct cw_wcache_key *key = value;
-        forget_node(key);
+        release_dataset(key);
         key->before.records = key->before.chunks = 0;
         cw_strmap_fini(&key->chunks);
         key->chunks = (struct cw_strmap){0};

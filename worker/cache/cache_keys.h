@@ -21,7 +21,7 @@ void cw_wcache_key_leave(struct cw_wcache_key *key);
 /* Returns the counters of the key since the worker began. */
 void cw_wcache_key_counts(const struct cw_wcache_key *key, struct cw_cache_counts *ret_counts);
 /* Releases the datasets of keys that no job has used since that time (cw_clock_ms). */
-void cw_wcache_keys_forget_nodes(struct cw_worker_state *w, int64_t unused_since_ms);
+void cw_wcache_keys_release_datasets(struct cw_worker_state *w, int64_t unused_since_ms);
 /* Releases all datasets and forgets all chunks, because the store was replaced. */
 void cw_wcache_keys_retire(struct cw_worker_state *w);
 void cw_wcache_keys_fini(struct cw_worker_state *w);

@@ -14,7 +14,7 @@
 
 #define MESSAGE_EVENTS 1000
 /* a stream that is still up this long after a message was sent has delivered it */
-#define HEARD_MS 30000
+#define DELIVERED_MS 30000
 
 void cw_wcache_report_detached(struct cw_worker_state *w)
 {
@@ -25,10 +25,10 @@ void cw_wcache_report_detached(struct cw_worker_state *w)
         ((struct cw_wcache_key *)value)->reported = (struct cw_cache_counts){0};
 }
 
-static void forget_heard(struct cw_wcache *c, int64_t now_ms)
+static void drop_delivered(struct cw_wcache *c, int64_t now_ms)
 {
     size_t n = 0;
-    while (n < c->sent_n && now_ms - c->events[n]->sent_ms > HEARD_MS)
+    while (n < c->sent_n && now_ms - c->events[n]->sent_ms > DELIVERED_MS)
         cw_wcache_event_free(c->events[n++]);
     for (size_t i = n; i < c->events_n; i++)
         c->events[i - n] = c->events[i];
@@ -56,7 +56,7 @@ static Cachew__V1__CacheEvent *event_to(const struct cw_wcache_event *from)
 
 static void add_events(struct cw_wcache *c, Cachew__V1__Progress *progress, int64_t now_ms)
 {
-    forget_heard(c, now_ms);
+    drop_delivered(c, now_ms);
     size_t n = CW_MIN(c->events_n - c->sent_n, (size_t)MESSAGE_EVENTS);
     progress->cache_events = CW_NEW_ARRAY(Cachew__V1__CacheEvent *, n);
     for (; n > 0; n--) {
@@ -118,8 +118,8 @@ static Cachew__V1__StoreState *state_to(struct cw_worker_state *w)
     Cachew__V1__StoreState *to = CW_NEW(Cachew__V1__StoreState);
     cachew__v1__store_state__init(to);
     const struct cw_wcache_store *store = w->cache.store;
-    to->away = w->cache.away_why != NULL;
-    to->why = w->cache.away_why ? w->cache.away_why : empty;
+    to->away = w->cache.unavailable_why != NULL;
+    to->why = w->cache.unavailable_why ? w->cache.unavailable_why : empty;
     to->lost = w->cache.lost;
     to->lost_why = w->cache.lost_why ? w->cache.lost_why : empty;
     if (store->opening || !store->cache)

@@ -49,8 +49,8 @@ bool cw_wcache_is_reported(const struct cw_worker_state *w)
 bool cw_wcache_is_busy(const struct cw_worker_state *w)
 {
     /* A worker that leaves does not wait for a store that is unavailable. */
-    bool writes =
-        cw_wcache_is_writing(w) && !cw_store_is_away(cw_cache_store(cw_wcache_open_one(w)), NULL);
+    bool writes = cw_wcache_is_writing(w) &&
+                  !cw_store_is_unavailable(cw_cache_store(cw_wcache_open_one(w)), NULL);
     return writes || atomic_load_explicit(&w->cache.happened, memory_order_acquire) ||
            (w->session.attached && !cw_wcache_is_reported(w));
 }
@@ -60,7 +60,7 @@ void cw_wcache_log_lost(const struct cw_worker_state *w)
     struct cw_err why = {0};
     if (!cw_wcache_is_writing(w))
         return;
-    bool away = cw_store_is_away(cw_cache_store(cw_wcache_open_one(w)), &why);
+    bool away = cw_store_is_unavailable(cw_cache_store(cw_wcache_open_one(w)), &why);
     cw_log_warn("worker", "what waits for the cache's store at %s is lost%s%s", w->cache.store->url,
                 away ? ", which is away: " : ": it is not written yet", away ? why.msg : "");
 }

@@ -17,8 +17,8 @@
 #include "worker/cache/cache_prefetch.h"
 #include "worker/message/report_timer.h"
 
-#define CLOSE_MS 10000       /* how long records are still written to a store that was replaced */
-#define NODE_UNUSED_MS 60000 /* how long the indices of a key are kept that no job uses */
+#define CLOSE_MS 10000 /* how long records are still written to a store that was replaced */
+#define DATASET_UNUSED_MS 60000 /* how long the indices of a key are kept that no job uses */
 
 static void store_free(struct cw_wcache_store *store)
 {
@@ -101,7 +101,7 @@ static void on_opened(void *arg)
         engage_all(w);
     } else {
         cw_log_error("worker", "there is no cache here: %s", store->error.msg);
-        w->cache.away_why = cw_mem_strdup(store->error.msg);
+        w->cache.unavailable_why = cw_mem_strdup(store->error.msg);
     }
     cw_report_soon(w);
     w->cache.may_begin(w);
@@ -152,7 +152,7 @@ void cw_wcache_set_store(struct cw_worker_state *w, const Cachew__V1__CacheStore
 {
     if (named && named->url[0] == '\0')
         named = NULL;
-    cw_wcache_keys_forget_nodes(w, cw_clock_ms() - NODE_UNUSED_MS);
+    cw_wcache_keys_release_datasets(w, cw_clock_ms() - DATASET_UNUSED_MS);
     if (is_same(w->cache.store, named))
         return;
     retire(w);
@@ -175,7 +175,7 @@ void cw_wcache_beat(struct cw_worker_state *w)
     int64_t now = cw_clock_ms();
     for (size_t i = 0; i < w->jobs.n; i++)
         cw_wcache_job_beat(w->jobs.list[i], now);
-    cw_wcache_keys_forget_nodes(w, now - NODE_UNUSED_MS);
+    cw_wcache_keys_release_datasets(w, now - DATASET_UNUSED_MS);
     close_unused(w);
 }
 
@@ -216,5 +216,5 @@ void cw_wcache_free(struct cw_worker_state *w)
     cw_wcache_drop_events(w);
     cw_mem_free(w->cache.events);
     cw_mem_free(w->cache.lost_why);
-    cw_mem_free(w->cache.away_why);
+    cw_mem_free(w->cache.unavailable_why);
 }

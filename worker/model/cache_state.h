@@ -44,13 +44,13 @@ struct cw_wcache_key {
     char *name; /* "TENANT/KEY" */
     char *tenant;
     struct cw_hash key;
-    struct cw_strmap chunks;         /* names of the chunks that exist */
-    struct cw_cache_dataset *node;   /* its dataset in the cache; NULL while nobody uses it */
-    size_t jobs_n;                   /* number of jobs that use it */
-    int64_t unused_ms;               /* when jobs_n became 0 */
-    struct cw_cache_counts before;   /* sum of the counters of datasets that were released */
-    struct cw_cache_counts reported; /* the counters that the dispatcher was sent last */
-    char *job_id, *job_node;         /* the last job, and its node, that wrote records of it */
+    struct cw_strmap chunks;          /* names of the chunks that exist */
+    struct cw_cache_dataset *dataset; /* its dataset in the cache; NULL while nobody uses it */
+    size_t jobs_n;                    /* number of jobs that use it */
+    int64_t unused_ms;                /* when jobs_n became 0 */
+    struct cw_cache_counts before;    /* sum of the counters of datasets that were released */
+    struct cw_cache_counts reported;  /* the counters that the dispatcher was sent last */
+    char *job_id, *job_node;          /* the last job, and its node, that wrote records of it */
 };
 /* What a node of a job's plan uses at present. */
 struct cw_wcache_engaged {
@@ -63,14 +63,14 @@ struct cw_wcache_job {
     size_t uses_n;
     /* one for each node of the graph; NULL before the plan is open */
     struct cw_wcache_engaged *nodes;
-    bool reads;          /* some node reads from the cache */
-    int64_t waits_ms;    /* since when items wait for indices to be loaded; 0: they do not */
-    bool fresh;          /* items were finished since the last flush */
-    int64_t idle_ms;     /* since when the job has nothing to do; 0: it has something */
-    int64_t patience_ms; /* how long the job must be idle before the next flush */
-    uint64_t epoch;      /* the highest epoch that was begun */
-    bool turning;        /* items of an earlier epoch are still being computed */
-    struct cw_set ahead; /* items of ahead_epoch that were prefetched */
+    bool reads;             /* some node reads from the cache */
+    int64_t waits_ms;       /* since when items wait for indices to be loaded; 0: they do not */
+    bool has_unflushed;     /* items were finished since the last flush */
+    int64_t idle_ms;        /* since when the job has nothing to do; 0: it has something */
+    int64_t idle_limit_ms;  /* how long the job must be idle before the next flush */
+    uint64_t epoch;         /* the highest epoch that was begun */
+    bool has_earlier_epoch; /* items of an earlier epoch are still being computed */
+    struct cw_set ahead;    /* items of ahead_epoch that were prefetched */
     uint64_t ahead_epoch;
 };
 
@@ -102,7 +102,7 @@ struct cw_wcache {
     size_t events_n, events_cap, sent_n;
     uint64_t lost; /* number of records that were not cached */
     char *lost_why;
-    char *away_why; /* why the store is unavailable; NULL: it answers */
+    char *unavailable_why; /* why the store is unavailable; NULL: it answers */
 };
 
 #endif

@@ -15,7 +15,7 @@ static bool lease_before(const struct cw_wlease *a, const struct cw_wlease *b)
 }
 
 /* Moves lease i to its place among [0, i), which are sorted. */
-static void settle_down(struct cw_wjob *job, size_t i)
+static void place_lease(struct cw_wjob *job, size_t i)
 {
     struct cw_wlease lease = job->leases[i];
     for (; i > 0 && lease_before(&lease, &job->leases[i - 1]); i--)
@@ -24,7 +24,7 @@ static void settle_down(struct cw_wjob *job, size_t i)
 }
 
 /* Moves the first lease, whose first item has changed, to its place; the others are sorted. */
-static void settle_first(struct cw_wjob *job)
+static void place_first(struct cw_wjob *job)
 {
     struct cw_wlease lease = job->leases[0];
     size_t i = 0;
@@ -76,7 +76,7 @@ void cw_wlease_add(struct cw_wjob *job, const Cachew__V1__Lease *m)
     }
     CW_GROW(job->leases, job->leases_n, job->leases_cap);
     job->leases[job->leases_n++] = lease;
-    settle_down(job, job->leases_n - 1);
+    place_lease(job, job->leases_n - 1);
 }
 
 void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t hi)
@@ -98,7 +98,7 @@ void cw_wlease_revoke(struct cw_wjob *job, uint64_t epoch, uint64_t lo, uint64_t
             remove_at(job, i);
     }
     for (size_t i = 1; i < job->leases_n; i++)
-        settle_down(job, i);
+        place_lease(job, i);
 }
 
 bool cw_wlease_peek(const struct cw_wjob *job, uint64_t *ret_epoch, uint64_t *ret_item)
@@ -123,7 +123,7 @@ void cw_wlease_take(struct cw_wjob *job, struct cw_wtask *task)
     if (lease->pending.n == 0)
         remove_at(job, 0);
     else
-        settle_first(job);
+        place_first(job);
 }
 
 void cw_wlease_put_back(struct cw_wjob *job, const struct cw_wtask *task)
@@ -133,7 +133,7 @@ void cw_wlease_put_back(struct cw_wjob *job, const struct cw_wtask *task)
     cw_set_add(&lease.pending, task->exec.item, task->exec.item + 1);
     CW_GROW(job->leases, job->leases_n, job->leases_cap);
     job->leases[job->leases_n++] = lease;
-    settle_down(job, job->leases_n - 1);
+    place_lease(job, job->leases_n - 1);
 }
 
 void cw_wlease_clear(struct cw_wjob *job)

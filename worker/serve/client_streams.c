@@ -76,7 +76,7 @@ static void client_free(struct cw_wclient *c)
 }
 
 /* Ends a stream with an error; on_close frees the client. */
-static void turn_away(struct cw_wclient *c, int code, const char *why)
+static void refuse(struct cw_wclient *c, int code, const char *why)
 {
     cw_log_warn("worker", "client %s: %s", cw_stream_peer(c->stream), why);
     cw_stream_finish(c->stream, code, why);
@@ -194,7 +194,7 @@ static void on_low(void *arg)
 static void bind(struct cw_wclient *c, struct cw_wjob *job)
 {
     if (c->consumer >= job->consumers) {
-        turn_away(c, CW_E_INVALID, "the job has no such consumer");
+        refuse(c, CW_E_INVALID, "the job has no such consumer");
         return;
     }
     struct cw_wclient *former = job->clients[c->consumer];
@@ -202,7 +202,7 @@ static void bind(struct cw_wclient *c, struct cw_wjob *job)
     job->clients[c->consumer] = c;
     if (former) {
         former->job = NULL;
-        turn_away(former, CW_E_STATE, "another stream of this consumer took its place");
+        refuse(former, CW_E_STATE, "another stream of this consumer took its place");
     }
     cw_wclient_pump(c);
 }
@@ -232,18 +232,18 @@ static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
 {
     struct cw_worker_state *w = c->worker;
     if (c->job_id) {
-        turn_away(c, CW_E_INVALID, "a second hello");
+        refuse(c, CW_E_INVALID, "a second hello");
         return;
     }
     if (hello->protocol != CW_PROTOCOL) {
         char why[128];
         snprintf(why, sizeof(why), "the client speaks protocol %u, this worker %d", hello->protocol,
                  CW_PROTOCOL);
-        turn_away(c, CW_E_UNSUPPORTED, why);
+        refuse(c, CW_E_UNSUPPORTED, why);
         return;
     }
     if (hello->job_id[0] == '\0' || strlen(hello->job_id) > CW_JOB_ID_MAX) {
-        turn_away(c, CW_E_INVALID, "a hello without a job");
+        refuse(c, CW_E_INVALID, "a hello without a job");
         return;
     }
     c->job_id = cw_mem_strdup(hello->job_id);
@@ -267,7 +267,7 @@ static void on_hello(struct cw_wclient *c, const Cachew__V1__FetchHello *hello)
 static void run_message(struct cw_wclient *c, const Cachew__V1__FetchMessage *m)
 {
     if (m->kind_case != CACHEW__V1__FETCH_MESSAGE__KIND_HELLO && !c->job_id) {
-        turn_away(c, CW_E_INVALID, "the first message is not a hello");
+        refuse(c, CW_E_INVALID, "the first message is not a hello");
         return;
     }
     switch (m->kind_case) {
@@ -301,7 +301,7 @@ static void on_message(void *arg, struct cw_rpc_msg *msg)
     Cachew__V1__FetchMessage *m = (Cachew__V1__FetchMessage *)cw_wire_unpack(
         &cachew__v1__fetch_message__descriptor, msg, &err);
     if (!m) {
-        turn_away(c, CW_E_CORRUPT, err.msg);
+        refuse(c, CW_E_CORRUPT, err.msg);
         return;
     }
     run_message(c, m);
@@ -336,7 +336,7 @@ static void handle_fetch(void *arg, struct cw_stream *stream)
     cw_stream_accept(stream, &cb, c);
     cw_stream_set_low(stream, STREAM_LOW / 2);
     if (w->clients_n > CW_WCLIENTS_MAX)
-        turn_away(c, CW_E_LIMIT, "too many clients on this worker");
+        refuse(c, CW_E_LIMIT, "too many clients on this worker");
 }
 
 void cw_wclients_add_methods(struct cw_worker_state *w)

@@ -219,7 +219,7 @@ void cw_shm_transport_end(struct cw_wclient *c)
     c->shm_ok = false;
 }
 
-static void tell_client(struct cw_wclient *c, const uint64_t *gone, size_t n)
+static void send_freed(struct cw_wclient *c, const uint64_t *gone, size_t n)
 {
     uint64_t known[64];
     size_t known_n = 0;
@@ -236,11 +236,11 @@ static void tell_client(struct cw_wclient *c, const uint64_t *gone, size_t n)
     cw_wire_send(c->stream, &m.base);
 }
 
-void cw_shm_transport_notify_gone(struct cw_worker_state *w)
+void cw_shm_transport_notify_freed(struct cw_worker_state *w)
 {
     uint64_t gone[64];
     size_t n;
-    while ((n = cw_shm_pool_take_gone(w->pool, gone, CW_ARRAY_LEN(gone))) > 0)
+    while ((n = cw_shm_pool_take_freed(w->pool, gone, CW_ARRAY_LEN(gone))) > 0)
         for (struct cw_wclient *c = w->clients; c; c = c->next)
-            tell_client(c, gone, n);
+            send_freed(c, gone, n);
 }

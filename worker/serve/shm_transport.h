@@ -25,6 +25,6 @@ void cw_shm_transport_release(struct cw_wclient *client, uint64_t slot);
  * since its process may still read it. */
 void cw_shm_transport_end(struct cw_wclient *client);
 /* Notifies clients of slots that no longer exist, so that they unmap them. */
-void cw_shm_transport_notify_gone(struct cw_worker_state *w);
+void cw_shm_transport_notify_freed(struct cw_worker_state *w);
 
 #endif

@@ -22,7 +22,7 @@
 #define RETRY_CAP_MS 2000
 #define WELCOME_MS 10000
 
-static void come_back_later(struct cw_worker_state *w)
+static void reconnect_later(struct cw_worker_state *w)
 {
     w->session.attached = false;
     cw_report_detached(w);
@@ -39,7 +39,7 @@ static void leave(struct cw_worker_state *w, const char *why)
     cw_log_warn("worker", "leaving dispatcher %s: %s", w->dispatcher, why);
     cw_stream_free(w->session.stream);
     w->session.stream = NULL;
-    come_back_later(w);
+    reconnect_later(w);
 }
 
 static void on_overflow(struct cw_worker_state *w)
@@ -191,7 +191,7 @@ static void on_close(void *arg, int code, const char *msg)
     w->session.logged_unreachable = true;
     cw_stream_free(w->session.stream);
     w->session.stream = NULL;
-    come_back_later(w);
+    reconnect_later(w);
 }
 
 static void attach(void *arg)

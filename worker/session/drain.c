@@ -23,7 +23,7 @@
 #define NO_STREAM_MS 2000
 /* How long to wait for reports of what was received once streams have accepted everything: there
  * may be no dispatcher, or the client may have died. */
-#define NO_WORD_MS 3000
+#define NO_REPORT_MS 3000
 
 static bool is_unreceived(const struct cw_wclient *c)
 {
@@ -126,7 +126,7 @@ static void on_check(void *arg)
     bool is_written = !cw_wcache_is_busy(w);
     /* If the drain was over before, what was handed back at that check is sent by now. */
     if (was_over || (is_written && w->drain.served_ms > 0 &&
-                     (is_received(w) || cw_clock_ms() - w->drain.served_ms >= NO_WORD_MS)))
+                     (is_received(w) || cw_clock_ms() - w->drain.served_ms >= NO_REPORT_MS)))
         finish(w);
 }
 

@@ -168,7 +168,7 @@ static void on_soon(void *arg)
 static void on_beat(void *arg)
 {
     struct cw_worker_state *w = arg;
-    cw_shm_transport_notify_gone(w);
+    cw_shm_transport_notify_freed(w);
     cw_wclients_pump_all(w);
     cw_wcache_beat(w);
     if (cw_memory_beat(w))

@@ -100,8 +100,8 @@ static int read_header_at(const char *path, struct cw_idx_header *ret_header, st
  * that checks a pipeline must not search a whole file system. The result is only a hint, which open
  * compares with the real file. Returns 1 with a header, 0 if there is no file to look at, or an
  * error if the file is wrong. */
-static int first_file_says(const struct idx_opts *o, struct cw_idx_header *ret_header,
-                           struct cw_err *err)
+static int read_first_header(const struct idx_opts *o, struct cw_idx_header *ret_header,
+                             struct cw_err *err)
 {
     struct cw_paths paths = {0};
     bool whole = o->pattern.n <= LOOK_ENTRIES_MAX;
@@ -123,8 +123,8 @@ static int find_header(const struct idx_opts *o, struct cw_idx_header *ret_heade
                        struct cw_err *err)
 {
     struct cw_err of_file = {0};
-    int said = first_file_says(o, ret_header, &of_file);
-    if (said > 0 || cw_idx_name_says(o->pattern.v[0], &ret_header->dtype, &ret_header->rank))
+    int said = read_first_header(o, ret_header, &of_file);
+    if (said > 0 || cw_idx_parse_name(o->pattern.v[0], &ret_header->dtype, &ret_header->rank))
         return 0;
     if (said < 0)
         return cw_err_set(err, said, "%s", of_file.msg);

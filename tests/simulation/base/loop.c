@@ -106,7 +106,7 @@ void cw_loop_post(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
     cw_loop_post_node(loop, &own->node);
 }
 
-void cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
+void cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
 {
     loop->turn_end = fn;
     loop->turn_end_arg = arg;

@@ -69,8 +69,8 @@ void __wrap_sim_stack_switch(struct sim_stack *from, struct sim_stack *to, bool 
 
 /* ---- the dispatcher ---- */
 
-void __real_cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
-void __wrap_cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
+void __real_cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
+void __wrap_cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg);
 
 static struct {
     cw_loop_fn *fn;
@@ -86,11 +86,11 @@ static void on_iteration_end(void *arg)
     sim_sleep_ns(ITERATION_NS);
 }
 
-void __wrap_cw_loop_set_turn_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
+void __wrap_cw_loop_set_iteration_end(struct cw_loop *loop, cw_loop_fn *fn, void *arg)
 {
     iteration.fn = fn;
     iteration.arg = arg;
-    __real_cw_loop_set_turn_end(loop, fn ? on_iteration_end : NULL, NULL);
+    __real_cw_loop_set_iteration_end(loop, fn ? on_iteration_end : NULL, NULL);
 }
 
 static char directory[] = "/tmp/cachew-scale-XXXXXX";

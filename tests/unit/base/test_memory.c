@@ -44,7 +44,7 @@ static void copies_away(void **state)
         for (size_t at = 0; at < 130; at += 13) {
             cw_autofree unsigned char *dst = cw_mem_new(max);
             memset(dst, 0xee, max);
-            cw_mem_copy_away(dst + at, src + at / 2, sizes[i]);
+            cw_mem_copy_nontemporal(dst + at, src + at / 2, sizes[i]);
             assert_memory_equal(dst + at, src + at / 2, sizes[i]);
             for (size_t k = 0; k < at; k++)
                 assert_int_equal(dst[k], 0xee);

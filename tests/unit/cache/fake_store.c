@@ -259,7 +259,7 @@ static int away(struct cw_err *err)
     return cw_err_set(err, CW_E_UNAVAILABLE, "the store is away");
 }
 
-bool cw_store_is_away(const struct cw_store *store, struct cw_err *ret_why)
+bool cw_store_is_unavailable(const struct cw_store *store, struct cw_err *ret_why)
 {
     (void)store;
     cw_mutex_lock(&fake.lock);
@@ -415,7 +415,7 @@ bool cw_store_file_is_broken(struct cw_store_file *file, uint64_t *ret_offset)
 int cw_store_file_read(struct cw_store_file *file, uint64_t offset, void *dst, size_t n,
                        struct cw_err *err)
 {
-    if (cw_store_is_away(file->store, err))
+    if (cw_store_is_unavailable(file->store, err))
         return CW_E_UNAVAILABLE;
     if (offset > file->content->n || n > file->content->n - offset)
         return cw_err_set(err, CW_E_CORRUPT, "the file is shorter");

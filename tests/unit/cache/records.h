@@ -20,7 +20,7 @@
 
 struct events {
     struct cw_mutex lock;
-    uint64_t n[CW_CACHE_BACK + 1];
+    uint64_t n[CW_CACHE_STORE_AVAILABLE + 1];
     uint64_t lost, written; /* records */
     char *names[NAMES_MAX]; /* of chunks that were written */
     size_t names_n;

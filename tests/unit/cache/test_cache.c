@@ -233,12 +233,12 @@ static void test_away(void **state)
     cw_cache_flush(f.cache, f.node);
     for (uint64_t id = 10; id < 20; id++)
         assert_int_equal(get_sample(f.node, id), 1); /* from memory */
-    WAIT_FOR(events_of(&other.events, CW_CACHE_AWAY) == 1);
+    WAIT_FOR(events_of(&other.events, CW_CACHE_STORE_UNAVAILABLE) == 1);
     assert_true(cw_cache_is_writing(f.cache));
     fake_away(false);
     WAIT_FOR(!cw_cache_is_writing(f.cache));
     WAIT_FOR(get_sample(other.node, 1) == 1); /* loaded by itself */
-    WAIT_FOR(events_of(&other.events, CW_CACHE_BACK) == 1);
+    WAIT_FOR(events_of(&other.events, CW_CACHE_STORE_AVAILABLE) == 1);
     assert_int_equal(get_sample(f.node, 1), 1);
     assert_int_equal(counts_of(f.node).written, 11);
     assert_int_equal(counts_of(f.node).lost, 0);

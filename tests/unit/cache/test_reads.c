@@ -137,8 +137,8 @@ static void test_slow_and_failing_reads(void **state)
     fake_hold_reads(true);
     assert_int_equal(get_sample(f.node, 7), 0);
     assert_int_equal(fake_release_reads(CW_E_TIMEOUT), 1);
-    WAIT_FOR(events_of(&f.events, CW_CACHE_AWAY) == 1);
-    WAIT_FOR(events_of(&f.events, CW_CACHE_BACK) == 1);
+    WAIT_FOR(events_of(&f.events, CW_CACHE_STORE_UNAVAILABLE) == 1);
+    WAIT_FOR(events_of(&f.events, CW_CACHE_STORE_AVAILABLE) == 1);
     assert_int_equal(get_sample(f.node, 7), 0);
     assert_int_equal(fake_release_reads(CW_E_IO), 1);
     assert_int_equal(get_sample(f.node, 7), 0);

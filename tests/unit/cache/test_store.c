@@ -150,7 +150,7 @@ static void test_replace_and_remove(void **state)
     assert_int_equal(cw_store_file_open(store, "a/replaced", &none, &bytes, &err), CW_E_NOT_FOUND);
     assert_int_equal(cw_store_file_open(store, "no/such/file", &none, &bytes, &err),
                      CW_E_NOT_FOUND);
-    assert_false(cw_store_is_away(store, NULL));
+    assert_false(cw_store_is_unavailable(store, NULL));
 }
 /* It reads on, or fails: what it must not do is give other bytes. */
 static void test_removed_while_open(void **state)

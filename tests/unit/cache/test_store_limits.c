@@ -68,7 +68,7 @@ static bool exists(const char *path)
 static bool comes_back(struct cw_store *store)
 {
     for (int i = 0; i < 6000; i++) {
-        if (!cw_store_is_away(store, NULL))
+        if (!cw_store_is_unavailable(store, NULL))
             return true;
         cw_clock_sleep_ns(10000000);
     }
@@ -167,7 +167,7 @@ static void test_full(void **state)
         assert_int_equal(count(store), 1);
         wait_for_space(store, 2 * MIB);
         assert_int_equal(put(store, "a/two", 2 * MIB, &err), 0);
-        assert_false(cw_store_is_away(store, NULL));
+        assert_false(cw_store_is_unavailable(store, NULL));
         cw_store_close(store);
     }
 }
@@ -209,13 +209,13 @@ static void test_slow(void **state)
     (void)state;
 
     assert_int_equal(put(quick, "a", 100, &err), 0);
-    assert_false(cw_store_is_away(slow, NULL));
+    assert_false(cw_store_is_unavailable(slow, NULL));
     assert_int_equal(cw_store_file_open(slow, "a", &file, &bytes, &err), CW_E_TIMEOUT);
     assert_non_null(strstr(err.msg, "no answer within 2000 ms"));
-    bool is_away = cw_store_is_away(slow, &err);
+    bool is_away = cw_store_is_unavailable(slow, &err);
     for (int i = 0; i < 20 && !is_away; i++) { /* for half a second: looked too late */
         assert_int_equal(cw_store_stat(slow, "a", &bytes, NULL), CW_E_TIMEOUT);
-        is_away = cw_store_is_away(slow, &err);
+        is_away = cw_store_is_unavailable(slow, &err);
     }
     assert_true(is_away);
     int rc = CW_E_TIMEOUT;
@@ -284,7 +284,7 @@ static void test_lazily(void **state)
     assert_int_equal(cw_store_open_lazily("dir:nonsense", &none, &err), CW_E_INVALID);
     assert_int_equal(cw_store_open_lazily(url, &store, &err), 0);
     assert_int_equal(put(store, "a", 1, &err), CW_E_UNAVAILABLE);
-    assert_true(cw_store_is_away(store, NULL));
+    assert_true(cw_store_is_unavailable(store, NULL));
     assert_int_equal(put(store, "a", 1, &err), CW_E_UNAVAILABLE);
     assert_int_equal(unlink(path), 0);
     assert_true(comes_back(store));

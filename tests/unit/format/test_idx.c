@@ -32,16 +32,16 @@ static void names(void **state)
     enum cw_dtype dtype;
     int rank;
     (void)state;
-    assert_true(cw_idx_name_says("/idx9-float/train-images-idx3-ubyte.gz", &dtype, &rank));
+    assert_true(cw_idx_parse_name("/idx9-float/train-images-idx3-ubyte.gz", &dtype, &rank));
     assert_int_equal(dtype, CW_DTYPE_U8);
     assert_int_equal(rank, 2);
-    assert_true(cw_idx_name_says("t10k-labels.idx1-int", &dtype, &rank));
+    assert_true(cw_idx_parse_name("t10k-labels.idx1-int", &dtype, &rank));
     assert_int_equal(dtype, CW_DTYPE_I32);
     assert_int_equal(rank, 0);
-    assert_false(cw_idx_name_says("data.idx", &dtype, &rank));
-    assert_false(cw_idx_name_says("idx3-ubytes", &dtype, &rank));
-    assert_false(cw_idx_name_says("idx0-ubyte", &dtype, &rank));
-    assert_false(cw_idx_name_says("/idx3-ubyte/x", &dtype, &rank));
+    assert_false(cw_idx_parse_name("data.idx", &dtype, &rank));
+    assert_false(cw_idx_parse_name("idx3-ubytes", &dtype, &rank));
+    assert_false(cw_idx_parse_name("idx0-ubyte", &dtype, &rank));
+    assert_false(cw_idx_parse_name("/idx3-ubyte/x", &dtype, &rank));
 }
 
 static void byte_order(void **state)

@@ -108,7 +108,7 @@ static void timers_fire_in_order(void **state)
 {
     (void)state;
     loop = cw_loop_new();
-    cw_loop_set_turn_end(loop, on_turn_end, NULL);
+    cw_loop_set_iteration_end(loop, on_turn_end, NULL);
     timers[0] = cw_timer_new(loop, on_once, NULL);
     timers[1] = cw_timer_new(loop, on_repeat, NULL);
     timers[2] = cw_timer_new(loop, on_last, NULL);

@@ -77,12 +77,12 @@ static void test_limit_and_gone(void **state)
     assert_non_null(b);
     assert_null(cw_shm_pool_get(pool, 1, &err));
     uint64_t gone[4], id = a->tag;
-    assert_int_equal(cw_shm_pool_take_gone(pool, gone, 4), 0);
+    assert_int_equal(cw_shm_pool_take_freed(pool, gone, 4), 0);
     /* An idle slot makes room for one of another size. */
     cw_buf_unref(a);
     a = cw_shm_pool_get(pool, 100, &err);
     assert_non_null(a);
-    assert_int_equal(cw_shm_pool_take_gone(pool, gone, 4), 1);
+    assert_int_equal(cw_shm_pool_take_freed(pool, gone, 4), 1);
     assert_int_equal(gone[0], id);
     cw_buf_unref(a);
     cw_buf_unref(b);
