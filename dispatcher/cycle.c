@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of each turn of the loop: tell what had to wait until it was stored, lease, hand over
- * what was written; and the tick, the only timer, which runs only while there is somebody to
- * watch. */
+/* The end of each loop iteration: it sends what had to wait until it was stored, gives new leases,
+ * and hands over what was written. And the tick: it is the only timer, and runs only while there is
+ * somebody to watch. */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
@@ -12,19 +12,21 @@
 
 #include <stdio.h>
 
-#define RETRY_MIN_MS 100 /* after a transaction that failed; then twice as long, ... */
+/* After a failed transaction the dispatcher waits so long; the pause doubles with each further
+ * failure. */
+#define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 2000
 #define TICK_BUSY_MS 250
 #define TICK_CALM_MS 1000
-/* after a start: how long known workers are waited for when the clients are back; then what they
- * hold is computed again */
+/* After a start, when all clients are back, known workers are waited for no longer than this. Then
+ * the items that they hold are computed again. */
 #define WORKERS_BACK_MS 500
 
-/* ---- what is stored ---- */
+/* ---- storing ---- */
 
 static void on_retry(void *arg)
 {
-    (void)arg; /* the end of this turn tries again */
+    (void)arg; /* The end of this loop iteration tries again. */
 }
 
 static void wake_at_retry(struct cw_dispatcher *d)
@@ -97,7 +99,7 @@ static void welcome_clients(struct cw_dispatcher *d)
         } else if (client->due.admission) {
             client->due.admission = false;
             if (client->job && !client->admitted)
-                cw_client_admit(client); /* it is welcomed when that is stored */
+                cw_client_admit(client); /* The client is welcomed when its admission is stored. */
         }
     }
 }
@@ -111,10 +113,10 @@ static void send_worker_lists(struct cw_dispatcher *d)
     d->due.worker_lists = false;
 }
 
-static void tell_window(struct cw_dispatcher *d, struct cw_job *job)
+static void send_window(struct cw_dispatcher *d, struct cw_job *job)
 {
-    uint64_t told = job->window_sent, now = job->window;
-    if (now <= told + told / 4 && now + now / 4 >= told)
+    uint64_t sent = job->window_sent, now = job->window;
+    if (now <= sent + sent / 4 && now + now / 4 >= sent)
         return;
     job->window_sent = now;
     Cachew__V1__Window window = CACHEW__V1__WINDOW__INIT;
@@ -128,8 +130,8 @@ static void tell_window(struct cw_dispatcher *d, struct cw_job *job)
     }
 }
 
-/* After a restart a job goes on when those that knew it are back, or have been waited for long
- * enough. */
+/* After a restart a job goes on when the clients and workers that knew it are back, or were waited
+ * for long enough. */
 static void release_held(struct cw_dispatcher *d, int64_t now)
 {
     for (struct cw_job *job = d->jobs; job; job = job->next) {
@@ -145,19 +147,22 @@ static void release_held(struct cw_dispatcher *d, int64_t now)
     }
 }
 
-/* The order matters:
- *  1. what was stored meanwhile is collected first: all that waits for it can go on;
- *  2. clients of failed jobs are failed before anything is done for them, and give up their places;
- *  3. the cache notifies workers of chunks that came and went, and only then deletes files; it writes
- *     rows, so it comes before the commit;
- *  4. what is left out is sent before the welcomes, which repeat it: no client misses or gets it twice;
- *  5. leases of shared jobs whose items' owners are stored are sent;
- *  6. workers are assigned before clients are sent lists of them, and before items are leased to them;
- *  7. lists go out before leases, so that a client knows a worker before its first output;
- *  8. leasing opens epochs, which may have items that are left out; and it moves windows;
- *  9. leases that rest on nothing new to store are sent now, the others after a commit;
- * 10. the commit takes with it all that was written in this iteration, and in 1 to 9;
- * 11. the tick is started, or stopped when nobody needs it any more. */
+/* The order of the steps matters:
+ *
+ *  1. The result of the last transaction is collected first: everything that waits for it can go
+ *     on.
+ *  2. Clients of failed jobs are failed before anything is done for them; they give up their slots.
+ *  3. The cache notifies workers of chunks that came and went, and only then deletes files. It
+ *     writes rows, so it comes before the commit.
+ *  4. Clients are told of skipped items before they are welcomed, since the welcome repeats them:
+ *     so no client misses them or gets them twice.
+ *  5. Leases of shared jobs are sent if the owners of their items are stored.
+ *  6. Workers are assigned before clients are sent lists of them, and before items are leased.
+ *  7. Lists go out before leases, so that a client knows a worker before its first output.
+ *  8. Leasing opens epochs, which may have skipped items; and it moves windows.
+ *  9. Leases that need nothing new to be stored are sent now, the others after a commit.
+ * 10. The commit takes everything that was written in this iteration, in steps 1 to 9, too.
+ * 11. The tick is started, or stopped if nobody needs it any more. */
 void cw_cycle_end(void *dispatcher)
 {
     struct cw_dispatcher *d = dispatcher;
@@ -177,7 +182,7 @@ void cw_cycle_end(void *dispatcher)
         cw_lease_fill_all(d);
         cw_clients_send_left_out(d);
         for (struct cw_job *job = d->jobs; job; job = job->next)
-            tell_window(d, job);
+            send_window(d, job);
     }
     cw_lease_send_stored(d);
     commit(d);
@@ -192,47 +197,48 @@ int64_t cw_cycle_stall_ms(int64_t passed_ms, int64_t period_ms)
     return passed_ms > 2 * period_ms ? passed_ms - period_ms : 0;
 }
 
-static void move_on(int64_t *since_ms, int64_t lost_ms, int64_t now)
+static void shift(int64_t *since_ms, int64_t stall_ms, int64_t now)
 {
     if (*since_ms > 0)
-        *since_ms = CW_MIN(*since_ms + lost_ms, now);
+        *since_ms = CW_MIN(*since_ms + stall_ms, now);
 }
 
-/* While the dispatcher stood it heard nobody: what it waits for has had no chance, and what was
- * said meanwhile is still to be read. */
-static void forgive(struct cw_dispatcher *d, int64_t lost_ms, int64_t now)
+/* While the dispatcher did not run it received nothing. Peers had no chance to be heard, and their
+ * messages of that time are still to be read. So all times since which something is waited for move
+ * on. */
+static void shift_deadlines(struct cw_dispatcher *d, int64_t stall_ms, int64_t now)
 {
-    if (lost_ms >= d->options.silence_ms / 2)
+    if (stall_ms >= d->options.silence_ms / 2)
         cw_log_warn(
             CW_LOG_MOD,
             "the dispatcher stood for %lld ms: no worker or client counts as lost because of that",
-            (long long)lost_ms);
+            (long long)stall_ms);
     for (struct cw_worker *worker = d->workers; worker; worker = worker->next)
-        move_on(&worker->last_heard_ms, lost_ms, now);
+        shift(&worker->last_heard_ms, stall_ms, now);
     for (struct cw_client *client = d->clients; client; client = client->next) {
-        move_on(&client->since_ms, lost_ms, now);
-        move_on(&client->place_wait_ms, lost_ms, now);
+        shift(&client->since_ms, stall_ms, now);
+        shift(&client->place_wait_ms, stall_ms, now);
     }
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        move_on(&job->no_client_ms, lost_ms, now);
+        shift(&job->no_client_ms, stall_ms, now);
         for (uint32_t c = 0; c < job->layout.consumers; c++)
-            move_on(&job->consumers[c].gone_ms, lost_ms, now);
+            shift(&job->consumers[c].gone_ms, stall_ms, now);
     }
 }
 
-static void note_stood(struct cw_dispatcher *d, int64_t now)
+static void note_stall(struct cw_dispatcher *d, int64_t now)
 {
-    int64_t lost_ms = d->tick_ms > 0 ? cw_cycle_stall_ms(now - d->last_tick_ms, d->tick_ms) : 0;
+    int64_t stall_ms = d->tick_ms > 0 ? cw_cycle_stall_ms(now - d->last_tick_ms, d->tick_ms) : 0;
     d->last_tick_ms = now;
-    if (lost_ms > 0)
-        forgive(d, lost_ms, now);
+    if (stall_ms > 0)
+        shift_deadlines(d, stall_ms, now);
 }
 
 static void on_tick(void *arg)
 {
     struct cw_dispatcher *d = arg;
     int64_t now = cw_clock_ms();
-    note_stood(d, now);
+    note_stall(d, now);
     cw_accounting_tick(d, now);
     cw_worker_sessions_tick(d, now);
     cw_client_sessions_tick(d, now);
@@ -268,12 +274,12 @@ void cw_cycle_update_tick(struct cw_dispatcher *d)
         else if (want == 0 && (waits || cw_job_usage_is_unstored(job)))
             want = TICK_CALM_MS;
     }
-    /* A worker's silence is noticed within a quarter of the limit. */
+    /* A worker's silence is then noticed within a quarter of the limit. */
     if (d->workers && want > 0)
         want = CW_MAX(CW_MIN(want, d->options.silence_ms / 4), 50);
     if (want == d->tick_ms)
         return;
-    note_stood(d, cw_clock_ms());
+    note_stall(d, cw_clock_ms());
     d->tick_ms = want;
     if (!d->tick)
         d->tick = cw_timer_new(d->loop, on_tick, d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cachew-dispatcher: opens the state, serves, ends on SIGTERM. */
+/* cachew-dispatcher: it opens the state, serves, and ends on SIGTERM. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void on_stopped(void *arg)
     cw_loop_stop(d->loop);
 }
 
-/* Workers and clients are told nothing: they see the stream end, go on with what they have, and
+/* Workers and clients are sent nothing. They see their streams end, go on with what they have, and
  * look for the next dispatcher. */
 static void stop(struct cw_dispatcher *d)
 {
@@ -45,14 +45,14 @@ static void on_signal(void *arg, int signum)
     struct cw_dispatcher *d = arg;
     if (d->signals++ > 0 || (!d->server && !d->stopping))
         _exit(signum == SIGTERM || signum == SIGINT ? 0 : 1);
-    if (!d->stopping) /* who started it may have gone just before */
+    if (!d->stopping) /* The process that started the dispatcher may have ended just before. */
         stop(d);
 }
 
 static void on_parent_gone(void *arg)
 {
     struct cw_dispatcher *d = arg;
-    if (!d->server && !d->stopping) /* it stands by */
+    if (!d->server && !d->stopping) /* The dispatcher is a standby. */
         _exit(0);
     if (!d->stopping)
         stop(d);
@@ -77,7 +77,7 @@ static void on_standby(void *arg)
         cw_loop_stop(standby->d->loop);
 }
 
-/* A standby waits in the loop, so that it hears signals, and the end of its parent. */
+/* A standby waits in the loop, so that it receives signals and notices the end of its parent. */
 static int open_state(struct cw_dispatcher *d, struct cw_err *err)
 {
     struct standby standby = {.d = d, .err = err, .rc = try_state(d, err)};
@@ -91,7 +91,7 @@ static int open_state(struct cw_dispatcher *d, struct cw_err *err)
     return standby.rc;
 }
 
-/* A turn of the loop, at whose end what is stored is collected. */
+/* The call causes a loop iteration, at whose end the result of the transaction is collected. */
 static void on_loop(void *arg)
 {
     (void)arg;

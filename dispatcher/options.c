@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of cachew-dispatcher: the table of the command line, and how their texts become
- * struct cw_options. */
+/* The options of cachew-dispatcher: the table of the command line, and the conversion of their
+ * texts to struct cw_options. */
 #include "base/args.h"
 #include "cache/store/store.h"
 #include "dispatcher/admin/admin.h"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who computes what: the lowest free items first, to whoever has less to do than its target, job
- * after job in turn. */
+/* Decides which worker gets which items: the lowest free items go first, to the workers that have
+ * less to do than their target, and jobs take turns. */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/lease/lease_int.h"
 
-/* a worker's lease is dealt in so many pieces, which alternate with other workers' */
+/* What a worker gets in one fill is cut into so many pieces, which alternate with those of other
+ * workers. */
 #define PIECES 16
 
-/* Shared: the attached consumer that has least in hand. Of later epochs nothing counts: it waits
- * until this one is done, and the items of a consumer that died must find somebody. */
+/* Shared jobs: picks the attached consumer that has the fewest unconsumed items. Items of later
+ * epochs do not count: that consumer waits for this epoch to end, and the items of a consumer that
+ * died must go to somebody. */
 static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch,
                           uint32_t *ret_consumer)
 {
@@ -27,8 +29,8 @@ static bool pick_consumer(const struct cw_job *job, const struct cw_epoch *epoch
     return best != UINT64_MAX;
 }
 
-/* Shared: for whom the run is. Items that were leased for somebody before are for him again; run
- * is cut where the owner changes. */
+/* Shared jobs: finds the consumer that the run is for. Items that were leased for a consumer before
+ * stay with that one. The run is cut where the owner changes. */
 static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch,
                        struct cw_interval *run, uint32_t *ret_consumer)
 {
@@ -46,8 +48,9 @@ static bool find_owner(const struct cw_job *job, const struct cw_epoch *epoch,
     return pick_consumer(job, epoch, ret_consumer);
 }
 
-/* The lowest free run that this share may have, in the first epoch that has one below the
- * window's end. Idle: there was none but what is better done by others. */
+/* Finds the lowest free run that the share may have, in the first epoch that has one below the end
+ * of the window. `idle`: the share found nothing without it, and may take items that another worker
+ * could compute more cheaply. */
 static struct cw_epoch *find_run(struct cw_share *share, bool idle, int64_t now,
                                  struct cw_interval *ret_run, uint32_t *ret_consumer)
 {
@@ -83,7 +86,7 @@ static struct cw_epoch *find_run(struct cw_share *share, bool idle, int64_t now,
     return NULL;
 }
 
-/* Free, and below something that is leased: it was lost. */
+/* Returns whether a free item lies below a leased one, so that it must have been lost. */
 static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint64_t item)
 {
     for (size_t i = epoch->number - job->first_epoch + 1; i < job->epochs_open; i++) {
@@ -93,9 +96,9 @@ static bool is_hole(const struct cw_job *job, const struct cw_epoch *epoch, uint
     return epoch->leased.n > 0 && epoch->leased.v[epoch->leased.n - 1].lo > item;
 }
 
-/* How much of a run goes to the share before the next worker gets some. Items that follow each
- * other are computed side by side, by all workers: the trainer takes them in order, and would
- * else wait for one worker while what the others have computed lies there. */
+/* Returns how many items of a run go to the share before the next worker gets some. Neighbouring
+ * items are spread over all workers, because the trainer takes them in order. Otherwise it would
+ * wait for one worker while the outputs of the others lie ready. */
 static uint64_t piece(const struct cw_share *share, uint64_t run_n, size_t workers_n)
 {
     const struct cw_job *job = share->job;
@@ -110,10 +113,12 @@ static uint64_t piece(const struct cw_share *share, uint64_t run_n, size_t worke
 
 struct fill {
     int64_t now;
-    bool free, hole; /* of this job: something is free; and that may be a hole */
+    /* Of the present job: whether an item is free, and whether the lowest free one may be a hole
+     * (see is_hole). */
+    bool free, hole;
 };
 
-/* The lowest free item within the window says both. */
+/* Sets both flags by looking at the lowest free item in the window. */
 static void look_for_free(struct cw_job *job, struct fill *fill)
 {
     uint64_t limit = job->window_end;
@@ -136,7 +141,7 @@ static bool fill_one(struct cw_share *share, const struct fill *fill)
     size_t workers_n = CW_MAX(share->job->workers_n, 1);
     if (share->unreachable_until_ms > fill->now)
         return false;
-    /* as below, without looking for each */
+    /* These are the conditions of the code below, tested without a search for each share. */
     if (!fill->free || (share->fill_allowance == 0 && (share->fill_extended || !fill->hole))) {
         share->fill_complete = fill->free;
         return false;
@@ -177,9 +182,9 @@ static bool fill_job(struct cw_job *job, struct fill *fill, bool hedge)
     return any;
 }
 
-/* Once one has little to do all get more that have less than three quarters of what they should:
- * together, so that what they get alternates. */
-static void make_room(struct cw_job *job)
+/* Once one worker has little to do, all workers with less than three quarters of their target get
+ * more: together, so that their items alternate. */
+static void set_allowances(struct cw_job *job)
 {
     bool low = false;
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
@@ -195,8 +200,9 @@ static void make_room(struct cw_job *job)
     }
 }
 
-/* The workers that serve it have a share, and it is known how much more each may get. A job that
- * is assigned workers has shares of them already, and does not look at a whole fleet for them. */
+/* Prepares a fill of the job: each worker that serves the job gets a share, and the allowance of
+ * each is set. A job with assigned workers has their shares already and does not go through the
+ * whole fleet. */
 static void begin_fill(struct cw_job *job)
 {
     size_t threads = 0;
@@ -213,7 +219,7 @@ static void begin_fill(struct cw_job *job)
     }
     job->window = cw_window_items(job, threads);
     job->window_end = cw_job_window_end(job);
-    make_room(job);
+    set_allowances(job);
 }
 
 static void end_fill(struct cw_job *job)

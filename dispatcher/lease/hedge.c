@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hedges: a second lease of what is late while somebody has nothing to do. */
+/* Hedges: while a worker is idle, items that are late on another worker are leased to it, too. */
 #include "dispatcher/lease/lease_int.h"
 
 #define HEDGE_FACTOR 3.0
 #define HEDGE_MIN_MS 1000
-#define HEDGE_SHARE 20 /* one in so many items */
+#define HEDGE_SHARE 20 /* At most one item in so many is hedged. */
 
-/* What of the lease's work nobody else computes. */
-static void only_its(const struct cw_job *job, const struct cw_lease *lease,
+/* Returns the lease's uncomputed items that no other lease contains. */
+static void only_in_lease(const struct cw_job *job, const struct cw_lease *lease,
                      struct cw_set *ret_items)
 {
     cw_set_copy(ret_items, &lease->todo);
@@ -25,14 +25,14 @@ static double silent_ms(const struct cw_share *share, const struct cw_lease *lea
     return (double)(now - CW_MAX(lease->given_ms, share->done_ms));
 }
 
-/* The lowest work of a worker from which nothing has come for too long, and that nobody else
- * computes. */
+/* Finds the lease with the lowest late items: its worker has completed nothing for too long, and
+ * nobody else computes the items. */
 static struct cw_lease *find_late(const struct cw_share *share, int64_t now,
                                   struct cw_set *ret_items)
 {
     const struct cw_job *job = share->job;
     double limit = CW_MAX(HEDGE_MIN_MS, HEDGE_FACTOR * job->item_ns / 1e6);
-    /* more only for a worker that is as good as dead */
+    /* Once enough items are hedged, a worker must be silent for five times as long. */
     bool few = job->hedged <= job->leased_n / HEDGE_SHARE + 4;
     struct cw_lease *best = NULL;
     for (struct cw_share *other = job->shares; other; other = other->next_of_job) {
@@ -43,7 +43,7 @@ static struct cw_lease *find_late(const struct cw_share *share, int64_t now,
                          (best->epoch == lease->epoch && best->todo.v[0].lo < lease->todo.v[0].lo)))
                 continue;
             struct cw_set items = {0};
-            only_its(job, lease, &items);
+            only_in_lease(job, lease, &items);
             if (items.n > 0) {
                 best = lease;
                 cw_set_copy(ret_items, &items);

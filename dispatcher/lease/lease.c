@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leases in hand: giving one, and all the ways it shrinks: received, computed, taken back.
- * allocate.c decides who gets what. */
+/* The bookkeeping of leases: creating one, and all the ways in which it shrinks. allocate.c decides
+ * who gets which items. */
 #include <string.h>
 
 #include "dispatcher/cache/cache.h"
@@ -36,8 +36,8 @@ void cw_share_remove(struct cw_share *share)
     cw_mem_free(share);
 }
 
-/* Removes the set from the lease; ret_gone (may be NULL) gets what was in it. Keeps
- * share->todo_n true. */
+/* Removes the set from the lease and keeps share->todo_n right. ret_gone (may be NULL) gets the
+ * items that were removed. */
 static void lease_remove(struct cw_share *share, struct cw_lease *lease, const struct cw_set *set,
                          struct cw_set *ret_gone)
 {
@@ -120,7 +120,8 @@ void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *
     job->due.leases = true;
 }
 
-/* Of `gone`, just taken from one lease, only what no other lease of the job holds is free again. */
+/* Frees those of the items `gone`, just taken from one lease, that no other lease of the job
+ * holds. */
 static void make_free(struct cw_job *job, uint64_t number, struct cw_set *gone)
 {
     for (struct cw_share *share = job->shares; share; share = share->next_of_job) {
@@ -194,11 +195,12 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
         cw_other_files_computed(share);
     if (n > 0)
         cw_share_retarget(share, done, n, cw_clock_ms());
-    if (cw_share_allowance(share, false) > 0) /* else nobody could get more than at the last fill */
+    /* Otherwise no share could get more than at the last fill. */
+    if (cw_share_allowance(share, false) > 0)
         job->due.leases = true;
 }
 
-static void hold(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,
+static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,
                  struct cw_set *claimed)
 {
     struct cw_set kept = {0};
@@ -226,6 +228,6 @@ void cw_lease_adopt(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
     struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
     struct cw_set claimed = {0};
     if (job && cw_wire_set_from(held->items, held->n_items, &claimed, NULL) == 0)
-        hold(job, worker, held, &claimed);
+        adopt(job, worker, held, &claimed);
     cw_set_fini(&claimed);
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of lease/. */
+/* Declarations that the files of lease/ share. */
 #ifndef CW_DISPATCHER_LEASE_LEASE_INT_H
 #define CW_DISPATCHER_LEASE_LEASE_INT_H
 
 #include "dispatcher/lease/lease.h"
 
 /* ---- lease.c ---- */
-/* A lease on paper: added to the share and to epoch->leased. to: one of the share, not sent yet,
- * that the items join; NULL = a new one. */
+/* Records a lease without sending it: the items join the share and epoch->leased. `to` is the
+ * share's unsent lease that the items join; NULL creates a new one. */
 struct cw_lease *cw_lease_add(struct cw_share *share, struct cw_epoch *epoch,
                               const struct cw_set *items, struct cw_lease *to, bool hedge);
 
 /* ---- send.c ---- */
-/* On paper; the message goes out with cw_lease_send, at the end of a filling, or when something
- * does not fit into it. Of shared jobs it is stored first whose the items are: the message goes
- * out with cw_lease_send_stored, once it is. */
+/* Records a lease. Its message is sent by cw_lease_send at the end of the fill, or as soon as
+ * something does not fit into it. In a shared job the owner of the items must be stored first, so
+ * cw_lease_send_stored sends the message. */
 void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items,
                    bool hedge, uint32_t consumer);
 void cw_lease_send(struct cw_share *share);
-/* shared: the filling is over: writes whose the items are that it gave */
+/* Shared jobs, at the end of a fill: writes the owners of the items that the fill leased. */
 void cw_lease_store_owners(struct cw_job *job);
 
 /* ---- hedge.c ---- */
-/* This worker has nothing to do, and there is nothing free: it computes as well
- * what is late elsewhere. The first copy wins. */
+/* The worker of the share is idle and no item is free: it is leased items that are late on another
+ * worker. Whichever output comes first is used. */
 void cw_lease_hedge(struct cw_share *share, int64_t now);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leases on their way to workers: what is given to a share in one filling goes out as one
- * message. */
+/* Sends leases to workers: all that a share is given in one fill goes out as one message. */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/lease/lease_int.h"
 #include "dispatcher/message/message.h"
@@ -51,7 +50,7 @@ static void send_lease(struct cw_share *share, const struct cw_lease *lease)
     cw_fault_point("dispatcher.lease");
 }
 
-/* of after_seq: whose its items are is written when the filling is over */
+/* A value of after_seq: the owners of the lease's items are written at the end of the fill. */
 #define NOT_WRITTEN UINT64_MAX
 
 void cw_lease_send(struct cw_share *share)
@@ -69,8 +68,8 @@ void cw_lease_send(struct cw_share *share)
 
 static void store_owned(struct cw_job *job)
 {
-    /* With what is consumed: those items are not owned any more, and must not look as if they
-     * were nobody's. */
+    /* The consumed set is written with the owners: consumed items have no owner any more, and must
+     * not look as if they belonged to nobody. */
     for (size_t i = 0; i < job->epochs_open; i++) {
         if (job->epochs[i]->dirty)
             cw_state_put_epoch(job->d->state, job->id, job->epochs[i]);
@@ -117,7 +116,6 @@ void cw_lease_send_stored(struct cw_dispatcher *d)
     }
 }
 
-/* The lease is sent when the filling is over, or when something does not fit into it. */
 void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items,
                    bool hedge, uint32_t consumer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an admitted client is told: where it goes on, which workers there are, what will not
+/* What an admitted client is sent: its position, the list of workers, and the items that will not
  * come. */
 #include "dispatcher/message/message.h"
 
@@ -7,12 +7,13 @@
 #include "base/hash.h"
 
 #define LEFT_OUT_BEFORE "left out before"
-/* epochs that were over before a client came back, of which it is told: far more than can be open
- * when it goes */
+/* A client that comes back is told of at most so many epochs that have ended meanwhile; that is far
+ * more than can be open when it leaves. */
 #define OVER_MAX 4096
 
-/* The first item of the consumer's at or above `item`, where items are dealt out. */
-static uint64_t own_at(const struct cw_job *job, uint32_t consumer, uint64_t item)
+/* Returns the first item of the consumer at or above `item`, where coordinated consumers take items
+ * in turn. */
+static uint64_t next_own_item(const struct cw_job *job, uint32_t consumer, uint64_t item)
 {
     uint64_t n = job->layout.consumers;
     if (job->layout.mode != CW_MODE_COORDINATED || job->layout.to_all || n < 2)
@@ -32,10 +33,10 @@ static struct cw_state_position find_position(const struct cw_client *client)
             break;
         item = 0;
     }
-    if (last->epoch == number && own_at(job, client->consumer, last->item) == item)
+    if (last->epoch == number && next_own_item(job, client->consumer, last->item) == item)
         return *last;
-    /* Dense: nothing else is needed. Sparse: items were left out by hand, and the rows counted
-     * so far stand. */
+    /* A dense job needs nothing else. In a sparse job items were skipped by request, and the rows
+     * that were counted so far remain. */
     bool begun = last->epoch == number && item > 0;
     return (struct cw_state_position){number, item, 0, begun ? last->rows : 0,
                                       begun ? last->batches : 0};
@@ -145,25 +146,25 @@ void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struc
             send_batches(client, epoch, batches, CW_SKIPPED_BY_REQUEST);
 }
 
-/* The caller frees it. */
-static struct cw_worker **list_told(const struct cw_job *job, size_t *ret_n)
+/* The caller frees the list. */
+static struct cw_worker **list_workers(const struct cw_job *job, size_t *ret_n)
 {
-    struct cw_worker **told = CW_NEW_ARRAY(struct cw_worker *, job->d->workers_n + 1);
+    struct cw_worker **serving = CW_NEW_ARRAY(struct cw_worker *, job->d->workers_n + 1);
     for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
         if (cw_job_fetches_from(job, worker))
-            told[(*ret_n)++] = worker;
-    return told;
+            serving[(*ret_n)++] = worker;
+    return serving;
 }
 
-static void send_list(struct cw_client *client, struct cw_worker *const *told, size_t n)
+static void send_list(struct cw_client *client, struct cw_worker *const *serving, size_t n)
 {
     Cachew__V1__WorkerInfo *infos = CW_NEW_ARRAY(Cachew__V1__WorkerInfo, n + 1);
     Cachew__V1__WorkerInfo **list = CW_NEW_ARRAY(Cachew__V1__WorkerInfo *, n + 1);
     for (size_t i = 0; i < n; i++) {
         cachew__v1__worker_info__init(&infos[i]);
-        infos[i].worker_id = told[i]->id;
-        infos[i].address = told[i]->address;
-        infos[i].host_id = told[i]->host_id;
+        infos[i].worker_id = serving[i]->id;
+        infos[i].address = serving[i]->address;
+        infos[i].host_id = serving[i]->host_id;
         list[i] = &infos[i];
     }
     Cachew__V1__Workers workers = CACHEW__V1__WORKERS__INIT;
@@ -180,18 +181,19 @@ static void send_list(struct cw_client *client, struct cw_worker *const *told, s
 void cw_client_send_workers(struct cw_client *client, bool again)
 {
     size_t n = 0;
-    struct cw_worker **told = list_told(client->job, &n);
+    struct cw_worker **serving = list_workers(client->job, &n);
     uint64_t sum = n;
     for (size_t i = 0; i < n; i++)
-        sum += cw_mix64(told[i]->id + (uint64_t)told[i]->since_ms);
+        sum += cw_mix64(serving[i]->id + (uint64_t)serving[i]->since_ms);
     if (again || sum != client->workers_sent_sum)
-        send_list(client, told, n);
+        send_list(client, serving, n);
     client->workers_sent_sum = sum;
-    cw_mem_free(told);
+    cw_mem_free(serving);
 }
 
-/* Of epochs that are over nothing comes any more. A client that was away, or whose stream broke,
- * may not have heard why: what it does not have of them was skipped, or (shared) others have it. */
+/* Nothing comes any more of epochs that are over. A client that was away, or whose stream broke,
+ * may not know why: the items that it lacks of them were skipped, or (in a shared job) others have
+ * them. */
 static void send_over(struct cw_client *client)
 {
     const struct cw_job *job = client->job;
@@ -208,7 +210,7 @@ static void send_over(struct cw_client *client)
     cw_set_fini(&all);
 }
 
-/* Shared: what others have consumed of the open epochs will not come. */
+/* Shared jobs: the items of open epochs that other consumers have consumed will not come. */
 static void send_others(struct cw_client *client)
 {
     const struct cw_job *job = client->job;
@@ -218,8 +220,8 @@ static void send_others(struct cw_client *client)
     }
 }
 
-/* What will not come, and what the client can have missed of it. */
-static void send_missed(struct cw_client *client, uint64_t from_epoch)
+/* Sends everything that will not come and that the client may not know of. */
+static void send_unavailable(struct cw_client *client, uint64_t from_epoch)
 {
     const struct cw_job *job = client->job;
     send_over(client);
@@ -267,7 +269,7 @@ void cw_client_welcome(struct cw_client *client)
     client->due.welcome = false;
     client->welcomed = true;
     cw_fault_point("dispatcher.welcome");
-    send_missed(client, CW_MIN(at.epoch, client->hello_epoch));
+    send_unavailable(client, CW_MIN(at.epoch, client->hello_epoch));
     cw_client_send_workers(client, true);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands to workers: each is built here, and sent. */
+/* Commands to workers that several modules send. */
 #include "dispatcher/message/message.h"
 
 void cw_worker_send(struct cw_worker *worker, Cachew__V1__WorkerCommand *command)

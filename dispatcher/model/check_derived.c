@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept twice for speed, compared with its source. Builds with fault points do it at the end of
- * the loop's iteration, now and then. */
+/* Compares what is kept twice for speed with its source. Builds with fault points do this at the
+ * end of some loop iterations. */
 #include "base/compiler.h"
 #include "dispatcher/model/model.h"
 
 #ifdef CW_FAULTS
 
-#define EVERY 16 /* iterations of the loop */
+#define EVERY 16 /* The check runs in one of so many loop iterations. */
 
 static void check_share(const struct cw_share *share)
 {
@@ -16,7 +16,7 @@ static void check_share(const struct cw_share *share)
     CW_ASSERT(share->todo_n == todo_n);
 }
 
-/* An item is leased if and only if a lease holds it; what is received is leased no more. */
+/* An item is in the epoch's set `leased` exactly if a lease holds it. */
 static void check_epoch(const struct cw_job *job, const struct cw_epoch *epoch)
 {
     struct cw_set leased = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client: the stream of a trainer, which holds a consumer's place in a job or waits for it. */
+/* A client: one stream from a trainer to the dispatcher. It holds a consumer slot of a job, or
+ * waits for one. */
 #ifndef CW_DISPATCHER_MODEL_CLIENT_H
 #define CW_DISPATCHER_MODEL_CLIENT_H
 
@@ -12,8 +13,10 @@ struct cw_job;
 struct cw_stream;
 
 struct cw_client_due {
-    bool welcome;   /* to be welcomed when what that rests on is stored */
-    bool admission; /* the place that it waits for has become free */
+    /* Its welcome is to be sent as soon as everything that the welcome relies on is stored. */
+    bool welcome;
+    /* The consumer slot that it waits for has become free: its admission is tried again. */
+    bool admission;
 };
 struct cw_client {
     uint32_t magic;
@@ -21,22 +24,29 @@ struct cw_client {
     struct cw_client *next;
     struct cw_stream *stream;
     int64_t since_ms;
-    Cachew__V1__ClientMessage *hello; /* kept until it is admitted; NULL before and after */
+    /* The client's hello. It is kept from its arrival until the client is admitted; NULL
+     * otherwise. */
+    Cachew__V1__ClientMessage *hello;
     uint64_t id;
-    struct cw_job *job; /* NULL before hello */
+    struct cw_job *job; /* The job that the client belongs to; NULL until its hello was accepted. */
     uint32_t consumer;
-    uint64_t hello_epoch; /* where it stood when it said hello */
-    bool admitted;        /* holds its place in the job */
+    uint64_t hello_epoch; /* The epoch at which the client stood when it sent its hello. */
+    bool admitted;        /* The client holds its consumer slot. */
     struct cw_client_due due;
-    uint64_t welcome_seq; /* what its welcome rests on is stored when all up to here is */
+    /* The welcome may be sent when all writes up to this number are stored (cw_state_seq). */
+    uint64_t welcome_seq;
     bool welcomed;
-    bool failed; /* was told so; nothing it says counts */
+    bool failed; /* The client was sent an error. Its further messages are ignored. */
     char *host_id;
-    uint32_t max_local;        /* workers that it would start beside itself */
-    uint32_t local_sent;       /* was asked for */
-    uint32_t local_share;      /* of those that its job wants (placement.c) */
-    uint64_t workers_sent_sum; /* sum over the list of workers that it has */
-    int64_t place_wait_ms;     /* since when it waits for its place; 0 = it does not */
+    /* The number of local workers that the client would start on its own host. */
+    uint32_t max_local;
+    uint32_t local_sent; /* The number of local workers that the client was last asked to start. */
+    /* The client's part of the local workers that its job wants (scaling/placement.c). */
+    uint32_t local_share;
+    /* A checksum of the list of workers that the client was sent last. */
+    uint64_t workers_sent_sum;
+    /* The time since which the client waits for its consumer slot; 0 if it does not wait. */
+    int64_t place_wait_ms;
 };
 
 #endif

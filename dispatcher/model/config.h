@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dispatcher was told at its start, and the limits that are built in. */
+/* The options that the dispatcher was started with, and its built-in limits. */
 #ifndef CW_DISPATCHER_MODEL_CONFIG_H
 #define CW_DISPATCHER_MODEL_CONFIG_H
 
@@ -10,66 +10,77 @@
 #include "base/err.h"
 
 #define CW_LOG_MOD "dispatcher"
-#define CW_EPOCHS_AHEAD 64 /* epochs that are begun and not done, at most */
+#define CW_EPOCHS_AHEAD 64 /* A job has at most so many epochs open at a time. */
 #define CW_CONSUMERS_MAX 4096
 #define CW_HISTORY_EPOCHS                                                                          \
-    2 /* recent epochs for which a share remembers which items it was leased */
-#define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* buffer of a client that does not say */
-#define CW_LEASE_MAX 1024                       /* items of one lease, about */
-#define CW_ATTEMPTS_MAX 3 /* failures of an item on workers before its job fails */
+    2 /* A share remembers for so many recent epochs which items were leased to its worker. */
+#define CW_BUFFER_DEFAULT ((uint64_t)256 << 20) /* The buffer size of a client that gives none. */
+#define CW_LEASE_MAX 1024 /* No items join a lease that has reached this number of items. */
+#define CW_ATTEMPTS_MAX 3 /* A job fails when one of its items has failed so often. */
 #define CW_WORKER_TAG 0x574b5231u
 #define CW_CLIENT_TAG 0x434c5431u
 
 struct cw_dispatcher;
 struct cw_worker;
-struct cw_evict_policy; /* policies/policy.h */
+struct cw_evict_policy; /* It is defined in policies/policy.h. */
 
-/* Where workers come from; one of them is in use (scaling/provisioner.h). */
+/* A provisioner starts and ends workers. One provisioner is in use (scaling/provisioner.c). */
 struct cw_provisioner {
     const char *name, *summary;
-    bool publishes; /* nothing more than how many there should be, to whoever asks */
-    bool fixed;     /* the fleet is what registers itself */
+    /* The provisioner starts nothing; it publishes how many workers there should be. */
+    bool publishes;
+    bool fixed; /* The fleet consists of the workers that register themselves. */
     int (*open)(struct cw_dispatcher *d, void **ret_state, struct cw_err *err);
-    void (*close)(void *state); /* ends what it started */
-    /* Begins so many workers more; returns how many it did. */
+    void (*close)(void *state); /* Ends the workers that the provisioner has started. */
+    /* Starts up to n workers more, and returns how many it started. */
     size_t (*start)(void *state, size_t n);
-    size_t (*starting)(void *state);                           /* begun, and not attached yet */
-    bool (*owns)(void *state, const struct cw_worker *worker); /* may be drained by us */
+    /* Returns the number of workers that were started and are not attached yet. */
+    size_t (*starting)(void *state);
+    /* Says whether the provisioner started the worker, so that the dispatcher may drain it. */
+    bool (*owns)(void *state, const struct cw_worker *worker);
     void (*tick)(void *state, int64_t now);
     void (*attached)(void *state, const struct cw_worker *worker);
 };
 
 struct cw_options {
     const char *listen, *state_dir;
-    /* the generation is above this one, whatever the state directory says */
+    /* The generation becomes higher than this number, whatever the state directory says. */
     uint64_t generation_above;
-    int64_t silence_ms;      /* of a worker, until it is taken for lost */
-    int64_t grace_ms;        /* after a start: how long known workers and clients are waited for */
-    int64_t client_grace_ms; /* an anonymous job's, without its client */
-    int64_t job_idle_ms;     /* a finished or failed job, or one without clients, is kept so long */
-    int64_t lease_ms;        /* work that a worker holds */
-    int64_t takeover_ms;     /* a second client of a place waits so long for the first to go */
+    int64_t silence_ms; /* A worker that sends nothing for so long counts as lost. */
+    /* After a start the dispatcher waits so long for workers and clients that it knew. */
+    int64_t grace_ms;
+    int64_t client_grace_ms; /* An anonymous job without its client is kept so long. */
+    int64_t job_idle_ms; /* A job that is over, or a named job without clients, is kept so long. */
+    int64_t lease_ms;    /* A worker is leased about as much work as it can do in this time. */
+    /* A client that wants a consumer slot which another client holds waits so long for it. */
+    int64_t takeover_ms;
     uint64_t max_jobs;
-    struct cw_arg_list tenants; /* "NAME:KEY=VALUE,..." (tenants.h) */
-    uint64_t deaths_max;        /* workers that an item may kill */
-    const char *cache_store;    /* NULL = no cache */
-    uint64_t cache_quota;       /* 0 = what the store has */
+    struct cw_arg_list tenants; /* Each is a rule "NAME:KEY=VALUE,..." (model/tenants.h). */
+    /* A job fails when so many workers died while they computed one of its items. */
+    uint64_t deaths_max;
+    const char *cache_store; /* The URL of the cache's store; NULL if there is no cache. */
+    /* The most bytes that the cache may hold; 0 if only the store's size limits it. */
+    uint64_t cache_quota;
     const struct cw_evict_policy *cache_evict;
-    const char *autocache;       /* of jobs that ask for nothing else */
-    uint64_t cache_chunk_bytes;  /* 0 = the worker's default */
-    uint64_t source_cache_quota; /* bytes of the store for blocks of source files; 0 = none */
-    int cache_level;             /* of compression: src/format/chunk.h */
-    const char *autoscale; /* policy of jobs that do not say; "off" = each uses every worker */
-    /* likewise, of those whose clients start local workers; "off" = none are asked for */
+    const char *autocache;      /* The autocache policy of jobs that name none. */
+    uint64_t cache_chunk_bytes; /* The size of a chunk; 0 if workers use their default. */
+    /* The bytes of the store that may hold blocks of source files; 0 if none may. */
+    uint64_t source_cache_quota;
+    int cache_level; /* The compression level of chunks, as in src/format/chunk.h. */
+    /* The autoscale policy of jobs that name none. With "off" a job uses every worker. */
+    const char *autoscale;
+    /* The autoplace policy of jobs that name none and whose clients can start local workers. With
+     * "off" no client is asked to start any. */
     const char *autoplace;
-    double worker_price, client_price; /* an hour */
+    double worker_price, client_price; /* The prices are per hour. */
     const struct cw_provisioner *provisioner;
     uint64_t min_workers, max_workers;
-    double max_stall;               /* share of its time that a trainer may wait */
-    int64_t scale_window_ms;        /* shortest measurement */
-    const char *metrics_listen;     /* by HTTP; NULL = not */
-    int64_t scale_in_ms;            /* workers that nobody needs are kept so long */
-    struct cw_arg_list worker_args; /* of started workers */
+    double max_stall;        /* The fraction of its time that a trainer may wait. */
+    int64_t scale_window_ms; /* The shortest demand window. */
+    /* The HTTP address of the metrics; NULL if they are not served by HTTP. */
+    const char *metrics_listen;
+    int64_t scale_in_ms; /* A worker that no job needs is kept so long before it is drained. */
+    struct cw_arg_list worker_args; /* These arguments are passed to each worker that is started. */
     bool standby, exit_with_stdin;
 };
 

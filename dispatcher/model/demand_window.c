@@ -16,7 +16,8 @@ void cw_demand_add(struct cw_demand_sums *sums, const Cachew__V1__Measure *m, ui
     sums->queue_n++;
 }
 
-/* Workers, their CPU, and the batches a second of one when nothing holds it up. */
+/* Sets the number of workers, the use of their CPUs, and the batches that one worker can compute
+ * per second when nothing holds it up. */
 static void add_workers(const struct cw_job *job, struct cw_scale_window *w)
 {
     double threads = 0, cpu = 0;

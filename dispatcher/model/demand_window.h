@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What trainers told of their time (Measure), summed up, and a window made of it. Loop thread. */
+/* Sums of what the trainers of a job measured (message Measure), and the demand window that is
+ * computed from such sums. It is used on the loop thread only. */
 #ifndef CW_DISPATCHER_MODEL_DEMAND_WINDOW_H
 #define CW_DISPATCHER_MODEL_DEMAND_WINDOW_H
 
@@ -13,8 +14,9 @@ struct cw_demand_sums {
     double queue, step_ns, step_batches;
 };
 void cw_demand_add(struct cw_demand_sums *sums, const Cachew__V1__Measure *measure, uint64_t ready);
-/* As long as its batches took the trainer; of begin_ms to now when that is not known. The
- * workers are those that serve the job now. */
+/* Returns the demand window of the sums. It is as long as the trainers needed for its batches; if
+ * that is not known, it lasts from begin_ms to now. Its numbers of workers are those that serve the
+ * job now. */
 struct cw_scale_window cw_demand_window(const struct cw_job *job, const struct cw_demand_sums *sums,
                                         int64_t begin_ms, int64_t now);
 

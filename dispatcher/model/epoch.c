@@ -98,8 +98,7 @@ void cw_epoch_items_of(const struct cw_epoch *epoch, uint32_t consumer, uint64_t
     cw_set_fini(&range);
 }
 
-/* What of `own`, just added to part `field` of the consumer, is now in that field of every
- * consumer. */
+/* Leaves in `own` the items that every consumer has received (or consumed). */
 static void keep_common(const struct cw_epoch *epoch, struct cw_set *own, bool consumed)
 {
     for (uint32_t i = 0; i < epoch->layout.consumers; i++)
@@ -162,8 +161,8 @@ void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
     cw_set_fini(&own);
 }
 
-/* Of one of several consumers: dealt items are taken back one by one, but only where another
- * consumer can still be. */
+/* Sets the position of one of several coordinated consumers. Items are taken back one by one, since
+ * they alternate with those of others, but only below the highest received item. */
 static void reset_dealt(struct cw_epoch *epoch, uint32_t consumer, uint64_t item)
 {
     uint64_t n = epoch->layout.consumers, prefix = cw_epoch_lowest_unconsumed(epoch);
@@ -266,8 +265,9 @@ void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi)
     epoch->none_free_below = CW_MIN(epoch->none_free_below, lo);
 }
 
-/* Sets of a large fleet have thousands of intervals, and are asked at every message: so where it
- * ended is where the next one begins. */
+/* The sets of a job with a large fleet have thousands of intervals and are searched at each
+ * message. So the place where a search ended is kept (none_free_below), and the next one begins
+ * there. */
 bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,
                        struct cw_interval *ret_run)
 {

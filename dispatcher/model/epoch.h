@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items of one epoch of a job as sets of numbers: what was consumed, received, leased. No
- * I/O, no clock: lease.c, client_session.c and the unit tests drive it.
+/* The items of one epoch of a job, as sets of numbers. Nothing here does I/O or reads a clock.
  *
- *   consumed: the trainer came back from it · received: it reached the client (consumed items
- *   count too) · leased: given to a worker
- *   and not received · free: neither received nor leased */
+ *   consumed   the trainer is done with the item
+ *   received   the item has reached the client; each consumed item counts as received, too
+ *   leased     the item was given to a worker and is not received yet
+ *   free       the item is neither received nor leased */
 #ifndef CW_DISPATCHER_MODEL_EPOCH_H
 #define CW_DISPATCHER_MODEL_EPOCH_H
 
 #include <stdbool.h>
 #include "base/interval.h"
 
-/* as ConsumerMode of job.proto */
+/* The values are those of ConsumerMode in job.proto. */
 enum cw_mode { CW_MODE_SINGLE = 0, CW_MODE_COORDINATED = 1, CW_MODE_SHARED = 2 };
 
-/* Whose an item is. SINGLE: consumer 0's. COORDINATED: of item mod n; with to_all (sparse)
- * everyone gets every item. SHARED: of the consumer it was leased for. */
+/* The layout says which consumer an item belongs to. SINGLE: all items belong to consumer 0.
+ * COORDINATED: item i belongs to consumer i modulo n; but with to_all (sparse jobs) every consumer
+ * gets every item. SHARED: an item belongs to the consumer for which it was leased. */
 struct cw_layout {
     enum cw_mode mode;
     uint32_t consumers;
     bool to_all;
 };
 struct cw_epoch_part {
-    struct cw_set received, consumed; /* to_all: of this consumer */
-    /* shared: leased for it at some time, and not consumed: nobody else may get them while it
-     * lives */
+    /* Jobs with to_all: the items that this consumer has received and consumed. */
+    struct cw_set received, consumed;
+    /* Shared jobs: the items that were leased for this consumer and that it has not consumed. No
+     * other consumer may get them while it lives. */
     struct cw_set owned;
 };
 struct cw_epoch {
@@ -32,53 +34,62 @@ struct cw_epoch {
     uint64_t items;
     struct cw_layout layout;
     struct cw_set consumed, received, leased, skipped;
-    struct cw_set skipped_unsent; /* of the skipped: clients were not sent them yet */
-    uint64_t none_free_below;     /* nothing below it is free, so nobody looks there */
-    struct cw_epoch_part *parts;  /* to_all and shared: one per consumer, else NULL */
-    bool dirty;                   /* consumed changed since it was stored */
+    /* Of the skipped items, those that clients were not told of yet. */
+    struct cw_set skipped_unsent;
+    uint64_t none_free_below; /* No item below this number is free, so a search may begin here. */
+    /* Jobs with to_all and shared jobs have one entry per consumer; NULL for other jobs. */
+    struct cw_epoch_part *parts;
+    bool dirty; /* The consumed set has changed since it was written to state.db. */
 };
 
 void cw_epoch_init(struct cw_epoch *epoch, uint64_t number, uint64_t items,
                    const struct cw_layout *layout);
 void cw_epoch_fini(struct cw_epoch *epoch);
-bool cw_epoch_is_done(const struct cw_epoch *epoch); /* everything is consumed */
+/* Returns whether all items of the epoch are consumed. */
+bool cw_epoch_is_done(const struct cw_epoch *epoch);
 uint64_t cw_epoch_lowest_unconsumed(const struct cw_epoch *epoch);
 
-/* The items of [lo, hi) that are the consumer's, in ret_own. In a fragmented layout only those
- * from the lowest unconsumed one on, and at most 2^20 of them: nobody can be further. */
+/* Adds to ret_own the items of [lo, hi) that belong to the consumer. If its items alternate with
+ * those of others (coordinated), only items from the lowest unconsumed one on are added, and at
+ * most 2^20 of them, since no consumer can be further ahead. */
 void cw_epoch_items_of(const struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
                        struct cw_set *ret_own);
-/* The consumer has received these; ret_new: those that nobody else waits for and that were not
- * received before. They leave `leased`. */
+/* Records that the consumer has received the items of [lo, hi). Those that were not received
+ * before, and that no other consumer still waits for, are added to ret_new and leave the set
+ * `leased`. */
 void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
                       struct cw_set *ret_new);
-/* Also receives them. Returns how many items became consumed by all they belong to. */
+/* Records that the consumer has consumed the items of [lo, hi), which also counts as receiving
+ * them. Returns how many items are now consumed by every consumer they belong to. */
 uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, uint64_t lo, uint64_t hi,
                           struct cw_set *ret_new);
-/* A new process stands in for the consumer: what the old one had received and not consumed is to
- * be sent again. */
+/* Another process takes over the consumer slot: items that the old process had received and not
+ * consumed are no longer received, so that they are sent again. */
 void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer);
-/* The consumer is at `item` now, whatever it was before (resume): its items below are consumed,
- * those from there on are not, but for `beyond`. */
+/* Sets the consumer's position to `item` (it resumes from a token): its lower items are consumed;
+ * the others are not, except for those in `beyond`. */
 void cw_epoch_reset(struct cw_epoch *epoch, uint32_t consumer, uint64_t item,
                     const struct cw_set *beyond);
-/* Left out for everybody: consumed from now on. ret_new: those that were not consumed before. */
+/* Skips the items of [lo, hi) for all consumers: they count as consumed from now on. Those that
+ * were not consumed before are added to ret_new. */
 void cw_epoch_skip(struct cw_epoch *epoch, uint64_t lo, uint64_t hi, struct cw_set *ret_new);
 
-/* The consumer's lowest item that it has not consumed; epoch->items when there is none. */
+/* Returns the lowest item of the consumer that it has not consumed; epoch->items if there is
+ * none. */
 uint64_t cw_epoch_next_of(const struct cw_epoch *epoch, uint32_t consumer);
 
-/* The lowest item that has not reached it (sparse: everyone gets every item); epoch->items when
- * there is none. */
+/* Returns the lowest item of a sparse job's epoch that the consumer has not received; epoch->items
+ * if there is none. */
 uint64_t cw_epoch_first_unreceived(const struct cw_epoch *epoch, uint32_t consumer);
 
-/* Leased no more: free, unless received. */
+/* Ends the lease of the items of [lo, hi): those that are not received are free again. */
 void cw_epoch_free(struct cw_epoch *epoch, uint64_t lo, uint64_t hi);
-/* The lowest run of free items in [from, limit), at most max of them; false when there is none. */
+/* Finds the lowest run of free items in [from, limit), at most max items long. Returns false if
+ * there is none. */
 bool cw_epoch_free_run(struct cw_epoch *epoch, uint64_t from, uint64_t limit, uint64_t max,
                        struct cw_interval *ret_run);
 
-/* a := a intersected with b. */
+/* Leaves in a only what is in b, too. */
 void cw_set_intersect(struct cw_set *a, const struct cw_set *b);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that fail, or that kill the workers computing them. A failure on one worker is tried on
- * others, a few times. When a worker dies, the items it was at are noted; one that was there at
- * several deaths is computed alone from then on, so that the next death names it, and its job
- * fails before the item has gone round the fleet. */
+/* Items that fail, or that kill the workers that compute them. An item that failed is retried on
+ * other workers, a few times. When a worker dies, the items that it was computing are recorded. An
+ * item that was there at several deaths becomes a suspect: it is leased alone, so that the next
+ * death names it, and its job fails before the item has gone round the fleet. */
 #include <string.h>
 #include "dispatcher/model/model.h"
 
-#define TROUBLES_MAX 4096
+#define FAULTS_MAX 4096
 
 bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id)
 {
@@ -25,7 +25,7 @@ static void forgive(struct cw_deaths *deaths, uint64_t worker_id)
             deaths->v[i] = deaths->v[--deaths->n];
 }
 
-/* The last one takes its place. */
+/* The last fault takes the place of the removed one. */
 static void drop(struct cw_job *job, size_t i)
 {
     cw_mem_free(job->faults[i].dead.v);
@@ -54,7 +54,7 @@ static struct cw_item_fault *note(struct cw_job *job, uint64_t epoch, uint64_t i
     struct cw_item_fault *fault = cw_item_faults_find(job, epoch, item);
     if (fault)
         return fault;
-    if (job->faults_n >= TROUBLES_MAX) { /* the oldest makes room */
+    if (job->faults_n >= FAULTS_MAX) { /* The oldest fault is dropped. */
         cw_mem_free(job->faults[0].dead.v);
         memmove(job->faults, job->faults + 1, --job->faults_n * sizeof(*job->faults));
     }
@@ -131,7 +131,7 @@ uint64_t cw_item_faults_allow(const struct cw_share *share, uint64_t epoch,
     return n;
 }
 
-/* An error without a code is the worker's fault. */
+/* A failure without a code is a defect of the worker. */
 static int code_of(const Cachew__V1__ItemFailed *failed)
 {
     return failed->code < 0 ? failed->code : CW_E_INTERNAL;
@@ -192,7 +192,7 @@ int cw_item_faults_died(struct cw_share *share, char **ret_why)
                 const struct cw_item_fault *t = cw_item_faults_find(job, lease->epoch, item);
                 if (suspects_only && !(t && is_suspect(job, t))) {
                     if (lease->todo.v[i].hi - item > 64)
-                        break; /* suspects are leased alone: not in a long run */
+                        break; /* A suspect is leased alone, so it is not in a long run of items. */
                     continue;
                 }
                 left--;

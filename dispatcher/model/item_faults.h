@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that failed, or at which workers died: how often an item is retried, on which worker, and when it is
- * given up. */
+/* Items that failed, or at which workers died: how often such an item is retried, on which worker,
+ * and when its job is to fail. The poison items of the glossary are found here. */
 #ifndef CW_DISPATCHER_MODEL_ITEM_FAULTS_H
 #define CW_DISPATCHER_MODEL_ITEM_FAULTS_H
 
@@ -15,36 +15,41 @@ struct cw_job;
 struct cw_share;
 struct cw_worker;
 
-/* ids of workers that died at something: each once, and forgotten if it was only cut off */
+/* The ids of the workers that died, each once. A worker that comes back is removed, since only its
+ * connection was lost. */
 struct cw_deaths {
     uint64_t *v;
     size_t n, cap;
 };
 
-struct cw_item_fault { /* of an item that failed */
+struct cw_item_fault { /* What is known of an item that failed or at which workers died. */
     uint64_t epoch, item;
     uint32_t failures;
-    uint64_t worker_id;    /* the last that failed */
-    struct cw_deaths dead; /* fewer than options.deaths_max */
+    uint64_t worker_id; /* The worker on which the item failed last. */
+    /* There are fewer entries than options.deaths_max, since the job fails at that number. */
+    struct cw_deaths dead;
 };
 
-/* ---- item_faults.c: items that fail or kill ---- */
 struct cw_item_fault *cw_item_faults_find(const struct cw_job *job, uint64_t epoch, uint64_t item);
-/* An item failed on a worker. Returns 1: it is retried; 0: its failure does not matter; or the code with which the
- * job is to fail, and why, which the caller frees. */
+/* Records that an item failed on a worker. Returns 1 if the item is to be retried and 0 if the
+ * failure does not matter. Otherwise it returns the code with which the job is to fail, and sets
+ * *ret_why, which the caller frees. */
 int cw_item_faults_failed(struct cw_job *job, const struct cw_worker *worker,
                           const Cachew__V1__ItemFailed *failed, char **ret_why);
-/* The worker of the share died: blames the items that it was computing. Returns as cw_item_faults_failed. */
+/* Records that the worker of the share died: the items that it was computing are blamed. Returns
+ * what cw_item_faults_failed returns. */
 int cw_item_faults_died(struct cw_share *share, char **ret_why);
-/* it was only its connection that died */
+/* The worker has come back, so it did not die: its id is removed from all deaths. */
 void cw_item_faults_forgive(struct cw_dispatcher *d, uint64_t worker_id);
 void cw_item_faults_forget(struct cw_job *job, uint64_t below_epoch);
 void cw_item_faults_free(struct cw_job *job);
-bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id); /* false: it is known */
-/* received: no trouble after all */
+/* Returns false if the id was in the list already. */
+bool cw_deaths_add(struct cw_deaths *deaths, uint64_t worker_id);
+/* The items were received, so nothing is wrong with them: their faults are forgotten. */
 void cw_item_faults_received(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
-/* How many items from run->lo on the worker may get: 0 = not this one, another worker should
- * try; 1 = alone. Cuts before the next. */
+/* Returns how many items from run->lo on the worker may be leased. 0: it may not have the first
+ * one, which another worker should try. 1: the first item is a suspect and is leased alone. Other
+ * values end the run before the next item that failed. */
 uint64_t cw_item_faults_allow(const struct cw_share *share, uint64_t epoch,
                               const struct cw_interval *run);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job in the model: found by name, its clients and tenant, its open epochs, and what of them was
- * left out by request. */
+/* Jobs in the model: finding one by its name, its clients and its tenant, its open epochs, and the
+ * items that were skipped by request. */
 #include <math.h>
 #include <string.h>
 
 #include "dispatcher/model/model.h"
 
-#define ENDLESS_EPOCHS 10.0 /* what is expected of a job without end */
+#define ENDLESS_EPOCHS 10.0 /* A job without a last epoch is expected to run for so many more. */
 
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name)
 {
@@ -117,8 +117,8 @@ void cw_job_skips_free(struct cw_job *job)
     cw_mem_free(job->skips);
 }
 
-/* Nothing of these is leased, and the epoch stays open even when it is done: who has it consumed
- * closes it. */
+/* Skipped items are never leased. An epoch that is done because of them stays open; whoever
+ * consumes its last item closes it. */
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch)
 {
     struct cw_set fresh = {0};

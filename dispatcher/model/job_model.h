@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job: what was asked for, what its preparation found, its consumers, its open epochs and its progress. */
+/* A job: its options, what its preparation found, its consumers, its open epochs and its
+ * progress. */
 #ifndef CW_DISPATCHER_MODEL_JOB_MODEL_H
 #define CW_DISPATCHER_MODEL_JOB_MODEL_H
 
@@ -11,17 +12,17 @@
 #include "dispatcher/model/item_faults.h"
 #include "dispatcher/model/usage.h"
 
-struct cw_catalogue_key; /* cache/catalogue.h */
+struct cw_catalogue_key; /* It is defined in cache/catalogue.h. */
 struct cw_client;
-struct cw_autocache_job; /* autocache/autocache.h */
+struct cw_autocache_job; /* It is defined in autocache/autocache.h. */
 struct cw_dispatcher;
-struct cw_scaling; /* scaling/scaling.h */
+struct cw_scaling; /* It is defined in scaling/scaling.h. */
 struct cw_share;
 struct cw_tenant;
-struct cw_telemetry; /* job/telemetry.h */
+struct cw_telemetry; /* It is defined in job/telemetry.h. */
 struct cw_worker;
 
-/* Job states as stored: never renumber. */
+/* The states of a job. The numbers are stored in state.db, so they never change. */
 enum cw_job_status {
     CW_JOB_PREPARING = 0,
     CW_JOB_RUNNING = 1,
@@ -29,12 +30,12 @@ enum cw_job_status {
     CW_JOB_FAILED = 3
 };
 
-/* Where a consumer stands: its next batch. */
+/* The position of a consumer: the next batch that it will get. */
 struct cw_state_position {
     uint64_t epoch, item, row, rows, batches;
 };
 
-/* What a job's plan does with the cache at a node. */
+/* How the job uses the cache at one node of its pipeline. */
 struct cw_cache_use {
     char *node;
     struct cw_catalogue_key *key;
@@ -42,151 +43,170 @@ struct cw_cache_use {
 };
 
 struct cw_consumer {
-    struct cw_client *client; /* who holds the place; NULL = nobody now */
-    uint64_t client_id;       /* who held it last; 0 = never held */
-    bool expected;            /* after a restart: held it then, and may come back */
+    struct cw_client *client; /* The client that holds the consumer slot; NULL if nobody does. */
+    uint64_t client_id; /* The id of the client that held the slot last; 0 if none ever did. */
+    /* After a restart of the dispatcher: the slot was held before, and its client may come back. */
+    bool expected;
     bool bye;
     bool position_dirty;
     struct cw_state_position position;
     double wait_share;
-    /* finished batches that wait for its trainer, as last told; 0 = none, or not known */
+    /* The number of finished batches that wait for the trainer, as its client reported last; 0 if
+     * there are none or the number is not known. */
     uint64_t ready;
-    int64_t gone_ms; /* since when nobody holds it */
+    int64_t gone_ms; /* The time since which nobody holds the slot. */
 };
 
 struct cw_job_skip {
     uint64_t epoch;
-    struct cw_set items; /* of a sparse job: its batches, by their numbers */
+    struct cw_set items; /* In a sparse job these are numbers of batches, not of items. */
 };
 
 struct cw_job_due {
-    bool leases;   /* items may be leased that could not be before */
-    bool progress; /* sets or positions have changed since they were written */
-    bool row;      /* status, first epoch or error have changed since they were written */
+    bool leases; /* Some items may be leasable that were not before. */
+    /* The sets of items or the positions have changed since they were written to state.db. */
+    bool progress;
+    /* The status, the first epoch or the error has changed since it was written to state.db. */
+    bool row;
 };
 struct cw_job {
     struct cw_dispatcher *d;
     struct cw_job *next;
     char *id, *name;
     enum cw_job_status status;
-    bool row_written; /* its row is written, maybe not stored yet */
-    bool stored;      /* its row is stored: it may be told of */
-    uint64_t row_seq; /* of state.h: what must be stored for that */
-    /* what was asked for */
-    Cachew__V1__JobOptions *options; /* without graph */
+    bool row_written; /* The row of the job was written, but is not necessarily stored yet. */
+    bool stored;      /* The row of the job is stored, so peers may be told of the job. */
+    uint64_t row_seq; /* The row is stored when all writes up to this number are (cw_state_seq). */
+    /* ---- what the client asked for ---- */
+    Cachew__V1__JobOptions *options; /* The options as they were received, without the graph. */
     Cachew__V1__Graph *graph;
     struct cw_hash graph_fingerprint;
     uint64_t seed, epochs_n;
     struct cw_layout layout;
-    /* what preparing found */
+    /* ---- what the preparation found ---- */
     Cachew__V1__PlanInfo *info;
     struct cw_hash fingerprint;
     uint64_t items;
     struct cw_buf *manifest;
     struct cw_worker *preparing;
-    bool preparing_reports;   /* by its worker (an older one does not): */
-    uint64_t preparing_steps; /* how far it is */
-    int64_t preparing_ms;     /* when it last came on */
+    /* The worker that prepares the job reports how far it is. (Older workers do not.) */
+    bool preparing_reports;
+    uint64_t preparing_steps; /* The number of steps that the worker has reported. */
+    int64_t preparing_ms;     /* The time when that number grew last. */
     struct cw_deaths prepare_dead;
-    uint64_t prepared_by; /* the worker that did it; 0 = not known (any more) */
-    uint32_t barred_n;    /* shares whose workers see other files */
-    int64_t no_files_ms;  /* since when all its workers do; 0 = they do not */
+    uint64_t prepared_by; /* The id of the worker that prepared the job; 0 if it is not known. */
+    uint32_t barred_n;    /* The number of shares that are barred (model/other_files.h). */
+    /* The time since which all workers of the job see other files; 0 if one does not. */
+    int64_t no_files_ms;
     int error_code;
     char *error;
-    /* progress */
-    struct cw_epoch **epochs; /* of numbers first_epoch, first_epoch + 1, ... */
+    /* ---- progress ---- */
+    /* The open epochs, numbered first_epoch, first_epoch + 1, and so on. */
+    struct cw_epoch **epochs;
     size_t epochs_open, epochs_cap;
     uint64_t first_epoch;
-    struct cw_consumer *consumers; /* layout.consumers of them */
+    struct cw_consumer *consumers; /* There are layout.consumers of them. */
     struct cw_share *shares;
     struct cw_tenant *tenant;
-    double granted; /* workers' time: its fair share */
-    /* workers assigned to it (assign.c), those beside its trainer not counted */
+    double granted; /* The job's fair share, as a number of workers. */
+    /* The number of workers that are assigned to the job (scaling/assign.c), without local ones. */
     uint32_t assigned_n;
-    double worker_time; /* of each of these, about */
-    /* it gets one worker more, since it finds too little time on those that make up its share */
+    double worker_time; /* The part of each assigned worker's time that the job needs, about. */
+    /* The job is assigned one worker more than its fair share says, because the workers that it has
+     * are short of time. */
     bool has_extra;
-    struct cw_scaling *scaling;     /* NULL: it uses every worker */
-    struct cw_telemetry *telemetry; /* telemetry.h; NULL: nothing was measured yet */
-    /* ring of the jobs of the same function; itself when there is no other */
+    struct cw_scaling *scaling;     /* NULL if no policy decides about the job's workers. */
+    struct cw_telemetry *telemetry; /* NULL if nothing was measured yet (job/telemetry.h). */
+    /* Jobs of one function form a ring; a job without any other points to itself. */
     struct cw_job *next_same_function;
     struct cw_item_fault *faults;
     size_t faults_n, faults_cap;
-    struct cw_job_skip *skips; /* asked for, whichever epochs are open */
+    /* The items that were skipped by request, also of epochs that are not open. */
+    struct cw_job_skip *skips;
     size_t skips_n, skips_cap;
     uint64_t window, window_sent;
-    /* of the fill under way: items are leased below it, counted from the beginning of the first
-     * open epoch */
+    /* During a fill: items below this one may be leased. It is counted from the beginning of the
+     * first open epoch. */
     uint64_t window_end;
-    size_t workers_n; /* that serve it, when it was last looked */
-    /* no_lease_warning.c: since when nothing is leased though somebody waits; 0 = that is not so,
-     * INT64_MAX: it was told */
+    size_t workers_n; /* The number of workers that served the job at the last fill. */
+    /* The time since which nothing is leased although a trainer waits; 0 if that is not so, and
+     * INT64_MAX once it was logged (job/no_lease_warning.c). */
     int64_t no_lease_ms;
     struct cw_job_due due;
-    bool has_unsent_leases; /* shared jobs: there are leases that wait until they may be sent */
-    int64_t hold_until_ms;  /* after a restart: nothing is leased before */
-    /* measured */
+    /* Shared jobs: some leases are not sent yet, because their items' owners are not stored. */
+    bool has_unsent_leases;
+    /* After a restart of the dispatcher no items are leased before this time. */
+    int64_t hold_until_ms;
+    /* ---- measurements ---- */
     double item_bytes, item_ns, item_busy_ns, consume_rate;
     uint64_t consumed_since, skipped, recomputed, hedged, hedges_out, skipped_items, leased_n,
         shared;
     struct cw_usage usage, usage_stored;
     int64_t usage_stored_ms;
     int64_t rate_ms;
-    int64_t created_ms;   /* wall */
-    int64_t no_client_ms; /* since when there is no client; 0 = there is one */
-    int64_t no_worker_ms; /* since when it waits for a worker; 0 = it does not */
+    int64_t created_ms;   /* This is wall time. */
+    int64_t no_client_ms; /* The time since which the job has no client; 0 if it has one. */
+    int64_t no_worker_ms; /* The time since which the job waits for a worker; 0 if it does not. */
     int64_t waiting_sent_ms;
-    /* cache */
+    /* ---- cache ---- */
     struct cw_cache_use *cache_uses;
     size_t cache_uses_n;
-    struct cw_autocache_job *autocache; /* NULL: nothing is to be decided, or not yet */
-    char *cached_node; /* what a policy chose (cw_job_set_cached_node); NULL = none */
+    /* NULL if nothing is to be decided about caching, or not yet. */
+    struct cw_autocache_job *autocache;
+    /* The node at which a policy has the job cached (cw_job_set_cached_node); NULL if there is
+     * none. */
+    char *cached_node;
 };
 
-/* ---- model/job_model.c ---- */
-/* also one that is over: the latest of that name */
+/* ---- job_model.c ---- */
+/* Finds a job by id or name, also one that is over. Of several with one name it returns the
+ * latest. */
 struct cw_job *cw_job_find(struct cw_dispatcher *d, const char *id_or_name);
-/* one that can be joined */
+/* Finds a job of this name that a client can join. */
 struct cw_job *cw_job_find_named(struct cw_dispatcher *d, const char *name);
 bool cw_job_has_clients(const struct cw_job *job);
-/* A consumer's place was taken at some time: somebody can have received something. */
+/* Returns whether a client ever held a consumer slot, so that somebody may have received items. */
 bool cw_job_had_clients(const struct cw_job *job);
 const char *cw_job_tenant(const struct cw_job *job);
 /* ---- who_serves.c ---- */
-/* Whether the worker computes for the job or has something of it. Of one that uses every worker:
- * all but those that serve another job alone. */
+/* Returns whether clients of the job must keep a stream to the worker: it is assigned to the job or
+ * holds a lease of it. A job that uses all workers fetches from all but those that serve another
+ * job alone. */
 bool cw_job_fetches_from(const struct cw_job *job, const struct cw_worker *worker);
 bool cw_job_wants_workers(const struct cw_job *job);
-/* its own limit, and its tenant's; CW_NO_LIMIT = none */
+/* Returns the lower of the limits of the job and its tenant; CW_NO_LIMIT if there is none. */
 uint64_t cw_job_max_workers(const struct cw_job *job);
-/* no policy, no limit: it uses every worker, each for a part of its time */
+/* Returns whether neither a policy nor a limit decides about the job's workers: it uses a part of
+ * the time of each. */
 bool cw_job_uses_all_workers(const struct cw_job *job);
-/* Whether the worker is one of the job's. */
+/* Returns whether the worker is one of the job's. */
 bool cw_job_uses_worker(const struct cw_job *job, const struct cw_worker *worker);
-/* Workers that there could be. */
+/* Returns the most workers that there could be. */
 double cw_workers_possible(const struct cw_dispatcher *d);
-/* ---- model/job_model.c: epochs ---- */
-/* NULL: done, or too far ahead */
+/* ---- job_model.c: epochs ---- */
+/* Returns an open epoch; NULL if it is over or not open yet. */
 struct cw_epoch *cw_job_epoch(struct cw_job *job, uint64_t number);
-/* begins it, and those before */
+/* Opens the epoch and those before it. Returns NULL if it is over or too far ahead. */
 struct cw_epoch *cw_job_open_epoch(struct cw_job *job, uint64_t number);
-/* Shared: from now on the items are this consumer's, and a lease of them waits until that is
+/* Shared jobs: makes the consumer the owner of the items. A lease of them is sent only when that is
  * stored. */
 void cw_job_set_owner(struct cw_job *job, struct cw_epoch *epoch, uint32_t consumer,
                       const struct cw_set *items);
 double cw_job_epochs_left(const struct cw_job *job);
-double cw_job_epoch_done(const struct cw_job *job); /* share of the current one */
-/* ---- model/job_model.c: left out by request ---- */
-/* What is left out of an epoch; made when nothing is yet. */
+/* Returns the consumed fraction of the first open epoch. */
+double cw_job_epoch_done(const struct cw_job *job);
+/* ---- job_model.c: items skipped by request ---- */
+/* Returns the set of items of an epoch that were skipped by request. It is created if there is
+ * none. */
 struct cw_set *cw_job_skips_of(struct cw_job *job, uint64_t epoch);
-/* Leaves them out of an epoch that was opened or set back (NULL is accepted): epoch->skipped_unsent has what
- * clients must be sent (cw_clients_send_left_out). */
+/* Skips the requested items in an epoch that was just opened or set back (NULL is accepted).
+ * Clients must then be told of epoch->skipped_unsent (cw_clients_send_left_out). */
 void cw_job_skips_apply(struct cw_job *job, struct cw_epoch *epoch);
 void cw_job_skips_load(struct cw_job *job, uint64_t epoch, const struct cw_set *items);
 void cw_job_skips_free(struct cw_job *job);
-/* ---- model/job_model.c: nodes ---- */
-/* The place of a node of a job that is prepared; n_cacheable when there is none. It is looked
- * for from `near` on, since workers tell of them in order. */
+/* ---- job_model.c: nodes ---- */
+/* Returns the index of a node of a prepared job by its name; info->n_cacheable if there is no such
+ * node. The search begins at `near`, since workers report nodes in order. */
 size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);
 
 #endif

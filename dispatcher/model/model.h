@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control state of the dispatcher as plain structs, and questions and changes on it that need no
- * message, no disk and no clock but as an argument. This is the face of model/: it includes the rest.
+/* The control state of the dispatcher as plain structs, with questions and changes that need no
+ * message and no disk, and no clock except as an argument. This header is the face of model/: it
+ * includes the others.
  *
- *   config.h         what the dispatcher was told at its start
- *   worker.h         workers · client.h: trainers · job.h: jobs · share.h: what a worker has of a job
+ *   config.h         options of the dispatcher and built-in limits
+ *   worker.h         workers · client.h: clients · job_model.h: jobs · share.h: a worker with
+ *                    regard to a job
  *   epoch.h          the items of one epoch as sets of numbers
- *   window.h         how far ahead, and how much at a time
- *   item_faults.h    items that fail or kill · same_function.h: jobs that share outputs
+ *   window.h         how far ahead a job is leased, and how much a worker is given at a time
+ *   item_faults.h    items that fail or kill workers · same_function.h: jobs that share outputs
  *   other_files.h    workers that see other files than the job was prepared with
- *   tenants.h        whose jobs are whose, and what each may have
+ *   tenants.h        tenants, their limits and their use
  *   demand_window.h  what trainers measured · node_counters.h: what workers measured
  *
- *   who_serves.c     which worker serves which job: questions about two objects
- *   window_end.c     up to where items of a job are leased (window.h)
- *   worker_source.c  what workers tell of their source caches (worker.h)
- *   check_derived.c  what is kept twice for speed, compared with its source
+ *   who_serves.c     which worker serves which job
+ *   window_end.c     up to which item a job is leased (window.h)
+ *   worker_source.c  what workers report of their source caches (worker.h)
+ *   check_derived.c  compares what is kept twice for speed with its source
  *
- * One loop thread owns all of it, so there are no locks. Handlers change the model, write what must
- * outlive the process (state/state.h), and mark what is due; the end of the loop's iteration
- * (cycle.c) does what is due. */
+ * One loop thread owns all of it, so there are no locks. Handlers of messages change the model,
+ * write what must outlive the process (state/state.h), and mark what is due. The end of the loop
+ * iteration (cycle.c) does what is due. */
 #ifndef CW_DISPATCHER_MODEL_MODEL_H
 #define CW_DISPATCHER_MODEL_MODEL_H
 
@@ -52,36 +54,40 @@
 #include "wire/token.h"
 #include "wire/wire.h"
 
-struct cw_backup;            /* admin/backup.c */
-struct cw_cache_service;     /* cache/cache.h */
-struct cw_autocache_service; /* autocache/autocache.h */
-struct cw_http;              /* src/daemon */
-struct cw_parent_watch;      /* src/loop */
-struct cw_state;             /* state/state.h */
-struct cw_stored_waiter;     /* state/when_stored.c */
+struct cw_backup;            /* It is defined in admin/backup.c. */
+struct cw_cache_service;     /* It is defined in cache/cache.h. */
+struct cw_autocache_service; /* It is defined in autocache/autocache.h. */
+struct cw_http;              /* It is defined in src/daemon. */
+struct cw_parent_watch;      /* It is defined in src/loop. */
+struct cw_state;             /* It is defined in state/state_int.h. */
+struct cw_stored_waiter;     /* It is defined in state/when_stored.c. */
 
-struct cw_provision { /* provisioner.h */
+struct cw_provision { /* The provisioner in use (scaling/provisioner.c). */
     const struct cw_provisioner *kind;
     void *state;
-    double wanted;      /* workers, within the limits */
-    int64_t surplus_ms; /* since when there are too many; 0 = there are not */
+    double wanted; /* The number of workers that there should be, within the limits. */
+    /* The time since which there are more workers than wanted; 0 if there are not. */
+    int64_t surplus_ms;
 };
 
-struct cw_counts { /* since this dispatcher began */
+struct cw_counts { /* Counters since this dispatcher was started. */
     uint64_t workers_joined, workers_lost, commits_failed;
-    uint64_t decisions[6]; /* by kind, in the order of decision_record.c */
+    /* Decisions by kind, in the order of cw_decision_kinds (state/decision_record.c). */
+    uint64_t decisions[6];
 };
 
-/* What handlers found to be due for all jobs together. cycle.c does it at the end of the loop's iteration:
- * one function a bit, which clears it. What is due for one job, client or for the cache stands there
- * (struct cw_job_due, struct cw_client_due, struct cw_cache_due). */
+/* Work for all jobs together that handlers have found to be due. The end of the loop iteration
+ * (cycle.c) does it: one function for each bit, which clears the bit. What is due for one job, one
+ * client or the cache is marked there (struct cw_job_due, struct cw_client_due, struct
+ * cw_cache_due). */
 struct cw_due {
-    bool failed_jobs; /* jobs have failed: their clients are sent the error */
-    bool left_out;    /* epochs have items that are left out: clients are sent which */
-    bool assignment;  /* who has which workers may have changed */
-    bool slices;      /* or how much of each worker's time */
+    bool failed_jobs; /* Jobs have failed: their clients must be sent the error. */
+    bool left_out;    /* Epochs have skipped items that clients must be told of. */
+    bool assignment;  /* The assignment of workers to jobs may have changed. */
+    bool slices;      /* The time slices of workers may have changed. */
     bool
-        worker_lists; /* there are other workers, or jobs have others: clients are sent new lists */
+        /* Workers came or went, or jobs got others: clients must be sent new lists of workers. */
+        worker_lists;
 };
 struct cw_dispatcher {
     struct cw_loop *loop;
@@ -95,38 +101,43 @@ struct cw_dispatcher {
     struct cw_client *clients;
     struct cw_job *jobs;
     struct cw_strmap jobs_by_id;
-    /* of jobs that were removed by request, the last ones: their trainers do not begin them
-     * again */
+    /* The ids of the latest jobs that were removed by request. Their trainers are told so, and do
+     * not start them again. */
     struct cw_strmap removed_ids;
-    struct cw_strmap tenants;            /* by name */
-    int64_t charged_ms;                  /* time is charged up to here */
-    size_t workers_n, clients_n, jobs_n; /* workers that said hello; all clients; all jobs */
-    struct cw_map expected_workers;      /* by id: attached before the restart */
+    struct cw_strmap tenants; /* The tenants by name. */
+    int64_t charged_ms;       /* The time up to which the use of workers was charged to jobs. */
+    /* Workers that sent a valid hello; all clients; all jobs. */
+    size_t workers_n, clients_n, jobs_n;
+    /* Workers that were attached before a restart and may come back, by id. */
+    struct cw_map expected_workers;
     struct cw_provision provision;
     struct cw_parent_watch *parent_watch;
-    struct cw_cache_service *cache;         /* NULL = it has no cache */
-    struct cw_autocache_service *autocache; /* NULL: the same */
+    struct cw_cache_service *cache;         /* NULL if there is no cache. */
+    struct cw_autocache_service *autocache; /* NULL if there is no cache. */
     struct cw_timer *tick;
-    int64_t tick_ms;      /* its period now; 0 = stopped */
-    int64_t last_tick_ms; /* the last time, or when it was started */
+    int64_t tick_ms;      /* The present period of the tick; 0 while it is stopped. */
+    int64_t last_tick_ms; /* The time of the last tick, or of the timer's start. */
     int64_t started_ms;
-    /* after a transaction that failed: none is begun before */
+    /* After a failed transaction: the time before which none is begun, and the pause until then. */
     int64_t commit_retry_ms, commit_pause_ms;
-    struct cw_timer *retry; /* at that time */
-    bool unwritten;         /* the last transaction failed */
+    struct cw_timer *retry; /* The timer that ends that pause. */
+    bool unwritten;         /* The last transaction failed. */
     char unwritten_why[256];
-    struct cw_stored_waiter *waiters, **waiters_end; /* by what they wait for, lowest first */
-    struct cw_backup *backup;                        /* under way; NULL: none is */
-    uint64_t generation_seen; /* by a peer; more than this dispatcher's own */
+    /* Sorted by the write that they wait for, the lowest first. */
+    struct cw_stored_waiter *waiters, **waiters_end;
+    struct cw_backup *backup; /* The backup that is being made; NULL if there is none. */
+    /* The highest generation that a peer has seen, if it is above this dispatcher's own. */
+    uint64_t generation_seen;
     struct cw_counts counts;
-    struct cw_http *http; /* NULL = no metrics by HTTP */
+    struct cw_http *http; /* NULL if metrics are not served by HTTP. */
     struct cw_due due;
     bool stopping, exited;
-    unsigned signals; /* that told it to stop */
+    unsigned signals; /* The number of signals to stop that have come. */
     char address[512];
 };
 
-/* Stops the process if what is kept twice differs from its source (builds with fault points only). */
+/* Stops the process if something that is kept twice differs from its source. It does so in builds
+ * with fault points only. */
 void cw_check_derived(const struct cw_dispatcher *d);
 
 #endif

@@ -4,12 +4,12 @@
 #include <string.h>
 #include "base/mem.h"
 
-#define PRIOR_SAMPLES 64 /* what another job measured weighs no more than so many elements */
+#define PRIOR_SAMPLES 64 /* The measurements of another job count like at most so many elements. */
 
 struct totals {
     uint64_t elements, hits, cpu_ns, wall_ns, bytes;
 };
-struct seen { /* of a worker */
+struct seen { /* The totals that a worker sent last. */
     size_t n;
     struct totals nodes[];
 };

@@ -53,7 +53,7 @@ static struct cw_files_view look(struct cw_job *job, int64_t now)
 {
     struct cw_files_view view = {.grace_ms = job->d->options.grace_ms};
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {
-        /* one that is tried again, too, until it has computed something */
+        /* This also holds for a worker that is tried again, until it has computed something. */
         bool barred = share->other_files && cw_worker_is_usable(share->worker);
         view.barred = view.barred || barred;
         view.preparer = view.preparer || (barred && share->worker->id == job->prepared_by);
@@ -61,7 +61,7 @@ static struct cw_files_view look(struct cw_job *job, int64_t now)
     for (const struct cw_worker *w = job->d->workers; view.barred && !view.others && w;
          w = w->next) {
         const struct cw_share *share = cw_share_find(job, w);
-        /* or may become so */
+        /* The worker serves the job, or may be assigned to it. */
         bool its = w->only_job[0] == '\0' || strcmp(w->only_job, job->id) == 0;
         view.others = its && cw_worker_is_usable(w) && !(share && share->other_files);
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of the same function want the same bytes, and a worker computes an item once for all of
- * them that ask it while it has it. So an item is leased to the worker that was leased it for
- * another such job, if that one can take it. This is about speed alone: whoever gets the lease
- * computes the same. */
+/* Jobs of the same function want the same bytes, and a worker that still has an item for one of
+ * them does not compute it again for another. So an item is leased to the worker that got it for
+ * another such job, if that worker can take it. Only speed depends on this: any worker computes the
+ * same. */
 #include "dispatcher/model/model.h"
 
-#define SIBLINGS_ASKED 8 /* of many: enough to find who has it */
-#define RUNS_MAX 256     /* remembered of an epoch */
+/* Of many jobs of one function, so many are asked. That is enough to find who has an item. */
+#define SIBLINGS_ASKED 8
+#define RUNS_MAX 256 /* A share remembers at most so many runs of items of an epoch. */
 
 static bool is_same_function(const struct cw_job *a, const struct cw_job *b)
 {
@@ -38,23 +39,23 @@ void cw_same_function_join(struct cw_job *job)
 
 void cw_same_function_note(struct cw_share *share, uint64_t epoch, const struct cw_set *items)
 {
-    struct cw_lease_history *given = &share->history[0];
+    struct cw_lease_history *history = &share->history[0];
     for (size_t i = 0; i < CW_HISTORY_EPOCHS; i++) {
         struct cw_lease_history *g = &share->history[i];
         if (g->epoch == epoch && g->items.n > 0) {
-            given = g;
+            history = g;
             break;
         }
-        if (given->items.n > 0 && (g->items.n == 0 || g->epoch < given->epoch))
-            given = g;
+        if (history->items.n > 0 && (g->items.n == 0 || g->epoch < history->epoch))
+            history = g;
     }
-    if (given->epoch != epoch || given->items.n == 0) {
-        cw_set_clear(&given->items);
-        given->epoch = epoch;
+    if (history->epoch != epoch || history->items.n == 0) {
+        cw_set_clear(&history->items);
+        history->epoch = epoch;
     }
-    cw_set_add_all(&given->items, items);
-    while (given->items.n > RUNS_MAX)
-        cw_set_remove(&given->items, given->items.v[0].lo, given->items.v[0].hi);
+    cw_set_add_all(&history->items, items);
+    while (history->items.n > RUNS_MAX)
+        cw_set_remove(&history->items, history->items.v[0].lo, history->items.v[0].hi);
 }
 
 void cw_same_function_forget(struct cw_share *share)
@@ -63,7 +64,7 @@ void cw_same_function_forget(struct cw_share *share)
         cw_set_fini(&share->history[i].items);
 }
 
-static const struct cw_set *given_of(const struct cw_share *share, uint64_t epoch)
+static const struct cw_set *history_of(const struct cw_share *share, uint64_t epoch)
 {
     for (size_t i = 0; i < CW_HISTORY_EPOCHS; i++)
         if (share->history[i].epoch == epoch && share->history[i].items.n > 0)
@@ -71,7 +72,8 @@ static const struct cw_set *given_of(const struct cw_share *share, uint64_t epoc
     return NULL;
 }
 
-/* It will take the item soon; but nobody is idle while another has enough. */
+/* Returns whether the worker will take the item soon. If the asking worker is idle, one that has
+ * enough to do already does not count. */
 static bool can_take(const struct cw_worker *worker, const struct cw_share *asking, bool idle,
                      int64_t now)
 {
@@ -96,18 +98,18 @@ bool cw_same_function_allows(const struct cw_share *share, uint64_t epoch, struc
          other != job && asked < SIBLINGS_ASKED; other = other->next_same_function, asked++) {
         for (const struct cw_share *s = other->status == CW_JOB_RUNNING ? other->shares : NULL; s;
              s = s->next_of_job) {
-            const struct cw_set *given = given_of(s, epoch);
+            const struct cw_set *history = history_of(s, epoch);
             uint64_t next;
-            if (!given)
+            if (!history)
                 continue;
             struct cw_interval *cut = s->worker == share->worker ? &mine : &theirs;
-            if (cw_set_has(given, run->lo)) {
-                cut->hi = CW_MIN(cut->hi, cw_set_first_absent(given, run->lo));
+            if (cw_set_has(history, run->lo)) {
+                cut->hi = CW_MIN(cut->hi, cw_set_first_absent(history, run->lo));
                 if (s->worker == share->worker)
                     is_mine = true;
                 else
                     is_theirs = is_theirs || can_take(s->worker, share, idle, now);
-            } else if (cw_set_first_present(given, run->lo, &next)) {
+            } else if (cw_set_first_present(history, run->lo, &next)) {
                 cut->hi = CW_MIN(cut->hi, next);
             }
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A share: what a worker has of a job, made when it is first needed, and how much more it may get. */
+/* Shares: one is created when a job first needs the worker. How much more of the job the worker may
+ * get is decided here. */
 #include "dispatcher/model/model.h"
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker)
@@ -24,9 +25,9 @@ uint64_t cw_share_target(const struct cw_share *share)
                   share->worker->threads);
 }
 
-/* How many items the share may get: up to its target when it has less than half of that; and
- * what was lost elsewhere even when it has enough, since workers compute the lowest items first
- * and the client waits for them (hole). */
+/* A share with less than half of its target may get items up to the target. Items that were lost
+ * with another worker (hole) may be given to it even if it has enough, because workers compute the
+ * lowest items first and the client waits for these. */
 uint64_t cw_share_allowance(const struct cw_share *share, bool hole)
 {
     const struct cw_job *job = share->job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a worker has of a job: a share, with its leases. */
+/* A share: one worker with regard to one job, with the leases that the worker holds of the job. */
 #ifndef CW_DISPATCHER_MODEL_SHARE_H
 #define CW_DISPATCHER_MODEL_SHARE_H
 
@@ -12,62 +12,73 @@ struct cw_job;
 struct cw_worker;
 
 struct cw_lease {
-    struct cw_lease *next; /* of the share, oldest first */
+    struct cw_lease *next; /* The next lease of the share; the oldest is first. */
     uint64_t counter;
     uint64_t epoch;
-    struct cw_set items; /* not received, not handed back */
-    struct cw_set todo;  /* of these: not reported as computed */
+    struct cw_set items; /* The items that are neither received nor handed back. */
+    struct cw_set todo;  /* Those of the items that were not reported as computed. */
     int64_t given_ms;
-    bool hedge;        /* the items are leased to another worker too */
-    bool full;         /* no more items join it */
-    uint32_t consumer; /* shared jobs: whose they are */
-    /* shared jobs: it is sent when all that was written up to here is stored; 0 = it is sent */
+    bool hedge;        /* The items are leased to another worker as well. */
+    bool full;         /* No more items join the lease. */
+    uint32_t consumer; /* Shared jobs: the consumer that owns the items. */
+    /* Shared jobs: the lease is sent when all writes up to this number are stored; 0 if it was
+     * sent. */
     uint64_t after_seq;
 };
 
-/* what a worker was leased of an epoch, received or not: of this it may have the results for
- * another job */
+/* The items of an epoch that were leased to a worker, received or not. The worker may still have
+ * their outputs for another job of the same function. */
 struct cw_lease_history {
     uint64_t epoch;
     struct cw_set items;
 };
 
-struct cw_share { /* of a worker in a job */
+struct cw_share {
     struct cw_share *next_of_job, *next_of_worker;
     struct cw_job *job;
     struct cw_worker *worker;
     struct cw_lease *leases;
     bool spec_sent;
-    uint64_t todo_n;             /* items, over all leases */
-    uint64_t target;             /* items it should have to do */
-    uint64_t fill_allowance;     /* of the fill under way: what it may still get */
-    bool fill_extended;          /* of the fill under way: it got more, for a hole */
-    struct cw_lease *fill_lease; /* of the fill under way */
-    bool fill_complete;          /* the last fill reached the target */
-    bool assigned;               /* scaling.h: the worker is one of the job's */
-    double worker_time;          /* of the worker's, as much as its share needs */
-    /* of the worker's time and memory, of those jobs that use it; 0 = not known yet */
+    uint64_t todo_n;         /* The number of items still to be computed, over all leases. */
+    uint64_t target;         /* The number of items that the worker should have to compute. */
+    uint64_t fill_allowance; /* During a fill: how many items the share may still get. */
+    /* During a fill: the allowance was extended, so that lost items are computed again at once. */
+    bool fill_extended;
+    /* During a fill: the lease that items join, which is not sent yet. */
+    struct cw_lease *fill_lease;
+    bool fill_complete; /* The last fill gave the share all that it was allowed. */
+    bool assigned;      /* The worker is assigned to the job (scaling/assign.c). */
+    double worker_time; /* The part of the worker's time that the job's fair share needs. */
+    /* The fraction of the worker's threads and memory that the job gets while other jobs want them;
+     * 0 if it is not known yet. */
     double slice;
     double slice_sent;
-    uint64_t assigned_done_n;     /* done_n then */
-    double rate;                  /* items per second, 0 = unknown */
-    int64_t done_ms;              /* when it last reported something */
-    int64_t unreachable_until_ms; /* a client cannot reach the worker: no leases until then */
-    bool barred;                  /* other_files.h: the worker sees other files: no leases */
-    char *other_files;            /* what it said of that, last; NULL = nothing */
-    int64_t barred_ms;            /* when */
+    uint64_t assigned_done_n; /* The value of done_n when the worker was assigned. */
+    double rate;     /* The items that the worker completes per second; 0 if that is not known. */
+    int64_t done_ms; /* The time of the worker's last report of completed items. */
+    /* A client cannot reach the worker, so nothing is leased to it before this time. */
+    int64_t unreachable_until_ms;
+    /* The worker sees other files than the job was prepared with, so nothing is leased to it
+     * (model/other_files.h). */
+    bool barred;
+    char *other_files; /* The worker's last message about such files; NULL if there is none. */
+    int64_t barred_ms; /* The time since which it is barred. */
     uint64_t done_n;
-    struct cw_lease_history history[CW_HISTORY_EPOCHS]; /* the latest epochs */
+    struct cw_lease_history history[CW_HISTORY_EPOCHS]; /* The latest epochs. */
 };
 
 struct cw_share *cw_share_get(struct cw_job *job, struct cw_worker *worker);
 struct cw_share *cw_share_find(const struct cw_job *job, const struct cw_worker *worker);
-bool cw_share_serves(const struct cw_share *share);  /* the worker is one of the job's */
-bool cw_share_is_used(const struct cw_share *share); /* and the job wants workers now */
+/* Returns whether the worker may get leases of the job. */
+bool cw_share_serves(const struct cw_share *share);
+/* Returns the same, if the job wants workers now. */
+bool cw_share_is_used(const struct cw_share *share);
 double cw_share_slice(const struct cw_share *share);
-/* Items that it should have to do, of the part of the worker's time that is the job's. */
+/* Returns the number of items that the worker should have to compute, in the part of its time that
+ * belongs to the job. */
 uint64_t cw_share_target(const struct cw_share *share);
-/* allocate.c: how many items the share may get now. Hole: they were lost elsewhere. */
+/* Returns how many items the share may get. `hole`: the items were leased before and lost with
+ * another worker. */
 uint64_t cw_share_allowance(const struct cw_share *share, bool hole);
 
 #endif

@@ -28,7 +28,7 @@ static bool read_value(enum key key, const char *text, struct cw_tenant_limits *
                limits->weight <= WEIGHT_MAX;
     case KEY_MAX_WORKERS:
         return cw_str_to_u64(text, &limits->max_workers) && limits->max_workers > 0;
-    case KEY_MAX_JOBS: /* 0: only tenants that have a rule of their own may have jobs */
+    case KEY_MAX_JOBS: /* With 0, only tenants that have a rule of their own may have jobs. */
         return cw_str_to_u64(text, &limits->max_jobs);
     case KEY_MAX_MEMORY:
         return cw_str_to_bytes(text, &limits->max_memory) && limits->max_memory > 0;
@@ -142,7 +142,7 @@ bool cw_tenant_rules_have_quota(const struct cw_arg_list *rules)
     return false;
 }
 
-/* ---- those that there are ---- */
+/* ---- known tenants ---- */
 
 struct cw_tenant *cw_tenant_get(struct cw_dispatcher *d, const char *name)
 {

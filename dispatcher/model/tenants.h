@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tenants: whose jobs are whose, what each may have, and what it has used (docs/tenants.md).
+/* Tenants: which jobs are whose, what a tenant may have, and what it has used (docs/tenants.md).
  * Loop thread. */
 #ifndef CW_DISPATCHER_MODEL_TENANTS_H
 #define CW_DISPATCHER_MODEL_TENANTS_H
@@ -18,36 +18,37 @@ struct cw_dispatcher;
 struct cw_job;
 
 struct cw_tenant_limits {
-    double weight;                                           /* of its share of the fleet */
-    uint64_t max_workers, max_jobs, max_memory, cache_quota; /* CW_NO_LIMIT = none */
+    double weight; /* The weight of the tenant in the fair division of the fleet. */
+    uint64_t max_workers, max_jobs, max_memory, cache_quota; /* CW_NO_LIMIT if there is no limit. */
 };
 struct cw_tenant {
     char *name;
     struct cw_tenant_limits limits;
-    struct cw_usage past; /* of jobs that are removed */
-    bool dirty;           /* past is to be stored */
-    size_t index;         /* of the shares under way (fair_share.c) */
+    struct cw_usage past; /* The use of jobs that were removed. */
+    bool dirty;           /* `past` must be written to state.db. */
+    size_t index; /* The tenant's index while fair shares are computed (scaling/fair_share.c). */
 };
 
-/* Of the values of --tenant, "NAME:KEY=VALUE,...": what name may have. A key that its own does
- * not give is as in the one of "*". */
+/* Returns the limits of the tenant according to the values of --tenant ("NAME:KEY=VALUE,..."). A
+ * key that the tenant's own rules do not give is taken from those of "*". */
 struct cw_tenant_limits cw_tenant_limits_of(const struct cw_arg_list *rules, const char *name);
 int cw_tenant_rules_check(const struct cw_arg_list *rules, struct cw_err *err);
-/* Whether any rule has a quota of the cache. */
+/* Returns whether any rule has a quota of the cache. */
 bool cw_tenant_rules_have_quota(const struct cw_arg_list *rules);
 
-/* Makes it when it is not there; "" = "default". */
+/* Returns the tenant, which is created if it is new. "" means "default". */
 struct cw_tenant *cw_tenant_get(struct cw_dispatcher *d, const char *name);
-void cw_tenants_open(struct cw_dispatcher *d); /* those that are named in rules */
+void cw_tenants_open(struct cw_dispatcher *d); /* Creates the tenants that are named in rules. */
 void cw_tenants_close(struct cw_dispatcher *d);
 
-/* What its jobs that are not over have. */
+/* What the jobs of a tenant that are not over use. */
 struct cw_tenant_load {
-    uint64_t jobs, memory; /* memory: buffers of their clients */
+    uint64_t jobs, memory; /* memory: the sum of the buffers of their clients. */
 };
 struct cw_tenant_load cw_tenant_load(const struct cw_dispatcher *d, const struct cw_tenant *tenant);
 uint64_t cw_job_memory(const Cachew__V1__JobOptions *options);
-/* Whether a further job of these options may begin. LIMIT: says which one, and what to do. */
+/* Checks whether a further job with these options may begin. The error LIMIT names the limit that
+ * is reached and the remedy. */
 int cw_tenant_admits(struct cw_dispatcher *d, const Cachew__V1__JobOptions *options,
                      struct cw_err *err);
 

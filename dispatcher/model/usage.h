@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 struct cw_usage {
-    uint64_t elements, bytes, cpu_ns; /* computed by workers */
-    double remote_s, local_s;         /* of workers */
-    double client_s;                  /* of attached trainers */
-    double cost;                      /* by the prices of each moment */
+    uint64_t elements, bytes, cpu_ns; /* These were computed by workers. */
+    double remote_s, local_s; /* The time of workers, on other hosts and on the trainers' hosts. */
+    double client_s;          /* The time of attached trainers. */
+    double cost;              /* The cost by the prices that were valid at the time. */
 };
 
 #endif

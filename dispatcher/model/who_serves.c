@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about two objects: whether a worker serves a job, whether a share is used. They look
- * at the model alone, and change nothing. */
+/* Questions about a worker and a job together: whether the worker serves the job, whether a share
+ * is in use. They change nothing. */
 #include <string.h>
 
 #include "dispatcher/model/model.h"

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far ahead a job is computed (window), and how much of it a worker has in hand (target).
- * Both follow from what is measured; neither shows in the data. */
+/* How far ahead a job is leased (its window), and how many items a worker should have (the target
+ * of a share). Both follow from measurements, and neither influences the data. */
 #include "dispatcher/model/model.h"
 
-#define AHEAD_BYTES (64u << 20) /* computed ahead before anything is known of the rate */
-#define AHEAD_S 2.0             /* of consumption */
+/* So much is computed ahead while the rate of consumption is not known. */
+#define AHEAD_BYTES (64u << 20)
+#define AHEAD_S 2.0 /* So many seconds of consumption are computed ahead. */
 #define WINDOW_MAX (1u << 20)
 #define TARGET_MAX 8192
 #define GROWTH 8
 
 static uint64_t chosen_window(const struct cw_job *job, size_t threads)
 {
-    /* Trainers that step together all need a batch before one of them asks for another. */
+    /* Trainers that advance in step all need a batch before one of them asks for another. */
     uint64_t least = job->layout.mode == CW_MODE_COORDINATED ? job->layout.consumers : 1;
     if (job->options->window > 0)
         return CW_MAX(CW_MIN(job->options->window, WINDOW_MAX), least);
-    /* Each consumer has a buffer of its own; in a sparse job every one holds every item. */
+    /* Each consumer has its own buffer; in a sparse job each consumer receives every item. */
     double parts = job->layout.to_all ? 1 : job->layout.consumers;
     double buffer = parts * (job->options->buffer_bytes > 0 ? (double)job->options->buffer_bytes
                                                             : (double)CW_BUFFER_DEFAULT);
     double items = 2 * (double)threads + 2 * parts;
     items = CW_MAX(items, job->consume_rate * AHEAD_S);
-    /* What a change of the workers does shows once what was computed before it is consumed: a
-     * job that is scaled does without more than that, and what its workers need so as not to
-     * wait for each other and for acknowledgements, also where they are only just enough. */
+    /* The effect of a change of workers shows only when what was computed before it is consumed. So
+     * a scaled job computes no more ahead than its workers need in order not to wait for each other
+     * or for acknowledgements, even where they are only just enough. */
     bool timed = job->scaling && job->consume_rate > 0;
     if (timed && job->item_busy_ns > 0) {
         double lease_s = (double)job->d->options.lease_ms / 1000,
@@ -41,13 +42,14 @@ static uint64_t chosen_window(const struct cw_job *job, size_t threads)
 uint64_t cw_window_items(const struct cw_job *job, size_t threads)
 {
     uint64_t items = chosen_window(job, threads);
-    /* Only so many epochs are open: clients must not wait with their word for a window that is
-     * never reached. */
+    /* Only CW_EPOCHS_AHEAD epochs are open at a time. A client must not delay its acknowledgements
+     * for a window that can never be reached. */
     return job->items > 0 && job->items < WINDOW_MAX ? CW_MIN(items, job->items * CW_EPOCHS_AHEAD)
                                                      : items;
 }
 
-/* What a new worker gets follows from what the others do; the first of a job gets a little. */
+/* The target of a new worker follows from the speed of the job's other workers; the first worker of
+ * a job gets a small one. */
 void cw_share_first_target(struct cw_share *share)
 {
     double threads = share->worker->threads, target = 2 * threads;
@@ -68,16 +70,16 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
     struct cw_job *job = share->job;
     uint64_t computed_n = done_n - CW_MIN(done->shared, done_n), wall_ns = done->wall_ns,
              bytes = done->bytes;
-    /* also of items without rows: they take no room */
+    /* Items without rows count as well, although they need no memory. */
     job->item_bytes = CW_MAX(mix(job->item_bytes, (double)bytes / (double)done_n), 1);
     if (wall_ns > 0 && computed_n > 0)
         job->item_ns = mix(job->item_ns, (double)wall_ns / (double)computed_n);
     if (done->busy_ns > 0 && computed_n > 0)
         job->item_busy_ns = mix(job->item_busy_ns, (double)done->busy_ns / (double)computed_n);
-    if (job->item_ns <= 0) /* another job of the function computes them all */
+    if (job->item_ns <= 0) /* Another job of the same function computes all items. */
         job->item_ns = job->next_same_function->item_ns;
-    /* Observed while it was busy; and what one item's time promises when they are not
-     * overlapped. */
+    /* The rate is the one that was observed while the worker was busy, or what the time of one item
+     * promises, if that is more. */
     int64_t took_ms = share->done_ms > 0 ? CW_MAX(now - share->done_ms, 1) : 0;
     if (took_ms > 0)
         share->rate = mix(share->rate, (double)done_n * 1000 / (double)took_ms);
@@ -86,7 +88,7 @@ void cw_share_retarget(struct cw_share *share, const Cachew__V1__Progress__Done 
     if (wall_ns > 0)
         rate = CW_MAX(rate, (double)computed_n * 1e9 / (double)wall_ns);
     double want = rate * (double)job->d->options.lease_ms / 1000;
-    /* it ran dry though there was work: it can do more than was seen */
+    /* The worker ran out of work although more was there, so it can do more than was measured. */
     if (share->todo_n == 0 && share->fill_complete)
         want = CW_MAX(want, 2 * (double)share->target);
     want = CW_MIN(want, GROWTH * (double)share->target);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Up to where items are leased. Of a dense job an item is a batch, and a window beyond the
- * lowest unconsumed one is enough. A batch of a sparse job may span more items than any window:
- * they stay unconsumed until it is full, so what the next batch lacks counts from what has come. */
+/* Up to which item a job is leased. In a dense job an item is a batch, so a window beyond the
+ * lowest unconsumed item is enough. A batch of a sparse job may span more items than any window,
+ * and all of them stay unconsumed until the batch is full. So for the next batch the window begins
+ * at what was received. */
 #include "dispatcher/model/model.h"
 
-/* Of several consumers one may have so many finished batches waiting while another has none;
- * above that it is behind, and is waited for. Trainers that step together differ by one batch,
- * and by one more with each epoch whose last step not all of them have. */
+/* If a consumer has more finished batches waiting than this, another consumer is behind, and the
+ * job waits for that one. Trainers that advance in step differ by one batch, and by one more for
+ * each epoch whose last step not all of them have. */
 #define READY_MAX 16
 
-/* One that is away has no more than this of what the others may have: a step of all consumers,
- * and a window. */
+/* A consumer that is away holds the others back: they may get a step of all consumers and a window
+ * more than it has. */
 static bool is_ahead(const struct cw_window_consumer *place, const struct cw_window_consumer *away,
                      size_t n)
 {
@@ -27,7 +28,7 @@ uint64_t cw_window_end(uint64_t unconsumed, uint64_t window,
                        const struct cw_window_consumer *places, size_t n)
 {
     uint64_t end = unconsumed + window, cap = UINT64_MAX;
-    const struct cw_window_consumer *away = NULL; /* the one that is furthest behind */
+    const struct cw_window_consumer *away = NULL; /* The absent consumer that is furthest behind. */
     for (size_t i = 0; i < n; i++) {
         if (places[i].here && places[i].ready > READY_MAX)
             return end;
@@ -47,8 +48,8 @@ uint64_t cw_window_end(uint64_t unconsumed, uint64_t window,
     return end;
 }
 
-/* The first item that the consumer has not received, counted from the beginning of the first
- * open epoch. */
+/* Returns the first item that the consumer has not received, counted from the beginning of the
+ * first open epoch. */
 static uint64_t first_unreceived(const struct cw_job *job, uint32_t consumer)
 {
     for (size_t i = 0; i < job->epochs_open; i++) {
@@ -61,8 +62,8 @@ static uint64_t first_unreceived(const struct cw_job *job, uint32_t consumer)
 
 uint64_t cw_job_window_end(struct cw_job *job)
 {
-    /* what each consumer may have in hand is the bound, so that a slow one does not hold the
-     * others */
+    /* In a shared job the consumers' own buffers are the limit, so that a slow consumer does not
+     * hold the others back. */
     if (job->layout.mode == CW_MODE_SHARED)
         return 2 * job->items;
     struct cw_epoch *first = cw_job_open_epoch(job, job->first_epoch);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker: its stream, and what it said of itself. Its shares say what it has of each job. */
+/* A worker: its stream, and what it has reported of itself. Its shares say what it has of each
+ * job. */
 #ifndef CW_DISPATCHER_MODEL_WORKER_H
 #define CW_DISPATCHER_MODEL_WORKER_H
 
 #include "cachew/v1/fleet.pb-c.h"
 #include "dispatcher/model/config.h"
 
-struct cw_catalogue_key; /* cache/catalogue.h */
+struct cw_catalogue_key; /* It is defined in cache/catalogue.h. */
 struct cw_dispatcher;
 struct cw_job;
 struct cw_share;
@@ -17,33 +18,39 @@ struct cw_worker {
     struct cw_dispatcher *d;
     struct cw_worker *next;
     struct cw_stream *stream;
-    bool said_hello; /* said, and it counts; else the rest is unset */
-    bool failed;     /* its stream is being ended */
+    bool said_hello; /* A valid hello was received. The fields below are unset without it. */
+    bool failed;     /* The stream of the worker is being ended. */
     bool draining;
-    bool retiring; /* was told to drain: it is not needed */
+    bool retiring; /* The dispatcher has told the worker to drain, because no job needs it. */
     uint64_t id;
     char *address, *host_id, *version, *only_job;
     uint32_t threads, pid;
     uint64_t budget_bytes, budget_used, done_n;
     double cpu_share, cpu_cores;
-    uint32_t host_cpus; /* 0 = the two below are not known */
+    /* The number of CPUs of the worker's host; 0 if the two fields below are not known. */
+    uint32_t host_cpus;
     double host_cpu_share, host_load;
-    Cachew__V1__SourceTier **source_tiers; /* tiers of its source cache, as last told */
+    /* The tiers of its source cache, as the worker reported last. */
+    Cachew__V1__SourceTier **source_tiers;
     size_t source_tiers_n;
     int64_t last_heard_ms, since_ms;
     struct cw_share *shares;
-    /* cache */
-    bool counted_before; /* its totals of the cache began under an earlier dispatcher */
-    struct cw_catalogue_key **cache_keys; /* of which it was told the chunks */
+    /* ---- cache ---- */
+    /* Its counters of the cache include counts that an earlier dispatcher has seen already. */
+    bool counted_before;
+    struct cw_catalogue_key **cache_keys; /* The keys whose chunks the worker is notified of. */
     size_t cache_keys_n, cache_keys_cap;
-    Cachew__V1__StoreState *store_state; /* what it said last, or NULL */
+    /* What the worker last reported of the cache's store; NULL if it has not. */
+    Cachew__V1__StoreState *store_state;
 };
 
-bool cw_worker_is_usable(const struct cw_worker *worker);      /* attached, and to stay */
-bool cw_worker_serves_any_job(const struct cw_worker *worker); /* and for any job */
-/* may get leases of it */
+/* Returns whether the worker is attached and is not about to leave. */
+bool cw_worker_is_usable(const struct cw_worker *worker);
+/* Returns whether the worker is usable, and not reserved for one job. */
+bool cw_worker_serves_any_job(const struct cw_worker *worker);
+/* Returns whether the worker may be leased items of the job. */
 bool cw_worker_serves(const struct cw_worker *worker, const struct cw_job *job);
-/* Keeps what it reported of the tiers of its source cache, or forgets it. */
+/* Stores what the worker reported of the tiers of its source cache, or removes it. */
 void cw_worker_set_source_tiers(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 void cw_worker_clear_source_tiers(struct cw_worker *worker);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What workers tell of their source caches: the last word of each is kept, for `cachew cache
- * status`. */
+/* What workers report of their source caches. The last report of each worker is kept for `cachew
+ * cache status`. */
 #include "base/mem.h"
 #include "dispatcher/model/model.h"
 
