@@ -13,7 +13,7 @@ struct now { /* what the policy would say */
     bool decided;
 };
 
-static void think(struct cw_autocache_job *decider, struct now *ret_now)
+static void ask_autocache(struct cw_autocache_job *decider, struct now *ret_now)
 {
     struct cw_autocache_view view;
     struct cw_autocache_decision d = {0};
@@ -122,7 +122,7 @@ static void explain(struct cw_job *job, struct cw_call *call)
     answer.policy = decider ? (char *)(uintptr_t)decider->option : empty;
     if (decider) {
         answer.hits = job->telemetry ? (uint64_t)job->telemetry->nodes.all_hits : 0;
-        think(decider, &now);
+        ask_autocache(decider, &now);
         answer.now = &now.decision;
         answer.decided = now.decided;
     }

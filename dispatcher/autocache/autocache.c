@@ -4,10 +4,11 @@
 #include <string.h>
 
 #define UNDECIDED_MS 250
-#define PROBE_AGAIN_MS 30000 /* a store that could not be tried */
-#define PROBE_WAIT_MS 15000  /* decisions wait for it so long */
+/* A benchmark of the store that failed is tried again after this time. */
+#define BENCHMARK_RETRY_MS 30000
+#define BENCHMARK_WAIT_MS 15000 /* Decisions wait at most so long for the benchmark of the store. */
 
-/* ---- the dispatcher's part ---- */
+/* ---- the service of the dispatcher ---- */
 
 void cw_autocache_open(struct cw_dispatcher *d)
 {
@@ -33,17 +34,17 @@ void cw_autocache_close(struct cw_dispatcher *d)
     cw_mem_free(cw_steal(&d->autocache));
 }
 
-static bool is_probing(struct cw_autocache_service *deciding, const char *url, int64_t now)
+static bool is_benchmarking(struct cw_autocache_service *service, const char *url, int64_t now)
 {
-    const struct cw_store_benchmark_result *result = cw_store_benchmark_result(deciding->benchmark);
+    const struct cw_store_benchmark_result *result = cw_store_benchmark_result(service->benchmark);
     if (!result)
-        return now - deciding->benchmark_ms < PROBE_WAIT_MS;
-    if (result->points_n == 0 && now - deciding->benchmark_ms > PROBE_AGAIN_MS) {
+        return now - service->benchmark_ms < BENCHMARK_WAIT_MS;
+    if (result->points_n == 0 && now - service->benchmark_ms > BENCHMARK_RETRY_MS) {
         cw_log_debug(CW_LOG_MOD, "the speed of the cache's store could not be measured: %s",
                      result->err.msg);
-        cw_store_benchmark_free(deciding->benchmark);
-        deciding->benchmark = cw_store_benchmark_start(url);
-        deciding->benchmark_ms = now;
+        cw_store_benchmark_free(service->benchmark);
+        service->benchmark = cw_store_benchmark_start(url);
+        service->benchmark_ms = now;
     }
     return false;
 }
@@ -54,7 +55,7 @@ void cw_autocache_worker_gone(struct cw_worker *worker)
         cw_cache_rates_forget(&worker->d->autocache->cache, worker->id);
 }
 
-/* ---- what workers tell ---- */
+/* ---- reports of workers ---- */
 
 void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progress *progress)
 {
@@ -76,7 +77,7 @@ void cw_autocache_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
     }
 }
 
-/* ---- a job's part ---- */
+/* ---- the controller of one job ---- */
 
 struct cw_autocache_job *cw_autocache_of(struct cw_job *job)
 {
@@ -117,8 +118,9 @@ void cw_autocache_free(struct cw_job *job)
     cw_mem_free(decider);
 }
 
-/* It cannot be done. What the job itself asks for is its user's mistake; the dispatcher's option
- * is meant for other jobs. */
+/* The policy cannot decide for this job. If the job itself named the policy, that is its user's
+ * mistake and the code is returned. The dispatcher's own option is meant for other jobs as well, so
+ * nothing happens. */
 static int refuse(struct cw_autocache_job *decider, const struct cw_err *err)
 {
     struct cw_job *job = decider->job;
@@ -130,10 +132,10 @@ static int refuse(struct cw_autocache_job *decider, const struct cw_err *err)
     return job->options->autocache[0] != '\0' ? err->code : 0;
 }
 
-static bool is_news(const struct cw_autocache_job *decider, const struct cw_autocache_decision *d)
+static bool is_new_decision(const struct cw_autocache_job *decider,
+                            const struct cw_autocache_decision *d)
 {
-    /* The same again is news when it is said after a measured epoch, and promises something
-     * else. */
+    /* An equal decision is new if it follows a measured epoch and predicts another time. */
     bool other = d->epoch_ns > 1.5 * decider->predicted_ns + 0.1e9 ||
                  d->epoch_ns < decider->predicted_ns / 1.5 - 0.1e9;
     return !decider->has_decision || decider->current != d->node ||
@@ -177,7 +179,7 @@ static void carry_out(struct cw_autocache_job *decider, const struct cw_autocach
     cw_fault_point("dispatcher.decision");
 }
 
-static int ask(struct cw_autocache_job *decider, int64_t now, struct cw_err *err)
+static int ask_policy(struct cw_autocache_job *decider, int64_t now, struct cw_err *err)
 {
     struct cw_autocache_view view;
     struct cw_autocache_decision decision = {0};
@@ -185,15 +187,16 @@ static int ask(struct cw_autocache_job *decider, int64_t now, struct cw_err *err
     decider->ask_due = false;
     decider->last_asked_ms = now;
     cw_autocache_view_init(decider, &view);
-    if (is_probing(decider->job->d->autocache, decider->job->d->options.cache_store, now))
+    if (is_benchmarking(decider->job->d->autocache, decider->job->d->options.cache_store, now))
         view.s.elements_measured = 0;
     int rc = decider->policy->decide(&view.s, decider->argument, &decision, err);
     if (rc < 0)
         refused = refuse(decider, err);
-    else if (decision.decided && is_news(decider, &decision))
+    else if (decision.decided && is_new_decision(decider, &decision))
         carry_out(decider, &view, &decision);
     else if (decision.decided && decider->predicted_ns <= 0)
-        decider->predicted_ns = decision.epoch_ns; /* with the present workers */
+        /* It is the prediction for the present workers. */
+        decider->predicted_ns = decision.epoch_ns;
     decider->ask_due = rc == 0 && !decision.decided;
     cw_autocache_decision_fini(&decision);
     cw_autocache_view_fini(&view);
@@ -209,11 +212,11 @@ int cw_autocache_tick(struct cw_job *job, int64_t now, struct cw_err *err)
         return 0;
     bool changed = cw_autocache_detect_changes(decider, now);
     if (changed || (decider->ask_due && now - decider->last_asked_ms >= UNDECIDED_MS))
-        return ask(decider, now, err);
+        return ask_policy(decider, now, err);
     return 0;
 }
 
-/* After a restart the last decision stands, if the same policy made it. */
+/* After a restart the last decision holds, if the same policy made it. */
 static int on_decision(void *arg, const struct cw_state_decision *row, struct cw_err *err)
 {
     (void)err;

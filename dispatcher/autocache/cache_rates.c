@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing caches as measured. What the store gives is known only while it is the
- * limit: when threads wait for it, what arrives is all that it has. */
+/* How fast workers read and write caches. The bandwidth of the store is known only while the store
+ * is the limit: when threads wait for it, what arrives is all that it can give. */
 #include "dispatcher/autocache/cache_rates.h"
 #include "dispatcher/model/model.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define READ_NS 2000.0    /* before anything was read: thread time of a record in memory ... */
-#define READ_BYTE_NS 0.15 /* ... and of its bytes: the checksum, and the first touch */
+/* Assumed before anything was read: the thread time to read a record from memory ... */
+#define READ_NS 2000.0
+/* ... and for each of its bytes, which are checksummed and touched for the first time. */
+#define READ_BYTE_NS 0.15
 #define WRITE_NS 5000.0
-#define WRITE_BYTE_NS 1.0 /* copied, summed, handed to the store */
-#define LIMITED_SHARE 0.7 /* of the threads' time: so much waiting, and the store is the limit */
-#define WINDOW_MS 300     /* shorter ones say little */
+#define WRITE_BYTE_NS 1.0 /* A byte is copied, checksummed and handed to the store. */
+/* The store is the limit if threads wait for it for this fraction of their time. */
+#define LIMITED_SHARE 0.7
+#define WINDOW_MS 300 /* Shorter times give no useful rate. */
 #define RATE_KEPT_MS 5000
 #define HITS_MIN 64.0
-#define SUMS_MAX 1e6 /* hits: older ones count half */
+#define SUMS_MAX 1e6 /* Above this number of hits, older ones count half. */
 
 struct key_totals {
     uint64_t worker_id;
@@ -24,7 +27,7 @@ struct key_totals {
 struct worker_rate {
     struct cw_cache_rate rate;
     int64_t since_ms;
-    double read_bytes, write_bytes, wait_ns, lost; /* since then */
+    double read_bytes, write_bytes, wait_ns, lost; /* Sums since then. */
 };
 
 void cw_cache_rates_fini(struct cw_cache_rates *cache)

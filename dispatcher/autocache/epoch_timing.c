@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long epochs take. Only one counts that was seen from its beginning to its end with the
- * same workers, the same cached node and a trainer at work. */
+/* How long epochs take. An epoch counts only if it was measured from beginning to end with the same
+ * workers, the same cached node, and a trainer at work. */
 #include <math.h>
 #include "dispatcher/autocache/autocache_int.h"
 
-#define FULL_SHARE 0.95        /* of the records there when an epoch began: it was read */
-#define CONTRADICTION 1.5      /* as the policy's */
-#define CONTRADICTION_NS 0.1e9 /* and no less than this: short epochs differ for other reasons */
-#define TRAINER_BATCHES 1000.0 /* more, and older ones count half */
-#define SOON_DONE 0.05         /* of an epoch: less says nothing of its length */
+/* An epoch was read from the cache if this fraction of the records was there when it began. */
+#define FULL_SHARE 0.95
+#define CONTRADICTION 1.5 /* The same factor as in the policy. */
+/* The difference must not be less than this, since short epochs differ for other reasons. */
+#define CONTRADICTION_NS 0.1e9
+#define TRAINER_BATCHES 1000.0 /* Above this number of batches, older ones count half. */
+#define SOON_DONE 0.05         /* A smaller part of an epoch says nothing about its length. */
 
 static double share_of_current(const struct cw_autocache_job *decider)
 {
@@ -62,7 +64,7 @@ void cw_autocache_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
     if (!decider || !measure || measure->batches == 0 || measure->ns < measure->wait_ns)
         return;
     double n = (double)measure->batches;
-    /* The median step knows nothing of a pause to validate or to save. */
+    /* The median step does not contain the trainer's pauses to validate or to save. */
     decider->trainer_ns += measure->step_ns > 0 ? n * (double)measure->step_ns
                                                 : (double)(measure->ns - measure->wait_ns);
     decider->trainer_batches += n;
@@ -72,8 +74,8 @@ void cw_autocache_ack(struct cw_job *job, const Cachew__V1__Measure *measure)
     }
 }
 
-/* Other workers: what was measured of whole epochs is not true any more. */
-static bool look_at_workers(struct cw_autocache_job *decider)
+/* If the job has other workers, what was measured of whole epochs is not true any more. */
+static bool detect_other_workers(struct cw_autocache_job *decider)
 {
     double threads = 0;
     for (const struct cw_worker *worker = decider->job->d->workers; worker; worker = worker->next)
@@ -88,12 +90,13 @@ static bool look_at_workers(struct cw_autocache_job *decider)
     decider->epoch_ns = decider->compute_ns = 0;
     for (size_t i = 0; i < decider->measure.n; i++)
         decider->node_ns[i] = 0;
-    decider->predicted_ns = 0; /* said of others */
+    decider->predicted_ns = 0; /* It was a prediction for other workers. */
     return true;
 }
 
-/* An epoch that is read takes much longer than was said: no need to wait for its end. */
-static bool look_at_length(struct cw_autocache_job *decider, int64_t now)
+/* If an epoch that is read from the cache takes much longer than predicted, the policy is asked
+ * before it ends. */
+static bool detect_long_epoch(struct cw_autocache_job *decider, int64_t now)
 {
     double done = cw_job_epoch_done(decider->job), so_far = (double)(now - decider->began_ms) * 1e6;
     bool steady = decider->has_decision && decider->epoch_is_steady && decider->predicted_ns > 0 &&
@@ -111,6 +114,6 @@ bool cw_autocache_detect_changes(struct cw_autocache_job *decider, int64_t now)
     struct cw_job *job = decider->job;
     if (job->no_client_ms != 0 || job->no_worker_ms != 0)
         decider->epoch_is_steady = false;
-    bool workers = look_at_workers(decider);
-    return look_at_length(decider, now) || workers;
+    bool workers = detect_other_workers(decider);
+    return detect_long_epoch(decider, now) || workers;
 }

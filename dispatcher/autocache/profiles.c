@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jobs have measured of their pipelines, kept for the next job of the same pipeline. They
- * are stored, so a restart of the dispatcher does not lose them. */
+/* Profiles: what jobs have measured of their pipelines, kept for the next job of the same pipeline.
+ * They are stored in state.db, so they survive a restart of the dispatcher. */
 #include <string.h>
 #include "dispatcher/autocache/autocache_int.h"
 
 #define PROFILES_MAX 1000
 
 struct cw_profile {
-    char *job, *inputs; /* who measured; the snapshot */
+    char *job, *inputs; /* The job that measured, and the snapshot. */
 };
 
 static void profile_free(struct cw_profile *profile)
@@ -34,13 +34,13 @@ void cw_profile_load(struct cw_dispatcher *d, const char *key, const char *job, 
     profile_free(cw_strmap_set(&d->autocache->profiles, key, profile));
 }
 
-void cw_profiles_free(struct cw_autocache_service *deciding)
+void cw_profiles_free(struct cw_autocache_service *service)
 {
     const char *key;
     void *value;
-    for (size_t i = 0; cw_strmap_next(&deciding->profiles, &i, &key, &value);)
+    for (size_t i = 0; cw_strmap_next(&service->profiles, &i, &key, &value);)
         profile_free(value);
-    cw_strmap_fini(&deciding->profiles);
+    cw_strmap_fini(&service->profiles);
 }
 
 static bool is_of(const struct cw_job *job, const struct cw_autocache_snapshot *s)
@@ -91,5 +91,3 @@ void cw_profile_put(struct cw_autocache_job *decider)
     cw_state_put_profile(job->d->state, key, job->name[0] != '\0' ? job->name : job->id,
                          cw_clock_wall_ms(), cw_str_text(&inputs), PROFILES_MAX);
 }
-
-/* ---- decisions ---- */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a policy of caching is shown of a job: its nodes with what was measured at them, the
- * store, and what the cache has of it already (struct cw_autocache_snapshot). */
+/* What an autocache policy is shown of a job: its nodes with their measurements, the store, and
+ * what the cache holds of it already (struct cw_autocache_snapshot). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 #include "dispatcher/autocache/autocache_int.h"
 #include "ops/op.h"
 
-/* Of its sources a pipeline needs no inputs, even where they stand in a chain. */
+/* A source needs no inputs, even if it is in a chain. */
 static bool is_source(const char *name)
 {
     const struct cw_op *op = cw_op_find(name);
@@ -36,16 +36,17 @@ double cw_autocache_cached_records(const struct cw_job *job, size_t node)
     return key ? (double)key->records : 0;
 }
 
-/* ---- how many elements ---- */
+/* ---- numbers of elements ---- */
 
-/* Dense: rows above the batch, batches behind it. */
+/* In a dense pipeline a node has rows before the batch, and batches behind it. */
 static double dense_elements(const struct cw_job *job, size_t node)
 {
     return job->info->cacheable[node]->whole ? (double)job->items
                                              : (double)CW_MAX(job->info->elements, 0);
 }
 
-/* Sparse: as many as were seen, where the first node has all positions of the epoch. */
+/* In a sparse pipeline a node has as many elements as were counted. The first node has all
+ * positions of the epoch. */
 static double sparse_elements(const struct cw_autocache_job *decider, size_t node)
 {
     const struct cw_node_counters *m = &decider->measure;
@@ -57,7 +58,7 @@ static double sparse_elements(const struct cw_autocache_job *decider, size_t nod
                     : 0;
 }
 
-/* The node whose elements count as outputs: the last one that workers compute. (Of a sparse
+/* Returns the node whose elements count as outputs: the last one that workers compute. (In a sparse
  * pipeline the client cuts the batches.) */
 static size_t output_of(const struct cw_autocache_job *decider)
 {
@@ -85,7 +86,7 @@ static void fill_measured(const struct cw_autocache_job *decider, size_t i, doub
         node->wall_ns = fmax(m->wall_ns, m->cpu_ns) / m->elements;
         node->bytes = m->bytes / m->elements;
     } else if (hits <= 0 || !works(node->op)) {
-        node->samples = outputs; /* whatever it does, workers do not do it */
+        node->samples = outputs; /* Whatever the node does, workers do not do it. */
     }
 }
 
@@ -132,7 +133,7 @@ static void fill_inputs(const struct cw_job *job, struct cw_autocache_view *view
 
 /* ---- the store ---- */
 
-/* What is free, and what nobody reads: that would leave for what is used. */
+/* Returns the free bytes, including those of keys that nobody reads, which would be evicted. */
 static double free_bytes(const struct cw_job *job)
 {
     struct cw_cache_service *cache = job->d->cache;
@@ -164,13 +165,15 @@ static double free_bytes(const struct cw_job *job)
 
 static void fill_store(const struct cw_autocache_job *decider, struct cw_autocache_snapshot *s)
 {
-    const struct cw_autocache_service *deciding = decider->job->d->autocache;
-    const struct cw_store_benchmark_result *probe = cw_store_benchmark_result(deciding->benchmark);
-    cw_cache_rates_read(&deciding->cache, s->workers, probe ? probe->read_bytes_s : 0, &s->store);
+    const struct cw_autocache_service *service = decider->job->d->autocache;
+    const struct cw_store_benchmark_result *benchmark =
+        cw_store_benchmark_result(service->benchmark);
+    cw_cache_rates_read(&service->cache, s->workers, benchmark ? benchmark->read_bytes_s : 0,
+                        &s->store);
     s->store.free_bytes = free_bytes(decider->job);
-    if (probe && probe->points_n > 0) {
-        s->store.points = probe->points;
-        s->store.points_n = probe->points_n;
+    if (benchmark && benchmark->points_n > 0) {
+        s->store.points = benchmark->points;
+        s->store.points_n = benchmark->points_n;
     }
 }
 
@@ -206,7 +209,7 @@ void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocach
     s->predicted_ns = decider->predicted_ns;
     s->standing = decider->has_decision;
     s->compute_ns = decider->compute_ns;
-    /* each of several trainers has its share of the batches */
+    /* Each of several trainers gets its part of the batches. */
     if (decider->trainer_batches > 0 && !job->info->sparse)
         s->trainer_ns = decider->trainer_ns / decider->trainer_batches * (double)job->items /
                         (double)job->layout.consumers;

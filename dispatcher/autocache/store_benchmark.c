@@ -12,10 +12,10 @@
 #include "dispatcher/cache/cache.h"
 
 #define FILE_BYTES ((size_t)4 << 20)
-#define PIECE_BYTES ((size_t)1 << 20) /* of reads at once */
+#define PIECE_BYTES ((size_t)1 << 20) /* Several reads of this size go on at once. */
 #define PIECES (FILE_BYTES / PIECE_BYTES)
-#define READS_MAX 16                  /* of a size */
-#define SIZE_NS ((int64_t)1000000000) /* and no longer than this */
+#define READS_MAX 16                  /* At most so many reads are timed for each size. */
+#define SIZE_NS ((int64_t)1000000000) /* And they take no longer than this. */
 
 static const size_t sizes[CW_BENCHMARK_POINTS] = {(size_t)4 << 10, (size_t)64 << 10,
                                                   (size_t)512 << 10, (size_t)2 << 20};
@@ -24,13 +24,13 @@ struct cw_store_benchmark {
     char *url;
     struct cw_thread thread;
     _Atomic bool done;
-    struct cw_store_benchmark_result result; /* the thread's, until done */
+    struct cw_store_benchmark_result result; /* It belongs to the thread until `done` is set. */
 };
-struct pieces { /* reads under way */
+struct pieces { /* The reads that have begun and not ended. */
     struct cw_mutex mutex;
     struct cw_cond cond;
-    size_t left; /* mutex */
-    int rc;      /* mutex */
+    size_t left; /* It is guarded by `mutex`. */
+    int rc;      /* It is guarded by `mutex`. */
 };
 
 static int time_reads(struct cw_store_file *file, char *buffer, size_t bytes,
@@ -60,7 +60,7 @@ static void on_piece(struct cw_store_read *read, int rc)
     cw_mutex_unlock(&pieces->mutex);
 }
 
-/* The whole file, in pieces at once. */
+/* Times the whole file, which is read in pieces at once. */
 static int time_all(struct cw_store_file *file, char *buffer, double *ret_bytes_s)
 {
     struct pieces pieces = {.left = PIECES};
@@ -104,13 +104,14 @@ static int time_file(struct cw_store *store, const char *name, char *buffer,
     return rc;
 }
 
-static int try_store(const char *url, struct cw_store_benchmark_result *result)
+static int measure_store(const char *url, struct cw_store_benchmark_result *result)
 {
     char host[64] = "", name[CW_STORE_NAME_MAX];
     (void)gethostname(host, sizeof(host) - 1);
-    /* in no directory: stores do not remove those */
+    /* The name has no directory, since stores do not remove directories. */
     snprintf(name, sizeof(name), CW_CACHE_PROBE "%s-%d", host, (int)getpid());
-    for (char *p = name; *p; p++) { /* a host's name may have what a file's may not */
+    /* The name of a host may contain characters that the name of a file may not. */
+    for (char *p = name; *p; p++) {
         bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
                   (*p >= '0' && *p <= '9') || *p == '.' || *p == '-';
         *p = ok ? *p : '_';
@@ -121,7 +122,8 @@ static int try_store(const char *url, struct cw_store_benchmark_result *result)
         return rc;
     char *buffer = cw_mem_try(FILE_BYTES);
     uint64_t state = 1;
-    for (size_t i = 0; buffer && i < FILE_BYTES; i++) { /* a store may compress, or leave holes */
+    /* The bytes are random, since a store may compress them or leave holes. */
+    for (size_t i = 0; buffer && i < FILE_BYTES; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         buffer[i] = (char)(unsigned char)(state >> 56);
     }
@@ -140,9 +142,9 @@ static int try_store(const char *url, struct cw_store_benchmark_result *result)
 
 static void run(void *arg)
 {
-    struct cw_store_benchmark *probe = arg;
-    struct cw_store_benchmark_result *result = &probe->result;
-    if (try_store(probe->url, result) == 0) {
+    struct cw_store_benchmark *benchmark = arg;
+    struct cw_store_benchmark_result *result = &benchmark->result;
+    if (measure_store(benchmark->url, result) == 0) {
         cw_log_info("probe", "the store gives %.0f MB/s, and 4 KiB in %.3f ms",
                     result->read_bytes_s / 1e6, result->points[0].ns / 1e6);
     } else {
@@ -150,29 +152,30 @@ static void run(void *arg)
         result->points_n = 0;
         result->read_bytes_s = 0;
     }
-    atomic_store_explicit(&probe->done, true, memory_order_release);
+    atomic_store_explicit(&benchmark->done, true, memory_order_release);
 }
 
 struct cw_store_benchmark *cw_store_benchmark_start(const char *url)
 {
-    struct cw_store_benchmark *probe = CW_NEW(struct cw_store_benchmark);
-    probe->url = cw_mem_strdup(url);
-    cw_thread_start(&probe->thread, "probe", run, probe);
-    return probe;
+    struct cw_store_benchmark *benchmark = CW_NEW(struct cw_store_benchmark);
+    benchmark->url = cw_mem_strdup(url);
+    cw_thread_start(&benchmark->thread, "probe", run, benchmark);
+    return benchmark;
 }
 
 const struct cw_store_benchmark_result *
-cw_store_benchmark_result(const struct cw_store_benchmark *probe)
+cw_store_benchmark_result(const struct cw_store_benchmark *benchmark)
 {
-    return probe && atomic_load_explicit(&probe->done, memory_order_acquire) ? &probe->result
-                                                                             : NULL;
+    return benchmark && atomic_load_explicit(&benchmark->done, memory_order_acquire)
+               ? &benchmark->result
+               : NULL;
 }
 
-void cw_store_benchmark_free(struct cw_store_benchmark *probe)
+void cw_store_benchmark_free(struct cw_store_benchmark *benchmark)
 {
-    if (!probe)
+    if (!benchmark)
         return;
-    cw_thread_join(&probe->thread);
-    cw_mem_free(probe->url);
-    cw_mem_free(probe);
+    cw_thread_join(&benchmark->thread);
+    cw_mem_free(benchmark->url);
+    cw_mem_free(benchmark);
 }

@@ -1,119 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache as the dispatcher runs it: which chunks there are, what jobs' plans do with them, who is notified,
- * what is evicted. This is the face of cache/. A failure of the store fails no job: without its store a job
- * computes.
+/* The cache as the dispatcher runs it: which chunks exist, how jobs use them, which workers are
+ * notified of them, and which are evicted. This is the face of cache/. A failure of the store fails
+ * no job, since a job that has no cache computes.
  *
- *   catalogue.c        tenants, keys, chunks, and their sums · catalogue_evict.c: which chunks leave first
- *   cache_service.c    opened and closed; the timer; rows of state.db; results of the store's threads
- *   cache_plans.c      what jobs' plans do with the cache, sent to workers
- *   cache_notify.c     workers subscribe to the keys that their jobs read, and are sent their chunks
- *   cache_reports.c    what workers report: chunks written, damaged, missing; hits; their view of the store
- *   cache_store_io.c   listing and deleting, on threads of its own
- *   cache_evict.c      quotas, eviction, pending deletes */
+ *   catalogue.c       tenants, keys, chunks, and their sums · catalogue_evict.c: which chunks go
+ *                     first
+ *   cache_service.c   opens and closes the cache; its timer, its rows in state.db, results of store
+ *                     I/O
+ *   cache_plans.c     how jobs use the cache, which their workers are sent
+ *   cache_notify.c    notifies workers of the chunks of the keys that their jobs read
+ *   cache_reports.c   reports of workers: chunks written, damaged or gone; hits; the state of their
+ *                     store
+ *   cache_store_io.c  lists and deletes files, on threads of its own
+ *   cache_evict.c     quotas, eviction, pending deletes */
 #ifndef CW_DISPATCHER_CACHE_CACHE_H
 #define CW_DISPATCHER_CACHE_CACHE_H
 
 #include "dispatcher/cache/catalogue.h"
 #include "dispatcher/model/model.h"
 
-struct cw_cache_io; /* cache_store_io.c */
+struct cw_cache_io; /* It is defined in cache_store_io.c. */
 
 /* How the names begin of files by which a dispatcher measures its store. */
 #define CW_CACHE_PROBE "probe-"
 
-/* Whoever waits for a listing or for deletions embeds one: `done` is called on the loop, once. */
+/* It is embedded by whoever waits for a listing or for deletions. `done` is called on the loop
+ * thread, once. */
 struct cw_cache_waiter {
-    struct cw_cache_waiter *next; /* of those that wait for a listing */
-    uint64_t scan;                /* number of that listing */
-    uint64_t left;                /* results that are still to come */
-    uint64_t chunks, bytes;       /* deleted; or listed, and of these: */
-    uint64_t added, removed;      /* new, and gone since the last listing */
-    int rc;                       /* of the first that failed */
+    struct cw_cache_waiter *next; /* The next one of those that wait for a listing. */
+    uint64_t scan;                /* The number of the listing that is waited for. */
+    uint64_t left;                /* The number of results that are still to come. */
+    uint64_t chunks, bytes;       /* What was deleted; or what the listing found. */
+    /* The chunks that the listing found to be new, and those that it did not find any more. */
+    uint64_t added, removed;
+    int rc; /* The code of the first failure. */
     char why[256];
     void (*done)(struct cw_cache_waiter *waiter);
 };
 struct cw_cache_due {
-    bool quotas;  /* chunks came, or limits changed */
-    bool listing; /* what is known of the store may not be true any more */
+    bool quotas;  /* Chunks were added or limits changed, so quotas must be checked. */
+    bool listing; /* The catalogue may differ from the store, which must be listed. */
 };
 struct cw_cache_service {
     struct cw_dispatcher *d;
     struct cw_catalogue *catalogue;
     struct cw_cache_due due;
     struct cw_timer *timer;
-    int64_t tidy_ms, space_ms; /* when next */
+    int64_t tidy_ms, space_ms; /* The next time of each of these. */
     int64_t rows_ms;
-    /* the store, as the dispatcher sees it */
+    /* ---- the store, as the dispatcher sees it ---- */
     struct cw_cache_io *store;
     bool unavailable;
     char unavailable_why[256];
-    uint64_t store_total, store_free; /* total 0 = not known */
-    /* listing */
+    uint64_t store_total, store_free; /* The total is 0 if it is not known. */
+    /* ---- listings ---- */
     bool scanning;
-    bool listed;                   /* once, well or not */
-    int64_t listing_wait_until_ms; /* for so long jobs wait for the first listing */
-    int64_t scan_ms;               /* not before; grows while the store is away */
+    bool listed; /* The first listing has ended, with or without success. */
+    /* Jobs that read the cache wait until this time for the first listing. */
+    int64_t listing_wait_until_ms;
+    /* No listing begins before this time, which is later while the store is unavailable. */
+    int64_t scan_ms;
     uint64_t scan_strange, scan_added;
     uint64_t gone_since_scan;
     struct cw_cache_waiter *scan_waiters;
-    /* leaving */
-    /* names of chunks that are deleted, until that and a listing under way are done */
+    /* ---- evictions ---- */
+    /* Name -> struct pending_delete. An entry stays until the file is deleted and a listing that
+     * may still contain it has ended. */
     struct cw_strmap pending_deletes;
     struct cw_catalogue_names
-        unsent_deletes;       /* of these: to be handed over at the end of the turn */
-    size_t pending_deletes_n; /* not deleted yet */
-    bool full;                /* nothing may be written by anybody */
-    int64_t quota_ms;         /* next try when little could be evicted */
-    /* what workers lost */
+        unsent_deletes; /* Those of them whose deletion begins at the end of the loop iteration. */
+    size_t pending_deletes_n; /* The number of files that are not deleted yet. */
+    bool full;                /* The cache is full: no worker may write. */
+    int64_t quota_ms; /* If little could be evicted, quotas are checked again at this time. */
+    /* ---- records that workers lost ---- */
     uint64_t lost, lost_logged;
     char lost_why[200];
     int64_t lost_logged_ms;
 };
 
 /* ---- cache_service.c ---- */
-/* d->options say whether there is one; before state is loaded */
+/* Creates the cache if the options name a store. It is called before the state is loaded. */
 void cw_cache_service_open(struct cw_dispatcher *d);
-void cw_cache_service_start(struct cw_dispatcher *d); /* after it */
+/* Begins listing and the timer. It is called after the state is loaded. */
+void cw_cache_service_start(struct cw_dispatcher *d);
 void cw_cache_service_stop(
-    struct cw_dispatcher *d); /* answers who waits: before the server stops */
-/* Ends threads; free, when the loop is gone. Accept that there is none. */
+    /* Answers everybody who waits. It is called before the server stops. */
+    struct cw_dispatcher *d);
+/* close ends the threads; free is called when the loop is gone. Both accept that there is no
+ * cache. */
 void cw_cache_service_close(struct cw_dispatcher *d);
 void cw_cache_service_free(struct cw_dispatcher *d);
-/* Right after the start it is not known yet what there is: a job that reads the cache waits for
- * that, but not for long. */
+/* Returns whether the job must wait for the first listing. Right after the start it is not known
+ * which chunks exist, so a job that reads the cache waits for it, but not for long. */
 bool cw_cache_awaits_listing(const struct cw_job *job, int64_t now_ms);
-void cw_cache_cycle_end(struct cw_dispatcher *d); /* at the end of a turn, before the commit */
+/* Does what is due for the cache. It is called at the end of a loop iteration, before the
+ * commit. */
+void cw_cache_cycle_end(struct cw_dispatcher *d);
 void cw_cache_store_key(struct cw_cache_service *cache, const struct cw_catalogue_key *key);
-void cw_cache_list(struct cw_cache_service *cache); /* unless a listing is under way */
+void cw_cache_list(struct cw_cache_service *cache); /* Starts a listing unless one is going on. */
 
 /* ---- cache_plans.c ---- */
-/* At this node the job's elements are cached from now on, besides those where an operator
- * `cache` stands; NULL: at none. */
+/* From now on the job's elements are cached at this node, and at each operator `cache`. NULL: at no
+ * other node. */
 void cw_job_set_cached_node(struct cw_job *job, const char *node);
-/* its facts, or what may be written: works out its uses, tells its workers */
+/* The job's plan, or what may be written, has changed: computes how the job uses the cache and
+ * tells its workers. */
 void cw_job_cache_changed(struct cw_job *job);
 void cw_job_cache_fini(struct cw_job *job);
-/* Uses for a message: pointers, uses and keys in one allocation, freed with cw_mem_free. */
+/* Returns the job's use of the cache for a message. Pointers, uses and keys are in one allocation,
+ * which cw_mem_free frees. */
 Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n) CW_MUST_CHECK;
-void cw_cache_count_readers(struct cw_cache_service *cache); /* key->readers */
+void cw_cache_count_readers(struct cw_cache_service *cache); /* Computes `readers` of each key. */
 
 /* ---- cache_notify.c ---- */
-/* the chunks of what its job reads, before the job or its plan is told */
+/* Sends the worker the chunks of the keys that the job reads. It is called before the worker is
+ * sent the job or its plan. */
 void cw_cache_subscribe(struct cw_share *share);
-void cw_cache_unsubscribe(struct cw_worker *worker); /* keys that none of its jobs reads any more */
-void cw_cache_worker_gone(struct cw_worker *worker); /* also when there is no cache */
+/* Stops notifying the worker of keys that none of its jobs reads any more. */
+void cw_cache_unsubscribe(struct cw_worker *worker);
+void cw_cache_worker_gone(struct cw_worker *worker); /* It may be called when there is no cache. */
 
 /* ---- cache_reports.c ---- */
 void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *progress);
 
 /* ---- cache_evict.c ---- */
-/* One result: the last one calls waiter->done. */
+/* Hands one result to the waiter. The last one calls waiter->done. */
 void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *why);
-/* Leaves the catalogue now, and the store once workers are told. The waiter (may be NULL) counts
- * down. */
+/* Removes the chunk from the catalogue at once. Its file is deleted when workers have been
+ * notified. The waiter (may be NULL) gets the result. */
 void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_chunk *chunk,
                            struct cw_cache_waiter *waiter);
-/* What may be held in all: the quota, or what the store has; UINT64_MAX = not known. */
+/* Returns how many bytes the cache may hold: the quota or the size of the store; UINT64_MAX if
+ * neither is known. */
 uint64_t cw_cache_limit(const struct cw_cache_service *cache);
 
 #endif

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quotas: when a tenant, or all together, have 95 % of what they may, the policy says what
- * leaves until it is 85 %. What running jobs read leaves only as far as the quota itself
- * demands: to write a file in the place of one that is needed as much would be work for nothing.
- * So when only such chunks are left, nothing more is written.
+/* Quotas: when a tenant, or all together, use 95 % of what they may, the policy says which chunks
+ * are evicted until 85 % are used. Chunks that running jobs read are evicted only as far as the
+ * quota itself demands, since writing a chunk in the place of one that is needed as much would be
+ * wasted work. When only such chunks are left, nothing more is written.
  *
- * A chunk that leaves is out of the catalogue at once; workers are told at the end of the turn,
- * and then the file is deleted. */
+ * An evicted chunk leaves the catalogue at once. Workers are notified at the end of the loop
+ * iteration, and then its file is deleted. */
 #include <stdio.h>
 #include <string.h>
 
 #include "dispatcher/cache/cache_int.h"
 
-#define RETRY_MS 1000 /* when what was there could not leave: what is young grows older */
+/* If the chunks could not be evicted, quotas are checked again after this time, when young chunks
+ * are older. */
+#define RETRY_MS 1000
 
-struct doomed {
-    enum { DOOM_WAITS, DOOM_SENT, DOOM_DONE } state;
-    bool written; /* it came into being again while it was being deleted */
+struct pending_delete {
+    enum { DELETE_WAITS, DELETE_SENT, DELETE_DONE } state;
+    bool written; /* A worker wrote the file again while it was being deleted. */
     struct cw_cache_waiter *waiter;
 };
 
@@ -24,7 +26,8 @@ uint64_t cw_cache_limit(const struct cw_cache_service *cache)
     uint64_t limit = cache->catalogue->quota > 0 ? cache->catalogue->quota : UINT64_MAX;
     if (cache->store_total == 0)
         return limit;
-    /* What the disk has left, but for two chunks that may be on their way. */
+    /* The store may use what the disk has left, except the space of two chunks that may be under
+     * way. */
     uint64_t chunk = cache->d->options.cache_chunk_bytes > 0 ? cache->d->options.cache_chunk_bytes
                                                              : (uint64_t)64 << 20;
     uint64_t has = cache->catalogue->bytes + cache->store_free;
@@ -41,15 +44,15 @@ void cw_cache_waiter_done(struct cw_cache_waiter *waiter, int rc, const char *wh
         waiter->done(waiter);
 }
 
-/* ---- what leaves ---- */
+/* ---- pending deletes ---- */
 
 void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
                           struct cw_cache_waiter *waiter)
 {
-    struct doomed *doomed = CW_NEW(struct doomed);
-    doomed->waiter = waiter;
-    struct doomed *old = cw_strmap_set(&cache->pending_deletes, name, doomed);
-    cw_mem_free(old); /* of one that is deleted already */
+    struct pending_delete *pending = CW_NEW(struct pending_delete);
+    pending->waiter = waiter;
+    struct pending_delete *old = cw_strmap_set(&cache->pending_deletes, name, pending);
+    cw_mem_free(old); /* The old entry is one whose file is deleted already. */
     cache->pending_deletes_n++;
     cw_catalogue_names_add(&cache->unsent_deletes, name);
 }
@@ -63,10 +66,10 @@ void cw_cache_delete_chunk(struct cw_cache_service *cache, struct cw_catalogue_c
 
 bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written)
 {
-    struct doomed *doomed = cw_strmap_get(&cache->pending_deletes, name);
-    if (!doomed || (doomed->state == DOOM_DONE && written))
+    struct pending_delete *pending = cw_strmap_get(&cache->pending_deletes, name);
+    if (!pending || (pending->state == DELETE_DONE && written))
         return false;
-    doomed->written = doomed->written || written;
+    pending->written = pending->written || written;
     return true;
 }
 
@@ -76,10 +79,11 @@ void cw_cache_send_deletes(struct cw_cache_service *cache)
         return;
     cw_fault_point("dispatcher.before_evict");
     for (size_t i = 0; i < cache->unsent_deletes.n; i++) {
-        struct doomed *doomed = cw_strmap_get(&cache->pending_deletes, cache->unsent_deletes.v[i]);
-        if (!doomed || doomed->state != DOOM_WAITS)
+        struct pending_delete *pending =
+            cw_strmap_get(&cache->pending_deletes, cache->unsent_deletes.v[i]);
+        if (!pending || pending->state != DELETE_WAITS)
             continue;
-        doomed->state = DOOM_SENT;
+        pending->state = DELETE_SENT;
         cw_cache_io_remove(cache->store, cache->unsent_deletes.v[i]);
     }
     cw_catalogue_names_clear(&cache->unsent_deletes);
@@ -87,28 +91,29 @@ void cw_cache_send_deletes(struct cw_cache_service *cache)
 
 void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, const char *why)
 {
-    struct doomed *doomed = cw_strmap_get(&cache->pending_deletes, name);
-    if (!doomed || doomed->state != DOOM_SENT)
+    struct pending_delete *pending = cw_strmap_get(&cache->pending_deletes, name);
+    if (!pending || pending->state != DELETE_SENT)
         return;
-    if (doomed->waiter)
-        cw_cache_waiter_done(doomed->waiter, rc, why);
-    doomed->waiter = NULL;
+    if (pending->waiter)
+        cw_cache_waiter_done(pending->waiter, rc, why);
+    pending->waiter = NULL;
     bool away = rc == CW_E_UNAVAILABLE || rc == CW_E_TIMEOUT;
-    if (rc != 0 && !away) /* the next listing has it again */
+    if (rc != 0 && !away) /* The next listing will contain the file again. */
         cw_log_warn(CW_LOG_MOD, "chunk %s cannot be deleted: %s", name, why);
-    if (away) { /* again when the store is back */
-        doomed->state = DOOM_WAITS;
+    if (away) { /* The deletion is tried again when the store is available. */
+        pending->state = DELETE_WAITS;
         cw_catalogue_names_add(&cache->unsent_deletes, name);
         return;
     }
-    doomed->state = DOOM_DONE;
+    pending->state = DELETE_DONE;
     cache->pending_deletes_n--;
-    if (doomed->written) /* before or after it was deleted: only the store knows */
+    /* Only the store knows whether the file was written before or after it was deleted. */
+    if (pending->written)
         cache->due.listing = true;
-    if (cache->scanning) /* the listing may have it still */
+    if (cache->scanning) /* The listing that is going on may still contain the file. */
         return;
     cw_strmap_remove(&cache->pending_deletes, name);
-    cw_mem_free(doomed);
+    cw_mem_free(pending);
 }
 
 void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why)
@@ -116,10 +121,10 @@ void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char 
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &value);) {
-        struct doomed *doomed = value;
-        if (doomed->waiter)
-            cw_cache_waiter_done(doomed->waiter, rc, why);
-        doomed->waiter = NULL;
+        struct pending_delete *pending = value;
+        if (pending->waiter)
+            cw_cache_waiter_done(pending->waiter, rc, why);
+        pending->waiter = NULL;
     }
 }
 
@@ -128,15 +133,15 @@ void cw_cache_forget_deletes(struct cw_cache_service *cache)
     const char *name;
     void *value;
     for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &value);) {
-        struct doomed *doomed = value;
-        if (doomed->state != DOOM_DONE)
+        struct pending_delete *pending = value;
+        if (pending->state != DELETE_DONE)
             continue;
         cw_strmap_remove(&cache->pending_deletes, name);
-        cw_mem_free(doomed);
+        cw_mem_free(pending);
     }
 }
 
-/* ---- how much ---- */
+/* ---- quotas ---- */
 
 static void record(struct cw_cache_service *cache, const struct cw_catalogue_tenant *tenant,
                    size_t chunks, uint64_t freed, uint64_t bytes, uint64_t limit)
@@ -184,9 +189,9 @@ static uint64_t evict(struct cw_cache_service *cache, const struct cw_catalogue_
     return freed;
 }
 
-/* Returns whether it is full: too much is there, and stays. */
-static bool obey(struct cw_cache_service *cache, const struct cw_catalogue_tenant *tenant,
-                 uint64_t limit)
+/* Enforces one quota. Returns whether the cache is full: too much is used and cannot be evicted. */
+static bool enforce(struct cw_cache_service *cache, const struct cw_catalogue_tenant *tenant,
+                    uint64_t limit)
 {
     const uint64_t *bytes = tenant ? &tenant->bytes : &cache->catalogue->bytes;
     if (limit == UINT64_MAX || cw_catalogue_excess(*bytes, limit) == 0)
@@ -223,11 +228,11 @@ void cw_cache_enforce_quotas(struct cw_cache_service *cache)
     void *value;
     for (size_t i = 0; cw_strmap_next(&catalogue->tenants, &i, &name, &value);) {
         struct cw_catalogue_tenant *tenant = value;
-        bool full = tenant->quota > 0 && obey(cache, tenant, tenant->quota);
+        bool full = tenant->quota > 0 && enforce(cache, tenant, tenant->quota);
         set_full(&tenant->full, full, tenant->name, &changed);
         any_full = any_full || full;
     }
-    bool full = obey(cache, NULL, cw_cache_limit(cache));
+    bool full = enforce(cache, NULL, cw_cache_limit(cache));
     set_full(&cache->full, full, NULL, &changed);
     if (any_full || full) {
         cache->due.quotas = true;

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of cache/. */
+/* Declarations that the files of cache/ share. */
 #ifndef CW_DISPATCHER_CACHE_CACHE_INT_H
 #define CW_DISPATCHER_CACHE_CACHE_INT_H
 
 #include "dispatcher/cache/cache.h"
 
 /* ---- cache_plans.c ---- */
-void cw_cache_jobs_changed(struct cw_cache_service *cache); /* the same of all jobs */
+void cw_cache_jobs_changed(struct cw_cache_service *cache); /* Does the same for all jobs. */
 
 /* ---- cache_notify.c ---- */
-void cw_cache_notify_all(struct cw_cache_service *cache); /* what was added and removed this turn */
+/* Notifies workers of the chunks that were added or removed in this loop iteration. */
+void cw_cache_notify_all(struct cw_cache_service *cache);
 
 /* ---- cache_evict.c ---- */
 void cw_cache_enforce_quotas(
-    struct cw_cache_service *cache); /* end of turn: evicts what is too much */
+    /* Evicts what exceeds a quota. It is called at the end of a loop iteration. */
+    struct cw_cache_service *cache);
 void cw_cache_delete_name(struct cw_cache_service *cache, const char *name,
                           struct cw_cache_waiter *waiter);
-/* written: it has been, again */
+/* `written`: a worker reported that it has written the file again. */
 bool cw_cache_is_pending_delete(struct cw_cache_service *cache, const char *name, bool written);
 void cw_cache_send_deletes(struct cw_cache_service *cache);
 void cw_cache_deleted(struct cw_cache_service *cache, const char *name, int rc, const char *why);
-/* to all that wait for deletions */
+/* Answers everybody who waits for deletions. */
 void cw_cache_answer_deletes(struct cw_cache_service *cache, int rc, const char *why);
-void cw_cache_forget_deletes(struct cw_cache_service *cache); /* a listing is done */
+/* A listing has ended, so deletions that are done can be forgotten. */
+void cw_cache_forget_deletes(struct cw_cache_service *cache);
 
 /* ---- cache_store_io.c ---- */
-#define CW_CACHE_IO_BATCH 256 /* names of a listing that are delivered at once */
+#define CW_CACHE_IO_BATCH 256 /* A listing is delivered in batches of so many names. */
 enum cw_cache_io_kind { CW_CACHE_IO_LIST, CW_CACHE_IO_SPACE, CW_CACHE_IO_REMOVE };
 struct cw_cache_io_file {
     char *name;
@@ -35,20 +38,20 @@ struct cw_cache_io_file {
 struct cw_cache_io_result {
     struct cw_cache_io *store;
     enum cw_cache_io_kind kind;
-    bool more; /* of a listing: there is more to come */
+    bool more; /* Further batches of the listing will come. */
     int rc;
     struct cw_err err;
-    char *name; /* REMOVE */
+    char *name; /* The name of the file that was to be removed. */
     uint64_t total, free;
     struct cw_cache_io_file files[CW_CACHE_IO_BATCH];
     size_t files_n;
 };
-/* Called on the loop with each result; it is freed afterwards. */
+/* It is called on the loop thread with each result, which is freed afterwards. */
 typedef void cw_cache_io_fn(void *arg, const struct cw_cache_io_result *result);
 struct cw_cache_io *cw_cache_io_open(struct cw_loop *loop, const char *url,
                                      cw_cache_io_fn *on_result, void *arg);
-void cw_cache_io_close(struct cw_cache_io *store); /* waits for what is under way */
-void cw_cache_io_free(struct cw_cache_io *store);  /* when the loop is gone */
+void cw_cache_io_close(struct cw_cache_io *store); /* Waits for the operations that have begun. */
+void cw_cache_io_free(struct cw_cache_io *store);  /* It is called when the loop is gone. */
 void cw_cache_io_list(struct cw_cache_io *store);
 void cw_cache_io_space(struct cw_cache_io *store);
 void cw_cache_io_remove(struct cw_cache_io *store, const char *name);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers know the chunks of the keys that their jobs read: all of them before the first such
- * job, then what comes and goes, once a turn. */
+/* Notifies workers of the chunks of the keys that their jobs read: of all chunks before a worker
+ * gets the first such job, and then of changes, once per loop iteration. */
 #include "dispatcher/cache/cache_int.h"
 #include "dispatcher/message/message.h"
 
 #include <string.h>
 
-#define NAMES_AT_ONCE 20000 /* in one message: 2 MB */
+#define NAMES_AT_ONCE 20000 /* One message contains at most so many names, which are about 2 MB. */
 
 static void send_names(struct cw_worker *worker, const struct cw_catalogue_key *key,
                        Cachew__V1__CacheChunks *chunks)
@@ -21,7 +21,8 @@ static void send_names(struct cw_worker *worker, const struct cw_catalogue_key *
     cw_worker_send(worker, &command);
 }
 
-/* All that there is: the first message begins anew, others add to it. */
+/* Sends the names of all chunks of the key. The first message resets the worker's list, and the
+ * others add to it. */
 static void send_all(struct cw_worker *worker, const struct cw_catalogue_key *key)
 {
     char **names = CW_NEW_ARRAY(char *, CW_MIN(key->chunks_n, NAMES_AT_ONCE) + 1);
@@ -41,7 +42,7 @@ static void send_all(struct cw_worker *worker, const struct cw_catalogue_key *ke
     cw_mem_free(names);
 }
 
-static bool is_told(const struct cw_worker *worker, const struct cw_catalogue_key *key)
+static bool is_subscribed(const struct cw_worker *worker, const struct cw_catalogue_key *key)
 {
     for (size_t i = 0; i < worker->cache_keys_n; i++) {
         if (worker->cache_keys[i] == key)
@@ -55,7 +56,7 @@ void cw_cache_subscribe(struct cw_share *share)
     struct cw_worker *worker = share->worker;
     for (size_t i = 0; i < share->job->cache_uses_n; i++) {
         struct cw_catalogue_key *key = share->job->cache_uses[i].key;
-        if (is_told(worker, key))
+        if (is_subscribed(worker, key))
             continue;
         send_all(worker, key);
         CW_GROW(worker->cache_keys, worker->cache_keys_n, worker->cache_keys_cap);
@@ -65,7 +66,7 @@ void cw_cache_subscribe(struct cw_share *share)
     }
 }
 
-static void forget_told(struct cw_catalogue_key *key, const struct cw_worker *worker)
+static void remove_subscriber(struct cw_catalogue_key *key, const struct cw_worker *worker)
 {
     for (size_t i = 0; i < key->subscribers_n; i++) {
         if (key->subscribers[i] != worker)
@@ -94,14 +95,15 @@ void cw_cache_unsubscribe(struct cw_worker *worker)
             i++;
             continue;
         }
-        forget_told(key, worker);
+        remove_subscriber(key, worker);
         worker->cache_keys[i] = worker->cache_keys[--worker->cache_keys_n];
     }
 }
 
-/* A name may have come and gone, or gone and come, in one turn: what is so now is told. */
-static size_t keep_true(const struct cw_catalogue *catalogue, struct cw_catalogue_names *names,
-                        bool exists)
+/* A name may have been added and removed in one loop iteration, in either order. Only those that
+ * still hold are sent. */
+static size_t drop_outdated(const struct cw_catalogue *catalogue, struct cw_catalogue_names *names,
+                            bool exists)
 {
     size_t n = 0;
     for (size_t i = 0; i < names->n; i++) {
@@ -114,10 +116,10 @@ static size_t keep_true(const struct cw_catalogue *catalogue, struct cw_catalogu
     return n;
 }
 
-static void tell(struct cw_catalogue_key *key)
+static void notify(struct cw_catalogue_key *key)
 {
-    size_t n = keep_true(key->catalogue, &key->added, true) +
-               keep_true(key->catalogue, &key->removed, false);
+    size_t n = drop_outdated(key->catalogue, &key->added, true) +
+               drop_outdated(key->catalogue, &key->removed, false);
     Cachew__V1__CacheChunks chunks = CACHEW__V1__CACHE_CHUNKS__INIT;
     chunks.added = key->added.v;
     chunks.n_added = key->added.n;
@@ -136,14 +138,14 @@ void cw_cache_notify_all(struct cw_cache_service *cache)
     while (catalogue->notify_first) {
         struct cw_catalogue_key *key = catalogue->notify_first;
         catalogue->notify_first = key->next_notify;
-        tell(key);
+        notify(key);
     }
 }
 
 void cw_cache_worker_gone(struct cw_worker *worker)
 {
     for (size_t i = 0; i < worker->cache_keys_n; i++)
-        forget_told(worker->cache_keys[i], worker);
+        remove_subscriber(worker->cache_keys[i], worker);
     cw_mem_free(worker->cache_keys);
     worker->cache_keys = NULL;
     worker->cache_keys_n = worker->cache_keys_cap = 0;

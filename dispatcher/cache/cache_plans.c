@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jobs' plans do with the cache: at operators `cache`, and where a policy chose. Read
- * always; written while there is room. */
+/* How jobs use the cache: at operators `cache`, and at the node that a policy chose. They always
+ * read; they write while there is space. */
 #include "dispatcher/cache/cache_int.h"
 #include "dispatcher/message/message.h"
 
@@ -13,8 +13,8 @@ static bool is_used(const struct cw_job *job, const Cachew__V1__Cacheable *node,
     return wanted && node->why_not[0] == '\0' && cw_wire_hash_from(node->key, ret_key);
 }
 
-/* The uses as they should be now. */
-static struct cw_cache_use *work_out(struct cw_job *job, size_t *ret_n)
+/* Returns how the job should use the cache now. */
+static struct cw_cache_use *compute_uses(struct cw_job *job, size_t *ret_n)
 {
     struct cw_cache_service *cache = job->d->cache;
     const Cachew__V1__PlanInfo *info = job->info;
@@ -85,7 +85,7 @@ Cachew__V1__CacheUse **cw_job_cache_uses(const struct cw_job *job, size_t *ret_n
     return list;
 }
 
-static void tell_workers(struct cw_job *job)
+static void send_plans(struct cw_job *job)
 {
     Cachew__V1__CachePlan plan = CACHEW__V1__CACHE_PLAN__INIT;
     plan.job_id = job->id;
@@ -108,11 +108,11 @@ void cw_job_cache_changed(struct cw_job *job)
     if (!job->d->cache || !job->info)
         return;
     size_t n = 0;
-    struct cw_cache_use *uses = work_out(job, &n);
+    struct cw_cache_use *uses = compute_uses(job, &n);
     bool same = is_equal(job, uses, n);
     set_uses(job, uses, n);
     if (!same)
-        tell_workers(job);
+        send_plans(job);
 }
 
 void cw_job_set_cached_node(struct cw_job *job, const char *node)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What workers tell of the cache. They are believed, but for names: those are files that will be
- * deleted one day. */
+/* What workers report of the cache. Their reports are trusted, except for names, since those name
+ * files that will be deleted one day. */
 #include "dispatcher/cache/cache_int.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define GONE_FEW 16 /* chunks that vanish singly; more, and the store is listed again */
+#define GONE_FEW 16 /* If more chunks than this are reported gone, the store is listed again. */
 #define LOST_LOG_MS 10000
 
 static const Cachew__V1__Cacheable *find_node(const struct cw_job *job, const char *node)
@@ -34,10 +34,11 @@ static void set_builder(struct cw_cache_service *cache, struct cw_catalogue_key 
         cw_catalogue_set_builder(key, pipeline_of(job), node->node, node->op, node->ids);
 }
 
-static void heard_written(struct cw_cache_service *cache, const Cachew__V1__CacheEvent *event)
+static void on_written(struct cw_cache_service *cache, const Cachew__V1__CacheEvent *event)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
-    /* Again, by another worker or after a reconnect: what it cost was counted. */
+    /* The chunk may be reported again, by another worker or after a reconnect. Its cost was counted
+     * then. */
     bool known = cw_catalogue_chunk(catalogue, event->name) != NULL;
     if (cw_cache_is_pending_delete(cache, event->name, true))
         return;
@@ -57,8 +58,8 @@ static void heard_written(struct cw_cache_service *cache, const Cachew__V1__Cach
     cache->due.quotas = true;
 }
 
-static void heard_bad(struct cw_cache_service *cache, const struct cw_worker *worker,
-                      const Cachew__V1__CacheEvent *event)
+static void on_bad(struct cw_cache_service *cache, const struct cw_worker *worker,
+                   const Cachew__V1__CacheEvent *event)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
     struct cw_catalogue_chunk *chunk = cw_catalogue_chunk(catalogue, event->name);
@@ -83,8 +84,8 @@ static void heard_bad(struct cw_cache_service *cache, const struct cw_worker *wo
         cw_cache_delete_name(cache, event->name, NULL);
 }
 
-static void heard_counts(struct cw_cache_service *cache, const struct cw_worker *worker,
-                         const Cachew__V1__CacheCounts *counts)
+static void on_counts(struct cw_cache_service *cache, const struct cw_worker *worker,
+                      const Cachew__V1__CacheCounts *counts)
 {
     struct cw_hash hash;
     if (!cw_wire_hash_from(counts->key, &hash) || cw_name_check_tenant(counts->tenant, NULL) != 0)
@@ -97,8 +98,8 @@ static void heard_counts(struct cw_cache_service *cache, const struct cw_worker 
     cache->lost += cw_catalogue_count(key, worker->id, &totals, worker->counted_before);
 }
 
-static void heard_store(struct cw_cache_service *cache, struct cw_worker *worker,
-                        const Cachew__V1__StoreState *state)
+static void on_store(struct cw_cache_service *cache, struct cw_worker *worker,
+                     const Cachew__V1__StoreState *state)
 {
     if (state->lost_why[0] != '\0')
         snprintf(cache->lost_why, sizeof(cache->lost_why), "%s", state->lost_why);
@@ -135,14 +136,14 @@ void cw_cache_take_report(struct cw_worker *worker, const Cachew__V1__Progress *
     for (size_t i = 0; i < progress->n_cache_events; i++) {
         const Cachew__V1__CacheEvent *event = progress->cache_events[i];
         if (event->kind == CACHEW__V1__CACHE_EVENT__KIND__WRITTEN)
-            heard_written(cache, event);
+            on_written(cache, event);
         else
-            heard_bad(cache, worker, event);
+            on_bad(cache, worker, event);
     }
     for (size_t i = 0; i < progress->n_cache; i++)
-        heard_counts(cache, worker, progress->cache[i]);
+        on_counts(cache, worker, progress->cache[i]);
     if (progress->store)
-        heard_store(cache, worker, progress->store);
+        on_store(cache, worker, progress->store);
     log_lost(cache);
     cw_fault_point("dispatcher.cache_event");
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache opened and closed, its timer, and what of it is kept in state.db. */
+/* Opens and closes the cache; its timer, its listings, and its rows in state.db. */
 #include <stdio.h>
 
 #include "dispatcher/cache/cache_int.h"
 
 #define TICK_MS 1000
 #define FIRST_LIST_MS 2000
-#define ROWS_MS 1000 /* rows of keys are written at most so often */
+#define ROWS_MS 1000 /* Rows of keys are written at most this often. */
 #define TIDY_MS 60000
-#define SILENT_MS 600000 /* a worker that tells nothing of a key for so long counts anew */
+/* The totals of a worker that has reported nothing of a key for so long are forgotten. */
+#define SILENT_MS 600000
 #define SPACE_MS 5000
-#define RETRY_AWAY_MS 1000 /* the store itself says how often it really looks */
+#define RETRY_AWAY_MS 1000 /* The store itself limits how often it really tries. */
 #define RETRY_FAILED_MS 10000
 #define OLD_PROBE_MS 3600000
 
@@ -33,13 +34,13 @@ void cw_cache_service_open(struct cw_dispatcher *d)
     cache->catalogue->tenant_quota_arg = d;
     const char *name;
     void *value;
-    /* those with a rule are listed from the start */
+    /* Tenants with a rule are listed from the start. */
     for (size_t i = 0; cw_strmap_next(&d->tenants, &i, &name, &value);)
         (void)cw_catalogue_tenant(cache->catalogue, name);
     d->cache = cache;
 }
 
-/* ---- rows ---- */
+/* ---- rows of state.db ---- */
 
 static void store_row(struct cw_state *state, const struct cw_catalogue_key *key)
 {
@@ -67,13 +68,13 @@ void cw_cache_store_key(struct cw_cache_service *cache, const struct cw_catalogu
     store_row(cache->d->state, key);
 }
 
-/* A key of which nothing is left is forgotten here. */
+/* Writes the rows of keys that have changed. A key without chunks and users is forgotten here. */
 static void store_rows(struct cw_cache_service *cache, int64_t now)
 {
     struct cw_catalogue *catalogue = cache->catalogue;
     if (!catalogue->row_first || now < cache->rows_ms)
         return;
-    /* at the end: all of them, whatever the time */
+    /* At the end all rows are written, whatever the time. */
     cache->rows_ms = now < INT64_MAX - ROWS_MS ? now + ROWS_MS : now;
     while (catalogue->row_first) {
         struct cw_catalogue_key *key = catalogue->row_first;
@@ -87,7 +88,7 @@ static void store_rows(struct cw_cache_service *cache, int64_t now)
     }
 }
 
-/* ---- the store ---- */
+/* ---- listings and the state of the store ---- */
 
 void cw_cache_list(struct cw_cache_service *cache)
 {
@@ -100,7 +101,8 @@ void cw_cache_list(struct cw_cache_service *cache)
     cw_cache_io_list(cache->store);
 }
 
-/* Those whose listing this was; all: nobody will list any more. */
+/* Answers those who wait for the listing that has ended; with `all`, everybody, since nothing will
+ * be listed any more. */
 static void answer_listed(struct cw_cache_service *cache, int rc, const char *why, uint64_t removed,
                           bool all)
 {
@@ -119,23 +121,24 @@ static void answer_listed(struct cw_cache_service *cache, int rc, const char *wh
     }
 }
 
-static bool is_away(int rc)
+static bool is_unavailable(int rc)
 {
     return rc == CW_E_UNAVAILABLE || rc == CW_E_TIMEOUT;
 }
 
-static void set_away(struct cw_cache_service *cache, bool away, const char *why)
+static void set_unavailable(struct cw_cache_service *cache, bool unavailable, const char *why)
 {
-    snprintf(cache->unavailable_why, sizeof(cache->unavailable_why), "%s", away ? why : "");
-    if (cache->unavailable == away)
+    snprintf(cache->unavailable_why, sizeof(cache->unavailable_why), "%s", unavailable ? why : "");
+    if (cache->unavailable == unavailable)
         return;
-    cache->unavailable = away;
-    if (away)
+    cache->unavailable = unavailable;
+    if (unavailable)
         cw_log_warn(CW_LOG_MOD, "the cache's store is unavailable, jobs compute instead: %s", why);
     else
         cw_log_info(CW_LOG_MOD, "the cache's store is available again: %s",
                     cache->d->options.cache_store);
-    cache->due.listing = true; /* when it is back: who knows what happened to it */
+    /* When the store is available again, its contents may have changed. */
+    cache->due.listing = true;
     cw_cache_jobs_changed(cache);
 }
 
@@ -185,14 +188,15 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
                     (unsigned long long)cache->scan_strange);
     } else {
         cache->due.listing = true;
-        cache->scan_ms = cw_clock_ms() + (is_away(result->rc) ? RETRY_AWAY_MS : RETRY_FAILED_MS);
-        if (!is_away(result->rc))
+        cache->scan_ms =
+            cw_clock_ms() + (is_unavailable(result->rc) ? RETRY_AWAY_MS : RETRY_FAILED_MS);
+        if (!is_unavailable(result->rc))
             cw_log_warn(CW_LOG_MOD, "the cache cannot be listed, it is tried again: %s",
                         result->err.msg);
     }
     cw_cache_forget_deletes(cache);
     answer_listed(cache, result->rc, result->err.msg, removed, false);
-    if (cache->scan_waiters) /* who came while it was under way */
+    if (cache->scan_waiters) /* These asked for a listing while this one was going on. */
         cw_cache_list(cache);
     cache->due.quotas = true;
 }
@@ -200,17 +204,17 @@ static void listed(struct cw_cache_service *cache, const struct cw_cache_io_resu
 static void on_result(void *arg, const struct cw_cache_io_result *result)
 {
     struct cw_cache_service *cache = arg;
-    if (is_away(result->rc))
-        set_away(cache, true, result->err.msg);
+    if (is_unavailable(result->rc))
+        set_unavailable(cache, true, result->err.msg);
     else if (!result->more && result->rc == 0)
-        set_away(cache, false, "");
+        set_unavailable(cache, false, "");
     switch (result->kind) {
     case CW_CACHE_IO_LIST:
         listed(cache, result);
         break;
     case CW_CACHE_IO_SPACE:
-        if (result->rc == 0 || !is_away(result->rc)) {
-            cache->store_total = result->total; /* 0: it does not know */
+        if (result->rc == 0 || !is_unavailable(result->rc)) {
+            cache->store_total = result->total; /* It is 0 if the store does not know. */
             cache->store_free = result->free;
         }
         cache->due.quotas = true;
@@ -222,7 +226,7 @@ static void on_result(void *arg, const struct cw_cache_io_result *result)
     }
 }
 
-/* ---- time ---- */
+/* ---- the timer ---- */
 
 static void on_tick(void *arg)
 {
@@ -240,7 +244,7 @@ static void on_tick(void *arg)
         cw_cache_list(cache);
 }
 
-/* It ticks while somebody may use the cache, or something of it is to be done. */
+/* The timer runs while somebody may use the cache, or while something is to be done for it. */
 static bool is_busy(const struct cw_cache_service *cache)
 {
     return cache->d->workers || cache->catalogue->row_first || cache->due.quotas ||
@@ -316,9 +320,9 @@ void cw_cache_service_free(struct cw_dispatcher *d)
         return;
     cw_cache_io_free(cache->store);
     const char *name;
-    void *doomed;
-    for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &doomed);)
-        cw_mem_free(doomed);
+    void *pending;
+    for (size_t i = 0; cw_strmap_next(&cache->pending_deletes, &i, &name, &pending);)
+        cw_mem_free(pending);
     cw_strmap_fini(&cache->pending_deletes);
     cw_catalogue_names_clear(&cache->unsent_deletes);
     cw_catalogue_free(cache->catalogue);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's I/O, which may take seconds: two threads with a queue each (listings; deleting and
- * asking for room), so that a long listing holds nothing up. What they find out is posted to the
+/* I/O on the store, which may take seconds. Two threads have a queue each: one lists, the other
+ * deletes and asks for free space, so a long listing delays nothing. Results are posted to the
  * loop. */
 #include "dispatcher/cache/cache_int.h"
 
@@ -21,22 +21,22 @@ struct lane {
     struct cw_cache_io *store;
     struct cw_thread thread;
     struct cw_cond cond;
-    struct task *first, *last; /* lock: mutex */
+    struct task *first, *last; /* These are guarded by `mutex`. */
 };
 struct cw_cache_io {
-    cw_cache_io_fn *on_result; /* loop */
+    cw_cache_io_fn *on_result; /* It is called on the loop thread. */
     void *arg;
     struct cw_loop *loop;
     char *url;
     struct cw_mutex mutex, opening;
-    struct cw_store *store; /* lock: opening, while it is opened */
+    struct cw_store *store; /* It is guarded by `opening` until it is opened. */
     struct lane lanes[LANES_N];
     atomic_bool stop;
-    bool closed;      /* loop: what is still posted is dropped */
-    bool space_asked; /* loop */
+    bool closed;      /* Results that are posted after this are dropped. Loop thread. */
+    bool space_asked; /* The free space was asked for, and the answer has not come. Loop thread. */
 };
 
-/* ---- on the loop ---- */
+/* ---- on the loop thread ---- */
 
 static void result_free(struct cw_cache_io_result *result)
 {
@@ -57,7 +57,7 @@ static void deliver(void *arg)
     result_free(result);
 }
 
-/* ---- on the threads ---- */
+/* ---- on the I/O threads ---- */
 
 static struct cw_cache_io_result *result_new(struct cw_cache_io *store, enum cw_cache_io_kind kind)
 {
@@ -150,7 +150,7 @@ static void lane_run(void *arg)
     cw_mutex_unlock(&store->mutex);
 }
 
-/* ---- from the loop ---- */
+/* ---- from the loop thread to the I/O threads ---- */
 
 static void push(struct cw_cache_io *store, enum cw_cache_io_kind kind, const char *name)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tenants, keys, chunks, and their sums. Every step costs the same, however much there is. */
+/* Tenants, keys, chunks, and their sums. The cost of a step does not depend on how much there
+ * is. */
 #include "dispatcher/cache/catalogue.h"
 
 #include <stdio.h>
@@ -169,7 +170,7 @@ void cw_catalogue_set_builder(struct cw_catalogue_key *key, const char *pipeline
 
 /* ---- chunks ---- */
 
-static void tell(struct cw_catalogue_key *key, const char *name, bool added)
+static void note_change(struct cw_catalogue_key *key, const char *name, bool added)
 {
     if (key->subscribers_n == 0)
         return;
@@ -183,7 +184,7 @@ static void tell(struct cw_catalogue_key *key, const char *name, bool added)
 
 static void add_sums(struct cw_catalogue_key *key, const struct cw_catalogue_chunk *chunk, int sign)
 {
-    uint64_t one = sign < 0 ? UINT64_MAX : 1; /* modulo 2^64: minus one */
+    uint64_t one = sign < 0 ? UINT64_MAX : 1; /* In arithmetic modulo 2^64 this is minus one. */
     key->chunks_n += one;
     key->records += one * chunk->records;
     key->bytes += one * chunk->bytes;
@@ -206,7 +207,7 @@ static struct cw_catalogue_chunk *add(struct cw_catalogue *catalogue, const char
     *(key->last ? &key->last->next : &key->first) = chunk;
     key->last = chunk;
     cw_strmap_set(&catalogue->chunks, name, chunk);
-    tell(key, name, true);
+    note_change(key, name, true);
     return chunk;
 }
 
@@ -240,7 +241,7 @@ struct cw_catalogue_chunk *cw_catalogue_put(struct cw_catalogue *catalogue, cons
 void cw_catalogue_remove(struct cw_catalogue_chunk *chunk)
 {
     struct cw_catalogue_key *key = chunk->key;
-    tell(key, chunk->name, false);
+    note_change(key, chunk->name, false);
     add_sums(key, chunk, -1);
     *(chunk->prev ? &chunk->prev->next : &key->first) = chunk->next;
     *(chunk->next ? &chunk->next->prev : &key->last) = chunk->prev;
@@ -271,9 +272,10 @@ uint64_t cw_catalogue_scan_end(struct cw_catalogue *catalogue)
     return removed;
 }
 
-/* ---- what workers count ---- */
+/* ---- counters of workers ---- */
 
-/* How much a total has grown; one that is smaller began anew. */
+/* Returns by how much a total has grown. A total that is smaller than before has begun again at
+ * zero. */
 static uint64_t grown(uint64_t before, uint64_t now)
 {
     return now >= before ? now - before : now;
@@ -319,7 +321,7 @@ void cw_catalogue_forget_silent(struct cw_catalogue *catalogue, int64_t now_ms, 
             cw_mem_free(seen);
         }
         if (key->chunks_n == 0 && key->seen.n == 0)
-            cw_catalogue_mark_dirty(key); /* whoever stores the rows drops it */
+            cw_catalogue_mark_dirty(key); /* The key is dropped when its row is written. */
     }
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cache holds: tenant -> key (a node's function) -> chunk. Which chunks exist is the
- * store's truth: the catalogue learns it from a listing and from the workers that write. What
- * keys have cost and saved, and which are pinned, is remembered in state.db.
+/* The catalogue: what the cache holds, as tenant -> key (the function of a node) -> chunk. The
+ * store decides which chunks exist; the catalogue learns it from a listing and from the workers
+ * that write. What keys have cost and saved, and which are pinned, is remembered in state.db.
  *
- *   catalogue.c        the objects and their sums; nothing here does I/O or knows workers and
- *                      jobs
- *   catalogue_evict.c  which chunks leave when a quota is reached
+ *   catalogue.c        the objects and their sums; no I/O, no workers and no jobs
+ *   catalogue_evict.c  which chunks are evicted when a quota is reached
  *
- * Who feeds it, and whom it tells: dispatcher/cache/cache.h. One loop thread owns all of it. */
+ * dispatcher/cache/cache.h says who changes it and who is notified. One loop thread owns all of
+ * it. */
 #ifndef CW_DISPATCHER_CACHE_CATALOGUE_H
 #define CW_DISPATCHER_CACHE_CATALOGUE_H
 
@@ -17,7 +17,7 @@
 #include "dispatcher/state/state.h"
 #include "policies/policy.h"
 
-/* policies leave alone what came into being less than this ago: it was not used yet */
+/* Policies do not evict chunks that are younger than this, since nobody can have used them yet. */
 #define CW_CATALOGUE_YOUNG_MS 10000
 
 struct cw_catalogue;
@@ -26,44 +26,52 @@ struct cw_worker;
 
 struct cw_catalogue_chunk {
     struct cw_catalogue_key *key;
-    /* of the key, in the order in which they became known */
+    /* Chunks of the key, in the order in which they became known. */
     struct cw_catalogue_chunk *prev, *next;
     uint64_t records, bytes;
-    int64_t created_ms; /* wall */
-    uint64_t seen_by;   /* number of the last listing that has it, or began before it was written */
-    char name[];        /* with tenant and key */
+    int64_t created_ms; /* This is wall time. */
+    /* The number of the last listing that contained the chunk, or that began before it was
+     * written. */
+    uint64_t seen_by;
+    char name[]; /* The name of the chunk's file, with tenant and key. */
 };
-struct cw_catalogue_names { /* owned texts */
+struct cw_catalogue_names { /* A list of names that it owns. */
     char **v;
     size_t n, cap;
 };
-struct cw_catalogue_totals { /* of a worker: its last totals for a key */
+struct cw_catalogue_totals { /* The totals that a worker reported last for a key. */
     uint64_t hits, misses, lost;
     int64_t last_heard_ms;
 };
 struct cw_catalogue_tenant {
     char name[CW_TENANT_NAME_MAX + 1];
     uint64_t bytes, chunks_n;
-    uint64_t quota; /* 0 = none of its own */
-    bool full;      /* nothing may be written: above its limit, and nothing can be evicted */
+    uint64_t quota; /* The tenant's quota; 0 if it has none. */
+    /* Nothing may be written: the tenant has reached its limit and nothing can be evicted. */
+    bool full;
 };
 struct cw_catalogue_key {
     struct cw_catalogue *catalogue;
     struct cw_catalogue_tenant *tenant;
     struct cw_hash key;
     char text[CW_HASH_TEXT_BYTES];
-    char *pipeline, *node, *op; /* who built it last; "" = not known */
-    uint64_t ids;               /* of the whole node, 0 = not known */
+    /* The pipeline, node and operator that built it last; "" if they are not known. */
+    char *pipeline, *node, *op;
+    uint64_t ids; /* The number of ids of the whole node; 0 if it is not known. */
     struct cw_catalogue_chunk *first, *last;
     uint64_t chunks_n, records, bytes;
-    uint64_t cost_ns, cost_records; /* CPU time of records whose cost was told */
+    /* The CPU time of the records whose cost was reported, and their number. */
+    uint64_t cost_ns, cost_records;
     uint64_t hits, misses, saved_ns;
-    int64_t created_ms, used_ms; /* wall; used 0 = never */
+    int64_t created_ms, used_ms; /* These are wall times; used_ms is 0 if the key was never used. */
     bool pinned;
-    uint64_t readers;   /* running jobs that read it; counted when it is asked for */
-    uint64_t holders;   /* jobs' uses: it stays as long as there is one */
-    struct cw_map seen; /* worker id -> cw_catalogue_totals */
-    /* Workers that were told of it, and what they are still to be told (cache_notify.c). */
+    /* The number of running jobs that read the key. cw_cache_count_readers computes it. */
+    uint64_t readers;
+    /* The number of uses by jobs. The key exists at least as long as there is one. */
+    uint64_t holders;
+    struct cw_map seen; /* Worker id -> struct cw_catalogue_totals. */
+    /* The workers that are notified of the key's chunks, and the names that they are to be sent
+     * (cache_notify.c). */
     struct cw_worker **subscribers;
     size_t subscribers_n, subscribers_cap;
     struct cw_catalogue_names added, removed;
@@ -72,54 +80,61 @@ struct cw_catalogue_key {
 };
 
 struct cw_catalogue {
-    struct cw_strmap tenants, keys /* by TENANT/KEY */, chunks /* by name */;
+    struct cw_strmap tenants; /* Name -> tenant. */
+    struct cw_strmap keys;    /* TENANT/KEY -> key. */
+    struct cw_strmap chunks;  /* Name -> chunk. */
     const struct cw_evict_policy *evict;
-    uint64_t quota; /* 0 = what the store has */
-    /* of a new tenant; NULL = none of its own */
+    uint64_t quota; /* The quota of all together; 0 if only the store's size limits it. */
+    /* Returns the quota of a new tenant; NULL if no tenant has one. */
     uint64_t (*tenant_quota)(void *arg, const char *name);
     void *tenant_quota_arg;
     uint64_t bytes, chunks_n;
-    uint64_t scan;                                     /* number of the last listing that began */
-    struct cw_catalogue_key *notify_first, *row_first; /* keys with something to tell, to store */
+    uint64_t scan; /* The number of the last listing that began. */
+    /* The first key with names to be sent, and the first with a row to be written. */
+    struct cw_catalogue_key *notify_first, *row_first;
     uint64_t evicted, damaged, gone;
 };
 
 struct cw_catalogue *cw_catalogue_new(const struct cw_evict_policy *evict,
                                       uint64_t quota) CW_MUST_CHECK;
-void cw_catalogue_free(struct cw_catalogue *catalogue); /* accepts NULL */
+void cw_catalogue_free(struct cw_catalogue *catalogue); /* It accepts NULL. */
 
-/* Made when it is not there. The name is valid (base/name.h); "" is "default". */
+/* Returns the tenant, which is created if it is new. The name must be valid (base/name.h); "" means
+ * "default". */
 struct cw_catalogue_tenant *cw_catalogue_tenant(struct cw_catalogue *catalogue, const char *name);
-/* or NULL */
+/* Returns the key, or NULL. */
 struct cw_catalogue_key *cw_catalogue_find(const struct cw_catalogue *catalogue, const char *tenant,
                                            struct cw_hash key);
-/* made */
+/* Returns the key, which is created if it is new. */
 struct cw_catalogue_key *cw_catalogue_key(struct cw_catalogue *catalogue, const char *tenant,
                                           struct cw_hash key);
-/* Frees a key that holds nothing, that nobody uses or has pinned; true when it did. */
+/* Frees a key that has no chunks, that nobody uses and that is not pinned. Returns whether it
+ * did. */
 bool cw_catalogue_drop_key(struct cw_catalogue_key *key);
-void cw_catalogue_mark_dirty(struct cw_catalogue_key *key); /* its row is to be stored */
+/* The key's row in state.db must be written. */
+void cw_catalogue_mark_dirty(struct cw_catalogue_key *key);
 void cw_catalogue_set_builder(struct cw_catalogue_key *key, const char *pipeline, const char *node,
                               const char *op, uint64_t ids);
 
-/* A chunk that exists. NULL: the name is no chunk's. One that is known only gets its size. */
+/* Adds a chunk that exists. If it is known already, its size is updated. Returns NULL if the name
+ * is not one of a chunk. */
 struct cw_catalogue_chunk *cw_catalogue_put(struct cw_catalogue *catalogue, const char *name,
                                             uint64_t bytes, int64_t created_ms);
 struct cw_catalogue_chunk *cw_catalogue_chunk(const struct cw_catalogue *catalogue,
                                               const char *name);
-/* workers with the key are to be told; its key stays */
+/* Removes the chunk; its key stays. Workers that use the key are notified later. */
 void cw_catalogue_remove(struct cw_catalogue_chunk *chunk);
 
-/* A listing: what is put between begin and end stays, and what came meanwhile; end removes the
- * rest. */
+/* Between begin and end a listing puts each chunk that it finds. end removes the others, except
+ * those that were added meanwhile. */
 void cw_catalogue_scan_begin(struct cw_catalogue *catalogue);
 uint64_t cw_catalogue_scan_end(struct cw_catalogue *catalogue);
 
-/* Totals of a worker for a key: what is new since it told last counts. base: it counted them for
- * an earlier dispatcher. Returns records newly lost. */
+/* Adds what is new in the totals that a worker reported for a key. `base`: an earlier dispatcher
+ * has counted them already. Returns the number of records that were lost since the last report. */
 uint64_t cw_catalogue_count(struct cw_catalogue_key *key, uint64_t worker_id,
                             const struct cw_catalogue_totals *totals, bool base);
-/* Forgets what workers told that have been silent about the key for so long. */
+/* Forgets the totals of workers that have reported nothing of a key for silent_ms. */
 void cw_catalogue_forget_silent(struct cw_catalogue *catalogue, int64_t now_ms, int64_t silent_ms);
 
 void cw_catalogue_load_row(struct cw_catalogue *catalogue, const struct cw_state_cache_key *row);
@@ -129,21 +144,22 @@ void cw_catalogue_names_clear(struct cw_catalogue_names *names);
 /* ---- catalogue_evict.c ---- */
 
 struct cw_catalogue_pick {
-    const struct cw_catalogue_tenant *tenant; /* NULL = of all */
-    /* NULL = of all; all of its chunks whatever their worth */
+    /* The tenant whose chunks may be picked; NULL for all tenants. */
+    const struct cw_catalogue_tenant *tenant;
+    /* The key whose chunks are picked, all of them and whatever their worth; NULL for all keys. */
     const struct cw_catalogue_key *key;
-    uint64_t bytes;  /* at least so many, by the policy */
-    bool all;        /* everything but what is pinned */
-    bool young;      /* also what has just come */
-    int64_t wall_ms; /* now */
+    uint64_t bytes;  /* At least so many bytes are picked, in the order of the policy. */
+    bool all;        /* Everything is picked except pinned keys. */
+    bool young;      /* Chunks that were just written may be picked, too. */
+    int64_t wall_ms; /* The present wall time. */
 };
-/* What is to leave, first of all what is worth least; the caller frees the array. key->readers
- * must be right. What is pinned stays. */
+/* Picks the chunks to be evicted, those of the least worth first; the caller frees the array.
+ * key->readers must be up to date. Pinned keys stay. */
 size_t cw_catalogue_pick(struct cw_catalogue *catalogue, const struct cw_catalogue_pick *pick,
                          struct cw_catalogue_chunk ***ret_chunks);
 
-/* Watermarks: how many bytes are to leave of `bytes` used with `limit` allowed; 0 below 95 %,
- * else down to 85 %. */
+/* Watermarks: returns how many bytes must go when `bytes` of `limit` are used. That is 0 below 95
+ * %, and otherwise so many that 85 % remain. */
 uint64_t cw_catalogue_excess(uint64_t bytes, uint64_t limit);
 
 #endif

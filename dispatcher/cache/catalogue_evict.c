@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaves: the policy's order over all that may. O(n log n), once for every tenth of the
- * quota that is written. */
+/* Which chunks are evicted: all that may go, in the order of the policy. This takes O(n log n)
+ * steps, once for each tenth of the quota that is written. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/mem.h"
@@ -17,7 +17,7 @@ struct candidate {
 
 uint64_t cw_catalogue_excess(uint64_t bytes, uint64_t limit)
 {
-    uint64_t percent = limit / 100; /* of small limits a little less than a hundredth */
+    uint64_t percent = limit / 100; /* For small limits this is a little less than a hundredth. */
     if (limit < 100)
         return bytes > limit ? bytes - limit : 0;
     return bytes >= percent * HIGH_PERCENT ? bytes - percent * LOW_PERCENT : 0;
@@ -53,7 +53,8 @@ static bool may_leave(const struct cw_catalogue_key *key, const struct cw_catalo
            (!pick->key || key == pick->key);
 }
 
-/* What nobody uses first, then by worth, then the oldest; the name makes it the same every time. */
+/* Chunks that nobody uses come first, then those of less worth, then the oldest. Comparing names
+ * makes the order the same every time. */
 static int compare(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life and the progress of a job: made, prepared by a worker, stored, running, finished or
- * failed, removed; what is acknowledged of it; what is written of it and restored. This is the face
- * of job/.
+/* The life and the progress of a job: it is created, prepared by a worker, stored, run, finished or
+ * failed, and removed; its items are acknowledged; its state is written and restored. This is the
+ * face of job/.
  *
- *   job_new.c           made and freed; what its preparation found is taken over
- *   job_prepare.c       a worker opens and indexes its sources
- *   job_tick.c          what it does with time: waits, is watched and flushed, and is over
- *   job_end.c           it fails, or is removed
- *   job_faults.c        verdicts on items and files, carried out
- *   progress.c          acknowledgements, epochs that close, where a consumer goes on
- *   skip_request.c      items that somebody asked to leave out
- *   persist.c           its row and what it has used are written · restore.c: all is loaded
- *   no_lease_warning.c  a warning when nothing of it is leased for long
- *   telemetry.c         what was measured of it, for people and metrics · telemetry_store.c: stored
- *   share_alerts.c      decisions that say that it gets fewer workers than it wants */
+ *   job_new.c           creates and frees a job; takes over what its preparation found
+ *   job_prepare.c       a worker opens and indexes the job's sources
+ *   job_tick.c          what happens to a job as time passes: waiting, flushing, its end when
+ *                       unused
+ *   job_end.c           the job fails, or is removed
+ *   job_faults.c        failed items and changed files: the job goes on, or fails
+ *   progress.c          acknowledgements, epochs that end, the position of a consumer
+ *   skip_request.c      items that somebody asked to skip
+ *   persist.c           writes the row of a job and its use · restore.c: loads everything at the
+ *                       start
+ *   no_lease_warning.c  warns when nothing of a job is leased for long
+ *   telemetry.c         measurements of a job, for people and metrics · telemetry_store.c: stored
+ *   share_alerts.c      decisions that say that a job gets fewer workers than it wants */
 #ifndef CW_DISPATCHER_JOB_JOB_H
 #define CW_DISPATCHER_JOB_JOB_H
 
@@ -23,40 +25,41 @@
 #include "dispatcher/state/state.h"
 
 /* ---- job_new.c ---- */
-/* Takes options, graph. */
+/* Takes options and graph. */
 struct cw_job *cw_job_new(struct cw_dispatcher *d, const char *id, Cachew__V1__JobOptions *options,
                           Cachew__V1__Graph *graph);
 void cw_job_free(struct cw_job *job);
-int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* taken on success */,
+int cw_job_set_info(struct cw_job *job, Cachew__V1__PlanInfo *info /* It is taken on success. */,
                     struct cw_err *err);
 void cw_job_clients_changed(struct cw_job *job);
 
 /* ---- job_tick.c ---- */
 void cw_job_tick(struct cw_job *job, int64_t now);
-/* Why it is to be removed now, or NULL. */
+/* Returns why the job is to be removed now, or NULL. */
 const char *cw_job_is_over(const struct cw_job *job, int64_t now);
-/* Where its elements are cached is decided, if that is due. May fail the job. */
+/* Decides where the job's elements are cached, if that is due. It may fail the job. */
 void cw_job_decide_cache(struct cw_job *job, int64_t now);
 
 /* ---- job_end.c ---- */
-/* Also from the state directory and from workers; it has no clients any more
- * (cw_clients_end_job). Frees it. */
+/* Removes the job from the state directory and from workers, and frees it. It has no clients any
+ * more (cw_clients_end_job). */
 void cw_job_remove(struct cw_job *job, const char *reason);
-/* Its clients are sent the error at the end of the loop's iteration (cw_clients_notify_failed). */
+/* Fails the job. Its clients are sent the error at the end of the loop iteration
+ * (cw_clients_notify_failed). */
 void cw_job_fail(struct cw_job *job, int code, const char *msg);
 
 /* ---- job_prepare.c ---- */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job);
-/* Looks for a worker to prepare it. */
+/* Looks for a worker to prepare the job. */
 void cw_job_prepare(struct cw_job *job);
-/* whether what it prepares comes on */
+/* Records how far the worker is with the jobs that it prepares. */
 void cw_job_note_preparing(struct cw_worker *worker, const Cachew__V1__Progress *progress,
                            int64_t now);
-/* A worker has prepared it: it runs now, or has failed; its clients are to be told. */
+/* A worker has prepared the job, which runs now or has failed. The caller must tell its clients. */
 void cw_job_prepared(struct cw_job *job, const Cachew__V1__Prepared *prepared);
 
-/* ---- job_faults.c: each may fail the job ---- */
-/* The worker of the share died: what it was computing is blamed. */
+/* ---- job_faults.c: each of these may fail the job ---- */
+/* The worker of the share died: the items that it was computing are blamed. */
 void cw_job_blame_items(struct cw_share *share);
 /* An item failed on a worker: it is retried elsewhere, a few times. */
 void cw_job_item_failed(struct cw_job *job, const struct cw_worker *worker,
@@ -68,43 +71,48 @@ void cw_job_judge_files(struct cw_job *job, int64_t now);
 
 /* ---- restore.c ---- */
 int cw_restore_all(struct cw_dispatcher *d, struct cw_err *err);
-/* One of them. What is stored of it cannot be used: it fails, and the dispatcher goes on. An
- * error: there is no memory for it. */
+/* Restores one job. If its stored state cannot be used, the job fails and the dispatcher goes on.
+ * An error means that there is no memory for it. */
 int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, struct cw_err *err);
 
 /* ---- persist.c ---- */
-void cw_job_store(struct cw_job *job);         /* its row */
-void cw_job_store_options(struct cw_job *job); /* these have changed */
-/* With what people read of the job (telemetry.h), which is stored at the same time: when it has not
- * been for some time (all: if it changed at all). */
+void cw_job_store(struct cw_job *job);         /* Writes the job's row. */
+void cw_job_store_options(struct cw_job *job); /* Writes the options, which have changed. */
+/* Writes the use of the job, and its telemetry with it, if the last time was long enough ago. With
+ * `all` they are written if they have changed at all. */
 void cw_job_store_usage(struct cw_job *job, int64_t now, bool all);
-bool cw_job_usage_is_unstored(const struct cw_job *job);         /* changed since */
-bool cw_job_usage_is_due(const struct cw_job *job, int64_t now); /* changed, and long not stored */
+/* They have changed since they were written. */
+bool cw_job_usage_is_unstored(const struct cw_job *job);
+/* They have changed and were not written for long. */
+bool cw_job_usage_is_due(const struct cw_job *job, int64_t now);
 
 /* ---- progress.c ---- */
 void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *const *sets, size_t n,
                 bool consumed);
-void cw_job_advance(struct cw_job *job); /* closes epochs that are done; finishes the job */
-void cw_job_flush(struct cw_job *job);   /* writes what has changed (state.h) */
+/* Ends the epochs whose items are all consumed, and finishes the job after the last one. */
+void cw_job_advance(struct cw_job *job);
+void cw_job_flush(struct cw_job *job); /* Writes what has changed (state/state.h). */
 void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_token *token);
-/* Whoever held the place will not come back: what he had received and not consumed goes to
- * others, or to the next. */
+/* The client that held the consumer slot will not come back: items that it received and did not
+ * consume go to others, or to the next client of the slot. */
 void cw_job_release_consumer(struct cw_job *job, uint32_t consumer);
 uint64_t cw_job_skip(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi,
                      const char *reason);
 
 /* ---- skip_request.c ---- */
-/* Leaves items out of an epoch, past ones too: for when the trainer goes back. Returns how many
- * of them it has consumed. The job is running and dense; lo < hi, at most its items. */
+/* Skips items of an epoch by request, also of a past one: a trainer that goes back will not get
+ * them. Returns how many of them it has consumed. The job is running and dense; lo < hi, and hi is
+ * at most its number of items. */
 uint64_t cw_job_skip_on_request(struct cw_job *job, uint64_t epoch, uint64_t lo, uint64_t hi);
-/* Sparse: batches [lo, hi) instead, and how many batches an epoch can have. */
+/* For sparse jobs: skips batches [lo, hi); and returns how many batches an epoch can have. */
 uint64_t cw_job_skip_batches(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi);
 uint64_t cw_job_max_batches(const struct cw_job *job);
 
 /* ---- no_lease_warning.c ---- */
-/* Each tick: says once in the log that nothing is leased, when that lasts. */
+/* Is called at each tick. Warns once in the log if nothing is leased for long. */
 void cw_job_warn_no_lease(struct cw_job *job, int64_t now);
-/* It has workers, somebody waits, and nothing is leased; ret_reason: what it waits for. */
+/* Returns whether nothing is leased although the job has workers and a trainer waits. ret_reason
+ * says what the job waits for. */
 bool cw_job_lacks_leases(struct cw_job *job, struct cw_str *ret_reason);
 
 #endif

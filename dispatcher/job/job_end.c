@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a job ends: it fails, or is removed. */
+/* How a job ends: it fails, or it is removed. */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling.h"
 
-static void tell_workers_forget(struct cw_job *job, const char *reason)
+static void send_forget(struct cw_job *job, const char *reason)
 {
     if (job->preparing)
         cw_worker_forget_job(job->preparing, job->id, reason);
@@ -23,7 +23,7 @@ static void tell_workers_forget(struct cw_job *job, const char *reason)
 void cw_job_remove(struct cw_job *job, const char *reason)
 {
     cw_log_info(CW_LOG_MOD, "job=%s name=%s removed: %s", job->id, job->name, reason);
-    tell_workers_forget(job, reason);
+    send_forget(job, reason);
     cw_accounting_retire(job);
     if (job->row_written)
         cw_state_remove_job(job->d->state, job->id);
@@ -41,7 +41,7 @@ void cw_job_fail(struct cw_job *job, int code, const char *msg)
     job->error = cw_mem_strdup(msg);
     cw_log_error(CW_LOG_MOD, "job=%s name=%s failed: %s", job->id, job->name, job->error);
     cw_lease_free_job(job);
-    tell_workers_forget(job, job->error);
+    send_forget(job, job->error);
     job->due.row = true;
     cw_job_flush(job);
     job->d->due.failed_jobs = true;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verdicts on items and on files, carried out: the job goes on, or fails. */
+/* What failed items and changed files mean for the job: it goes on, or it fails. */
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
 
-/* What it was computing when it died. */
 void cw_job_blame_items(struct cw_share *share)
 {
     cw_autofree char *why = NULL;
@@ -34,8 +33,8 @@ void cw_job_other_files_seen(struct cw_share *share, const char *error, int64_t 
                     "more of it: %s",
                     job->id, share->worker->address, error);
     cw_other_files_seen(share, error, now);
-    /* In a shared job the worker hands back what it cannot compute, item by item: the rest may be on
-     * its way to a consumer. */
+    /* In a shared job the worker hands back the items that it cannot compute, one by one. The
+     * others may be on their way to a consumer. */
     if (job->layout.mode != CW_MODE_SHARED)
         cw_lease_free_all(share, true);
     cw_job_judge_files(job, now);

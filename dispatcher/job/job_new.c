@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job is made and freed, and takes over what its preparation found; whether it has clients. */
+/* Creates and frees a job, takes over what its preparation found, and notes whether it has
+ * clients. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker prepares a job: it opens and indexes the sources, and says what there is. */
+/* A worker prepares a job: it opens and indexes the sources, and reports what it found. */
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 
 #include <string.h>
 
-/* Its own local worker looks at its sources when there is no other. */
+/* A local worker may prepare only its own job. */
 bool cw_job_may_prepare(const struct cw_worker *worker, const struct cw_job *job)
 {
     return cw_worker_serves_any_job(worker) ||
@@ -65,7 +65,7 @@ static Cachew__V1__PlanInfo *copy_info(const Cachew__V1__PlanInfo *info)
     return copy;
 }
 
-/* Takes what the worker found the job to be. */
+/* Takes over the facts that the worker has sent. */
 static int take_info(struct cw_job *job, const Cachew__V1__PlanInfo *sent, struct cw_err *err)
 {
     struct cw_plan_info checked;

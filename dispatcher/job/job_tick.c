@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job does with time: it waits, is watched, is flushed, and is over when nobody uses it. */
+/* What happens to a job as time passes: its clients are told what it waits for, its rates are
+ * measured, its state is flushed, and it is over when nobody uses it. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
@@ -16,7 +17,7 @@ static bool has_worker(const struct cw_job *job)
     return false;
 }
 
-/* A client is to be welcomed when what that rests on is stored. */
+/* Returns whether a client waits to be welcomed until its admission is stored. */
 static bool waits_for_disk(const struct cw_job *job)
 {
     for (const struct cw_client *client = job->d->clients; client; client = client->next) {
@@ -26,7 +27,7 @@ static bool waits_for_disk(const struct cw_job *job)
     return false;
 }
 
-static void tell_waiting(struct cw_job *job, int64_t now)
+static void send_waiting(struct cw_job *job, int64_t now)
 {
     bool preparing = job->status == CW_JOB_PREPARING, there = has_worker(job);
     bool unwritten = job->status == CW_JOB_RUNNING && waits_for_disk(job);
@@ -39,8 +40,8 @@ static void tell_waiting(struct cw_job *job, int64_t now)
     if (now - job->no_worker_ms < 1000 || now - job->waiting_sent_ms < 1000)
         return;
     job->waiting_sent_ms = now;
-    /* Clients go on waiting for a worker's answer, however long it takes, while the worker comes
-     * on; but not for a worker to come. */
+    /* Clients wait for a worker's answer however long it takes, as long as the worker makes
+     * progress. They do not wait so for a worker to come. */
     char preparation[] = "a worker prepares the job: it opens and indexes the sources";
     char nobody[] = "no worker is connected to the dispatcher: start cachew-worker --dispatcher "
                     "with its address";
@@ -111,8 +112,8 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         }
     }
     if (job->no_client_ms == 0) {
-        tell_waiting(job, now);
-        job->due.leases = true; /* late items, workers that may be tried again */
+        send_waiting(job, now);
+        job->due.leases = true; /* There may be late items, and workers that can be tried again. */
         cw_job_warn_no_lease(job, now);
     }
     if (job->status == CW_JOB_PREPARING && !job->preparing)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job with workers of which nothing is leased for long says so once, in the log, with what it
- * waits for. */
+/* Warns once in the log when a job has workers and nothing of it is leased for long, and says what
+ * it waits for. */
 #include "dispatcher/job/job.h"
 
-#define STILL_MS 30000
+#define NO_LEASE_MS 30000
 #define NAMED_MAX 4
 
 static bool has_leases(const struct cw_job *job)
@@ -15,7 +15,7 @@ static bool has_leases(const struct cw_job *job)
     return false;
 }
 
-/* A trainer that has batches waiting does not wait itself. */
+/* A trainer that has finished batches is not waiting. */
 static bool somebody_waits(const struct cw_job *job)
 {
     for (uint32_t c = 0; c < job->layout.consumers; c++) {
@@ -68,11 +68,11 @@ void cw_job_warn_no_lease(struct cw_job *job, int64_t now)
         job->no_lease_ms = 0;
     } else if (job->no_lease_ms == 0) {
         job->no_lease_ms = now;
-    } else if (job->no_lease_ms != INT64_MAX && now - job->no_lease_ms >= STILL_MS) {
+    } else if (job->no_lease_ms != INT64_MAX && now - job->no_lease_ms >= NO_LEASE_MS) {
         cw_log_warn(CW_LOG_MOD,
                     "job=%s name=%s nothing was leased for %d s, although it has %zu workers: %s",
-                    job->id, job->name, STILL_MS / 1000, job->workers_n, reason.s);
-        job->no_lease_ms = INT64_MAX; /* told */
+                    job->id, job->name, NO_LEASE_MS / 1000, job->workers_n, reason.s);
+        job->no_lease_ms = INT64_MAX; /* The warning was given. */
     }
     cw_str_fini(&reason);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the row of a job, its options, and what it has used. Its progress is written by
- * progress.c. */
+/* Writes the row of a job, its options, and what it has used. progress.c writes its progress. */
 #include "dispatcher/job/job.h"
 
 #include <string.h>
 
-#define STORE_MS 1000        /* with other progress */
-#define STORE_ALONE_MS 10000 /* when there is none */
+#define STORE_MS 1000        /* The use is written with other progress at most this often. */
+#define STORE_ALONE_MS 10000 /* Without other progress it is written at most this often. */
 
 static struct cw_state_blob blob_of(const struct cw_buf *buf)
 {
@@ -49,8 +48,8 @@ void cw_job_store_options(struct cw_job *job)
     cw_buf_unref(options);
 }
 
-/* What people read of it changes by itself, too: workers tell of hits after the items that they
- * were of. */
+/* Telemetry also changes by itself, since workers report hits later than the items that had
+ * them. */
 static bool is_changed(const struct cw_job *job)
 {
     return memcmp(&job->usage, &job->usage_stored, sizeof(job->usage)) != 0 ||

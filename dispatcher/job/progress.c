@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a job has come: its open epochs, acknowledgements, what is stored of them, where a
- * consumer goes on. */
+/* The progress of a job: its open epochs, acknowledgements, what of them is written, and the
+ * position of a consumer. */
 #include "dispatcher/autocache/autocache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/lease/lease.h"
@@ -24,8 +24,8 @@ void cw_job_ack(struct cw_job *job, uint32_t consumer, Cachew__V1__EpochSet *con
             else
                 used += cw_epoch_consume(epoch, consumer, lo, hi, &fresh);
         }
-        /* Of a sparse job all that a long batch is made of is consumed at once, which says
-         * little of its rate. */
+        /* In a sparse job all items of a long batch are consumed at once, which says little about
+         * the rate. */
         job->consumed_since += job->info->sparse ? cw_set_count(&fresh) : used;
         if (fresh.n > 0)
             cw_lease_received(job, epoch->number, &fresh);
@@ -100,14 +100,14 @@ void cw_job_flush(struct cw_job *job)
     }
 }
 
-/* What workers hold they will send to the next process; what they had sent to the last one and
- * was not acknowledged they hand back when they see its stream end. So only what was
- * acknowledged and not consumed is to be freed here. */
+/* What workers hold they will send to the next process. What they had sent to the last one and was
+ * not acknowledged they hand back when its stream ends. So only items that were acknowledged and
+ * not consumed must be freed here. */
 void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
 {
     for (size_t i = 0; i < job->epochs_open; i++) {
         struct cw_epoch *epoch = job->epochs[i];
-        /* the worker would send them to this place, whose they are not any more */
+        /* The worker would send the items to this consumer, who does not own them any more. */
         if (job->layout.mode == CW_MODE_SHARED) {
             struct cw_set owned = {0};
             cw_set_copy(&owned, &epoch->parts[consumer].owned);
@@ -147,8 +147,8 @@ void cw_job_resume_at(struct cw_job *job, uint32_t consumer, const struct cw_tok
     bool others = false;
     for (uint32_t c = 0; c < job->layout.consumers; c++)
         others = others || (c != consumer && job->consumers[c].client_id != 0);
-    /* Alone, or the first of several: the job stands where the token says. Those that follow
-     * move only their own items. */
+    /* If this consumer is alone, or is the first of several, the whole job is set to the token.
+     * Those that follow move only their own items. */
     if (!others)
         restart_epochs_at(job, token->epoch);
     for (uint64_t n = job->first_epoch; n < token->epoch && n - job->first_epoch < CW_EPOCHS_AHEAD;

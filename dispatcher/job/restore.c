@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads what the state directory holds when the dispatcher starts: jobs and their progress,
- * workers that are to come back, keys of the cache, what tenants have used. */
+/* Loads the contents of the state directory when the dispatcher starts: jobs and their progress,
+ * workers that may come back, keys of the cache, the use of tenants. */
 #include "dispatcher/cache/cache.h"
 #include "dispatcher/job/job.h"
 #include "dispatcher/scaling/scaling.h"
@@ -21,8 +21,8 @@ static void find_fingerprint(struct cw_job *job)
     cw_graph_unref(graph);
 }
 
-/* What cannot be used of a job ends that job, and not the others: it is shown, and says what to
- * do. Its row stays as it is. */
+/* If the stored state of a job cannot be used, only that job fails. Its error says what to do, and
+ * its row stays as it is. */
 static void load_failed(struct cw_job *job, const struct cw_err *err)
 {
     job->status = CW_JOB_FAILED;
@@ -41,7 +41,7 @@ static bool are_valid(const Cachew__V1__JobOptions *options)
            (unsigned)options->mode <= CACHEW__V1__CONSUMER_MODE__SHARED;
 }
 
-/* There is a job in any case; with an error, one of which nothing but the name is known. */
+/* Creates a job in any case. If there is an error, only its name is known. */
 static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row,
                     struct cw_job **ret_job, struct cw_err *err)
 {
@@ -64,7 +64,7 @@ static int read_job(struct cw_dispatcher *d, const struct cw_state_job *row,
     return rc;
 }
 
-/* As that of a worker that has just prepared it. */
+/* Checks the stored facts like those of a worker that has just prepared the job. */
 static int read_info(struct cw_job *job, const struct cw_state_job *row, struct cw_err *err)
 {
     struct cw_plan_info checked;
@@ -83,7 +83,8 @@ int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, stru
     struct cw_job *job = NULL;
     int rc = read_job(d, row, &job, &unusable);
     job->manifest = cw_buf_copy(row->manifest.p, row->manifest.n);
-    if (!job->manifest) /* without it workers would not see that their files are others */
+    /* Without the manifest workers could not see that their files are different. */
+    if (!job->manifest)
         return cw_err_set(err, CW_E_NOMEM,
                           "job %s: there is no memory for its list of files, %zu bytes", row->id,
                           row->manifest.n);
@@ -210,7 +211,7 @@ static int on_counts(void *arg, const char *id, const uint64_t *counts, size_t n
     return 0;
 }
 
-/* What was consumed after an owner was stored is nobody's. */
+/* Items that were consumed after their owner was stored belong to nobody. */
 static void disown_consumed(struct cw_job *job)
 {
     for (size_t i = 0; i < job->epochs_open; i++) {

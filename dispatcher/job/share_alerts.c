@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs that get fewer workers than their policies want, because there are no more: told as
- * decisions once that has lasted, and when it is over. What the shares are is decided at every
- * tick, by assign.c; while workers start, a job that is short is nothing to tell. */
+/* Jobs that get fewer workers than their policies want, because there are no more. A decision says
+ * so once this has lasted, and another when it is over. The shares themselves are computed at each
+ * tick by scaling/assign.c. While workers are still starting, nothing is said. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool wants(const struct cw_job *job)
     return job->scaling && job->status == CW_JOB_RUNNING && cw_job_has_clients(job);
 }
 
-/* Within what it and its tenant may have. */
+/* The wish is within the limits of the job and its tenant. */
 static double wanted_by(const struct cw_job *job)
 {
     return fmin(cw_scaling_wants(job), (double)cw_job_max_workers(job));
@@ -32,7 +32,7 @@ static bool fleet_is_at_its_limit(const struct cw_dispatcher *d)
     return d->provision.kind->fixed || d->provision.wanted >= (double)d->options.max_workers;
 }
 
-/* Who wants how much, and gets what. */
+/* Prints which jobs want how many workers, and what they get. Returns the sum of the wishes. */
 static double print_inputs(const struct cw_dispatcher *d, struct cw_str *out)
 {
     double all = 0;
@@ -56,7 +56,7 @@ static double print_inputs(const struct cw_dispatcher *d, struct cw_str *out)
     return all;
 }
 
-static void tell(const struct cw_job *job, double share)
+static void record(const struct cw_job *job, double share)
 {
     CW_STR_AUTO inputs = {0};
     double wanted = wanted_by(job), all = print_inputs(job->d, &inputs);
@@ -77,23 +77,23 @@ static void tell(const struct cw_job *job, double share)
 
 void cw_share_alerts_tick(struct cw_job *job, int64_t now)
 {
-    struct cw_telemetry *watch = job->telemetry;
+    struct cw_telemetry *telemetry = job->telemetry;
     if (!wants(job)) {
-        watch->alerted_share = 0;
-        watch->differs_since_ms = 0;
+        telemetry->alerted_share = 0;
+        telemetry->differs_since_ms = 0;
         return;
     }
     double share = share_of(job),
            is = share < wanted_by(job) && fleet_is_at_its_limit(job->d) ? share : 0;
-    if (is == watch->alerted_share) {
-        watch->differs_since_ms = 0;
+    if (is == telemetry->alerted_share) {
+        telemetry->differs_since_ms = 0;
         return;
     }
-    if (watch->differs_since_ms == 0)
-        watch->differs_since_ms = now;
-    if (now - watch->differs_since_ms < LASTS_WINDOWS * job->d->options.scale_window_ms)
+    if (telemetry->differs_since_ms == 0)
+        telemetry->differs_since_ms = now;
+    if (now - telemetry->differs_since_ms < LASTS_WINDOWS * job->d->options.scale_window_ms)
         return;
-    tell(job, is);
-    watch->alerted_share = is;
-    watch->differs_since_ms = 0;
+    record(job, is);
+    telemetry->alerted_share = is;
+    telemetry->differs_since_ms = 0;
 }

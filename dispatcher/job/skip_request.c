@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items that somebody asked to leave out (`cachew skip`). They belong to the job, not to the
- * epochs that are open: a trainer that goes back to its last checkpoint must not meet them
- * again. Of a sparse job it is batches, which only its clients know: their rows are computed and
- * sent like all, and the clients pass over them. */
+/* Items that somebody asked to skip (`cachew skip`). They belong to the job and not to its open
+ * epochs, because a trainer that goes back to its last checkpoint must not get them again. In a
+ * sparse job they are batches, which only the clients know: their rows are computed and sent like
+ * all others, and the clients drop them. */
 #include "dispatcher/job/job.h"
 #include "dispatcher/message/message.h"
 
-/* How many of [lo, hi) the trainer has consumed; those left out before do not count. */
+/* Returns how many items of [lo, hi) the trainer has consumed, without those that were skipped
+ * before. */
 static uint64_t count_consumed(struct cw_job *job, uint64_t number, uint64_t lo, uint64_t hi)
 {
     const struct cw_epoch *epoch = cw_job_epoch(job, number);
@@ -23,13 +24,13 @@ static uint64_t count_consumed(struct cw_job *job, uint64_t number, uint64_t lo,
     return n;
 }
 
-/* How many of the numbers below x are consumer c's of n. */
+/* Returns how many of the numbers below x belong to consumer c of n. */
 static uint64_t count_dealt(uint64_t x, uint64_t c, uint64_t n)
 {
     return x > c ? (x - c - 1) / n + 1 : 0;
 }
 
-/* Of a sparse job a consumer has behind it what comes before where it stands. */
+/* In a sparse job a consumer has consumed the batches before its position. */
 static uint64_t count_consumed_batches(const struct cw_job *job, uint64_t number,
                                        const struct cw_set *batches)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums up what trainers and workers measured of a job, and closes the windows that are shown. */
+/* Sums up what trainers and workers measured of a job, and ends the demand windows that are shown
+ * to people. */
 #include "dispatcher/job/telemetry.h"
 
 #include <string.h>
 
-#define LONG_WINDOWS 5 /* times the usual length: then it ends with whatever was measured */
+/* A window that is so many times as long as usual ends with whatever was measured. */
+#define LONG_WINDOWS 5
 
 struct cw_telemetry *cw_telemetry_of(struct cw_job *job)
 {
@@ -28,36 +30,38 @@ void cw_telemetry_measured(struct cw_job *job, const Cachew__V1__Ack *ack)
 {
     if (!ack->measure)
         return;
-    struct cw_telemetry *watch = cw_telemetry_of(job);
-    cw_demand_add(&watch->all, ack->measure, ack->ready);
-    cw_demand_add(&watch->now, ack->measure, ack->ready);
+    struct cw_telemetry *telemetry = cw_telemetry_of(job);
+    cw_demand_add(&telemetry->all, ack->measure, ack->ready);
+    cw_demand_add(&telemetry->now, ack->measure, ack->ready);
 }
 
-static void begin(struct cw_telemetry *watch, const struct cw_scale_window *workers, int64_t now)
+static void begin(struct cw_telemetry *telemetry, const struct cw_scale_window *workers,
+                  int64_t now)
 {
-    watch->now = (struct cw_demand_sums){0};
-    watch->begin_ms = now;
-    watch->workers = workers->remote;
-    watch->locals = workers->local;
+    telemetry->now = (struct cw_demand_sums){0};
+    telemetry->begin_ms = now;
+    telemetry->workers = workers->remote;
+    telemetry->locals = workers->local;
 }
 
 void cw_telemetry_tick(struct cw_job *job, int64_t now)
 {
-    struct cw_telemetry *watch = cw_telemetry_of(job);
-    const struct cw_scale_window w = cw_demand_window(job, &watch->now, watch->begin_ms, now);
+    struct cw_telemetry *telemetry = cw_telemetry_of(job);
+    const struct cw_scale_window w =
+        cw_demand_window(job, &telemetry->now, telemetry->begin_ms, now);
     cw_share_alerts_tick(job, now);
-    int64_t age = now - watch->begin_ms, usual = job->d->options.scale_window_ms;
+    int64_t age = now - telemetry->begin_ms, usual = job->d->options.scale_window_ms;
     bool runs = job->status == CW_JOB_RUNNING && cw_job_has_clients(job) &&
-                w.remote == watch->workers && w.local == watch->locals;
+                w.remote == telemetry->workers && w.local == telemetry->locals;
     if (!runs) {
-        begin(watch, &w, now);
+        begin(telemetry, &w, now);
         return;
     }
-    if (age < usual || (watch->now.batches == 0 && age < LONG_WINDOWS * usual))
+    if (age < usual || (telemetry->now.batches == 0 && age < LONG_WINDOWS * usual))
         return;
-    if (watch->now.ns > 0)
-        watch->windows[watch->windows_n++ % CW_WINDOWS_KEPT] = w;
-    begin(watch, &w, now);
+    if (telemetry->now.ns > 0)
+        telemetry->windows[telemetry->windows_n++ % CW_WINDOWS_KEPT] = w;
+    begin(telemetry, &w, now);
 }
 
 const struct cw_scale_window *cw_telemetry_window(const struct cw_job *job, size_t i)
@@ -83,19 +87,19 @@ void cw_telemetry_take_counts(struct cw_worker *worker, const Cachew__V1__Progre
         struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, counts->job_id);
         if (!job || !job->info || job->info->n_cacheable == 0)
             continue;
-        struct cw_telemetry *watch = cw_telemetry_of(job);
-        if (watch->nodes.n != job->info->n_cacheable) {
-            cw_node_counters_fini(&watch->nodes);
-            cw_node_counters_init(&watch->nodes, job->info->n_cacheable);
+        struct cw_telemetry *telemetry = cw_telemetry_of(job);
+        if (telemetry->nodes.n != job->info->n_cacheable) {
+            cw_node_counters_fini(&telemetry->nodes);
+            cw_node_counters_init(&telemetry->nodes, job->info->n_cacheable);
         }
         size_t node = cw_job_node(job, counts->node, near);
-        if (node == watch->nodes.n)
+        if (node == telemetry->nodes.n)
             continue;
-        if (watch->restored && worker->counted_before &&
-            !cw_node_counters_has(&watch->nodes, worker->id, node))
-            /* it told the dispatcher before this one of them */
-            cw_node_counters_set_base(&watch->nodes, worker->id, node, counts);
-        cw_node_counters_add(&watch->nodes, worker->id, node, counts);
+        if (telemetry->restored && worker->counted_before &&
+            !cw_node_counters_has(&telemetry->nodes, worker->id, node))
+            /* The worker has reported these counts to an earlier dispatcher. */
+            cw_node_counters_set_base(&telemetry->nodes, worker->id, node, counts);
+        cw_node_counters_add(&telemetry->nodes, worker->id, node, counts);
         near = node + 1;
     }
 }

@@ -8,7 +8,7 @@
 
 /* Returns the lease's uncomputed items that no other lease contains. */
 static void only_in_lease(const struct cw_job *job, const struct cw_lease *lease,
-                     struct cw_set *ret_items)
+                          struct cw_set *ret_items)
 {
     cw_set_copy(ret_items, &lease->todo);
     for (const struct cw_share *share = job->shares; share; share = share->next_of_job) {

@@ -201,7 +201,7 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
 }
 
 static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1__HeldLease *held,
-                 struct cw_set *claimed)
+                  struct cw_set *claimed)
 {
     struct cw_set kept = {0};
     if (job->hold_until_ms > cw_clock_ms())

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jobs and tenants have used: the time of workers and trainers is charged as it passes, and
- * summed up for the tenant when a job is removed. */
+/* What jobs and tenants have used: the time of workers and trainers is charged as it passes. When a
+ * job is removed, its use is added to its tenant's. */
 #include "dispatcher/scaling/scaling.h"
 #include "dispatcher/state/state.h"
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which workers a job has. As few changes as possible: workers that it has stay, new ones are
- * those that have most time left. A share that is no whole number is a whole number of workers
- * and a part of another's time, which it has together with other jobs (time_slices.c). A job without a
- * policy and without a limit is not assigned any: it uses all, each for a part of its time. */
+/* Which workers a job has. As little as possible is changed: a job keeps its workers, and new ones
+ * are those with the most time left. A fair share that is no whole number means some whole workers
+ * and a part of another's time, which the job shares with other jobs (time_slices.c). A job without
+ * a policy and without a limit is not assigned any workers: it uses all, each for a part of its
+ * time. */
 #include <math.h>
 
 #include "dispatcher/scaling/scaling_int.h"
 
-#define LITTLE 0.05 /* of a worker: not worth another one */
+#define LITTLE 0.05 /* Such a part of a worker's time is not worth another worker. */
 
-/* Time of its jobs, in workers. */
+/* Returns how much of the worker's time the jobs need that it is assigned to. */
 static double load_of(const struct cw_worker *w)
 {
     double load = 0;
@@ -43,7 +44,7 @@ static bool tenant_has(const struct cw_tenant *tenant, const struct cw_worker *w
     return false;
 }
 
-/* Whether all workers that the tenant may have together are taken: then its jobs share those. */
+/* Returns whether the tenant has as many workers as it may have. Its jobs then share these. */
 static bool tenant_is_full(const struct cw_job *job)
 {
     uint64_t n = 0, most = job->tenant->limits.max_workers;
@@ -52,8 +53,8 @@ static bool tenant_is_full(const struct cw_job *job)
     return n >= most;
 }
 
-/* The worker to take next: the one with most time left; NULL when there is none. */
-static struct cw_worker *pick_more(const struct cw_job *job)
+/* Picks the worker to assign next: the one with the most time left; NULL if there is none. */
+static struct cw_worker *pick_worker_to_add(const struct cw_job *job)
 {
     bool full = tenant_is_full(job);
     struct cw_worker *best = NULL;
@@ -71,8 +72,8 @@ static struct cw_worker *pick_more(const struct cw_job *job)
     return best;
 }
 
-/* The worker to give up next: the one that has least time for it. */
-static struct cw_worker *pick_less(const struct cw_job *job)
+/* Picks the worker to give up next: the one with the least time for the job. */
+static struct cw_worker *pick_worker_to_drop(const struct cw_job *job)
 {
     struct cw_worker *best = NULL;
     double best_load = 0;
@@ -88,8 +89,8 @@ static struct cw_worker *pick_less(const struct cw_job *job)
     return best;
 }
 
-/* How many workers make up its share. */
-static uint32_t due_of(const struct cw_job *job)
+/* Returns how many workers make up the job's fair share. */
+static uint32_t workers_due(const struct cw_job *job)
 {
     double most = (double)CW_MIN(cw_job_max_workers(job), (uint64_t)UINT32_MAX);
     if (job->granted <= 0 || cw_job_uses_all_workers(job))
@@ -125,30 +126,32 @@ static void drop(struct cw_job *job, uint32_t due, int64_t now)
         if (share->assigned && (!cw_worker_is_usable(share->worker) ||
                                 (share->barred && cw_worker_serves_any_job(share->worker))))
             assign(job, share->worker, false, now);
-    /* After a restart it keeps what workers say they have of it until its trainer is back. */
+    /* After a restart a job keeps the workers that say that they hold its items, until its trainer
+     * is back. */
     for (count(job); job->assigned_n > due && job->hold_until_ms == 0; count(job))
-        assign(job, pick_less(job), false, now);
+        assign(job, pick_worker_to_drop(job), false, now);
 }
 
 static void take(struct cw_job *job, uint32_t due, int64_t now)
 {
     for (; job->assigned_n < due; count(job)) {
-        struct cw_worker *w = pick_more(job);
+        struct cw_worker *w = pick_worker_to_add(job);
         if (!w)
             return;
         assign(job, w, true, now);
     }
 }
 
-/* One of its workers has too much to do, and another has time. One a turn: others may move too. */
-static void move(struct cw_job *job, int64_t now)
+/* Replaces a worker that has too much to do by one that has time. At most one is replaced in a
+ * call, because other jobs may move, too. */
+static void rebalance(struct cw_job *job, int64_t now)
 {
-    struct cw_worker *from = pick_less(job);
+    struct cw_worker *from = pick_worker_to_drop(job);
     double load = from ? load_of(from) : 0;
     if (load <= 1 + LITTLE)
         return;
     cw_share_find(job, from)->assigned = false;
-    struct cw_worker *to = pick_more(job);
+    struct cw_worker *to = pick_worker_to_add(job);
     cw_share_find(job, from)->assigned = true;
     if (!to || load_of(to) + job->worker_time > load - LITTLE)
         return;
@@ -157,9 +160,9 @@ static void move(struct cw_job *job, int64_t now)
     count(job);
 }
 
-/* Its workers have no time for all of its share, but others have: they are one more from the
- * next turn on. */
-static void notice_short(struct cw_dispatcher *d)
+/* The workers of a job may lack the time for its whole share while others have some. Then the job
+ * gets one more at the next assignment. */
+static void add_extra_workers(struct cw_dispatcher *d)
 {
     double spare = 0;
     for (const struct cw_worker *w = d->workers; w; w = w->next)
@@ -178,17 +181,17 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
     d->due.assignment = false;
     double wanted = cw_fair_shares_make(d);
     for (struct cw_job *job = d->jobs; job; job = job->next) {
-        uint32_t due = due_of(job);
+        uint32_t due = workers_due(job);
         job->worker_time = due > 0 ? CW_MIN(job->granted / due, 1) : 0;
         drop(job, due, now);
     }
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        take(job, due_of(job), now);
+        take(job, workers_due(job), now);
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        move(job, now);
+        rebalance(job, now);
     if (d->due.slices) {
         cw_time_slices_make(d);
-        notice_short(d);
+        add_extra_workers(d);
     }
     d->due.slices = false;
     return wanted;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fair shares (policies/max_min_share.h) of the workers that there are: what a job wants is what its
- * policy says; without one, all of them. */
+/* Computes fair shares (policies/max_min_share.h) of the fleet. A job wants as many workers as its
+ * policy says; without a policy it wants all of them. */
 #include "dispatcher/scaling/scaling_int.h"
 #include "policies/max_min_share.h"
 
 #include <math.h>
 
-#define WHOLE 1e-6 /* so near to a whole number of workers it is that */
+#define WHOLE 1e-6 /* A share this close to a whole number of workers is rounded to it. */
 
-/* all: what a job without a policy wants. */
+/* Returns what the job asks for. `all` is what a job without a policy wants. */
 static struct cw_share_job wish_of(const struct cw_job *job, double all)
 {
     double most = (double)cw_job_max_workers(job),
@@ -38,8 +38,8 @@ static size_t number_tenants(struct cw_dispatcher *d, struct cw_share_tenant *re
     return n;
 }
 
-/* What a provisioner should have for all jobs, those included that wait for a worker to prepare
- * them. */
+/* Returns how many workers a provisioner should provide for all jobs, including those that wait for
+ * a worker to prepare them. */
 static double sum_of_wishes(struct cw_dispatcher *d, const struct cw_share_tenant *tenants,
                             size_t tenants_n)
 {

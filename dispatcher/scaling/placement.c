@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many workers run beside the trainers of a job: which policy says so, what its clients are
+/* How many workers run on the hosts of a job's trainers: which policy decides, what the clients are
  * asked to start, and which local workers are drained. */
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling_int.h"
@@ -13,13 +13,13 @@ const char *cw_placement_policy(const struct cw_job *job)
         return "off";
     if (own->autoplace[0] != '\0')
         return own->autoplace;
-    /* a job that says how many workers it gets says enough */
+    /* A job that names a policy for the number of its workers wants no placement. */
     return own->autoscale[0] != '\0' ? "off" : job->d->options.autoplace;
 }
 
-/* A client that waits for its job to be prepared counts: it may be its local worker that
- * prepares it. */
-static bool counts(const struct cw_client *client, const struct cw_job *job)
+/* Returns whether the client can start local workers for the job. A client that waits for its job
+ * to be prepared counts, since a local worker may be the one that prepares it. */
+static bool can_start_local(const struct cw_client *client, const struct cw_job *job)
 {
     return client->job == job && !client->failed && client->max_local > 0;
 }
@@ -28,12 +28,12 @@ uint32_t cw_placement_max_local(const struct cw_job *job)
 {
     uint32_t n = 0;
     for (const struct cw_client *client = job->d->clients; client; client = client->next)
-        if (counts(client, job))
+        if (can_start_local(client, job))
             n += client->max_local;
     return n;
 }
 
-static void ask(struct cw_client *client, uint32_t n)
+static void ask_client(struct cw_client *client, uint32_t n)
 {
     if (client->local_sent == n)
         return;
@@ -49,7 +49,7 @@ static void ask(struct cw_client *client, uint32_t n)
                 cw_stream_peer(client->stream), n);
 }
 
-/* Evenly: each round gives one to every client that may have one more. */
+/* Divides the number evenly: each round gives one worker to every client that may have one more. */
 static void share_out(struct cw_job *job, uint32_t wanted)
 {
     uint32_t left = CW_MIN(wanted, cw_placement_max_local(job));
@@ -58,15 +58,15 @@ static void share_out(struct cw_job *job, uint32_t wanted)
     while (left > 0) {
         for (struct cw_client *client = job->d->clients; client && left > 0;
              client = client->next) {
-            if (!counts(client, job) || client->local_share >= client->max_local)
+            if (!can_start_local(client, job) || client->local_share >= client->max_local)
                 continue;
             client->local_share++;
             left--;
         }
     }
     for (struct cw_client *client = job->d->clients; client; client = client->next)
-        if (counts(client, job))
-            ask(client, client->local_share);
+        if (can_start_local(client, job))
+            ask_client(client, client->local_share);
 }
 
 static bool is_local_to(const struct cw_worker *w, const struct cw_job *job)
@@ -74,12 +74,12 @@ static bool is_local_to(const struct cw_worker *w, const struct cw_job *job)
     return cw_worker_is_usable(w) && strcmp(w->only_job, job->id) == 0;
 }
 
-/* What the clients of this worker's host were asked for. */
+/* Returns how many workers the clients on this host were asked for. */
 static uint32_t asked_on_host(const struct cw_job *job, const char *host_id)
 {
     uint32_t n = 0;
     for (const struct cw_client *client = job->d->clients; client; client = client->next)
-        if (counts(client, job) && strcmp(client->host_id, host_id) == 0)
+        if (can_start_local(client, job) && strcmp(client->host_id, host_id) == 0)
             n += client->local_share;
     return n;
 }
@@ -100,8 +100,8 @@ static void drain_surplus(struct cw_job *job)
             cw_worker_retire(w);
 }
 
-/* Those that have come count from now on. */
-static void greet(struct cw_job *job, int64_t now)
+/* Local workers that have come count as the job's from now on. */
+static void count_local_workers(struct cw_job *job, int64_t now)
 {
     for (struct cw_worker *w = job->d->workers; w; w = w->next) {
         if (!is_local_to(w, job))
@@ -132,10 +132,10 @@ void cw_placement_carry_out(struct cw_job *job, uint32_t wanted, int64_t now)
     bool places = job->scaling && job->scaling->policy->places;
     if (!places && cw_placement_max_local(job) == 0)
         return;
-    share_out(job, wanted); /* none, when it is not placed any more */
+    share_out(job, wanted); /* The number is 0 if the job is not placed any more. */
     drain_surplus(job);
     if (places)
-        greet(job, now);
+        count_local_workers(job, now);
 }
 
 void cw_placement_tick(struct cw_dispatcher *d)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many workers there should be in all, and the provisioner (provisioner_list.h) that starts
- * or drains them. */
+/* How many workers there should be in all, and the provisioner (provisioner_list.h) that starts or
+ * drains them. */
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling_int.h"
 #include "dispatcher/state/state.h"
@@ -53,7 +53,7 @@ void cw_provision_attached(struct cw_dispatcher *d, const struct cw_worker *work
 }
 
 struct count {
-    double asked, wanted; /* what jobs could use; that within the limits */
+    double asked, wanted; /* The number that jobs could use, and that number within the limits. */
     size_t workers, starting;
 };
 
@@ -65,7 +65,7 @@ static bool is_used(const struct cw_worker *w)
     return false;
 }
 
-/* The youngest of ours that no job uses. */
+/* Picks the youngest worker that the provisioner has started and no job uses. */
 static struct cw_worker *pick_surplus(struct cw_dispatcher *d)
 {
     struct cw_worker *best = NULL;
@@ -77,7 +77,7 @@ static struct cw_worker *pick_surplus(struct cw_dispatcher *d)
     return best;
 }
 
-/* Who wants how many, and what there is. */
+/* Prints which jobs want how many workers, and how many there are. */
 static void print_inputs(const struct cw_dispatcher *d, const struct count *count,
                          struct cw_str *out)
 {
@@ -152,7 +152,7 @@ static void grow(struct cw_dispatcher *d, const struct count *count)
     record(d, count, choice, reason);
 }
 
-static void tell(struct cw_dispatcher *d, const struct count *count)
+static void publish(struct cw_dispatcher *d, const struct count *count)
 {
     cw_autofree char *choice = cw_mem_printf("%.0f workers", count->wanted);
     cw_autofree char *reason =
@@ -172,7 +172,7 @@ void cw_provision_set_wanted(struct cw_dispatcher *d, double n, int64_t now)
     for (const struct cw_worker *w = d->workers; w; w = w->next)
         count.workers += cw_worker_serves_any_job(w);
     if (p->kind->publishes && p->wanted != count.wanted)
-        tell(d, &count);
+        publish(d, &count);
     p->wanted = count.wanted;
     double have = (double)(count.workers + count.starting);
     if (have <= count.wanted)

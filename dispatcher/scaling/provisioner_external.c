@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--provisioner external`: something outside cachew, such as a controller of a Kubernetes
- * Deployment, starts and ends workers. Nothing is started here. The dispatcher publishes how many
+/* `--provisioner external`: something outside cachew starts and ends workers, for example a
+ * controller of a Kubernetes Deployment. Nothing is started here. The dispatcher publishes how many
  * there should be: as metric cachew_workers_wanted, in Admin.ListWorkers, and as a decision at each
- * change. A worker that gets SIGTERM drains, so whichever are ended, nothing is lost. */
+ * change. A worker that gets SIGTERM drains, so nothing is lost whichever are ended. */
 #include "dispatcher/model/model.h"
 
 static size_t external_start(void *state, size_t n)

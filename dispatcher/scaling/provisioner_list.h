@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every provisioner: CW_PROVISION(name): cw_provision_NAME of provisioner_NAME.c, where
- * NAME is what the option --provisioner is given. */
+/* Every provisioner, as CW_PROVISION(name). The file provisioner_NAME.c defines cw_provision_NAME,
+ * and NAME is the value of the option --provisioner. */
 CW_PROVISION(external)
 CW_PROVISION(none)
 CW_PROVISION(process)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fixed fleet: workers are started by somebody else, and register themselves. */
+/* `--provisioner none`: somebody else starts workers, which register themselves. */
 #include "dispatcher/model/model.h"
 
 const struct cw_provisioner cw_provision_none = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers as processes of this host, started by the dispatcher. They end with it (their standard
- * input is a pipe that it holds), however it dies; what they computed is computed again by those
- * that its successor starts. */
+/* `--provisioner process`: the dispatcher starts workers as processes of its own host. Their
+ * standard input is a pipe that it holds, so they end with it, however it dies. What they had
+ * computed is computed again by the workers that its successor starts. */
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "loop/child.h"
 
 #define CHILDREN_MAX 1024
-#define START_LIMIT_MS 30000 /* a process that has not attached by then is ended */
+#define START_LIMIT_MS 30000 /* A process that has not attached by then is ended. */
 #define BACKOFF_MIN_MS 500
 #define BACKOFF_MAX_MS 30000
 #define STOP_MS 2000
@@ -28,7 +28,8 @@ struct processes {
     char program[PATH_MAX];
     struct process v[CHILDREN_MAX];
     size_t n;
-    int64_t not_before_ms, backoff_ms; /* after one that ended at once */
+    /* After a process that ended at once, none is started for this time. */
+    int64_t not_before_ms, backoff_ms;
 };
 
 static int process_open(struct cw_dispatcher *d, void **ret_state, struct cw_err *err)
@@ -55,8 +56,8 @@ static void process_close(void *state)
     cw_mem_free(p);
 }
 
-/* Each worker is told what it may hold, since it does not know of the others of this host. What
- * the user says stands behind it, and counts. */
+/* Starts one worker. It is told how much memory it may use, since it does not know of the other
+ * workers of the host. The user's arguments come later and so take precedence. */
 static bool start_one(struct processes *p)
 {
     const struct cw_options *o = &p->d->options;

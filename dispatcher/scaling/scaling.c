@@ -2,7 +2,8 @@
 #include "dispatcher/scaling/scaling_int.h"
 
 #define LEAST_BATCHES 10
-#define LONG_WINDOWS 5 /* times the usual length: then two batches do */
+/* A window that is so many times as long as usual is used even if it has only two batches. */
+#define LONG_WINDOWS 5
 
 static void begin_window(struct cw_scaling *s, int64_t now)
 {
@@ -71,7 +72,8 @@ static void tick_job(struct cw_job *job, int64_t now)
         decide(job, now);
 }
 
-/* Nobody else could begin the work: one local worker does. */
+/* Returns how many local workers the job should have. If there can be no remote worker, it is at
+ * least one, so that the job can begin. */
 static uint32_t local_wanted(const struct cw_job *job)
 {
     const struct cw_scaling *s = job->scaling;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which policy decides about a job's workers, what it is shown and told of, and where it goes on
- * after a restart. */
+/* Which policy decides about a job's workers, what it is shown, and where it goes on after a
+ * restart. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "dispatcher/scaling/scaling_int.h"
 #include "dispatcher/state/state.h"
 
-#define LITTLE 0.05 /* of a worker: as assign.c */
+#define LITTLE 0.05 /* The same part of a worker's time as in assign.c. */
 
 static const char *wanted_policy(const struct cw_job *job)
 {
@@ -56,7 +56,8 @@ static struct cw_scale_options make_options(const struct cw_job *job)
 {
     const struct cw_options *o = &job->d->options;
     const Cachew__V1__JobOptions *own = job->options;
-    bool fixed = o->provisioner && o->provisioner->fixed; /* then there are as many as have come */
+    /* The fleet is then as large as the number of workers that have come. */
+    bool fixed = o->provisioner && o->provisioner->fixed;
     return (struct cw_scale_options){
         .min_workers = CW_MAX(own->min_workers, 1u),
         .max_workers = own->max_workers > 0 ? own->max_workers
@@ -67,19 +68,20 @@ static struct cw_scale_options make_options(const struct cw_job *job)
         .worker_price = o->worker_price};
 }
 
-/* The policy that is to decide about the job now; NULL: none. */
+/* Returns the policy that decides about the job now; NULL if there is none. */
 static const struct cw_scale_policy *choose(const struct cw_job *job, const char **ret_argument)
 {
     const struct cw_scale_policy *policy = NULL;
     const char *place = cw_placement_policy(job), *scale = wanted_policy(job);
-    /* A policy that is not known was stored by another version: the job then uses what there is. */
+    /* A stored policy may be unknown, because another version stored it. The job then uses the
+     * dispatcher's. */
     if (!is_off(place) && cw_autoplace_find(place, &policy, ret_argument, NULL) == 0)
         return policy;
     return !is_off(scale) && cw_autoscale_find(scale, &policy, ret_argument, NULL) == 0 ? policy
                                                                                         : NULL;
 }
 
-/* anew: also when the policy is the same, since its argument is another. */
+/* `anew`: the policy's argument has changed, so it is set again even if it is the same policy. */
 static void begin(struct cw_job *job, bool anew)
 {
     const char *argument = NULL;
@@ -177,8 +179,8 @@ void cw_scaling_restore(struct cw_job *job)
     job->scaling->state.local = last.local;
 }
 
-/* Of the remote workers that it wants, those that it gets because there are no more, or others
- * have them, or its tenant may have no more; 0 = all. */
+/* Returns how many of the wanted remote workers the job gets because there are no more, others have
+ * them, or its tenant may have no more; 0 if it gets all. */
 static double granted_of(const struct cw_job *job)
 {
     const struct cw_dispatcher *d = job->d;
@@ -220,7 +222,8 @@ void cw_scaling_record(const struct cw_job *job, const struct cw_scale_decision 
     cw_decision_record(job->d, job, &row);
 }
 
-/* Texts of protobuf-c messages: what is not there is a constant of its own. */
+/* protobuf-c stores an absent text as the constant protobuf_c_empty_string, which must not be
+ * freed. */
 static void set_text(char **text, const char *value)
 {
     if (*text != protobuf_c_empty_string)
@@ -247,7 +250,7 @@ static void record_change(struct cw_job *job, const char *before)
     cw_decision_record(job->d, job, &row);
 }
 
-/* A policy that needs no measurement says now what it wants. */
+/* A policy that needs no measurement decides at once. */
 static void ask_at_once(struct cw_job *job)
 {
     struct cw_scaling *s = job->scaling;
@@ -277,7 +280,7 @@ int cw_scaling_change(struct cw_job *job, const char *policy, bool place, struct
     cw_autofree char *before =
         cw_mem_strdup(placed ? cw_placement_policy(job) : wanted_policy(job));
     set_text(place ? &job->options->autoplace : &job->options->autoscale, policy);
-    if (!place) /* it is to count: no policy of placement is in its way */
+    if (!place) /* Otherwise a placement policy would take precedence over it. */
         set_text(&job->options->autoplace, "off");
     begin(job, true);
     if (job->scaling)

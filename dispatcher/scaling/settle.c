@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the workers of a job have changed: how long until what is measured shows it. */
+/* After the workers of a job have changed: how long it takes until measurements show it. */
 #include "dispatcher/scaling/scaling_int.h"
 
-/* after a change: what is leased must be consumed so often before its effect can be seen in
- * order */
+/* After a change, everything that is leased must be consumed so often before the effect can be
+ * seen. */
 #define SETTLE_ROUNDS 2
-#define SETTLE_LEASES 8 /* but it is not waited for longer than so many leases take */
+#define SETTLE_LEASES 8 /* The effect is not waited for longer than so many leases take. */
 
 static uint64_t consumed_to(const struct cw_job *job)
 {
@@ -32,8 +32,8 @@ void cw_scaling_changed(struct cw_job *job, int64_t now)
     s->settle_at = leased_to(job);
 }
 
-/* Batches come in order, so a new worker shows only when what the others had in hand is
- * consumed, and then what was leased meanwhile. */
+/* Batches are consumed in order. So a new worker shows only when what the others held is consumed,
+ * and then what was leased meanwhile. */
 bool cw_scaling_is_settled(struct cw_job *job, int64_t now)
 {
     struct cw_scaling *s = job->scaling;

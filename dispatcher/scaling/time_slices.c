@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of which worker a job has what part of the time, so that all its parts together are its fair
- * share: its share is spread over its workers, and then, in turn, what is too much for a worker
- * is taken away from all its jobs, and what a job has too little of is added to all its workers,
- * until both are right (iterative proportional fitting: Deming and Stephan, 1940). Workers are
- * told the parts of their jobs, and divide threads and memory by them; what one does not use the
- * others have. */
+/* Which part of which worker's time belongs to a job, so that its parts add up to its fair share.
+ * The share of each job is spread over its workers. Then two steps alternate until both fit: if a
+ * worker has too much to do, the parts of all its jobs are reduced; if a job has too little, its
+ * parts on all its workers are raised (iterative proportional fitting: Deming and Stephan, 1940).
+ * Workers are sent the parts of their jobs and divide threads and memory by them. What one job does
+ * not use the others get. */
 #include "dispatcher/message/message.h"
 #include "dispatcher/scaling/scaling_int.h"
 
@@ -12,11 +12,11 @@
 
 #define ROUNDS 40
 #define NEAR 0.01
-#define LEAST 1e-3 /* of a worker's time: nobody is without */
-/* for what is still in hand of a job that has lost the worker: its trainer may wait for just
- * that */
+#define LEAST 1e-3 /* Each job gets at least this part of a worker's time. */
+/* A job that has lost the worker gets this part for what the worker still holds of it, since the
+ * job's trainer may be waiting for just that. */
 #define LEAVING 0.5
-#define NEWS 0.02 /* a change that is worth a message */
+#define CHANGE_SENT 0.02 /* A smaller change is not worth a message. */
 
 static bool is_divided(const struct cw_share *share)
 {
@@ -77,21 +77,21 @@ static void raise_jobs(struct cw_dispatcher *d)
     }
 }
 
-/* Where it has no time of its share. */
-static double part_of_other(const struct cw_share *share)
+/* Returns the part of a job whose fair share needs none of the worker's time. */
+static double slice_without_time(const struct cw_share *share)
 {
     if (share->worker->only_job[0] != '\0')
         return 1;
     return cw_job_wants_workers(share->job) ? LEAVING : LEAST;
 }
 
-static void tell(struct cw_worker *w)
+static void send_slices(struct cw_worker *w)
 {
     size_t n = 0;
     bool news = false;
     for (const struct cw_share *share = w->shares; share; share = share->next_of_worker) {
         n += share->spec_sent;
-        news = news || (share->spec_sent && fabs(share->slice - share->slice_sent) > NEWS);
+        news = news || (share->spec_sent && fabs(share->slice - share->slice_sent) > CHANGE_SENT);
     }
     if (!news)
         return;
@@ -126,8 +126,8 @@ void cw_time_slices_make(struct cw_dispatcher *d)
         for (const struct cw_share *share = w->shares; share; share = share->next_of_worker)
             sum += is_divided(share) ? CW_MAX(share->worker_time, LEAST) : 0;
         for (struct cw_share *share = w->shares; share; share = share->next_of_worker)
-            share->slice =
-                is_divided(share) ? CW_MAX(share->worker_time, LEAST) / sum : part_of_other(share);
-        tell(w);
+            share->slice = is_divided(share) ? CW_MAX(share->worker_time, LEAST) / sum
+                                             : slice_without_time(share);
+        send_slices(w);
     }
 }
